@@ -1,0 +1,59 @@
+# Every target with a comment behind ## shows up in `make help`.
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+BIN := bin
+GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
+
+# The API server the tests talk to: the folder named by KUBEBUILDER_ASSETS as
+# it is, or etcd, kube-apiserver, kube-controller-manager and kubectl built
+# from Go modules.
+ASSETS = $${KUBEBUILDER_ASSETS:-$$($(GO) -C test/cluster run . etcd kube-apiserver kube-controller-manager kubectl)}
+
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z-]*:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/usher
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/usher ./cmd/usher
+
+.PHONY: test
+test: ## Run every test, against a real kube-apiserver where one is needed
+	assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test ./...
+	$(GO) -C test/cluster vet ./...
+
+.PHONY: race
+race: ## Run every test with the race detector
+	assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -race ./...
+
+.PHONY: lint
+lint: ## Check style and imports with golangci-lint
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: demo
+demo: ## Start a throwaway control plane, inject the seed's Envoy, clean up
+	assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) run ./test/demo
+
+FUZZTIME ?= 30s
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (default 30s)
+	$(GO) list ./... | while read -r pkg; do \
+	  for target in $$($(GO) test -list '^Fuzz' "$$pkg" | grep ^Fuzz || true); do \
+	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+	  done; \
+	done
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: assets
+assets: ## Build the control plane's programs and print their folder
+	@echo $(ASSETS)
+
+.PHONY: clean
+clean: ## Remove what was built here
+	rm -rf $(BIN)

@@ -1,0 +1,74 @@
+// Package controlplane starts a real etcd and kube-apiserver for tests and for
+// the demo, from the programs that test/cluster builds.
+package controlplane
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// A ControlPlane is a running etcd and kube-apiserver.
+type ControlPlane struct {
+	// Config connects as a cluster administrator.
+	Config *rest.Config
+	// Kubeconfig is the same as the content of a kubeconfig file.
+	Kubeconfig []byte
+	// Assets is the folder of the programs, kubectl among them.
+	Assets string
+
+	env *envtest.Environment
+}
+
+// Start starts a control plane; the caller stops it. Progress of a first build
+// is written to progress. crds names folders or files of
+// CustomResourceDefinitions to install.
+func Start(progress io.Writer, crds ...string) (*ControlPlane, error) {
+	assets, err := Assets(progress)
+	if err != nil {
+		return nil, err
+	}
+	env := &envtest.Environment{
+		BinaryAssetsDirectory: assets,
+		CRDDirectoryPaths:     crds,
+		ErrorIfCRDPathMissing: true,
+	}
+	cfg, err := env.Start()
+	if err != nil {
+		return nil, fmt.Errorf("starting the control plane: %w", err)
+	}
+	return &ControlPlane{Config: cfg, Kubeconfig: env.KubeConfig, Assets: assets, env: env}, nil
+}
+
+// Stop ends both programs and removes their data.
+func (c *ControlPlane) Stop() error {
+	return c.env.Stop()
+}
+
+// Assets returns the folder of the control plane's programs: KUBEBUILDER_ASSETS
+// as it is where set, else the one that test/cluster builds and keeps.
+func Assets(progress io.Writer, components ...string) (string, error) {
+	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
+		return dir, nil
+	}
+	_, file, _, ok := runtime.Caller(0)
+	if !ok || !filepath.IsAbs(file) {
+		return "", fmt.Errorf("set KUBEBUILDER_ASSETS, or build without -trimpath")
+	}
+	var out bytes.Buffer
+	cmd := exec.Command("go", append([]string{"run", "."}, components...)...)
+	cmd.Dir = filepath.Join(filepath.Dir(file), "..", "cluster")
+	cmd.Stdout, cmd.Stderr = &out, progress
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("building the control plane in %s: %w", cmd.Dir, err)
+	}
+	return strings.TrimSpace(out.String()), nil
+}
