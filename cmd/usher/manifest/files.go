@@ -1,0 +1,139 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// MaxFileBytes bounds a file. The API server refuses objects over 3 MiB, so a
+// file of this size already holds many.
+const MaxFileBytes = 16 << 20
+
+// Stdin is the path that stands for standard input.
+const Stdin = "-"
+
+// Read reads every document of the paths, in their order.
+func Read(paths []string, stdin io.Reader) ([]*Document, []error) {
+	files, errs := Files(paths)
+	var docs []*Document
+	for _, file := range files {
+		d, e := ReadFile(file, stdin)
+		docs, errs = append(docs, d...), append(errs, e...)
+	}
+	return docs, errs
+}
+
+// Files lists the files that the paths stand for: a file as it is, in a folder
+// every .yaml, .yml and .json below it in lexical order. Symbolic links to
+// folders are not followed inside a folder, so loops end.
+func Files(paths []string) ([]string, []error) {
+	var files []string
+	var errs []error
+	for _, path := range paths {
+		if path == Stdin {
+			files = append(files, path)
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			errs = append(errs, &Error{File: path, Err: cause(err)})
+			continue
+		}
+		if !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		// The trailing separator opens a folder that is itself a link.
+		err = filepath.WalkDir(path+string(filepath.Separator), func(p string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				errs = append(errs, &Error{File: p, Err: cause(err)})
+				if entry != nil && entry.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			if name := entry.Name(); entry.IsDir() {
+				if name == ".git" || name == "node_modules" {
+					return fs.SkipDir
+				}
+			} else if isManifest(name) && !linksToFolder(p, entry) {
+				files = append(files, p)
+			}
+			return nil
+		})
+		if err != nil {
+			errs = append(errs, &Error{File: path, Err: cause(err)})
+		}
+	}
+	return files, errs
+}
+
+func isManifest(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+func linksToFolder(path string, entry fs.DirEntry) bool {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// ReadFile reads every document of one file, or of stdin for "-".
+func ReadFile(path string, stdin io.Reader) ([]*Document, []error) {
+	data, err := read(path, stdin)
+	if err != nil {
+		return nil, []error{&Error{File: path, Err: cause(err)}}
+	}
+	return Parse(path, data)
+}
+
+func read(path string, stdin io.Reader) ([]byte, error) {
+	in := stdin
+	if path != Stdin {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() && info.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) == 0 {
+			return nil, errors.New("not a file")
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, MaxFileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > MaxFileBytes {
+		return nil, fmt.Errorf("larger than %d MiB; split it", MaxFileBytes>>20)
+	}
+	if bytes.IndexByte(data, 0) >= 0 {
+		return nil, errors.New("a binary file, neither YAML nor JSON")
+	}
+	return data, nil
+}
+
+// cause drops the path that os puts before its errors: it is said already.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

@@ -1,0 +1,59 @@
+// Package manifest reads Kubernetes objects from files, folders and standard
+// input: YAML or JSON, many documents a file, Lists opened up. What a broken
+// document hides is that document alone.
+package manifest
+
+import (
+	"fmt"
+)
+
+// A Document is one object, as kubectl would send it to the server.
+type Document struct {
+	// File is the path the document came from, "-" for standard input.
+	File string
+	// Line is the document's first line in the file, from 1.
+	Line int
+	// JSON is the object. A JSON document is kept byte for byte.
+	JSON []byte
+	// APIVersion, Kind, Namespace and Name are empty where the document has
+	// none; without APIVersion and Kind it is no Kubernetes object.
+	APIVersion, Kind, Namespace, Name string
+
+	source   []byte // text of the whole document, for positions
+	listPath string // where in a List the object stood, such as "items[2]"
+	at       *positions
+}
+
+// IsObject says whether the document claims to be a Kubernetes object.
+func (d *Document) IsObject() bool { return d.APIVersion != "" && d.Kind != "" }
+
+// String names the object as kubectl does: kind/name, lower case kind.
+func (d *Document) String() string {
+	return fmt.Sprintf("%s/%s", lower(d.Kind), d.Name)
+}
+
+// An Error tells what could not be read, and where.
+type Error struct {
+	File string
+	Line int // 0 where the whole file is meant
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+func lower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}

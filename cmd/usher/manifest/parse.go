@@ -1,0 +1,233 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"sigs.k8s.io/yaml"
+)
+
+// Parse reads every document of a file's content.
+func Parse(file string, data []byte) ([]*Document, []error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // byte order mark
+	if looksLikeJSON(data) {
+		if docs, errs, ok := parseJSON(file, data); ok {
+			return docs, errs
+		}
+	}
+	var docs []*Document
+	var errs []error
+	for _, part := range split(data) {
+		if blank(part.text) {
+			continue
+		}
+		value, err := yaml.YAMLToJSONStrict(part.text)
+		if err != nil {
+			errs = append(errs, yamlError(file, part.line, err))
+			continue
+		}
+		if string(value) == "null" {
+			continue
+		}
+		d, err := newDocuments(file, part.line, value, part.text)
+		if err != nil {
+			errs = append(errs, &Error{File: file, Line: part.line, Err: err})
+		}
+		docs = append(docs, d...)
+	}
+	return docs, errs
+}
+
+func looksLikeJSON(data []byte) bool {
+	trimmed := bytes.TrimLeft(data, " \t\r\n")
+	return len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[')
+}
+
+// parseJSON reads concatenated JSON values. ok is false where the first one is
+// none: YAML's flow style looks alike.
+func parseJSON(file string, data []byte) (docs []*Document, errs []error, ok bool) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(data))
+	line, counted := 1, 0
+	lineAt := func(offset int) int {
+		line += bytes.Count(data[counted:offset], []byte("\n"))
+		counted = offset
+		return line
+	}
+	for {
+		value, err := dec.ReadValue()
+		if errors.Is(err, io.EOF) {
+			return docs, errs, true
+		}
+		end := int(dec.InputOffset())
+		if err != nil {
+			if len(docs) == 0 && !errors.Is(err, jsontext.ErrDuplicateName) {
+				return nil, nil, false
+			}
+			return docs, append(errs, &Error{File: file, Line: lineAt(end), Err: fmt.Errorf("JSON: %w", err)}), true
+		}
+		first := lineAt(end - len(value))
+		value = bytes.Clone(value)
+		d, err := newDocuments(file, first, value, value)
+		if err != nil {
+			errs = append(errs, &Error{File: file, Line: first, Err: err})
+		}
+		docs = append(docs, d...)
+	}
+}
+
+// header is what a document is recognised by.
+type header struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name         string `json:"name"`
+		GenerateName string `json:"generateName"`
+		Namespace    string `json:"namespace"`
+	} `json:"metadata"`
+	Items jsontext.Value `json:"items"`
+}
+
+func newDocuments(file string, line int, value, source []byte) ([]*Document, error) {
+	at := &positions{source: source, line: line}
+	return open(file, value, source, "", header{}, at)
+}
+
+// open returns the object, or for a List the objects in it. parent lends its
+// kind to the items of a typed List (PodList), which carry none.
+func open(file string, value, source []byte, path string, parent header, at *positions) ([]*Document, error) {
+	var h header
+	// What has no header of this shape is still a document, of unknown kind:
+	// the one who judges its kind says what is wrong with it.
+	if err := json.Unmarshal(value, &h); err != nil {
+		h = looseHeader(value)
+	}
+	if item, ok := strings.CutSuffix(parent.Kind, "List"); ok && item != "" && h.Kind == "" && h.APIVersion == "" {
+		h.Kind, h.APIVersion = item, parent.APIVersion
+		value = withHeader(value, h)
+	}
+	if strings.HasSuffix(h.Kind, "List") && h.APIVersion != "" && h.Items.Kind() == '[' && path == "" {
+		var items []jsontext.Value
+		if err := json.Unmarshal(h.Items, &items); err != nil {
+			return nil, fmt.Errorf("items of the %s: %w", h.Kind, err)
+		}
+		var docs []*Document
+		for i, item := range items {
+			d, err := open(file, item, source, fmt.Sprintf("items[%d]", i), h, at)
+			if err != nil {
+				return docs, err
+			}
+			docs = append(docs, d...)
+		}
+		return docs, nil
+	}
+	name := h.Metadata.Name
+	if name == "" && h.Metadata.GenerateName != "" {
+		name = h.Metadata.GenerateName + "*"
+	}
+	doc := &Document{
+		File: file, Line: at.line, JSON: value,
+		APIVersion: h.APIVersion, Kind: h.Kind, Namespace: h.Metadata.Namespace, Name: name,
+		source: source, listPath: path, at: at,
+	}
+	if path != "" {
+		doc.Line, _ = doc.Position("")
+	}
+	return []*Document{doc}, nil
+}
+
+// looseHeader reads what can be read of a header with wrong types in it.
+func looseHeader(value []byte) header {
+	var h header
+	var fields map[string]jsontext.Value
+	if json.Unmarshal(value, &fields) != nil {
+		return h
+	}
+	_ = json.Unmarshal(fields["apiVersion"], &h.APIVersion)
+	_ = json.Unmarshal(fields["kind"], &h.Kind)
+	var meta map[string]jsontext.Value
+	if json.Unmarshal(fields["metadata"], &meta) == nil {
+		_ = json.Unmarshal(meta["name"], &h.Metadata.Name)
+		_ = json.Unmarshal(meta["namespace"], &h.Metadata.Namespace)
+	}
+	return h
+}
+
+// withHeader puts apiVersion and kind before the other fields.
+func withHeader(value []byte, h header) []byte {
+	rest := bytes.TrimLeft(value, " \t\r\n")
+	if len(rest) == 0 || rest[0] != '{' {
+		return value
+	}
+	rest = bytes.TrimLeft(rest[1:], " \t\r\n")
+	out := fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q`, h.APIVersion, h.Kind)
+	if rest[0] != '}' {
+		out = append(out, ',')
+	}
+	return append(out, rest...)
+}
+
+type part struct {
+	line int
+	text []byte
+}
+
+// split cuts YAML at its document markers and keeps count of lines.
+func split(data []byte) []part {
+	var parts []part
+	current := part{line: 1}
+	start, line := 0, 1
+	for offset := 0; offset < len(data); line++ {
+		end := bytes.IndexByte(data[offset:], '\n')
+		next := offset + end + 1
+		if end < 0 {
+			next = len(data)
+		}
+		if isMarker(data[offset:next]) {
+			current.text = data[start:offset]
+			parts = append(parts, current)
+			// What follows the marker on its line belongs to the document.
+			start, current = offset+len("---"), part{line: line}
+		}
+		offset = next
+	}
+	current.text = data[start:]
+	return append(parts, current)
+}
+
+func isMarker(line []byte) bool {
+	rest, ok := bytes.CutPrefix(line, []byte("---"))
+	return ok && (len(rest) == 0 || rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r' || rest[0] == '\n')
+}
+
+// blank says whether a document holds nothing but comments.
+func blank(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+var lineNumber = regexp.MustCompile(`line (\d+)`)
+
+// yamlError turns the parser's line, counted in the document, into the file's.
+func yamlError(file string, first int, err error) error {
+	line := first
+	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	if m := lineNumber.FindStringSubmatch(text); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		line = first + n - 1
+		text = strings.Replace(text, m[0]+": ", "", 1)
+	}
+	text = strings.NewReplacer("yaml: unmarshal errors:\n  ", "", "\n  ", "; ", "yaml: ", "").Replace(text)
+	return &Error{File: file, Line: line, Err: fmt.Errorf("YAML: %s", text)}
+}
