@@ -5,6 +5,9 @@ package manifest
 
 import (
 	"fmt"
+	"strings"
+
+	"github.com/usher-dev/usher/position"
 )
 
 // A Document is one object, as kubectl would send it to the server.
@@ -19,9 +22,17 @@ type Document struct {
 	// none; without APIVersion and Kind it is no Kubernetes object.
 	APIVersion, Kind, Namespace, Name string
 
-	source   []byte // text of the whole document, for positions
 	listPath string // where in a List the object stood, such as "items[2]"
-	at       *positions
+	at       *position.Source
+}
+
+// Position returns the line and column, from 1, of a field path in the file.
+// Where the field is absent, its nearest parent stands for it.
+func (d *Document) Position(path string) (line, column int) {
+	if d.listPath != "" {
+		path = strings.TrimSuffix(d.listPath+"."+path, ".")
+	}
+	return d.at.Of(path)
 }
 
 // IsObject says whether the document claims to be a Kubernetes object.
@@ -29,7 +40,7 @@ func (d *Document) IsObject() bool { return d.APIVersion != "" && d.Kind != "" }
 
 // String names the object as kubectl does: kind/name, lower case kind.
 func (d *Document) String() string {
-	return fmt.Sprintf("%s/%s", lower(d.Kind), d.Name)
+	return fmt.Sprintf("%s/%s", strings.ToLower(d.Kind), d.Name)
 }
 
 // An Error tells what could not be read, and where.
@@ -47,13 +58,3 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
-
-func lower(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
-}

@@ -12,6 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/position"
 )
 
 // Parse reads every document of a file's content.
@@ -95,51 +97,50 @@ type header struct {
 }
 
 func newDocuments(file string, line int, value, source []byte) ([]*Document, error) {
-	at := &positions{source: source, line: line}
-	return open(file, value, source, "", header{}, at)
+	return open(&Document{File: file, Line: line, JSON: value, at: position.New(source, line)}, header{})
 }
 
-// open returns the object, or for a List the objects in it. parent lends its
-// kind to the items of a typed List (PodList), which carry none.
-func open(file string, value, source []byte, path string, parent header, at *positions) ([]*Document, error) {
+// open fills in the document's header, or for a List returns the objects in
+// it. parent lends its kind to the items of a typed List (PodList), which carry
+// none.
+func open(doc *Document, parent header) ([]*Document, error) {
 	var h header
 	// What has no header of this shape is still a document, of unknown kind:
 	// the one who judges its kind says what is wrong with it.
-	if err := json.Unmarshal(value, &h); err != nil {
-		h = looseHeader(value)
+	if err := json.Unmarshal(doc.JSON, &h); err != nil {
+		h = looseHeader(doc.JSON)
 	}
 	if item, ok := strings.CutSuffix(parent.Kind, "List"); ok && item != "" && h.Kind == "" && h.APIVersion == "" {
 		h.Kind, h.APIVersion = item, parent.APIVersion
-		value = withHeader(value, h)
+		doc.JSON = withHeader(doc.JSON, h)
 	}
-	if strings.HasSuffix(h.Kind, "List") && h.APIVersion != "" && h.Items.Kind() == '[' && path == "" {
-		var items []jsontext.Value
-		if err := json.Unmarshal(h.Items, &items); err != nil {
-			return nil, fmt.Errorf("items of the %s: %w", h.Kind, err)
-		}
-		var docs []*Document
-		for i, item := range items {
-			d, err := open(file, item, source, fmt.Sprintf("items[%d]", i), h, at)
-			if err != nil {
-				return docs, err
-			}
-			docs = append(docs, d...)
-		}
-		return docs, nil
+	if strings.HasSuffix(h.Kind, "List") && h.APIVersion != "" && h.Items.Kind() == '[' && doc.listPath == "" {
+		return openList(doc, h)
 	}
-	name := h.Metadata.Name
-	if name == "" && h.Metadata.GenerateName != "" {
-		name = h.Metadata.GenerateName + "*"
-	}
-	doc := &Document{
-		File: file, Line: at.line, JSON: value,
-		APIVersion: h.APIVersion, Kind: h.Kind, Namespace: h.Metadata.Namespace, Name: name,
-		source: source, listPath: path, at: at,
-	}
-	if path != "" {
-		doc.Line, _ = doc.Position("")
+	doc.APIVersion, doc.Kind = h.APIVersion, h.Kind
+	doc.Namespace, doc.Name = h.Metadata.Namespace, h.Metadata.Name
+	if doc.Name == "" && h.Metadata.GenerateName != "" {
+		doc.Name = h.Metadata.GenerateName + "*"
 	}
 	return []*Document{doc}, nil
+}
+
+func openList(list *Document, h header) ([]*Document, error) {
+	var items []jsontext.Value
+	if err := json.Unmarshal(h.Items, &items); err != nil {
+		return nil, fmt.Errorf("items of the %s: %w", h.Kind, err)
+	}
+	var docs []*Document
+	for i, item := range items {
+		doc := &Document{File: list.File, JSON: item, listPath: fmt.Sprintf("items[%d]", i), at: list.at}
+		doc.Line, _ = doc.Position("")
+		opened, err := open(doc, h)
+		if err != nil {
+			return docs, err
+		}
+		docs = append(docs, opened...)
+	}
+	return docs, nil
 }
 
 // looseHeader reads what can be read of a header with wrong types in it.

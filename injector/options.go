@@ -1,0 +1,83 @@
+package injector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Native says when a template's containers become native sidecars.
+type Native string
+
+// The values of options.native.
+const (
+	// NativeAuto makes them native in pods that end by themselves, where the
+	// cluster runs native sidecars. The default.
+	NativeAuto Native = "auto"
+	// NativeAlways makes them native in every pod.
+	NativeAlways Native = "always"
+	// NativeNever skips pods that end by themselves.
+	NativeNever Native = "never"
+)
+
+// Override names what a pod may change of a template's container.
+type Override string
+
+// The values of options.overrides.
+const (
+	OverrideImage  Override = "image"
+	OverrideCPU    Override = "cpu"
+	OverrideMemory Override = "memory"
+	OverrideEnv    Override = "env"
+)
+
+// Options are the data key options of a template's ConfigMap.
+type Options struct {
+	Native Native `json:"native,omitempty"`
+	// HostNetwork is skip (the default) or allow: whether pods on their
+	// node's network get the template.
+	HostNetwork string `json:"hostNetwork,omitempty"`
+	// Mandatory denies a pod that asks and cannot get the template, where it
+	// would be skipped otherwise.
+	Mandatory bool `json:"mandatory,omitempty"`
+	// Overrides lists what pods may change; nothing by default.
+	Overrides []Override `json:"overrides,omitempty"`
+	// OverrideContainer is the container the overrides apply to, where the
+	// template has several and none of its own name.
+	OverrideContainer string `json:"overrideContainer,omitempty"`
+}
+
+func parseOptions(text string, bad *InvalidTemplate) Options {
+	options := Options{}
+	if strings.TrimSpace(text) != "" {
+		if err := yaml.UnmarshalStrict([]byte(text), &options); err != nil {
+			bad.add("data.options", 0, "%s", yamlMessage(err))
+			return options
+		}
+	}
+	if options.Native == "" {
+		options.Native = NativeAuto
+	}
+	if options.HostNetwork == "" {
+		options.HostNetwork = "skip"
+	}
+	one(bad, "data.options.native", options.Native, NativeAuto, NativeAlways, NativeNever)
+	one(bad, "data.options.hostNetwork", options.HostNetwork, "skip", "allow")
+	for i, o := range options.Overrides {
+		one(bad, fmt.Sprintf("data.options.overrides[%d]", i), o, OverrideImage, OverrideCPU, OverrideMemory, OverrideEnv)
+	}
+	return options
+}
+
+func one[T ~string](bad *InvalidTemplate, field string, got T, allowed ...T) {
+	if slices.Contains(allowed, got) {
+		return
+	}
+	words := make([]string, len(allowed))
+	for i, a := range allowed {
+		words[i] = string(a)
+	}
+	bad.add(field, 0, "is %q; write one of %s", string(got), strings.Join(words, ", "))
+}

@@ -1,0 +1,188 @@
+package injector
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"sort"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Keys of a template's ConfigMap.
+const (
+	TemplateLabel  = "usher.dev/template" // label that names the template
+	TemplateSuffix = "-initializer"       // or the ConfigMap is named <template>-initializer
+	ConfigKey      = "config"             // data key: the fragment, YAML
+	OptionsKey     = "options"            // data key: how it is used, YAML
+)
+
+// MaxTemplateName is the longest name of a template, in bytes: it leaves room
+// for an override's suffix within the 63 of an annotation's name.
+const MaxTemplateName = 40
+
+// A Template is a fragment of a pod, parsed and checked. It is not changed
+// after it was made.
+type Template struct {
+	Name string
+	// Version is the hash of the template's canonical form, "sha256:…". It
+	// does not change with comments, layout or the order of keys.
+	Version string
+	Options Options
+
+	containers     []container
+	initContainers []container
+	volumes        []volume
+	pullSecrets    []string
+	hostAliases    []corev1.HostAlias
+	labels         []pair
+	annotations    []pair
+}
+
+// container is one container of a template.
+type container struct {
+	name  string
+	typed corev1.Container
+	raw   jsontext.Value // as an ordinary container
+	// native is the same as a native sidecar: an init container that is
+	// restarted always (KEP-753).
+	native jsontext.Value
+}
+
+type volume struct {
+	name  string
+	typed corev1.Volume
+	raw   jsontext.Value
+}
+
+type pair struct{ key, value string }
+
+// fragment is the schema of the data key config.
+type fragment struct {
+	Containers       []corev1.Container            `json:"containers,omitempty"`
+	InitContainers   []corev1.Container            `json:"initContainers,omitempty"`
+	Volumes          []corev1.Volume               `json:"volumes,omitempty"`
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+	HostAliases      []corev1.HostAlias            `json:"hostAliases,omitempty"`
+	Labels           map[string]string             `json:"labels,omitempty"`
+	Annotations      map[string]string             `json:"annotations,omitempty"`
+}
+
+// TemplateName returns the name of the template that a ConfigMap of this name
+// and these labels holds, or "" where it holds none.
+func TemplateName(configMap string, labels map[string]string) string {
+	if name := labels[TemplateLabel]; name != "" {
+		return name
+	}
+	name, ok := strings.CutSuffix(configMap, TemplateSuffix)
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// ValidTemplateName says what is wrong with a template's name, or "".
+func ValidTemplateName(name string) string {
+	switch {
+	case len(name) > MaxTemplateName:
+		return "is longer than 40 characters"
+	case len(validation.IsDNS1123Label(name)) > 0:
+		return "must be lower case letters, digits and '-', beginning and ending with a letter or digit"
+	case name == "templates":
+		return "is the name of the namespace's label"
+	}
+	return ""
+}
+
+// ParseTemplate reads a template from the data of its ConfigMap. An error is
+// always an *InvalidTemplate.
+func ParseTemplate(name string, data map[string]string) (*Template, error) {
+	bad := &InvalidTemplate{Name: name}
+	if reason := ValidTemplateName(name); reason != "" {
+		bad.add("metadata.name", 0, "the template's name %q %s", name, reason)
+		return nil, bad
+	}
+	options := parseOptions(data[OptionsKey], bad)
+	config, ok := data[ConfigKey]
+	if !ok {
+		bad.add("data.config", 0, "is missing; write the containers and volumes to add under the key config")
+		return nil, bad
+	}
+	canonical, frag := parseFragment(config, bad)
+	if len(bad.Problems) > 0 {
+		return nil, bad
+	}
+	t := newTemplate(name, canonical, frag, options)
+	t.check(bad)
+	if len(bad.Problems) > 0 {
+		bad.locate(config)
+		return nil, bad
+	}
+	return t, nil
+}
+
+// newTemplate keeps each item as the author wrote it, in canonical JSON.
+func newTemplate(name string, canonical []byte, frag *fragment, options Options) *Template {
+	var raw struct {
+		Containers     []jsontext.Value `json:"containers"`
+		InitContainers []jsontext.Value `json:"initContainers"`
+		Volumes        []jsontext.Value `json:"volumes"`
+	}
+	// The strict parse accepted it, so this one does.
+	_ = json.Unmarshal(canonical, &raw)
+	sum := sha256.Sum256(canonical)
+	t := &Template{
+		Name:        name,
+		Version:     "sha256:" + hex.EncodeToString(sum[:]),
+		Options:     options,
+		hostAliases: frag.HostAliases,
+		labels:      sorted(frag.Labels),
+		annotations: sorted(frag.Annotations),
+	}
+	for i, c := range frag.Containers {
+		t.containers = append(t.containers, container{
+			name: c.Name, typed: c, raw: raw.Containers[i], native: asNative(raw.Containers[i]),
+		})
+	}
+	for i, c := range frag.InitContainers {
+		t.initContainers = append(t.initContainers, container{name: c.Name, typed: c, raw: raw.InitContainers[i]})
+	}
+	for i, v := range frag.Volumes {
+		t.volumes = append(t.volumes, volume{name: v.Name, typed: v, raw: raw.Volumes[i]})
+	}
+	for _, s := range frag.ImagePullSecrets {
+		t.pullSecrets = append(t.pullSecrets, s.Name)
+	}
+	return t
+}
+
+// asNative adds restartPolicy: Always to a container that does not have it.
+func asNative(raw jsontext.Value) jsontext.Value {
+	var has struct {
+		RestartPolicy string `json:"restartPolicy"`
+	}
+	if json.Unmarshal(raw, &has) == nil && has.RestartPolicy != "" {
+		return raw
+	}
+	native := make(jsontext.Value, 0, len(raw)+len(`,"restartPolicy":"Always"`))
+	native = append(native, raw[:len(raw)-1]...)
+	return append(native, `,"restartPolicy":"Always"}`...)
+}
+
+func sorted(m map[string]string) []pair {
+	pairs := make([]pair, 0, len(m))
+	for k, v := range m {
+		pairs = append(pairs, pair{k, v})
+	}
+	sort.Slice(pairs, func(i, j int) bool { return pairs[i].key < pairs[j].key })
+	return pairs
+}
+
+// isNative says whether an init container of the template is a native sidecar
+// by itself.
+func (c *container) isNative() bool {
+	return c.typed.RestartPolicy != nil && *c.typed.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}

@@ -1,0 +1,100 @@
+// Package position finds the line and column of a field path in YAML or JSON.
+package position
+
+import (
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A Source is the text of one document. It is parsed when the first position
+// is asked for.
+type Source struct {
+	text []byte
+	line int
+	root *yaml.Node
+	read bool
+}
+
+// New returns the positions of a document that begins at a line, from 1, of
+// its file.
+func New(text []byte, line int) *Source {
+	return &Source{text: text, line: line}
+}
+
+// Of returns the line and column, from 1, of a field path as field.Path
+// prints it: "spec.containers[0].image", "metadata.labels[a.b/c]". Where the
+// field is absent, its nearest parent stands for it.
+func (s *Source) Of(path string) (line, column int) {
+	if !s.read {
+		s.read = true
+		var doc yaml.Node
+		if yaml.Unmarshal(s.text, &doc) == nil && len(doc.Content) == 1 {
+			s.root = doc.Content[0]
+		}
+	}
+	if s.root == nil {
+		return s.line, 1
+	}
+	node := locate(s.root, path)
+	return s.line + node.Line - 1, node.Column
+}
+
+// locate walks the path and returns the last node found: in a mapping its key.
+func locate(value *yaml.Node, path string) *yaml.Node {
+	found := value
+	for path != "" {
+		var step string
+		step, path = cut(path)
+		for value.Kind == yaml.AliasNode {
+			value = value.Alias
+		}
+		switch value.Kind {
+		case yaml.MappingNode:
+			i := key(value, step)
+			if i < 0 {
+				return found
+			}
+			found, value = value.Content[i], value.Content[i+1]
+		case yaml.SequenceNode:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(value.Content) {
+				return found
+			}
+			value = value.Content[i]
+			found = value
+		default:
+			return found
+		}
+	}
+	return found
+}
+
+func key(mapping *yaml.Node, name string) int {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// cut takes the first step off a field path.
+func cut(path string) (step, rest string) {
+	if strings.HasPrefix(path, "[") {
+		end := strings.IndexByte(path, ']')
+		if end < 0 {
+			return path[1:], ""
+		}
+		return path[1:end], strings.TrimPrefix(path[end+1:], ".")
+	}
+	end := strings.IndexAny(path, ".[")
+	if end < 0 {
+		return path, ""
+	}
+	if path[end] == '[' {
+		return path[:end], path[end:]
+	}
+	return path[:end], path[end+1:]
+}
