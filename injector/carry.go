@@ -1,0 +1,175 @@
+package injector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// CarriedAnnotation, in a pod template, lists the keys that usher carried
+// there from the workload's own metadata, separated by commas. They follow
+// their source; what the user wrote into the template does not.
+const CarriedAnnotation = "usher.dev/carried"
+
+// A Carried is what becomes of the opt-in keys on a workload's own metadata.
+type Carried struct {
+	Patch    Patch
+	Warnings []string
+}
+
+// workload is what Carry reads of a workload.
+type workload struct {
+	Metadata struct {
+		Annotations     map[string]string `json:"annotations"`
+		OwnerReferences []struct {
+			Controller bool `json:"controller"`
+		} `json:"ownerReferences"`
+	} `json:"metadata"`
+}
+
+// Carry copies the opt-in keys on a workload's own metadata into its pod
+// template, where pods get their annotations from: it is where people write
+// them by mistake. old is the object before an UPDATE, nil on CREATE. Objects
+// with a controller are never changed: their controller would see a difference
+// and make another one.
+func Carry(kind string, object, old []byte) (Carried, *Problem) {
+	var w workload
+	if err := json.Unmarshal(object, &w); err != nil {
+		field, detail := decodeProblem(err)
+		return Carried{}, &Problem{Reason: Undecodable, Field: field, Detail: detail}
+	}
+	for _, owner := range w.Metadata.OwnerReferences {
+		if owner.Controller {
+			return Carried{}, nil
+		}
+	}
+	have, exists, path, problem := templateAnnotations(kind, object)
+	if problem != nil || len(path) == 0 {
+		return Carried{}, problem
+	}
+	var before map[string]string
+	if len(old) > 0 {
+		// An old object that cannot be read says nothing about who wrote what.
+		before, _, _, _ = templateAnnotations(kind, old)
+	}
+	c := &carrier{have: have, before: before, path: strings.Join(path, ".") + ".metadata.annotations"}
+	c.carried = carriedKeys(have)
+	for _, k := range usherKeys(w.Metadata.Annotations) {
+		c.follow(k.key, w.Metadata.Annotations[k.key])
+	}
+	for _, key := range carriedKeys(have) {
+		if _, ok := w.Metadata.Annotations[key]; !ok {
+			c.withdraw(key)
+		}
+	}
+	return Carried{Patch: c.patch(exists).under(pointer(path)), Warnings: c.warnings}, nil
+}
+
+// templateAnnotations reads the annotations of a workload's pod template.
+// exists says whether the template has metadata at all.
+func templateAnnotations(kind string, object []byte) (annotations map[string]string, exists bool, path []string, problem *Problem) {
+	raw, path, problem := podTemplate(kind, object)
+	if problem != nil {
+		return nil, false, nil, problem
+	}
+	var template struct {
+		Metadata *podMeta `json:"metadata"`
+	}
+	if err := json.Unmarshal(raw, &template); err != nil {
+		field, detail := decodeProblem(err)
+		return nil, false, nil, &Problem{Reason: Undecodable, Field: strings.Join(path, ".") + "." + field, Detail: detail}
+	}
+	if template.Metadata == nil {
+		return nil, false, path, nil
+	}
+	return template.Metadata.Annotations, true, path, nil
+}
+
+func carriedKeys(annotations map[string]string) []string {
+	var keys []string
+	for key := range strings.SplitSeq(annotations[CarriedAnnotation], ",") {
+		if key = strings.TrimSpace(key); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// carrier works out the changes to one template's annotations.
+type carrier struct {
+	have, before map[string]string
+	carried      []string
+	set          []pair
+	removed      []string
+	warnings     []string
+	path         string
+}
+
+// wrote says whether the user changed a carried key in the template since.
+func (c *carrier) wrote(key string) bool {
+	was, known := c.before[key]
+	now, set := c.have[key]
+	return known && set && was != now && slices.Contains(carriedKeys(c.before), key)
+}
+
+// follow brings a key of the workload's metadata into the template.
+func (c *carrier) follow(key, value string) {
+	now, set := c.have[key]
+	ours := slices.Contains(c.carried, key)
+	switch {
+	case set && ours && c.wrote(key):
+		c.disown(key)
+	case set && !ours:
+		if now != value {
+			c.warnings = append(c.warnings, fmt.Sprintf("annotation %s is %s on the workload's own metadata and %s in its pod template (%s); the pod template wins",
+				key, quote(value), quote(now), c.path))
+		}
+		return
+	case !set || now != value:
+		c.set = append(c.set, pair{key, value})
+		if !ours {
+			c.carried = append(c.carried, key)
+		}
+	default:
+		return
+	}
+	if slices.Contains(c.carried, key) {
+		c.warnings = append(c.warnings, fmt.Sprintf("annotation %s is on the workload's own metadata, which its pods do not get; carried to %s: write it there", key, c.path))
+	}
+}
+
+// withdraw takes a carried key out of the template when its source is gone.
+func (c *carrier) withdraw(key string) {
+	if _, set := c.have[key]; set && !c.wrote(key) {
+		c.removed = append(c.removed, key)
+		c.warnings = append(c.warnings, fmt.Sprintf("annotation %s was removed from the workload's own metadata and with it from %s, where it had been carried", key, c.path))
+	}
+	c.disown(key)
+}
+
+func (c *carrier) disown(key string) {
+	c.carried = slices.DeleteFunc(c.carried, func(k string) bool { return k == key })
+}
+
+func (c *carrier) patch(metadata bool) Patch {
+	slices.Sort(c.carried)
+	list := strings.Join(c.carried, ",")
+	if was, set := c.have[CarriedAnnotation]; list != was {
+		if list != "" {
+			c.set = append(c.set, pair{CarriedAnnotation, list})
+		} else if set {
+			c.removed = append(c.removed, CarriedAnnotation)
+		}
+	}
+	var patch Patch
+	if !metadata && len(c.set) > 0 {
+		patch = append(patch, Operation{Op: "add", Path: "/metadata", Value: []byte("{}")})
+	}
+	patch = appendMap(patch, "/metadata/annotations", c.have, c.set)
+	for _, key := range c.removed {
+		patch = append(patch, Operation{Op: "remove", Path: "/metadata/annotations/" + escape(key)})
+	}
+	return patch
+}

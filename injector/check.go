@@ -1,0 +1,190 @@
+package injector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// check adds what is wrong with a template whatever the pod: what no pod could
+// run, and what usher could not merge. The API server has the last word, asked
+// by dry-run when a template is applied.
+func (t *Template) check(bad *InvalidTemplate) {
+	if len(t.containers)+len(t.initContainers) == 0 {
+		bad.add("data.config", 0, "names no container; write at least one under containers or initContainers")
+	}
+	volumes := map[string]bool{}
+	for i, v := range t.volumes {
+		t.checkVolume(bad, i, v, volumes)
+	}
+	names, ports := map[string]string{}, []boundPort{}
+	for i := range t.containers {
+		c, path := &t.containers[i], fmt.Sprintf("%scontainers[%d]", configField, i)
+		t.checkContainer(bad, path, c, names, volumes)
+		if c.typed.RestartPolicy != nil && !c.isNative() {
+			bad.add(path+".restartPolicy", 0, "is %s; a sidecar runs as long as its pod: leave it out", *c.typed.RestartPolicy)
+		}
+		ports = checkPorts(bad, path, c, ports)
+	}
+	for i := range t.initContainers {
+		c, path := &t.initContainers[i], fmt.Sprintf("%sinitContainers[%d]", configField, i)
+		t.checkContainer(bad, path, c, names, volumes)
+		ports = checkPorts(bad, path, c, ports)
+	}
+	for i, s := range t.pullSecrets {
+		if s == "" {
+			bad.add(fmt.Sprintf("%simagePullSecrets[%d].name", configField, i), 0, "is missing")
+		}
+	}
+	t.checkMetadata(bad)
+	t.checkOverrides(bad)
+}
+
+func (t *Template) checkVolume(bad *InvalidTemplate, i int, v volume, seen map[string]bool) {
+	path := fmt.Sprintf("%svolumes[%d].name", configField, i)
+	switch {
+	case v.name == "":
+		bad.add(path, 0, "is missing")
+	case seen[v.name]:
+		bad.Problems = append(bad.Problems, Problem{Reason: ConflictVolume, Field: path,
+			Detail: fmt.Sprintf("is %q, which another volume of the template has", v.name)})
+	case len(validation.IsDNS1123Label(v.name)) > 0:
+		bad.add(path, 0, "is %q; must be lower case letters, digits and '-'", v.name)
+	}
+	seen[v.name] = true
+}
+
+func (t *Template) checkContainer(bad *InvalidTemplate, path string, c *container, names map[string]string, volumes map[string]bool) {
+	switch {
+	case c.name == "":
+		bad.add(path+".name", 0, "is missing")
+	case names[c.name] != "":
+		bad.Problems = append(bad.Problems, Problem{Reason: ConflictName, Field: path + ".name",
+			Detail: fmt.Sprintf("is %q, which %s has", c.name, strings.TrimPrefix(names[c.name], configField))})
+	case len(validation.IsDNS1123Label(c.name)) > 0:
+		bad.add(path+".name", 0, "is %q; must be lower case letters, digits and '-', at most 63", c.name)
+	}
+	names[c.name] = path
+	if c.typed.Image == "" {
+		bad.add(path+".image", 0, "is missing")
+	}
+	mounts := map[string]int{}
+	for i, m := range c.typed.VolumeMounts {
+		at := fmt.Sprintf("%s.volumeMounts[%d]", path, i)
+		if !volumes[m.Name] {
+			bad.add(at+".name", 0, "is %q, and the template has no volume of that name; add it under volumes (a pod's volume of the same name and source is shared)", m.Name)
+		}
+		mountPath := strings.TrimRight(m.MountPath, "/")
+		if first, taken := mounts[mountPath]; taken {
+			bad.Problems = append(bad.Problems, Problem{Reason: ConflictMount, Field: at + ".mountPath",
+				Detail: fmt.Sprintf("is %q, which volumeMounts[%d] has", m.MountPath, first)})
+			continue
+		}
+		mounts[mountPath] = i
+	}
+}
+
+// checkPorts adds a container's host ports to those of the containers before
+// it.
+func checkPorts(bad *InvalidTemplate, path string, c *container, before []boundPort) []boundPort {
+	for i, p := range c.typed.Ports {
+		port := boundPort{host: p.HostPort, ip: p.HostIP, protocol: protocol(string(p.Protocol)), field: fmt.Sprintf("%s.ports[%d]", path, i)}
+		if port.host == 0 {
+			continue
+		}
+		for _, other := range before {
+			if other.clashes(port) {
+				bad.Problems = append(bad.Problems, Problem{Reason: ConflictHostPort, Field: port.field + ".hostPort",
+					Detail: fmt.Sprintf("is %d, which %s takes", p.HostPort, strings.TrimPrefix(other.field, configField))})
+			}
+		}
+		before = append(before, port)
+	}
+	return before
+}
+
+func (t *Template) checkMetadata(bad *InvalidTemplate) {
+	for _, p := range t.labels {
+		for _, msg := range validation.IsQualifiedName(p.key) {
+			bad.add(configField+"labels["+p.key+"]", 0, "%s", msg)
+		}
+		for _, msg := range validation.IsValidLabelValue(p.value) {
+			bad.add(configField+"labels["+p.key+"]", 0, "%s", msg)
+		}
+	}
+	for _, p := range t.annotations {
+		path := configField + "annotations[" + p.key + "]"
+		for _, msg := range validation.IsQualifiedName(strings.ToLower(p.key)) {
+			bad.add(path, 0, "%s", msg)
+		}
+		if _, _, ours := cutKey(p.key); ours || p.key == RecordAnnotation || p.key == CarriedAnnotation {
+			bad.add(path, 0, "is a key of usher's own, which a template cannot set")
+		}
+	}
+}
+
+// checkOverrides finds the container that overrides apply to.
+func (t *Template) checkOverrides(bad *InvalidTemplate) {
+	if name := t.Options.OverrideContainer; name != "" {
+		if t.container(name) == nil {
+			bad.add("data.options.overrideContainer", 0, "is %q, and the template has no container of that name", name)
+		}
+		return
+	}
+	if len(t.Options.Overrides) > 0 && t.overridden() == nil {
+		bad.add("data.options.overrideContainer", 0, "is missing; the template has several containers and none named %q, so say which one overrides change", t.Name)
+	}
+}
+
+// overridden is the container that overrides apply to: the one the options
+// name, the one named as the template, or the only one.
+func (t *Template) overridden() *container {
+	if name := t.Options.OverrideContainer; name != "" {
+		return t.container(name)
+	}
+	if c := t.container(t.Name); c != nil {
+		return c
+	}
+	all := slices.Concat(t.containers, t.initContainers)
+	if len(all) == 1 {
+		return t.container(all[0].name)
+	}
+	return nil
+}
+
+func (t *Template) container(name string) *container {
+	for _, list := range [][]container{t.containers, t.initContainers} {
+		for i := range list {
+			if list[i].name == name {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
+// A boundPort is a port that a container takes of its node.
+type boundPort struct {
+	host     int32
+	ip       string
+	protocol corev1.Protocol
+	field    string
+}
+
+// clashes says whether two containers cannot have both ports on one node.
+func (p boundPort) clashes(other boundPort) bool {
+	return p.host == other.host && p.protocol == other.protocol &&
+		(anyAddress(p.ip) || anyAddress(other.ip) || p.ip == other.ip)
+}
+
+func anyAddress(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
+
+func protocol(p string) corev1.Protocol {
+	if p == "" {
+		return corev1.ProtocolTCP
+	}
+	return corev1.Protocol(p)
+}

@@ -1,0 +1,268 @@
+package injector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SystemNamespaces are never touched, and never sent to usher.
+var SystemNamespaces = []string{"kube-system", "kube-public", "kube-node-lease"}
+
+// A Request is all that a decision depends on.
+type Request struct {
+	// Object is the pod as it came, or the workload that holds its template.
+	Object []byte
+	// Kind is the object's kind; "" means Pod.
+	Kind string
+	// Namespace is the namespace the object goes to, with its labels.
+	Namespace       string
+	NamespaceLabels map[string]string
+	// OwnNamespace is usher's own, left alone like the system's.
+	OwnNamespace string
+	Templates    *Set
+	// NativeSidecars says whether every kubelet of the cluster runs native
+	// sidecars.
+	NativeSidecars bool
+	// Explain asks for the decision's Steps.
+	Explain bool
+}
+
+// A Decision is what becomes of an object, and why.
+type Decision struct {
+	// Reason is the decision in one word; that of a denial, if any.
+	Reason Reason
+	// Denied refuses the object; Problems say why.
+	Denied   bool
+	Problems []Problem
+	// Outcomes has one entry for each template that was spoken of, by name;
+	// with none, one without a template.
+	Outcomes []Outcome
+	// Warnings are for the person who sent the object.
+	Warnings []string
+	// Patch is what is added; empty where nothing is.
+	Patch Patch
+	// JSONOnly says that a two-way merge patch may not express the patch.
+	JSONOnly bool
+	// Steps is the decision's path, where it was asked for.
+	Steps []Step
+}
+
+// An Outcome is the decision about one template.
+type Outcome struct {
+	Template string
+	Version  string
+	Reason   Reason
+	// Source is the key that asked or refused.
+	Source string
+	Detail string
+}
+
+// Decide decides about one object. It never fails: what it cannot read, it
+// denies.
+func Decide(r Request) *Decision {
+	d := &decision{request: r}
+	d.run()
+	d.summarize()
+	return &d.Decision
+}
+
+// decision is a Decision in the making.
+type decision struct {
+	Decision
+	request Request
+	merge   *merge
+	raw     []byte // the pod, or the workload's template
+	record  Record
+	// path is the field that holds the pod template, "" in a pod.
+	path []string
+}
+
+func (d *decision) run() {
+	r := &d.request
+	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || slices.Contains(SystemNamespaces, r.Namespace)) {
+		d.step("namespace", r.Namespace, "is excluded")
+		d.skip(ask{}, NamespaceExclude, "namespace "+r.Namespace)
+		return
+	}
+	raw, path, problem := podTemplate(r.Kind, r.Object)
+	if problem != nil {
+		d.deny(ask{}, *problem)
+		return
+	}
+	d.raw, d.path = raw, path
+	view, problem := decodePod(raw)
+	if problem != nil {
+		d.deny(ask{}, *problem)
+		return
+	}
+	asks := asked(view.annotations(), r.NamespaceLabels)
+	d.explainAsks(view, asks)
+	if len(asks) == 0 {
+		d.skip(ask{}, NotAsked, "")
+		return
+	}
+	d.merge = &merge{pod: view}
+	if d.record, problem = ParseRecord(view.annotations()); problem != nil {
+		d.deny(ask{}, *problem)
+		return
+	}
+	changed := false
+	for i := range asks {
+		changed = d.template(asks, i) || changed
+	}
+	if changed && !d.Denied {
+		d.JSONOnly = d.merge.duplicates || view.repeatsKeys()
+		d.Patch = d.merge.finish(d.record).under(pointer(d.path))
+	}
+}
+
+// template decides about one template and says whether it adds anything.
+func (d *decision) template(asks []ask, i int) bool {
+	a := asks[i]
+	switch {
+	case a.problem != nil:
+		d.deny(a, *a.problem)
+		return false
+	case a.refused:
+		d.skip(a, OptedOut, "")
+		return false
+	}
+	entry, ok := d.request.Templates.Get(a.template)
+	if !ok {
+		d.deny(a, Problem{Reason: TemplateMissing, Detail: fmt.Sprintf("%s asks for the template %q, which does not exist; %s",
+			a.source, a.template, d.request.Templates.known())})
+		return false
+	}
+	t := entry.Template
+	if t == nil {
+		d.deny(a, Problem{Reason: TemplateInvalid, Detail: fmt.Sprintf("%s asks for a template that cannot be used: %v", a.source, entry.Err)})
+		return false
+	}
+	d.step("template "+t.Name, t.Version, "is used")
+	if d.merge.pod.Spec.HostNetwork && t.Options.HostNetwork != "allow" {
+		d.withhold(a, t, Problem{Reason: HostNetwork, Field: "spec.hostNetwork", Detail: fmt.Sprintf(
+			"is true, and the template %s is not for pods on the host's network (options.hostNetwork)", t.Name)})
+		return false
+	}
+	where := t.place(d.merge.pod, d.request.NativeSidecars)
+	if where == nowhere {
+		d.withhold(a, t, Problem{Reason: NoNativeSidecars, Field: "spec.restartPolicy", Detail: fmt.Sprintf(
+			"is %s: the pod ends by itself, the template %s would keep it from ending, and %s", d.merge.pod.Spec.RestartPolicy, t.Name, d.whyNoSidecars(t))})
+		return false
+	}
+	for _, other := range asks[:i] {
+		if problems := d.request.Templates.pairs[[2]string{other.template, a.template}]; len(problems) > 0 && !other.refused {
+			d.deny(a, problems...)
+			return false
+		}
+	}
+	t, problem := t.with(a.overrides)
+	if problem != nil {
+		d.deny(a, *problem)
+		return false
+	}
+	return d.inject(a, t, where)
+}
+
+// inject adds the template unless the pod has it already.
+func (d *decision) inject(a ask, t *Template, where placement) bool {
+	if claim, claimed := d.record[t.Name]; claimed {
+		known := claim.Version == t.Version
+		if !known && t.Options.Mandatory {
+			d.deny(a, outdated(t, claim.Version))
+			return false
+		}
+		if known && d.merge.proves(d.raw, t, where) || !known && d.merge.resembles(d.raw, t, where) {
+			if !known {
+				d.warn("the pod carries version %s of the template %s, which is %s by now", claim.Version, t.Name, t.Version)
+			}
+			d.step("record", claim.Version, "is true")
+			d.done(a, AlreadyInjected, t.Version, "")
+			return false
+		}
+		d.step("record", claim.Version, "is not what the pod holds")
+	}
+	if problems := d.merge.conflicts(t); len(problems) > 0 {
+		d.deny(a, problems...)
+		return false
+	}
+	d.Warnings = append(d.Warnings, d.merge.sharedPorts(t)...)
+	d.record[t.Name] = d.merge.add(t, where)
+	detail := ""
+	if where == native {
+		detail = "as native sidecars"
+	}
+	d.done(a, Injected, t.Version, detail)
+	return true
+}
+
+func (d *decision) whyNoSidecars(t *Template) string {
+	if t.Options.Native == NativeNever {
+		return "the template wants no native sidecars (options.native)"
+	}
+	return "this cluster does not run native sidecars (Kubernetes 1.29 on every node)"
+}
+
+// withhold skips a template that this pod cannot have, with a warning; a
+// mandatory one denies the pod.
+func (d *decision) withhold(a ask, t *Template, p Problem) {
+	if t.Options.Mandatory {
+		p.Detail += "; the template is mandatory"
+		d.deny(a, p)
+		return
+	}
+	d.warn("the template %s was not injected (%s): %s%s %s", t.Name, p.Reason, d.prefix(), p.Field, p.Detail)
+	d.skip(a, p.Reason, p.Detail)
+}
+
+func (d *decision) deny(a ask, problems ...Problem) {
+	d.Denied = true
+	for _, p := range problems {
+		if p.Field != "" {
+			p.Field = d.prefix() + p.Field
+		}
+		d.Problems = append(d.Problems, p)
+	}
+	d.done(a, problems[0].Reason, "", problems[0].Detail)
+}
+
+func (d *decision) skip(a ask, reason Reason, detail string) { d.done(a, reason, "", detail) }
+
+func (d *decision) done(a ask, reason Reason, version, detail string) {
+	d.Outcomes = append(d.Outcomes, Outcome{Template: a.template, Version: version, Reason: reason, Source: a.source, Detail: detail})
+	what := "decision"
+	if a.template != "" {
+		what += " about " + a.template
+	}
+	d.step(what, string(reason), detail)
+}
+
+func (d *decision) warn(format string, args ...any) {
+	d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...))
+}
+
+// summarize picks the word for the whole: a denial before an injection before
+// anything else.
+func (d *decision) summarize() {
+	rank := func(o Outcome) int {
+		switch {
+		case d.Denied && len(d.Problems) > 0 && o.Reason == d.Problems[0].Reason:
+			return 0
+		case o.Reason == Injected:
+			return 1
+		}
+		return 2
+	}
+	best := slices.MinFunc(d.Outcomes, func(a, b Outcome) int { return rank(a) - rank(b) })
+	d.Reason = best.Reason
+}
+
+// Message says in a sentence why the object was denied, every problem in it.
+func (d *Decision) Message() string {
+	lines := make([]string, len(d.Problems))
+	for i, p := range d.Problems {
+		lines[i] = fmt.Sprintf("%s: %s", p.Reason, p)
+	}
+	return strings.Join(lines, "; ")
+}

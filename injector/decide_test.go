@@ -1,0 +1,409 @@
+package injector
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	small  = "containers: [{name: side, image: side:1}]"
+	second = "containers: [{name: log, image: log:1}]"
+)
+
+// asking is a pod with annotations, labels and a spec beside its container.
+func asking(annotations, spec string) string {
+	if spec == "" {
+		spec = "containers: [{name: app, image: app}]"
+	}
+	return "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {" + annotations + "}}, spec: {" + spec + "}}"
+}
+
+const asks = `"inject.usher.dev/side": "true"`
+
+// TestEveryReason names each reason at least once, with the words of its
+// message.
+func TestEveryReason(t *testing.T) {
+	side := template(t, "side", small, "")
+	tests := map[string]struct {
+		object    string
+		kind      string
+		namespace string
+		labels    map[string]string
+		templates *Set
+		sidecars  bool
+		want      Reason
+		denied    bool
+		message   string // part of the denial
+		warning   string // part of a warning
+	}{
+		"the annotation asks": {object: asking(asks, ""), want: Injected},
+		"the Initializer's annotation asks": {
+			object: asking(`"initializer.kubernetes.io/side": "true"`, ""), want: Injected,
+		},
+		"the namespace's label asks": {
+			object: asking("", ""), labels: map[string]string{NamespaceLabel: "side"}, want: Injected,
+		},
+		"nobody asks": {object: asking(`"other.io/side": "true"`, ""), want: NotAsked},
+		"the annotation's refusal wins over the namespace's label": {
+			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"}, want: OptedOut,
+		},
+		"a refusal of one template leaves the other": {
+			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "log.side"},
+			templates: set(side, template(t, "log", second, "")), want: Injected,
+		},
+		"system namespaces are left alone": {object: asking(asks, ""), namespace: "kube-system", want: NamespaceExclude},
+		"usher's own namespace is left alone": {
+			object: asking(asks, ""), namespace: "usher-system", want: NamespaceExclude,
+		},
+		"pods on the host network are skipped": {
+			object: asking(asks, "hostNetwork: true, containers: [{name: app}]"), want: HostNetwork,
+			warning: "the template side was not injected (host-network): spec.hostNetwork is true",
+		},
+		"pods on the host network are denied where the template is mandatory": {
+			object: asking(asks, "hostNetwork: true, containers: [{name: app}]"), templates: set(template(t, "side", small, "mandatory: true")),
+			want: HostNetwork, denied: true, message: "the template is mandatory",
+		},
+		"pods on the host network are injected where the template allows it": {
+			object:    asking(asks, "hostNetwork: true, containers: [{name: app}]"),
+			templates: set(template(t, "side", small, "hostNetwork: allow")), want: Injected,
+		},
+		"pods that end are skipped without native sidecars": {
+			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), want: NoNativeSidecars,
+			warning: "this cluster does not run native sidecars",
+		},
+		"pods that end get native sidecars": {
+			object: asking(asks, "restartPolicy: OnFailure, containers: [{name: app}]"), sidecars: true, want: Injected,
+		},
+		"pods that end are skipped by a template that wants no native sidecars": {
+			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), sidecars: true,
+			templates: set(template(t, "side", small, "native: never")), want: NoNativeSidecars, warning: "options.native",
+		},
+		"pods that end are denied where the template is mandatory": {
+			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), templates: set(template(t, "side", small, "mandatory: true")),
+			want: NoNativeSidecars, denied: true, message: "the template is mandatory",
+		},
+		"a template that does not exist is named with those that do": {
+			object: asking(`"inject.usher.dev/sied": "true"`, ""), want: TemplateMissing, denied: true,
+			message: `annotation inject.usher.dev/sied asks for the template "sied", which does not exist; there is side`,
+		},
+		"a template that cannot be used says why": {
+			object:    asking(asks, ""),
+			templates: NewSet(map[string]Entry{"side": {Err: &InvalidTemplate{Name: "side", Problems: []Problem{{Field: "data.config", Detail: "is missing"}}}}}),
+			want:      TemplateInvalid, denied: true, message: "data.config: is missing",
+		},
+		"a value that is no boolean is denied": {
+			object: asking(`"inject.usher.dev/side": "yes"`, ""), want: BadValue, denied: true,
+			message: `metadata.annotations[inject.usher.dev/side]: is "yes"; write "true" or "false"`,
+		},
+		"two keys that say the opposite are denied": {
+			object: asking(`"inject.usher.dev/side": "true", "initializer.kubernetes.io/side": "false"`, ""), want: BadValue, denied: true,
+			message: "initializer.kubernetes.io/side says the opposite",
+		},
+		"a name no template can have is denied": {
+			object: asking(`"inject.usher.dev/Side": "true"`, ""), want: BadValue, denied: true, message: "must be lower case",
+		},
+		"a namespace label with an empty name is denied": {
+			object: asking("", ""), labels: map[string]string{NamespaceLabel: "side."}, want: BadValue, denied: true,
+			message: "the namespace's label inject.usher.dev/templates",
+		},
+		"a record that is none is denied": {
+			object: asking(asks+`, "usher.dev/injected": "yes"`, ""), want: BadValue, denied: true, message: "not a record",
+		},
+		"a container of the same name conflicts": {
+			object: asking(asks, "containers: [{name: app}, {name: side}]"), want: ConflictName, denied: true,
+			message: `spec.containers[1].name: the container "side" of template side (containers) has the name of one of the pod (spec.containers[1])`,
+		},
+		"an init container of the same name conflicts": {
+			object: asking(asks, "initContainers: [{name: side}], containers: [{name: app}]"), want: ConflictName, denied: true,
+			message: "spec.initContainers[0].name",
+		},
+		"a volume of the same name and another source conflicts": {
+			object:    asking(asks, "volumes: [{name: v, emptyDir: {}}], containers: [{name: app}]"),
+			templates: set(template(t, "side", small+"\nvolumes: [{name: v, configMap: {name: c}}]", "")),
+			want:      ConflictVolume, denied: true, message: "spec.volumes[0]",
+		},
+		"a volume of the same name and source is shared": {
+			object:    asking(asks, "volumes: [{name: v, configMap: {name: c, defaultMode: 420}}], containers: [{name: app}]"),
+			templates: set(template(t, "side", small+"\nvolumes: [{name: v, configMap: {name: c}}]", "")),
+			want:      Injected,
+		},
+		"a host port that is taken conflicts": {
+			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 1, hostPort: 80}]}]"),
+			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 2, hostPort: 80}]}]", "")),
+			want:      ConflictHostPort, denied: true, message: "spec.containers[0].ports[0].hostPort",
+		},
+		"a host port of another protocol or address does not": {
+			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 1, hostPort: 80, protocol: UDP}, {containerPort: 3, hostPort: 80, hostIP: 10.0.0.1}]}]"),
+			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 2, hostPort: 80, hostIP: 10.0.0.2}]}]", "")),
+			want:      Injected,
+		},
+		"on the host network every port is the host's": {
+			object:    asking(asks, "hostNetwork: true, containers: [{name: app, ports: [{containerPort: 80}]}]"),
+			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "hostNetwork: allow")),
+			want:      ConflictHostPort, denied: true, message: "takes the host's port 80/TCP",
+		},
+		"a container port that two share is a warning": {
+			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 80}]}]"),
+			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "")),
+			want:      Injected, warning: "only one of them can listen",
+		},
+		"the same port of another protocol is none": {
+			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 80, protocol: UDP}]}]"),
+			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "")),
+			want:      Injected,
+		},
+		"a label set to another value conflicts": {
+			object:    `{metadata: {labels: {a: x}, annotations: {` + asks + `}}, spec: {containers: [{name: app}]}}`,
+			templates: set(template(t, "side", small+"\nlabels: {a: b}", "")),
+			want:      ConflictMetadata, denied: true, message: `metadata.labels[a]: is set to "x" by the pod and to "b" by template side`,
+		},
+		"a label set to the same value is kept": {
+			object:    `{metadata: {labels: {a: b}, annotations: {` + asks + `}}, spec: {containers: [{name: app}]}}`,
+			templates: set(template(t, "side", small+"\nlabels: {a: b}", "")), want: Injected,
+		},
+		"two templates that cannot go together are both named": {
+			object:    asking(asks+`, "inject.usher.dev/log": "true"`, ""),
+			templates: set(side, template(t, "log", small, "")),
+			want:      ConflictName, denied: true, message: `the container "side" of template side (containers) has the name of one of template log`,
+		},
+		"a field of the wrong type is undecodable": {
+			object: `{metadata: {annotations: {"inject.usher.dev/side": true}}, spec: {containers: [{name: app}]}}`, want: Undecodable, denied: true,
+			message: "metadata.annotations[inject.usher.dev/side]: is a boolean; must be a string (quote it)",
+		},
+		"a pod without containers is undecodable": {
+			object: asking(asks, "containers: []"), want: Undecodable, denied: true, message: "spec.containers: is empty",
+		},
+		"a pod without a spec is undecodable": {object: "{metadata: {}}", want: Undecodable, denied: true, message: "spec: is missing"},
+		"a workload's problem is in its pod template": {
+			kind: "CronJob", object: "{spec: {jobTemplate: {spec: {template: {metadata: {annotations: {" + asks + "}}, spec: {containers: [{name: side}]}}}}}}",
+			want: ConflictName, denied: true, message: "spec.jobTemplate.spec.template.spec.containers[0].name",
+		},
+	}
+	named := map[Reason]bool{
+		AlreadyInjected: true, // TestSecondPass
+		ConflictMount:   true, // TestParseTemplate: only a template can hold it
+		TooLarge:        true, // the webhook's: no object reaches a decision
+	}
+	for name, tc := range tests {
+		named[tc.want] = true
+		t.Run(name, func(t *testing.T) {
+			if tc.templates == nil {
+				tc.templates = set(side)
+			}
+			d := Decide(Request{
+				Object: fromYAML(t, tc.object), Kind: tc.kind, Namespace: tc.namespace, OwnNamespace: "usher-system",
+				NamespaceLabels: tc.labels, Templates: tc.templates, NativeSidecars: tc.sidecars,
+			})
+			if d.Reason != tc.want || d.Denied != tc.denied {
+				t.Fatalf("got %s, denied %v (%s); want %s, denied %v", d.Reason, d.Denied, d.Message(), tc.want, tc.denied)
+			}
+			if !strings.Contains(d.Message(), tc.message) {
+				t.Errorf("message %q lacks %q", d.Message(), tc.message)
+			}
+			if warnings := strings.Join(d.Warnings, "\n"); !strings.Contains(warnings, tc.warning) || tc.warning == "" && warnings != "" {
+				t.Errorf("warnings %q, want %q", warnings, tc.warning)
+			}
+			if (d.Reason == Injected) != (len(d.Patch) > 0) {
+				t.Errorf("%s with the patch %s", d.Reason, d.Patch.JSON())
+			}
+		})
+	}
+	for _, r := range Reasons() {
+		if !named[r] {
+			t.Errorf("no test names the reason %s", r)
+		}
+	}
+}
+
+func TestSeedPodGetsTheSeedsEnvoy(t *testing.T) {
+	r := Request{Object: seedPod(t), Namespace: "default", Templates: set(seedTemplate(t))}
+	d := Decide(r)
+	got := toYAML(t, apply(t, r, d))
+	version := seedTemplate(t).Version
+	want := `apiVersion: v1
+kind: Pod
+metadata:
+  annotations:
+    initializer.kubernetes.io/envoy: "true"
+    usher.dev/injected: '{"envoy":{"version":"` + version + `","containers":["envoy"],"volumes":["envoy-conf"]}}'
+  labels:
+    app: myapp
+  name: myapp-pod
+spec:
+  containers:
+  - command:
+    - sh
+    - -c
+    - echo Hello Kubernetes! && sleep 3600
+    image: busybox
+    name: myapp-container
+  - args:
+    - --concurrency 4
+    - --config-path /etc/envoy/envoy.json
+    - --mode serve
+    command:
+    - /usr/local/bin/envoy
+    image: lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1
+    name: envoy
+    ports:
+    - containerPort: 80
+      protocol: TCP
+    resources:
+      limits:
+        cpu: 1000m
+        memory: 512Mi
+      requests:
+        cpu: 100m
+        memory: 64Mi
+    volumeMounts:
+    - mountPath: /etc/envoy
+      name: envoy-conf
+  volumes:
+  - configMap:
+      name: envoy
+    name: envoy-conf
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("injected pod (-want +got):\n%s", diff)
+	}
+	if got, want := len(d.Patch), 3; got != want {
+		t.Errorf("%d operations, want %d, one an addition: %s", got, want, d.Patch.JSON())
+	}
+}
+
+func TestPlacement(t *testing.T) {
+	config := `
+containers: [{name: proxy, image: p}, {name: agent, image: a}]
+initContainers:
+- {name: redirect, image: r}
+- {name: early, image: e, restartPolicy: Always}
+`
+	tests := map[string]struct {
+		options, spec    string
+		containers, init []string
+	}{
+		"ordinary containers come after the pod's, init containers too, native sidecars first": {
+			spec:       "initContainers: [{name: user}], containers: [{name: app}]",
+			containers: []string{"app", "proxy", "agent"}, init: []string{"early", "user", "redirect"},
+		},
+		"in a pod that ends all become native sidecars": {
+			spec:       "restartPolicy: Never, initContainers: [{name: user}], containers: [{name: app}]",
+			containers: []string{"app"}, init: []string{"proxy", "agent", "early", "user", "redirect"},
+		},
+		"native: always makes them native in every pod": {
+			options: "native: always", spec: "containers: [{name: app}]",
+			containers: []string{"app"}, init: []string{"proxy", "agent", "early", "redirect"},
+		},
+		"a null list counts as none": {
+			spec:       "initContainers: null, volumes: null, containers: [{name: app}]",
+			containers: []string{"app", "proxy", "agent"}, init: []string{"early", "redirect"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := Request{
+				Object: fromYAML(t, asking(asks, tc.spec)), NativeSidecars: true,
+				Templates: set(template(t, "side", config, tc.options)),
+			}
+			d := Decide(r)
+			if d.Denied {
+				t.Fatal(d.Message())
+			}
+			var got pod
+			if err := json.Unmarshal(apply(t, r, d), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.containers, names(got.Spec.Containers)); diff != "" {
+				t.Errorf("containers (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.init, names(got.Spec.InitContainers)); diff != "" {
+				t.Errorf("init containers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func names(containers []podContainer) []string {
+	var list []string
+	for _, c := range containers {
+		list = append(list, c.Name)
+	}
+	return list
+}
+
+func TestUnions(t *testing.T) {
+	config := small + `
+imagePullSecrets: [{name: have}, {name: want}]
+hostAliases: [{ip: 10.0.0.1, hostnames: [a, b]}, {ip: 10.0.0.2, hostnames: [c]}]
+labels: {l: v}
+annotations: {n: v}
+`
+	r := Request{
+		Object:    fromYAML(t, asking(asks, "imagePullSecrets: [{name: have}], hostAliases: [{ip: 10.0.0.1, hostnames: [a]}], containers: [{name: app}]")),
+		Templates: set(template(t, "side", config, "")),
+	}
+	d := Decide(r)
+	var got map[string]any
+	if err := json.Unmarshal(apply(t, r, d), &got); err != nil {
+		t.Fatal(err)
+	}
+	spec := got["spec"].(map[string]any)
+	want := []any{map[string]any{"name": "have"}, map[string]any{"name": "want"}}
+	if diff := cmp.Diff(want, spec["imagePullSecrets"]); diff != "" {
+		t.Errorf("pull secrets (-want +got):\n%s", diff)
+	}
+	want = []any{
+		map[string]any{"ip": "10.0.0.1", "hostnames": []any{"a"}},
+		map[string]any{"ip": "10.0.0.1", "hostnames": []any{"b"}},
+		map[string]any{"ip": "10.0.0.2", "hostnames": []any{"c"}},
+	}
+	if diff := cmp.Diff(want, spec["hostAliases"]); diff != "" {
+		t.Errorf("host aliases (-want +got):\n%s", diff)
+	}
+	if !d.JSONOnly {
+		t.Error("an address that stands twice was not noticed")
+	}
+	if diff := cmp.Diff(map[string]any{"l": "v"}, got["metadata"].(map[string]any)["labels"]); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+}
+
+func TestExplainTellsEachStep(t *testing.T) {
+	d := Decide(Request{
+		Object: fromYAML(t, asking(`"inject.usher.dev/side": "false"`, "")), Namespace: "shop",
+		NamespaceLabels: map[string]string{NamespaceLabel: "side"}, Templates: set(template(t, "side", small, "")), Explain: true,
+	})
+	var got []string
+	for _, s := range d.Steps {
+		got = append(got, s.String())
+	}
+	want := []string{
+		`annotation inject.usher.dev/side: "false"`,
+		`label inject.usher.dev/templates of namespace shop: "side"`,
+		"annotation inject.usher.dev/side: refuses side: speaks first",
+		"decision about side: opted-out",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
+func TestReasonsAreExplained(t *testing.T) {
+	for _, r := range Reasons() {
+		if r.Explain() == "" {
+			t.Errorf("%s is not explained", r)
+		}
+	}
+	if !slices.IsSortedFunc([]Reason{Injected, ConflictName}, func(a, b Reason) int {
+		if !a.Denies() && b.Denies() {
+			return -1
+		}
+		return 1
+	}) {
+		t.Error("injected denies, or a conflict does not")
+	}
+}

@@ -1,0 +1,60 @@
+package injector
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Step is one thing a decision looked at.
+type Step struct {
+	Looked string `json:"looked"` // which key or object, and where
+	Found  string `json:"found"`
+	So     string `json:"so,omitempty"` // what follows
+}
+
+func (s Step) String() string {
+	if s.So == "" {
+		return fmt.Sprintf("%s: %s", s.Looked, s.Found)
+	}
+	return fmt.Sprintf("%s: %s: %s", s.Looked, s.Found, s.So)
+}
+
+func (d *decision) step(looked, found, so string) {
+	if d.request.Explain {
+		d.Steps = append(d.Steps, Step{looked, found, so})
+	}
+}
+
+// explainAsks says where it was looked for a key that asks, and what was found.
+func (d *decision) explainAsks(p *pod, asks []ask) {
+	if !d.request.Explain {
+		return
+	}
+	keys := usherKeys(p.annotations())
+	for _, k := range keys {
+		d.step("annotation "+k.key, quote(p.annotations()[k.key]), "")
+	}
+	if len(keys) == 0 {
+		d.step("annotations "+InitializerPrefix+"<template>, "+InjectPrefix+"<template>", "none", "")
+	}
+	if value, ok := d.request.NamespaceLabels[NamespaceLabel]; ok {
+		d.step("label "+NamespaceLabel+" of namespace "+d.request.Namespace, quote(value), "")
+	} else {
+		d.step("label "+NamespaceLabel+" of namespace "+d.request.Namespace, "none", "")
+	}
+	for _, a := range asks {
+		verb := "asks for "
+		if a.refused {
+			verb = "refuses "
+		}
+		d.step(a.source, verb+a.template, "speaks first")
+	}
+}
+
+// prefix is the path of the pod template, for field paths.
+func (d *decision) prefix() string {
+	if len(d.path) == 0 {
+		return ""
+	}
+	return strings.Join(d.path, ".") + "."
+}

@@ -1,0 +1,198 @@
+package injector
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// merge collects what is added to one pod. Its view of the pod grows with each
+// template, so that the next one sees what is there by then.
+type merge struct {
+	pod   *pod
+	patch Patch
+	// natives counts the native sidecars put before the pod's own init
+	// containers.
+	natives int
+	// duplicates says that the additions repeat a merge key, which a
+	// strategic merge patch cannot tell apart.
+	duplicates bool
+	labels     []pair
+	notes      []pair // annotations
+}
+
+// add merges a template that has no conflicts: after what the user wrote, but
+// native sidecars before the user's init containers.
+func (m *merge) add(t *Template, where placement) RecordEntry {
+	entry := RecordEntry{Version: t.Version}
+	spec := m.pod.Spec
+	for i := range t.containers {
+		c := &t.containers[i]
+		if where == native {
+			m.addNative(t, c, c.native)
+			entry.InitContainers = append(entry.InitContainers, c.name)
+			continue
+		}
+		m.item("containers", spec.Containers == nil, "-", c.raw)
+		spec.Containers = append(spec.Containers, seen(t, c))
+		entry.Containers = append(entry.Containers, c.name)
+	}
+	for i := range t.initContainers {
+		c := &t.initContainers[i]
+		if c.isNative() {
+			m.addNative(t, c, c.raw)
+		} else {
+			m.item("initContainers", spec.InitContainers == nil, "-", c.raw)
+			spec.InitContainers = append(spec.InitContainers, seen(t, c))
+		}
+		entry.InitContainers = append(entry.InitContainers, c.name)
+	}
+	entry.Volumes = m.addVolumes(t)
+	m.addPullSecrets(t)
+	m.addHostAliases(t)
+	m.addMetadata(t)
+	return entry
+}
+
+// item adds one item to a list of the spec, or the list with it.
+func (m *merge) item(list string, create bool, index string, value jsontext.Value) {
+	if create {
+		value = slices.Concat(jsontext.Value("["), value, jsontext.Value("]"))
+		m.patch = append(m.patch, Operation{"add", "/spec/" + list, value})
+		return
+	}
+	m.patch = append(m.patch, Operation{"add", "/spec/" + list + "/" + index, value})
+}
+
+func (m *merge) addNative(t *Template, c *container, raw jsontext.Value) {
+	spec := m.pod.Spec
+	m.item("initContainers", spec.InitContainers == nil, strconv.Itoa(m.natives), raw)
+	m.natives++
+	spec.InitContainers = append(spec.InitContainers, seen(t, c))
+}
+
+// seen is the view of an added container, for the templates that follow.
+func seen(t *Template, c *container) podContainer {
+	view := podContainer{Name: c.name, origin: t.Name}
+	for _, p := range c.typed.Ports {
+		view.Ports = append(view.Ports, podPort{ContainerPort: p.ContainerPort, HostPort: p.HostPort, HostIP: p.HostIP, Protocol: string(p.Protocol)})
+	}
+	return view
+}
+
+// addVolumes adds the volumes the pod does not have and returns their names;
+// one of the same name and source is shared.
+func (m *merge) addVolumes(t *Template) []string {
+	spec := m.pod.Spec
+	var added []string
+	for i := range t.volumes {
+		v := &t.volumes[i]
+		if slices.ContainsFunc(spec.Volumes, func(have podVolume) bool { return have.Name == v.name }) {
+			continue
+		}
+		m.item("volumes", spec.Volumes == nil, "-", v.raw)
+		spec.Volumes = append(spec.Volumes, podVolume{Name: v.name, Raw: v.raw, origin: t.Name})
+		added = append(added, v.name)
+	}
+	return added
+}
+
+func (m *merge) addPullSecrets(t *Template) {
+	spec := m.pod.Spec
+	for _, name := range t.pullSecrets {
+		if slices.Contains(spec.ImagePullSecrets, podPullSecret{name}) {
+			continue
+		}
+		m.item("imagePullSecrets", spec.ImagePullSecrets == nil, "-", object("name", quoted(name)))
+		spec.ImagePullSecrets = append(spec.ImagePullSecrets, podPullSecret{name})
+	}
+}
+
+// addHostAliases adds the names the pod does not have for an address. An
+// address the pod has stays as it is and gets an entry beside it: the kubelet
+// writes every entry to the hosts file.
+func (m *merge) addHostAliases(t *Template) {
+	spec := m.pod.Spec
+	for _, alias := range t.hostAliases {
+		missing := slices.Clone(alias.Hostnames)
+		known := false
+		for _, have := range spec.HostAliases {
+			if have.IP == alias.IP {
+				known = true
+				missing = slices.DeleteFunc(missing, func(name string) bool { return slices.Contains(have.Hostnames, name) })
+			}
+		}
+		if known && len(missing) == 0 {
+			continue
+		}
+		m.duplicates = m.duplicates || known
+		value, _ := json.Marshal(podHostAlias{alias.IP, missing})
+		m.item("hostAliases", spec.HostAliases == nil, "-", value)
+		spec.HostAliases = append(spec.HostAliases, podHostAlias{alias.IP, missing})
+	}
+}
+
+// addMetadata notes the labels and annotations the pod does not have; they are
+// written once for all templates.
+func (m *merge) addMetadata(t *Template) {
+	if m.pod.Metadata == nil {
+		m.pod.Metadata = &podMeta{absent: true}
+	}
+	meta := m.pod.Metadata
+	for _, p := range t.labels {
+		if meta.Labels[p.key] != p.value && !slices.Contains(m.labels, p) {
+			m.labels = append(m.labels, p)
+		}
+	}
+	for _, p := range t.annotations {
+		if meta.Annotations[p.key] != p.value && !slices.Contains(m.notes, p) {
+			m.notes = append(m.notes, p)
+		}
+	}
+}
+
+// finish writes the record and the metadata and returns the whole patch.
+func (m *merge) finish(record Record) Patch {
+	meta := m.pod.Metadata
+	patch := make(Patch, 0, len(m.patch)+len(m.labels)+len(m.notes)+2)
+	if meta.absent {
+		patch = append(patch, Operation{"add", "/metadata", jsontext.Value("{}")})
+	}
+	patch = appendMap(patch, "/metadata/labels", meta.Labels, m.labels)
+	notes := append(m.notes, pair{RecordAnnotation, record.String()})
+	patch = appendMap(patch, "/metadata/annotations", meta.Annotations, notes)
+	return append(patch, m.patch...)
+}
+
+// appendMap adds keys to a map, or the map with them.
+func appendMap(patch Patch, path string, have map[string]string, pairs []pair) Patch {
+	if have != nil {
+		for _, p := range pairs {
+			op := "add"
+			if _, set := have[p.key]; set {
+				op = "replace" // the record, which is usher's own
+			}
+			patch = append(patch, Operation{op, path + "/" + escape(p.key), quoted(p.value)})
+		}
+		return patch
+	}
+	if len(pairs) == 0 {
+		return patch
+	}
+	value := jsontext.Value("{")
+	for i, p := range pairs {
+		if i > 0 {
+			value = append(value, ',')
+		}
+		value, _ = jsontext.AppendQuote(value, p.key)
+		value = append(value, ':')
+		value, _ = jsontext.AppendQuote(value, p.value)
+	}
+	return append(patch, Operation{"add", path, append(value, '}')})
+}
+
+func object(key string, value jsontext.Value) jsontext.Value {
+	return slices.Concat(jsontext.Value(`{"`+key+`":`), value, jsontext.Value("}"))
+}

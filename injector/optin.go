@@ -1,0 +1,145 @@
+package injector
+
+import (
+	"slices"
+	"strings"
+)
+
+// Keys by which pods and namespaces ask. Both prefixes mean the same: the
+// first is the Initializer's of 2017, the second usher's own.
+const (
+	InitializerPrefix = "initializer.kubernetes.io/"
+	InjectPrefix      = "inject.usher.dev/"
+	// NamespaceLabel lists the templates for all pods of a namespace,
+	// separated by dots. One fixed key, because selectors match no prefixes.
+	NamespaceLabel = InjectPrefix + "templates"
+)
+
+// An ask is one template that was asked for, or refused.
+type ask struct {
+	template string
+	source   string // the key that spoke, for messages
+	refused  bool
+	// overrides are the pod's changes to the template, by what follows the
+	// template's name in the key.
+	overrides []override
+	problem   *Problem
+}
+
+// cutKey splits an annotation's key of usher's into the template's name and,
+// for an override, what follows its dot.
+func cutKey(key string) (template, rest string, ours bool) {
+	name, ok := strings.CutPrefix(key, InitializerPrefix)
+	if !ok {
+		if name, ok = strings.CutPrefix(key, InjectPrefix); !ok {
+			return "", "", false
+		}
+	}
+	template, rest, _ = strings.Cut(name, ".")
+	return template, rest, true
+}
+
+// asked lists, by name, the templates that the pod's annotations and then the
+// namespace's label speak of. The first that speaks of a template wins.
+func asked(annotations, namespaceLabels map[string]string) []ask {
+	keys := usherKeys(annotations)
+	var asks []ask
+	for _, k := range keys {
+		if k.rest == "" {
+			asks = addAnnotation(asks, k, annotations[k.key])
+		}
+	}
+	if value, ok := namespaceLabels[NamespaceLabel]; ok {
+		for template := range strings.SplitSeq(value, ".") {
+			if find(asks, template) == nil {
+				asks = append(asks, fromLabel(template, value))
+			}
+		}
+	}
+	for _, k := range keys {
+		if k.rest != "" {
+			addOverride(asks, k, annotations[k.key])
+		}
+	}
+	slices.SortFunc(asks, func(a, b ask) int { return strings.Compare(a.template, b.template) })
+	return asks
+}
+
+// A usherKey is an annotation's key of usher's, taken apart.
+type usherKey struct{ key, template, rest string }
+
+// usherKeys lists the keys in order, InitializerPrefix first.
+func usherKeys(annotations map[string]string) []usherKey {
+	var keys []usherKey
+	for key := range annotations {
+		if template, rest, ours := cutKey(key); ours {
+			keys = append(keys, usherKey{key, template, rest})
+		}
+	}
+	slices.SortFunc(keys, func(a, b usherKey) int { return strings.Compare(a.key, b.key) })
+	return keys
+}
+
+func addAnnotation(asks []ask, k usherKey, value string) []ask {
+	a := ask{template: k.template, source: "annotation " + k.key, refused: value == "false"}
+	field := "metadata.annotations[" + k.key + "]"
+	if reason := ValidTemplateName(k.template); reason != "" {
+		a.problem = &Problem{BadValue, field, 0, "names the template " + quote(k.template) + ", which " + reason}
+	} else if value != "true" && value != "false" {
+		a.problem = &Problem{BadValue, field, 0, "is " + quote(value) + `; write "true" or "false"`}
+	}
+	first := find(asks, k.template)
+	if first == nil {
+		return append(asks, a)
+	}
+	// Both prefixes speak of the template: they may say the same.
+	switch {
+	case first.problem != nil:
+	case a.problem != nil:
+		first.problem = a.problem
+	case first.refused != a.refused:
+		first.problem = &Problem{BadValue, field, 0,
+			"is " + quote(value) + " and " + strings.TrimPrefix(first.source, "annotation ") + " says the opposite; keep one of them"}
+	}
+	return asks
+}
+
+func fromLabel(template, value string) ask {
+	a := ask{template: template, source: "namespace label " + NamespaceLabel}
+	if reason := ValidTemplateName(template); reason != "" {
+		a.problem = &Problem{BadValue, "", 0,
+			"the namespace's label " + NamespaceLabel + " is " + quote(value) + "; write names of templates separated by dots, " + quote(template) + " " + reason}
+	}
+	return a
+}
+
+// addOverride gives an override to the ask it belongs to. Without one the
+// template does not reach the pod, and neither does its override.
+func addOverride(asks []ask, k usherKey, value string) {
+	a := find(asks, k.template)
+	switch {
+	case a == nil || a.refused:
+	case strings.HasPrefix(k.key, InjectPrefix):
+		a.overrides = append(a.overrides, override{key: k.key, name: k.rest, value: value})
+	case a.problem == nil:
+		a.problem = &Problem{BadValue, "metadata.annotations[" + k.key + "]", 0,
+			"names no template; for an override write " + InjectPrefix + k.template + "." + k.rest}
+	}
+}
+
+func find(asks []ask, template string) *ask {
+	for i := range asks {
+		if asks[i].template == template {
+			return &asks[i]
+		}
+	}
+	return nil
+}
+
+func quote(s string) string {
+	const most = 80
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return `"` + s + `"`
+}

@@ -1,0 +1,95 @@
+package injector
+
+import (
+	"fmt"
+	"strings"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// An Operation is one step of a JSON Patch (RFC 6902).
+type Operation struct {
+	Op    string         `json:"op"`
+	Path  string         `json:"path"`
+	Value jsontext.Value `json:"value,omitempty"`
+}
+
+// A Patch is a JSON Patch: the only kind an admission webhook may answer.
+type Patch []Operation
+
+// AppendJSON appends the patch to b. Values are written as they are, so that
+// nothing of them is escaped anew.
+func (p Patch) AppendJSON(b []byte) []byte {
+	b = append(b, '[')
+	for i, op := range p {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"op":"`...)
+		b = append(b, op.Op...)
+		b = append(b, `","path":`...)
+		// A path holds keys the user may have chosen, so it is quoted.
+		b, _ = jsontext.AppendQuote(b, op.Path)
+		if op.Value != nil {
+			b = append(b, `,"value":`...)
+			b = append(b, op.Value...)
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+// JSON returns the patch as an admission webhook answers it.
+func (p Patch) JSON() []byte {
+	size := 2
+	for _, op := range p {
+		size += len(op.Op) + len(op.Path) + len(op.Value) + len(`{"op":"","path":"","value":},`)
+	}
+	return p.AppendJSON(make([]byte, 0, size))
+}
+
+// Apply returns the object with the patch applied. The values that the patch
+// does not touch stay byte for byte.
+func (p Patch) Apply(object []byte) ([]byte, error) {
+	if len(p) == 0 {
+		return object, nil
+	}
+	patch, err := jsonpatch.DecodePatch(p.JSON())
+	if err != nil {
+		return nil, fmt.Errorf("decoding the patch: %w", err)
+	}
+	options := jsonpatch.NewApplyOptions()
+	options.EscapeHTML = false
+	out, err := patch.ApplyWithOptions(object, options)
+	if err != nil {
+		return nil, fmt.Errorf("applying the patch: %w", err)
+	}
+	return out, nil
+}
+
+// under returns the patch for an object that holds the patched one at path.
+func (p Patch) under(path string) Patch {
+	if path == "" {
+		return p
+	}
+	moved := make(Patch, len(p))
+	for i, op := range p {
+		op.Path = path + op.Path
+		moved[i] = op
+	}
+	return moved
+}
+
+// escape writes a key as a JSON Pointer's token (RFC 6901).
+func escape(key string) string {
+	if !strings.ContainsAny(key, "~/") {
+		return key
+	}
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
+
+func quoted(s string) jsontext.Value {
+	b, _ := jsontext.AppendQuote(make([]byte, 0, len(s)+2), s)
+	return b
+}

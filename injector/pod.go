@@ -1,0 +1,117 @@
+package injector
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// pod is what a decision reads of a pod. Everything else of it is left alone,
+// known to this build or not: the pod itself stays the JSON that came.
+type pod struct {
+	Metadata *podMeta `json:"metadata"`
+	Spec     *podSpec `json:"spec"`
+}
+
+type podMeta struct {
+	Name        string            `json:"name"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+
+	absent bool
+}
+
+// podSpec's lists are nil where the pod has none, or null.
+type podSpec struct {
+	RestartPolicy       string          `json:"restartPolicy"`
+	HostNetwork         bool            `json:"hostNetwork"`
+	Containers          []podContainer  `json:"containers"`
+	InitContainers      []podContainer  `json:"initContainers"`
+	EphemeralContainers []podContainer  `json:"ephemeralContainers"`
+	Volumes             []podVolume     `json:"volumes"`
+	ImagePullSecrets    []podPullSecret `json:"imagePullSecrets"`
+	HostAliases         []podHostAlias  `json:"hostAliases"`
+}
+
+type podContainer struct {
+	Name  string    `json:"name"`
+	Ports []podPort `json:"ports"`
+
+	origin string // the template that added it, "" for the pod's own
+}
+
+type podPort struct {
+	ContainerPort int32  `json:"containerPort"`
+	HostPort      int32  `json:"hostPort"`
+	HostIP        string `json:"hostIP"`
+	Protocol      string `json:"protocol"`
+}
+
+// podVolume keeps the source as it is: it is compared only where names meet.
+type podVolume struct {
+	Name string
+	Raw  jsontext.Value
+
+	origin string
+}
+
+func (v *podVolume) UnmarshalJSON(raw []byte) error {
+	var named struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(raw, &named); err != nil {
+		return err
+	}
+	v.Name, v.Raw = named.Name, append(jsontext.Value(nil), raw...)
+	return nil
+}
+
+type podPullSecret struct {
+	Name string `json:"name"`
+}
+
+type podHostAlias struct {
+	IP        string   `json:"ip"`
+	Hostnames []string `json:"hostnames"`
+}
+
+// decodePod reads a pod, or the template of one. A problem is that of a pod
+// the API server would refuse as well.
+func decodePod(raw []byte) (*pod, *Problem) {
+	p := &pod{}
+	if err := json.Unmarshal(raw, p); err != nil {
+		field, detail := decodeProblem(err)
+		return nil, &Problem{Reason: Undecodable, Field: field, Detail: detail}
+	}
+	if p.Spec == nil {
+		return nil, &Problem{Reason: Undecodable, Field: "spec", Detail: "is missing"}
+	}
+	if len(p.Spec.Containers) == 0 {
+		return nil, &Problem{Reason: Undecodable, Field: "spec.containers", Detail: "is empty; a pod needs a container of its own"}
+	}
+	return p, nil
+}
+
+func (p *pod) labels() map[string]string {
+	if p.Metadata == nil {
+		return nil
+	}
+	return p.Metadata.Labels
+}
+
+func (p *pod) annotations() map[string]string {
+	if p.Metadata == nil {
+		return nil
+	}
+	return p.Metadata.Annotations
+}
+
+// ends says whether the pod ends by itself, as a Job's does: an ordinary
+// sidecar would keep it from ending.
+func (p *pod) ends() bool {
+	switch corev1.RestartPolicy(p.Spec.RestartPolicy) {
+	case corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,95 @@
+package injector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Set is the templates there are, with what is known of them together. It is
+// not changed after it was made.
+type Set struct {
+	entries map[string]Entry
+	names   []string
+	pairs   map[[2]string][]Problem
+}
+
+// An Entry is a template, or why it cannot be used. A template that was
+// replaced by one that cannot be used has both: the last good version serves.
+type Entry struct {
+	Template *Template
+	Err      error
+}
+
+// NewSet returns the set of the entries by the templates' names. Every pair is
+// tried together once, here, so that a pod that asks for two that cannot go
+// together is told so at no cost.
+func NewSet(entries map[string]Entry) *Set {
+	s := &Set{entries: entries, pairs: map[[2]string][]Problem{}}
+	for name := range entries {
+		s.names = append(s.names, name)
+	}
+	slices.Sort(s.names)
+	for i, a := range s.names {
+		for _, b := range s.names[i+1:] {
+			first, second := entries[a].Template, entries[b].Template
+			if first == nil || second == nil {
+				continue
+			}
+			if problems := together(first, second); len(problems) > 0 {
+				s.pairs[[2]string{a, b}] = problems
+			}
+		}
+	}
+	return s
+}
+
+// Get returns the entry of a template.
+func (s *Set) Get(name string) (Entry, bool) {
+	if s == nil {
+		return Entry{}, false
+	}
+	e, ok := s.entries[name]
+	return e, ok
+}
+
+// Names lists the templates, sorted.
+func (s *Set) Names() []string {
+	if s == nil {
+		return nil
+	}
+	return s.names
+}
+
+// Conflicts describes the pairs of templates that no pod can have together.
+func (s *Set) Conflicts() []string {
+	var lines []string
+	for _, a := range s.names {
+		for _, b := range s.names {
+			for _, p := range s.pairs[[2]string{a, b}] {
+				lines = append(lines, fmt.Sprintf("templates %s and %s cannot be injected together: %s: %s", a, b, p.Reason, p.Detail))
+			}
+		}
+	}
+	return lines
+}
+
+// known names the templates for a message about one that is missing.
+func (s *Set) known() string {
+	const most = 5
+	names := s.Names()
+	switch {
+	case len(names) == 0:
+		return "there are no templates"
+	case len(names) > most:
+		return fmt.Sprintf("there are %s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return "there is " + strings.Join(names, ", ")
+}
+
+// together lists what keeps two templates out of one pod.
+func together(a, b *Template) []Problem {
+	m := &merge{pod: &pod{Spec: &podSpec{}}}
+	m.add(a, ordinary)
+	return m.conflicts(b)
+}

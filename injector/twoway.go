@@ -1,0 +1,75 @@
+package injector
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+// ErrInexpressible says that a strategic merge patch cannot lead from one
+// object to the other; the JSON Patch can.
+var ErrInexpressible = errors.New("a two-way merge patch cannot express the change")
+
+// schemas are the types whose merge keys a strategic merge patch follows.
+var schemas = map[string]any{
+	"Pod":                   corev1.Pod{},
+	"PodTemplate":           corev1.PodTemplate{},
+	"ReplicationController": corev1.ReplicationController{},
+	"Deployment":            appsv1.Deployment{},
+	"ReplicaSet":            appsv1.ReplicaSet{},
+	"StatefulSet":           appsv1.StatefulSet{},
+	"DaemonSet":             appsv1.DaemonSet{},
+	"Job":                   batchv1.Job{},
+	"CronJob":               batchv1.CronJob{},
+}
+
+// TwoWayMergePatch returns the strategic merge patch that leads from the
+// object that came to the one that leaves, and proves it: applied to what
+// came, it gives exactly what leaves. Where it does not, the error is
+// ErrInexpressible.
+//
+// The patch is a diff, not a merge: lists are keyed (containers by name), so
+// a key that stands twice can make it say something else than it was made of.
+func TwoWayMergePatch(kind string, came, leaves []byte) ([]byte, error) {
+	if kind == "" {
+		kind = "Pod"
+	}
+	schema, ok := schemas[kind]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s has no strategic merge patch", ErrInexpressible, kind)
+	}
+	patch, err := strategicpatch.CreateTwoWayMergePatch(came, leaves, schema)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInexpressible, err)
+	}
+	applied, err := strategicpatch.StrategicMergePatch(came, patch, schema)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInexpressible, err)
+	}
+	same, err := sameJSON(applied, leaves)
+	if err != nil {
+		return nil, err
+	}
+	if !same {
+		return nil, fmt.Errorf("%w: applied, it gives another object (a list has a merge key twice)", ErrInexpressible)
+	}
+	return patch, nil
+}
+
+// sameJSON compares values as the API machinery reads them: numbers by value.
+func sameJSON(a, b []byte) (bool, error) {
+	var x, y any
+	if err := utiljson.Unmarshal(a, &x); err != nil {
+		return false, fmt.Errorf("reading the patched object: %w", err)
+	}
+	if err := utiljson.Unmarshal(b, &y); err != nil {
+		return false, fmt.Errorf("reading the object that leaves: %w", err)
+	}
+	return reflect.DeepEqual(x, y), nil
+}

@@ -1,0 +1,85 @@
+package injector
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// templatePaths is where each kind of workload holds its pod template.
+var templatePaths = map[string][]string{
+	"Pod":                   nil,
+	"Deployment":            {"spec", "template"},
+	"ReplicaSet":            {"spec", "template"},
+	"StatefulSet":           {"spec", "template"},
+	"DaemonSet":             {"spec", "template"},
+	"Job":                   {"spec", "template"},
+	"ReplicationController": {"spec", "template"},
+	"CronJob":               {"spec", "jobTemplate", "spec", "template"},
+	"PodTemplate":           {"template"},
+}
+
+// Injects says whether objects of a kind are pods or hold a pod template.
+func Injects(kind string) bool {
+	_, ok := templatePaths[kind]
+	return ok
+}
+
+// podTemplate returns the pod that an object is, or the template that it
+// holds, and where.
+func podTemplate(kind string, object []byte) (jsontext.Value, []string, *Problem) {
+	if kind == "" {
+		kind = "Pod"
+	}
+	path, ok := templatePaths[kind]
+	if !ok {
+		return nil, nil, &Problem{Reason: Undecodable, Field: "kind", Detail: "is " + quote(kind) + ", which is no pod and holds none"}
+	}
+	raw := jsontext.Value(object)
+	for i, step := range path {
+		var fields map[string]jsontext.Value
+		if err := json.Unmarshal(raw, &fields); err != nil {
+			field, detail := decodeProblem(err)
+			return nil, nil, &Problem{Reason: Undecodable, Field: strings.TrimSuffix(strings.Join(append(slices.Clone(path[:i]), field), "."), "."), Detail: detail}
+		}
+		if raw = fields[step]; len(raw) == 0 || raw.Kind() == 'n' {
+			return nil, nil, &Problem{Reason: Undecodable, Field: strings.Join(path[:i+1], "."), Detail: "is missing"}
+		}
+	}
+	return raw, path, nil
+}
+
+// pointer writes a path as a JSON Pointer.
+func pointer(path []string) string {
+	if len(path) == 0 {
+		return ""
+	}
+	return "/" + strings.Join(path, "/")
+}
+
+// repeatsKeys says whether a list that usher may add to has a merge key twice.
+func (p *pod) repeatsKeys() bool {
+	s := p.Spec
+	return repeats(s.Containers, func(c podContainer) string { return c.Name }) ||
+		repeats(s.InitContainers, func(c podContainer) string { return c.Name }) ||
+		repeats(s.Volumes, func(v podVolume) string { return v.Name }) ||
+		repeats(s.ImagePullSecrets, func(s podPullSecret) string { return s.Name }) ||
+		repeats(s.HostAliases, func(a podHostAlias) string { return a.IP })
+}
+
+func repeats[T any](items []T, key func(T) string) bool {
+	if len(items) < 2 {
+		return false
+	}
+	seen := make(map[string]struct{}, len(items))
+	for _, item := range items {
+		k := key(item)
+		if _, twice := seen[k]; twice {
+			return true
+		}
+		seen[k] = struct{}{}
+	}
+	return false
+}
