@@ -1,6 +1,7 @@
 package injector
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -8,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
@@ -62,13 +62,15 @@ func TwoWayMergePatch(kind string, came, leaves []byte) ([]byte, error) {
 	return patch, nil
 }
 
-// sameJSON compares values as the API machinery reads them: numbers by value.
+// sameJSON compares objects by value. Numbers are compared as floating point:
+// applying a strategic merge patch reads and writes them so, whether the patch
+// touches them or not (3.0 comes back as 3).
 func sameJSON(a, b []byte) (bool, error) {
 	var x, y any
-	if err := utiljson.Unmarshal(a, &x); err != nil {
+	if err := json.Unmarshal(a, &x); err != nil {
 		return false, fmt.Errorf("reading the patched object: %w", err)
 	}
-	if err := utiljson.Unmarshal(b, &y); err != nil {
+	if err := json.Unmarshal(b, &y); err != nil {
 		return false, fmt.Errorf("reading the object that leaves: %w", err)
 	}
 	return reflect.DeepEqual(x, y), nil

@@ -1,0 +1,41 @@
+package injector
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// BenchmarkDecide is the decision alone, without the request around it. It is
+// linear in the pod.
+func BenchmarkDecide(b *testing.B) {
+	templates := set(seedTemplate(b))
+	run := func(name string, object []byte) {
+		b.Run(name, func(b *testing.B) {
+			r := Request{Object: object, Namespace: "default", Templates: templates}
+			b.SetBytes(int64(len(object)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if d := Decide(r); d.Reason != Injected {
+					b.Fatal(d.Message())
+				}
+			}
+		})
+	}
+	run("seed", seedPod(b))
+	for _, n := range []int{150, 1500, 15000} {
+		run(fmt.Sprintf("env-%d", n), podWithEnv(n))
+	}
+}
+
+// podWithEnv is a pod with n environment variables.
+func podWithEnv(n int) []byte {
+	var env strings.Builder
+	for i := range n {
+		if i > 0 {
+			env.WriteByte(',')
+		}
+		fmt.Fprintf(&env, `{"name":"VARIABLE_%05d","value":"the value of the variable no. %d, as it is"}`, i, i)
+	}
+	return []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{"initializer.kubernetes.io/envoy":"true"}},"spec":{"containers":[{"name":"app","image":"app","env":[` + env.String() + `]}]}}`)
+}

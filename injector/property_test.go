@@ -1,0 +1,306 @@
+package injector
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMutationsOnlyAdd holds for any pod, workload and templates: the answer
+// keeps everything the user wrote in its order, a second pass changes nothing,
+// also after another webhook's edits, and the two-way merge patch says the
+// same as the JSON Patch or is known not to.
+func TestMutationsOnlyAdd(t *testing.T) {
+	injected := 0
+	for seed := range uint64(3000) {
+		g := generator{rand.New(rand.NewPCG(seed, 1))}
+		templates := g.templates(t)
+		kind, object := g.object(templates.Names())
+		r := Request{Object: object, Kind: kind, Templates: templates, NativeSidecars: g.coin(), NamespaceLabels: g.labels(templates.Names())}
+		if checkDecision(t, g, r) {
+			injected++
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d: %s", seed, object)
+		}
+	}
+	if injected < 500 {
+		t.Errorf("%d of 3000 were injected: too few to prove anything", injected)
+	}
+}
+
+// checkDecision checks what holds for every decision, and says whether it
+// injected.
+func checkDecision(t *testing.T, g generator, r Request) bool {
+	t.Helper()
+	d := Decide(r)
+	if d.Denied {
+		if len(d.Patch) > 0 || len(d.Problems) == 0 {
+			t.Errorf("denied with the patch %s and the problems %v", d.Patch.JSON(), d.Problems)
+		}
+		return false
+	}
+	if len(d.Patch) == 0 {
+		return false
+	}
+	after := apply(t, r, d)
+	if where := lost(decodeExactly(t, r.Object), decodeExactly(t, after), ""); where != "" {
+		t.Errorf("%s was lost or changed\nbefore %s\nafter  %s", where, r.Object, after)
+	}
+	_, err := TwoWayMergePatch(r.Kind, r.Object, after)
+	if err != nil && !d.JSONOnly {
+		t.Errorf("the two-way merge patch fails and nobody said so: %v", err)
+	}
+	for _, second := range [][]byte{after, g.edited(t, r.Kind, after)} {
+		again := r
+		again.Object = second
+		if d := Decide(again); d.Denied || len(d.Patch) > 0 {
+			t.Errorf("the second pass says %s (%s) with the patch %s\non %s", d.Reason, d.Message(), d.Patch.JSON(), second)
+		}
+	}
+	return true
+}
+
+// decodeExactly keeps number literals.
+func decodeExactly(t *testing.T, data []byte) any {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	return v
+}
+
+// lost returns the path of something of before that after lacks. Keys stay
+// with their values; a list's items stay as they are and in their order, with
+// others anywhere between them. A null is nothing.
+func lost(before, after any, path string) string {
+	switch before := before.(type) {
+	case nil:
+		return ""
+	case map[string]any:
+		after, ok := after.(map[string]any)
+		if !ok {
+			return path
+		}
+		for key, value := range before {
+			if where := lost(value, after[key], path+"."+key); where != "" {
+				return where
+			}
+		}
+		return ""
+	case []any:
+		after, _ := after.([]any)
+		next := 0
+		for _, item := range after {
+			if next < len(before) && reflect.DeepEqual(before[next], item) {
+				next++
+			}
+		}
+		if next < len(before) {
+			return fmt.Sprintf("%s[%d]", path, next)
+		}
+		return ""
+	}
+	if !reflect.DeepEqual(before, after) {
+		return path
+	}
+	return ""
+}
+
+// generator makes pods, workloads and templates that meet now and then.
+type generator struct{ *rand.Rand }
+
+func (g generator) coin() bool             { return g.IntN(2) == 0 }
+func (g generator) one(s ...string) string { return s[g.IntN(len(s))] }
+
+// maybe returns the text with a chance of one in n.
+func (g generator) maybe(n int, text func() string) string {
+	if g.IntN(n) != 0 {
+		return ""
+	}
+	return text()
+}
+
+func (g generator) templates(t *testing.T) *Set {
+	var list []*Template
+	for _, name := range []string{"envoy", "log", "agent"}[:1+g.IntN(3)] {
+		config := map[string]any{}
+		var containers []any
+		for i := range 1 + g.IntN(2) {
+			containers = append(containers, g.templateContainer(fmt.Sprintf("%s-%d", name, i)))
+		}
+		config["containers"] = containers
+		if g.coin() {
+			c := g.templateContainer(name + "-init")
+			if g.coin() {
+				c["restartPolicy"] = "Always"
+			}
+			config["initContainers"] = []any{c}
+		}
+		if g.coin() {
+			config["volumes"] = []any{map[string]any{"name": g.one("data", name+"-conf"), "emptyDir": map[string]any{}}}
+		}
+		if g.coin() {
+			config["labels"] = map[string]any{g.one("app", "x/"+name): g.one("a", "b")}
+			config["annotations"] = map[string]any{"x.y/" + name: g.one("a", "ü\"\\")}
+		}
+		if g.coin() {
+			config["hostAliases"] = []any{map[string]any{"ip": g.one("10.0.0.1", "10.0.0.2"), "hostnames": []any{g.one("a", "b")}}}
+			config["imagePullSecrets"] = []any{map[string]any{"name": g.one("pull", name)}}
+		}
+		text, err := json.Marshal(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := "hostNetwork: allow\noverrideContainer: " + name + "-0\noverrides: [image, env]\nnative: " + g.one("auto", "always", "never")
+		list = append(list, template(t, name, string(text), options))
+	}
+	return set(list...)
+}
+
+func (g generator) templateContainer(name string) map[string]any {
+	c := map[string]any{"name": name, "image": "i:" + name}
+	if g.coin() {
+		c["env"] = []any{map[string]any{"name": "A", "value": "<&>"}, map[string]any{"name": "B", "value": "b"}}
+		c["ports"] = []any{map[string]any{"containerPort": 80 + g.IntN(3)}}
+		c["resources"] = map[string]any{"limits": map[string]any{"cpu": "1000m"}}
+	}
+	return c
+}
+
+func (g generator) labels(names []string) map[string]string {
+	if g.IntN(3) > 0 {
+		return nil
+	}
+	return map[string]string{NamespaceLabel: strings.Join(names, ".")}
+}
+
+func (g generator) object(names []string) (kind string, object []byte) {
+	pod := g.pod(names)
+	switch g.IntN(4) {
+	case 0:
+		return "Deployment", []byte(`{"kind":"Deployment","spec":{"replicas":2.50e1,"template":` + pod + `,"later":{"a":[1,2]}}}`)
+	case 1:
+		return "CronJob", []byte(`{"kind":"CronJob","spec":{"jobTemplate":{"spec":{"template":` + pod + `}}}}`)
+	}
+	return "Pod", []byte(pod)
+}
+
+// pod writes a pod with fields no build knows, numbers as nobody writes them,
+// nulls, and names that templates use as well.
+func (g generator) pod(names []string) string {
+	var notes []string
+	for _, name := range names {
+		if g.coin() {
+			notes = append(notes, fmt.Sprintf(`"inject.usher.dev/%s":%q`, name, g.one("true", "true", "true", "false", "maybe")))
+			if g.IntN(3) == 0 {
+				notes = append(notes, fmt.Sprintf(`"inject.usher.dev/%s.env.X":"%d"`, name, g.IntN(9)))
+			}
+		}
+	}
+	meta := `"name":"p","unknown":[3.0,{"k":1e-7}]`
+	switch {
+	case len(notes) > 0 || g.coin():
+		meta += `,"annotations":{` + strings.Join(notes, ",") + `}`
+	case g.coin():
+		meta += `,"annotations":null`
+	}
+	meta += g.maybe(2, func() string { return `,"labels":{"app":"` + g.one("a", "b") + `"}` })
+	spec := `"future":{"n":12345678901234567890,"s":"<é\u2028>"}`
+	spec += g.maybe(3, func() string { return `,"restartPolicy":"` + g.one("Never", "OnFailure", "Always") + `"` })
+	spec += g.maybe(4, func() string { return `,"hostNetwork":true` })
+	spec += g.maybe(2, func() string {
+		return `,"volumes":` + g.one("null", "[]", `[{"name":"data","emptyDir":{}}]`, `[{"name":"data","hostPath":{"path":"/"}}]`, `[{"name":"w","futureSource":{"x":1.0}}]`)
+	})
+	spec += g.maybe(2, func() string { return `,"initContainers":` + g.one("null", "[]", `[{"name":"setup"},{"name":"late"}]`) })
+	spec += g.maybe(3, func() string { return `,"imagePullSecrets":[{"name":"` + g.one("pull", "mine") + `"}]` })
+	spec += g.maybe(3, func() string { return `,"hostAliases":[{"ip":"10.0.0.1","hostnames":["` + g.one("a", "z") + `"]}]` })
+	containers := []string{`{"name":"app","env":[{"name":"A","value":"1"},{"name":"B","value":"$(A)"},{"name":"A","value":"2"}],"later":{"f":1.50}}`}
+	if g.IntN(3) == 0 {
+		containers = append(containers, fmt.Sprintf(`{"name":%q,"ports":[{"containerPort":80}]}`, g.one("web", "envoy-0")))
+	}
+	spec += `,"containers":[` + strings.Join(containers, ", ") + `]`
+	return `{"metadata":{` + meta + `}, "spec":{` + spec + `}}`
+}
+
+// edited is the pod after another webhook put a container and an environment
+// variable in front of others and set a default.
+func (g generator) edited(t *testing.T, kind string, object []byte) []byte {
+	t.Helper()
+	var whole map[string]any
+	if err := json.Unmarshal(object, &whole); err != nil {
+		t.Fatal(err)
+	}
+	holder := whole
+	for _, step := range templatePaths[kind] {
+		holder = holder[step].(map[string]any)
+	}
+	spec := holder["spec"].(map[string]any)
+	containers := spec["containers"].([]any)
+	for _, c := range containers {
+		c := c.(map[string]any)
+		c["terminationMessagePath"] = "/dev/termination-log"
+		env, _ := c["env"].([]any)
+		c["env"] = slices.Insert(env, min(1, len(env)), any(map[string]any{"name": "ADDED", "value": "x"}))
+	}
+	spec["containers"] = slices.Insert(containers, 0, any(map[string]any{"name": "another-webhooks"}))
+	out, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// FuzzDecide decodes and merges whatever comes.
+func FuzzDecide(f *testing.F) {
+	g := generator{rand.New(rand.NewPCG(1, 2))}
+	for range 20 {
+		_, object := g.object([]string{"side", "log"})
+		f.Add(object, proved, "true")
+	}
+	f.Add(seedPod(f), small, "true")
+	f.Fuzz(func(t *testing.T, object []byte, config, value string) {
+		tpl, err := ParseTemplate("side", map[string]string{ConfigKey: config})
+		if err != nil {
+			return
+		}
+		for _, kind := range []string{"Pod", "Deployment", "CronJob"} {
+			r := Request{Object: object, Kind: kind, Templates: set(tpl), NativeSidecars: true, NamespaceLabels: map[string]string{NamespaceLabel: "side"}}
+			d := Decide(r)
+			if d.Denied || len(d.Patch) == 0 {
+				continue
+			}
+			after := apply(t, r, d)
+			if where := lost(decodeExactly(t, object), decodeExactly(t, after), ""); where != "" {
+				t.Errorf("%s was lost or changed\nbefore %s\nafter  %s", where, object, after)
+			}
+			r.Object = after
+			if d := Decide(r); d.Denied || len(d.Patch) > 0 {
+				t.Errorf("the second pass says %s (%s)\non %s", d.Reason, d.Message(), after)
+			}
+		}
+		if _, problem := Carry("Deployment", object, nil); problem != nil && problem.Detail == "" {
+			t.Error("a problem without a word")
+		}
+	})
+}
+
+// FuzzParseTemplate parses whatever a ConfigMap holds.
+func FuzzParseTemplate(f *testing.F) {
+	f.Add(proved, "native: auto")
+	f.Add("containers: [{name: &a a, image: *a}]", "overrides: [image]")
+	f.Fuzz(func(t *testing.T, config, options string) {
+		tpl, err := ParseTemplate("t", map[string]string{ConfigKey: config, OptionsKey: options})
+		if (tpl == nil) == (err == nil) {
+			t.Errorf("template %v, error %v", tpl, err)
+		}
+	})
+}
