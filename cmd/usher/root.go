@@ -70,6 +70,7 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 	}
 	root.AddCommand(
 		newVersion(s),
+		newWebhook(s),
 	)
 	return root
 }

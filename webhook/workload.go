@@ -1,0 +1,150 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/injector"
+)
+
+// podTemplate is where the workloads that are sent hold their pod template, in
+// CEL.
+const podTemplate = `(has(object.spec.jobTemplate) ? object.spec.jobTemplate.spec.template : object.spec.template)`
+
+const (
+	templateAsks = `has(` + podTemplate + `.metadata) && has(` + podTemplate + `.metadata.annotations) && ` +
+		podTemplate + `.metadata.annotations.exists(k, k.startsWith("` + injector.InitializerPrefix + `") || k.startsWith("` + injector.InjectPrefix + `"))`
+	workloadAsks = `(` + asksByAnnotation + `) || (` + templateAsks + `)`
+
+	// A controller makes these anew if what it made is changed.
+	hasNoController = `!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)`
+
+	// On UPDATE only what could change the decision is sent: the opt-in keys
+	// and the pod template.
+	templateOrKeysChanged = `oldObject == null || object.spec != oldObject.spec || ` +
+		`(has(object.metadata.annotations) ? object.metadata.annotations : {}) != (has(oldObject.metadata.annotations) ? oldObject.metadata.annotations : {})`
+)
+
+// Workloads is the handler of /mutate-workloads: it carries opt-ins written on
+// a workload's own metadata into its pod template, and tries the injection
+// there, so that failure shows when the workload is applied and not as pods
+// that never come.
+func (i *Injection) Workloads(reader client.Reader) Handler {
+	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
+	rules := []admissionregistrationv1.RuleWithOperations{
+		rule("apps", "v1", "deployments,statefulsets,daemonsets", create, update),
+		rule("batch", "v1", "cronjobs", create, update),
+		// A Job's template is immutable, a ReplicaSet's is its Deployment's.
+		rule("apps", "v1", "replicasets", create),
+		rule("batch", "v1", "jobs", create),
+	}
+	conditions := []admissionregistrationv1.MatchCondition{
+		{Name: "has-no-controller", Expression: hasNoController},
+		{Name: "opt-in-or-template-changed", Expression: templateOrKeysChanged},
+	}
+	with := func(name, expression string) []admissionregistrationv1.MatchCondition {
+		return append([]admissionregistrationv1.MatchCondition{{Name: name, Expression: expression}}, conditions...)
+	}
+	return Handler{
+		Path:  "/mutate-workloads",
+		Kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "ReplicaSet", "Job"},
+		Entries: []Entry{{
+			Name:            "annotated-workloads.inject.usher.dev",
+			Rules:           rules,
+			MatchConditions: with("asks-or-asked-by-annotation", workloadAsks+` || (oldObject != null && has(oldObject.metadata.annotations) && oldObject.metadata.annotations.exists(k, k.startsWith("`+injector.InitializerPrefix+`") || k.startsWith("`+injector.InjectPrefix+`")))`),
+			FailurePolicy:   admissionregistrationv1.Ignore,
+		}, {
+			Name:            "labelled-namespaces-workloads.inject.usher.dev",
+			Rules:           rules,
+			NamespaceLabel:  injector.NamespaceLabel,
+			MatchConditions: with("has-no-annotation-of-its-own", "!("+workloadAsks+")"),
+			FailurePolicy:   admissionregistrationv1.Ignore,
+		}},
+		Decide: func(ctx context.Context, req *Request) (*Response, error) { return i.workload(ctx, reader, req) },
+	}
+}
+
+func (i *Injection) workload(ctx context.Context, reader client.Reader, req *Request) (*Response, error) {
+	carried, problem := injector.Carry(req.Kind.Kind, req.Object, req.OldObject)
+	if problem != nil {
+		return deny(*problem), nil
+	}
+	object, err := carried.Patch.Apply(req.Object)
+	if err != nil {
+		return nil, fmt.Errorf("carrying the opt-in: %w", err)
+	}
+	d, err := i.decide(ctx, req, object)
+	if err != nil {
+		return nil, err
+	}
+	res := &Response{
+		Allowed: true, Reason: string(d.Reason), Patch: carried.Patch, Warnings: append(carried.Warnings, d.Warnings...),
+		Audit: response(d).Audit,
+	}
+	if d.Denied {
+		message := "its pods will be denied: " + d.Message()
+		if i.mandatory(d) {
+			res.Allowed, res.Patch, res.Message = false, nil, message
+			res.Causes = response(d).Causes
+			return res, nil
+		}
+		res.Warnings = append(res.Warnings, message)
+	}
+	res.Warnings = append(res.Warnings, i.absent(ctx, reader, req.Namespace, d)...)
+	return res, nil
+}
+
+func deny(p injector.Problem) *Response {
+	return &Response{
+		Reason: string(p.Reason), Message: fmt.Sprintf("%s: %s", p.Reason, p),
+		Causes: []Cause{{Reason: string(p.Reason), Field: p.Field, Message: p.Detail}},
+		Audit:  map[string]string{"reason": string(p.Reason)},
+	}
+}
+
+// mandatory says whether one of the templates that could not be injected must
+// be.
+func (i *Injection) mandatory(d *injector.Decision) bool {
+	set := i.Templates.Set()
+	for _, o := range d.Outcomes {
+		if entry, ok := set.Get(o.Template); ok && entry.Template != nil && entry.Template.Options.Mandatory &&
+			o.Reason != injector.Injected && o.Reason != injector.AlreadyInjected && o.Reason != injector.OptedOut {
+			return true
+		}
+	}
+	return false
+}
+
+// absent warns of what an injected template needs and the namespace lacks: its
+// pods would wait for it and not start. What usher may not read is not
+// guessed at.
+func (i *Injection) absent(ctx context.Context, reader client.Reader, namespace string, d *injector.Decision) []string {
+	set := i.Templates.Set()
+	var warnings []string
+	for _, o := range d.Outcomes {
+		entry, ok := set.Get(o.Template)
+		if !ok || entry.Template == nil || o.Reason != injector.Injected {
+			continue
+		}
+		for _, ref := range entry.Template.References() {
+			if Absent(ctx, reader, namespace, ref) {
+				warnings = append(warnings, fmt.Sprintf("%s %q, which template %s needs, is not in namespace %s; its pods wait for it", ref.Kind, ref.Name, o.Template, namespace))
+			}
+		}
+	}
+	return warnings
+}
+
+// Absent says whether an object a template needs is known not to be there. Its
+// metadata alone is asked for.
+func Absent(ctx context.Context, reader client.Reader, namespace string, ref injector.Reference) bool {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: ref.Kind})
+	return apierrors.IsNotFound(reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, object))
+}
