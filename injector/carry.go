@@ -67,6 +67,30 @@ func Carry(kind string, object, old []byte) (Carried, *Problem) {
 	return Carried{Patch: c.patch(exists).under(pointer(path)), Warnings: c.warnings}, nil
 }
 
+// Inject decides about an object as it comes from a file: what a workload says
+// on its own metadata is carried into its pod template first, as the cluster
+// does when the workload is admitted, and the template is injected as its pods
+// would be. The patch holds both. An error is a fault of usher's.
+func Inject(r Request) (*Decision, error) {
+	if r.Kind == "" || r.Kind == "Pod" {
+		return Decide(r), nil
+	}
+	carried, problem := Carry(r.Kind, r.Object, nil)
+	if problem != nil {
+		return &Decision{Reason: problem.Reason, Denied: true, Problems: []Problem{*problem}, Outcomes: []Outcome{{Reason: problem.Reason}}}, nil
+	}
+	var err error
+	if r.Object, err = carried.Patch.Apply(r.Object); err != nil {
+		return nil, err
+	}
+	d := Decide(r)
+	d.Warnings = append(carried.Warnings, d.Warnings...)
+	if !d.Denied {
+		d.Patch = append(carried.Patch, d.Patch...)
+	}
+	return d, nil
+}
+
 // templateAnnotations reads the annotations of a workload's pod template.
 // exists says whether the template has metadata at all.
 func templateAnnotations(kind string, object []byte) (annotations map[string]string, exists bool, path []string, problem *Problem) {

@@ -38,6 +38,9 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// ownNamespace is usher's own, by default.
+const ownNamespace = "usher-system"
+
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, s streams) int {
 	root := newRoot(s)
@@ -69,6 +72,7 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 		SilenceUsage:  true,
 	}
 	root.AddCommand(
+		newInject(s),
 		newVersion(s),
 		newWebhook(s),
 	)

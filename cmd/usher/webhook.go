@@ -40,7 +40,7 @@ server where to find it.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Namespace, "namespace", "usher-system", "usher's own namespace, which holds the templates and the CA")
+	f.StringVar(&o.Namespace, "namespace", ownNamespace, "usher's own namespace, which holds the templates and the CA")
 	f.StringVar(&o.Service, "service", "usher", "Service that leads here")
 	f.StringVar(&o.URL, "url", "", "address of this server, such as https://192.0.2.1:9443, where it runs outside the cluster")
 	f.StringVar(&o.BindAddress, "bind-address", ":9443", "address to serve the API server on")
