@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// CarriedAnnotation, in a pod template, lists the keys that usher carried
+// CarriedAnnotation is in a pod template and lists the keys that usher carried
 // there from the workload's own metadata, separated by commas. They follow
 // their source; what the user wrote into the template does not.
 const CarriedAnnotation = "usher.dev/carried"

@@ -136,7 +136,7 @@ func (e *endpoint) recover(w http.ResponseWriter) {
 	if v == nil {
 		return
 	}
-	if v == http.ErrAbortHandler {
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v)
 	}
 	e.metrics.panics.Inc()

@@ -28,7 +28,7 @@ const asksByAnnotation = `has(object.metadata.annotations) && object.metadata.an
 
 // Pods is the handler of /mutate: it injects.
 func (i *Injection) Pods() Handler {
-	rules := []admissionregistrationv1.RuleWithOperations{rule("", "v1", "pods", admissionregistrationv1.Create)}
+	rules := []admissionregistrationv1.RuleWithOperations{rule("", "pods", admissionregistrationv1.Create)}
 	return Handler{
 		Path:  "/mutate",
 		Kinds: []string{"Pod"},
@@ -150,12 +150,12 @@ func response(d *injector.Decision) *Response {
 	return r
 }
 
-func rule(group, version, resource string, operations ...admissionregistrationv1.OperationType) admissionregistrationv1.RuleWithOperations {
+func rule(group, resources string, operations ...admissionregistrationv1.OperationType) admissionregistrationv1.RuleWithOperations {
 	namespaced := admissionregistrationv1.NamespacedScope
 	return admissionregistrationv1.RuleWithOperations{
 		Operations: slices.Clone(operations),
 		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{group}, APIVersions: []string{version}, Resources: strings.Split(resource, ","), Scope: &namespaced,
+			APIGroups: []string{group}, APIVersions: []string{"v1"}, Resources: strings.Split(resources, ","), Scope: &namespaced,
 		},
 	}
 }

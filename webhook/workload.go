@@ -38,11 +38,11 @@ const (
 func (i *Injection) Workloads(reader client.Reader) Handler {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	rules := []admissionregistrationv1.RuleWithOperations{
-		rule("apps", "v1", "deployments,statefulsets,daemonsets", create, update),
-		rule("batch", "v1", "cronjobs", create, update),
+		rule("apps", "deployments,statefulsets,daemonsets", create, update),
+		rule("batch", "cronjobs", create, update),
 		// A Job's template is immutable, a ReplicaSet's is its Deployment's.
-		rule("apps", "v1", "replicasets", create),
-		rule("batch", "v1", "jobs", create),
+		rule("apps", "replicasets", create),
+		rule("batch", "jobs", create),
 	}
 	conditions := []admissionregistrationv1.MatchCondition{
 		{Name: "has-no-controller", Expression: hasNoController},

@@ -34,12 +34,3 @@ func (c *connection) config() (*rest.Config, error) {
 	config.UserAgent = "usher/" + buildVersion()
 	return config, nil
 }
-
-// namespace is the one of the kubeconfig's context, unless one is given.
-func (c *connection) namespace(given string) (string, error) {
-	if given != "" {
-		return given, nil
-	}
-	namespace, _, err := c.loader().Namespace()
-	return namespace, err
-}
