@@ -1,12 +1,15 @@
 package webhook_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -61,6 +64,10 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if err := apply(ctx, plane, "../deploy/base/proof.yaml"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	done := make(chan error, 1)
 	address := free()
 	shared.health = free()
@@ -83,6 +90,16 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+// apply applies a manifest as an administrator would.
+func apply(ctx context.Context, plane *controlplane.ControlPlane, file string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(plane.Assets, "kubectl"), "--kubeconfig", "/dev/stdin", "apply", "-f", file)
+	cmd.Stdin = bytes.NewReader(plane.Kubeconfig)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
 // logger is silent unless asked: a failure tells enough.
 func logger() logr.Logger {
 	if os.Getenv("USHER_TEST_LOG") == "" {
@@ -93,7 +110,7 @@ func logger() logr.Logger {
 
 func (c *cluster) registered(ctx context.Context) error {
 	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		_, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, webhook.ConfigurationName, metav1.GetOptions{})
+		_, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, webhook.ConfigurationName, metav1.GetOptions{})
 		return err == nil, nil
 	})
 }

@@ -18,6 +18,8 @@ type Handler struct {
 	Entries []Entry
 	// Kinds are the kinds it decides about.
 	Kinds []string
+	// Validating handlers are asked after every mutation and change nothing.
+	Validating bool
 	// Decide answers a request. An error is usher's own fault.
 	Decide func(context.Context, *Request) (*Response, error)
 }
@@ -30,10 +32,12 @@ type Entry struct {
 	Name            string
 	Rules           []admissionregistrationv1.RuleWithOperations
 	MatchConditions []admissionregistrationv1.MatchCondition
-	// Labels selects namespaces by a label that must exist; "" sends all but
-	// the excluded ones.
+	// NamespaceLabel selects namespaces by a label that must exist; "" sends
+	// all but the excluded ones.
 	NamespaceLabel string
-	FailurePolicy  admissionregistrationv1.FailurePolicyType
+	// OwnNamespace sends usher's own namespace and no other.
+	OwnNamespace  bool
+	FailurePolicy admissionregistrationv1.FailurePolicyType
 }
 
 // decisionTimeout bounds a decision. It is below the timeoutSeconds of the

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/webhook"
 )
 
 const (
@@ -141,7 +143,7 @@ func TestTemplateChangesReachTheNextPod(t *testing.T) {
 	c.until(t, "pods get the new template", func() bool { return create().Spec.Containers[1].Image == "side:2" })
 
 	cm.Data["config"] = "containers: [{name: side, imagee: 'side:3'}]"
-	cm = c.update(t, cm)
+	cm = c.unguarded(t, cm)
 	c.until(t, "the broken template is told", func() bool {
 		return strings.Contains(c.readyz(t), "keeps serving: template \"side\": data.config.containers[0].imagee (line 1): is no field of this object")
 	})
@@ -176,6 +178,39 @@ func (c *cluster) update(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMap {
 		t.Fatal(err)
 	}
 	return cm
+}
+
+// unguarded updates a template as it may come in while usher is down: nobody
+// proves it.
+func (c *cluster) unguarded(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMap {
+	t.Helper()
+	api := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	config, err := api.Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := api.Delete(t.Context(), config.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		config.ResourceVersion = ""
+		if _, err := api.Create(context.Background(), config, metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+		}
+		// The next test relies on templates being proved again.
+		broken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "broken-initializer"}}
+		c.until(t, "templates are proved again", func() bool {
+			_, err := c.CoreV1().ConfigMaps(ownNamespace).Create(context.Background(), broken, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			return apierrors.IsForbidden(err)
+		})
+	})
+	var updated *corev1.ConfigMap
+	c.until(t, "the API server sees that nobody is asked", func() bool {
+		var err error
+		updated, err = c.CoreV1().ConfigMaps(ownNamespace).Update(t.Context(), cm, metav1.UpdateOptions{})
+		return err == nil
+	})
+	return updated
 }
 
 func TestDryRunIsAnsweredAndStoresNothing(t *testing.T) {

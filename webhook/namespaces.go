@@ -3,12 +3,15 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/injector"
 )
 
 // Namespaces keeps the labels of usher's that namespaces have, and nothing
@@ -64,6 +67,19 @@ func (n *Namespaces) Labels(ctx context.Context, name string) (map[string]string
 		return labels, nil
 	}
 	return n.Refresh(ctx, name)
+}
+
+// Asking counts the namespaces whose label asks for a template.
+func (n *Namespaces) Asking(template string) int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	count := 0
+	for _, labels := range n.labels {
+		if slices.Contains(strings.Split(labels[injector.NamespaceLabel], "."), template) {
+			count++
+		}
+	}
+	return count
 }
 
 // Refresh asks the API server.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -45,44 +46,83 @@ func (t Target) clientConfig(path string) admissionregistrationv1.WebhookClientC
 	}
 }
 
-// Mutating renders the configuration from what the handlers declare.
+// Mutating renders the configuration of the mutating handlers from what they
+// declare.
 func Mutating(target Target, handlers ...Handler) *admissionregistrationv1.MutatingWebhookConfiguration {
 	config := &admissionregistrationv1.MutatingWebhookConfiguration{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingWebhookConfiguration"},
-		ObjectMeta: metav1.ObjectMeta{Name: ConfigurationName, Labels: map[string]string{"app.kubernetes.io/name": "usher", "app.kubernetes.io/managed-by": "usher"}},
+		ObjectMeta: objectMeta(),
 	}
-	none, equivalent, ifNeeded := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Equivalent, admissionregistrationv1.IfNeededReinvocationPolicy
-	timeout := int32(timeoutSeconds)
+	ifNeeded := admissionregistrationv1.IfNeededReinvocationPolicy
 	for _, h := range handlers {
+		if h.Validating {
+			continue
+		}
 		for _, e := range h.Entries {
-			policy := e.FailurePolicy
+			w := e.render(target, h.Path)
 			config.Webhooks = append(config.Webhooks, admissionregistrationv1.MutatingWebhook{
-				Name:                    e.Name,
-				ClientConfig:            target.clientConfig(h.Path),
-				Rules:                   e.Rules,
-				FailurePolicy:           &policy,
-				MatchPolicy:             &equivalent,
-				NamespaceSelector:       namespaceSelector(target.Namespace, e.NamespaceLabel),
-				SideEffects:             &none,
-				TimeoutSeconds:          &timeout,
-				AdmissionReviewVersions: []string{"v1"},
-				ReinvocationPolicy:      &ifNeeded,
-				MatchConditions:         e.MatchConditions,
+				Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
+				NamespaceSelector: w.NamespaceSelector, SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds,
+				AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions, ReinvocationPolicy: &ifNeeded,
 			})
 		}
 	}
 	return config
 }
 
-// namespaceSelector leaves out the system's namespaces and usher's own.
-func namespaceSelector(own, label string) *metav1.LabelSelector {
-	selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-		Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn,
-		Values: append(slices.Clone(injector.SystemNamespaces), own),
-	}}}
-	if label != "" {
+// Validating renders the configuration of the validating handlers.
+func Validating(target Target, handlers ...Handler) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	config := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration"},
+		ObjectMeta: objectMeta(),
+	}
+	for _, h := range handlers {
+		if !h.Validating {
+			continue
+		}
+		for _, e := range h.Entries {
+			config.Webhooks = append(config.Webhooks, e.render(target, h.Path))
+		}
+	}
+	return config
+}
+
+func objectMeta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: ConfigurationName, Labels: map[string]string{"app.kubernetes.io/name": "usher", "app.kubernetes.io/managed-by": "usher"}}
+}
+
+// render is an entry as the API has it. Both kinds of webhook have the same
+// fields, but that mutating ones may be asked again.
+func (e Entry) render(target Target, path string) admissionregistrationv1.ValidatingWebhook {
+	none, equivalent := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Equivalent
+	timeout, policy := int32(timeoutSeconds), e.FailurePolicy
+	return admissionregistrationv1.ValidatingWebhook{
+		Name:                    e.Name,
+		ClientConfig:            target.clientConfig(path),
+		Rules:                   e.Rules,
+		FailurePolicy:           &policy,
+		MatchPolicy:             &equivalent,
+		NamespaceSelector:       e.namespaceSelector(target.Namespace),
+		SideEffects:             &none,
+		TimeoutSeconds:          &timeout,
+		AdmissionReviewVersions: []string{"v1"},
+		MatchConditions:         e.MatchConditions,
+	}
+}
+
+// namespaceSelector leaves out the system's namespaces and usher's own, unless
+// that one alone is meant.
+func (e Entry) namespaceSelector(own string) *metav1.LabelSelector {
+	names := metav1.LabelSelectorRequirement{
+		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: append(slices.Clone(injector.SystemNamespaces), own),
+	}
+	if e.OwnNamespace {
+		names.Operator, names.Values = metav1.LabelSelectorOpIn, []string{own}
+	}
+	selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{names}}
+	if e.NamespaceLabel != "" {
 		selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
-			Key: label, Operator: metav1.LabelSelectorOpExists,
+			Key: e.NamespaceLabel, Operator: metav1.LabelSelectorOpExists,
 		})
 	}
 	return selector

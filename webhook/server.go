@@ -62,7 +62,8 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		Templates: NewTemplates(o.Namespace, m.GetAPIReader(), counts, o.Log), Namespaces: NewNamespaces(m.GetAPIReader()),
 		OwnNamespace: o.Namespace, NativeSidecars: sidecars.Available,
 	}
-	handlers := []Handler{injection.Pods(), injection.Workloads(m.GetAPIReader())}
+	proof := &TemplateProof{Templates: injection.Templates, Namespaces: injection.Namespaces, DryRun: &DryRun{Writer: m.GetClient()}}
+	handlers := []Handler{injection.Pods(), injection.Workloads(m.GetAPIReader()), proof.Handler(), NamespaceLabels(injection.Templates)}
 
 	ready := make(chan struct{})
 	server, err := o.server(ca)
@@ -149,7 +150,7 @@ func register(ctx context.Context, c client.Client, server webhook.Server, o Opt
 	err := backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		err := server.StartedChecker()(nil)
 		if err == nil {
-			err = Apply(ctx, c, Mutating(target, handlers...))
+			err = errors.Join(Apply(ctx, c, Mutating(target, handlers...)), Apply(ctx, c, Validating(target, handlers...)))
 		}
 		if err != nil {
 			o.Log.Info("not registered yet", "error", err.Error())

@@ -155,6 +155,15 @@ func (t *Templates) Refresh(ctx context.Context, names []string) (bool, error) {
 	return found, nil
 }
 
+// known says whether there is a template, asking the API server about one that
+// the cache does not know.
+func (t *Templates) known(ctx context.Context, name string) (bool, error) {
+	if _, ok := t.Set().Get(name); ok {
+		return true, nil
+	}
+	return t.Refresh(ctx, []string{name})
+}
+
 // State describes each template in a line, for /readyz?verbose.
 func (t *Templates) State() []string {
 	set := t.Set()
