@@ -1,7 +1,9 @@
 package injector
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,6 +19,10 @@ const CarriedAnnotation = "usher.dev/carried"
 type Carried struct {
 	Patch    Patch
 	Warnings []string
+	// Unchanged says that the UPDATE touched neither the opt-in keys nor the
+	// pod template: nothing is carried then, because a rollout would come of a
+	// change that asked for none.
+	Unchanged bool
 }
 
 // workload is what Carry reads of a workload.
@@ -44,6 +50,9 @@ func Carry(kind string, object, old []byte) (Carried, *Problem) {
 		if owner.Controller {
 			return Carried{}, nil
 		}
+	}
+	if len(old) > 0 && unchanged(kind, w, object, old) {
+		return Carried{Unchanged: true}, nil
 	}
 	have, exists, path, problem := templateAnnotations(kind, object)
 	if problem != nil || len(path) == 0 {
@@ -89,6 +98,29 @@ func Inject(r Request) (*Decision, error) {
 		d.Patch = append(carried.Patch, d.Patch...)
 	}
 	return d, nil
+}
+
+// unchanged compares what matters of a workload before and after an UPDATE.
+func unchanged(kind string, w workload, object, old []byte) bool {
+	var before workload
+	if json.Unmarshal(old, &before) != nil || !maps.Equal(usherAnnotations(w), usherAnnotations(before)) {
+		return false
+	}
+	is, _, problem := podTemplate(kind, object)
+	was, _, oldProblem := podTemplate(kind, old)
+	if problem != nil || oldProblem != nil {
+		return false
+	}
+	is, was = is.Clone(), was.Clone()
+	return is.Canonicalize() == nil && was.Canonicalize() == nil && bytes.Equal(is, was)
+}
+
+func usherAnnotations(w workload) map[string]string {
+	ours := map[string]string{}
+	for _, k := range usherKeys(w.Metadata.Annotations) {
+		ours[k.key] = w.Metadata.Annotations[k.key]
+	}
+	return ours
 }
 
 // templateAnnotations reads the annotations of a workload's pod template.

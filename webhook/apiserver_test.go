@@ -36,6 +36,9 @@ type cluster struct {
 	config   *rest.Config
 	health   string
 	warnings *warnings
+
+	kubeconfig []byte
+	assets     string
 }
 
 var shared *cluster
@@ -68,6 +71,11 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if err := shared.createOld(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	shared.kubeconfig, shared.assets = plane.Kubeconfig, plane.Assets
 	done := make(chan error, 1)
 	address := free()
 	shared.health = free()

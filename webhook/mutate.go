@@ -20,11 +20,14 @@ type Injection struct {
 	NativeSidecars func() bool
 }
 
-// asksByAnnotation is true for an object with an annotation of usher's. The
-// two entries of each kind divide the objects by it, so that none is sent
-// twice.
-const asksByAnnotation = `has(object.metadata.annotations) && object.metadata.annotations.exists(k, ` +
-	`k.startsWith("` + injector.InitializerPrefix + `") || k.startsWith("` + injector.InjectPrefix + `"))`
+// isKey is true for a key k of usher's, in CEL.
+const isKey = `(k.startsWith("` + injector.InitializerPrefix + `") || k.startsWith("` + injector.InjectPrefix + `"))`
+
+// asks is true for an object with an annotation of usher's. The two entries of
+// each kind divide the objects by it, so that none is sent twice.
+func asks(object string) string {
+	return `(has(` + object + `.metadata.annotations) && ` + object + `.metadata.annotations.exists(k, ` + isKey + `))`
+}
 
 // Pods is the handler of /mutate: it injects.
 func (i *Injection) Pods() Handler {
@@ -35,13 +38,13 @@ func (i *Injection) Pods() Handler {
 		Entries: []Entry{{
 			Name:            "annotated-pods.inject.usher.dev",
 			Rules:           rules,
-			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "asks-by-annotation", Expression: asksByAnnotation}},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "asks-by-annotation", Expression: asks("object")}},
 			FailurePolicy:   admissionregistrationv1.Ignore,
 		}, {
 			Name:            "labelled-namespaces.inject.usher.dev",
 			Rules:           rules,
 			NamespaceLabel:  injector.NamespaceLabel,
-			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "has-no-annotation-of-its-own", Expression: "!(" + asksByAnnotation + ")"}},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "has-no-annotation-of-its-own", Expression: "!" + asks("object")}},
 			FailurePolicy:   admissionregistrationv1.Ignore,
 		}},
 		Decide: func(ctx context.Context, req *Request) (*Response, error) {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,23 +14,33 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// podTemplate is where the workloads that are sent hold their pod template, in
-// CEL.
-const podTemplate = `(has(object.spec.jobTemplate) ? object.spec.jobTemplate.spec.template : object.spec.template)`
+// What is sent of workloads, in CEL. Workloads hold their pod template in one
+// of two places.
+var (
+	podTemplate = `(has(object.spec.jobTemplate) ? object.spec.jobTemplate.spec.template : object.spec.template)`
 
-const (
-	templateAsks = `has(` + podTemplate + `.metadata) && has(` + podTemplate + `.metadata.annotations) && ` +
-		podTemplate + `.metadata.annotations.exists(k, k.startsWith("` + injector.InitializerPrefix + `") || k.startsWith("` + injector.InjectPrefix + `"))`
-	workloadAsks = `(` + asksByAnnotation + `) || (` + templateAsks + `)`
+	templateAsks = `(has(` + podTemplate + `.metadata) && ` + asks(podTemplate) + `)`
+	workloadAsks = asks("object") + ` || ` + templateAsks
+
+	// A key that was there has to be taken out of the template again.
+	workloadAsked = `(oldObject != null && ` + asks("oldObject") + `)`
 
 	// A controller makes these anew if what it made is changed.
 	hasNoController = `!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)`
 
-	// On UPDATE only what could change the decision is sent: the opt-in keys
-	// and the pod template.
-	templateOrKeysChanged = `oldObject == null || object.spec != oldObject.spec || ` +
-		`(has(object.metadata.annotations) ? object.metadata.annotations : {}) != (has(oldObject.metadata.annotations) ? oldObject.metadata.annotations : {})`
+	// On UPDATE only what could change the decision is sent. The Deployment
+	// controller and autoscalers write workloads all the time; a rollout they
+	// did not ask for must not come of it.
+	templateOrKeysChanged = `oldObject == null || ` + podTemplate + ` != ` + strings.ReplaceAll(podTemplate, "object.", "oldObject.") +
+		` || ` + lacks("object", "oldObject") + ` || ` + lacks("oldObject", "object")
 )
+
+// lacks is true where a has a key of usher's that b has not, or with another
+// value.
+func lacks(a, b string) string {
+	return `(has(` + a + `.metadata.annotations) && ` + a + `.metadata.annotations.exists(k, ` + isKey + ` && ` +
+		`(!has(` + b + `.metadata.annotations) || !(k in ` + b + `.metadata.annotations) || ` + b + `.metadata.annotations[k] != ` + a + `.metadata.annotations[k])))`
+}
 
 // Workloads is the handler of /mutate-workloads: it carries opt-ins written on
 // a workload's own metadata into its pod template, and tries the injection
@@ -57,13 +68,13 @@ func (i *Injection) Workloads(reader client.Reader) Handler {
 		Entries: []Entry{{
 			Name:            "annotated-workloads.inject.usher.dev",
 			Rules:           rules,
-			MatchConditions: with("asks-or-asked-by-annotation", workloadAsks+` || (oldObject != null && has(oldObject.metadata.annotations) && oldObject.metadata.annotations.exists(k, k.startsWith("`+injector.InitializerPrefix+`") || k.startsWith("`+injector.InjectPrefix+`")))`),
+			MatchConditions: with("asks-or-asked-by-annotation", workloadAsks+" || "+workloadAsked),
 			FailurePolicy:   admissionregistrationv1.Ignore,
 		}, {
 			Name:            "labelled-namespaces-workloads.inject.usher.dev",
 			Rules:           rules,
 			NamespaceLabel:  injector.NamespaceLabel,
-			MatchConditions: with("has-no-annotation-of-its-own", "!("+workloadAsks+")"),
+			MatchConditions: with("has-no-annotation-of-its-own", "!("+workloadAsks+" || "+workloadAsked+")"),
 			FailurePolicy:   admissionregistrationv1.Ignore,
 		}},
 		Decide: func(ctx context.Context, req *Request) (*Response, error) { return i.workload(ctx, reader, req) },
@@ -74,6 +85,9 @@ func (i *Injection) workload(ctx context.Context, reader client.Reader, req *Req
 	carried, problem := injector.Carry(req.Kind.Kind, req.Object, req.OldObject)
 	if problem != nil {
 		return deny(*problem), nil
+	}
+	if carried.Unchanged {
+		return &Response{Allowed: true, Reason: string(injector.NotAsked), Audit: map[string]string{"reason": string(injector.NotAsked)}}, nil
 	}
 	object, err := carried.Patch.Apply(req.Object)
 	if err != nil {
