@@ -34,3 +34,12 @@ func (c *connection) config() (*rest.Config, error) {
 	config.UserAgent = "usher/" + buildVersion()
 	return config, nil
 }
+
+// namespace is the one given, or the kubeconfig's.
+func (c *connection) namespace(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	namespace, _, err := c.loader().Namespace()
+	return namespace, err
+}

@@ -72,6 +72,8 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 		SilenceUsage:  true,
 	}
 	root.AddCommand(
+		newDrift(s),
+		newExplain(s),
 		newInject(s),
 		newVersion(s),
 		newWebhook(s),

@@ -1,0 +1,117 @@
+package drift
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// restartedAt is the annotation by which kubectl rollout restart rolls.
+const restartedAt = "kubectl.kubernetes.io/restartedAt"
+
+func rollable(kind string) bool {
+	switch kind {
+	case "Deployment", "StatefulSet", "DaemonSet":
+		return true
+	}
+	return false
+}
+
+// allowed waits until the PodDisruptionBudgets of the workload's pods allow a
+// disruption.
+func (r *Restart) allowed(ctx context.Context, t *target) error {
+	told := false
+	return r.until(ctx, "its PodDisruptionBudgets allow a disruption", func(ctx context.Context) (bool, error) {
+		var budgets policyv1.PodDisruptionBudgetList
+		if err := r.Cluster.List(ctx, &budgets, client.InNamespace(t.owner.Namespace)); err != nil {
+			return false, err
+		}
+		for i := range budgets.Items {
+			b := &budgets.Items[i]
+			selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+			if err != nil || !selector.Matches(labels.Set(t.labels)) || b.Status.DisruptionsAllowed > 0 {
+				continue
+			}
+			if !told {
+				told = true
+				r.say("%s/%s waits: PodDisruptionBudget %s allows no disruption now", t.owner.Namespace, t.owner, b.Name)
+			}
+			return false, nil
+		}
+		return true, nil
+	})
+}
+
+// annotate starts the rollout, as kubectl rollout restart does.
+func (r *Restart) annotate(ctx context.Context, t *target) error {
+	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`, restartedAt, r.Now().Format(time.RFC3339))
+	if err := r.Cluster.Patch(ctx, t.object(), client.RawPatch(client.Merge.Type(), patch), client.FieldOwner("usher-drift")); err != nil {
+		return fmt.Errorf("restarting %s/%s: %w", t.owner.Namespace, t.owner, err)
+	}
+	return nil
+}
+
+func (t *target) object() client.Object {
+	meta := metav1.ObjectMeta{Namespace: t.owner.Namespace, Name: t.owner.Name}
+	switch t.owner.Kind {
+	case "StatefulSet":
+		return &appsv1.StatefulSet{ObjectMeta: meta}
+	case "DaemonSet":
+		return &appsv1.DaemonSet{ObjectMeta: meta}
+	}
+	return &appsv1.Deployment{ObjectMeta: meta}
+}
+
+// rolledOut waits until every pod of the workload is new and available.
+func (r *Restart) rolledOut(ctx context.Context, t *target) error {
+	object := t.object()
+	return r.until(ctx, "its pods are new and available", func(ctx context.Context) (bool, error) {
+		if err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return false, err
+		}
+		return done(object)
+	})
+}
+
+// done says whether a rollout is over. The error says that it cannot be.
+func done(object client.Object) (bool, error) {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		if o.Spec.Paused {
+			return false, fmt.Errorf("the Deployment is paused; resume it, and its pods are made anew")
+		}
+		want := replicas(o.Spec.Replicas)
+		s := o.Status
+		return s.ObservedGeneration >= o.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want, nil
+	case *appsv1.StatefulSet:
+		if o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+			return false, fmt.Errorf("the StatefulSet's update strategy is OnDelete; delete its pods yourself")
+		}
+		want := replicas(o.Spec.Replicas)
+		if rolling := o.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
+			want = max(0, want-*rolling.Partition)
+		}
+		s := o.Status
+		return s.ObservedGeneration >= o.Generation && s.UpdatedReplicas >= want && s.AvailableReplicas >= replicas(o.Spec.Replicas), nil
+	case *appsv1.DaemonSet:
+		if o.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+			return false, fmt.Errorf("the DaemonSet's update strategy is OnDelete; delete its pods yourself")
+		}
+		s := o.Status
+		return s.ObservedGeneration >= o.Generation && s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled, nil
+	}
+	return false, fmt.Errorf("%T cannot be restarted", object)
+}
+
+func replicas(n *int32) int32 {
+	if n == nil {
+		return 1
+	}
+	return *n
+}
