@@ -1,15 +1,11 @@
 package webhook_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -25,10 +21,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/test/controlplane"
-	"github.com/usher-dev/usher/webhook"
 )
 
-const ownNamespace = "usher-system"
+const ownNamespace = controlplane.Namespace
 
 // cluster is a real API server with usher beside it.
 type cluster struct {
@@ -36,9 +31,7 @@ type cluster struct {
 	config   *rest.Config
 	health   string
 	warnings *warnings
-
-	kubeconfig []byte
-	assets     string
+	plane    *controlplane.ControlPlane
 }
 
 var shared *cluster
@@ -56,56 +49,28 @@ func run(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	shared = &cluster{config: plane.Config, warnings: &warnings{}}
+	ctx := context.Background()
+	shared = &cluster{plane: plane, config: plane.Config, warnings: &warnings{}}
 	config := rest.CopyConfig(plane.Config)
 	config.WarningHandler = shared.warnings
 	config.QPS, config.Burst = 200, 200
 	shared.Clientset = kubernetes.NewForConfigOrDie(config)
-	if _, err := shared.CoreV1().Namespaces().Create(ctx, namespace(ownNamespace, nil), metav1.CreateOptions{}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	if err := apply(ctx, plane, "../deploy/base/proof.yaml"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
 	if err := shared.createOld(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	shared.kubeconfig, shared.assets = plane.Kubeconfig, plane.Assets
-	done := make(chan error, 1)
-	address := free()
-	shared.health = free()
-	go func() {
-		done <- webhook.Run(ctx, plane.Config, webhook.Options{
-			Namespace: ownNamespace, Service: "usher", URL: "https://" + address, BindAddress: address,
-			HealthAddress: shared.health, MetricsAddress: "0", Log: logger(),
-		})
-	}()
-	defer func() {
-		cancel()
-		if err := <-done; err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-	}()
-	if err := shared.registered(ctx); err != nil {
+	server, err := plane.StartUsher(ctx, logger())
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	shared.health = server.Health
+	defer func() {
+		if err := server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
 	return m.Run()
-}
-
-// apply applies a manifest as an administrator would.
-func apply(ctx context.Context, plane *controlplane.ControlPlane, file string) error {
-	cmd := exec.CommandContext(ctx, filepath.Join(plane.Assets, "kubectl"), "--kubeconfig", "/dev/stdin", "apply", "-f", file)
-	cmd.Stdin = bytes.NewReader(plane.Kubeconfig)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	return nil
 }
 
 // logger is silent unless asked: a failure tells enough.
@@ -114,22 +79,6 @@ func logger() logr.Logger {
 		return logr.Discard()
 	}
 	return logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, nil))
-}
-
-func (c *cluster) registered(ctx context.Context) error {
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		_, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, webhook.ConfigurationName, metav1.GetOptions{})
-		return err == nil, nil
-	})
-}
-
-func free() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func namespace(name string, labels map[string]string) *corev1.Namespace {

@@ -2,10 +2,6 @@ package webhook_test
 
 import (
 	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -23,6 +19,11 @@ func (c *cluster) createOld(ctx context.Context) error {
 	if _, err := c.CoreV1().Namespaces().Create(ctx, namespace(oldNamespace, nil), metav1.CreateOptions{}); err != nil {
 		return err
 	}
+	// No controller makes it here.
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	if _, err := c.CoreV1().ServiceAccounts(oldNamespace).Create(ctx, account, metav1.CreateOptions{}); err != nil {
+		return err
+	}
 	one := int32(1)
 	_, err := c.AppsV1().Deployments(oldNamespace).Create(ctx, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "old", Annotations: map[string]string{"initializer.kubernetes.io/side": "true"}},
@@ -37,36 +38,22 @@ func (c *cluster) createOld(ctx context.Context) error {
 	return err
 }
 
-// controllerManager runs the real one until the test ends.
-func (c *cluster) controllerManager(t *testing.T) {
-	t.Helper()
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, c.kubeconfig, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var log strings.Builder
-	cmd := exec.Command(filepath.Join(c.assets, "kube-controller-manager"), "--kubeconfig", kubeconfig, "--leader-elect=false",
-		"--secure-port=0", "--controllers=deployment-controller,replicaset-controller,serviceaccount-controller")
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-}
-
 // TestReplicaSetsDoNotGrow runs the real controllers: a Deployment's copies
 // its annotations to its ReplicaSets and compares templates, so a webhook that
 // changed one of them would make it create ReplicaSets without end.
 func TestReplicaSetsDoNotGrow(t *testing.T) {
 	c := shared
 	c.template(t, "side", small, "")
-	c.controllerManager(t)
+	stop, log, err := c.plane.StartControllerManager("deployment-controller,replicaset-controller")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		if t.Failed() {
+			t.Log(log)
+		}
+	})
 	deployments := c.AppsV1().Deployments(oldNamespace)
 	settled := func(replicas int32) func() bool {
 		return func() bool {

@@ -18,7 +18,8 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// ProofNamespace is where pods are tried by dry-run. A
+// ProofNamespace is where pods are tried by dry-run, as its ServiceAccount of
+// the same name. A
 // ValidatingAdmissionPolicy refuses every other pod there, so that the right to
 // create pods in it cannot run one (deploy/base/proof.yaml).
 const ProofNamespace = "usher-proof"
@@ -118,6 +119,12 @@ func (d *DryRun) create(ctx context.Context, pod []byte) error {
 	object.SetNamespace(ProofNamespace)
 	object.SetGenerateName(object.GetName() + "-")
 	object.SetName("")
-	unstructured.SetNestedField(object.Object, false, "spec", "automountServiceAccountToken") //nolint:errcheck // spec is a map
+	err := errors.Join(
+		unstructured.SetNestedField(object.Object, ProofNamespace, "spec", "serviceAccountName"),
+		unstructured.SetNestedField(object.Object, false, "spec", "automountServiceAccountToken"),
+	)
+	if err != nil {
+		return err
+	}
 	return d.Writer.Create(ctx, object, client.DryRunAll)
 }

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"strings"
@@ -103,6 +104,7 @@ func TestShippedTemplatesKeepPodsValid(t *testing.T) {
 
 func (c *cluster) dryRun(t *testing.T, pod []byte) error {
 	t.Helper()
+	pod = bytes.Replace(pod, []byte(`"spec":{`), []byte(`"spec":{"serviceAccountName":"usher-proof",`), 1)
 	return c.CoreV1().RESTClient().Post().Namespace(webhook.ProofNamespace).Resource("pods").
 		Param("dryRun", metav1.DryRunAll).SetHeader("Content-Type", "application/json").Body(pod).Do(t.Context()).Error()
 }
@@ -111,7 +113,7 @@ func TestNoPodRunsInTheProofNamespace(t *testing.T) {
 	c := shared
 	// A policy takes a moment to be in force.
 	c.until(t, "the policy refuses the pod", func() bool {
-		p := pod(t, "", "")
+		p := pod(t, "", "serviceAccountName: usher-proof, containers: [{name: app, image: app}]")
 		created, err := c.CoreV1().Pods(webhook.ProofNamespace).Create(t.Context(), p, metav1.CreateOptions{})
 		if err == nil {
 			_ = c.CoreV1().Pods(webhook.ProofNamespace).Delete(t.Context(), created.Name, metav1.DeleteOptions{})

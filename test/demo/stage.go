@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -63,7 +62,7 @@ func (s *stage) start(ctx context.Context) error {
 	}
 	addresses := make([]string, 3)
 	for i := range addresses {
-		if addresses[i], err = free(); err != nil {
+		if addresses[i], err = controlplane.FreeAddress(); err != nil {
 			return err
 		}
 	}
@@ -132,13 +131,4 @@ func (s *stage) decisions() (string, error) {
 		}
 	}
 	return found.String(), nil
-}
-
-func free() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }

@@ -79,16 +79,16 @@ func (r *Restart) Run(ctx context.Context, findings []Finding) error {
 	for i, t := range targets {
 		// Workloads of one budget are started one after the other: the next
 		// sees what the one before has taken of it.
-		if err := r.allowed(ctx, t); err != nil {
+		err := r.allowed(ctx, t)
+		if err == nil {
+			err = r.annotate(ctx, t)
+		}
+		if err != nil {
 			r.say("[%d/%d] %s/%s: %v", i+1, len(targets), t.owner.Namespace, t.owner, err)
 			group.Go(func() error { return err })
 			continue
 		}
 		r.say("[%d/%d] %s/%s restarted", i+1, len(targets), t.owner.Namespace, t.owner)
-		if err := r.annotate(ctx, t); err != nil {
-			group.Go(func() error { return err })
-			continue
-		}
 		group.Go(func() error {
 			if err := r.rolledOut(ctx, t); err != nil {
 				r.say("[%d/%d] %s/%s: %v", i+1, len(targets), t.owner.Namespace, t.owner, err)

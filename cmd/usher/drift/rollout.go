@@ -2,6 +2,7 @@ package drift
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -50,8 +51,15 @@ func (r *Restart) allowed(ctx context.Context, t *target) error {
 
 // annotate starts the rollout, as kubectl rollout restart does.
 func (r *Restart) annotate(ctx context.Context, t *target) error {
+	object := t.object()
+	if err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		return fmt.Errorf("reading %s/%s: %w", t.owner.Namespace, t.owner, err)
+	}
+	if err := blocked(object); err != nil {
+		return err
+	}
 	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`, restartedAt, r.Now().Format(time.RFC3339))
-	if err := r.Cluster.Patch(ctx, t.object(), client.RawPatch(client.Merge.Type(), patch), client.FieldOwner("usher-drift")); err != nil {
+	if err := r.Cluster.Patch(ctx, object, client.RawPatch(client.Merge.Type(), patch), client.FieldOwner("usher-drift")); err != nil {
 		return fmt.Errorf("restarting %s/%s: %w", t.owner.Namespace, t.owner, err)
 	}
 	return nil
@@ -75,38 +83,47 @@ func (r *Restart) rolledOut(ctx context.Context, t *target) error {
 		if err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return false, err
 		}
-		return done(object)
+		return done(object), blocked(object)
 	})
 }
 
-// done says whether a rollout is over. The error says that it cannot be.
-func done(object client.Object) (bool, error) {
+// blocked says why a workload cannot be rolled.
+func blocked(object client.Object) error {
 	switch o := object.(type) {
 	case *appsv1.Deployment:
 		if o.Spec.Paused {
-			return false, fmt.Errorf("the Deployment is paused; resume it, and its pods are made anew")
+			return errors.New("the Deployment is paused; resume it first")
 		}
-		want := replicas(o.Spec.Replicas)
-		s := o.Status
-		return s.ObservedGeneration >= o.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want, nil
 	case *appsv1.StatefulSet:
 		if o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
-			return false, fmt.Errorf("the StatefulSet's update strategy is OnDelete; delete its pods yourself")
+			return errors.New("the StatefulSet's update strategy is OnDelete; delete its pods yourself")
 		}
-		want := replicas(o.Spec.Replicas)
-		if rolling := o.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
-			want = max(0, want-*rolling.Partition)
-		}
-		s := o.Status
-		return s.ObservedGeneration >= o.Generation && s.UpdatedReplicas >= want && s.AvailableReplicas >= replicas(o.Spec.Replicas), nil
 	case *appsv1.DaemonSet:
 		if o.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
-			return false, fmt.Errorf("the DaemonSet's update strategy is OnDelete; delete its pods yourself")
+			return errors.New("the DaemonSet's update strategy is OnDelete; delete its pods yourself")
 		}
-		s := o.Status
-		return s.ObservedGeneration >= o.Generation && s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled, nil
 	}
-	return false, fmt.Errorf("%T cannot be restarted", object)
+	return nil
+}
+
+// done says whether a rollout is over.
+func done(object client.Object) bool {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		want, s := replicas(o.Spec.Replicas), o.Status
+		return s.ObservedGeneration >= o.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want
+	case *appsv1.StatefulSet:
+		want, s := replicas(o.Spec.Replicas), o.Status
+		updated := want
+		if rolling := o.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
+			updated = max(0, want-*rolling.Partition)
+		}
+		return s.ObservedGeneration >= o.Generation && s.UpdatedReplicas >= updated && s.AvailableReplicas >= want
+	case *appsv1.DaemonSet:
+		s := o.Status
+		return s.ObservedGeneration >= o.Generation && s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled
+	}
+	return false
 }
 
 func replicas(n *int32) int32 {
