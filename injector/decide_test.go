@@ -2,6 +2,7 @@ package injector
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -109,6 +110,9 @@ func TestEveryReason(t *testing.T) {
 		"a namespace label with an empty name is denied": {
 			object: asking("", ""), labels: map[string]string{NamespaceLabel: "side."}, want: BadValue, denied: true,
 			message: "the namespace's label inject.usher.dev/templates",
+		},
+		"more keys than anyone needs are denied": {
+			object: asking(manyKeys(257), ""), want: BadValue, denied: true, message: "metadata.annotations: has 257 keys of usher's; write at most 256",
 		},
 		"a record that is none is denied": {
 			object: asking(asks+`, "usher.dev/injected": "yes"`, ""), want: BadValue, denied: true, message: "not a record",
@@ -218,6 +222,14 @@ func TestEveryReason(t *testing.T) {
 			t.Errorf("no test names the reason %s", r)
 		}
 	}
+}
+
+func manyKeys(n int) string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf(`"inject.usher.dev/t%d": "true"`, i)
+	}
+	return strings.Join(keys, ",")
 }
 
 func TestSeedPodGetsTheSeedsEnvoy(t *testing.T) {

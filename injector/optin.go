@@ -1,6 +1,7 @@
 package injector
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -14,6 +15,10 @@ const (
 	// separated by dots. One fixed key, because selectors match no prefixes.
 	NamespaceLabel = InjectPrefix + "templates"
 )
+
+// maxKeys bounds the keys of usher's on one object: no pod needs as many, and
+// a decision's cost stays linear in the object.
+const maxKeys = 256
 
 // An ask is one template that was asked for, or refused.
 type ask struct {
@@ -43,6 +48,9 @@ func cutKey(key string) (template, rest string, ours bool) {
 // namespace's label speak of. The first that speaks of a template wins.
 func asked(annotations, namespaceLabels map[string]string) []ask {
 	keys := usherKeys(annotations)
+	if len(keys) > maxKeys {
+		return []ask{{problem: &Problem{BadValue, "metadata.annotations", 0, fmt.Sprintf("has %d keys of usher's; write at most %d", len(keys), maxKeys)}}}
+	}
 	var asks []ask
 	for _, k := range keys {
 		if k.rest == "" {

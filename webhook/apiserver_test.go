@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,43 +35,58 @@ type cluster struct {
 	plane    *controlplane.ControlPlane
 }
 
-var shared *cluster
+var shared struct {
+	once    sync.Once
+	cluster *cluster
+	err     error
+	stops   []func() error
+}
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	plane, err := controlplane.Start(os.Stderr)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := plane.Stop(); err != nil {
+// TestMain ends what the tests started. The control plane is started by the
+// first test that needs it: fuzzing runs this in every worker.
+func TestMain(m *testing.M) {
+	status := m.Run()
+	for _, stop := range slices.Backward(shared.stops) {
+		if err := stop(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
-	}()
+	}
+	os.Exit(status)
+}
+
+func started(t *testing.T) *cluster {
+	t.Helper()
+	shared.once.Do(func() { shared.cluster, shared.err = start() })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.cluster
+}
+
+func start() (*cluster, error) {
+	plane, err := controlplane.Start(os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	shared.stops = append(shared.stops, plane.Stop)
 	ctx := context.Background()
-	shared = &cluster{plane: plane, config: plane.Config, warnings: &warnings{}}
+	c := &cluster{plane: plane, config: plane.Config, warnings: &warnings{}}
 	config := rest.CopyConfig(plane.Config)
-	config.WarningHandler = shared.warnings
+	config.WarningHandler = c.warnings
 	config.QPS, config.Burst = 200, 200
-	shared.Clientset = kubernetes.NewForConfigOrDie(config)
-	if err := shared.createOld(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	if c.Clientset, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if err := c.createOld(ctx); err != nil {
+		return nil, err
 	}
 	server, err := plane.StartUsher(ctx, logger())
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return nil, err
 	}
-	shared.health = server.Health
-	defer func() {
-		if err := server.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-	}()
-	return m.Run()
+	shared.stops = append(shared.stops, server.Stop)
+	c.health = server.Health
+	return c, nil
 }
 
 // logger is silent unless asked: a failure tells enough.

@@ -42,7 +42,7 @@ func (c *cluster) createOld(ctx context.Context) error {
 // its annotations to its ReplicaSets and compares templates, so a webhook that
 // changed one of them would make it create ReplicaSets without end.
 func TestReplicaSetsDoNotGrow(t *testing.T) {
-	c := shared
+	c := started(t)
 	c.template(t, "side", small, "")
 	stop, log, err := c.plane.StartControllerManager("deployment-controller,replicaset-controller")
 	if err != nil {

@@ -34,7 +34,6 @@ type DryRun struct {
 
 // A verdict is the API server's on one pod.
 type verdict struct {
-	name     string
 	problems []injector.Problem // of built-in validation
 	warning  string
 }

@@ -31,7 +31,8 @@ func seed[T any](t *testing.T, path string) *T {
 }
 
 func TestSeedPodIsInjected(t *testing.T) {
-	c, ns := shared, shared.newNamespace(t, nil)
+	c := started(t)
+	ns := c.newNamespace(t, nil)
 	cm := seed[corev1.ConfigMap](t, "../deploy/templates/envoy.yaml")
 	c.template(t, "envoy", cm.Data["config"], "")
 
@@ -56,7 +57,7 @@ func TestSeedPodIsInjected(t *testing.T) {
 }
 
 func TestWhoAsked(t *testing.T) {
-	c := shared
+	c := started(t)
 	c.template(t, "side", small, "")
 	plain, labelled := c.newNamespace(t, nil), c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
 	tests := map[string]struct {
@@ -94,7 +95,7 @@ func TestWhoAsked(t *testing.T) {
 }
 
 func TestNamespaceLabelTakesEffectAtOnce(t *testing.T) {
-	c := shared
+	c := started(t)
 	c.template(t, "side", small, "")
 	for range 5 {
 		// No wait between the two: the informer may not have seen the label.
@@ -110,7 +111,7 @@ func TestNamespaceLabelTakesEffectAtOnce(t *testing.T) {
 }
 
 func TestSystemNamespacesAreNeverSent(t *testing.T) {
-	c := shared
+	c := started(t)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	for _, ns := range []string{"kube-system", "kube-public", ownNamespace} {
 		if _, err := c.CoreV1().ServiceAccounts(ns).Create(t.Context(), account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -124,7 +125,8 @@ func TestSystemNamespacesAreNeverSent(t *testing.T) {
 }
 
 func TestTemplateChangesReachTheNextPod(t *testing.T) {
-	c, ns := shared, shared.newNamespace(t, nil)
+	c := started(t)
+	ns := c.newNamespace(t, nil)
 	cm := c.template(t, "side", small, "")
 	create := func() *corev1.Pod {
 		t.Helper()
@@ -214,7 +216,8 @@ func (c *cluster) unguarded(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMa
 }
 
 func TestDryRunIsAnsweredAndStoresNothing(t *testing.T) {
-	c, ns := shared, shared.newNamespace(t, nil)
+	c := started(t)
+	ns := c.newNamespace(t, nil)
 	c.template(t, "side", small, "")
 	got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
@@ -230,7 +233,8 @@ func TestDryRunIsAnsweredAndStoresNothing(t *testing.T) {
 }
 
 func TestSecondPassChangesNothing(t *testing.T) {
-	c, ns := shared, shared.newNamespace(t, nil)
+	c := started(t)
+	ns := c.newNamespace(t, nil)
 	cm := seed[corev1.ConfigMap](t, "../deploy/templates/envoy.yaml")
 	c.template(t, "envoy", cm.Data["config"], "")
 	first, err := c.CoreV1().Pods(ns).Create(t.Context(), seed[corev1.Pod](t, "../injector/testdata/myapp-pod.yaml"), metav1.CreateOptions{})
@@ -249,7 +253,8 @@ func TestSecondPassChangesNothing(t *testing.T) {
 }
 
 func TestJobsGetNativeSidecars(t *testing.T) {
-	c, ns := shared, shared.newNamespace(t, nil)
+	c := started(t)
+	ns := c.newNamespace(t, nil)
 	c.template(t, "side", small, "")
 	got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, "restartPolicy: Never, initContainers: [{name: setup, image: i}], containers: [{name: app, image: app}]"), metav1.CreateOptions{})
 	if err != nil {
@@ -264,7 +269,8 @@ func TestJobsGetNativeSidecars(t *testing.T) {
 }
 
 func TestWarningsReachTheClient(t *testing.T) {
-	c, ns := shared, shared.newNamespace(t, nil)
+	c := started(t)
+	ns := c.newNamespace(t, nil)
 	c.template(t, "side", small, "")
 	c.warnings.take()
 	got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, "hostNetwork: true, containers: [{name: app, image: app}]"), metav1.CreateOptions{})
@@ -277,7 +283,8 @@ func TestWarningsReachTheClient(t *testing.T) {
 }
 
 func TestDenialNamesTheFields(t *testing.T) {
-	c, ns := shared, shared.newNamespace(t, nil)
+	c := started(t)
+	ns := c.newNamespace(t, nil)
 	c.template(t, "side", small, "")
 	_, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, "containers: [{name: side, image: mine}]"), metav1.CreateOptions{})
 	status := apierrors.APIStatus(nil)
@@ -293,7 +300,8 @@ func TestDenialNamesTheFields(t *testing.T) {
 }
 
 func TestDeploymentsCarryTheirOptIn(t *testing.T) {
-	c, ns := shared, shared.newNamespace(t, nil)
+	c := started(t)
+	ns := c.newNamespace(t, nil)
 	c.template(t, "side", small, "")
 	c.warnings.take()
 	d := deployment(t, `"initializer.kubernetes.io/side": "true"`)
@@ -317,7 +325,8 @@ func TestDeploymentsCarryTheirOptIn(t *testing.T) {
 }
 
 func TestFailureShowsOnTheWorkload(t *testing.T) {
-	c, ns := shared, shared.newNamespace(t, nil)
+	c := started(t)
+	ns := c.newNamespace(t, nil)
 	c.template(t, "side", "containers: [{name: app, image: i}]", "")
 	c.template(t, "must", "containers: [{name: app, image: i}]", "mandatory: true")
 	c.warnings.take()
@@ -334,7 +343,8 @@ func TestFailureShowsOnTheWorkload(t *testing.T) {
 }
 
 func TestWhatATemplateNeedsIsMissed(t *testing.T) {
-	c, ns := shared, shared.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
+	c := started(t)
+	ns := c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
 	c.template(t, "side", small+"\nvolumes: [{name: v, configMap: {name: envoy}}]", "")
 	c.warnings.take()
 	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), deployment(t, ""), metav1.CreateOptions{}); err != nil {

@@ -87,7 +87,7 @@ func TestBadRequests(t *testing.T) {
 			if tc.media == "" {
 				tc.media = "application/json"
 			}
-			status, body := shared.post(t, "/mutate", tc.media, []byte(tc.body))
+			status, body := started(t).post(t, "/mutate", tc.media, []byte(tc.body))
 			if status != tc.status || !strings.Contains(string(body), tc.want) {
 				t.Errorf("got %d %.300s, want %d with %q", status, body, tc.status, tc.want)
 			}
@@ -98,9 +98,9 @@ func TestBadRequests(t *testing.T) {
 // TestUnknownFieldsSurvive goes past the API server, which prunes what it does
 // not know before any webhook sees it.
 func TestUnknownFieldsSurvive(t *testing.T) {
-	shared.template(t, "side", small, "")
+	started(t).template(t, "side", small, "")
 	object := `{"metadata":{"annotations":{"inject.usher.dev/side":"true"},"later":1.50},"spec":{"containers":[{"name":"app","image":"a","future":{"n":12345678901234567890}}],"next":[1e3,null,"é"]}}`
-	status, body := shared.post(t, "/mutate", "application/json", review(object))
+	status, body := started(t).post(t, "/mutate", "application/json", review(object))
 	if status != http.StatusOK {
 		t.Fatalf("%d %s", status, body)
 	}
@@ -127,7 +127,7 @@ func TestUnknownFieldsSurvive(t *testing.T) {
 }
 
 func TestOnlyPostsAreAnswered(t *testing.T) {
-	status, _ := shared.post(t, "/nothing", "application/json", nil)
+	status, _ := started(t).post(t, "/nothing", "application/json", nil)
 	if status != http.StatusNotFound {
 		t.Errorf("/nothing answers %d", status)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func TestTemplatesAreProvedWhenApplied(t *testing.T) {
-	c := shared
+	c := started(t)
 	tests := map[string]struct {
 		config, options string
 		denied          string   // part of the denial
@@ -69,7 +69,7 @@ func TestTemplatesAreProvedWhenApplied(t *testing.T) {
 // TestShippedTemplatesKeepPodsValid asks the API server: every corpus pod it
 // takes bare, it takes with each of the templates.
 func TestShippedTemplatesKeepPodsValid(t *testing.T) {
-	c := shared
+	c := started(t)
 	files, err := os.ReadDir("../deploy/templates")
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func (c *cluster) dryRun(t *testing.T, pod []byte) error {
 }
 
 func TestNoPodRunsInTheProofNamespace(t *testing.T) {
-	c := shared
+	c := started(t)
 	// A policy takes a moment to be in force.
 	c.until(t, "the policy refuses the pod", func() bool {
 		p := pod(t, "", "serviceAccountName: usher-proof, containers: [{name: app, image: app}]")
@@ -127,7 +127,7 @@ func TestNoPodRunsInTheProofNamespace(t *testing.T) {
 }
 
 func TestDenialsOfOtherPoliciesAreWarnings(t *testing.T) {
-	c := shared
+	c := started(t)
 	policy := fromYAML[admissionregistrationv1.ValidatingAdmissionPolicy](t, `
 metadata: {name: no-evil-images}
 spec:
@@ -163,7 +163,7 @@ spec: {policyName: no-evil-images, validationActions: [Deny]}
 }
 
 func TestNamespacesAreWarnedOfTemplatesThatAreMissing(t *testing.T) {
-	c := shared
+	c := started(t)
 	c.template(t, "side", small, "")
 	c.warnings.take()
 	ns := c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side.nowhere"})
@@ -184,7 +184,7 @@ func TestNamespacesAreWarnedOfTemplatesThatAreMissing(t *testing.T) {
 }
 
 func TestTemplatesThatCannotGoTogetherAreNamed(t *testing.T) {
-	c := shared
+	c := started(t)
 	c.template(t, "first", "containers: [{name: same, image: i}]", "")
 	c.warnings.take()
 	c.template(t, "second", "containers: [{name: same, image: i}]", "")

@@ -1,0 +1,135 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// BenchmarkServe compares the request path with the floor in one run: a TLS
+// server that reads the body and echoes the uid. The time of one is only worth
+// something beside the other's.
+func BenchmarkServe(b *testing.B) {
+	for name, object := range benchPods(b) {
+		body := []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002",` +
+			`"kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"namespace":"default","operation":"CREATE",` +
+			`"userInfo":{"username":"system:serviceaccount:kube-system:replicaset-controller"},"object":` + string(object) + `,"oldObject":null,"dryRun":false}}`)
+		b.Run(name+"/floor", func(b *testing.B) { serve(b, http.HandlerFunc(floor), body) })
+		b.Run(name+"/usher", func(b *testing.B) { serve(b, benchEndpoint(b), body) })
+	}
+}
+
+func benchPods(b *testing.B) map[string][]byte {
+	b.Helper()
+	text, err := os.ReadFile("../injector/testdata/myapp-pod.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	seed, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var env strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&env, `,{"name":"VARIABLE_%05d","value":"the value of the variable no. %d, as it is"}`, i, i)
+	}
+	large := bytes.Replace(seed, []byte(`"image":"busybox"`), []byte(`"image":"busybox","env":[{"name":"FIRST","value":"1"}`+env.String()+`]`), 1)
+	return map[string][]byte{"seed": seed, "env-1500": large}
+}
+
+func benchEndpoint(b *testing.B) *endpoint {
+	b.Helper()
+	text, err := os.ReadFile("../deploy/templates/envoy.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	cm := &corev1.ConfigMap{}
+	if err := yaml.Unmarshal(text, cm); err != nil {
+		b.Fatal(err)
+	}
+	metrics := NewMetrics(prometheus.NewRegistry())
+	injection := &Injection{
+		Templates: NewTemplates("usher-system", nil, metrics, logr.Discard()), Namespaces: NewNamespaces(nil),
+		OwnNamespace: "usher-system", NativeSidecars: func() bool { return true },
+	}
+	injection.Templates.Put(cm)
+	injection.Namespaces.Put("default", nil)
+	ready := make(chan struct{})
+	close(ready)
+	return &endpoint{handler: injection.Pods(), ready: ready, metrics: metrics, log: logr.Discard()}
+}
+
+func floor(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	_, rest, _ := bytes.Cut(body, []byte(`"uid":"`))
+	uid, _, _ := bytes.Cut(rest, []byte(`"`))
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":%q,"allowed":true}}`, uid)
+}
+
+func serve(b *testing.B, handler http.Handler, body []byte) {
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that leave at the end
+	server.StartTLS()
+	defer server.Close()
+	client := server.Client()
+	client.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
+	b.SetParallelism(16)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			res, err := client.Post(server.URL, "application/json", bytes.NewReader(body))
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			_, err = io.Copy(io.Discard, res.Body)
+			if err != nil || res.StatusCode != http.StatusOK {
+				b.Errorf("%d, %v", res.StatusCode, err)
+			}
+			res.Body.Close()
+		}
+	})
+}
+
+// FuzzDecode reads whatever is posted.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"kind":"Pod"},"object":{"spec":{"containers":[{}]}}}}`))
+	f.Add([]byte(`{"request":{"uid":"u"`))
+	i := &Injection{
+		Templates: NewTemplates("usher-system", nil, NewMetrics(prometheus.NewRegistry()), logr.Discard()), Namespaces: NewNamespaces(nil),
+		NativeSidecars: func() bool { return true },
+	}
+	i.Namespaces.Put("", map[string]string{"usher.dev/x": "y"})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		_ = findUID(body)
+		req, err := decode(body)
+		if err != nil || req.Namespace != "" || bytes.Contains(body, []byte("usher.dev")) || bytes.Contains(body, []byte("initializer")) {
+			return
+		}
+		res := (&Response{Allowed: true}).appendReview(nil, req.UID)
+		if !jsontext.Value(res).IsValid() {
+			t.Errorf("no JSON: %s", res)
+		}
+		if len(req.OldObject) > 0 {
+			_, _ = i.workload(context.Background(), nil, req)
+		}
+	})
+}
