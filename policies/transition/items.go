@@ -22,7 +22,7 @@ func (w *walk) items(p *path, n *node, key string, old, new []any) {
 	default:
 		for i := range max(len(old), len(new)) {
 			if i >= len(old) || i >= len(new) || !same(old[i], new[i]) {
-				w.report(p, orAbsent(old), orAbsent(new), false)
+				w.report(p, orAbsent(old), orAbsent(new), new == nil)
 				return
 			}
 		}
