@@ -29,6 +29,18 @@ func (w *walk) report(p *path, was, will any, unset bool) {
 	}
 }
 
+// restored keeps the removal of a mirrored field from a manifest: it has no
+// effect, which is worth saying.
+func (w *walk) restored(p *path, was any) {
+	w.found++
+	if w.room("mirrored") {
+		w.diff.Changes = append(w.diff.Changes, Change{
+			Path: p.String(), From: was, To: was, Outcome: InPlace,
+			Harm: "stays as it is: kubectl apply removes this field only, and the API server restores it from the deprecated one it copied it to; write null to both",
+		})
+	}
+}
+
 // whole tries the rows about the object as a whole.
 func (w *walk) whole() {
 	for i := range w.kind.Rows {

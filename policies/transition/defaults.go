@@ -14,8 +14,9 @@ import (
 type defaults map[string]fieldDefault
 
 type fieldDefault struct {
-	value   func(parent map[string]any) any
-	ignored bool
+	value    func(parent map[string]any) any
+	ignored  bool
+	mirrored bool
 }
 
 func always(value any) fieldDefault {
@@ -24,9 +25,16 @@ func always(value any) fieldDefault {
 
 func given(f func(parent map[string]any) any) fieldDefault { return fieldDefault{value: f} }
 
-// mirror: the server copies one field from another where only that is set.
-func mirror(other string) fieldDefault {
+// sameAs: absent means the value of another field.
+func sameAs(other string) fieldDefault {
 	return given(func(parent map[string]any) any { return parent[other] })
+}
+
+// mirror: the server keeps this field and another the same.
+func mirror(other string) fieldDefault {
+	d := sameAs(other)
+	d.mirrored = true
+	return d
 }
 
 var ignored = fieldDefault{ignored: true}
@@ -189,7 +197,7 @@ func serviceDefaults() map[reflect.Type]defaults {
 				return nil
 			}),
 		},
-		reflect.TypeFor[corev1.ServicePort](): {"protocol": always("TCP"), "targetPort": mirror("port")},
+		reflect.TypeFor[corev1.ServicePort](): {"protocol": always("TCP"), "targetPort": sameAs("port")},
 	}
 }
 

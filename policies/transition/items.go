@@ -45,24 +45,32 @@ func byKey(items []any, key string) (map[any]int, bool) {
 	}
 	places := make(map[any]int, len(items))
 	for i, item := range items {
-		m, _ := item.(map[string]any)
-		switch m[key].(type) {
-		case string, int64, int, float64:
-		default:
+		name := keyOf(item, key)
+		if _, twice := places[name]; twice || name == nil {
 			return nil, false
 		}
-		if _, twice := places[m[key]]; twice {
-			return nil, false
-		}
-		places[m[key]] = i
+		places[name] = i
 	}
 	return places, true
+}
+
+// keyOf is the item's key, comparable however its number was decoded, or nil.
+func keyOf(item any, key string) any {
+	m, _ := item.(map[string]any)
+	if s, ok := m[key].(string); ok {
+		return s
+	}
+	if n, ok := number(m[key]); ok && n.IsInt() {
+		i, _ := n.Int64()
+		return i
+	}
+	return nil
 }
 
 func (w *walk) keyed(p *path, elem *node, key string, old, new []any, was, will map[any]int) {
 	last, moved := -1, false
 	for i, item := range new {
-		place, ok := was[item.(map[string]any)[key]]
+		place, ok := was[keyOf(item, key)]
 		if !ok {
 			w.report(p.item(i), nil, item, false)
 			continue
@@ -72,7 +80,7 @@ func (w *walk) keyed(p *path, elem *node, key string, old, new []any, was, will 
 		w.values(p.item(i), elem, "", old[place], item, false)
 	}
 	for i, item := range old {
-		if _, ok := will[item.(map[string]any)[key]]; !ok {
+		if _, ok := will[keyOf(item, key)]; !ok {
 			w.report(p.item(i), item, nil, true)
 		}
 	}
@@ -86,7 +94,7 @@ func (w *walk) keyed(p *path, elem *node, key string, old, new []any, was, will 
 func keys(items []any, key string) []any {
 	names := make([]any, len(items))
 	for i, item := range items {
-		names[i] = item.(map[string]any)[key]
+		names[i] = keyOf(item, key)
 	}
 	return names
 }

@@ -39,6 +39,9 @@ type field struct {
 	// byDefault is what the API server puts where the field is absent, given
 	// the object around it; nil is nothing.
 	byDefault func(parent map[string]any) any
+	// mirrored: the server keeps a copy in another field, and restores it from
+	// there when only one is removed.
+	mirrored bool
 	// ignored: the server manages it, or drops what is written.
 	ignored bool
 }
@@ -121,7 +124,7 @@ func (t *types) addFields(n *node, typ reflect.Type, defaults defaults) {
 	}
 	for name, d := range defaults {
 		if f := n.fields[name]; f != nil {
-			f.byDefault, f.ignored = d.value, d.ignored
+			f.byDefault, f.ignored, f.mirrored = d.value, d.ignored, d.mirrored
 		}
 	}
 }

@@ -162,9 +162,12 @@ func statefulSetUpdates() []Row {
 			When:    "the strategy becomes OnDelete in a manifest that does not remove rollingUpdate",
 			Outcome: InSteps, RefusedBy: Server, Level: Invariant,
 			applies: func(m *Move) bool {
-				strategy, _ := lookup(m.New, "spec", "updateStrategy").(map[string]any)
-				rolling, written := strategy["rollingUpdate"]
-				return text(m.To) == "OnDelete" && (rolling != nil || !written && !complete(m.New))
+				before, _ := lookup(m.Old, "spec", "updateStrategy").(map[string]any)
+				after, _ := lookup(m.New, "spec", "updateStrategy").(map[string]any)
+				rolling, written := after["rollingUpdate"]
+				// The server fills rollingUpdate in only where the type is left out.
+				filledIn := before["type"] == nil && before["rollingUpdate"] == nil
+				return text(m.To) == "OnDelete" && (rolling != nil || filledIn && !written && !complete(m.New))
 			},
 			Harm: "kubectl apply leaves the rollingUpdate that the server filled in, which OnDelete does not allow",
 			Steps: []string{

@@ -28,9 +28,13 @@ type walk struct {
 // it is the object's identity.
 var comparedMetadata = []string{"annotations", "finalizers", "labels", "ownerReferences"}
 
-// lastApplied is kubectl's copy of the manifest: it differs whenever anything
-// else does.
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+// bookkeeping are annotations that kubectl and controllers keep for themselves:
+// they differ whenever anything else does.
+var bookkeeping = map[string]bool{
+	"deployment.kubernetes.io/revision":                true,
+	"deprecated.daemonset.template.generation":         true,
+	"kubectl.kubernetes.io/last-applied-configuration": true,
+}
 
 func (w *walk) root(old, new map[string]any) {
 	schema := w.kind.schema
@@ -107,6 +111,10 @@ func (w *walk) member(p *path, f *field, old, new side, name string) {
 	will, willWritten := new.value(f, name)
 	if !wasWritten && !willWritten {
 		return // neither writes it: the server keeps what it has
+	}
+	if f.mirrored && was != nil && !willWritten && !complete(w.move.New) {
+		w.restored(p, was)
+		return
 	}
 	if f.kind == object {
 		a, isA := asObject(was)
@@ -193,7 +201,7 @@ func (w *walk) entries(p *path, elem *node, old, new map[string]any) {
 		was, isA := old[key]
 		will, isB := new[key]
 		switch {
-		case key == lastApplied && p.name == "annotations":
+		case p.name == "annotations" && bookkeeping[key]:
 		case isA && isB:
 			w.values(p.key(key), elem, "", was, will, false)
 		default:

@@ -64,6 +64,15 @@ func (c cluster) create(t *testing.T, o *unstructured.Unstructured) (*unstructur
 	return live, nil
 }
 
+// remove gives the object's addresses and ports back.
+func (c cluster) remove(t *testing.T, o *unstructured.Unstructured) {
+	t.Helper()
+	background := metav1.DeletePropagationBackground
+	if err := c.of(o).Delete(t.Context(), o.GetName(), metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // valid says whether the server would create the object where it did not exist.
 func (c cluster) valid(t *testing.T, o *unstructured.Unstructured) error {
 	t.Helper()
