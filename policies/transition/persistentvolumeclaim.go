@@ -21,6 +21,16 @@ func persistentVolumeClaim() Kind {
 		Type: reflect.TypeFor[corev1.PersistentVolumeClaim](),
 		Rows: append([]Row{
 			{
+				ID: "pvc-grow-without-class", Paths: []string{storage}, When: "the size grows, and the claim has no class, or changes it too",
+				Outcome: Refused, RefusedBy: Server, Level: Invariant,
+				applies: func(m *Move) bool { return bound(m) && grows(m) && !sameClass(m) },
+				Harm:    "only a claim of a class that allows it grows",
+				Steps: []string{
+					"give a claim without a class one that allows expansion, then let it grow by a second apply",
+					"where the class is \"\" or is another's: create a claim of the new size under another name, and copy the data",
+				},
+			},
+			{
 				ID: "pvc-grow", Paths: []string{storage}, When: "the size of a bound claim grows",
 				Outcome: InPlace, applies: func(m *Move) bool { return bound(m) && grows(m) },
 				Harm: "cannot be undone; is refused where the StorageClass does not set allowVolumeExpansion, and some volumes grow only when the pod restarts",
@@ -71,6 +81,24 @@ func persistentVolumeClaim() Kind {
 			elseInPlace,
 		},
 	}
+}
+
+// sameClass says whether the claim has one class, before and after. A manifest
+// that names none may have been given the cluster's default.
+func sameClass(m *Move) bool {
+	old, new := classOf(m.Old), classOf(m.New)
+	if old == nil && new == nil {
+		return !complete(m.Old)
+	}
+	return text(old) != "" && text(old) == text(new)
+}
+
+// classOf is a claim's class, nil where it names none.
+func classOf(claim map[string]any) any {
+	if class := lookup(claim, "metadata", "annotations", betaStorageClass); class != nil {
+		return class
+	}
+	return lookup(claim, "spec", "storageClassName")
 }
 
 const betaStorageClass = "volume.beta.kubernetes.io/storage-class"

@@ -60,6 +60,18 @@ func serviceType() []Row {
 			Harm: "closes the node ports; their numbers return to the pool, and come back only where asked for by number and still free",
 		},
 		{
+			ID: "svc-headless-exposed", Paths: []string{"spec.type"}, When: "a headless Service becomes NodePort or LoadBalancer",
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			applies: func(m *Move) bool {
+				return headless(m.Old) && (text(m.To) == "NodePort" || text(m.To) == "LoadBalancer")
+			},
+			Harm: "clusterIP stays None, whether written or not, and such a Service has no address to expose",
+			Steps: []string{
+				"kubectl -n {namespace} delete service {name} # its clients fail until it is back",
+				"kubectl -n {namespace} create -f NEW.yaml # without clusterIP",
+			},
+		},
+		{
 			ID: "svc-exposed", Paths: []string{"spec.type"}, When: "the type becomes NodePort or LoadBalancer",
 			Outcome: InPlace,
 			Harm:    "opens a port on every node, to whoever reaches it",
