@@ -67,6 +67,10 @@ func sameScalar(a, b any) bool {
 		if v, ok := b.(int64); ok {
 			return a == v
 		}
+	case float64:
+		if v, ok := b.(float64); ok {
+			return a == v
+		}
 	}
 	x, ok := number(a)
 	y, ok2 := number(b)

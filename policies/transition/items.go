@@ -77,7 +77,9 @@ func (w *walk) keyed(p *path, elem *node, key string, old, new []any, was, will 
 		}
 		moved = moved || place < last
 		last = place
-		w.values(p.item(i), elem, "", old[place], item, false)
+		if !same(old[place], item) {
+			w.values(p.item(i), elem, "", old[place], item, false)
+		}
 	}
 	for i, item := range old {
 		if _, ok := will[keyOf(item, key)]; !ok {

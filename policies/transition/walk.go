@@ -31,9 +31,9 @@ var comparedMetadata = []string{"annotations", "finalizers", "labels", "ownerRef
 // bookkeeping are annotations that kubectl and controllers keep for themselves:
 // they differ whenever anything else does.
 var bookkeeping = map[string]bool{
-	"deployment.kubernetes.io/revision":                true,
-	"deprecated.daemonset.template.generation":         true,
-	"kubectl.kubernetes.io/last-applied-configuration": true,
+	"deployment.kubernetes.io/revision":        true,
+	"deprecated.daemonset.template.generation": true,
+	lastApplied: true,
 }
 
 func (w *walk) root(old, new map[string]any) {
@@ -49,10 +49,10 @@ func (w *walk) root(old, new map[string]any) {
 			will, _ := new[name].(map[string]any)
 			p := (*path)(nil).field(name)
 			for _, member := range comparedMetadata {
-				w.member(p.field(member), metadataField(member), side{m: was}, side{m: will}, member)
+				w.member(p, metadataField(member), side{m: was}, side{m: will}, member)
 			}
 		default:
-			w.member((*path)(nil).field(name), schema.fields[name], side{m: old}, side{m: new}, name)
+			w.member(nil, schema.fields[name], side{m: old}, side{m: new}, name)
 		}
 	}
 	if w.changed {
@@ -99,11 +99,17 @@ func (w *walk) members(p *path, n *node, old, new side) {
 		if f != nil && f.ignored {
 			continue
 		}
-		w.member(p.field(name), f, old, new, name)
+		w.member(p, f, old, new, name)
 	}
 }
 
-func (w *walk) member(p *path, f *field, old, new side, name string) {
+// member compares one member of two objects. The path is made only where there
+// is something to walk: most members are the same.
+func (w *walk) member(around *path, f *field, old, new side, name string) {
+	if same(old.m[name], new.m[name]) && old.absent == new.absent {
+		return
+	}
+	p := around.field(name)
 	if f == nil {
 		f = &field{node: &node{kind: anything}, pointer: true}
 	}
@@ -201,6 +207,7 @@ func (w *walk) entries(p *path, elem *node, old, new map[string]any) {
 		was, isA := old[key]
 		will, isB := new[key]
 		switch {
+		case isA == isB && same(was, will):
 		case p.name == "annotations" && bookkeeping[key]:
 		case isA && isB:
 			w.values(p.key(key), elem, "", was, will, false)

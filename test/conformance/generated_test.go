@@ -53,7 +53,7 @@ func TestGeneratedTransitionsAgreeWithTheServer(t *testing.T) {
 		}
 		c.remove(t, live)
 		score.judge(t, known, "manifests", diff, refusal, old, new)
-		complete, err := table.CompareObjects(live.Object, merged(t, old, new, live).Object, transition.Options{})
+		complete, err := table.CompareObjects(live.Object, merged(t, table, old, new, live), transition.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestDefaultsAreNoChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		diff, err := table.CompareObjects(o.Object, merged(t, o, o, live).Object, transition.Options{})
+		diff, err := table.CompareObjects(o.Object, merged(t, table, o, o, live), transition.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

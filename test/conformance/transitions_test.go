@@ -39,7 +39,7 @@ func TestEveryTransitionIsAsTheServerHasIt(t *testing.T) {
 					case err != nil && row.RefusedBy != transition.Server:
 						t.Errorf("pair %d: the server refuses what the row says it accepts: %v", i, err)
 					}
-					diff, err := table.CompareObjects(withStatus(live, old), merged(t, old, new, live).Object, transition.Options{})
+					diff, err := table.CompareObjects(withStatus(live, old), merged(t, table, old, new, live), transition.Options{})
 					if err != nil {
 						t.Fatal(err)
 					}

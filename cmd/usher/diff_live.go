@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/policies/transition"
+)
+
+// A live cluster is read object by object.
+type live struct {
+	dynamic   dynamic.Interface
+	discovery discovery.DiscoveryInterface
+	mapper    meta.RESTMapper
+	namespace string
+}
+
+func newLive(o *diffOptions) (*live, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.context}
+	overrides.Context.Namespace = o.namespace
+	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	namespace, _, err := config.Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	rest, err := config.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	client, err := dynamic.NewForConfig(rest)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	disco, err := discovery.NewDiscoveryClientForConfig(rest)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))
+	return &live{client, disco, mapper, namespace}, nil
+}
+
+// diffLive compares each object with the one in the cluster, as kubectl apply
+// would change it.
+func diffLive(ctx context.Context, cluster *live, docs []*manifest.Document, o transition.Options) (*diffReport, []error) {
+	report := newReport()
+	table := transition.Kubernetes()
+	if o.Server == (transition.Version{}) {
+		version, err := cluster.discovery.ServerVersion()
+		if err != nil {
+			return report, []error{fmt.Errorf("asking the cluster for its version: %w", err)}
+		}
+		if o.Server, err = transition.ParseVersion(version.GitVersion); err != nil {
+			return report, []error{fmt.Errorf("the cluster's version: %w", err)}
+		}
+	}
+	var errs []error
+	for _, d := range report.objects(docs) {
+		if table.Kind(d.APIVersion, d.Kind) == nil {
+			report.add(describeDocument(d, actionUnknown))
+			continue
+		}
+		was, err := cluster.get(ctx, d)
+		switch {
+		case apierrors.IsNotFound(err):
+			report.add(describeDocument(d, actionCreated))
+		case err != nil:
+			errs = append(errs, &manifest.Error{File: d.File, Line: d.Line, Err: fmt.Errorf("reading %s from the cluster: %w", d, err)})
+		default:
+			will, err := table.Applied(was.Object, d.JSON)
+			var diff *transition.Diff
+			if err == nil {
+				diff, err = table.CompareObjects(was.Object, will, o)
+			}
+			report.compared(nil, d, diff, err)
+		}
+	}
+	return report, errs
+}
+
+func (l *live) get(ctx context.Context, d *manifest.Document) (*unstructured.Unstructured, error) {
+	if d.Name == "" {
+		return nil, errors.New("it has no metadata.name")
+	}
+	gvk := schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)
+	mapping, err := l.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	resource := dynamic.ResourceInterface(l.dynamic.Resource(mapping.Resource))
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		namespace := d.Namespace
+		if namespace == "" {
+			namespace = l.namespace
+		}
+		resource = l.dynamic.Resource(mapping.Resource).Namespace(namespace)
+	}
+	return resource.Get(ctx, d.Name, metav1.GetOptions{})
+}
