@@ -17,11 +17,10 @@ import (
 type diffOptions struct {
 	output     string
 	failOn     string
-	live       bool
-	kubeconfig string
-	context    string
-	namespace  string
 	server     string
+	live       bool
+	namespace  string
+	connection connection
 }
 
 func newDiff(s streams) *cobra.Command {
@@ -56,9 +55,8 @@ kubectl apply would change it. Nothing is written to the cluster.`,
 	f.StringVar(&o.failOn, "fail-on", string(transition.Recreate), "exit with 1 from this outcome on: "+outcomeWords()+", or never")
 	f.StringVar(&o.server, "kubernetes-version", "", "version that would apply the change, such as 1.34 (default: the cluster's with --live, else the newest known)")
 	f.BoolVar(&o.live, "live", false, "compare with the objects in the cluster")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file, with --live (default: $KUBECONFIG, ~/.kube/config)")
-	f.StringVar(&o.context, "context", "", "context of the kubeconfig, with --live")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "namespace of objects that name none, with --live (default: the context's)")
+	o.connection.register(f)
 	return cmd
 }
 

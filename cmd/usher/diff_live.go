@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/usher-dev/usher/cmd/usher/manifest"
 	"github.com/usher-dev/usher/policies/transition"
@@ -29,18 +28,13 @@ type live struct {
 }
 
 func newLive(o *diffOptions) (*live, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.context}
-	overrides.Context.Namespace = o.namespace
-	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
-	namespace, _, err := config.Namespace()
+	namespace, err := o.connection.namespace(o.namespace)
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, fmt.Errorf("finding the namespace: %w", err)
 	}
-	rest, err := config.ClientConfig()
+	rest, err := o.connection.config()
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, err
 	}
 	client, err := dynamic.NewForConfig(rest)
 	if err != nil {

@@ -54,8 +54,8 @@ just: values
 `
 )
 
-// files writes manifests into a folder and returns their paths.
-func files(t *testing.T, contents ...string) (paths []string) {
+// manifests writes manifests into a folder and returns their paths.
+func manifests(t *testing.T, contents ...string) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
 	for i, content := range contents {
@@ -68,7 +68,7 @@ func files(t *testing.T, contents ...string) (paths []string) {
 	return paths
 }
 
-func usher(stdin string, args ...string) (status int, stdout, stderr string) {
+func invoke(stdin string, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	status = run(context.Background(), args, streams{strings.NewReader(stdin), &out, &errs})
 	return status, out.String(), errs.String()
@@ -76,8 +76,8 @@ func usher(stdin string, args ...string) (status int, stdout, stderr string) {
 
 func TestDiffTellsWhatBecomesOfAChange(t *testing.T) {
 	const widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"
-	paths := files(t, oldManifests+"---\n"+widget, newManifests)
-	status, out, errs := usher("", "diff", paths[0], paths[1])
+	paths := manifests(t, oldManifests+"---\n"+widget, newManifests)
+	status, out, errs := invoke("", "diff", paths[0], paths[1])
 	want := `Deployment shop/web: irreversible
   NEW:6:3  spec.revisionHistoryLimit: 3 → 0
     irreversible, denied by usher where baseline is enforced [deploy-history-zero]: deletes every old ReplicaSet, so that no rollback is possible, and raising the limit brings none back
@@ -98,7 +98,7 @@ Service shop/old: deleted
 }
 
 func TestDiffExitStatus(t *testing.T) {
-	paths := files(t, oldManifests, newManifests,
+	paths := manifests(t, oldManifests, newManifests,
 		strings.Replace(oldManifests, "web:1.0", "web:2.0", 1), "a: [", strings.Replace(oldManifests, "apps/v1", "apps/v2", 1))
 	old, zero, image, broken, version := paths[0], paths[1], paths[2], paths[3], paths[4]
 	tests := map[string]struct {
@@ -118,7 +118,7 @@ func TestDiffExitStatus(t *testing.T) {
 		"one argument":                        {args: []string{old}, want: 2, error: "want the old and the new manifests"},
 		"three arguments":                     {args: []string{old, old, old}, want: 2, error: "want the old and the new manifests"},
 		"live without arguments":              {args: []string{"--live"}, want: 2, error: "name the manifests"},
-		"live without a cluster":              {args: []string{"--live", old, "--kubeconfig", old + "x"}, want: 2, error: "kubeconfig"},
+		"live without a cluster":              {args: []string{"--live", old, "--kubeconfig", old + "x"}, want: 2, error: "finding the"},
 		"standard input twice":                {args: []string{"-", "-"}, want: 2, error: "only one"},
 		"an output nobody knows":              {args: []string{old, old, "-o", "xml"}, want: 2, error: "write text, json or yaml"},
 		"an outcome nobody knows":             {args: []string{old, old, "--fail-on", "x"}, want: 2, error: "is no outcome"},
@@ -128,7 +128,7 @@ func TestDiffExitStatus(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			status, _, errs := usher("", append([]string{"diff"}, tc.args...)...)
+			status, _, errs := invoke("", append([]string{"diff"}, tc.args...)...)
 			if status != tc.want || !strings.Contains(errs, tc.error) || tc.error == "" && errs != "" {
 				t.Errorf("status %d, stderr %q; want %d, %q", status, errs, tc.want, tc.error)
 			}
@@ -137,8 +137,8 @@ func TestDiffExitStatus(t *testing.T) {
 }
 
 func TestDiffInJSONAndYAML(t *testing.T) {
-	paths := files(t, oldManifests)
-	status, out, errs := usher(newManifests, "diff", paths[0], "-", "-o", "json")
+	paths := manifests(t, oldManifests)
+	status, out, errs := invoke(newManifests, "diff", paths[0], "-", "-o", "json")
 	var report diffReport
 	if err := json.Unmarshal([]byte(out), &report); err != nil || status != exitFindings || errs != "" {
 		t.Fatalf("status %d, %v, stderr %q:\n%s", status, err, errs, out)
@@ -152,14 +152,14 @@ func TestDiffInJSONAndYAML(t *testing.T) {
 	if report.Skipped != 1 || report.Summary[actionCreated] != 2 || report.Summary[actionDeleted] != 1 {
 		t.Errorf("skipped %d, summary %v", report.Skipped, report.Summary)
 	}
-	if _, out, _ := usher(newManifests, "diff", paths[0], "-", "-o", "yaml"); !strings.HasPrefix(out, "objects:\n- action: changed\n") {
+	if _, out, _ := invoke(newManifests, "diff", paths[0], "-", "-o", "yaml"); !strings.HasPrefix(out, "objects:\n- action: changed\n") {
 		t.Errorf("YAML: %s", out)
 	}
 }
 
 func TestAnObjectGivenTwiceIsAnError(t *testing.T) {
-	paths := files(t, oldManifests+"---\n"+oldManifests, oldManifests)
-	status, _, errs := usher("", "diff", paths[0], paths[1])
+	paths := manifests(t, oldManifests+"---\n"+oldManifests, oldManifests)
+	status, _, errs := invoke("", "diff", paths[0], paths[1])
 	if status != exitUsage || !strings.Contains(errs, "a.yaml:16: deployment/web is at") {
 		t.Errorf("status %d, stderr %q", status, errs)
 	}
@@ -184,7 +184,7 @@ func TestTransitions(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			status, out, errs := usher("", append([]string{"transitions"}, tc.args...)...)
+			status, out, errs := invoke("", append([]string{"transitions"}, tc.args...)...)
 			if status != tc.status || !strings.Contains(out, tc.out) || !strings.Contains(errs, tc.err) {
 				t.Errorf("status %d, stdout %.200q, stderr %q", status, out, errs)
 			}
