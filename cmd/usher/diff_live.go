@@ -28,9 +28,12 @@ type live struct {
 }
 
 func newLive(o *diffOptions) (*live, error) {
-	namespace, err := o.connection.namespace(o.namespace)
-	if err != nil {
-		return nil, fmt.Errorf("finding the namespace: %w", err)
+	namespace := o.namespace
+	if namespace == "" {
+		var err error
+		if namespace, _, err = o.connection.loader().Namespace(); err != nil {
+			return nil, fmt.Errorf("finding the namespace: %w", err)
+		}
 	}
 	rest, err := o.connection.config()
 	if err != nil {
