@@ -9,7 +9,7 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// ErrUnknownKind: the table has nothing on the objects' kind.
+// ErrUnknownKind tells that the table has nothing on the objects' kind.
 var ErrUnknownKind = errors.New("no transitions are known of this kind")
 
 // Options are what a comparison may know beside the two objects.

@@ -29,9 +29,10 @@ spec:
       - {name: proxy, image: registry.example/proxy}
 `
 
-// edit replaces text in a manifest, which must be there.
-func edit(t *testing.T, manifest string, replacements ...string) []byte {
+// edited is the Deployment with text replaced, which must be there.
+func edited(t *testing.T, replacements ...string) []byte {
 	t.Helper()
+	manifest := deployment
 	for i := 0; i < len(replacements); i += 2 {
 		if !strings.Contains(manifest, replacements[i]) {
 			t.Fatalf("the manifest has no %q", replacements[i])
@@ -103,7 +104,7 @@ func TestCompare(t *testing.T) {
 	table := transition.Kubernetes()
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			diff, err := table.Compare(edit(t, deployment), edit(t, deployment, tc.edits...), transition.Options{})
+			diff, err := table.Compare(edited(t), edited(t, tc.edits...), transition.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,8 +189,8 @@ func TestManyChangesAreBoundedAndTheGravestKept(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&labels, "a%d: x, ", i)
 	}
-	diff, err := transition.Kubernetes().Compare(edit(t, deployment),
-		edit(t, deployment, "namespace: shop}", "namespace: shop, labels: {"+labels.String()+"}}", "matchLabels: {app: web}", "matchLabels: {app: api}"),
+	diff, err := transition.Kubernetes().Compare(edited(t),
+		edited(t, "namespace: shop}", "namespace: shop, labels: {"+labels.String()+"}}", "matchLabels: {app: web}", "matchLabels: {app: api}"),
 		transition.Options{})
 	if err != nil {
 		t.Fatal(err)

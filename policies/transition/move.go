@@ -63,9 +63,6 @@ func integer(v any, other int64) int64 {
 func raised(m *Move) bool  { return integer(m.To, 0) > integer(m.From, 0) }
 func lowered(m *Move) bool { return integer(m.To, 0) < integer(m.From, 0) }
 func toZero(m *Move) bool  { return integer(m.To, -1) == 0 && integer(m.From, 0) > 0 }
-func fromZero(m *Move) bool {
-	return integer(m.From, -1) == 0 && integer(m.To, 0) > 0
-}
 
 // to is the condition that a field becomes that word.
 func to(word string) func(*Move) bool {

@@ -84,7 +84,8 @@ func mutations(kind string) []mutation {
 		"RoleBinding":           bindingMutations,
 		"ClusterRoleBinding":    bindingMutations,
 	}
-	ms := append(own[kind],
+	ms := own[kind]
+	ms = append(ms,
 		set(arr{obj{"team": "a"}, obj{"team": "b"}, nil}, "metadata", "labels"),
 		set(arr{obj{"note": "x"}, nil}, "metadata", "annotations"))
 	switch kind {
@@ -169,14 +170,14 @@ func (m mutation) apply(o obj, r *rand.Rand) {
 			if !ok {
 				return
 			}
-			if last && value == nil {
+			switch {
+			case last && value == nil:
 				delete(parent, step)
-			} else if last {
+			case last:
 				parent[step] = value
-			} else if parent[step] == nil {
-				if value == nil {
-					return
-				}
+			case parent[step] == nil && value == nil:
+				return
+			case parent[step] == nil:
 				parent[step] = obj{}
 			}
 			at = parent[step]
