@@ -19,15 +19,15 @@ import (
 	"github.com/usher-dev/usher/policies/transition"
 )
 
-// A live cluster is read object by object.
-type live struct {
+// liveObjects are read from a cluster, object by object.
+type liveObjects struct {
 	dynamic   dynamic.Interface
 	discovery discovery.DiscoveryInterface
 	mapper    meta.RESTMapper
 	namespace string
 }
 
-func newLive(o *diffOptions) (*live, error) {
+func newLive(o *diffOptions) (*liveObjects, error) {
 	namespace := o.namespace
 	if namespace == "" {
 		var err error
@@ -48,12 +48,12 @@ func newLive(o *diffOptions) (*live, error) {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))
-	return &live{client, disco, mapper, namespace}, nil
+	return &liveObjects{client, disco, mapper, namespace}, nil
 }
 
 // diffLive compares each object with the one in the cluster, as kubectl apply
 // would change it.
-func diffLive(ctx context.Context, cluster *live, docs []*manifest.Document, o transition.Options) (*diffReport, []error) {
+func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Document, o transition.Options) (*diffReport, []error) {
 	report := newReport()
 	table := transition.Kubernetes()
 	if o.Server == (transition.Version{}) {
@@ -89,7 +89,7 @@ func diffLive(ctx context.Context, cluster *live, docs []*manifest.Document, o t
 	return report, errs
 }
 
-func (l *live) get(ctx context.Context, d *manifest.Document) (*unstructured.Unstructured, error) {
+func (l *liveObjects) get(ctx context.Context, d *manifest.Document) (*unstructured.Unstructured, error) {
 	if d.Name == "" {
 		return nil, errors.New("it has no metadata.name")
 	}
