@@ -72,9 +72,11 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 		SilenceUsage:  true,
 	}
 	root.AddCommand(
+		newDiff(s),
 		newDrift(s),
 		newExplain(s),
 		newInject(s),
+		newTransitions(s),
 		newVersion(s),
 		newWebhook(s),
 	)

@@ -31,6 +31,11 @@ type ControlPlane struct {
 // is written to progress. crds names folders or files of
 // CustomResourceDefinitions to install.
 func Start(progress io.Writer, crds ...string) (*ControlPlane, error) {
+	return StartWithFlags(progress, nil, crds...)
+}
+
+// StartWithFlags is Start with flags for kube-apiserver, named without dashes.
+func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string) (*ControlPlane, error) {
 	assets, err := Assets(progress)
 	if err != nil {
 		return nil, err
@@ -39,6 +44,9 @@ func Start(progress io.Writer, crds ...string) (*ControlPlane, error) {
 		BinaryAssetsDirectory: assets,
 		CRDDirectoryPaths:     crds,
 		ErrorIfCRDPathMissing: true,
+	}
+	for name, value := range flags {
+		env.ControlPlane.GetAPIServer().Configure().Set(name, value)
 	}
 	cfg, err := env.Start()
 	if err != nil {

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/policies/transition"
+)
+
+// diffOptions are the flags of usher diff.
+type diffOptions struct {
+	output     string
+	failOn     string
+	server     string
+	live       bool
+	namespace  string
+	connection connection
+}
+
+func newDiff(s streams) *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff OLD NEW | diff --live NEW...",
+		Short: "Say what becomes of a change: in place, rollout, in steps, recreate, irreversible, refused",
+		Long: `usher diff compares objects that exist with what they are to become, and says
+for every field that differs whether the change is applied in place, rolls pods,
+wants steps, needs the object made anew, loses data, history or an address, or
+is refused, and by whom. Defaults and spellings (1000m and 1) are no change.
+
+OLD and NEW are files, folders or "-"; objects are matched by kind, namespace and
+name. With --live, each object of NEW is compared with the one in the cluster, as
+kubectl apply would change it. Nothing is written to the cluster.`,
+		Example: `  usher diff main/deploy.yaml deploy.yaml
+  git show HEAD:deploy.yaml | usher diff - deploy.yaml
+  kustomize build . | usher diff --live -`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case o.live && len(args) == 0:
+				return errors.New("name the manifests to compare with the cluster: usher diff --live NEW")
+			case !o.live && len(args) != 2:
+				return fmt.Errorf("want the old and the new manifests, got %d arguments: usher diff OLD NEW, or usher diff --live NEW", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", "text", "text, json or yaml")
+	f.StringVar(&o.failOn, "fail-on", string(transition.Recreate), "exit with 1 from this outcome on: "+outcomeWords()+", or never")
+	f.StringVar(&o.server, "kubernetes-version", "", "version that would apply the change, such as 1.34 (default: the cluster's with --live, else the newest known)")
+	f.BoolVar(&o.live, "live", false, "compare with the objects in the cluster")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "namespace of objects that name none, with --live (default: the context's)")
+	o.connection.register(f)
+	return cmd
+}
+
+func outcomeWords() string {
+	var words []string
+	for _, o := range transition.Outcomes() {
+		words = append(words, strings.ReplaceAll(string(o), " ", "-"))
+	}
+	return strings.Join(words, ", ")
+}
+
+// parseFailOn reads an outcome, "" for never.
+func parseFailOn(word string) (transition.Outcome, error) {
+	if word == "never" {
+		return "", nil
+	}
+	for _, o := range transition.Outcomes() {
+		if string(o) == strings.ReplaceAll(word, "-", " ") {
+			return o, nil
+		}
+	}
+	return "", fmt.Errorf("--fail-on %q is no outcome: write one of %s, never", word, outcomeWords())
+}
+
+func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
+	failOn, err := parseFailOn(o.failOn)
+	if err != nil {
+		return err
+	}
+	print, err := diffPrinter(o.output)
+	if err != nil {
+		return err
+	}
+	var compare transition.Options
+	if o.server != "" {
+		if compare.Server, err = transition.ParseVersion(o.server); err != nil {
+			return fmt.Errorf("--kubernetes-version: %w", err)
+		}
+	}
+	var report *diffReport
+	var errs []error
+	if o.live {
+		docs, unread := manifest.Read(args, s.in)
+		cluster, err := newLive(o)
+		if err != nil {
+			return err
+		}
+		report, errs = diffLive(ctx, cluster, docs, compare)
+		errs = append(unread, errs...)
+	} else {
+		if args[0] == manifest.Stdin && args[1] == manifest.Stdin {
+			return errors.New(`only one of OLD and NEW can be standard input ("-")`)
+		}
+		old, oldErrs := manifest.Read(args[:1], s.in)
+		new, newErrs := manifest.Read(args[1:], s.in)
+		report, errs = diffFiles(old, new, compare)
+		errs = append(append(oldErrs, newErrs...), errs...)
+	}
+	if err := print(s.out, report); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return exitOf(s.err, report, failOn, errs)
+}
+
+// exitOf tells what could not be read, and turns the result into an exit status.
+func exitOf(w io.Writer, report *diffReport, failOn transition.Outcome, errs []error) error {
+	for _, err := range errs {
+		fmt.Fprintf(w, "Error: %v\n", err)
+	}
+	switch {
+	case len(errs) > 0:
+		return &exitError{status: exitUsage}
+	case failOn != "" && report.reaches(failOn):
+		return &exitError{status: exitFindings}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/policies/transition"
+)
+
+// liveObjects are read from a cluster, object by object.
+type liveObjects struct {
+	dynamic   dynamic.Interface
+	discovery discovery.DiscoveryInterface
+	mapper    meta.RESTMapper
+	namespace string
+}
+
+func newLive(o *diffOptions) (*liveObjects, error) {
+	namespace := o.namespace
+	if namespace == "" {
+		var err error
+		if namespace, _, err = o.connection.loader().Namespace(); err != nil {
+			return nil, fmt.Errorf("finding the namespace: %w", err)
+		}
+	}
+	rest, err := o.connection.config()
+	if err != nil {
+		return nil, err
+	}
+	client, err := dynamic.NewForConfig(rest)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	disco, err := discovery.NewDiscoveryClientForConfig(rest)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))
+	return &liveObjects{client, disco, mapper, namespace}, nil
+}
+
+// diffLive compares each object with the one in the cluster, as kubectl apply
+// would change it.
+func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Document, o transition.Options) (*diffReport, []error) {
+	report := newReport()
+	table := transition.Kubernetes()
+	if o.Server == (transition.Version{}) {
+		version, err := cluster.discovery.ServerVersion()
+		if err != nil {
+			return report, []error{fmt.Errorf("asking the cluster for its version: %w", err)}
+		}
+		if o.Server, err = transition.ParseVersion(version.GitVersion); err != nil {
+			return report, []error{fmt.Errorf("the cluster's version: %w", err)}
+		}
+	}
+	var errs []error
+	for _, d := range report.objects(docs) {
+		if table.Kind(d.APIVersion, d.Kind) == nil {
+			report.add(describeDocument(d, actionUnknown))
+			continue
+		}
+		was, err := cluster.get(ctx, d)
+		switch {
+		case apierrors.IsNotFound(err):
+			report.add(describeDocument(d, actionCreated))
+		case err != nil:
+			errs = append(errs, &manifest.Error{File: d.File, Line: d.Line, Err: fmt.Errorf("reading %s from the cluster: %w", d, err)})
+		default:
+			will, err := table.Applied(was.Object, d.JSON)
+			var diff *transition.Diff
+			if err == nil {
+				diff, err = table.CompareObjects(was.Object, will, o)
+			}
+			report.compared(nil, d, diff, err)
+		}
+	}
+	return report, errs
+}
+
+func (l *liveObjects) get(ctx context.Context, d *manifest.Document) (*unstructured.Unstructured, error) {
+	if d.Name == "" {
+		return nil, errors.New("it has no metadata.name")
+	}
+	gvk := schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)
+	mapping, err := l.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	resource := dynamic.ResourceInterface(l.dynamic.Resource(mapping.Resource))
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		namespace := d.Namespace
+		if namespace == "" {
+			namespace = l.namespace
+		}
+		resource = l.dynamic.Resource(mapping.Resource).Namespace(namespace)
+	}
+	return resource.Get(ctx, d.Name, metav1.GetOptions{})
+}

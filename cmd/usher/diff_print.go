@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/policies/transition"
+)
+
+// maxValue bounds a value in text output, in runes.
+const maxValue = 60
+
+func diffPrinter(output string) (func(io.Writer, *diffReport) error, error) {
+	switch output {
+	case "text":
+		return printDiff, nil
+	case "json", "yaml":
+		return func(w io.Writer, r *diffReport) error { return printData(w, output, r) }, nil
+	}
+	return nil, fmt.Errorf("--output %q: write text, json or yaml", output)
+}
+
+// printData writes a value as indented JSON, or as YAML.
+func printData(w io.Writer, output string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err == nil && output == "yaml" {
+		data, err = yaml.JSONToYAML(data)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, strings.TrimSuffix(string(data), "\n"))
+	return err
+}
+
+func printDiff(w io.Writer, r *diffReport) error {
+	var b strings.Builder
+	for _, o := range r.Objects {
+		name := o.Kind + " " + o.Name
+		if o.Namespace != "" {
+			name = o.Kind + " " + o.Namespace + "/" + o.Name
+		}
+		switch o.Action {
+		case actionUnchanged:
+			continue
+		case actionChanged:
+			fmt.Fprintf(&b, "%s: %s\n", name, o.Outcome)
+			writeChanges(&b, o)
+		case actionFailed:
+			fmt.Fprintf(&b, "%s:%d: %s: %s: %s\n", o.File, o.Line, name, o.Action, o.Error)
+		case actionUnknown:
+			fmt.Fprintf(&b, "%s: not compared, no transitions are known of %s %s\n", name, o.APIVersion, o.Kind)
+		default:
+			fmt.Fprintf(&b, "%s: %s\n", name, o.Action)
+		}
+	}
+	writeSummary(&b, r)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeChanges writes the gravest first, and what several changes have in
+// common once.
+func writeChanges(b *strings.Builder, o diffObject) {
+	changes := slices.Clone(o.Changes)
+	slices.SortStableFunc(changes, func(x, y diffChange) int {
+		switch {
+		case x.Outcome == y.Outcome:
+			return strings.Compare(x.Row, y.Row)
+		case x.Outcome.AtLeast(y.Outcome):
+			return -1
+		}
+		return 1
+	})
+	for i, c := range changes {
+		if c.From != nil || c.To != nil {
+			fmt.Fprintf(b, "  %s:%d:%d  %s: %s → %s\n", c.File, c.Line, c.Column, c.Path, value(c.From), value(c.To))
+		}
+		if i+1 < len(changes) && alike(c.Change, changes[i+1].Change) {
+			continue
+		}
+		fmt.Fprintf(b, "    %s", c.Outcome)
+		if c.RefusedBy == transition.Usher {
+			fmt.Fprintf(b, ", denied by usher where %s is enforced", c.Level)
+		} else if c.RefusedBy != "" {
+			fmt.Fprintf(b, ", refused by %s", c.RefusedBy)
+		}
+		if c.Row != "" {
+			fmt.Fprintf(b, " [%s]", c.Row)
+		}
+		if c.Harm != "" {
+			fmt.Fprintf(b, ": %s", c.Harm)
+		}
+		b.WriteByte('\n')
+		for n, step := range c.Steps {
+			fmt.Fprintf(b, "      %d. %s\n", n+1, step)
+		}
+	}
+	if o.Omitted > 0 {
+		fmt.Fprintf(b, "  and %d more changes\n", o.Omitted)
+	}
+}
+
+func alike(a, b transition.Change) bool {
+	return a.Row == b.Row && a.Outcome == b.Outcome && a.Harm == b.Harm
+}
+
+// value writes a value on one line; JSON escapes what a terminal would obey.
+func value(v any) string {
+	if v == nil {
+		return "(absent)"
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	runes := []rune(string(data))
+	if len(runes) > maxValue {
+		return string(runes[:maxValue]) + "…"
+	}
+	return string(runes)
+}
+
+func writeSummary(b *strings.Builder, r *diffReport) {
+	var parts []string
+	for _, o := range slices.Backward(transition.Outcomes()) {
+		if n := r.Summary[string(o)]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	for _, action := range []string{actionUnchanged, actionCreated, actionDeleted, actionUnknown, actionFailed} {
+		if n := r.Summary[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, action))
+		}
+	}
+	if r.Skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d not Kubernetes objects", r.Skipped))
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing to compare"}
+	}
+	fmt.Fprintln(b, strings.Join(parts, ", "))
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/policies/transition"
+)
+
+// What happens to an object between OLD and NEW.
+const (
+	actionChanged   = "changed"
+	actionUnchanged = "unchanged"
+	actionCreated   = "created"
+	actionDeleted   = "deleted"
+	actionUnknown   = "unknown kind"   // of a kind without transitions: not compared
+	actionFailed    = "not comparable" // the pair, or its fields, do not fit together
+)
+
+// A diffReport is the result of usher diff.
+type diffReport struct {
+	Objects []diffObject `json:"objects"`
+	// Skipped counts documents that are no Kubernetes objects.
+	Skipped int            `json:"skipped"`
+	Summary map[string]int `json:"summary"`
+}
+
+// A diffObject is what happens to one object.
+type diffObject struct {
+	APIVersion string             `json:"apiVersion"`
+	Kind       string             `json:"kind"`
+	Namespace  string             `json:"namespace,omitempty"`
+	Name       string             `json:"name"`
+	File       string             `json:"file,omitempty"`
+	Line       int                `json:"line,omitempty"`
+	Action     string             `json:"action"`
+	Outcome    transition.Outcome `json:"outcome,omitempty"`
+	Error      string             `json:"error,omitempty"`
+	Changes    []diffChange       `json:"changes,omitempty"`
+	Omitted    int                `json:"omitted,omitempty"`
+}
+
+// A diffChange is a change and where it is written.
+type diffChange struct {
+	transition.Change
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+}
+
+func newReport() *diffReport { return &diffReport{Objects: []diffObject{}, Summary: map[string]int{}} }
+
+func describeDocument(d *manifest.Document, action string) diffObject {
+	return diffObject{
+		APIVersion: d.APIVersion, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name,
+		File: d.File, Line: d.Line, Action: action,
+	}
+}
+
+// add keeps an object and counts it.
+func (r *diffReport) add(o diffObject) {
+	r.Objects = append(r.Objects, o)
+	r.Summary[o.Action]++
+	if o.Outcome != "" {
+		r.Summary[string(o.Outcome)]++
+	}
+}
+
+// compared adds the result of a comparison. old is nil for a live object.
+func (r *diffReport) compared(old, new *manifest.Document, d *transition.Diff, err error) {
+	o := describeDocument(new, actionUnchanged)
+	switch {
+	case errors.Is(err, transition.ErrUnknownKind):
+		o.Action = actionUnknown
+	case err != nil:
+		o.Action, o.Error = actionFailed, err.Error()
+	case len(d.Changes) > 0:
+		o.Action, o.Outcome, o.Omitted, o.Namespace = actionChanged, d.Outcome(), d.Omitted, d.Namespace
+		for _, c := range d.Changes {
+			at := new
+			if c.To == nil && old != nil {
+				at = old
+			}
+			line, column := at.Position(strings.TrimPrefix(c.Path, "."))
+			o.Changes = append(o.Changes, diffChange{c, at.File, line, column})
+		}
+	}
+	r.add(o)
+}
+
+// reaches says whether an object's outcome is as severe, or a pair could not
+// be compared at all.
+func (r *diffReport) reaches(o transition.Outcome) bool {
+	return slices.ContainsFunc(r.Objects, func(d diffObject) bool {
+		return d.Action == actionFailed || d.Outcome != "" && d.Outcome.AtLeast(o)
+	})
+}
+
+// identity is what objects are matched by: the API's version does not count.
+func identity(d *manifest.Document) string {
+	group, _, grouped := strings.Cut(d.APIVersion, "/")
+	if !grouped {
+		group = ""
+	}
+	return strings.Join([]string{group, d.Kind, d.Namespace, d.Name}, "/")
+}
+
+// objects leaves out what is no Kubernetes object, and counts it.
+func (r *diffReport) objects(docs []*manifest.Document) []*manifest.Document {
+	return slices.DeleteFunc(slices.Clone(docs), func(d *manifest.Document) bool {
+		if !d.IsObject() {
+			r.Skipped++
+		}
+		return !d.IsObject()
+	})
+}
+
+// diffFiles compares the objects of two sets of documents.
+func diffFiles(old, new []*manifest.Document, o transition.Options) (*diffReport, []error) {
+	report := newReport()
+	table := transition.Kubernetes()
+	was, will := report.objects(old), report.objects(new)
+	before, errs := byIdentity(was)
+	after, twice := byIdentity(will)
+	errs = append(errs, twice...)
+	for _, d := range will {
+		if after[identity(d)] != d {
+			continue
+		}
+		previous := before[identity(d)]
+		if previous == nil {
+			report.add(describeDocument(d, actionCreated))
+			continue
+		}
+		diff, err := table.Compare(previous.JSON, d.JSON, o)
+		report.compared(previous, d, diff, err)
+	}
+	for _, d := range was {
+		if before[identity(d)] == d && after[identity(d)] == nil {
+			report.add(describeDocument(d, actionDeleted))
+		}
+	}
+	return report, errs
+}
+
+// byIdentity indexes documents; the same object twice is an error, and the
+// first counts.
+func byIdentity(docs []*manifest.Document) (map[string]*manifest.Document, []error) {
+	index := make(map[string]*manifest.Document, len(docs))
+	var errs []error
+	for _, d := range docs {
+		if first := index[identity(d)]; first != nil {
+			errs = append(errs, &manifest.Error{File: d.File, Line: d.Line,
+				Err: fmt.Errorf("%s is at %s:%d already; remove one", d, first.File, first.Line)})
+			continue
+		}
+		index[identity(d)] = d
+	}
+	return index, errs
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/usher-dev/usher/policies/transition"
+)
+
+func newTransitions(s streams) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "transitions [KIND]",
+		Short: "Print what becomes of changes, by kind and field",
+		Long: `usher transitions prints the table by which changes to objects that exist are
+judged: for each kind and field what a change means, who refuses it, what it
+breaks, and the steps around it. KIND is a kind such as Deployment, in any case;
+without it every kind is printed.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			kinds := transition.Kubernetes().Kinds()
+			if len(args) == 1 {
+				var err error
+				if kinds, err = selectKind(kinds, args[0]); err != nil {
+					return err
+				}
+			}
+			switch output {
+			case "text":
+				return printTransitions(s.out, kinds)
+			case "markdown":
+				_, err := io.WriteString(s.out, transition.Markdown(kinds))
+				return err
+			case "json", "yaml":
+				return printData(s.out, output, map[string]any{"kinds": kinds})
+			}
+			return fmt.Errorf("--output %q: write text, json, yaml or markdown", output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json, yaml or markdown")
+	return cmd
+}
+
+// selectKind finds a kind by its name in any case, plural too.
+func selectKind(kinds []*transition.Kind, name string) ([]*transition.Kind, error) {
+	var known []string
+	for _, k := range kinds {
+		if strings.EqualFold(k.Kind, name) || strings.EqualFold(k.Kind+"s", name) {
+			return []*transition.Kind{k}, nil
+		}
+		known = append(known, k.Kind)
+	}
+	return nil, fmt.Errorf("no transitions are known of kind %q: write one of %s", name, strings.Join(known, ", "))
+}
+
+func printTransitions(w io.Writer, kinds []*transition.Kind) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "KIND\tFIELD\tWHEN\tOUTCOME\tREFUSED BY\tLEVEL\tSINCE\tROW")
+	for _, k := range kinds {
+		for _, r := range k.Rows {
+			for i, path := range r.Paths {
+				if i == 0 {
+					fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.Kind, path, r.When, r.Outcome, r.RefusedBy, r.Level, r.Since, r.ID)
+				} else {
+					fmt.Fprintf(t, "%s\t%s\t\t\t\t\t\t\n", k.Kind, path)
+				}
+			}
+		}
+		for _, d := range k.Defaults {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t\t\t\n", k.Kind, transition.DefaultPath(d), "anything else", d.Outcome, d.RefusedBy)
+		}
+	}
+	return t.Flush()
+}

@@ -1,0 +1,80 @@
+package transition
+
+// report classifies one change and keeps it.
+func (w *walk) report(p *path, was, will any, unset bool) {
+	w.changed = true
+	w.found++
+	m := w.move
+	m.From, m.To, m.Unset = was, will, unset
+	steps := p.steps()
+	for i := range w.kind.Rows {
+		if row := &w.kind.Rows[i]; w.kind.rows[i].cover(steps) && row.holds(&m) {
+			w.keep(row, p, was, will)
+			return
+		}
+	}
+	c := Change{Outcome: InPlace}
+	for i, d := range w.kind.Defaults {
+		if d.Path == "." || w.kind.defaults[i].cover(steps) {
+			c = Change{Outcome: d.Outcome, RefusedBy: d.RefusedBy, Harm: d.Harm, Steps: w.diff.fill(d.Steps)}
+			if d.RefusedBy == Server {
+				c.Level = Invariant
+			}
+			break
+		}
+	}
+	if w.room("default " + string(c.Outcome)) {
+		c.Path, c.From, c.To = p.String(), was, will
+		w.diff.Changes = append(w.diff.Changes, c)
+	}
+}
+
+// restored keeps the removal of a mirrored field from a manifest: it has no
+// effect, which is worth saying.
+func (w *walk) restored(p *path, was any) {
+	w.found++
+	if w.room("mirrored") {
+		w.diff.Changes = append(w.diff.Changes, Change{
+			Path: p.String(), From: was, To: was, Outcome: InPlace,
+			Harm: "stays as it is: kubectl apply removes this field only, and the API server restores it from the deprecated one it copied it to; write null to both",
+		})
+	}
+}
+
+// whole tries the rows about the object as a whole.
+func (w *walk) whole() {
+	for i := range w.kind.Rows {
+		if row := &w.kind.Rows[i]; len(w.kind.rows[i]) == 0 && row.holds(&w.move) {
+			w.keep(row, nil, nil, nil)
+		}
+	}
+}
+
+func (r *Row) holds(m *Move) bool {
+	return m.server.has(r.Since) && (r.applies == nil || r.applies(m))
+}
+
+func (w *walk) keep(row *Row, p *path, was, will any) {
+	if !w.room(row.ID) {
+		return
+	}
+	w.diff.Changes = append(w.diff.Changes, Change{
+		Path: p.String(), From: was, To: will,
+		Row: row.ID, Outcome: row.Outcome, RefusedBy: row.RefusedBy, Level: row.Level,
+		Harm: row.Harm, Steps: w.diff.fill(row.Steps),
+	})
+}
+
+// room says whether the result takes another change of that row: it always
+// takes the first.
+func (w *walk) room(id string) bool {
+	if w.seen == nil {
+		w.seen = map[string]bool{}
+	}
+	if len(w.diff.Changes) >= maxChanges && w.seen[id] {
+		w.diff.Omitted++
+		return false
+	}
+	w.seen[id] = true
+	return true
+}

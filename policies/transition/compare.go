@@ -1,0 +1,174 @@
+package transition
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+)
+
+// ErrUnknownKind tells that the table has nothing on the objects' kind.
+var ErrUnknownKind = errors.New("no transitions are known of this kind")
+
+// Options are what a comparison may know beside the two objects.
+type Options struct {
+	// Server is the version that would apply the change; rows of later
+	// versions do not hold. Zero is the newest known.
+	Server Version
+}
+
+// A Change is one field that differs, and what becomes of it.
+type Change struct {
+	// Path is the field as the API server writes it; an item's index is that
+	// in the new object, or in the old one where the item is gone.
+	Path string `json:"path"`
+	// From and To are the values, the server's defaults filled in; nil is absent.
+	From any `json:"from,omitempty"`
+	To   any `json:"to,omitempty"`
+	// Row is the id of the row that classified the change, empty for a default.
+	Row string `json:"row,omitempty"`
+	// The rest is the row's, with the object's name filled in.
+	Outcome   Outcome  `json:"outcome"`
+	RefusedBy Refuser  `json:"refusedBy,omitempty"`
+	Level     Level    `json:"level,omitempty"`
+	Harm      string   `json:"harm,omitempty"`
+	Steps     []string `json:"steps,omitempty"`
+}
+
+// A Diff is what changes between an old and a new object.
+type Diff struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name,omitempty"`
+	// Changes are in the order of the fields' names.
+	Changes []Change `json:"changes,omitempty"`
+	// Omitted counts changes beyond the bound; the first of every row is kept.
+	Omitted int `json:"omitted,omitempty"`
+}
+
+// Outcome is the most severe of the changes', InPlace where there are none.
+func (d *Diff) Outcome() Outcome {
+	worst := InPlace
+	for _, c := range d.Changes {
+		if c.Outcome.AtLeast(worst) {
+			worst = c.Outcome
+		}
+	}
+	return worst
+}
+
+// RefusedBy says whether one of the changes is refused by that refuser.
+func (d *Diff) RefusedBy(r Refuser) bool {
+	for _, c := range d.Changes {
+		if c.RefusedBy == r {
+			return true
+		}
+	}
+	return false
+}
+
+// Compare compares two objects in JSON; see CompareObjects.
+func (t *Table) Compare(old, new []byte, o Options) (*Diff, error) {
+	was, err := decode(old)
+	if err != nil {
+		return nil, fmt.Errorf("decoding the old object: %w", err)
+	}
+	will, err := decode(new)
+	if err != nil {
+		return nil, fmt.Errorf("decoding the new object: %w", err)
+	}
+	return t.CompareObjects(was, will, o)
+}
+
+func decode(data []byte) (map[string]any, error) {
+	var m map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// CompareObjects finds what differs between two decoded objects of one kind
+// and name, and what becomes of each difference. A field that neither writes is
+// unchanged; status and the metadata that the server manages are not compared.
+// It neither changes nor keeps the objects, but the values in the result are
+// theirs.
+func (t *Table) CompareObjects(old, new map[string]any, o Options) (*Diff, error) {
+	d := describe(new)
+	was := describe(old)
+	switch {
+	case d.APIVersion != was.APIVersion || d.Kind != was.Kind:
+		return nil, fmt.Errorf("the old object is a %s %s, the new one a %s %s: give two of one kind and version",
+			was.APIVersion, was.Kind, d.APIVersion, d.Kind)
+	case d.Name != was.Name:
+		return nil, fmt.Errorf("the old object is named %q, the new one %q: those are two objects", was.Name, d.Name)
+	case d.Namespace == "":
+		d.Namespace = was.Namespace
+	case was.Namespace != "" && d.Namespace != was.Namespace:
+		return nil, fmt.Errorf("the old object is in namespace %q, the new one in %q: those are two objects", was.Namespace, d.Namespace)
+	}
+	kind := t.Kind(d.APIVersion, d.Kind)
+	if kind == nil {
+		return nil, fmt.Errorf("%s %s: %w", d.APIVersion, d.Kind, ErrUnknownKind)
+	}
+	w := &walk{kind: kind, diff: d, move: Move{Old: old, New: new, server: o.Server}}
+	w.root(old, new)
+	return d, nil
+}
+
+// CompareScale compares two Scale objects of a workload: the same rows as for
+// a change of the workload's own spec.replicas, and with its whole state.
+func (t *Table) CompareScale(old, new, workload map[string]any, o Options) (*Diff, error) {
+	return t.CompareObjects(
+		withReplicas(workload, lookup(old, "spec", "replicas")),
+		withReplicas(workload, lookup(new, "spec", "replicas")), o)
+}
+
+// withReplicas copies as much of a workload as it takes to set its replicas. A
+// Scale leaves zero unwritten.
+func withReplicas(workload map[string]any, replicas any) map[string]any {
+	if replicas == nil {
+		replicas = int64(0)
+	}
+	copied := maps.Clone(workload)
+	spec, _ := copied["spec"].(map[string]any)
+	spec = maps.Clone(spec)
+	if copied == nil || spec == nil {
+		return map[string]any{"spec": map[string]any{"replicas": replicas}}
+	}
+	spec["replicas"] = replicas
+	copied["spec"] = spec
+	return copied
+}
+
+func describe(m map[string]any) *Diff {
+	return &Diff{
+		APIVersion: text(m["apiVersion"]),
+		Kind:       text(m["kind"]),
+		Namespace:  text(lookup(m, "metadata", "namespace")),
+		Name:       text(lookup(m, "metadata", "name")),
+	}
+}
+
+// fill puts the object's name into steps.
+func (d *Diff) fill(steps []string) []string {
+	if len(steps) == 0 {
+		return nil
+	}
+	namespace, name := d.Namespace, d.Name
+	if namespace == "" {
+		namespace = "NAMESPACE"
+	}
+	if name == "" {
+		name = "NAME"
+	}
+	replace := strings.NewReplacer("{namespace}", namespace, "{name}", name)
+	filled := make([]string, len(steps))
+	for i, s := range steps {
+		filled[i] = replace.Replace(s)
+	}
+	return filled
+}

@@ -1,0 +1,82 @@
+package transition
+
+import (
+	"reflect"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+func cronJob() Kind {
+	historyZero := func(id, path, what string) Row {
+		return Row{
+			ID: id, Paths: []string{path}, When: "the limit becomes 0",
+			Outcome: Irreversible, applies: toZero,
+			Harm: "deletes every " + what + " Job, its pods and their logs",
+		}
+	}
+	historyLess := func(id, path, what string) Row {
+		return Row{
+			ID: id, Paths: []string{path}, When: "the limit is lowered, not to 0",
+			Outcome: InPlace, applies: lowered,
+			Harm: "deletes the oldest " + what + " Jobs, their pods and their logs",
+		}
+	}
+	return Kind{
+		APIVersion: "batch/v1", Kind: "CronJob",
+		Type: reflect.TypeFor[batchv1.CronJob](),
+		Rows: []Row{
+			{
+				ID: "cronjob-unsuspend", Paths: []string{"spec.suspend"}, When: "suspend becomes false, and there is no startingDeadlineSeconds",
+				Outcome: InSteps, RefusedBy: Usher, Level: Baseline,
+				applies: func(m *Move) bool {
+					return ceased(m) && lookup(m.New, "spec", "startingDeadlineSeconds") == nil
+				},
+				Harm: "the last run missed while suspended is caught up at once, at whatever time of day that is",
+				Steps: []string{
+					"kubectl -n {namespace} patch cronjob {name} -p '{\"spec\":{\"startingDeadlineSeconds\":200}}'",
+					"kubectl -n {namespace} patch cronjob {name} -p '{\"spec\":{\"suspend\":false}}'",
+				},
+			},
+			{
+				ID: "cronjob-resume", Paths: []string{"spec.suspend"}, When: "suspend becomes false, and there is a startingDeadlineSeconds",
+				Outcome: InPlace, applies: ceased,
+				Harm: "a run missed within the last startingDeadlineSeconds is caught up at once",
+			},
+			{
+				ID: "cronjob-suspend", Paths: []string{"spec.suspend"}, When: "suspend becomes true",
+				Outcome: InPlace, applies: became,
+				Harm: "Jobs that run already go on; runs from now on are missed, not put off",
+			},
+			{
+				ID: "cronjob-schedule", Paths: []string{"spec.schedule", "spec.timeZone"}, When: "the times change",
+				Outcome: InPlace,
+				Harm:    "a new time that passed since the last run counts as missed, and is run at once",
+			},
+			{
+				ID: "cronjob-concurrency-replace", Paths: []string{"spec.concurrencyPolicy"}, When: "the policy becomes Replace",
+				Outcome: InPlace, applies: to("Replace"),
+				Harm: "the Job that runs is killed when the next one is due",
+			},
+			{
+				ID: "cronjob-concurrency-forbid", Paths: []string{"spec.concurrencyPolicy"}, When: "the policy becomes Forbid",
+				Outcome: InPlace, applies: to("Forbid"),
+				Harm: "the next run is skipped while a Job runs, one that hangs for ever included",
+			},
+			{
+				ID: "cronjob-concurrency-allow", Paths: []string{"spec.concurrencyPolicy"}, When: "the policy becomes Allow",
+				Outcome: InPlace, applies: to("Allow"),
+				Harm: "the next run starts beside a Job that still runs",
+			},
+			{
+				ID: "cronjob-job-template", Paths: []string{"spec.jobTemplate"}, When: "the Job's template changes",
+				Outcome: InPlace,
+				Harm:    "holds from the next run on; Jobs that exist keep the old template",
+			},
+			historyZero("cronjob-success-history-zero", "spec.successfulJobsHistoryLimit", "successful"),
+			historyLess("cronjob-success-history-less", "spec.successfulJobsHistoryLimit", "successful"),
+			historyZero("cronjob-failure-history-zero", "spec.failedJobsHistoryLimit", "failed"),
+			historyLess("cronjob-failure-history-less", "spec.failedJobsHistoryLimit", "failed"),
+		},
+		Defaults: []Default{elseInPlace},
+	}
+}

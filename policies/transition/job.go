@@ -1,0 +1,153 @@
+package transition
+
+import (
+	"reflect"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+func job() Kind {
+	rows := jobSuspended()
+	rows = append(rows, jobFixed()...)
+	return Kind{
+		APIVersion: "batch/v1", Kind: "Job",
+		Type:     reflect.TypeFor[batchv1.Job](),
+		Rows:     append(rows, jobRunning()...),
+		Defaults: []Default{elseInPlace},
+	}
+}
+
+// againAsNew is the recipe for whatever a Job fixes at creation.
+var againAsNew = []string{
+	"kubectl -n {namespace} get job {name} -o yaml > OLD.yaml # the record goes with the Job",
+	"kubectl -n {namespace} delete job {name} # stops its pods; work that is not idempotent starts over",
+	"kubectl -n {namespace} create -f NEW.yaml",
+}
+
+// waiting says whether the old Job is suspended and has never started.
+func waiting(m *Move) bool { return truth(lookup(m.Old, "spec", "suspend")) && !started(m) }
+
+// stopped says whether the old Job is suspended and its pods are gone.
+func stopped(m *Move) bool {
+	return truth(lookup(m.Old, "spec", "suspend")) && integer(lookup(m.Old, "status", "active"), 0) == 0 &&
+		(!started(m) || condition(m.Old, "Suspended"))
+}
+
+func started(m *Move) bool { return lookup(m.Old, "status", "startTime") != nil }
+
+// condition says whether an object's status has that condition, true.
+func condition(m map[string]any, name string) bool {
+	conditions, _ := lookup(m, "status", "conditions").([]any)
+	for _, c := range conditions {
+		if c, _ := c.(map[string]any); text(c["type"]) == name && text(c["status"]) == "True" {
+			return true
+		}
+	}
+	return false
+}
+
+// jobSuspended are the exceptions to the fixed template.
+func jobSuspended() []Row {
+	scheduling := []string{
+		"spec.template.metadata.labels", "spec.template.metadata.annotations",
+		"spec.template.spec.nodeSelector", "spec.template.spec.affinity.nodeAffinity",
+		"spec.template.spec.tolerations", "spec.template.spec.schedulingGates",
+	}
+	return []Row{
+		{
+			ID: "job-waiting-scheduling", Paths: scheduling,
+			When:    "where its pods run changes for a suspended Job that never started",
+			Outcome: InPlace, applies: waiting,
+		},
+		{
+			ID: "job-stopped-scheduling", Paths: scheduling,
+			When:    "where its pods run changes for a suspended Job whose pods are gone",
+			Outcome: InPlace, Since: "1.36", applies: stopped,
+		},
+		{
+			ID:      "job-suspended-resources",
+			Paths:   []string{"spec.template.spec.containers[*].resources", "spec.template.spec.initContainers[*].resources"},
+			When:    "the resources of a container change for a suspended Job whose pods are gone",
+			Outcome: InPlace, Since: "1.36", applies: stopped,
+		},
+	}
+}
+
+// jobFixed are the fields that creation fixes.
+func jobFixed() []Row {
+	fixed := func(id, path, what, harm string) Row {
+		return Row{
+			ID: "job-" + id, Paths: []string{"spec." + path}, When: what + " changes",
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant, Harm: harm, Steps: againAsNew,
+		}
+	}
+	completions := fixed("completions", "completions", "completions", "how much work there is, is fixed at creation but for Indexed Jobs")
+	completions.When = "completions of a Job that is not Indexed change"
+	indexed := func(m *Move) bool { return text(lookup(m.New, "spec", "completionMode")) == "Indexed" }
+	completions.applies = func(m *Move) bool { return !indexed(m) }
+	return []Row{
+		fixed("selector", "selector", "the selector", "would orphan the pods it counts"),
+		fixed("template", "template", "the pod template", "pods of one Job are all of one template"),
+		fixed("completion-mode", "completionMode", "the completion mode", "the pods' bookkeeping is fixed at creation"),
+		fixed("pod-failure-policy", "podFailurePolicy", "the pod failure policy", "pods that failed were judged by the old one"),
+		fixed("success-policy", "successPolicy", "the success policy", "indexes that succeeded were judged by the old one"),
+		fixed("backoff-limit-per-index", "backoffLimitPerIndex", "backoffLimitPerIndex", "indexes that failed were judged by the old one"),
+		fixed("managed-by", "managedBy", "the managing controller", "two controllers would work on one Job"),
+		completions,
+		{
+			ID: "job-completions-tandem", Paths: []string{"spec.completions"}, When: "completions of an Indexed Job change, and differ from parallelism",
+			Outcome: InSteps, RefusedBy: Server, Level: Invariant,
+			applies: func(m *Move) bool {
+				return indexed(m) && integer(m.To, 1) != integer(lookup(m.New, "spec", "parallelism"), 1)
+			},
+			Harm:  "an Indexed Job is resized by completions and parallelism together",
+			Steps: []string{"set parallelism to the same number as completions", replaceAtOnce},
+		},
+		{
+			ID: "job-completions-indexed", Paths: []string{"spec.completions"}, When: "completions of an Indexed Job change together with parallelism",
+			Outcome: InPlace, applies: indexed,
+			Harm: "when lowered, indexes beyond are stopped and no longer count, done or not",
+		},
+	}
+}
+
+// jobRunning are changes that a running Job feels.
+func jobRunning() []Row {
+	finished := func(m *Move) bool { return condition(m.Old, "Complete") || condition(m.Old, "Failed") }
+	return []Row{
+		{
+			ID: "job-suspend", Paths: []string{"spec.suspend"}, When: "suspend becomes true",
+			Outcome: InPlace, applies: became,
+			Harm: "stops the running pods; what they have not saved is done again, and activeDeadlineSeconds starts over on resuming",
+		},
+		{
+			ID: "job-resume", Paths: []string{"spec.suspend"}, When: "suspend becomes false",
+			Outcome: InPlace, applies: ceased,
+			Harm: "starts pods at once",
+		},
+		{
+			ID: "job-parallelism", Paths: []string{"spec.parallelism"}, When: "parallelism is lowered",
+			Outcome: InPlace, applies: lowered,
+			Harm: "stops pods that are at work; at 0 the Job waits for ever",
+		},
+		{
+			ID: "job-ttl-finished", Paths: []string{"spec.ttlSecondsAfterFinished"}, When: "a time to live is set on a Job that has finished, or lowered",
+			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline,
+			applies: func(m *Move) bool {
+				return m.To != nil && (m.From == nil || lowered(m)) && finished(m)
+			},
+			Harm:  "deletes the Job, its pods and their logs, at once where the time is over",
+			Steps: []string{"kubectl -n {namespace} logs job/{name} --all-pods > LOGS # keep them first"},
+		},
+		{
+			ID: "job-active-deadline", Paths: []string{"spec.activeDeadlineSeconds"}, When: "activeDeadlineSeconds is set or lowered",
+			Outcome: InPlace, applies: func(m *Move) bool { return m.To != nil && (m.From == nil || lowered(m)) },
+			Harm: "fails the Job at once where it already runs for longer",
+		},
+		{
+			ID: "job-backoff-limit", Paths: []string{"spec.backoffLimit"}, When: "backoffLimit is lowered",
+			Outcome: InPlace, applies: lowered,
+			Harm: "fails the Job at once where more pods have failed already",
+		},
+	}
+}

@@ -1,0 +1,154 @@
+package transition
+
+import (
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func persistentVolumeClaim() Kind {
+	// A manifest says nothing of the claim's phase; a claim in use is bound.
+	bound := func(m *Move) bool { return textOr(lookup(m.Old, "status", "phase"), "Bound") == "Bound" }
+	const storage = "spec.resources.requests[storage]"
+	size := func(m *Move) (diff int, ok bool) {
+		from, okFrom := parseQuantity(m.From)
+		to, okTo := parseQuantity(m.To)
+		return to.Cmp(from), okFrom && okTo
+	}
+	grows := func(m *Move) bool { d, ok := size(m); return ok && d > 0 }
+	return Kind{
+		APIVersion: "v1", Kind: "PersistentVolumeClaim",
+		Type: reflect.TypeFor[corev1.PersistentVolumeClaim](),
+		Rows: append([]Row{
+			{
+				ID: "pvc-grow-without-class", Paths: []string{storage}, When: "the size grows, and the claim has no class, or changes it too",
+				Outcome: Refused, RefusedBy: Server, Level: Invariant,
+				applies: func(m *Move) bool { return bound(m) && grows(m) && !sameClass(m) },
+				Harm:    "only a claim of a class that allows it grows",
+				Steps: []string{
+					"give a claim without a class one that allows expansion, then let it grow by a second apply",
+					"where the class is \"\" or is another's: create a claim of the new size under another name, and copy the data",
+				},
+			},
+			{
+				ID: "pvc-grow", Paths: []string{storage}, When: "the size of a bound claim grows",
+				Outcome: InPlace, applies: func(m *Move) bool { return bound(m) && grows(m) },
+				Harm: "cannot be undone; is refused where the StorageClass does not set allowVolumeExpansion, and some volumes grow only when the pod restarts",
+			},
+			{
+				ID: "pvc-grow-unbound", Paths: []string{storage}, When: "the size of a claim that is not bound grows",
+				Outcome: Recreate, RefusedBy: Server, Level: Invariant, applies: grows,
+				Harm:  "a claim is fixed until it is bound",
+				Steps: []string{"kubectl -n {namespace} delete pvc {name} # nothing is stored in it yet", "kubectl -n {namespace} create -f NEW.yaml"},
+			},
+			{
+				ID: "pvc-expansion-undo", Paths: []string{storage}, When: "a growth that has not happened is taken back, to above the volume's capacity",
+				Outcome: InPlace, Since: "1.32",
+				applies: func(m *Move) bool {
+					capacity, known := parseQuantity(lookup(m.Old, "status", "capacity", "storage"))
+					to, ok := parseQuantity(m.To)
+					return bound(m) && known && ok && to.Cmp(capacity) > 0
+				},
+				Harm: "recovers from an expansion that the storage cannot provide",
+			},
+			{
+				ID: "pvc-shrink", Paths: []string{storage}, When: "the size shrinks",
+				Outcome: Refused, RefusedBy: Server, Level: Invariant,
+				Harm: "no volume shrinks: the data beyond the new size would be lost",
+				Steps: []string{
+					"create a claim of the new size under another name",
+					"copy the data in a Job that mounts both",
+					"point the workload at the new claim, then delete the old one",
+				},
+			},
+			{
+				ID: "pvc-storage-class-late", Paths: []string{"spec.storageClassName"}, When: "a claim without a class is given one",
+				Outcome: InPlace,
+				applies: func(m *Move) bool {
+					annotated := lookup(m.Old, "metadata", "annotations", betaStorageClass)
+					return m.From == nil && m.To != nil && (annotated == nil || same(annotated, m.To))
+				},
+				Harm: "is fixed from then on",
+			},
+			{
+				ID: "pvc-volume-name-late", Paths: []string{"spec.volumeName"}, When: "a claim without a volume is given one",
+				Outcome: InPlace, applies: func(m *Move) bool { return m.From == nil },
+				Harm: "is fixed from then on",
+			},
+		}, append(claimAttributes(bound), claimFixed()...)...),
+		Defaults: []Default{
+			{Path: "spec", Outcome: Recreate, RefusedBy: Server, Harm: "a claim is fixed at creation but for its size and attributes class", Steps: sameVolumeAgain},
+			elseInPlace,
+		},
+	}
+}
+
+// sameClass says whether the claim has one class, before and after. A manifest
+// that names none may have been given the cluster's default.
+func sameClass(m *Move) bool {
+	old, new := classOf(m.Old), classOf(m.New)
+	if old == nil && new == nil {
+		return !complete(m.Old)
+	}
+	return text(old) != "" && text(old) == text(new)
+}
+
+// classOf is a claim's class, nil where it names none.
+func classOf(claim map[string]any) any {
+	if class := lookup(claim, "metadata", "annotations", betaStorageClass); class != nil {
+		return class
+	}
+	return lookup(claim, "spec", "storageClassName")
+}
+
+const betaStorageClass = "volume.beta.kubernetes.io/storage-class"
+
+// sameVolumeAgain makes a claim anew on the volume that holds the data.
+var sameVolumeAgain = []string{
+	"kubectl patch pv VOLUME -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}' # else the data goes with the claim",
+	"stop the pods that use the claim",
+	"kubectl -n {namespace} delete pvc {name}",
+	"kubectl patch pv VOLUME --type=json -p '[{\"op\":\"remove\",\"path\":\"/spec/claimRef\"}]'",
+	"kubectl -n {namespace} create -f NEW.yaml # with volumeName: VOLUME, where the volume offers what it asks",
+}
+
+// claimAttributes are about the VolumeAttributesClass.
+func claimAttributes(bound func(*Move) bool) []Row {
+	const path = "spec.volumeAttributesClassName"
+	applied := func(m *Move) bool { return lookup(m.Old, "status", "currentVolumeAttributesClassName") != nil }
+	return []Row{
+		{
+			ID: "pvc-attributes-class-drop", Paths: []string{path}, When: "the attributes class of a claim that has one applied is removed",
+			Outcome: Refused, RefusedBy: Server, Level: Invariant, Since: "1.34",
+			applies: func(m *Move) bool { return applied(m) && text(m.To) == "" },
+			Harm:    "what the class set on the volume would stay",
+			Steps:   []string{"name the class whose parameters are wanted instead"},
+		},
+		{
+			ID: "pvc-attributes-class", Paths: []string{path}, When: "the attributes class of a bound claim changes",
+			Outcome: InPlace, Since: "1.34", applies: bound,
+			Harm: "modifies the volume under running pods; its driver has to support that",
+		},
+	}
+}
+
+// claimFixed are the fields that creation fixes.
+func claimFixed() []Row {
+	fixed := func(id, when, harm string, paths ...string) Row {
+		return Row{
+			ID: "pvc-" + id, Paths: paths, When: when,
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant, Harm: harm, Steps: sameVolumeAgain,
+		}
+	}
+	source := fixed("data-source", "the data source changes", "a volume is filled once", "spec.dataSource", "spec.dataSourceRef")
+	source.Steps = []string{"create a claim under another name from the new source", "point the workload at it, then delete the old one"}
+	return []Row{
+		fixed("attributes-class-unbound", "the attributes class of a claim that is not bound changes", "a claim is fixed until it is bound", "spec.volumeAttributesClassName"),
+		fixed("storage-class", "the class changes", "the volume stays where it was provisioned", "spec.storageClassName", "metadata.annotations["+betaStorageClass+"]"),
+		fixed("volume-name", "the volume changes", "the data stays in the old volume", "spec.volumeName"),
+		fixed("access-modes", "a mode of access changes", "the volume was provisioned and bound for the old ones", "spec.accessModes"),
+		fixed("volume-mode", "the volume mode changes", "a filesystem's data cannot be had as a block device, nor the reverse", "spec.volumeMode"),
+		fixed("selector", "the selector of volumes changes", "the claim has chosen its volume, or will, by the old one", "spec.selector"),
+		source,
+	}
+}

@@ -1,0 +1,38 @@
+package transition
+
+import (
+	"reflect"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+func roleBinding() Kind {
+	return Kind{
+		APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding",
+		Type: reflect.TypeFor[rbacv1.RoleBinding](),
+		Rows: []Row{roleRef("rolebinding-role-ref",
+			"kubectl -n {namespace} auth reconcile -f NEW.yaml # deletes the binding and makes it anew",
+		)},
+		Defaults: []Default{elseInPlace},
+	}
+}
+
+func clusterRoleBinding() Kind {
+	return Kind{
+		APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding",
+		Type: reflect.TypeFor[rbacv1.ClusterRoleBinding](),
+		Rows: []Row{roleRef("clusterrolebinding-role-ref",
+			"kubectl auth reconcile -f NEW.yaml # deletes the binding and makes it anew",
+		)},
+		Defaults: []Default{elseInPlace},
+	}
+}
+
+func roleRef(id, step string) Row {
+	return Row{
+		ID: id, Paths: []string{"roleRef"}, When: "the role bound changes",
+		Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+		Harm:  "the subjects were granted one role, and would hold another unasked; between deletion and creation they hold none",
+		Steps: []string{step},
+	}
+}

@@ -1,0 +1,233 @@
+package transition
+
+import (
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func service() Kind {
+	rows := serviceType()
+	rows = append(rows, serviceAddresses()...)
+	return Kind{
+		APIVersion: "v1", Kind: "Service",
+		Type:     reflect.TypeFor[corev1.Service](),
+		Rows:     append(rows, serviceTraffic()...),
+		Defaults: []Default{elseInPlace},
+	}
+}
+
+func typeOf(m map[string]any) string { return textOr(lookup(m, "spec", "type"), "ClusterIP") }
+
+func external(m *Move) bool {
+	return typeOf(m.Old) == "ExternalName" || typeOf(m.New) == "ExternalName"
+}
+
+// headless says whether a Service is written to have no address.
+func headless(m map[string]any) bool {
+	ips, _ := lookup(m, "spec", "clusterIPs").([]any)
+	return lookup(m, "spec", "clusterIP") == "None" || len(ips) == 1 && ips[0] == "None"
+}
+
+// serviceType: an address or a port given up returns to the pool.
+func serviceType() []Row {
+	became := func(from, to string) func(*Move) bool {
+		return func(m *Move) bool {
+			return (from == "" || text(m.From) == from) && (to == "" || text(m.To) == to)
+		}
+	}
+	return []Row{
+		{
+			ID: "svc-external-name", Paths: []string{"spec.type"}, When: "the type becomes ExternalName",
+			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, applies: became("", "ExternalName"),
+			Harm:  "gives up the cluster IP and node ports, which another Service may take; clients that hold the address fail",
+			Steps: []string{"serve the external name from a second Service, move the clients, then delete this one"},
+		},
+		{
+			ID: "svc-from-external-name", Paths: []string{"spec.type"}, When: "the type was ExternalName",
+			Outcome: InPlace, applies: became("ExternalName", ""),
+			Harm: "the DNS name answers with a cluster IP instead of an alias; clients keep the alias until its time to live is over",
+		},
+		{
+			ID: "svc-load-balancer-release", Paths: []string{"spec.type"}, When: "the type was LoadBalancer",
+			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, applies: became("LoadBalancer", ""),
+			Harm:  "deletes the load balancer; unless its address is reserved with the provider, it is gone for good",
+			Steps: []string{"reserve the address with the provider, or serve by a second Service until clients have moved"},
+		},
+		{
+			ID: "svc-node-port-release", Paths: []string{"spec.type"}, When: "the type was NodePort and becomes ClusterIP",
+			Outcome: InPlace, applies: became("NodePort", "ClusterIP"),
+			Harm: "closes the node ports; their numbers return to the pool, and come back only where asked for by number and still free",
+		},
+		{
+			ID: "svc-headless-exposed", Paths: []string{"spec.type"}, When: "a headless Service becomes NodePort or LoadBalancer",
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			applies: func(m *Move) bool {
+				return headless(m.Old) && (text(m.To) == "NodePort" || text(m.To) == "LoadBalancer")
+			},
+			Harm: "clusterIP stays None, whether written or not, and such a Service has no address to expose",
+			Steps: []string{
+				"kubectl -n {namespace} delete service {name} # its clients fail until it is back",
+				"kubectl -n {namespace} create -f NEW.yaml # without clusterIP",
+			},
+		},
+		{
+			ID: "svc-exposed", Paths: []string{"spec.type"}, When: "the type becomes NodePort or LoadBalancer",
+			Outcome: InPlace,
+			Harm:    "opens a port on every node, to whoever reaches it",
+		},
+	}
+}
+
+// serviceAddresses are allocated once.
+func serviceAddresses() []Row {
+	anew := []string{
+		"kubectl -n {namespace} delete service {name} # its clients fail until it is back",
+		"kubectl -n {namespace} create -f NEW.yaml",
+	}
+	ips := []string{"spec.clusterIP", "spec.clusterIPs"}
+	stays := func(m *Move) bool { return !external(m) }
+	single := func(m *Move) bool { return text(lookup(m.New, "spec", "ipFamilyPolicy")) == "SingleStack" }
+	return []Row{
+		{
+			ID: "svc-headless-unset", Paths: ips, When: "the manifest no longer writes clusterIP: None",
+			Outcome: Recreate, applies: func(m *Move) bool { return stays(m) && m.Unset && headless(m.Old) },
+			Harm:  "the API server keeps None in silence: the Service stays headless",
+			Steps: anew,
+		},
+		{
+			ID: "svc-cluster-ip-unset", Paths: ips, When: "the manifest no longer writes the cluster IP",
+			Outcome: InPlace, applies: func(m *Move) bool { return m.Unset },
+			Harm: "the API server keeps the address; nothing changes",
+		},
+		{
+			ID: "svc-cluster-ip-secondary", Paths: []string{"spec.clusterIPs"}, When: "a second cluster IP is added, or given up with ipFamilyPolicy SingleStack",
+			Outcome: InPlace,
+			applies: func(m *Move) bool {
+				from, _ := m.From.([]any)
+				to, _ := m.To.([]any)
+				return stays(m) && len(from) > 0 && len(to) > 0 && same(from[0], to[0]) &&
+					(len(to) > len(from) || len(to) < len(from) && single(m))
+			},
+			Harm: "an address given up may go to another Service",
+		},
+		{
+			ID: "svc-cluster-ip", Paths: ips, When: "a cluster IP, or None, becomes another",
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant, applies: stays,
+			Harm:  "clients and DNS caches hold the old address",
+			Steps: anew,
+		},
+		{
+			ID: "svc-ip-families-unset", Paths: []string{"spec.ipFamilies"}, When: "the manifest no longer writes the IP families",
+			Outcome: InPlace, applies: func(m *Move) bool { return m.Unset },
+			Harm: "the API server infers them from the addresses; nothing changes",
+		},
+		{
+			ID: "svc-ip-families-order", Paths: []string{"spec.ipFamilies"}, When: "the first IP family of a Service with an address changes",
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			applies: func(m *Move) bool {
+				from, _ := m.From.([]any)
+				to, _ := m.To.([]any)
+				return stays(m) && !headless(m.Old) && len(from) > 0 && len(to) > 0 && !same(from[0], to[0])
+			},
+			Harm:  "the first family is that of the address clients hold",
+			Steps: anew,
+		},
+		{
+			ID: "svc-ip-families-drop", Paths: []string{"spec.ipFamilies"}, When: "the second IP family is removed without ipFamilyPolicy SingleStack",
+			Outcome: InSteps, RefusedBy: Server, Level: Invariant,
+			applies: func(m *Move) bool {
+				from, _ := m.From.([]any)
+				to, _ := m.To.([]any)
+				return stays(m) && len(to) < len(from) && !single(m)
+			},
+			Harm:  "an address is given up only where that is said",
+			Steps: []string{"write ipFamilyPolicy: SingleStack beside the one family", replaceAtOnce},
+		},
+		{
+			ID: "svc-ip-family-policy-single", Paths: []string{"spec.ipFamilyPolicy"}, When: "the policy becomes SingleStack",
+			Outcome: InPlace, applies: to("SingleStack"),
+			Harm: "gives up the second cluster IP, which another Service may take",
+		},
+		{
+			ID: "svc-load-balancer-class", Paths: []string{"spec.loadBalancerClass"}, When: "the class of a LoadBalancer changes",
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			applies: func(m *Move) bool { return typeOf(m.Old) == "LoadBalancer" && typeOf(m.New) == "LoadBalancer" },
+			Harm:    "two controllers would claim one load balancer; its address goes with it unless reserved",
+			Steps:   anew,
+		},
+		{
+			ID: "svc-health-check-node-port", Paths: []string{"spec.healthCheckNodePort"}, When: "the health check's node port changes",
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			applies: func(m *Move) bool { return !m.Unset && checked(m.Old) && checked(m.New) },
+			Harm:    "load balancers check the old port",
+			Steps:   anew,
+		},
+	}
+}
+
+// checked says whether load balancers check the Service's nodes.
+func checked(m map[string]any) bool {
+	return typeOf(m) == "LoadBalancer" && text(lookup(m, "spec", "externalTrafficPolicy")) == "Local"
+}
+
+// serviceTraffic are changes that take effect at once, everywhere.
+func serviceTraffic() []Row {
+	emptied := func(m *Move) bool {
+		selector, _ := lookup(m.New, "spec", "selector").(map[string]any)
+		return len(selector) == 0
+	}
+	return []Row{
+		{
+			ID: "svc-selector-removed", Paths: []string{"spec.selector"}, When: "the selector is removed",
+			Outcome: InPlace, applies: emptied,
+			Harm: "the endpoints stay as they are and follow the pods no more",
+		},
+		{
+			ID: "svc-selector", Paths: []string{"spec.selector"}, When: "the selector changes",
+			Outcome: InPlace,
+			Harm:    "all traffic moves at once to the pods selected now, or to none where none match",
+		},
+		{
+			ID: "svc-node-port", Paths: []string{"spec.ports[*].nodePort"}, When: "a node port changes",
+			Outcome: InPlace, applies: func(m *Move) bool { return !m.Unset && m.From != nil },
+			Harm: "clients and load balancers that hold the old number fail",
+		},
+		{
+			ID: "svc-ports", Paths: []string{"spec.ports[*].port", "spec.ports[*].protocol", "spec.ports[*].targetPort"}, When: "a port changes",
+			Outcome: InPlace,
+			Harm:    "clients of the old port, or pods that do not listen on the new one, fail at once",
+		},
+		{
+			ID: "svc-port-removed", Paths: []string{"spec.ports[*]"}, When: "a port is removed",
+			Outcome: InPlace, applies: func(m *Move) bool { return m.To == nil && m.From != nil && isObject(m.From) },
+			Harm: "clients of the port fail at once; its node port returns to the pool",
+		},
+		{
+			ID: "svc-session-affinity", Paths: []string{"spec.sessionAffinity"}, When: "session affinity changes",
+			Outcome: InPlace,
+			Harm:    "new connections of a client may reach another pod than before",
+		},
+		{
+			ID: "svc-external-traffic-local", Paths: []string{"spec.externalTrafficPolicy"}, When: "the policy becomes Local",
+			Outcome: InPlace, applies: to("Local"),
+			Harm: "nodes without a ready pod drop outside traffic",
+		},
+		{
+			ID: "svc-internal-traffic-local", Paths: []string{"spec.internalTrafficPolicy"}, When: "the policy becomes Local",
+			Outcome: InPlace, applies: to("Local"),
+			Harm: "pods on nodes without a ready pod of the Service reach nobody",
+		},
+		{
+			ID: "svc-allocate-node-ports", Paths: []string{"spec.allocateLoadBalancerNodePorts"}, When: "allocation is switched off",
+			Outcome: InSteps, applies: ceased,
+			Harm:  "node ports that are allocated stay open",
+			Steps: []string{replaceAtOnce, "kubectl -n {namespace} patch service {name} --type=json -p '[{\"op\":\"remove\",\"path\":\"/spec/ports/0/nodePort\"}]' # each port"},
+		},
+	}
+}
+
+func isObject(v any) bool {
+	_, ok := v.(map[string]any)
+	return ok
+}

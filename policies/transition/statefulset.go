@@ -1,0 +1,224 @@
+package transition
+
+import (
+	"reflect"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+func statefulSet() Kind {
+	k := Kind{
+		APIVersion: "apps/v1", Kind: "StatefulSet",
+		Type: reflect.TypeFor[appsv1.StatefulSet](),
+		Defaults: []Default{
+			podTemplateRollout,
+			{Path: "spec.updateStrategy", Outcome: InPlace},
+			{Path: "spec.replicas", Outcome: InPlace},
+			{Path: "spec.minReadySeconds", Outcome: InPlace},
+			{Path: "spec.ordinals", Outcome: InPlace},
+			{Path: "spec.revisionHistoryLimit", Outcome: InPlace},
+			{Path: "spec.persistentVolumeClaimRetentionPolicy", Outcome: InPlace},
+			{
+				Path: "spec", Outcome: Recreate, RefusedBy: Server,
+				Harm: "every field but replicas, ordinals, template, updateStrategy, revisionHistoryLimit, persistentVolumeClaimRetentionPolicy and minReadySeconds is fixed at creation",
+				Steps: []string{
+					"kubectl -n {namespace} delete statefulset {name} --cascade=orphan",
+					"kubectl -n {namespace} apply -f NEW.yaml",
+				},
+			},
+			elseInPlace,
+		},
+	}
+	k.Rows = append(k.Rows, statefulSetFixed()...)
+	k.Rows = append(k.Rows, statefulSetScale()...)
+	k.Rows = append(k.Rows, statefulSetClaims()...)
+	k.Rows = append(k.Rows, statefulSetUpdates()...)
+	return k
+}
+
+// statefulSetFixed are the fields that creation fixes.
+func statefulSetFixed() []Row {
+	readopt := []string{
+		"kubectl -n {namespace} delete statefulset {name} --cascade=orphan # pods and claims stay",
+		"kubectl -n {namespace} apply -f NEW.yaml # adopts the pods it selects",
+	}
+	return []Row{
+		{
+			ID: "sts-selector", Paths: []string{"spec.selector"}, When: "the selector changes",
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Harm: "would orphan the pods that the old selector found, under the very names the new ones need",
+			Steps: []string{
+				"kubectl -n {namespace} delete statefulset {name} --cascade=orphan # claims stay",
+				"kubectl -n {namespace} delete pods -l OLD-SELECTOR # an outage: the names must be free",
+				"kubectl -n {namespace} apply -f NEW.yaml # the claims are found by name",
+			},
+		},
+		{
+			ID: "sts-volume-claim-templates", Paths: []string{"spec.volumeClaimTemplates"}, When: "a claim template changes",
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Harm: "claims that exist are never changed by their template; only claims made later follow it",
+			Steps: []string{
+				"to grow: kubectl -n {namespace} patch pvc CLAIM -p '{\"spec\":{\"resources\":{\"requests\":{\"storage\":\"SIZE\"}}}}' # each claim, where its class allows expansion",
+				"kubectl -n {namespace} delete statefulset {name} --cascade=orphan # pods and claims stay",
+				"kubectl -n {namespace} apply -f NEW.yaml # adopts the pods it selects",
+			},
+		},
+		{
+			ID: "sts-service-name", Paths: []string{"spec.serviceName"}, When: "the governing Service changes",
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Harm:  "the pods' DNS names, under which clients and peers know them, change",
+			Steps: append(readopt[:2:2], "kubectl -n {namespace} rollout restart statefulset/{name} # pods take their DNS name at creation"),
+		},
+		{
+			ID: "sts-pod-management", Paths: []string{"spec.podManagementPolicy"}, When: "podManagementPolicy changes",
+			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Harm:  "the order in which pods start and stop is fixed at creation",
+			Steps: readopt,
+		},
+	}
+}
+
+// statefulSetScale: the order counts, what loses data comes first.
+func statefulSetScale() []Row {
+	deletes := func(m *Move) bool {
+		return text(lookup(m.New, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled")) == "Delete"
+	}
+	safe := []string{
+		"kubectl -n {namespace} patch statefulset {name} -p '{\"spec\":{\"persistentVolumeClaimRetentionPolicy\":{\"whenScaled\":\"Retain\"}}}'",
+		"kubectl -n {namespace} scale statefulset {name} --replicas=N",
+		"back the claims up, then delete those that are not needed",
+	}
+	return []Row{
+		{
+			ID: "sts-pvc-delete", Paths: []string{"spec.replicas"}, When: "replicas are lowered while whenScaled is Delete",
+			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, Since: "1.27",
+			applies: func(m *Move) bool { return lowered(m) && deletes(m) },
+			Harm:    "deletes the claims of the pods scaled away, and with them their data unless the volumes are retained",
+			Steps:   safe,
+		},
+		{
+			ID: "sts-ordinals-pvc-delete", Paths: []string{"spec.ordinals"}, When: "the first ordinal changes while whenScaled is Delete",
+			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, Since: "1.27", applies: deletes,
+			Harm:  "deletes the claims of the pods whose ordinals fall out of the range, and with them their data",
+			Steps: safe[:1],
+		},
+		{
+			ID: "sts-ordinals", Paths: []string{"spec.ordinals"}, When: "the first ordinal changes",
+			Outcome: Rollout, Since: "1.27",
+			Harm: "stops the pods whose ordinals fall out of the range and starts others under new names, with new, empty claims",
+		},
+		{
+			ID: "sts-replicas-unset", Paths: []string{"spec.replicas"}, When: "the manifest no longer writes replicas, and wrote more than 1",
+			Outcome: InSteps, applies: handedOver,
+			Harm: "scales to 1, the default, until an autoscaler raises it again",
+			Steps: []string{
+				"kubectl -n {namespace} apply edit-last-applied statefulset/{name} # remove spec.replicas there",
+				replaceAtOnce,
+			},
+		},
+		{
+			ID: "sts-scale-to-zero", Paths: []string{"spec.replicas"}, When: "replicas become 0",
+			Outcome: InPlace, applies: toZero,
+			Harm: "stops every pod; the claims stay, and with them their data and cost",
+		},
+		{
+			ID: "sts-scale-down", Paths: []string{"spec.replicas"}, When: "replicas are lowered",
+			Outcome: InPlace, applies: lowered,
+			Harm: "the claims of the pods scaled away stay; scaling up again attaches their old data, which peers may refuse",
+		},
+	}
+}
+
+// statefulSetClaims are about what becomes of claims later.
+func statefulSetClaims() []Row {
+	return []Row{
+		{
+			ID: "sts-pvc-when-scaled", Paths: []string{"spec.persistentVolumeClaimRetentionPolicy.whenScaled"}, When: "whenScaled becomes Delete",
+			Outcome: InPlace, RefusedBy: Usher, Level: Strict, Since: "1.27", applies: to("Delete"),
+			Harm: "from now on scaling down, by an autoscaler too, deletes data",
+		},
+		{
+			ID: "sts-pvc-when-deleted", Paths: []string{"spec.persistentVolumeClaimRetentionPolicy.whenDeleted"}, When: "whenDeleted becomes Delete",
+			Outcome: InPlace, RefusedBy: Usher, Level: Strict, Since: "1.27", applies: to("Delete"),
+			Harm: "from now on deleting the StatefulSet, also to make it anew, deletes all data",
+		},
+		{
+			ID: "sts-history-zero", Paths: []string{"spec.revisionHistoryLimit"}, When: "the limit becomes 0",
+			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, applies: toZero,
+			Harm:  "deletes every old ControllerRevision, so that no rollback is possible, and raising the limit brings none back",
+			Steps: []string{"keep at least one old revision: revisionHistoryLimit: 1"},
+		},
+	}
+}
+
+// statefulSetUpdates are about how the template reaches pods.
+func statefulSetUpdates() []Row {
+	partition := func(m *Move) int64 {
+		return integer(lookup(m.New, "spec", "updateStrategy", "rollingUpdate", "partition"), 0)
+	}
+	return []Row{
+		{
+			ID: "sts-on-delete-rolling-update", Paths: []string{"spec.updateStrategy.type"},
+			When:    "the strategy becomes OnDelete in a manifest that does not remove rollingUpdate",
+			Outcome: InSteps, RefusedBy: Server, Level: Invariant,
+			applies: func(m *Move) bool {
+				before, _ := lookup(m.Old, "spec", "updateStrategy").(map[string]any)
+				after, _ := lookup(m.New, "spec", "updateStrategy").(map[string]any)
+				rolling, written := after["rollingUpdate"]
+				// The server fills rollingUpdate in only where the type is left out.
+				filledIn := before["type"] == nil && before["rollingUpdate"] == nil
+				return text(m.To) == "OnDelete" && (rolling != nil || filledIn && !written && !complete(m.New))
+			},
+			Harm: "kubectl apply leaves the rollingUpdate that the server filled in, which OnDelete does not allow",
+			Steps: []string{
+				"write rollingUpdate: null beside type: OnDelete in NEW.yaml",
+				replaceAtOnce,
+			},
+		},
+		{
+			ID: "sts-on-delete", Paths: []string{"spec.updateStrategy.type"}, When: "the strategy becomes OnDelete",
+			Outcome: InPlace, applies: to("OnDelete"),
+			Harm: "from now on no change of the template reaches a pod until somebody deletes it",
+		},
+		{
+			ID: "sts-rolling", Paths: []string{"spec.updateStrategy.type"}, When: "the strategy becomes RollingUpdate",
+			Outcome: Rollout, applies: to("RollingUpdate"),
+			Harm: "replaces at once every pod that is older than the template",
+		},
+		{
+			ID: "sts-partition-lower", Paths: []string{"spec.updateStrategy.rollingUpdate.partition"}, When: "the partition is lowered",
+			Outcome: Rollout, applies: lowered,
+			Harm: "rolls the template out to the pods from the new partition on",
+		},
+		{
+			ID: "sts-partition-raise", Paths: []string{"spec.updateStrategy.rollingUpdate.partition"}, When: "the partition is raised",
+			Outcome: InPlace, applies: raised,
+			Harm: "pods below the partition keep the old revision, also when they are made anew",
+		},
+		{
+			ID: "sts-max-unavailable", Paths: []string{"spec.updateStrategy.rollingUpdate.maxUnavailable"}, When: "maxUnavailable changes",
+			Outcome: InPlace,
+			Harm:    "is dropped in silence where the feature gate MaxUnavailableStatefulSet is off, as it is by default",
+		},
+		{
+			ID: "sts-min-ready-seconds", Paths: []string{"spec.minReadySeconds"}, When: "minReadySeconds is raised",
+			Outcome: InPlace, applies: raised,
+			Harm: "pods younger than that stop counting as available, and rollouts take longer",
+		},
+		{
+			ID: "sts-template-on-delete", Paths: []string{"spec.template"}, When: "the strategy is OnDelete",
+			Outcome: InSteps, applies: func(m *Move) bool { return text(lookup(m.New, "spec", "updateStrategy", "type")) == "OnDelete" },
+			Harm:  "takes no effect in pods that run",
+			Steps: []string{replaceAtOnce, "kubectl -n {namespace} delete pod POD # one at a time, the highest ordinal first"},
+		},
+		{
+			ID: "sts-template-partition", Paths: []string{"spec.template"}, When: "the partition is above 0",
+			Outcome: InSteps, applies: func(m *Move) bool { return partition(m) > 0 },
+			Harm: "reaches the pods from the partition on only",
+			Steps: []string{
+				replaceAtOnce,
+				"kubectl -n {namespace} patch statefulset {name} -p '{\"spec\":{\"updateStrategy\":{\"rollingUpdate\":{\"partition\":0}}}}' # once the first pods are well",
+			},
+		},
+	}
+}

@@ -1,0 +1,137 @@
+package transition
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+)
+
+// A Kind is what the table knows of one kind of object.
+type Kind struct {
+	// APIVersion and Kind are as objects write them.
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Rows are tried in their order; the first that applies classifies a change.
+	Rows []Row `json:"rows"`
+	// Defaults classify what no row does, in their order; a last resort of
+	// "everything else is in place" stands behind them.
+	Defaults []Default `json:"defaults"`
+
+	// Type is the Go type objects of the kind decode into. It tells which
+	// fields are quantities, which lists have keys, and what absence means.
+	Type reflect.Type `json:"-"`
+
+	schema   *node
+	rows     []patterns // of Rows
+	defaults []patterns // of Defaults
+}
+
+// A Table holds the transitions of many kinds. It is read-only once built and
+// safe for concurrent use.
+type Table struct {
+	kinds []*Kind
+	index map[string]*Kind
+}
+
+var rowID = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// New builds a table. Rows that contradict themselves are an error: a table is
+// code, so its caller should treat that as a bug.
+func New(kinds ...Kind) (*Table, error) {
+	t := &Table{index: make(map[string]*Kind, len(kinds))}
+	types := newTypes()
+	seen := map[string]bool{}
+	for i := range kinds {
+		k := kinds[i]
+		key := k.APIVersion + "/" + k.Kind
+		if t.index[key] != nil {
+			return nil, fmt.Errorf("kind %s is in the table twice", key)
+		}
+		for _, row := range k.Rows {
+			if err := row.check(); err != nil {
+				return nil, fmt.Errorf("row %q of %s: %w", row.ID, key, err)
+			}
+			if seen[row.ID] {
+				return nil, fmt.Errorf("row %q is in the table twice", row.ID)
+			}
+			seen[row.ID] = true
+			k.rows = append(k.rows, parsePatterns(row.Paths...))
+		}
+		for _, d := range k.Defaults {
+			k.defaults = append(k.defaults, parsePatterns(d.Path))
+		}
+		if k.Type != nil {
+			k.schema = types.of(k.Type)
+		}
+		t.kinds = append(t.kinds, &k)
+		t.index[key] = &k
+	}
+	return t, nil
+}
+
+// Kinds returns the kinds in the order they were given.
+func (t *Table) Kinds() []*Kind { return t.kinds }
+
+// Kind returns what the table knows of a kind, nil where it knows nothing.
+func (t *Table) Kind(apiVersion, kind string) *Kind { return t.index[apiVersion+"/"+kind] }
+
+// Row returns the row of that id and its kind, or nil.
+func (t *Table) Row(id string) (*Kind, *Row) {
+	for _, k := range t.kinds {
+		for i := range k.Rows {
+			if k.Rows[i].ID == id {
+				return k, &k.Rows[i]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// check finds what makes a row unfit to act on.
+func (r *Row) check() error {
+	switch {
+	case !rowID.MatchString(r.ID):
+		return fmt.Errorf("the id is not kebab-case")
+	case r.Outcome.rank() < 0:
+		return fmt.Errorf("no outcome %q", r.Outcome)
+	case len(r.Paths) == 0:
+		return fmt.Errorf("no path")
+	case r.When == "":
+		return fmt.Errorf("no condition in words")
+	case r.Outcome.AtLeast(InSteps) && r.Harm == "":
+		return fmt.Errorf("outcome %q without harm", r.Outcome)
+	case (r.Outcome == InSteps || r.Outcome == Recreate || r.Outcome == Refused) && len(r.Steps) == 0:
+		return fmt.Errorf("outcome %q without steps", r.Outcome)
+	case r.RefusedBy == Server && r.Level != Invariant:
+		return fmt.Errorf("the API server refuses it, so its level is %q, not %q", Invariant, r.Level)
+	case r.Level != "" && r.RefusedBy == "", r.RefusedBy != "" && r.Level == "":
+		return fmt.Errorf("level %q, refused by %q: one wants the other", r.Level, r.RefusedBy)
+	case r.Since != "":
+		if _, err := ParseVersion(r.Since); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A Version is a Kubernetes version; the zero value is the newest known.
+type Version struct{ Major, Minor int }
+
+// ParseVersion reads "1.36", "v1.36.3" and the like.
+func ParseVersion(s string) (Version, error) {
+	var v Version
+	if n, _ := fmt.Sscanf(strings.TrimPrefix(s, "v"), "%d.%d", &v.Major, &v.Minor); n != 2 {
+		return Version{}, fmt.Errorf("%q is no Kubernetes version such as 1.36", s)
+	}
+	return v, nil
+}
+
+// has says whether a server of this version has what came with since.
+func (v Version) has(since string) bool {
+	if since == "" || v == (Version{}) {
+		return true
+	}
+	s, err := ParseVersion(since)
+	return err == nil && (v.Major > s.Major || v.Major == s.Major && v.Minor >= s.Minor)
+}

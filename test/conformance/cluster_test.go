@@ -1,0 +1,147 @@
+package conformance
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// A cluster sends objects to the API server as kubectl does.
+type cluster struct{ dynamic.Interface }
+
+func newCluster(t *testing.T) cluster {
+	t.Helper()
+	cfg := rest.CopyConfig(plane.Config)
+	cfg.QPS = -1
+	client, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster{client}
+}
+
+var resources = map[string]string{
+	"Deployment": "deployments", "ReplicaSet": "replicasets", "StatefulSet": "statefulsets",
+	"DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs", "Service": "services",
+	"PersistentVolumeClaim": "persistentvolumeclaims", "StorageClass": "storageclasses",
+	"RoleBinding": "rolebindings", "ClusterRoleBinding": "clusterrolebindings",
+}
+
+func (c cluster) of(o *unstructured.Unstructured) dynamic.ResourceInterface {
+	gvk := o.GroupVersionKind()
+	r := c.Resource(schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: resources[gvk.Kind]})
+	if o.GetNamespace() == "" {
+		return r
+	}
+	return r.Namespace(o.GetNamespace())
+}
+
+// create creates the object, sets its status where it has one, and returns
+// what the server holds.
+func (c cluster) create(t *testing.T, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	t.Helper()
+	live, err := c.of(o).Create(t.Context(), o, metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if status, ok := o.Object["status"]; ok {
+		live.Object["status"] = status
+		live, err = c.of(o).UpdateStatus(t.Context(), live, metav1.UpdateOptions{})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return live, nil
+}
+
+// remove gives the object's addresses and ports back.
+func (c cluster) remove(t *testing.T, o *unstructured.Unstructured) {
+	t.Helper()
+	background := metav1.DeletePropagationBackground
+	if err := c.of(o).Delete(t.Context(), o.GetName(), metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// valid says whether the server would create the object where it did not exist.
+func (c cluster) valid(t *testing.T, o *unstructured.Unstructured) error {
+	t.Helper()
+	_, err := c.of(o).Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
+// apply sends what kubectl apply would: the patch from the old manifest to the
+// new one, over what the server holds. It is a dry run.
+func (c cluster) apply(t *testing.T, old, new, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	t.Helper()
+	patch := threeWay(t, old, new, live)
+	return c.of(live).Patch(t.Context(), live.GetName(), types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+}
+
+func threeWay(t *testing.T, old, new, live *unstructured.Unstructured) []byte {
+	t.Helper()
+	typed, err := scheme.Scheme.New(live.GroupVersionKind())
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta, err := strategicpatch.NewPatchMetaFromStruct(typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := strategicpatch.CreateThreeWayMergePatch(
+		marshal(t, withoutStatus(old)), marshal(t, withoutStatus(new)), marshal(t, live), meta, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return patch
+}
+
+func withoutStatus(o *unstructured.Unstructured) *unstructured.Unstructured {
+	o = o.DeepCopy()
+	delete(o.Object, "status")
+	return o
+}
+
+func marshal(t *testing.T, o *unstructured.Unstructured) []byte {
+	t.Helper()
+	data, err := json.Marshal(o.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// cause names why the server refused, without the values at hand: the first
+// field it names, and its reason.
+func cause(err error) string {
+	status, ok := err.(apierrors.APIStatus)
+	if !ok {
+		return "no status: " + err.Error()
+	}
+	s := status.Status()
+	if s.Details != nil && len(s.Details.Causes) > 0 {
+		c := s.Details.Causes[0]
+		message := c.Message
+		if i := strings.Index(message, ": "); i >= 0 && strings.HasPrefix(message, "Invalid value") {
+			message = message[strings.LastIndex(message, ": ")+2:]
+		}
+		message, _, _ = strings.Cut(message, "\n")
+		return c.Field + ": " + message
+	}
+	message := s.Message
+	if i := strings.LastIndex(message, ": "); i >= 0 {
+		message = message[i+2:]
+	}
+	return string(s.Reason) + ": " + message
+}

@@ -1,0 +1,36 @@
+// Package conformance holds usher's verdicts against those of a real
+// kube-apiserver.
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/usher-dev/usher/test/controlplane"
+)
+
+// plane is the API server of every test in this package, dual-stack so that
+// both address families of a Service can be tried.
+var plane *controlplane.ControlPlane
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	var err error
+	plane, err = controlplane.StartWithFlags(os.Stderr, map[string]string{
+		"service-cluster-ip-range": "10.0.0.0/16,fd00:10::/112",
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := plane.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stopping the control plane:", err)
+		}
+	}()
+	return m.Run()
+}
