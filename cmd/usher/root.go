@@ -75,6 +75,7 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 		newDrift(s),
 		newExplain(s),
 		newInject(s),
+		newRedirect(s),
 		newVersion(s),
 		newWebhook(s),
 	)
