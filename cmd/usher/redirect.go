@@ -29,7 +29,9 @@ sends (--proxy-uid, --proxy-gid), what stays in the pod, so that the proxy
 reaches the application at 127.0.0.1 or the pod's address, what the pod only
 forwards, connections that are open already, and everything but TCP, so DNS over
 UDP. Leave out the ports that the kubelet probes or Prometheus scrapes, if the
-proxy does not serve them.
+proxy does not serve them. Connections made to the proxy's own ports still reach
+it; a proxy that goes on to where they were meant for must refuse those, or it
+calls itself.
 
 The rules are the nftables table "inet usher" in the network namespace of the
 pod; running the command again replaces them in one step. From then on
