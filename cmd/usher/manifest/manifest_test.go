@@ -33,6 +33,18 @@ func TestParse(t *testing.T) {
 			in:   "kind: A\napiVersion: v1\nkind: B\n",
 			errs: []string{`f:3: YAML: key "kind" already set in map`},
 		},
+		"comments of other languages are named at their lines": {
+			in: "kind: A\n---\n// one\nkind: B\nx: # fine\n  - \"\" // two\n  - 'no //comment'\n  - |\n    sh // text\n  - http://x\n",
+			errs: []string{
+				"f:3: YAML: // starts no comment; write #",
+				"f:6: YAML: // starts no comment; write #",
+			},
+			docs: []doc{{1, "a/", `{"kind":"A"}`}},
+		},
+		"slashes beside another fault are not blamed": {
+			in:   "// one\nx: [\n",
+			errs: []string{"f:2: YAML: mapping values are not allowed in this context"},
+		},
 		"JSON is kept byte for byte": {
 			in:   ` {"kind":"A", "apiVersion":"v1","n":1.50}` + "\n" + `{"kind":"B","apiVersion":"v1"}`,
 			docs: []doc{{1, "a/", `{"kind":"A", "apiVersion":"v1","n":1.50}`}, {2, "b/", `{"kind":"B","apiVersion":"v1"}`}},

@@ -32,7 +32,11 @@ func Parse(file string, data []byte) ([]*Document, []error) {
 		}
 		value, err := yaml.YAMLToJSONStrict(part.text)
 		if err != nil {
-			errs = append(errs, yamlError(file, part.line, err))
+			if slashed := slashComments(file, part.line, part.text); len(slashed) > 0 {
+				errs = append(errs, slashed...)
+			} else {
+				errs = append(errs, yamlError(file, part.line, err))
+			}
 			continue
 		}
 		if string(value) == "null" {

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/webhook/migrate"
+)
+
+func newMigrate(s streams) *cobra.Command {
+	var paths []string
+	cmd := &cobra.Command{
+		Use:   "migrate -f FILE",
+		Short: "Turn InitializerConfigurations into webhook configurations",
+		Long: `migrate reads InitializerConfigurations, which Kubernetes had until 1.13, and
+prints the MutatingWebhookConfigurations that do the same today, with a comment
+wherever there is no equal.
+
+They are for review, or for other webhooks: "usher webhook" registers its own
+configuration. Documents of other kinds are named on stderr and skipped.
+
+Exit status: 0 converted, 1 something could not be converted, 2 bad usage or
+input that cannot be read.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if len(paths) == 0 {
+				return &exitError{exitUsage, fmt.Errorf("nothing to migrate: write -f FILE, or -f - for standard input")}
+			}
+			return runMigrate(s, paths)
+		},
+	}
+	cmd.Flags().StringSliceVarP(&paths, "filename", "f", nil, `files or folders to read, "-" for standard input`)
+	return cmd
+}
+
+// migration is a run over all inputs.
+type migration struct {
+	streams
+	converted, skipped, problems, unreadable int
+}
+
+func runMigrate(s streams, paths []string) error {
+	m := &migration{streams: s}
+	for _, path := range paths {
+		docs, errs := manifest.Read([]string{path}, s.in)
+		for _, err := range errs {
+			fmt.Fprintln(s.err, err)
+		}
+		m.unreadable += len(errs)
+		objects := 0
+		for _, doc := range docs {
+			if doc.IsObject() {
+				objects++
+			}
+			if err := m.document(doc); err != nil {
+				return err
+			}
+		}
+		if objects == 0 && len(errs) == 0 && !isFolder(path) {
+			fmt.Fprintf(s.err, "%s: holds no Kubernetes object\n", path)
+			m.unreadable++
+		}
+	}
+	fmt.Fprintf(s.err, "%d converted, %d skipped, %d problems, %d reading errors\n", m.converted, m.skipped, m.problems, m.unreadable)
+	switch {
+	case m.unreadable > 0:
+		return &exitError{status: exitUsage}
+	case m.problems > 0:
+		return &exitError{status: exitFindings}
+	}
+	return nil
+}
+
+func (m *migration) document(doc *manifest.Document) error {
+	if group, _, _ := strings.Cut(doc.APIVersion, "/"); group != migrate.Group || doc.Kind != migrate.Kind {
+		m.skipped++
+		what := "no Kubernetes object"
+		if doc.IsObject() {
+			what = doc.String() + " is no " + migrate.Kind
+		}
+		fmt.Fprintf(m.err, "%s:%d: %s; skipped\n", doc.File, doc.Line, what)
+		return nil
+	}
+	result, err := migrate.Convert(doc.JSON)
+	var whole migrate.Problem
+	if errors.As(err, &whole) {
+		m.problem(doc, whole)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range result.Problems {
+		m.problem(doc, p)
+	}
+	if len(result.Configuration.Webhooks) == 0 {
+		return nil
+	}
+	text, err := result.YAML()
+	if err != nil {
+		return err
+	}
+	if m.converted > 0 {
+		fmt.Fprintln(m.out, "---")
+	}
+	m.converted++
+	_, err = m.out.Write(text)
+	return err
+}
+
+func (m *migration) problem(doc *manifest.Document, p migrate.Problem) {
+	m.problems++
+	line, column := doc.Position(p.Path)
+	fmt.Fprintf(m.err, "%s:%d:%d: %v\n", doc.File, line, column, p)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

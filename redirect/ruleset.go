@@ -1,0 +1,139 @@
+package redirect
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Table is the name of usher's own table, in nftables' inet family: one table
+// serves IPv4 and IPv6 and nothing else writes to it.
+const Table = "usher"
+
+// priority is where nftables puts destination NAT.
+const priority = -100
+
+// A Ruleset is the content of the table.
+type Ruleset struct {
+	Chains []Chain
+}
+
+// A Chain is the rules at one hook, asked in their order until one applies.
+type Chain struct {
+	Name  string
+	Hook  Hook // none in a chain that usher did not write
+	Rules []Rule
+}
+
+// A Hook is where in the kernel a chain sees packets.
+type Hook string
+
+// Hooks that usher's chains use.
+const (
+	Prerouting Hook = "prerouting" // packets that arrive
+	Output     Hook = "output"     // packets that the pod's processes send
+)
+
+// A Rule says what happens to the packets that match.
+type Rule struct {
+	Match Match
+	// RedirectTo is the local port they are sent to; 0 leaves them alone.
+	RedirectTo uint16
+	Comment    string
+}
+
+// A Match is a condition on a packet. Its text is nft's.
+type Match interface {
+	fmt.Stringer
+	match()
+}
+
+// Matches.
+type (
+	// TCP matches every TCP packet.
+	TCP struct{}
+	// NotOpening matches TCP packets that do not open a connection.
+	NotOpening struct{}
+	// NotLocal matches packets addressed to somebody else.
+	NotLocal struct{}
+	// Loopback matches packets that leave through the loopback interface,
+	// which is all that goes to one of the pod's own addresses.
+	Loopback struct{}
+	// UID matches packets from sockets of a user.
+	UID uint32
+	// GID matches packets from sockets of a group.
+	GID uint32
+	// Destination matches packets by the address they go to.
+	Destination netip.Prefix
+	// Foreign stands for a rule in the table that usher did not write.
+	Foreign struct{}
+)
+
+func (TCP) match()         {}
+func (NotOpening) match()  {}
+func (NotLocal) match()    {}
+func (Loopback) match()    {}
+func (UID) match()         {}
+func (GID) match()         {}
+func (PortRange) match()   {}
+func (Destination) match() {}
+func (Foreign) match()     {}
+
+func (TCP) String() string        { return "meta l4proto tcp" }
+func (NotOpening) String() string { return "tcp flags & (fin | syn | rst | ack) != syn" }
+func (NotLocal) String() string   { return "fib daddr type != local" }
+func (Loopback) String() string   { return `oifname "lo"` }
+func (u UID) String() string      { return fmt.Sprintf("meta skuid %d", uint32(u)) }
+func (g GID) String() string      { return fmt.Sprintf("meta skgid %d", uint32(g)) }
+
+// String is the condition on the destination port.
+func (r PortRange) String() string { return "tcp dport " + r.text() }
+
+func (d Destination) String() string {
+	prefix, family, proto := netip.Prefix(d), "ip6", "ipv6"
+	if prefix.Addr().Is4() {
+		family, proto = "ip", "ipv4"
+	}
+	if prefix.Bits() == 0 {
+		return "meta nfproto " + proto
+	}
+	return fmt.Sprintf("%s daddr %s", family, prefix)
+}
+
+func (Foreign) String() string { return "# a rule that usher did not write" }
+
+func (r Rule) String() string {
+	if _, ok := r.Match.(Foreign); ok {
+		return r.Match.String()
+	}
+	verdict := "return"
+	if r.RedirectTo != 0 {
+		verdict = fmt.Sprintf("redirect to :%d", r.RedirectTo)
+	}
+	text := r.Match.String() + " " + verdict
+	if r.Comment != "" {
+		text += fmt.Sprintf(" comment %q", r.Comment)
+	}
+	return text
+}
+
+// String is the ruleset as nft would read it.
+func (r Ruleset) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "table inet %s {\n", Table)
+	for i, chain := range r.Chains {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "\tchain %s {\n", chain.Name)
+		if chain.Hook != "" {
+			fmt.Fprintf(&b, "\t\ttype nat hook %s priority %d; policy accept;\n", chain.Hook, priority)
+		}
+		for _, rule := range chain.Rules {
+			fmt.Fprintf(&b, "\t\t%s\n", rule)
+		}
+		b.WriteString("\t}\n")
+	}
+	b.WriteString("}\n")
+	return b.String()
+}

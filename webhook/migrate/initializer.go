@@ -1,0 +1,127 @@
+package migrate
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// configuration is the InitializerConfiguration of v1alpha1, whose Go type is
+// gone from k8s.io/api since 1.14.
+type configuration struct {
+	APIVersion   string         `json:"apiVersion"`
+	Kind         string         `json:"kind"`
+	Metadata     jsontext.Value `json:"metadata"`
+	Initializers []initializer  `json:"initializers"`
+}
+
+// metadata is read apart: what else an API server of the time wrote there is
+// of no use today.
+type metadata struct {
+	Name        string            `json:"name"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+type initializer struct {
+	Name  string `json:"name"`
+	Rules []rule `json:"rules"`
+	// FailurePolicy was there in 1.7 only.
+	FailurePolicy *string `json:"failurePolicy"`
+}
+
+type rule struct {
+	APIGroups   []string `json:"apiGroups"`
+	APIVersions []string `json:"apiVersions"`
+	Resources   []string `json:"resources"`
+}
+
+// decode reads the object strictly: a misspelt field would otherwise vanish
+// without a word. The error is always a Problem.
+func decode(object []byte) (*configuration, *metadata, error) {
+	var c configuration
+	if err := json.Unmarshal(object, &c, json.RejectUnknownMembers(true)); err != nil {
+		return nil, nil, decodeProblem("", err)
+	}
+	if c.APIVersion != Group+"/v1alpha1" {
+		return nil, nil, Problem{"apiVersion", fmt.Sprintf("%q never had initializers; write %s/v1alpha1", c.APIVersion, Group)}
+	}
+	if c.Kind != Kind {
+		return nil, nil, Problem{"kind", fmt.Sprintf("%q; write %s", c.Kind, Kind)}
+	}
+	var m metadata
+	if len(c.Metadata) > 0 {
+		if err := json.Unmarshal(c.Metadata, &m); err != nil {
+			return nil, nil, decodeProblem("metadata", err)
+		}
+	}
+	return &c, &m, nil
+}
+
+// decodeProblem says where the decoder stopped, and why.
+func decodeProblem(parent string, err error) Problem {
+	var syntax *jsontext.SyntacticError
+	if errors.As(err, &syntax) {
+		return Problem{fieldPath(parent, syntax.JSONPointer), syntax.Err.Error()}
+	}
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return Problem{parent, err.Error()}
+	}
+	path := fieldPath(parent, semantic.JSONPointer)
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		return Problem{path, "no field of this object"}
+	case semantic.Err != nil:
+		return Problem{path, semantic.Err.Error()}
+	}
+	return Problem{path, "found " + found(semantic.JSONKind) + "; write " + wanted(semantic.GoType)}
+}
+
+func found(kind jsontext.Kind) string {
+	switch kind {
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	}
+	return "true, false or null"
+}
+
+func wanted(t reflect.Type) string {
+	switch {
+	case t == nil:
+		return "another type"
+	case t.Kind() == reflect.Slice:
+		return "a list"
+	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
+		return "an object"
+	}
+	return "a string, in quotes"
+}
+
+// fieldPath writes a JSON pointer as Kubernetes does: initializers[0].name.
+func fieldPath(parent string, pointer jsontext.Pointer) string {
+	var b strings.Builder
+	b.WriteString(parent)
+	for token := range pointer.Tokens() {
+		switch _, err := strconv.Atoi(token); {
+		case err == nil, strings.ContainsAny(token, "./"):
+			b.WriteString("[" + token + "]")
+		case b.Len() > 0:
+			b.WriteString("." + token)
+		default:
+			b.WriteString(token)
+		}
+	}
+	return b.String()
+}
