@@ -84,8 +84,16 @@ func (s *Schedule) Possible() bool {
 	if !ok {
 		return true
 	}
-	if spec.Dow&starBit == 0 && spec.Dom&starBit == 0 {
-		return true // either day will do, and every week has every weekday
+	// A list such as "," is accepted and holds nothing.
+	weekday, months := spec.Dow&^starBit != 0, spec.Month&^starBit != 0
+	if spec.Minute&^starBit == 0 || spec.Hour&^starBit == 0 || !months {
+		return false
+	}
+	if s.EitherDay() && weekday {
+		return true // every week has every weekday
+	}
+	if !s.EitherDay() && !weekday {
+		return false
 	}
 	for month := time.January; month <= time.December; month++ {
 		// 2024 is a leap year: its months are as long as they get.
