@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 )
@@ -86,6 +87,9 @@ func child(path *field.Path, name string) *field.Path {
 
 // explain says what does not fit, and what would.
 func explain(value any, err error) string {
+	if errors.Is(err, resource.ErrFormatWrong) {
+		return fmt.Sprintf("is %s: write a quantity, such as 500m or 1Gi", describe(value))
+	}
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) || mismatch.Type == nil {
 		text := strings.TrimPrefix(err.Error(), "json: ")

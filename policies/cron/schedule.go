@@ -37,7 +37,7 @@ func Parse(text, zone string) (s *Schedule, err error) {
 	defer func() {
 		// The parser panics on some malformed time zones.
 		if r := recover(); r != nil {
-			s, err = nil, fmt.Errorf("schedule %q cannot be parsed: %v", text, r)
+			s, err = nil, fmt.Errorf("schedule %q cannot be parsed: its time zone is malformed", text)
 		}
 	}()
 	s = &Schedule{Text: text, Location: time.UTC}
