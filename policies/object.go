@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/usher-dev/usher/policies/cron"
 )
 
 // An Object is a Kubernetes object, decoded once for all rules.
@@ -31,6 +33,10 @@ type Object struct {
 
 	builtin     bool
 	undecodable []problem
+	// schedule is a CronJob's, parsed once for the rules about it; nil where it
+	// does not parse, with the reason.
+	schedule    *cron.Schedule
+	scheduleErr error
 }
 
 // A problem is a value that does not fit its field.
@@ -143,6 +149,7 @@ func (o *Object) view() {
 		spec(&t.Spec.Template)
 	case *batchv1.CronJob:
 		o.Meta, o.Job, o.JobPath = &t.ObjectMeta, &t.Spec.JobTemplate.Spec, field.NewPath("spec", "jobTemplate", "spec")
+		o.schedule, o.scheduleErr = cron.Parse(t.Spec.Schedule, "")
 		o.Templates = []PodTemplate{{Path: o.JobPath.Child("template"), Meta: &o.Job.Template.ObjectMeta, Spec: &o.Job.Template.Spec}}
 	case metav1.ObjectMetaAccessor:
 		o.Meta, _ = t.GetObjectMeta().(*metav1.ObjectMeta)

@@ -2,8 +2,6 @@ package policies
 
 import (
 	batchv1 "k8s.io/api/batch/v1"
-
-	"github.com/usher-dev/usher/policies/cron"
 )
 
 // cronjob-allow-pileup: runs may overlap, are less than ten minutes apart, and
@@ -20,8 +18,8 @@ func init() {
 			if policy := c.Spec.ConcurrencyPolicy; policy != "" && policy != batchv1.AllowConcurrent || p.Job.ActiveDeadlineSeconds != nil {
 				return
 			}
-			s, err := cron.Parse(c.Spec.Schedule, "")
-			if err != nil || s.ShortestInterval() >= shortPeriod {
+			s := p.schedule
+			if s == nil || s.ShortestInterval() >= shortPeriod {
 				return
 			}
 			found := "concurrencyPolicy is Allow"

@@ -5,8 +5,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/usher-dev/usher/policies/cron"
 )
 
 // cronjob-dom-dow: both the day of the month and the day of the week are
@@ -21,7 +19,7 @@ func init() {
 		Harm:    "it runs when either matches, more often than most readers expect",
 		Fix:     "write * for one of the two and let the Job check the other",
 		Check: on(func(p *Pass, c *batchv1.CronJob) {
-			if s, err := cron.Parse(c.Spec.Schedule, ""); err == nil && s.EitherDay() {
+			if s := p.schedule; s != nil && s.EitherDay() {
 				p.Report(field.NewPath("spec", "schedule"), c.Spec.Schedule, "schedule is "+strconv.Quote(c.Spec.Schedule)+", which runs when the day of the month or the day of the week matches, not when both do: write * for one of them")
 			}
 		}),

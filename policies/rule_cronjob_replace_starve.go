@@ -4,8 +4,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-
-	"github.com/usher-dev/usher/policies/cron"
 )
 
 // shortPeriod is the time between two runs below which a Job without a deadline
@@ -29,8 +27,8 @@ func init() {
 			if c.Spec.ConcurrencyPolicy != batchv1.ReplaceConcurrent {
 				return
 			}
-			s, err := cron.Parse(c.Spec.Schedule, "")
-			if err != nil {
+			s := p.schedule
+			if s == nil {
 				return
 			}
 			period := s.ShortestInterval()

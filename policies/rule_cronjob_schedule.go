@@ -6,8 +6,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/usher-dev/usher/policies/cron"
 )
 
 // cronjob-schedule: the schedule cannot be parsed, or carries a time zone.
@@ -34,7 +32,7 @@ func init() {
 			if strings.Contains(text, "TZ") && !p.Update {
 				p.Report(path, text, "schedule is "+strconv.Quote(text)+", which carries a time zone: write that into timeZone")
 			}
-			if _, err := cron.Parse(text, ""); err != nil {
+			if err := p.scheduleErr; err != nil {
 				p.Report(path, text, err.Error()+": write five fields, as in \"30 3 * * *\"")
 			}
 		}),

@@ -4,8 +4,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-
-	"github.com/usher-dev/usher/policies/cron"
 )
 
 // cronjob-ttl-history: a TTL in the Job template removes finished Jobs before
@@ -27,8 +25,8 @@ func init() {
 			if ttl == nil || *ttl < 0 {
 				return
 			}
-			s, err := cron.Parse(c.Spec.Schedule, "")
-			if err != nil {
+			s := p.schedule
+			if s == nil {
 				return
 			}
 			for _, h := range []struct {

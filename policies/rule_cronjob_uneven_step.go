@@ -5,8 +5,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/usher-dev/usher/policies/cron"
 )
 
 // cronjob-uneven-step: a step does not divide its field, so the last gap of
@@ -20,8 +18,8 @@ func init() {
 		Harm:    "*/45 runs at :00 and :45, with gaps of 45 and 15 minutes by turns",
 		Fix:     "write a step that divides the field, list the times, or use @every",
 		Check: on(func(p *Pass, c *batchv1.CronJob) {
-			s, err := cron.Parse(c.Spec.Schedule, "")
-			if err != nil {
+			s := p.schedule
+			if s == nil {
 				return
 			}
 			if uneven, ok := s.Uneven(); ok {
