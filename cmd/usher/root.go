@@ -69,6 +69,8 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 		SilenceUsage:  true,
 	}
 	root.AddCommand(
+		newExplain(s),
+		newRules(s),
 		newVersion(s),
 	)
 	return root
