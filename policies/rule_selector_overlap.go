@@ -1,6 +1,9 @@
 package policies
 
 import (
+	"strconv"
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -24,17 +27,29 @@ func init() {
 			if emptySelector(mine) || len(p.Templates) == 0 || metav1.GetControllerOfNoCopy(p.Meta) != nil {
 				return
 			}
+			var names []string
+			more := 0
 			for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 				found, _ := p.others(kind)
 				for _, o := range found {
-					if o.Kind == p.Kind && o.Meta.Name == p.Meta.Name || len(o.Templates) == 0 {
+					if o.Kind == p.Kind && o.Meta.Name == p.Meta.Name || len(o.Templates) == 0 || !matches(mine, o.Templates[0].Meta.Labels) {
 						continue
 					}
-					if matches(mine, o.Templates[0].Meta.Labels) {
-						p.Report(field.NewPath("spec", "selector"), written(mine), "selector is "+written(mine)+", which matches the pods of "+o.Kind+" "+o.Meta.Name+" too: add a label of its own")
+					if len(names) == 3 {
+						more++
+						continue
 					}
+					names = append(names, o.Kind+" "+o.Meta.Name)
 				}
 			}
+			if len(names) == 0 {
+				return
+			}
+			others := strings.Join(names, ", ")
+			if more > 0 {
+				others += " and " + strconv.Itoa(more) + " more"
+			}
+			p.Report(field.NewPath("spec", "selector"), written(mine), "selector is "+written(mine)+", which matches the pods of "+others+" too: add a label of its own")
 		},
 	})
 }

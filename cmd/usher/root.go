@@ -69,6 +69,7 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 		SilenceUsage:  true,
 	}
 	root.AddCommand(
+		newCheck(s),
 		newExplain(s),
 		newRules(s),
 		newVersion(s),
