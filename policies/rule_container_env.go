@@ -1,0 +1,86 @@
+package policies
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// container-env: an environment variable has no name, or two values, or takes
+// its value from nowhere.
+func init() {
+	register(Rule{
+		ID:              "container-env",
+		Level:           Invariant,
+		Pods:            true,
+		Summary:         "An environment variable is malformed",
+		Harm:            "the API server refuses the object",
+		Fix:             "write a name without =, and either value or one source under valueFrom",
+		RefusedByServer: true,
+		Check: onContainers(func(p *Pass, c PodContainer) {
+			for i := range c.Env {
+				e := &c.Env[i]
+				switch {
+				case e.Name == "":
+					p.Report(c.Path().Child("env").Index(i).Child("name"), nil, "name of env["+printed(i)+"] is not set: write one")
+				case len(validation.IsRelaxedEnvVarName(e.Name)) > 0:
+					p.Report(c.Path().Child("env").Index(i).Child("name"), e.Name, "name is "+quoted(e.Name)+": write printable characters without =")
+				}
+				if e.ValueFrom != nil {
+					valueFrom(p, e, c.Path().Child("env").Index(i).Child("valueFrom"))
+				}
+			}
+			for i := range c.EnvFrom {
+				e, at := &c.EnvFrom[i], c.Path().Child("envFrom").Index(i)
+				switch {
+				case e.ConfigMapRef != nil && e.SecretRef != nil || e.ConfigMapRef == nil && e.SecretRef == nil:
+					p.Report(at, nil, "envFrom["+printed(i)+"] must name one source: write configMapRef or secretRef")
+				case e.ConfigMapRef != nil:
+					p.required(at.Child("configMapRef", "name"), e.ConfigMapRef.Name, dnsSubdomain())
+				default:
+					p.required(at.Child("secretRef", "name"), e.SecretRef.Name, dnsSubdomain())
+				}
+			}
+		}),
+	})
+}
+
+func valueFrom(p *Pass, e *corev1.EnvVar, at *field.Path) {
+	from, sources := e.ValueFrom, 0
+	if from.FieldRef != nil {
+		sources++
+		if from.FieldRef.FieldPath == "" {
+			p.Report(at.Child("fieldRef", "fieldPath"), nil, "fieldPath is not set: write one, such as metadata.name")
+		}
+	}
+	if from.ResourceFieldRef != nil {
+		sources++
+		if from.ResourceFieldRef.Resource == "" {
+			p.Report(at.Child("resourceFieldRef", "resource"), nil, "resource is not set: write one, such as limits.memory")
+		}
+	}
+	if k := from.ConfigMapKeyRef; k != nil {
+		sources++
+		p.required(at.Child("configMapKeyRef", "name"), k.Name, dnsSubdomain())
+		configKey(p, at.Child("configMapKeyRef", "key"), k.Key)
+	}
+	if k := from.SecretKeyRef; k != nil {
+		sources++
+		p.required(at.Child("secretKeyRef", "name"), k.Name, dnsSubdomain())
+		configKey(p, at.Child("secretKeyRef", "key"), k.Key)
+	}
+	if from.FileKeyRef != nil {
+		sources++
+	}
+	switch {
+	case sources != 1:
+		p.Report(at, nil, "valueFrom of "+e.Name+" names "+printed(sources)+" sources: write one of fieldRef, resourceFieldRef, configMapKeyRef and secretKeyRef")
+	case e.Value != "":
+		p.Report(at, e.Value, "valueFrom of "+e.Name+" is set beside value: write one of the two")
+	}
+}
+
+// configKey checks a key of a ConfigMap or Secret.
+func configKey(p *Pass, at *field.Path, key string) {
+	p.required(at, key, form{validation.IsConfigMapKey, "key of a ConfigMap or Secret", "letters, digits, dashes, underscores and dots, 253 at most"})
+}
