@@ -146,6 +146,12 @@ func (e *Evaluator) exempt(o *Object, findings []Finding) {
 	}
 }
 
+// atLeast reports whether the server is of version 1.minor or newer; a server
+// of unknown version is taken for the newest.
+func (in *Input) atLeast(minor uint) bool {
+	return in.Server == nil || in.Server.Major() > 1 || in.Server.Minor() >= minor
+}
+
 // serverName is the server in words, with its version where that is known.
 func (in *Input) serverName() string {
 	if in.Server == nil {

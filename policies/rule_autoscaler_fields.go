@@ -39,7 +39,9 @@ func init() {
 			segment := nameForm("RoleBinding")
 			p.required(at.Child("scaleTargetRef", "kind"), kind, segment)
 			p.required(at.Child("scaleTargetRef", "name"), name, segment)
-			if gv, err := schema.ParseGroupVersion(apiVersion); err != nil || gv.Group != "" && len(dnsSubdomain().check(gv.Group)) > 0 {
+			// ReplicationController is the only kind of the core group that
+			// scales.
+			if gv, err := schema.ParseGroupVersion(apiVersion); err != nil || gv.Group == "" && kind != "ReplicationController" {
 				p.Report(at.Child("scaleTargetRef", "apiVersion"), apiVersion, "apiVersion is "+quoted(apiVersion)+": write group/version, such as apps/v1")
 			}
 		},

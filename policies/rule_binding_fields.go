@@ -38,7 +38,7 @@ func init() {
 			} else {
 				word(p, at.Child("kind"), ref.Kind, "ClusterRole")
 			}
-			p.required(at.Child("name"), ref.Name, form{func(s string) []string { return path.IsValidPathSegmentName(s) }, "part of a URL", "a name without / and %"})
+			p.required(at.Child("name"), ref.Name, form{func(s string) []string { return path.IsValidPathSegmentName(s) }, "part of a URL", "any characters but / and %"})
 			for i, s := range subjects {
 				bindingSubject(p, field.NewPath("subjects").Index(i), s)
 			}

@@ -1,6 +1,8 @@
 package policies
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -51,6 +53,8 @@ func valueFrom(p *Pass, e *corev1.EnvVar, at *field.Path) {
 		sources++
 		if from.FieldRef.FieldPath == "" {
 			p.Report(at.Child("fieldRef", "fieldPath"), nil, "fieldPath is not set: write one, such as metadata.name")
+		} else if !knownField(from.FieldRef.FieldPath) {
+			p.Report(at.Child("fieldRef", "fieldPath"), from.FieldRef.FieldPath, "fieldPath is "+quoted(from.FieldRef.FieldPath)+", which a container cannot be told: write one such as metadata.name or status.podIP")
 		}
 	}
 	if from.ResourceFieldRef != nil {
@@ -78,6 +82,22 @@ func valueFrom(p *Pass, e *corev1.EnvVar, at *field.Path) {
 	case e.Value != "":
 		p.Report(at, e.Value, "valueFrom of "+e.Name+" is set beside value: write one of the two")
 	}
+}
+
+// knownField reports whether a field of a pod can be told to its containers.
+func knownField(path string) bool {
+	switch path {
+	case "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.host", "spec.serviceAccountName",
+		"status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs":
+		return true
+	}
+	for _, prefix := range []string{"metadata.annotations['", "metadata.labels['"} {
+		key, ok := strings.CutPrefix(path, prefix)
+		if key, end := strings.CutSuffix(key, "']"); ok && end {
+			return len(labelKey().check(key)) == 0
+		}
+	}
+	return false
 }
 
 // configKey checks a key of a ConfigMap or Secret.

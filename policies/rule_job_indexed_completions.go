@@ -19,14 +19,22 @@ func init() {
 		Fix:             "write completions: the number of indexes",
 		RefusedByServer: true,
 		Check: onJobs(func(p *Pass, job *batchv1.JobSpec, path *field.Path) {
-			// Where a Job leaves parallelism open too, the server fills in 1 for
-			// both; in a CronJob it fills in nothing before a Job is made.
-			filled := p.Kind == "Job" && job.Parallelism == nil
-			if indexed(job) && job.Completions == nil && !filled {
+			if indexed(job) && completed(p, job) == nil {
 				p.Report(path.Child("completions"), nil, "completions is not set; an Indexed Job needs the number of its indexes: write completions, 1 or more")
 			}
 		}),
 	})
+}
+
+// completed is a Job's number of completions. Where a Job leaves parallelism
+// open too, the server fills in 1 for both; in a CronJob it fills in nothing
+// before a Job is made.
+func completed(p *Pass, job *batchv1.JobSpec) *int32 {
+	if p.Kind == "Job" && job.Completions == nil && job.Parallelism == nil {
+		one := int32(1)
+		return &one
+	}
+	return job.Completions
 }
 
 // indexed reports whether a Job hands out indexes to its pods.

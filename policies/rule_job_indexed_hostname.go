@@ -21,10 +21,11 @@ func init() {
 		Fix:             "write a shorter name, without dots",
 		RefusedByServer: true,
 		Check: on(func(p *Pass, job *batchv1.Job) {
-			if !indexed(&job.Spec) || job.Spec.Completions == nil || *job.Spec.Completions <= 0 || job.Name == "" {
+			completions := completed(p, &job.Spec)
+			if !indexed(&job.Spec) || completions == nil || *completions <= 0 || job.Name == "" {
 				return
 			}
-			last := job.Name + "-" + printed(*job.Spec.Completions-1)
+			last := job.Name + "-" + printed(*completions-1)
 			if len(validation.IsDNS1123Label(last)) > 0 {
 				p.Report(field.NewPath("metadata", "name"), job.Name,
 					"name is "+job.Name+", which makes the host name "+last+"; that is no DNS label: write a name without dots that leaves its pods at most 63 characters")

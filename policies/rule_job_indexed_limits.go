@@ -41,13 +41,14 @@ func init() {
 			}
 			above(p, path, "parallelism", job.Parallelism, maxIndexedParallelism)
 			above(p, path, "maxFailedIndexes", failed, maxFailedIndexes)
-			if job.Completions == nil {
+			completions := completed(p, job)
+			if completions == nil {
 				return
 			}
-			if failed != nil && *failed > *job.Completions {
-				p.Report(path.Child("maxFailedIndexes"), *failed, "maxFailedIndexes is "+printed(*failed)+", more than the "+printed(*job.Completions)+" completions: write at most that")
+			if failed != nil && *failed > *completions {
+				p.Report(path.Child("maxFailedIndexes"), *failed, "maxFailedIndexes is "+printed(*failed)+", more than the "+printed(*completions)+" completions: write at most that")
 			}
-			if *job.Completions <= manyCompletions || job.BackoffLimitPerIndex == nil {
+			if *completions <= manyCompletions || job.BackoffLimitPerIndex == nil {
 				return
 			}
 			if failed == nil {

@@ -23,15 +23,17 @@ func init() {
 		Fix:             "write 1 to 20 rules, each with succeededIndexes in ascending order, a succeededCount, or both, within completions",
 		RefusedByServer: true,
 		Check: onJobs(func(p *Pass, job *batchv1.JobSpec, path *field.Path) {
-			if job.SuccessPolicy == nil || !indexed(job) || job.Completions == nil {
+			if job.SuccessPolicy == nil || !indexed(job) {
 				return
 			}
 			rules, path := job.SuccessPolicy.Rules, path.Child("successPolicy", "rules")
 			if len(rules) == 0 || len(rules) > 20 {
 				p.Report(path, len(rules), "rules has "+strconv.Itoa(len(rules))+" entries: write 1 to 20")
 			}
-			for i := range rules {
-				successRule(p, &rules[i], *job.Completions, path.Index(i))
+			if n := completed(p, job); n != nil {
+				for i := range rules {
+					successRule(p, &rules[i], *n, path.Index(i))
+				}
 			}
 		}),
 	})

@@ -1,6 +1,7 @@
 package policies
 
 import (
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -9,7 +10,8 @@ import (
 // object-name: an object has no name, or one that its kind cannot have.
 //
 // Most kinds take a DNS name; StatefulSets a DNS label, because it becomes
-// their pods' host names; bindings anything that fits into a URL.
+// their pods' host names; Jobs at most
+// 63 characters, because it becomes a label; bindings anything that fits into a URL.
 func init() {
 	register(Rule{
 		ID:              "object-name",
@@ -28,7 +30,10 @@ func init() {
 				// What the server appends is letters and digits.
 				p.shaped(at.Child("generateName"), p.Meta.GenerateName, form{func(s string) []string { return f.check(s + "x") }, f.is, f.write})
 			default:
-				p.Report(at.Child("name"), nil, "name is not set: write a "+f.is+", or generateName")
+				p.Report(at.Child("name"), nil, "name is not set: write one, or generateName")
+			}
+			if job, ok := p.Typed.(*batchv1.Job); ok && len(job.Name) > 63 && !value(job.Spec.ManualSelector, false) {
+				p.Report(at.Child("name"), job.Name, "name is "+printed(len(job.Name))+" characters long; its pods carry it in a label: write at most 63")
 			}
 			if ns := p.Meta.Namespace; ns != "" && p.Kind != "ClusterRoleBinding" {
 				p.shaped(at.Child("namespace"), ns, dnsLabel())
@@ -47,7 +52,7 @@ func nameForm(kind string) form {
 	case "Service":
 		return form{validation.IsDNS1035Label, "DNS label", "lower-case letters, digits and dashes after a letter, 63 at most"}
 	case "RoleBinding", "ClusterRoleBinding":
-		return form{func(s string) []string { return path.IsValidPathSegmentName(s) }, "part of a URL", "a name without / and %"}
+		return form{func(s string) []string { return path.IsValidPathSegmentName(s) }, "part of a URL", "any characters but / and %"}
 	}
 	return dnsSubdomain()
 }

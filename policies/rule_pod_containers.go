@@ -1,6 +1,8 @@
 package policies
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -27,7 +29,10 @@ func init() {
 					p.Report(c.Path().Child("name"), c.Name, "name is "+c.Name+", as of another container: write another")
 				}
 				if c.Image == "" {
-					p.Report(c.Path().Child("image"), nil, "image of container "+c.Name+" is not set: write one")
+					p.Report(c.Path().Child("image"), nil, "image is not set: write one")
+				}
+				if p.Kind == "Pod" && strings.TrimSpace(c.Image) != c.Image {
+					p.Report(c.Path().Child("image"), c.Image, "image is "+quoted(c.Image)+": write it without spaces around")
 				}
 				if c.ImagePullPolicy != "" {
 					oneOf(p, c.Path().Child("imagePullPolicy"), c.ImagePullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)

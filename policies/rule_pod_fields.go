@@ -11,7 +11,8 @@ import (
 // do not exist, names that cannot be names, tolerations that contradict
 // themselves.
 //
-// A StatefulSet names its pods itself, so hostname and subdomain are not looked
+// A container's own restart policy is judged by the server's version: before
+// 1.35 only sidecars could have one. A StatefulSet names its pods itself, so hostname and subdomain are not looked
 // at there.
 func init() {
 	register(Rule{
@@ -61,12 +62,27 @@ func init() {
 				p.Report(t.At("spec", "ephemeralContainers"), nil, "ephemeralContainers are set; they are added to pods that run: remove them")
 			}
 			t.Containers(func(c PodContainer) {
-				if c.Init && c.RestartPolicy != nil && *c.RestartPolicy == "" {
-					p.Report(c.Path().Child("restartPolicy"), "", "restartPolicy is empty: write Always, or leave it out")
-				}
+				containerRestart(p, c)
 			})
 		}),
 	})
+}
+
+// containerRestart checks the restart policy of one container. Only sidecars
+// could have one before Kubernetes 1.35.
+func containerRestart(p *Pass, c PodContainer) {
+	if c.RestartPolicy == nil {
+		return
+	}
+	at, policy := c.Path().Child("restartPolicy"), *c.RestartPolicy
+	switch {
+	case !p.atLeast(35) && !c.Init:
+		p.Report(at, policy, "restartPolicy of container "+c.Name+" is set, which "+p.serverName()+" allows for init containers only: remove it")
+	case !p.atLeast(35):
+		word(p, at, string(policy), string(corev1.ContainerRestartPolicyAlways))
+	default:
+		word(p, at, string(policy), string(corev1.ContainerRestartPolicyAlways), string(corev1.ContainerRestartPolicyNever), string(corev1.ContainerRestartPolicyOnFailure))
+	}
 }
 
 func optional(p *Pass, t *PodTemplate, name, text string, f form) {

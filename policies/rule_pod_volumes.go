@@ -8,7 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// pod-volumes: a volume has no name, one that another has, no source or two.
+// pod-volumes: a volume has no name or one that another has, or two sources.
+//
+// A volume without any source is accepted: the server makes it an emptyDir.
 func init() {
 	register(Rule{
 		ID:              "pod-volumes",
@@ -16,7 +18,7 @@ func init() {
 		Pods:            true,
 		Summary:         "A volume's name or source is malformed",
 		Harm:            "the API server refuses the object",
-		Fix:             "write a name of its own and exactly one source for each volume",
+		Fix:             "write a name of its own and one source for each volume",
 		RefusedByServer: true,
 		Check: onPods(func(p *Pass, t *PodTemplate) {
 			for i := range t.Spec.Volumes {
@@ -52,10 +54,7 @@ func volumeSource(p *Pass, at *field.Path, v *corev1.Volume, replaced bool) {
 		return
 	}
 	sources := volumeSources(&v.VolumeSource)
-	switch {
-	case sources == 0:
-		p.Report(at, nil, "volume "+v.Name+" has no source: write one, such as emptyDir: {}")
-	case sources > 1:
+	if sources > 1 {
 		p.Report(at, nil, "volume "+v.Name+" has "+printed(sources)+" sources: write one")
 	}
 	name := func(path, text string) {
@@ -75,7 +74,7 @@ func volumeSource(p *Pass, at *field.Path, v *corev1.Volume, replaced bool) {
 	case v.HostPath != nil:
 		name("hostPath.path", v.HostPath.Path)
 		if strings.Contains("/"+v.HostPath.Path+"/", "/../") {
-			p.Report(at.Child("hostPath", "path"), v.HostPath.Path, "path is "+quoted(v.HostPath.Path)+": write one without ..")
+			p.Report(at.Child("hostPath", "path"), v.HostPath.Path, "path is "+quoted(v.HostPath.Path)+": write one that does not go up (..) anywhere")
 		}
 		if v.HostPath.Type != nil {
 			oneOf(p, at.Child("hostPath", "type"), *v.HostPath.Type, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory, corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev)
@@ -109,7 +108,7 @@ func localPath(p *Pass, at *field.Path, text string, needed bool) {
 	case text == "" && needed:
 		p.Report(at, nil, subject(at, "")+" is not set: write one")
 	case strings.HasPrefix(text, "/"), strings.Contains("/"+text+"/", "/../"):
-		p.Report(at, text, subject(at, "")+" is "+quoted(text)+": write a relative path without ..")
+		p.Report(at, text, subject(at, "")+" is "+quoted(text)+": write a relative path that does not go up (..) anywhere")
 	}
 }
 

@@ -2,6 +2,7 @@ package policies
 
 import (
 	"net/netip"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -27,6 +28,9 @@ func init() {
 			oneOf(p, at.Child("sessionAffinity"), s.Spec.SessionAffinity, corev1.ServiceAffinityNone, corev1.ServiceAffinityClientIP)
 			pairs(p, at.Child("selector"), s.Spec.Selector)
 			external := s.Spec.Type == corev1.ServiceTypeExternalName
+			if external {
+				p.required(at.Child("externalName"), strings.TrimSuffix(s.Spec.ExternalName, "."), dnsSubdomain())
+			}
 			if len(s.Spec.Ports) == 0 && !external && s.Spec.ClusterIP != corev1.ClusterIPNone {
 				p.Report(at.Child("ports"), nil, "ports is empty: write at least one")
 			}

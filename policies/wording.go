@@ -45,7 +45,7 @@ func (p *Pass) shaped(path *field.Path, text string, f form) bool {
 // required reports a text that must not be empty, then its form.
 func (p *Pass) required(path *field.Path, text string, f form) bool {
 	if text == "" {
-		p.Report(path, nil, subject(path, "")+" is not set: write a "+f.is)
+		p.Report(path, nil, subject(path, "")+" is not set: write one, of "+f.write)
 		return false
 	}
 	return p.shaped(path, text, f)

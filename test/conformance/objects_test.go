@@ -31,20 +31,23 @@ func describe(from string, raw []byte) object {
 	return o
 }
 
-// fixtures reads the objects of the rules' fixtures; verdict is allow, deny or
-// a pattern for both.
+// fixtures reads the objects of the rules' fixtures, verdict being allow, deny
+// or a pattern for both, and valid objects with many fields.
 func fixtures(t testing.TB, verdict string) []object {
 	t.Helper()
 	paths, err := filepath.Glob("../../policies/testdata/*/" + verdict + "/*.yaml")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
-	more, err := filepath.Glob("../../policies/benchdata/*.yaml")
-	if err != nil {
-		t.Fatal(err)
+	for _, pattern := range []string{"../../policies/benchdata/*.yaml", "testdata/valid/*.yaml"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil || len(more) == 0 {
+			t.Fatalf("no objects in %s: %v", pattern, err)
+		}
+		paths = append(paths, more...)
 	}
 	var objects []object
-	for _, path := range append(paths, more...) {
+	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -116,7 +116,12 @@ func TestVariationsAreJudgedAsTheServerJudgesThem(t *testing.T) {
 	}
 	var valid []object
 	for _, o := range judge(t, fixtures(t, "allow")) {
-		if o.server.accepted && o.agrees() {
+		if !o.server.accepted || !o.agrees() {
+			continue
+		}
+		valid = append(valid, o.object)
+		// Objects with many fields have more to vary.
+		for range len(o.raw) / 1000 * 10 {
 			valid = append(valid, o.object)
 		}
 	}
