@@ -24,6 +24,7 @@ func init() {
 			}
 			for i, c := range claimTemplates(p) {
 				if !p.Update {
+					p.required(field.NewPath("spec", "volumeClaimTemplates").Index(i).Child("metadata", "name"), c.Name, dnsLabel())
 					claimFields(p, field.NewPath("spec", "volumeClaimTemplates").Index(i).Child("spec"), &c.Spec)
 				}
 			}

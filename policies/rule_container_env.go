@@ -61,6 +61,8 @@ func valueFrom(p *Pass, e *corev1.EnvVar, at *field.Path) {
 		sources++
 		if from.ResourceFieldRef.Resource == "" {
 			p.Report(at.Child("resourceFieldRef", "resource"), nil, "resource is not set: write one, such as limits.memory")
+		} else if !knownResource(from.ResourceFieldRef.Resource) {
+			p.Report(at.Child("resourceFieldRef", "resource"), from.ResourceFieldRef.Resource, "resource is "+quoted(from.ResourceFieldRef.Resource)+": write limits or requests with .cpu, .memory or .ephemeral-storage")
 		}
 	}
 	if k := from.ConfigMapKeyRef; k != nil {
@@ -98,6 +100,15 @@ func knownField(path string) bool {
 		}
 	}
 	return false
+}
+
+// knownResource reports whether a resource can be told to a container.
+func knownResource(name string) bool {
+	what, ok := strings.CutPrefix(name, "limits.")
+	if !ok {
+		what, ok = strings.CutPrefix(name, "requests.")
+	}
+	return ok && (what == "cpu" || what == "memory" || what == "ephemeral-storage" || strings.HasPrefix(what, "hugepages-"))
 }
 
 // configKey checks a key of a ConfigMap or Secret.
