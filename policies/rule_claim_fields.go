@@ -50,6 +50,9 @@ func claimFields(p *Pass, at *field.Path, s *corev1.PersistentVolumeClaimSpec) {
 	case storage.Sign() <= 0:
 		p.Report(path, storage.String(), "storage is "+storage.String()+": write more than zero")
 	}
+	if class := s.StorageClassName; class != nil && *class != "" {
+		p.shaped(at.Child("storageClassName"), *class, dnsSubdomain())
+	}
 	if s.VolumeMode != nil {
 		word(p, at.Child("volumeMode"), string(*s.VolumeMode), string(corev1.PersistentVolumeFilesystem), string(corev1.PersistentVolumeBlock))
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // container-env: an environment variable has no name, or two values, or takes
-// its value from nowhere.
+// its value from nowhere. Since Kubernetes 1.32 names may be any printable
+// characters but =; before, those of a variable of the shell, dashes and dots.
 func init() {
 	register(Rule{
 		ID:              "container-env",
@@ -25,6 +26,8 @@ func init() {
 				switch {
 				case e.Name == "":
 					p.Report(c.Path().Child("env").Index(i).Child("name"), nil, "name of env["+printed(i)+"] is not set: write one")
+				case !p.atLeast(32) && len(validation.IsEnvVarName(e.Name)) > 0:
+					p.Report(c.Path().Child("env").Index(i).Child("name"), e.Name, "name is "+quoted(e.Name)+", which "+p.serverName()+" does not take: write letters, digits, dashes, underscores and dots, no digit first")
 				case len(validation.IsRelaxedEnvVarName(e.Name)) > 0:
 					p.Report(c.Path().Child("env").Index(i).Child("name"), e.Name, "name is "+quoted(e.Name)+": write printable characters without =")
 				}

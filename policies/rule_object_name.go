@@ -11,7 +11,8 @@ import (
 //
 // Most kinds take a DNS name; StatefulSets a DNS label, because it becomes
 // their pods' host names; Jobs at most
-// 63 characters, because it becomes a label; bindings anything that fits into a URL.
+// 63 characters, because it becomes a label; Services a DNS label, which before
+// Kubernetes 1.36 began with a letter; bindings anything that fits into a URL.
 func init() {
 	register(Rule{
 		ID:              "object-name",
@@ -23,6 +24,9 @@ func init() {
 		RefusedByServer: true,
 		Check: func(p *Pass) {
 			at, f := field.NewPath("metadata"), nameForm(p.Kind)
+			if p.Kind == "Service" && p.atLeast(36) {
+				f = dnsLabel()
+			}
 			switch {
 			case p.Meta.Name != "":
 				p.shaped(at.Child("name"), p.Meta.Name, f)
