@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/net/http2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -118,6 +120,12 @@ func (s *apiServer) post(ctx context.Context, path string, raw []byte) (verdict,
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := s.client.Do(request)
+	// Kubernetes 1.36 panics over an Indexed Job with a success policy and no
+	// completions, and resets the stream: nothing is created.
+	var reset http2.StreamError
+	if errors.As(err, &reset) && reset.Code == http2.ErrCodeInternal {
+		return verdict{cause: "InternalError", message: err.Error()}, nil
+	}
 	if err != nil {
 		return verdict{}, err
 	}
