@@ -22,12 +22,12 @@ build: ## Build bin/usher
 
 .PHONY: test
 test: ## Run every test, against a real kube-apiserver where one is needed
-	assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test ./...
+	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test ./...
 	$(GO) -C test/cluster vet ./...
 
 .PHONY: race
 race: ## Run every test with the race detector
-	assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -race ./...
+	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -race ./...
 
 .PHONY: lint
 lint: ## Check style and imports with golangci-lint
@@ -39,7 +39,7 @@ generate: ## Write the documents that come from code
 
 .PHONY: demo
 demo: ## Start a throwaway control plane, inject the seed's Envoy, clean up
-	assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) run ./test/demo
+	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) run ./test/demo
 
 FUZZTIME ?= 30s
 .PHONY: fuzz

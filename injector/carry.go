@@ -1,14 +1,16 @@
 package injector
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 )
 
-// CarriedAnnotation, in a pod template, lists the keys that usher carried
+// CarriedAnnotation is in a pod template and lists the keys that usher carried
 // there from the workload's own metadata, separated by commas. They follow
 // their source; what the user wrote into the template does not.
 const CarriedAnnotation = "usher.dev/carried"
@@ -17,6 +19,10 @@ const CarriedAnnotation = "usher.dev/carried"
 type Carried struct {
 	Patch    Patch
 	Warnings []string
+	// Unchanged says that the UPDATE touched neither the opt-in keys nor the
+	// pod template: nothing is carried then, because a rollout would come of a
+	// change that asked for none.
+	Unchanged bool
 }
 
 // workload is what Carry reads of a workload.
@@ -45,6 +51,9 @@ func Carry(kind string, object, old []byte) (Carried, *Problem) {
 			return Carried{}, nil
 		}
 	}
+	if len(old) > 0 && unchanged(kind, w, object, old) {
+		return Carried{Unchanged: true}, nil
+	}
 	have, exists, path, problem := templateAnnotations(kind, object)
 	if problem != nil || len(path) == 0 {
 		return Carried{}, problem
@@ -65,6 +74,53 @@ func Carry(kind string, object, old []byte) (Carried, *Problem) {
 		}
 	}
 	return Carried{Patch: c.patch(exists).under(pointer(path)), Warnings: c.warnings}, nil
+}
+
+// Inject decides about an object as it comes from a file: what a workload says
+// on its own metadata is carried into its pod template first, as the cluster
+// does when the workload is admitted, and the template is injected as its pods
+// would be. The patch holds both. An error is a fault of usher's.
+func Inject(r Request) (*Decision, error) {
+	if r.Kind == "" || r.Kind == "Pod" {
+		return Decide(r), nil
+	}
+	carried, problem := Carry(r.Kind, r.Object, nil)
+	if problem != nil {
+		return &Decision{Reason: problem.Reason, Denied: true, Problems: []Problem{*problem}, Outcomes: []Outcome{{Reason: problem.Reason}}}, nil
+	}
+	var err error
+	if r.Object, err = carried.Patch.Apply(r.Object); err != nil {
+		return nil, err
+	}
+	d := Decide(r)
+	d.Warnings = append(carried.Warnings, d.Warnings...)
+	if !d.Denied {
+		d.Patch = append(carried.Patch, d.Patch...)
+	}
+	return d, nil
+}
+
+// unchanged compares what matters of a workload before and after an UPDATE.
+func unchanged(kind string, w workload, object, old []byte) bool {
+	var before workload
+	if json.Unmarshal(old, &before) != nil || !maps.Equal(usherAnnotations(w), usherAnnotations(before)) {
+		return false
+	}
+	is, _, problem := podTemplate(kind, object)
+	was, _, oldProblem := podTemplate(kind, old)
+	if problem != nil || oldProblem != nil {
+		return false
+	}
+	is, was = is.Clone(), was.Clone()
+	return is.Canonicalize() == nil && was.Canonicalize() == nil && bytes.Equal(is, was)
+}
+
+func usherAnnotations(w workload) map[string]string {
+	ours := map[string]string{}
+	for _, k := range usherKeys(w.Metadata.Annotations) {
+		ours[k.key] = w.Metadata.Annotations[k.key]
+	}
+	return ours
 }
 
 // templateAnnotations reads the annotations of a workload's pod template.

@@ -60,6 +60,10 @@ func TestCarry(t *testing.T) {
 			object: "{metadata: {annotations: {" + `"` + key + `": "true"` + "}}, spec: {jobTemplate: {spec: {template: {spec: {}}}}}}",
 			want:   map[string]string{key: "true", CarriedAnnotation: key}, warning: "spec.jobTemplate.spec.template.metadata.annotations",
 		},
+		"an UPDATE that touches neither the keys nor the template carries nothing": {
+			object: strings.Replace(deployment(`"`+key+`": "true", "deployment.kubernetes.io/revision": "2"`, ""), "spec: {", "spec: {replicas: 3, ", 1),
+			old:    deployment(`"`+key+`": "true"`, ""), want: nil,
+		},
 		"an object with a controller is left alone": {
 			kind:   "ReplicaSet",
 			object: "{metadata: {annotations: {" + `"` + key + `": "true"` + "}, ownerReferences: [{controller: true}]}, spec: {template: {metadata: {annotations: {a: b}}}}}",

@@ -81,26 +81,28 @@ func defaultVolume(v *corev1.Volume) {
 	if v.VolumeSource == (corev1.VolumeSource{}) {
 		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
 	}
-	mode := func(m **int32, ordinary int32) {
+	// The four kinds of volumes with files have one default mode.
+	mode := func(m **int32) {
 		if *m == nil {
+			ordinary := corev1.ConfigMapVolumeSourceDefaultMode
 			*m = &ordinary
 		}
 	}
 	if s := v.ConfigMap; s != nil {
-		mode(&s.DefaultMode, corev1.ConfigMapVolumeSourceDefaultMode)
+		mode(&s.DefaultMode)
 	}
 	if s := v.Secret; s != nil {
-		mode(&s.DefaultMode, corev1.SecretVolumeSourceDefaultMode)
+		mode(&s.DefaultMode)
 	}
 	if s := v.DownwardAPI; s != nil {
-		mode(&s.DefaultMode, corev1.DownwardAPIVolumeSourceDefaultMode)
+		mode(&s.DefaultMode)
 		defaultFieldRefs(s.Items)
 	}
 	if s := v.HostPath; s != nil && s.Type == nil {
 		s.Type = new(corev1.HostPathType)
 	}
 	if s := v.Projected; s != nil {
-		mode(&s.DefaultMode, corev1.ProjectedVolumeSourceDefaultMode)
+		mode(&s.DefaultMode)
 		for i := range s.Sources {
 			if token := s.Sources[i].ServiceAccountToken; token != nil && token.ExpirationSeconds == nil {
 				hour := int64(60 * 60)

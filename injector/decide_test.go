@@ -185,6 +185,7 @@ func TestEveryReason(t *testing.T) {
 	}
 	named := map[Reason]bool{
 		AlreadyInjected: true, // TestSecondPass
+		TemplateValid:   true, // the webhook's: for ConfigMaps and Namespaces
 		ConflictMount:   true, // TestParseTemplate: only a template can hold it
 		TooLarge:        true, // the webhook's: no object reaches a decision
 	}

@@ -161,8 +161,8 @@ func (m *merge) finish(record Record) Patch {
 		patch = append(patch, Operation{"add", "/metadata", jsontext.Value("{}")})
 	}
 	patch = appendMap(patch, "/metadata/labels", meta.Labels, m.labels)
-	notes := append(m.notes, pair{RecordAnnotation, record.String()})
-	patch = appendMap(patch, "/metadata/annotations", meta.Annotations, notes)
+	m.notes = append(m.notes, pair{RecordAnnotation, record.String()})
+	patch = appendMap(patch, "/metadata/annotations", meta.Annotations, m.notes)
 	return append(patch, m.patch...)
 }
 

@@ -65,6 +65,17 @@ func asked(annotations, namespaceLabels map[string]string) []ask {
 	return asks
 }
 
+// OptIns returns the annotations by which templates are asked for or refused.
+func OptIns(annotations map[string]string) map[string]string {
+	found := map[string]string{}
+	for _, k := range usherKeys(annotations) {
+		if k.rest == "" {
+			found[k.key] = annotations[k.key]
+		}
+	}
+	return found
+}
+
 // A usherKey is an annotation's key of usher's, taken apart.
 type usherKey struct{ key, template, rest string }
 

@@ -14,6 +14,7 @@ const (
 	NamespaceExclude Reason = "namespace-excluded" // a system namespace, or usher's own
 	HostNetwork      Reason = "host-network"       // on the host's network, which the template does not allow
 	NoNativeSidecars Reason = "no-native-sidecars" // the pod ends, and sidecars that end with it are not to be had
+	TemplateValid    Reason = "template-valid"     // the template that was applied, or is asked for by a namespace, can be used
 	TemplateMissing  Reason = "template-missing"   // asked for, and there is none of that name
 	TemplateInvalid  Reason = "template-invalid"   // asked for, and what is there cannot be used
 	BadValue         Reason = "bad-value"          // a key of usher's with a value it cannot have
@@ -39,6 +40,7 @@ var reasons = []struct {
 	{NamespaceExclude, false, "kube-system, kube-public, kube-node-lease and usher's own namespace are never touched."},
 	{HostNetwork, false, "The pod is on its node's network, where a sidecar's ports would be the node's. Set options.hostNetwork: allow in the template if that is meant. Denied instead where the template is mandatory."},
 	{NoNativeSidecars, false, "The pod ends by itself (restartPolicy Never or OnFailure), an ordinary sidecar would keep it from ending, and native sidecars are not to be had on this cluster or not wanted by the template (options.native). Denied instead where the template is mandatory."},
+	{TemplateValid, false, "A template that was applied was proved, or a namespace asks for templates that exist."},
 	{TemplateMissing, true, "No ConfigMap <template>-initializer, and none labelled usher.dev/template: <template>, is in usher's namespace. Apply it, or correct the name."},
 	{TemplateInvalid, true, "The template's ConfigMap is there and cannot be used; `usher check` on it says what to write instead."},
 	{BadValue, true, "A key of usher's has a value it cannot have; the message names the key, the value and what to write."},

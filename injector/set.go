@@ -2,6 +2,7 @@ package injector
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -61,11 +62,25 @@ func (s *Set) Names() []string {
 	return s.names
 }
 
-// Conflicts describes the pairs of templates that no pod can have together.
-func (s *Set) Conflicts() []string {
+// With returns the set with a template added or replaced.
+func (s *Set) With(t *Template) *Set {
+	entries := maps.Clone(s.entries)
+	if entries == nil {
+		entries = map[string]Entry{}
+	}
+	entries[t.Name] = Entry{Template: t}
+	return NewSet(entries)
+}
+
+// Conflicts describes the pairs of templates that no pod can have together,
+// all of them or those of one template.
+func (s *Set) Conflicts(of ...string) []string {
 	var lines []string
 	for _, a := range s.names {
 		for _, b := range s.names {
+			if len(of) > 0 && !slices.Contains(of, a) && !slices.Contains(of, b) {
+				continue
+			}
 			for _, p := range s.pairs[[2]string{a, b}] {
 				lines = append(lines, fmt.Sprintf("templates %s and %s cannot be injected together: %s: %s", a, b, p.Reason, p.Detail))
 			}

@@ -11,6 +11,8 @@ func newExplain(s streams) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newExplainCronJob(s),
+		newExplainPod(s),
+		newExplainReason(s),
 		newExplainRule(s),
 	)
 	return cmd

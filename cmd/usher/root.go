@@ -38,6 +38,9 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// ownNamespace is usher's own, by default.
+const ownNamespace = "usher-system"
+
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, s streams) int {
 	root := newRoot(s)
@@ -70,9 +73,12 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 	}
 	root.AddCommand(
 		newCheck(s),
+		newDrift(s),
 		newExplain(s),
+		newInject(s),
 		newRules(s),
 		newVersion(s),
+		newWebhook(s),
 	)
 	return root
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -59,13 +58,12 @@ func Assets(progress io.Writer, components ...string) (string, error) {
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
 		return dir, nil
 	}
-	_, file, _, ok := runtime.Caller(0)
-	if !ok || !filepath.IsAbs(file) {
+	if !filepath.IsAbs(root()) {
 		return "", fmt.Errorf("set KUBEBUILDER_ASSETS, or build without -trimpath")
 	}
 	var out bytes.Buffer
 	cmd := exec.Command("go", append([]string{"run", "."}, components...)...)
-	cmd.Dir = filepath.Join(filepath.Dir(file), "..", "cluster")
+	cmd.Dir = filepath.Join(root(), "test", "cluster")
 	cmd.Stdout, cmd.Stderr = &out, progress
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("building the control plane in %s: %w", cmd.Dir, err)

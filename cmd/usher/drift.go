@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/cmd/usher/drift"
+	"github.com/usher-dev/usher/cmd/usher/live"
+)
+
+func newDrift(s streams) *cobra.Command {
+	var connect connection
+	var namespace, own, output string
+	var all, restart bool
+	r := drift.Restart{Poll: time.Second, Progress: s.err, Now: time.Now}
+	cmd := &cobra.Command{
+		Use:   "drift [-n NAMESPACE | -A] [--restart]",
+		Short: "List pods whose sidecars are old or missing, and roll their owners",
+		Long: `List running pods that ask for a template and have an old version of it or none,
+with their owner and why. --restart rolls the Deployments, StatefulSets and
+DaemonSets that own them, as kubectl rollout restart does, a few at a time and
+each only while the PodDisruptionBudgets of its pods allow a disruption.
+
+Exit status: 0 if no pod drifted or all were restarted, 1 if some drifted, 2 bad
+usage or a cluster that cannot be read.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			write, err := driftWriter(output)
+			if err != nil {
+				return err
+			}
+			if r.DryRun && !restart {
+				return fmt.Errorf("--dry-run goes with --restart")
+			}
+			config, err := connect.config()
+			if err != nil {
+				return err
+			}
+			if all {
+				namespace = ""
+			} else if namespace, err = connect.namespace(namespace); err != nil {
+				return err
+			}
+			if r.Cluster, err = live.Connect(cmd.Context(), config, own); err != nil {
+				return err
+			}
+			findings, err := drift.Find(cmd.Context(), r.Cluster, namespace)
+			if err != nil {
+				return err
+			}
+			if err := write(s.out, findings); err != nil || len(findings) == 0 {
+				return err
+			}
+			if !restart {
+				return &exitError{status: exitFindings}
+			}
+			if err := r.Run(cmd.Context(), findings); err != nil {
+				return &exitError{exitFindings, err}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&namespace, "namespace", "n", "", "namespace to look in")
+	f.BoolVarP(&all, "all-namespaces", "A", false, "look in every namespace")
+	f.StringVarP(&output, "output", "o", "text", "text|json|yaml")
+	f.StringVar(&own, "usher-namespace", ownNamespace, "usher's own namespace")
+	f.BoolVar(&restart, "restart", false, "roll the owners of the pods that drifted")
+	f.BoolVar(&r.DryRun, "dry-run", false, "with --restart: tell what would be rolled")
+	f.IntVar(&r.AtOnce, "max-concurrent", 1, "with --restart: how many workloads are rolled at a time")
+	f.DurationVar(&r.Timeout, "timeout", 10*time.Minute, "with --restart: how long one workload may take")
+	connect.register(f)
+	return cmd
+}
+
+func driftWriter(format string) (func(io.Writer, []drift.Finding) error, error) {
+	switch format {
+	case "text":
+		return writeDriftTable, nil
+	case "json", "yaml":
+		return func(w io.Writer, findings []drift.Finding) error {
+			if findings == nil {
+				findings = []drift.Finding{}
+			}
+			text, err := json.MarshalIndent(map[string]any{"findings": findings}, "", "  ")
+			if err == nil && format == "yaml" {
+				text, err = yaml.JSONToYAML(text)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(w, "%s\n", text)
+			return err
+		}, nil
+	}
+	return nil, fmt.Errorf("--output is %q; write text, json or yaml", format)
+}
+
+func writeDriftTable(w io.Writer, findings []drift.Finding) error {
+	if len(findings) == 0 {
+		_, err := fmt.Fprintln(w, "No pod drifted.")
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "NAMESPACE\tPOD\tOWNER\tTEMPLATE\tSTATE\tWHY")
+	for _, f := range findings {
+		owner := f.Owner
+		if owner == "" {
+			owner = "<none>"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", f.Namespace, f.Pod, owner, f.Template, f.State, f.Reason)
+	}
+	return table.Flush()
+}

@@ -1,0 +1,115 @@
+package drift
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/usher-dev/usher/cmd/usher/live"
+)
+
+// A Restart rolls the owners of the pods that drifted.
+type Restart struct {
+	Cluster *live.Cluster
+	// AtOnce is how many workloads are rolled at a time.
+	AtOnce int
+	// Timeout is how long one workload may take, waiting for its
+	// PodDisruptionBudgets included.
+	Timeout time.Duration
+	// Poll is how often it is looked.
+	Poll time.Duration
+	// DryRun tells what would be rolled and rolls nothing.
+	DryRun bool
+	// Progress is told each step.
+	Progress io.Writer
+	// Now is the time written to kubectl.kubernetes.io/restartedAt.
+	Now func() time.Time
+}
+
+// A target is one workload to roll, with the labels of a pod of it.
+type target struct {
+	owner  live.Owner
+	labels map[string]string
+	pods   int
+}
+
+// targets are the workloads to roll, each once, in the order of the findings.
+// What cannot be rolled is told and left.
+func (r *Restart) targets(findings []Finding) []*target {
+	var list []*target
+	known := map[string]*target{}
+	for _, f := range findings {
+		switch {
+		case f.State == Denied:
+			r.say("%s/%s: left alone, a new pod would be denied: %s", f.Namespace, f.Pod, f.Reason)
+			continue
+		case f.top == nil:
+			r.say("%s/%s: left alone, no workload makes it anew; delete and create it yourself", f.Namespace, f.Pod)
+			continue
+		case !rollable(f.top.Kind):
+			r.say("%s/%s: left alone, %s cannot be restarted; its next pods get the template", f.Namespace, f.Pod, f.Owner)
+			continue
+		}
+		key := f.Namespace + "/" + f.Owner
+		if known[key] == nil {
+			known[key] = &target{owner: *f.top, labels: f.labels}
+			list = append(list, known[key])
+		}
+		known[key].pods++
+	}
+	return list
+}
+
+// Run rolls the workloads of the findings and waits until each is done. One
+// that fails does not stop the others; the error is of the first.
+func (r *Restart) Run(ctx context.Context, findings []Finding) error {
+	targets := r.targets(findings)
+	if r.DryRun {
+		for i, t := range targets {
+			r.say("[%d/%d] %s/%s would be restarted for %d pod(s)", i+1, len(targets), t.owner.Namespace, t.owner, t.pods)
+		}
+		return nil
+	}
+	group := errgroup.Group{}
+	group.SetLimit(max(1, r.AtOnce))
+	for i, t := range targets {
+		// Workloads of one budget are started one after the other: the next
+		// sees what the one before has taken of it.
+		err := r.allowed(ctx, t)
+		if err == nil {
+			err = r.annotate(ctx, t)
+		}
+		if err != nil {
+			r.say("[%d/%d] %s/%s: %v", i+1, len(targets), t.owner.Namespace, t.owner, err)
+			group.Go(func() error { return err })
+			continue
+		}
+		r.say("[%d/%d] %s/%s restarted", i+1, len(targets), t.owner.Namespace, t.owner)
+		group.Go(func() error {
+			if err := r.rolledOut(ctx, t); err != nil {
+				r.say("[%d/%d] %s/%s: %v", i+1, len(targets), t.owner.Namespace, t.owner, err)
+				return err
+			}
+			r.say("[%d/%d] %s/%s rolled out", i+1, len(targets), t.owner.Namespace, t.owner)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// until looks again and again, within the workload's time.
+func (r *Restart) until(ctx context.Context, what string, done func(context.Context) (bool, error)) error {
+	err := wait.PollUntilContextTimeout(ctx, r.Poll, r.Timeout, true, done)
+	if err != nil {
+		return fmt.Errorf("waiting until %s: %w", what, err)
+	}
+	return nil
+}
+
+func (r *Restart) say(format string, args ...any) {
+	fmt.Fprintf(r.Progress, format+"\n", args...)
+}

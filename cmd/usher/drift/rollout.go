@@ -1,0 +1,134 @@
+package drift
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// restartedAt is the annotation by which kubectl rollout restart rolls.
+const restartedAt = "kubectl.kubernetes.io/restartedAt"
+
+func rollable(kind string) bool {
+	switch kind {
+	case "Deployment", "StatefulSet", "DaemonSet":
+		return true
+	}
+	return false
+}
+
+// allowed waits until the PodDisruptionBudgets of the workload's pods allow a
+// disruption.
+func (r *Restart) allowed(ctx context.Context, t *target) error {
+	told := false
+	return r.until(ctx, "its PodDisruptionBudgets allow a disruption", func(ctx context.Context) (bool, error) {
+		var budgets policyv1.PodDisruptionBudgetList
+		if err := r.Cluster.List(ctx, &budgets, client.InNamespace(t.owner.Namespace)); err != nil {
+			return false, err
+		}
+		for i := range budgets.Items {
+			b := &budgets.Items[i]
+			selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+			if err != nil || !selector.Matches(labels.Set(t.labels)) || b.Status.DisruptionsAllowed > 0 {
+				continue
+			}
+			if !told {
+				told = true
+				r.say("%s/%s waits: PodDisruptionBudget %s allows no disruption now", t.owner.Namespace, t.owner, b.Name)
+			}
+			return false, nil
+		}
+		return true, nil
+	})
+}
+
+// annotate starts the rollout, as kubectl rollout restart does.
+func (r *Restart) annotate(ctx context.Context, t *target) error {
+	object := t.object()
+	if err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		return fmt.Errorf("reading %s/%s: %w", t.owner.Namespace, t.owner, err)
+	}
+	if err := blocked(object); err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`, restartedAt, r.Now().Format(time.RFC3339))
+	if err := r.Cluster.Patch(ctx, object, client.RawPatch(client.Merge.Type(), patch), client.FieldOwner("usher-drift")); err != nil {
+		return fmt.Errorf("restarting %s/%s: %w", t.owner.Namespace, t.owner, err)
+	}
+	return nil
+}
+
+func (t *target) object() client.Object {
+	meta := metav1.ObjectMeta{Namespace: t.owner.Namespace, Name: t.owner.Name}
+	switch t.owner.Kind {
+	case "StatefulSet":
+		return &appsv1.StatefulSet{ObjectMeta: meta}
+	case "DaemonSet":
+		return &appsv1.DaemonSet{ObjectMeta: meta}
+	}
+	return &appsv1.Deployment{ObjectMeta: meta}
+}
+
+// rolledOut waits until every pod of the workload is new and available.
+func (r *Restart) rolledOut(ctx context.Context, t *target) error {
+	object := t.object()
+	return r.until(ctx, "its pods are new and available", func(ctx context.Context) (bool, error) {
+		if err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return false, err
+		}
+		return done(object), blocked(object)
+	})
+}
+
+// blocked says why a workload cannot be rolled.
+func blocked(object client.Object) error {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		if o.Spec.Paused {
+			return errors.New("the Deployment is paused; resume it first")
+		}
+	case *appsv1.StatefulSet:
+		if o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+			return errors.New("the StatefulSet's update strategy is OnDelete; delete its pods yourself")
+		}
+	case *appsv1.DaemonSet:
+		if o.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+			return errors.New("the DaemonSet's update strategy is OnDelete; delete its pods yourself")
+		}
+	}
+	return nil
+}
+
+// done says whether a rollout is over.
+func done(object client.Object) bool {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		want, s := replicas(o.Spec.Replicas), o.Status
+		return s.ObservedGeneration >= o.Generation && s.UpdatedReplicas == want && s.Replicas == want && s.AvailableReplicas == want
+	case *appsv1.StatefulSet:
+		want, s := replicas(o.Spec.Replicas), o.Status
+		updated := want
+		if rolling := o.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
+			updated = max(0, want-*rolling.Partition)
+		}
+		return s.ObservedGeneration >= o.Generation && s.UpdatedReplicas >= updated && s.AvailableReplicas >= want
+	case *appsv1.DaemonSet:
+		s := o.Status
+		return s.ObservedGeneration >= o.Generation && s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled
+	}
+	return false
+}
+
+func replicas(n *int32) int32 {
+	if n == nil {
+		return 1
+	}
+	return *n
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/usher-dev/usher/injector"
+)
+
+func newExplainReason(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "reason [CODE]",
+		Short: "Explain a reason code of injection, or list them",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				for _, r := range injector.Reasons() {
+					fmt.Fprintf(s.out, "%-20s %s\n", r, firstSentence(r.Explain()))
+				}
+				return nil
+			}
+			text := injector.Reason(args[0]).Explain()
+			if text == "" {
+				return fmt.Errorf("%q is no reason code; `usher explain reason` lists them", args[0])
+			}
+			_, err := fmt.Fprintln(s.out, text)
+			return err
+		},
+	}
+}
+
+func firstSentence(text string) string {
+	if sentence, _, ok := strings.Cut(text, ". "); ok {
+		return sentence + "."
+	}
+	return text
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// usher runs the command line as main does.
+func usher(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(t.Context(), args, streams{strings.NewReader(stdin), &out, &errs})
+	return status, out.String(), errs.String()
+}
+
+func writeFile(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const (
+	seedPod      = "../../injector/testdata/myapp-pod.yaml"
+	seedTemplate = "../../deploy/templates/envoy.yaml"
+
+	sideTemplate = "{apiVersion: v1, kind: ConfigMap, metadata: {name: side-initializer}, data: {config: 'containers: [{name: side, image: s}]'}}"
+	askingPod    = `{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {inject.usher.dev/side: "true"}}, spec: {containers: [{name: app, image: a}]}}`
+)
+
+func TestInject(t *testing.T) {
+	tests := map[string]struct {
+		stdin          string
+		args           []string
+		status         int
+		stdout, stderr []string // parts
+		without        string   // not in stdout
+	}{
+		"the seed's pod": {
+			args:   []string{"-f", seedPod, "-t", seedTemplate},
+			stdout: []string{"name: myapp-container", "image: lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1", "name: envoy-conf"},
+			stderr: []string{"myapp-pod.yaml:1: pod/myapp-pod: envoy: injected (annotation initializer.kubernetes.io/envoy)"},
+		},
+		"as a JSON Patch": {
+			args: []string{"-f", seedPod, "-t", seedTemplate, "-o", "patch"}, stdout: []string{`[{"op":"add","path":"/metadata/annotations/usher.dev~1injected"`},
+		},
+		"as a strategic merge patch": {
+			args: []string{"-f", seedPod, "-t", seedTemplate, "-o", "strategic-patch"}, stdout: []string{`"$setElementOrder/containers":[{"name":"myapp-container"},{"name":"envoy"}]`},
+		},
+		"as text": {
+			args: []string{"-f", seedPod, "-t", seedTemplate, "-o", "text"}, stdout: []string{"pod/myapp-pod: allowed, injected", "+ /spec/containers/-"},
+		},
+		"templates among the input": {
+			stdin: sideTemplate + "\n---\n" + askingPod, args: []string{"-f", "-"},
+			stdout: []string{"name: side-initializer", "name: side\n"},
+		},
+		"JSON keeps what this build does not know, literals too": {
+			stdin: `{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"inject.usher.dev/side":"true"}},"spec":{"containers":[{"name":"a","image":"a"}],"later":{"x":1.50,"y":12345678901234567890}}}`,
+			args:  []string{"-f", "-", "-o", "json", "-t", writeFile(t, "t.yaml", sideTemplate)}, stdout: []string{`"x": 1.50`, `"y": 12345678901234567890`, `"name": "side"`},
+		},
+		"a List, a Deployment that asks on its own metadata, and what holds no pods": {
+			stdin: sideTemplate + "\n---\n" + `{apiVersion: v1, kind: List, items: [{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, annotations: {inject.usher.dev/side: "true"}}, spec: {template: {spec: {containers: [{name: app, image: a}]}}}}, {apiVersion: v1, kind: Service, metadata: {name: s}}]}`,
+			args:  []string{"-f", "-"}, stdout: []string{"usher.dev/carried: inject.usher.dev/side", "      - image: s\n        name: side", "kind: Service"},
+			stderr: []string{"deployment/d: warning: annotation inject.usher.dev/side is on the workload's own metadata"},
+		},
+		"namespaces among the input ask": {
+			stdin: sideTemplate + "\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {inject.usher.dev/templates: side}}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: {containers: [{name: app, image: a}]}}",
+			args:  []string{"-f", "-"}, stdout: []string{"- image: s\n    name: side"},
+		},
+		"labels given for every namespace ask": {
+			stdin: sideTemplate + "\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: app, image: a}]}}",
+			args:  []string{"-f", "-", "--namespace-labels", "inject.usher.dev/templates=side"}, stdout: []string{"- image: s\n    name: side"},
+		},
+		"what would be denied is left out, the rest stays": {
+			stdin: sideTemplate + "\n---\n" + strings.Replace(askingPod, "name: app", "name: side", 1) + "\n---\n" + strings.Replace(askingPod, "name: p,", "name: good,", 1),
+			args:  []string{"-f", "-"}, status: 1, stdout: []string{"name: good"}, without: "name: p\n",
+			stderr: []string{"-:3: pod/p: denied: conflict-container: spec.containers[0].name: the container"},
+		},
+		"a template that is not given": {
+			stdin: askingPod, args: []string{"-f", "-"}, status: 1, stderr: []string{"denied: template-missing"},
+		},
+		"a template that cannot be used": {
+			stdin: strings.Replace(sideTemplate, "image: s", "imagee: s", 1) + "\n---\n" + askingPod, args: []string{"-f", "-"}, status: 1,
+			stderr: []string{`-:1: template "side": data.config.containers[0].imagee (line 1): is no field of this object`, "denied: template-invalid"},
+		},
+		"without native sidecars a Job's pods are skipped": {
+			stdin: sideTemplate + "\n---\n" + strings.Replace(askingPod, "spec: {", "spec: {restartPolicy: Never, ", 1), args: []string{"-f", "-", "--native-sidecars=false"},
+			stderr: []string{"pod/p: warning: the template side was not injected (no-native-sidecars)"}, without: "name: side\n",
+		},
+		"a broken document does not hide the others, and wins the exit status": {
+			stdin: "a: [\n---\n" + sideTemplate + "\n---\n" + askingPod, args: []string{"-f", "-"}, status: 2,
+			stdout: []string{"name: side\n"}, stderr: []string{"-:1: YAML: did not find expected node content"},
+		},
+		"a file that is not there": {args: []string{"-f", "none.yaml"}, status: 2, stderr: []string{"none.yaml: no such file or directory"}},
+		"no file":                  {status: 2, stderr: []string{"name the files to inject into with -f"}},
+		"an unknown format":        {args: []string{"-f", "-", "-o", "xml"}, status: 2, stderr: []string{`--output is "xml"; write one of yaml, json, patch`}},
+		"something given as -t that is no template": {
+			stdin: askingPod, args: []string{"-f", "-", "-t", seedPod}, status: 2, stderr: []string{"pod/myapp-pod is no template"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			status, stdout, stderr := usher(t, tc.stdin, append([]string{"inject"}, tc.args...)...)
+			if status != tc.status {
+				t.Errorf("exit status %d, want %d", status, tc.status)
+			}
+			for _, want := range tc.stdout {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("stdout lacks %q:\n%s", want, stdout)
+				}
+			}
+			for _, want := range tc.stderr {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("stderr lacks %q:\n%s", want, stderr)
+				}
+			}
+			if tc.without != "" && strings.Contains(stdout, tc.without) {
+				t.Errorf("stdout has %q:\n%s", tc.without, stdout)
+			}
+		})
+	}
+}
+
+func TestInjectTwiceChangesNothing(t *testing.T) {
+	_, once, _ := usher(t, "", "inject", "-f", seedPod, "-t", seedTemplate)
+	status, twice, stderr := usher(t, once, "inject", "-f", "-", "-t", seedTemplate)
+	if status != 0 || once != twice || !strings.Contains(stderr, "already-injected") {
+		t.Errorf("exit status %d, %s\nonce\n%s\ntwice\n%s", status, stderr, once, twice)
+	}
+}

@@ -1,0 +1,101 @@
+package injector
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+func TestProofNamesTheEffects(t *testing.T) {
+	tests := map[string]struct {
+		config string
+		want   []string // beginnings
+	}{
+		"a container that takes nothing and asks for nothing": {
+			config: small,
+			want: []string{
+				`pods of the Pod Security level "restricted" no longer meet it, and a namespace that enforces it denies them: allowPrivilegeEscalation != false (container "side"`,
+				"pods of QoS class Guaranteed become Burstable",
+			},
+		},
+		"a container that fits every level": {
+			config: `containers: [{name: side, image: s, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}, resources: {limits: {cpu: 1, memory: 1Gi}}}]`,
+			want:   []string{"pods of QoS class BestEffort become Burstable", "each pod takes more: limits cpu 1, memory 1Gi"},
+		},
+		"a privileged init container": {
+			config: `initContainers: [{name: side, image: s, securityContext: {privileged: true}}]`,
+			want: []string{
+				`pods of the Pod Security level "baseline" no longer meet it`, `pods of the Pod Security level "restricted" no longer meet it`,
+				"pods of QoS class Guaranteed become Burstable",
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			proof, err := Prove(template(t, "side", tc.config, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(proof.Problems) > 0 {
+				t.Errorf("problems %v", proof.Problems)
+			}
+			if len(proof.Effects) != len(tc.want) {
+				t.Fatalf("effects %q, want %q", proof.Effects, tc.want)
+			}
+			for i, want := range tc.want {
+				if !strings.HasPrefix(proof.Effects[i], want) {
+					t.Errorf("effect %q, want %q…", proof.Effects[i], want)
+				}
+			}
+			if len(proof.Trials) < 9 {
+				t.Errorf("%d trials", len(proof.Trials))
+			}
+		})
+	}
+}
+
+func TestQOSClass(t *testing.T) {
+	tests := map[string]corev1.PodQOSClass{
+		"{}":                              corev1.PodQOSBestEffort,
+		"{limits: {cpu: 1, memory: 1Gi}}": corev1.PodQOSGuaranteed,
+		"{limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 1000m, memory: 1Gi}}": corev1.PodQOSGuaranteed,
+		"{limits: {cpu: 1}}":   corev1.PodQOSBurstable,
+		"{requests: {cpu: 1}}": corev1.PodQOSBurstable,
+	}
+	for text, want := range tests {
+		var c corev1.Container
+		if err := yaml.Unmarshal([]byte("resources: "+text), &c); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, QOSClass(&corev1.PodSpec{Containers: []corev1.Container{c}})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// TestShippedTemplatesAreProved tries each template of deploy/templates as a
+// user's would be.
+func TestShippedTemplatesAreProved(t *testing.T) {
+	files, err := os.ReadDir("../deploy/templates")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile("../deploy/templates/" + file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cm corev1.ConfigMap
+		if err := yaml.UnmarshalStrict(data, &cm); err != nil {
+			t.Fatal(err)
+		}
+		proof, err := Prove(template(t, TemplateName(cm.Name, cm.Labels), cm.Data[ConfigKey], cm.Data[OptionsKey]))
+		if err != nil || len(proof.Problems) > 0 || len(proof.Trials) == 0 {
+			t.Errorf("%s: %v, problems %v, %d trials", file.Name(), err, proof.Problems, len(proof.Trials))
+		}
+	}
+}

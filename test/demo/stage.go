@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/usher-dev/usher/test/controlplane"
+)
+
+// A stage is the control plane and the webhook server of one demo.
+type stage struct {
+	plane   *controlplane.ControlPlane
+	dir     string
+	kubectl string
+	health  string
+	metrics string
+	usher   *exec.Cmd
+	log     bytes.Buffer
+}
+
+func newStage(ctx context.Context) (*stage, error) {
+	dir, err := os.MkdirTemp("", "usher-demo-")
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{dir: dir}
+	if err := s.start(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *stage) start(ctx context.Context) error {
+	say("Building usher, starting etcd and kube-apiserver")
+	binary := filepath.Join(s.dir, "usher")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/usher")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("building usher: %w", err)
+	}
+	var err error
+	if s.plane, err = controlplane.Start(os.Stderr); err != nil {
+		return err
+	}
+	s.kubectl = filepath.Join(s.plane.Assets, "kubectl")
+	kubeconfig := filepath.Join(s.dir, "kubeconfig")
+	if err := os.WriteFile(kubeconfig, s.plane.Kubeconfig, 0o600); err != nil {
+		return err
+	}
+	if _, err := s.run(ctx, "", "create", "namespace", "usher-system"); err != nil {
+		return err
+	}
+	addresses := make([]string, 3)
+	for i := range addresses {
+		if addresses[i], err = controlplane.FreeAddress(); err != nil {
+			return err
+		}
+	}
+	s.health, s.metrics = addresses[1], addresses[2]
+	say("Starting usher webhook beside it")
+	s.usher = exec.Command(binary, "webhook", "--kubeconfig", kubeconfig, "--bind-address", addresses[0], "--url", "https://"+addresses[0],
+		"--health-address", s.health, "--metrics-address", s.metrics, "--log-format", "text")
+	s.usher.Stderr = &s.log
+	if err := s.usher.Start(); err != nil {
+		return fmt.Errorf("starting usher: %w", err)
+	}
+	return s.wait(ctx, "usher registered itself", func() bool {
+		_, err := s.run(ctx, "", "get", "mutatingwebhookconfiguration", "usher")
+		return err == nil
+	})
+}
+
+// close ends what was started and removes what was written.
+func (s *stage) close() {
+	if s.usher != nil && s.usher.Process != nil {
+		_ = s.usher.Process.Signal(os.Interrupt)
+		_ = s.usher.Wait()
+	}
+	if s.plane != nil {
+		if err := s.plane.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "demo: stopping the control plane:", err)
+		}
+	}
+	_ = os.RemoveAll(s.dir)
+}
+
+// run runs kubectl and returns what it prints on both streams.
+func (s *stage) run(ctx context.Context, stdin string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, s.kubectl, append([]string{"--kubeconfig", filepath.Join(s.dir, "kubeconfig")}, args...)...)
+	cmd.Stdin = bytes.NewBufferString(stdin)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return "", fmt.Errorf("running kubectl: %w", err)
+	}
+	return string(out), err
+}
+
+func (s *stage) wait(ctx context.Context, what string, done func() bool) error {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return done(), nil })
+	if err != nil {
+		return fmt.Errorf("waiting until %s: %w\n%s", what, err, s.log.String())
+	}
+	return nil
+}
+
+// decisions returns the metric of what usher was asked.
+func (s *stage) decisions() (string, error) {
+	res, err := http.Get("http://" + s.metrics + "/metrics")
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	var body, found bytes.Buffer
+	if _, err := body.ReadFrom(res.Body); err != nil {
+		return "", err
+	}
+	for line := range bytes.Lines(body.Bytes()) {
+		if bytes.HasPrefix(line, []byte("usher_decisions_total{")) {
+			found.Write(line)
+		}
+	}
+	return found.String(), nil
+}

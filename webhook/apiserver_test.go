@@ -1,0 +1,195 @@
+package webhook_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/test/controlplane"
+)
+
+const ownNamespace = controlplane.Namespace
+
+// cluster is a real API server with usher beside it.
+type cluster struct {
+	*kubernetes.Clientset
+	config   *rest.Config
+	health   string
+	warnings *warnings
+	plane    *controlplane.ControlPlane
+}
+
+var shared *cluster
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	plane, err := controlplane.Start(os.Stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := plane.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	ctx := context.Background()
+	shared = &cluster{plane: plane, config: plane.Config, warnings: &warnings{}}
+	config := rest.CopyConfig(plane.Config)
+	config.WarningHandler = shared.warnings
+	config.QPS, config.Burst = 200, 200
+	shared.Clientset = kubernetes.NewForConfigOrDie(config)
+	if err := shared.createOld(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	server, err := plane.StartUsher(ctx, logger())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	shared.health = server.Health
+	defer func() {
+		if err := server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	return m.Run()
+}
+
+// logger is silent unless asked: a failure tells enough.
+func logger() logr.Logger {
+	if os.Getenv("USHER_TEST_LOG") == "" {
+		return logr.Discard()
+	}
+	return logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, nil))
+}
+
+func namespace(name string, labels map[string]string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+}
+
+// newNamespace makes a namespace for one test, with the ServiceAccount that
+// pods need and that no controller makes here.
+func (c *cluster) newNamespace(t *testing.T, labels map[string]string) string {
+	t.Helper()
+	ns := namespace("", labels)
+	ns.GenerateName = "test-"
+	ns, err := c.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	if _, err := c.CoreV1().ServiceAccounts(ns.Name).Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return ns.Name
+}
+
+// template makes a template's ConfigMap, removed after the test.
+func (c *cluster) template(t *testing.T, name, config, options string) *corev1.ConfigMap {
+	t.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-initializer"}, Data: map[string]string{"config": config}}
+	if options != "" {
+		cm.Data["options"] = options
+	}
+	cm, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.CoreV1().ConfigMaps(ownNamespace).Delete(context.Background(), cm.Name, metav1.DeleteOptions{})
+		c.until(t, "the template is gone", func() bool { return !strings.Contains(c.readyz(t), "template "+name+" ") })
+	})
+	return cm
+}
+
+func (c *cluster) until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(context.Background(), 20*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		return condition(), nil
+	})
+	if err != nil {
+		t.Fatalf("waiting until %s: %v", what, err)
+	}
+}
+
+func (c *cluster) readyz(t *testing.T) string {
+	t.Helper()
+	status, body := c.get(t, "http://"+c.health+"/readyz?verbose")
+	if status != http.StatusOK {
+		t.Errorf("/readyz is %d: %s", status, body)
+	}
+	return body
+}
+
+func fromYAML[T any](t *testing.T, text string) *T {
+	t.Helper()
+	object := new(T)
+	if err := yaml.UnmarshalStrict([]byte(text), object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func pod(t *testing.T, annotations, spec string) *corev1.Pod {
+	t.Helper()
+	if spec == "" {
+		spec = "containers: [{name: app, image: app}]"
+	}
+	return fromYAML[corev1.Pod](t, "{metadata: {generateName: p-, annotations: {"+annotations+"}}, spec: {"+spec+"}}")
+}
+
+func deployment(t *testing.T, annotations string) *appsv1.Deployment {
+	t.Helper()
+	return fromYAML[appsv1.Deployment](t, "{metadata: {generateName: d-, annotations: {"+annotations+"}}, spec: {selector: {matchLabels: {a: b}}, "+
+		"template: {metadata: {labels: {a: b}}, spec: {containers: [{name: app, image: app}]}}}}")
+}
+
+func containers(p *corev1.Pod) string {
+	var names []string
+	for _, c := range p.Spec.InitContainers {
+		names = append(names, "init:"+c.Name)
+	}
+	for _, c := range p.Spec.Containers {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// warnings collects the warnings the client gets.
+type warnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+// take returns the warnings since the last call.
+func (w *warnings) take() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := strings.Join(w.texts, "\n")
+	w.texts = nil
+	return text
+}

@@ -1,0 +1,110 @@
+package webhook_test
+
+import (
+	"context"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// oldNamespace holds a Deployment that is older than usher.
+const oldNamespace = "older-than-usher"
+
+// createOld makes the Deployment before usher is registered, annotated on its
+// own metadata, where its pods do not get it.
+func (c *cluster) createOld(ctx context.Context) error {
+	if _, err := c.CoreV1().Namespaces().Create(ctx, namespace(oldNamespace, nil), metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	// No controller makes it here.
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	if _, err := c.CoreV1().ServiceAccounts(oldNamespace).Create(ctx, account, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	one := int32(1)
+	_, err := c.AppsV1().Deployments(oldNamespace).Create(ctx, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "old", Annotations: map[string]string{"initializer.kubernetes.io/side": "true"}},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "old"}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "old"}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+			},
+		},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// TestReplicaSetsDoNotGrow runs the real controllers: a Deployment's copies
+// its annotations to its ReplicaSets and compares templates, so a webhook that
+// changed one of them would make it create ReplicaSets without end.
+func TestReplicaSetsDoNotGrow(t *testing.T) {
+	c := shared
+	c.template(t, "side", small, "")
+	stop, log, err := c.plane.StartControllerManager("deployment-controller,replicaset-controller")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		if t.Failed() {
+			t.Log(log)
+		}
+	})
+	deployments := c.AppsV1().Deployments(oldNamespace)
+	settled := func(replicas int32) func() bool {
+		return func() bool {
+			d, err := deployments.Get(t.Context(), "old", metav1.GetOptions{})
+			return err == nil && d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == replicas
+		}
+	}
+	replicaSets := func() []appsv1.ReplicaSet {
+		t.Helper()
+		list, err := c.AppsV1().ReplicaSets(oldNamespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list.Items
+	}
+	patch := func(body string, subresources ...string) {
+		t.Helper()
+		if _, err := deployments.Patch(t.Context(), "old", types.MergePatchType, []byte(body), metav1.PatchOptions{}, subresources...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.until(t, "the Deployment has its pod", settled(1))
+	patch(`{"spec":{"replicas":3}}`, "scale")
+	c.until(t, "it is scaled by kubectl scale", settled(3))
+	patch(`{"spec":{"replicas":2}}`)
+	c.until(t, "it is scaled by an edit", settled(2))
+	patch(`{"metadata":{"labels":{"touched":"yes"}}}`)
+	c.until(t, "it is settled", settled(2))
+	if n := len(replicaSets()); n != 1 {
+		t.Fatalf("%d ReplicaSets, want 1: nobody asked for a rollout", n)
+	}
+
+	patch(`{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":5}}}}`)
+	c.until(t, "the new template is rolled out with its sidecars", func() bool {
+		pods, err := c.CoreV1().Pods(oldNamespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range pods.Items {
+			if containers(&pods.Items[i]) == "app side" {
+				return len(replicaSets()) == 2
+			}
+		}
+		return false
+	})
+	patch(`{"spec":{"replicas":4}}`)
+	c.until(t, "it is scaled again", func() bool {
+		d, err := deployments.Get(t.Context(), "old", metav1.GetOptions{})
+		return err == nil && d.Status.ObservedGeneration == d.Generation && d.Status.Replicas >= 4
+	})
+	if n := len(replicaSets()); n != 2 {
+		t.Errorf("%d ReplicaSets, want 2", n)
+	}
+}

@@ -1,0 +1,149 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// A Handler answers the requests of one path.
+type Handler struct {
+	Path string
+	// Entries are the webhooks that send to the path.
+	Entries []Entry
+	// Kinds are the kinds it decides about.
+	Kinds []string
+	// Validating handlers are asked after every mutation and change nothing.
+	Validating bool
+	// Decide answers a request. An error is usher's own fault.
+	Decide func(context.Context, *Request) (*Response, error)
+}
+
+// An Entry is one webhook of a configuration: what is sent, and what happens
+// when usher does not answer.
+type Entry struct {
+	// Name is a domain name of at least three labels; the API server puts it
+	// before audit annotations and into messages.
+	Name            string
+	Rules           []admissionregistrationv1.RuleWithOperations
+	MatchConditions []admissionregistrationv1.MatchCondition
+	// NamespaceLabel selects namespaces by a label that must exist; "" sends
+	// all but the excluded ones.
+	NamespaceLabel string
+	// OwnNamespace sends usher's own namespace and no other.
+	OwnNamespace  bool
+	FailurePolicy admissionregistrationv1.FailurePolicyType
+}
+
+// decisionTimeout bounds a decision. It is below the timeoutSeconds of the
+// registration, so that usher's own answer arrives first.
+const decisionTimeout = 4 * time.Second
+
+// errUnavailable is usher's fault that passes: 503 instead of 500.
+var errUnavailable = errors.New("not ready")
+
+// endpoint serves a handler: the order of a request's stages.
+type endpoint struct {
+	handler Handler
+	ready   <-chan struct{} // closed when decisions can be made
+	metrics *Metrics
+	log     logr.Logger
+}
+
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer e.recover(w)
+	ctx, cancel := context.WithTimeout(r.Context(), decisionTimeout)
+	defer cancel()
+
+	body, err := read(w, r)
+	if err != nil {
+		e.refuse(w, err)
+		return
+	}
+	req, err := decode(body)
+	if err != nil {
+		e.refuse(w, err)
+		return
+	}
+	if !e.decides(req) {
+		e.refuse(w, malformed("%s decides about %v, and this review holds a %s: send it elsewhere", e.handler.Path, e.handler.Kinds, req.Kind.Kind))
+		return
+	}
+	select {
+	case <-e.ready:
+	default:
+		e.fault(w, req, fmt.Errorf("%w: the caches are not synced", errUnavailable))
+		return
+	}
+	res, err := e.handler.Decide(ctx, req)
+	if err != nil {
+		e.fault(w, req, err)
+		return
+	}
+	e.answer(w, req, res)
+}
+
+func (e *endpoint) decides(req *Request) bool {
+	for _, kind := range e.handler.Kinds {
+		if kind == req.Kind.Kind {
+			return true
+		}
+	}
+	return false
+}
+
+// answer logs and counts the decision and writes it.
+func (e *endpoint) answer(w http.ResponseWriter, req *Request, res *Response) {
+	e.metrics.decided(e.handler.Path, res)
+	if log := e.log.V(res.verbosity()); log.Enabled() {
+		log.Info("decided", "reason", res.Reason, "allowed", res.Allowed, "kind", req.Kind.Kind, "namespace", req.Namespace,
+			"name", req.Name, "operation", req.Operation, "dryRun", req.DryRun, "user", req.UserInfo.Username,
+			"templates", res.Audit["templates"], "message", res.Message, "uid", req.UID)
+	}
+	respond(w, req.UID, res)
+}
+
+// refuse answers what is no review, or too large to be read.
+func (e *endpoint) refuse(w http.ResponseWriter, err error) {
+	var bad *badRequest
+	if !errors.As(err, &bad) {
+		bad = malformed("%v", err)
+	}
+	if bad.uid != "" {
+		e.answer(w, &Request{UID: bad.uid}, bad.response())
+		return
+	}
+	e.metrics.malformed.WithLabelValues(e.handler.Path).Inc()
+	e.log.Info("refused a malformed request", "path", e.handler.Path, "status", bad.status, "error", bad.message)
+	http.Error(w, bad.message, bad.status)
+}
+
+// fault answers usher's own failure.
+func (e *endpoint) fault(w http.ResponseWriter, req *Request, err error) {
+	status := http.StatusInternalServerError
+	if errors.Is(err, errUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		status = http.StatusServiceUnavailable
+	}
+	e.metrics.faults.WithLabelValues(e.handler.Path).Inc()
+	e.log.Error(err, "cannot decide", "kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "uid", req.UID)
+	http.Error(w, "usher cannot decide: "+err.Error(), status)
+}
+
+// recover contains a panic in its request.
+func (e *endpoint) recover(w http.ResponseWriter) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(v)
+	}
+	e.metrics.panics.Inc()
+	e.log.Error(fmt.Errorf("panic: %v", v), "a request made usher panic", "path", e.handler.Path, "stack", stack())
+	http.Error(w, "usher cannot decide: internal error", http.StatusInternalServerError)
+}

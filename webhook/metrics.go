@@ -1,0 +1,56 @@
+package webhook
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics count what the request path does.
+type Metrics struct {
+	decisions    *prometheus.CounterVec
+	injections   *prometheus.CounterVec
+	malformed    *prometheus.CounterVec
+	faults       *prometheus.CounterVec
+	panics       prometheus.Counter
+	templates    *prometheus.GaugeVec
+	templateInfo *prometheus.GaugeVec
+}
+
+// NewMetrics registers the metrics.
+func NewMetrics(registry prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "usher_decisions_total", Help: "Decisions by path, reason code and whether the object was allowed.",
+		}, []string{"path", "reason", "allowed"}),
+		injections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "usher_injections_total", Help: "Pods that got a template, dry-runs included.",
+		}, []string{"template"}),
+		malformed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "usher_malformed_requests_total", Help: "Requests that held no AdmissionReview, answered with 4xx.",
+		}, []string{"path"}),
+		faults: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "usher_faults_total", Help: "Requests that usher could not decide, answered with 5xx: the failurePolicy decided.",
+		}, []string{"path"}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "usher_panics_total", Help: "Panics contained in their request.",
+		}),
+		templates: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "usher_template_valid", Help: "1 where the template's ConfigMap can be used as it is, 0 where it cannot; an older version may serve then.",
+		}, []string{"template"}),
+		templateInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "usher_template_info", Help: "The version of each template that serves.",
+		}, []string{"template", "version"}),
+	}
+	registry.MustRegister(m.decisions, m.injections, m.malformed, m.faults, m.panics, m.templates, m.templateInfo)
+	return m
+}
+
+func (m *Metrics) decided(path string, r *Response) {
+	allowed := "false"
+	if r.Allowed {
+		allowed = "true"
+	}
+	m.decisions.WithLabelValues(path, r.Reason, allowed).Inc()
+	for _, template := range r.Injected {
+		m.injections.WithLabelValues(template).Inc()
+	}
+}

@@ -1,0 +1,98 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/injector"
+)
+
+// Namespaces keeps the labels of usher's that namespaces have, and nothing
+// else of them.
+type Namespaces struct {
+	reader client.Reader // not a cache
+
+	mu     sync.RWMutex
+	labels map[string]map[string]string
+}
+
+// NewNamespaces returns an empty store.
+func NewNamespaces(reader client.Reader) *Namespaces {
+	return &Namespaces{reader: reader, labels: map[string]map[string]string{}}
+}
+
+// usherLabels are the labels that decisions read.
+func usherLabels(all map[string]string) map[string]string {
+	var ours map[string]string
+	for key, value := range all {
+		if prefix, _, _ := strings.Cut(key, "/"); prefix == "usher.dev" || strings.HasSuffix(prefix, ".usher.dev") {
+			if ours == nil {
+				ours = map[string]string{}
+			}
+			ours[key] = value
+		}
+	}
+	return ours
+}
+
+// Put takes a namespace in.
+func (n *Namespaces) Put(name string, labels map[string]string) {
+	ours := usherLabels(labels)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.labels[name] = ours
+}
+
+// Delete takes a namespace out.
+func (n *Namespaces) Delete(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.labels, name)
+}
+
+// Labels returns the labels of usher's that a namespace has, asking the API
+// server about one that the cache does not know yet.
+func (n *Namespaces) Labels(ctx context.Context, name string) (map[string]string, error) {
+	n.mu.RLock()
+	labels, known := n.labels[name]
+	n.mu.RUnlock()
+	if known {
+		return labels, nil
+	}
+	return n.Refresh(ctx, name)
+}
+
+// Asking counts the namespaces whose label asks for a template.
+func (n *Namespaces) Asking(template string) int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	count := 0
+	for _, labels := range n.labels {
+		if slices.Contains(strings.Split(labels[injector.NamespaceLabel], "."), template) {
+			count++
+		}
+	}
+	return count
+}
+
+// Refresh asks the API server.
+func (n *Namespaces) Refresh(ctx context.Context, name string) (map[string]string, error) {
+	ns := &metav1.PartialObjectMetadata{}
+	ns.SetGroupVersionKind(namespaceKind)
+	err := n.reader.Get(ctx, client.ObjectKey{Name: name}, ns)
+	if apierrors.IsNotFound(err) {
+		return nil, nil // a review made by hand: there are no labels to find
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: reading the namespace %s: %w", errUnavailable, name, err)
+	}
+	n.Put(name, ns.Labels)
+	return usherLabels(ns.Labels), nil
+}

@@ -1,0 +1,102 @@
+package webhook
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/usher-dev/usher/injector"
+)
+
+// maxBody is the largest body that is read. The API server takes requests of
+// 3 MiB (its MaxRequestBodyBytes), an UPDATE's review holds two objects, and
+// the rest of a review, user and options, is given 1 MiB.
+const maxBody = 7 << 20
+
+// maxDrain is what is read of a larger body to be able to answer it.
+const maxDrain = 64 << 20
+
+// readTimeout is the time a body has to arrive.
+const readTimeout = 10 * time.Second
+
+// A badRequest is a request that holds no review usher can read.
+type badRequest struct {
+	status  int
+	message string
+	uid     string // of a review that was found all the same
+}
+
+func (b *badRequest) Error() string { return b.message }
+
+func malformed(format string, args ...any) *badRequest {
+	return &badRequest{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
+}
+
+// response denies the review that was too large.
+func (b *badRequest) response() *Response {
+	return &Response{Reason: string(injector.TooLarge), Code: http.StatusRequestEntityTooLarge, Message: string(injector.TooLarge) + ": " + b.message}
+}
+
+// read reads the body within the bounds.
+func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return nil, &badRequest{status: http.StatusMethodNotAllowed, message: "POST an AdmissionReview"}
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return nil, &badRequest{status: http.StatusUnsupportedMediaType, message: "Content-Type must be application/json"}
+	}
+	// Not every ResponseWriter has deadlines; the server's does.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout))
+	var body bytes.Buffer
+	if n := r.ContentLength; n > 0 && n <= maxBody {
+		body.Grow(int(n) + bytes.MinRead)
+	}
+	_, err := body.ReadFrom(io.LimitReader(r.Body, maxBody+1))
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, &badRequest{status: http.StatusRequestTimeout, message: fmt.Sprintf("the body did not arrive within %s", readTimeout)}
+	case err != nil:
+		return nil, malformed("reading the body: %v", err)
+	case body.Len() == 0:
+		return nil, malformed("the body is empty; POST an AdmissionReview")
+	case body.Len() > maxBody:
+		// Read on, so that the sender is done sending when the answer comes.
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
+		w.Header().Set("Connection", "close")
+		return nil, &badRequest{
+			status:  http.StatusRequestEntityTooLarge,
+			message: fmt.Sprintf("the review is over the %d MiB that usher reads", maxBody>>20),
+			uid:     findUID(body.Bytes()),
+		}
+	}
+	return body.Bytes(), nil
+}
+
+// findUID looks for request.uid in the beginning of a review, where the API
+// server writes it.
+func findUID(head []byte) string {
+	dec := jsontext.NewDecoder(bytes.NewReader(head))
+	for {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return ""
+		}
+		if dec.StackPointer() != "/request/uid" {
+			continue
+		}
+		if _, length := dec.StackIndex(dec.StackDepth()); length%2 == 0 && token.Kind() == '"' {
+			return token.String()
+		}
+	}
+}
+
+func stack() string { return string(debug.Stack()) }
