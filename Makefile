@@ -33,6 +33,10 @@ race: ## Run every test with the race detector
 lint: ## Check style and imports with golangci-lint
 	$(GOLANGCI_LINT) run ./...
 
+.PHONY: generate
+generate: ## Write the documents that come from code
+	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
+
 .PHONY: demo
 demo: ## Start a throwaway control plane, inject the seed's Envoy, clean up
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) run ./test/demo

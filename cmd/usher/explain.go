@@ -10,8 +10,10 @@ func newExplain(s streams) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Usage() },
 	}
 	cmd.AddCommand(
+		newExplainCronJob(s),
 		newExplainPod(s),
 		newExplainReason(s),
+		newExplainRule(s),
 	)
 	return cmd
 }

@@ -14,6 +14,9 @@ import (
 // both address families of a Service can be tried.
 var plane *controlplane.ControlPlane
 
+// server is the same, for objects that are tried and not kept.
+var server *apiServer
+
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
@@ -32,5 +35,9 @@ func run(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, "stopping the control plane:", err)
 		}
 	}()
+	if server, err = newAPIServer(plane.Config); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
 }

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	kubeversion "k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/usher-dev/usher/cmd/usher/judge"
+	"github.com/usher-dev/usher/cmd/usher/report"
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/policies"
+)
+
+// checkFlags are the flags of check as written.
+type checkFlags struct {
+	output, level, failOn, config, server string
+	rules, exclude                        []string
+}
+
+func newCheck(s streams) *cobra.Command {
+	var flags checkFlags
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Judge the objects in files as the webhook would",
+		Long: `Judge the objects in files, folders and standard input (-) by the rules that the
+webhook judges by, and say what to write instead. Nothing is asked over the
+network.
+
+Findings go to standard output. The exit status is 1 where one is at or above
+--fail-on, 2 where input could not be read, else 0.`,
+		Example: `  usher check deploy/
+  kustomize build . | usher check -
+  usher check -o sarif . >usher.sarif`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			run, err := flags.run()
+			if err != nil {
+				return err
+			}
+			bar := newProgress(s)
+			run.Progress = bar.show
+			result, errs := run.Files(cmd.Context(), paths, s.in)
+			bar.clear()
+			if err := report.Write(s.out, flags.output, result, colourful(s)); err != nil {
+				return fmt.Errorf("writing the findings: %w", err)
+			}
+			summarise(s, result)
+			if len(errs) > 0 {
+				return &exitError{exitUsage, errors.Join(errs...)}
+			}
+			if slices.ContainsFunc(result.Findings, func(f report.Finding) bool { return f.Fails }) {
+				return &exitError{status: exitFindings}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&flags.output, "output", "o", "text", strings.Join(report.Formats(), ", "))
+	f.StringVar(&flags.level, "level", "", "report findings up to this level: invariant, baseline, strict (default: the configuration's warn)")
+	f.StringVar(&flags.failOn, "fail-on", "", "fail on findings up to this level, or off (default: the configuration's enforce)")
+	f.StringSliceVar(&flags.rules, "rule", nil, "judge by this rule alone (repeatable)")
+	f.StringSliceVar(&flags.exclude, "exclude", nil, "leave out this rule (repeatable)")
+	f.StringVar(&flags.config, "config", "", "configuration (default: the nearest "+config.FileName+" upwards)")
+	f.StringVar(&flags.server, "kubernetes-version", "", "the server's version, such as 1.34 (default: the configuration's, or the newest known)")
+	return cmd
+}
+
+// run makes a check from the flags and the configuration.
+func (f *checkFlags) run() (*judge.Run, error) {
+	if !slices.Contains(report.Formats(), f.output) {
+		return nil, fmt.Errorf("output format %q is unknown: write one of %s", f.output, strings.Join(report.Formats(), ", "))
+	}
+	c, err := f.configuration()
+	if err != nil {
+		return nil, err
+	}
+	run := &judge.Run{Report: c.Policies.Warn, FailOn: c.Policies.Enforce, Input: policies.Input{Features: c.Policies.FeatureGates}}
+	if run.Input.Server, err = c.Server(); err != nil {
+		return nil, err
+	}
+	if f.server != "" {
+		if run.Input.Server, err = kubeversion.ParseGeneric(f.server); err != nil {
+			return nil, fmt.Errorf("--kubernetes-version %q is no version: write it as 1.34", f.server)
+		}
+	}
+	if f.level != "" {
+		if run.Report, err = config.ParseLevel(f.level); err != nil {
+			return nil, fmt.Errorf("--level: %w", err)
+		}
+		// Who asks for less wants less to fail, too, unless they say otherwise.
+		if run.FailOn.On && run.Report.On && run.FailOn.Rules > run.Report.Rules {
+			run.FailOn = run.Report
+		}
+	}
+	if f.failOn != "" {
+		if run.FailOn, err = config.ParseLevel(f.failOn); err != nil {
+			return nil, fmt.Errorf("--fail-on: %w", err)
+		}
+	}
+	options := c.Options()
+	options.Only, options.Exclude = f.rules, append(slices.Clone(options.Exclude), f.exclude...)
+	if len(f.rules) > 0 && f.level == "" {
+		run.Report = config.LevelOf(policies.Strict) // a rule asked for by name is wanted whatever its level
+	}
+	run.Evaluator, err = policies.New(options)
+	return run, err
+}
+
+func (f *checkFlags) configuration() (*config.Configuration, error) {
+	if f.config != "" {
+		return config.Load(f.config)
+	}
+	c, _, err := config.Nearest(".")
+	return c, err
+}
+
+// summarise adds up on standard error.
+func summarise(s streams, r *report.Result) {
+	sum := r.Summary
+	fmt.Fprintf(s.err, "%d objects judged in %d files: %d invariant, %d baseline, %d strict", sum.Judged, sum.Files, sum.Invariant, sum.Baseline, sum.Strict)
+	if sum.Exempt > 0 {
+		fmt.Fprintf(s.err, ", %d exempt", sum.Exempt)
+	}
+	fmt.Fprintln(s.err)
+	for _, skipped := range r.Skipped {
+		what := strings.TrimSpace(skipped.APIVersion + " " + skipped.Kind)
+		if what != "" {
+			what += ": "
+		}
+		fmt.Fprintf(s.err, "%d skipped: %s%s\n", skipped.Count, what, skipped.Reason)
+	}
+}
+
+func colourful(s streams) bool { return os.Getenv("NO_COLOR") == "" && terminal(s.out) }
+
+// terminal reports whether a stream is one.
+func terminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// progress is a bar on standard error, for long runs on a terminal.
+type progress struct {
+	mutex sync.Mutex
+	s     streams
+	on    bool
+	next  time.Time
+	drawn bool
+}
+
+func newProgress(s streams) *progress {
+	return &progress{s: s, on: terminal(s.err), next: time.Now().Add(time.Second)}
+}
+
+// show draws the bar ten times a second, once a second has passed.
+func (p *progress) show(done, all int) {
+	if !p.on {
+		return
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if now := time.Now(); now.After(p.next) {
+		const width = 30
+		fill := width * done / all
+		fmt.Fprintf(p.s.err, "\r[%s%s] %d of %d files", strings.Repeat("#", fill), strings.Repeat(" ", width-fill), done, all)
+		p.next, p.drawn = now.Add(100*time.Millisecond), true
+	}
+}
+
+// clear takes the bar away.
+func (p *progress) clear() {
+	if p.drawn {
+		fmt.Fprint(p.s.err, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/cmd/usher/report"
+)
+
+const (
+	brokenJob = `apiVersion: batch/v1
+kind: Job
+metadata: {name: report, namespace: team}
+spec:
+  template:
+    spec:
+      restartPolicy: Always
+      containers: [{name: a, image: a}]
+`
+	soundJob = `apiVersion: batch/v1
+kind: Job
+metadata: {name: sound}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+`
+	zeroWork = `apiVersion: batch/v1
+kind: Job
+metadata:
+  name: idle
+  annotations: {policy.usher.dev/exempt: job-zero-work, policy.usher.dev/exempt-reason: it is a template}
+spec: {completions: 0, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+`
+)
+
+// folder makes a folder of files to check, and goes there, so that no
+// configuration above is found.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	files[".usher.yaml"] += "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\n"
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	return dir
+}
+
+func TestCheckSaysWhereWhatAndWhy(t *testing.T) {
+	folder(t, map[string]string{"job.yaml": brokenJob})
+	status, out, errs := command("", "check", "job.yaml")
+	want := "job.yaml:7:7: invariant: restartPolicy is Always; a Job's pods must be able to end: write Never or OnFailure (job-restart-policy)\n"
+	if diff := cmp.Diff(want, out); diff != "" || status != exitFindings {
+		t.Errorf("status %d, stderr %q, findings (-want +got):\n%s", status, errs, diff)
+	}
+}
+
+func TestCheckExitStatuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		input string
+		args  []string
+		want  int
+	}{
+		"a sound object is clean":                         {soundJob, nil, exitClean},
+		"an invariant fails":                              {brokenJob, nil, exitFindings},
+		"a baseline finding only reports":                 {zeroWork, nil, exitClean},
+		"a baseline finding fails where asked":            {zeroWork, []string{"--fail-on", "baseline"}, exitFindings},
+		"nothing fails where that is off":                 {brokenJob, []string{"--fail-on", "off"}, exitClean},
+		"a rule left out does not fail":                   {brokenJob, []string{"--exclude", "job-restart-policy"}, exitClean},
+		"another rule alone does not fail":                {brokenJob, []string{"--rule", "job-pfp-never"}, exitClean},
+		"what does not decode is a finding":               {strings.Replace(soundJob, "name: sound", "name: 7", 1), nil, exitFindings},
+		"broken YAML beside a finding is bad input":       {brokenJob + "---\na: [\n", nil, exitUsage},
+		"no object at all in what was named":              {"a: b\n", nil, exitUsage},
+		"an unknown rule is bad usage":                    {soundJob, []string{"--rule", "nope"}, exitUsage},
+		"an unknown format is bad usage":                  {soundJob, []string{"-o", "xml"}, exitUsage},
+		"an unknown level is bad usage":                   {soundJob, []string{"--level", "high"}, exitUsage},
+		"a configuration that is missing is bad usage":    {soundJob, []string{"--config", "nowhere.yaml"}, exitUsage},
+		"a key written twice is bad input":                {"kind: Job\n" + brokenJob, nil, exitUsage},
+		"a kind without rules is counted, and no finding": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", nil, exitClean},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder(t, map[string]string{})
+			if status, out, errs := command(c.input, append([]string{"check", "-"}, c.args...)...); status != c.want {
+				t.Errorf("status %d, want %d\n%s%s", status, c.want, out, errs)
+			}
+		})
+	}
+}
+
+func TestOneBadDocumentDoesNotHideTheOthers(t *testing.T) {
+	folder(t, map[string]string{"a.yaml": "a: [\n---\n" + brokenJob, "notes.yaml": "just: notes\n"})
+	status, out, errs := command("", "check", ".")
+	if status != exitUsage || !strings.Contains(out, "a.yaml:9:7: invariant") || !strings.Contains(errs, "a.yaml:") || !strings.Contains(errs, "not a Kubernetes object") {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+}
+
+func TestExemptionsAreHonouredWhereAllowed(t *testing.T) {
+	for allowed, want := range map[string]int{"true": exitClean, "false": exitFindings} {
+		folder(t, map[string]string{"job.yaml": zeroWork, ".usher.yaml": "policies: {exemptions: {allowed: " + allowed + "}}\n"})
+		status, out, _ := command("", "check", "--fail-on", "baseline", "job.yaml")
+		if status != want || strings.Contains(out, "[exempt: it is a template]") != (allowed == "true") {
+			t.Errorf("allowed %s: status %d\n%s", allowed, status, out)
+		}
+	}
+}
+
+func TestCheckWritesJSON(t *testing.T) {
+	folder(t, map[string]string{"job.yaml": brokenJob})
+	_, out, _ := command("", "check", "-o", "json", "job.yaml")
+	var got report.Result
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Findings) != 1 || got.Summary.Invariant != 1 || got.Skipped == nil {
+		t.Fatalf("result %+v", got)
+	}
+	f := got.Findings[0]
+	if f.File != "job.yaml" || f.Line != 7 || f.Column != 7 || f.Kind != "Job" || f.Namespace != "team" || f.Name != "report" || !f.RefusedByServer || f.FieldPath != "spec.template.spec.restartPolicy" || f.Value != "Always" {
+		t.Errorf("finding %+v", f)
+	}
+}
+
+func TestCheckWritesWhatMachinesRead(t *testing.T) {
+	folder(t, map[string]string{"job.yaml": brokenJob})
+	_, out, _ := command("", "check", "-o", "github", "job.yaml")
+	if !strings.HasPrefix(out, "::error file=job.yaml,line=7,col=7,title=job-restart-policy::restartPolicy is Always") {
+		t.Errorf("github: %s", out)
+	}
+	_, out, _ = command("", "check", "-o", "junit", "job.yaml")
+	var suites struct {
+		Failures int `xml:"failures,attr"`
+	}
+	if err := xml.Unmarshal([]byte(out), &suites); err != nil || suites.Failures != 1 {
+		t.Errorf("junit: %d failures, %v", suites.Failures, err)
+	}
+	_, out, _ = command("", "check", "-o", "sarif", "job.yaml")
+	var log struct {
+		Runs []struct {
+			Results []struct{ RuleID, Level string }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &log); err != nil || len(log.Runs) != 1 || len(log.Runs[0].Results) != 1 || log.Runs[0].Results[0].Level != "error" {
+		t.Errorf("sarif: %+v, %v", log, err)
+	}
+}

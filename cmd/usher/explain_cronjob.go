@@ -1,0 +1,210 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	batchv1 "k8s.io/api/batch/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/policies/cron"
+)
+
+// cronFlags are what a timeline is drawn for.
+type cronFlags struct {
+	from   string
+	runs   int
+	outage time.Duration
+}
+
+func newExplainCronJob(s streams) *cobra.Command {
+	flags := cronFlags{}
+	cmd := &cobra.Command{
+		Use:   "cronjob FILE",
+		Short: "Draw the timeline of CronJobs: runs, gaps, changes of the clocks, outages",
+		Long: `Draw the timeline of every CronJob in a file: the next runs, the shortest and the
+longest gap of a year, what changes of the clocks do, and what becomes of the
+runs that an outage of the controller misses.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			from := time.Now()
+			if flags.from != "" {
+				var err error
+				if from, err = time.Parse(time.RFC3339, flags.from); err != nil {
+					return fmt.Errorf("--from %q is no time: write it as 2026-01-31T12:00:00Z", flags.from)
+				}
+			}
+			if flags.runs < 0 || flags.runs > 10_000 || flags.outage < 0 || flags.outage > 10*365*24*time.Hour {
+				return errors.New("--runs is 0 to 10000, --outage up to ten years")
+			}
+			docs, errs := manifest.ReadFile(args[0], s.in)
+			found := 0
+			for _, d := range docs {
+				if d.APIVersion != "batch/v1" || d.Kind != "CronJob" {
+					continue
+				}
+				if found++; found > 1 {
+					fmt.Fprintln(s.out)
+				}
+				if err := explainCronJob(s.out, d, from, flags); err != nil {
+					errs = append(errs, &manifest.Error{File: d.File, Line: d.Line, Err: err})
+				}
+			}
+			if found == 0 && len(errs) == 0 {
+				errs = append(errs, fmt.Errorf("%s holds no CronJob of batch/v1", args[0]))
+			}
+			if len(errs) > 0 {
+				return &exitError{exitUsage, errors.Join(errs...)}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&flags.from, "from", "", "draw from this time on (RFC 3339; default now)")
+	cmd.Flags().IntVar(&flags.runs, "runs", 5, "how many runs to list")
+	cmd.Flags().DurationVar(&flags.outage, "outage", 6*time.Hour, "how long the controller is away")
+	return cmd
+}
+
+// shownTime is how a timeline shows a moment.
+const shownTime = "Mon 2006-01-02 15:04:05 MST"
+
+func explainCronJob(out io.Writer, d *manifest.Document, from time.Time, flags cronFlags) error {
+	var c batchv1.CronJob
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(d.JSON, &c); err != nil {
+		return fmt.Errorf("%s does not decode: %w", d, err)
+	}
+	zone := ""
+	if c.Spec.TimeZone != nil {
+		zone = *c.Spec.TimeZone
+	}
+	s, err := cron.Parse(c.Spec.Schedule, zone)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d, err)
+	}
+	from = from.In(s.Location)
+	fmt.Fprintf(out, "%s: %s, %s\n", d, c.Spec.Schedule, zoneText(s, zone))
+	if c.Spec.Suspend != nil && *c.Spec.Suspend {
+		fmt.Fprintln(out, "It is suspended: nothing below happens until it is resumed.")
+	}
+	if !s.Possible() {
+		fmt.Fprintln(out, "It never runs: no month has such a day.")
+		return nil
+	}
+	if d := c.Spec.StartingDeadlineSeconds; d != nil && *d == 0 {
+		fmt.Fprintln(out, "It never runs: startingDeadlineSeconds is 0, and no run starts in zero seconds.")
+		return nil
+	}
+	fmt.Fprintf(out, "\nNext runs after %s:\n", from.Format(shownTime))
+	previous := time.Time{}
+	for _, run := range s.Upcoming(from, flags.runs) {
+		fmt.Fprintf(out, "  %s", run.Format(shownTime))
+		if !previous.IsZero() {
+			fmt.Fprintf(out, "  (%s later)", length(run.Sub(previous)))
+		}
+		fmt.Fprintln(out)
+		previous = run
+	}
+	writeGaps(out, s, from)
+	writeClockChanges(out, s, from)
+	writeOutage(out, s, &c.Spec, from, flags.outage)
+	return nil
+}
+
+func zoneText(s *cron.Schedule, zone string) string {
+	switch {
+	case zone != "":
+		return "in " + zone
+	case s.Location != time.UTC:
+		return "in " + s.Location.String() + " (from the schedule; write it into timeZone)"
+	}
+	return "in the controller's time zone, taken to be UTC"
+}
+
+func writeGaps(out io.Writer, s *cron.Schedule, from time.Time) {
+	shortest, longest, ok := s.Gaps(from)
+	switch {
+	case !ok:
+		fmt.Fprintln(out, "\nGaps: there is one run at most in sight.")
+	case shortest.Length() == longest.Length():
+		fmt.Fprintf(out, "\nGaps: always %s.\n", length(shortest.Length()))
+	default:
+		fmt.Fprintf(out, "\nGaps: %s at least (from %s), %s at most (from %s).\n", length(shortest.Length()), shortest.From.Format(shownTime), length(longest.Length()), longest.From.Format(shownTime))
+	}
+	if uneven, ok := s.Uneven(); ok {
+		fmt.Fprintf(out, "The step does not come out even: %s.\n", uneven)
+	}
+	if s.EitherDay() {
+		fmt.Fprintln(out, "It runs when the day of the month or the day of the week matches, not when both do.")
+	}
+}
+
+func writeClockChanges(out io.Writer, s *cron.Schedule, from time.Time) {
+	changes := s.ClockChanges(from)
+	if len(changes) == 0 {
+		fmt.Fprintln(out, "\nChanges of the clocks leave out or double no run in the year to come.")
+		return
+	}
+	fmt.Fprintln(out, "\nChanges of the clocks in the year to come:")
+	for _, c := range changes {
+		fmt.Fprintf(out, "  %s, by %s:", c.At.In(s.Location).Format(shownTime), length(c.Shift))
+		for _, t := range c.Skipped {
+			fmt.Fprintf(out, " %s does not exist and is skipped", t)
+		}
+		for _, t := range c.Doubled {
+			fmt.Fprintf(out, " %s comes twice and runs twice", t)
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+func writeOutage(out io.Writer, s *cron.Schedule, spec *batchv1.CronJobSpec, from time.Time, outage time.Duration) {
+	var deadline *time.Duration
+	if spec.StartingDeadlineSeconds != nil {
+		d := time.Duration(*spec.StartingDeadlineSeconds) * time.Second
+		deadline = &d
+	}
+	r := s.Outage(from, from.Add(outage), deadline)
+	fmt.Fprintf(out, "\nIf the controller were away for %s from now on, ", length(outage))
+	if r.Missed == 0 {
+		fmt.Fprintln(out, "no run would be missed.")
+		return
+	}
+	fmt.Fprintf(out, "%d run(s) would be missed, from %s to %s.\n", r.Missed, r.First.Format(shownTime), r.Last.Format(shownTime))
+	if r.Late.IsZero() {
+		fmt.Fprintf(out, "None is made up for: the last is further back than startingDeadlineSeconds (%s).\n", length(*deadline))
+	} else {
+		fmt.Fprintf(out, "On its return it starts one of them, that of %s, %s late%s; the others never run.\n", r.Late.Format(shownTime), length(from.Add(outage).Sub(r.Late)), concurrencyText(spec.ConcurrencyPolicy))
+	}
+	if r.TooManyMissedTimes {
+		fmt.Fprintln(out, "More than a hundred were missed: the event TooManyMissedTimes warns of it. (Until Kubernetes 1.20 the CronJob stopped for good.)")
+	}
+}
+
+func concurrencyText(policy batchv1.ConcurrencyPolicy) string {
+	switch policy {
+	case batchv1.ForbidConcurrent:
+		return ", once the Job before has ended (concurrencyPolicy Forbid)"
+	case batchv1.ReplaceConcurrent:
+		return ", deleting the Job before if it still runs (concurrencyPolicy Replace)"
+	}
+	return ", beside the Job before if it still runs (concurrencyPolicy Allow)"
+}
+
+// length is a duration without the zeros that say nothing.
+func length(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= 2*day && d%day == 0 {
+		return fmt.Sprintf("%d days", d/day)
+	}
+	text := d.Round(time.Second).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if n := len(text) - len(zero) + 1; n > 0 && text[n-1:] == zero {
+			text = text[:n]
+		}
+	}
+	return text
+}

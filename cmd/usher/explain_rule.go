@@ -1,0 +1,24 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/catalog"
+)
+
+func newExplainRule(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rule ID",
+		Short: "Say what a rule finds, why it matters and what to write instead",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			rule, err := policies.Lookup(args[0])
+			if err != nil {
+				return err
+			}
+			_, err = s.out.Write(catalog.Text(catalog.Of(rule)))
+			return err
+		},
+	}
+}

@@ -1,0 +1,104 @@
+// Package report writes what a check found, in the forms that people, editors
+// and continuous integration read.
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/usher-dev/usher/policies"
+)
+
+// A Result is what a check found.
+type Result struct {
+	Findings []Finding `json:"findings"`
+	Skipped  []Skipped `json:"skipped"`
+	Summary  Summary   `json:"summary"`
+}
+
+// A Finding is one thing wrong with one object, and where it stands.
+type Finding struct {
+	File            string         `json:"file"`
+	Line            int            `json:"line"`
+	Column          int            `json:"column"`
+	Kind            string         `json:"kind"`
+	Namespace       string         `json:"namespace"`
+	Name            string         `json:"name"`
+	Rule            string         `json:"rule"`
+	Level           policies.Level `json:"level"`
+	RefusedByServer bool           `json:"refusedByServer"`
+	FieldPath       string         `json:"fieldPath"`
+	Value           any            `json:"value"`
+	Message         string         `json:"message"`
+	Harm            string         `json:"harm"`
+	Fix             string         `json:"fix"`
+	Unseen          string         `json:"unseen,omitempty"`
+	Exempt          string         `json:"exempt,omitempty"`
+	// Fails is set where the finding makes the check fail.
+	Fails bool `json:"-"`
+}
+
+// Skipped counts documents of one sort that were not judged.
+type Skipped struct {
+	Reason     string `json:"reason"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind,omitempty"`
+	Count      int    `json:"count"`
+}
+
+// A Summary adds up.
+type Summary struct {
+	Files     int `json:"files"`
+	Documents int `json:"documents"`
+	Judged    int `json:"judged"`
+	Invariant int `json:"invariant"`
+	Baseline  int `json:"baseline"`
+	Strict    int `json:"strict"`
+	Exempt    int `json:"exempt"`
+	Errors    int `json:"errors"`
+}
+
+// Add counts a finding.
+func (s *Summary) Add(f Finding) {
+	switch {
+	case f.Exempt != "":
+		s.Exempt++
+	case f.Level == policies.Invariant:
+		s.Invariant++
+	case f.Level == policies.Baseline:
+		s.Baseline++
+	case f.Level == policies.Strict:
+		s.Strict++
+	}
+}
+
+// Formats are the names of the formats.
+func Formats() []string { return []string{"text", "json", "yaml", "sarif", "junit", "github"} }
+
+// Write writes a result in a format. colour applies to text alone.
+func Write(out io.Writer, format string, r *Result, colour bool) error {
+	switch format {
+	case "text":
+		return writeText(out, r, colour)
+	case "json":
+		return writeJSON(out, r)
+	case "yaml":
+		return writeYAML(out, r)
+	case "sarif":
+		return writeSARIF(out, r)
+	case "junit":
+		return writeJUnit(out, r)
+	case "github":
+		return writeGitHub(out, r)
+	}
+	return fmt.Errorf("output format %q is unknown", format)
+}
+
+// object names what a finding is about, as kubectl does.
+func (f Finding) object() string {
+	name := f.Kind + "/" + f.Name
+	if f.Namespace != "" {
+		name += " in " + f.Namespace
+	}
+	return name
+}

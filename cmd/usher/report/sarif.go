@@ -1,0 +1,121 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"net/url"
+	"path/filepath"
+
+	"github.com/usher-dev/usher/policies"
+)
+
+// The parts of SARIF 2.1.0 that code scanning reads.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool    sarifTool     `json:"tool"`
+		Results []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID      string       `json:"id"`
+		Short   sarifText    `json:"shortDescription"`
+		Full    sarifText    `json:"fullDescription"`
+		Help    sarifText    `json:"help"`
+		HelpURI string       `json:"helpUri"`
+		Default sarifDefault `json:"defaultConfiguration"`
+	}
+	sarifDefault struct {
+		Level string `json:"level"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		RuleID       string             `json:"ruleId"`
+		RuleIndex    int                `json:"ruleIndex"`
+		Level        string             `json:"level"`
+		Message      sarifText          `json:"message"`
+		Locations    []sarifLocation    `json:"locations"`
+		Suppressions []sarifSuppression `json:"suppressions,omitempty"`
+	}
+	sarifLocation struct {
+		Physical sarifPhysical  `json:"physicalLocation"`
+		Logical  []sarifLogical `json:"logicalLocations"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   sarifRegion   `json:"region"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn"`
+	}
+	sarifLogical struct {
+		FullyQualifiedName string `json:"fullyQualifiedName"`
+	}
+	sarifSuppression struct {
+		Kind          string `json:"kind"`
+		Justification string `json:"justification"`
+	}
+)
+
+const project = "https://github.com/usher-dev/usher"
+
+func writeSARIF(out io.Writer, r *Result) error {
+	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "usher", InformationURI: project}}, Results: []sarifResult{}}
+	index := map[string]int{}
+	for i, rule := range policies.Rules() {
+		index[rule.ID] = i
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
+			ID: rule.ID, Short: sarifText{rule.Summary}, Full: sarifText{rule.Harm}, Help: sarifText{rule.Fix},
+			HelpURI: project + "/blob/main/" + rule.Anchor(), Default: sarifDefault{sarifLevel(rule.Level)},
+		})
+	}
+	for _, f := range r.Findings {
+		result := sarifResult{
+			RuleID: f.Rule, RuleIndex: index[f.Rule], Level: sarifLevel(f.Level), Message: sarifText{f.Message},
+			Locations: []sarifLocation{{
+				Physical: sarifPhysical{sarifArtifact{artifact(f.File)}, sarifRegion{max(f.Line, 1), max(f.Column, 1)}},
+				Logical:  []sarifLogical{{f.object() + " " + f.FieldPath}},
+			}},
+		}
+		if f.Exempt != "" {
+			result.Suppressions = []sarifSuppression{{"inSource", f.Exempt}}
+		}
+		run.Results = append(run.Results, result)
+	}
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+}
+
+func sarifLevel(l policies.Level) string {
+	switch l {
+	case policies.Invariant:
+		return "error"
+	case policies.Baseline:
+		return "warning"
+	}
+	return "note"
+}
+
+// artifact is a path as a URI reference.
+func artifact(path string) string {
+	return (&url.URL{Path: filepath.ToSlash(path)}).String()
+}

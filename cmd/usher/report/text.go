@@ -1,0 +1,49 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/usher-dev/usher/policies"
+)
+
+// writeText writes one line a finding.
+func writeText(out io.Writer, r *Result, colour bool) error {
+	w := bufio.NewWriter(out)
+	for _, f := range r.Findings {
+		level := f.Level.String()
+		if colour {
+			level = paint(f.Level) + level + "\x1b[0m"
+		}
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s", printable(f.File), f.Line, f.Column, level, printable(f.Message))
+		if f.Exempt != "" {
+			fmt.Fprintf(w, " [exempt: %s]", printable(f.Exempt))
+		}
+		fmt.Fprintf(w, " (%s)\n", f.Rule)
+	}
+	return w.Flush()
+}
+
+func paint(l policies.Level) string {
+	switch l {
+	case policies.Invariant:
+		return "\x1b[31m"
+	case policies.Baseline:
+		return "\x1b[33m"
+	}
+	return "\x1b[36m"
+}
+
+// printable keeps what manifests hold from breaking lines or driving the
+// terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, text)
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/policies/catalog"
+)
+
+func newRules(s streams) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "rules",
+		Short: "List the rules that check and the webhook judge by",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			out, err := renderRules(catalog.Entries(), output)
+			if err != nil {
+				return err
+			}
+			_, err = s.out.Write(out)
+			return err
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json, yaml or markdown")
+	return cmd
+}
+
+func renderRules(entries []catalog.Entry, format string) ([]byte, error) {
+	switch format {
+	case "text":
+		return catalog.Table(entries), nil
+	case "markdown":
+		return catalog.Markdown(entries), nil
+	case "json":
+		out, err := json.MarshalIndent(entries, "", "  ")
+		return append(out, '\n'), err
+	case "yaml":
+		return yaml.Marshal(entries)
+	}
+	return nil, fmt.Errorf("output format %q is unknown: write text, json, yaml or markdown", format)
+}

@@ -1,0 +1,63 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/policies"
+)
+
+const head = "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\n"
+
+func TestConfigurationsAreReadStrictly(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"no kind":              {"policies: {}\n", "write apiVersion: config.usher.dev/v1alpha1"},
+		"an unknown field":     {head + "policies: {enfroce: strict}\n", "enfroce"},
+		"an unknown level":     {head + "policies: {enforce: high}\n", `level "high" is unknown`},
+		"an unknown rule":      {head + "policies: {exclude: [job-ttls]}\n", `rule "job-ttls" is unknown`},
+		"an unknown exemption": {head + "policies: {exemptions: {rules: [nope]}}\n", `rule "nope" is unknown`},
+		"a path that is none":  {head + "policies: {podTemplates: [{kind: Rollout, path: spec/template}]}\n", "is no field name"},
+		"a version":            {head + "policies: {kubernetesVersion: newest}\n", "is no version"},
+		"a key twice":          {head + "kind: Configuration\n", "already set"},
+		"no YAML":              {"{", "reading the configuration"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := config.Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsNotSetHasItsDefault(t *testing.T) {
+	c, err := config.Parse([]byte(head + "policies: {warn: strict}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Default()
+	want.Policies.Warn = config.LevelOf(policies.Strict)
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheNearestFileCounts(t *testing.T) {
+	root := t.TempDir()
+	below := filepath.Join(root, "a", "b")
+	if err := os.MkdirAll(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "a", config.FileName)
+	if err := os.WriteFile(path, []byte(head+"policies: {enforce: \"off\"}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, found, err := config.Nearest(below)
+	if err != nil || found != path || c.Policies.Enforce.On {
+		t.Errorf("found %q with enforce %s: %v", found, c.Policies.Enforce, err)
+	}
+}

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// FileName is what a repository calls its configuration.
+const FileName = ".usher.yaml"
+
+// maxBytes bounds a configuration: the most a ConfigMap can hold.
+const maxBytes = 1 << 20
+
+// Load reads a configuration from a file.
+func Load(path string) (*Configuration, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the configuration: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	if len(data) > maxBytes {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxBytes)
+	}
+	c, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Nearest reads the configuration of the nearest folder from dir upwards that
+// has one. Where none has, it is the default, and the path is empty.
+func Nearest(dir string) (c *Configuration, path string, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, "", fmt.Errorf("looking for %s: %w", FileName, err)
+	}
+	for {
+		path = filepath.Join(dir, FileName)
+		_, err := os.Stat(path)
+		if err == nil {
+			c, err := Load(path)
+			return c, path, err
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, path, fmt.Errorf("looking for %s: %w", FileName, err)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return Default(), "", nil
+		}
+		dir = parent
+	}
+}

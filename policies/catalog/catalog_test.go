@@ -1,0 +1,20 @@
+package catalog_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/policies/catalog"
+)
+
+func TestTheDocumentOfRulesIsCurrent(t *testing.T) {
+	written, err := os.ReadFile("../../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(written), string(catalog.Markdown(catalog.Entries()))); diff != "" {
+		t.Errorf("docs/rules.md is stale, run make generate (-written +current):\n%s", diff)
+	}
+}

@@ -1,0 +1,161 @@
+package policies
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/usher-dev/usher/policies/release"
+)
+
+// Annotations by which an object asks to be let off.
+const (
+	// ExemptAnnotation lists the ids of rules, separated by commas.
+	ExemptAnnotation = "policy.usher.dev/exempt"
+	// ExemptReasonAnnotation says why; without it nothing is exempt.
+	ExemptReasonAnnotation = "policy.usher.dev/exempt-reason"
+)
+
+// Options choose the rules of an Evaluator. The zero Options are every rule.
+type Options struct {
+	// Level is the last level whose rules are asked for; zero asks for all.
+	Level Level
+	// Only, where not empty, names the rules to use.
+	Only []string
+	// Exclude names rules not to use.
+	Exclude []string
+	// Pin leaves out rules that are newer; zero pins nothing.
+	Pin release.Version
+	// Exemptable reports whether an object may be exempted from a rule; nil
+	// allows no exemption. What the API server refuses is never exempt.
+	Exemptable func(rule string) bool
+	// Templates find the pod templates in kinds that are not built in.
+	Templates []TemplatePath
+}
+
+// Input is what an evaluation knows besides the object. The zero Input is a
+// create, on a server of the newest version this package knows, with no other
+// objects in sight.
+type Input struct {
+	// Server is the Kubernetes version; nil where it is not known.
+	Server *version.Version
+	// Features are feature gates of the server that differ from its defaults.
+	Features map[string]bool
+	// Update is set where the object exists already.
+	Update bool
+	// Others finds other objects; nil where none can be seen.
+	Others Others
+}
+
+// An Evaluator judges objects by a chosen set of rules. It is safe for
+// concurrent use.
+type Evaluator struct {
+	byKind map[string][]*Rule
+	pods   []*Rule
+	// undecodable are the rules for what did not decode: one, or none.
+	undecodable []*Rule
+	templates   []TemplatePath
+	exemptable  func(string) bool
+}
+
+// New makes an Evaluator. It fails on rules that do not exist and on template
+// paths that cannot be read.
+func New(o Options) (*Evaluator, error) {
+	for _, id := range append(slices.Clone(o.Only), o.Exclude...) {
+		if _, err := Lookup(id); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range o.Templates {
+		if err := t.validate(); err != nil {
+			return nil, err
+		}
+	}
+	e := &Evaluator{byKind: map[string][]*Rule{}, templates: o.Templates, exemptable: o.Exemptable}
+	for _, r := range Rules() {
+		switch {
+		case o.Level != 0 && !o.Level.Includes(r.Level),
+			len(o.Only) > 0 && !slices.Contains(o.Only, r.ID),
+			slices.Contains(o.Exclude, r.ID),
+			!o.Pin.Includes(r.Since):
+			continue
+		}
+		for _, kind := range r.AllKinds() {
+			e.byKind[kind] = append(e.byKind[kind], r)
+		}
+		switch {
+		case r.Pods:
+			e.pods = append(e.pods, r)
+		case r.ID == "undecodable-object":
+			e.undecodable = append(e.undecodable, r)
+		}
+	}
+	return e, nil
+}
+
+// Judges reports whether any rule looks at objects of this kind.
+func (e *Evaluator) Judges(apiVersion, kind string) bool {
+	if known(apiVersion, kind) {
+		return len(e.byKind[kind]) > 0
+	}
+	return len(e.pods) > 0 && slices.ContainsFunc(e.templates, func(t TemplatePath) bool { return t.matches(apiVersion, kind) })
+}
+
+// Decode reads an object so that this evaluator can judge it.
+func (e *Evaluator) Decode(apiVersion, kind string, raw []byte) *Object {
+	return decode(apiVersion, kind, raw, e.templates)
+}
+
+// Evaluate returns the findings of an object, ordered by rule. Findings that
+// are exempt are among them, marked.
+func (e *Evaluator) Evaluate(o *Object, in Input) []Finding {
+	var findings []Finding
+	rules := e.byKind[o.Kind]
+	switch {
+	case !o.Decodable():
+		rules = e.undecodable
+	case !o.builtin:
+		rules = e.pods
+	}
+	pass := Pass{Object: o, Input: &in, findings: &findings}
+	for _, r := range rules {
+		pass.rule = r
+		r.Check(&pass)
+	}
+	e.exempt(o, findings)
+	return findings
+}
+
+// exempt marks the findings that the object asks to be let off and may be.
+func (e *Evaluator) exempt(o *Object, findings []Finding) {
+	if e.exemptable == nil || len(findings) == 0 || o.Meta == nil {
+		return
+	}
+	list, reason := o.Meta.Annotations[ExemptAnnotation], strings.TrimSpace(o.Meta.Annotations[ExemptReasonAnnotation])
+	if list == "" || reason == "" {
+		return
+	}
+	asked := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	for i := range findings {
+		f := &findings[i]
+		if !f.RefusedByServer && slices.Contains(asked, f.Rule) && e.exemptable(f.Rule) {
+			f.Exempt = reason
+		}
+	}
+}
+
+// atLeast reports whether the server is of version 1.minor or newer; a server
+// of unknown version is taken for the newest.
+func (in *Input) atLeast(minor uint) bool {
+	return in.Server == nil || in.Server.Major() > 1 || in.Server.Minor() >= minor
+}
+
+// serverName is the server in words, with its version where that is known.
+func (in *Input) serverName() string {
+	if in.Server == nil {
+		return "the API server"
+	}
+	return fmt.Sprintf("Kubernetes %d.%d", in.Server.Major(), in.Server.Minor())
+}

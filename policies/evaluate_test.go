@@ -1,0 +1,106 @@
+package policies
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/policies/release"
+)
+
+func evaluator(t *testing.T, o Options) *Evaluator {
+	t.Helper()
+	e, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestPodRulesReachConfiguredTemplates(t *testing.T) {
+	e := evaluator(t, Options{Level: Invariant, Templates: []TemplatePath{
+		{Group: "argoproj.io", Kind: "Rollout", Path: "spec.template"},
+		{Group: "example.com", Kind: "Pool", Path: "spec.pools[*].template"},
+	}})
+	for name, c := range map[string]struct {
+		apiVersion, kind, raw string
+		want                  []string
+	}{
+		"one template": {"argoproj.io/v1alpha1", "Rollout", `{"spec":{"template":{"spec":{"containers":[{"name":"A","image":"a"}]}}}}`,
+			[]string{"pod-containers spec.template.spec.containers[0].name"}},
+		"a list of them": {"example.com/v1", "Pool", `{"spec":{"pools":[{},{"template":{"spec":{"containers":[]}}}]}}`,
+			[]string{"pod-containers spec.pools[1].template.spec.containers"}},
+		"one that does not decode": {"argoproj.io/v1alpha1", "Rollout", `{"spec":{"template":{"spec":{"containers":7}}}}`,
+			[]string{"undecodable-object spec.template.spec.containers"}},
+		"none": {"argoproj.io/v1alpha1", "Rollout", `{"spec":"x"}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !e.Judges(c.apiVersion, c.kind) {
+				t.Fatal("the kind is not judged")
+			}
+			var got []string
+			for _, f := range e.Evaluate(e.Decode(c.apiVersion, c.kind, []byte(c.raw)), Input{}) {
+				got = append(got, f.Rule+" "+f.Field)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestVersionsAreReadAndCompared(t *testing.T) {
+	for text, ok := range map[string]bool{"latest": true, "v0.1": true, "v1.10": true, "0.1": false, "v1": false, "v01.1": false, "v1.x": false, "": false} {
+		if _, err := release.Parse(text); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if (release.Version{Major: 0, Minor: 9}).Includes(release.Version{Major: 0, Minor: 10}) {
+		t.Error("v0.9 includes v0.10")
+	}
+}
+
+func TestWhatTheServerRefusesIsNeverExempt(t *testing.T) {
+	e := evaluator(t, Options{Only: []string{"job-restart-policy", "job-no-deadline"}, Exemptable: func(string) bool { return true }})
+	raw := `{"metadata":{"name":"a","annotations":{"policy.usher.dev/exempt":"job-restart-policy,job-no-deadline","policy.usher.dev/exempt-reason":"why"}},"spec":{"template":{"spec":{}}}}`
+	got := map[string]string{}
+	for _, f := range e.Evaluate(e.Decode("batch/v1", "Job", []byte(raw)), Input{}) {
+		got[f.Rule] = f.Exempt
+	}
+	if diff := cmp.Diff(map[string]string{"job-restart-policy": "", "job-no-deadline": "why"}, got); diff != "" {
+		t.Errorf("exemptions (-want +got):\n%s", diff)
+	}
+}
+
+func TestAChangeIntroducesOnlyWhatWasNotThere(t *testing.T) {
+	old := []Finding{{Rule: "a", Field: "x", Message: "m"}}
+	now := append(old, Finding{Rule: "a", Field: "y", Message: "m"})
+	if diff := cmp.Diff(now[1:], Introduced(old, now)); diff != "" {
+		t.Errorf("introduced (-want +got):\n%s", diff)
+	}
+}
+
+func TestFindingsSayWhatCouldNotBeSeen(t *testing.T) {
+	e := evaluator(t, Options{Only: []string{"sts-headless"}})
+	o := e.Decode("apps/v1", "StatefulSet", []byte(`{"metadata":{"name":"a"},"spec":{"serviceName":"db"}}`))
+	found := e.Evaluate(o, Input{})
+	if len(found) != 1 || found[0].Unseen != "no other object could be seen" {
+		t.Errorf("findings %+v", found)
+	}
+}
+
+func FuzzEveryObjectIsJudged(f *testing.F) {
+	f.Add("Deployment", []byte(`{"spec":{"strategy":{"rollingUpdate":{"maxSurge":"1%"}},"template":{"spec":{"containers":[{}]}}}}`))
+	f.Add("CronJob", []byte(`{"spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"completionMode":"Indexed","successPolicy":{"rules":[{}]}}}}}`))
+	f.Add("StatefulSet", []byte(`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}`))
+	e, err := New(Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	versions := map[string]string{"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1", "CronJob": "batch/v1", "Pod": "v1", "ReplicationController": "v1", "Service": "v1"}
+	f.Fuzz(func(_ *testing.T, kind string, raw []byte) {
+		if version := versions[kind]; version != "" {
+			e.Evaluate(e.Decode(version, kind, raw), Input{Features: map[string]bool{"MaxUnavailableStatefulSet": true}})
+		}
+	})
+}

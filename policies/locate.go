@@ -1,0 +1,131 @@
+package policies
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+)
+
+// maxProblems bounds how many values of one object are reported.
+const maxProblems = 20
+
+// locate finds the values of an object that do not decode. Decoders stop at the
+// first, and those of Kubernetes name no element of a list; so each part of the
+// object is tried by itself, inside nothing but its parents.
+func locate(raw []byte, try func([]byte) error, base *field.Path) []problem {
+	whole := try(raw)
+	var value any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {
+		return []problem{{base, nil, "is no JSON: " + err.Error()}}
+	}
+	l := locator{try: try}
+	l.descend(value, base, func(part any) any { return part })
+	if len(l.found) == 0 {
+		return []problem{{base, nil, "does not fit its kind: " + whole.Error()}}
+	}
+	return l.found
+}
+
+type locator struct {
+	try   func([]byte) error
+	found []problem
+}
+
+// descend reports the deepest parts of value that fail inside their parents,
+// which wrap puts around a part. It reports whether value itself fails.
+func (l *locator) descend(value any, path *field.Path, wrap func(any) any) bool {
+	if len(l.found) >= maxProblems {
+		return true
+	}
+	err := l.attempt(wrap(value))
+	if err == nil {
+		return false
+	}
+	before := len(l.found)
+	switch v := value.(type) {
+	case map[string]any:
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			l.descend(v[name], child(path, name), func(part any) any { return wrap(map[string]any{name: part}) })
+		}
+	case []any:
+		for i, item := range v {
+			l.descend(item, path.Index(i), func(part any) any { return wrap([]any{part}) })
+		}
+	}
+	if len(l.found) == before {
+		l.found = append(l.found, problem{path, value, explain(value, err)})
+	}
+	return true
+}
+
+func (l *locator) attempt(object any) error {
+	part, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	return l.try(part)
+}
+
+// child is the path of a field or, where the name could not be one, of a key.
+func child(path *field.Path, name string) *field.Path {
+	if strings.ContainsAny(name, "./[]") && path != nil {
+		return path.Key(name)
+	}
+	return path.Child(name)
+}
+
+// explain says what does not fit, and what would.
+func explain(value any, err error) string {
+	if errors.Is(err, resource.ErrFormatWrong) {
+		return fmt.Sprintf("is %s: write a quantity, such as 500m or 1Gi", describe(value))
+	}
+	var mismatch *json.UnmarshalTypeError
+	if !errors.As(err, &mismatch) || mismatch.Type == nil {
+		text := strings.TrimPrefix(err.Error(), "json: ")
+		return fmt.Sprintf("is %s, which does not decode: %s", describe(value), text)
+	}
+	wanted := mismatch.Type.String()
+	switch mismatch.Type.Kind().String() {
+	case "int", "int32", "int64":
+		wanted = "an integer"
+	case "string":
+		wanted = "a string (quote it)"
+	case "bool":
+		wanted = "true or false"
+	case "slice":
+		wanted = "a list"
+	case "map", "struct":
+		wanted = "a mapping"
+	}
+	return fmt.Sprintf("is %s: write %s", describe(value), wanted)
+}
+
+// describe names a JSON value in a few words.
+func describe(value any) string {
+	switch v := value.(type) {
+	case string:
+		if len(v) > 60 {
+			v = v[:57] + "..."
+		}
+		return fmt.Sprintf("the string %q", v)
+	case map[string]any:
+		return "a mapping"
+	case []any:
+		return "a list"
+	case nil:
+		return "null"
+	default:
+		return fmt.Sprint(v)
+	}
+}

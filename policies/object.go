@@ -1,0 +1,195 @@
+package policies
+
+import (
+	"encoding/json"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/usher-dev/usher/policies/cron"
+)
+
+// An Object is a Kubernetes object, decoded once for all rules.
+type Object struct {
+	// APIVersion and Kind say what it is.
+	APIVersion, Kind string
+	// Meta is its metadata; nil where it did not decode.
+	Meta *metav1.ObjectMeta
+	// Typed is a pointer to the Go type of a built-in kind, else nil.
+	Typed any
+	// Templates are the pod templates it holds, a Pod's own included.
+	Templates []PodTemplate
+	// Job is the specification of a Job, or of the Jobs a CronJob makes.
+	Job *batchv1.JobSpec
+	// JobPath is the place of Job.
+	JobPath *field.Path
+
+	builtin     bool
+	undecodable []problem
+	// schedule is a CronJob's, parsed once for the rules about it; nil where it
+	// does not parse, with the reason.
+	schedule    *cron.Schedule
+	scheduleErr error
+}
+
+// A problem is a value that does not fit its field.
+type problem struct {
+	path    *field.Path
+	value   any
+	message string
+}
+
+// Decodable reports whether the object fits its kind.
+func (o *Object) Decodable() bool { return len(o.undecodable) == 0 }
+
+// newTyped returns an empty object of a built-in kind that rules judge or look
+// at, or nil.
+func newTyped(apiVersion, kind string) any {
+	switch apiVersion + "/" + kind {
+	case "v1/Pod":
+		return &corev1.Pod{}
+	case "v1/PodTemplate":
+		return &corev1.PodTemplate{}
+	case "v1/ReplicationController":
+		return &corev1.ReplicationController{}
+	case "v1/Service":
+		return &corev1.Service{}
+	case "v1/PersistentVolumeClaim":
+		return &corev1.PersistentVolumeClaim{}
+	case "apps/v1/Deployment":
+		return &appsv1.Deployment{}
+	case "apps/v1/ReplicaSet":
+		return &appsv1.ReplicaSet{}
+	case "apps/v1/StatefulSet":
+		return &appsv1.StatefulSet{}
+	case "apps/v1/DaemonSet":
+		return &appsv1.DaemonSet{}
+	case "batch/v1/Job":
+		return &batchv1.Job{}
+	case "batch/v1/CronJob":
+		return &batchv1.CronJob{}
+	case "autoscaling/v1/HorizontalPodAutoscaler":
+		return &autoscalingv1.HorizontalPodAutoscaler{}
+	case "autoscaling/v2/HorizontalPodAutoscaler":
+		return &autoscalingv2.HorizontalPodAutoscaler{}
+	case "rbac.authorization.k8s.io/v1/RoleBinding":
+		return &rbacv1.RoleBinding{}
+	case "rbac.authorization.k8s.io/v1/ClusterRoleBinding":
+		return &rbacv1.ClusterRoleBinding{}
+	}
+	return nil
+}
+
+// knownKinds are the built-in kinds that are decoded.
+func knownKinds() []string {
+	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding")
+}
+
+func known(apiVersion, kind string) bool { return newTyped(apiVersion, kind) != nil }
+
+// decode reads an object as the API server does: names of fields are
+// case-sensitive, unknown fields are no error. It never fails: what does not
+// fit is kept for the rule undecodable-object.
+func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Object {
+	o := &Object{APIVersion: apiVersion, Kind: kind}
+	typed := newTyped(apiVersion, kind)
+	if typed == nil {
+		o.decodeTemplates(raw, templates)
+		return o
+	}
+	o.builtin = true
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, typed); err != nil {
+		o.undecodable = locate(raw, func(part []byte) error {
+			return kjson.UnmarshalCaseSensitivePreserveInts(part, newTyped(apiVersion, kind))
+		}, nil)
+		return o
+	}
+	o.Typed = typed
+	o.view()
+	return o
+}
+
+// view finds what rules of several kinds share.
+func (o *Object) view() {
+	spec := func(t *corev1.PodTemplateSpec) {
+		o.Templates = []PodTemplate{{Path: field.NewPath("spec", "template"), Meta: &t.ObjectMeta, Spec: &t.Spec}}
+	}
+	switch t := o.Typed.(type) {
+	case *corev1.Pod:
+		o.Meta, o.Templates = &t.ObjectMeta, []PodTemplate{{Meta: &t.ObjectMeta, Spec: &t.Spec}}
+	case *corev1.PodTemplate:
+		o.Meta = &t.ObjectMeta
+		o.Templates = []PodTemplate{{Path: field.NewPath("template"), Meta: &t.Template.ObjectMeta, Spec: &t.Template.Spec}}
+	case *corev1.ReplicationController:
+		o.Meta = &t.ObjectMeta
+		if t.Spec.Template != nil {
+			spec(t.Spec.Template)
+		}
+	case *appsv1.Deployment:
+		o.Meta = &t.ObjectMeta
+		spec(&t.Spec.Template)
+	case *appsv1.ReplicaSet:
+		o.Meta = &t.ObjectMeta
+		spec(&t.Spec.Template)
+	case *appsv1.StatefulSet:
+		o.Meta = &t.ObjectMeta
+		spec(&t.Spec.Template)
+	case *appsv1.DaemonSet:
+		o.Meta = &t.ObjectMeta
+		spec(&t.Spec.Template)
+	case *batchv1.Job:
+		o.Meta, o.Job, o.JobPath = &t.ObjectMeta, &t.Spec, field.NewPath("spec")
+		spec(&t.Spec.Template)
+	case *batchv1.CronJob:
+		o.Meta, o.Job, o.JobPath = &t.ObjectMeta, &t.Spec.JobTemplate.Spec, field.NewPath("spec", "jobTemplate", "spec")
+		o.schedule, o.scheduleErr = cron.Parse(t.Spec.Schedule, "")
+		o.Templates = []PodTemplate{{Path: o.JobPath.Child("template"), Meta: &o.Job.Template.ObjectMeta, Spec: &o.Job.Template.Spec}}
+	case metav1.ObjectMetaAccessor:
+		o.Meta, _ = t.GetObjectMeta().(*metav1.ObjectMeta)
+	}
+}
+
+// decodeTemplates reads the pod templates of a kind that is not built in.
+func (o *Object) decodeTemplates(raw []byte, paths []TemplatePath) {
+	var object map[string]any
+	for _, p := range paths {
+		if !p.matches(o.APIVersion, o.Kind) {
+			continue
+		}
+		if object == nil {
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
+				o.undecodable = []problem{{nil, nil, err.Error()}}
+				return
+			}
+			var meta struct {
+				Metadata metav1.ObjectMeta `json:"metadata"`
+			}
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &meta); err == nil {
+				o.Meta = &meta.Metadata
+			} else {
+				o.Meta = &metav1.ObjectMeta{}
+			}
+		}
+		p.find(object, func(path *field.Path, value any) {
+			part, err := json.Marshal(value)
+			if err != nil {
+				return // it was JSON a moment ago
+			}
+			var t corev1.PodTemplateSpec
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(part, &t); err != nil {
+				o.undecodable = append(o.undecodable, locate(part, func(part []byte) error {
+					return kjson.UnmarshalCaseSensitivePreserveInts(part, &corev1.PodTemplateSpec{})
+				}, path)...)
+				return
+			}
+			o.Templates = append(o.Templates, PodTemplate{Path: path, Meta: &t.ObjectMeta, Spec: &t.Spec})
+		})
+	}
+}

@@ -1,0 +1,26 @@
+package policies
+
+import (
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// cronjob-impossible: the schedule can be parsed, but names a day that never
+// comes, such as the 31st of February.
+func init() {
+	register(Rule{
+		ID:      "cronjob-impossible",
+		Level:   Invariant,
+		Kinds:   []string{"CronJob"},
+		Summary: "The schedule names a day that never comes",
+		Harm:    "the CronJob never runs; the controller says InvalidSchedule in an event, or nothing",
+		Fix:     "write a day that the month has",
+		Check: on(func(p *Pass, c *batchv1.CronJob) {
+			if s := p.schedule; s != nil && !s.Possible() {
+				p.Report(field.NewPath("spec", "schedule"), c.Spec.Schedule, "schedule is "+strconv.Quote(c.Spec.Schedule)+", which never comes: write a day that the month has")
+			}
+		}),
+	})
+}

@@ -1,0 +1,56 @@
+package policies
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// pod-containers: a pod without containers, or a container without name or
+// image, or two of one name.
+func init() {
+	register(Rule{
+		ID:              "pod-containers",
+		Level:           Invariant,
+		Pods:            true,
+		Summary:         "A container is missing, or its name, image or policies are malformed",
+		Harm:            "the API server refuses the object",
+		Fix:             "write at least one container, each with an image and a name of its own",
+		RefusedByServer: true,
+		Check: onPods(func(p *Pass, t *PodTemplate) {
+			if len(t.Spec.Containers) == 0 {
+				p.Report(t.At("spec", "containers"), nil, "containers is empty: write at least one")
+				return
+			}
+			t.Containers(func(c PodContainer) {
+				if c.Name == "" || len(dnsLabel().check(c.Name)) > 0 {
+					p.required(c.Path().Child("name"), c.Name, dnsLabel())
+				} else if c.repeated() {
+					p.Report(c.Path().Child("name"), c.Name, "name is "+c.Name+", as of another container: write another")
+				}
+				if c.Image == "" {
+					p.Report(c.Path().Child("image"), nil, "image is not set: write one")
+				}
+				if p.Kind == "Pod" && strings.TrimSpace(c.Image) != c.Image {
+					p.Report(c.Path().Child("image"), c.Image, "image is "+quoted(c.Image)+": write it without spaces around")
+				}
+				if c.ImagePullPolicy != "" {
+					oneOf(p, c.Path().Child("imagePullPolicy"), c.ImagePullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+				}
+				if c.TerminationMessagePolicy != "" {
+					oneOf(p, c.Path().Child("terminationMessagePolicy"), c.TerminationMessagePolicy, corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
+				}
+			})
+		}),
+	})
+}
+
+// repeated reports whether a container before c has its name.
+func (c PodContainer) repeated() bool {
+	found := false
+	c.list.Containers(func(other PodContainer) {
+		before := other.Init && !c.Init || other.Init == c.Init && other.n < c.n
+		found = found || before && other.Name == c.Name
+	})
+	return found
+}

@@ -1,0 +1,30 @@
+package policies
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// sts-maxunavail-dropped: a StatefulSet says maxUnavailable where the API
+// server drops it.
+//
+// The field needs the feature gate MaxUnavailableStatefulSet, off by default up
+// to Kubernetes 1.36. Without it pods are replaced one by one, whatever the
+// manifest says.
+func init() {
+	register(Rule{
+		ID:      "sts-maxunavail-dropped",
+		Level:   Baseline,
+		Kinds:   []string{"StatefulSet"},
+		Summary: "A StatefulSet's maxUnavailable is dropped in silence",
+		Harm:    "the rollout goes pod by pod, as slow as ever, and the field is gone from the object",
+		Fix:     "remove it, or turn on the feature gate MaxUnavailableStatefulSet",
+		Servers: "without the feature gate MaxUnavailableStatefulSet, off by default up to 1.36",
+		Check: on(func(p *Pass, s *appsv1.StatefulSet) {
+			r := s.Spec.UpdateStrategy.RollingUpdate
+			if r != nil && r.MaxUnavailable != nil && !p.Features["MaxUnavailableStatefulSet"] {
+				p.Report(field.NewPath("spec", "updateStrategy", "rollingUpdate", "maxUnavailable"), r.MaxUnavailable.String(), "maxUnavailable is "+r.MaxUnavailable.String()+", which "+p.serverName()+" drops without the feature gate MaxUnavailableStatefulSet: remove it, or turn the gate on")
+			}
+		}),
+	})
+}

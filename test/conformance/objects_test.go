@@ -1,0 +1,64 @@
+package conformance
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// An object is a manifest that is judged twice.
+type object struct {
+	from, apiVersion, kind, namespace string
+	raw                               []byte
+}
+
+// describe reads what an object says it is.
+func describe(from string, raw []byte) object {
+	var head struct {
+		APIVersion any            `json:"apiVersion"`
+		Kind       any            `json:"kind"`
+		Metadata   map[string]any `json:"metadata"`
+	}
+	_ = json.Unmarshal(raw, &head) // what has another shape has none of these
+	o := object{from: from, raw: raw}
+	o.apiVersion, _ = head.APIVersion.(string)
+	o.kind, _ = head.Kind.(string)
+	o.namespace, _ = head.Metadata["namespace"].(string)
+	return o
+}
+
+// fixtures reads the objects of the rules' fixtures, verdict being allow, deny
+// or a pattern for both, and valid objects with many fields.
+func fixtures(t testing.TB, verdict string) []object {
+	t.Helper()
+	paths, err := filepath.Glob("../../policies/testdata/*/" + verdict + "/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no fixtures: %v", err)
+	}
+	for _, pattern := range []string{"../../policies/benchdata/*.yaml", "testdata/valid/*.yaml"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil || len(more) == 0 {
+			t.Fatalf("no objects in %s: %v", pattern, err)
+		}
+		paths = append(paths, more...)
+	}
+	var objects []object
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range strings.SplitSeq(string(text), "\n---\n") {
+			raw, err := yaml.YAMLToJSON([]byte(part))
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			objects = append(objects, describe(strings.TrimPrefix(path, "../../policies/"), raw))
+		}
+	}
+	return objects
+}
