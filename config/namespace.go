@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/policies/release"
+)
+
+// Labels of a namespace, which go before the configuration's defaults.
+const (
+	// EnforceLabel is the level that denies: invariant, baseline, strict, off.
+	EnforceLabel = "policy.usher.dev/enforce"
+	// WarnLabel is the level that warns.
+	WarnLabel = "policy.usher.dev/warn"
+	// AuditLabel is the level that is recorded.
+	AuditLabel = "policy.usher.dev/audit"
+	// EnforceVersionLabel pins the rules to those of a version, vX.Y or latest,
+	// so that an upgrade never starts to deny.
+	EnforceVersionLabel = "policy.usher.dev/enforce-version"
+)
+
+// A Namespace is what counts for the objects of one namespace.
+type Namespace struct {
+	Enforce, Warn, Audit Level
+	// Pin leaves out rules that are newer; zero pins nothing.
+	Pin release.Version
+}
+
+// Any reports whether any level is on.
+func (n Namespace) Any() bool { return n.Enforce.On || n.Warn.On || n.Audit.On }
+
+// A LabelError is a label with a value that it cannot have.
+type LabelError struct {
+	Key, Value string
+	// Err says what to write instead.
+	Err error
+}
+
+func (e *LabelError) Error() string { return fmt.Sprintf("label %s: %v", e.Key, e.Err) }
+
+func (e *LabelError) Unwrap() error { return e.Err }
+
+// FromLabels reads the labels of a namespace. A label that is not there, or
+// whose value is among the errors, leaves the default: a slip of the pen turns
+// nothing off and refuses nothing more.
+func FromLabels(labels map[string]string, defaults Policies) (Namespace, []*LabelError) {
+	n := Namespace{Enforce: defaults.Enforce, Warn: defaults.Warn, Audit: defaults.Audit}
+	var errs []*LabelError
+	read := func(key string, set func(string) error) {
+		value, ok := labels[key]
+		if !ok {
+			return
+		}
+		if err := set(value); err != nil {
+			errs = append(errs, &LabelError{Key: key, Value: value, Err: err})
+		}
+	}
+	level := func(to *Level) func(string) error {
+		return func(value string) error {
+			l, err := ParseLevel(value)
+			if err == nil {
+				*to = l
+			}
+			return err
+		}
+	}
+	read(EnforceLabel, level(&n.Enforce))
+	read(WarnLabel, level(&n.Warn))
+	read(AuditLabel, level(&n.Audit))
+	read(EnforceVersionLabel, func(value string) (err error) {
+		n.Pin, err = release.Parse(value)
+		return err
+	})
+	return n, errs
+}

@@ -1,0 +1,57 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/release"
+)
+
+func TestLabelsGoBeforeTheDefaults(t *testing.T) {
+	invariant, baseline, strict := config.LevelOf(policies.Invariant), config.LevelOf(policies.Baseline), config.LevelOf(policies.Strict)
+	defaults := config.Default().Policies
+	for name, c := range map[string]struct {
+		labels map[string]string
+		want   config.Namespace
+		errs   []string
+	}{
+		"no label leaves the defaults": {
+			want: config.Namespace{Enforce: invariant, Warn: baseline, Audit: baseline},
+		},
+		"each label has its level": {
+			labels: map[string]string{config.EnforceLabel: "baseline", config.WarnLabel: "strict", config.AuditLabel: "off"},
+			want:   config.Namespace{Enforce: baseline, Warn: strict},
+		},
+		"a version pins": {
+			labels: map[string]string{config.EnforceVersionLabel: "v0.1"},
+			want:   config.Namespace{Enforce: invariant, Warn: baseline, Audit: baseline, Pin: release.Version{Minor: 1}},
+		},
+		"latest pins nothing": {
+			labels: map[string]string{config.EnforceVersionLabel: "latest"},
+			want:   config.Namespace{Enforce: invariant, Warn: baseline, Audit: baseline},
+		},
+		"values that are none leave the defaults and are errors": {
+			labels: map[string]string{config.EnforceLabel: "Strict", config.WarnLabel: "", config.EnforceVersionLabel: "1.2"},
+			want:   config.Namespace{Enforce: invariant, Warn: baseline, Audit: baseline},
+			errs: []string{
+				`label policy.usher.dev/enforce: level "Strict" is unknown: write invariant, baseline, strict or off`,
+				`label policy.usher.dev/warn: level "" is unknown: write invariant, baseline, strict or off`,
+				`label policy.usher.dev/enforce-version: version "1.2" is not of the form vX.Y or latest`,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, errs := config.FromLabels(c.labels, defaults)
+			var texts []string
+			for _, err := range errs {
+				texts = append(texts, err.Error())
+			}
+			if diff := cmp.Diff(c.want, got) + cmp.Diff(c.errs, texts); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
