@@ -47,3 +47,12 @@ func (l *Level) UnmarshalText(text []byte) (err error) {
 	*l, err = ParseLevel(string(text))
 	return err
 }
+
+// LevelNames are the names of the levels that are on.
+func LevelNames() []string {
+	var names []string
+	for _, l := range policies.Levels() {
+		names = append(names, l.String())
+	}
+	return names
+}

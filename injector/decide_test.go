@@ -189,6 +189,9 @@ func TestEveryReason(t *testing.T) {
 	}
 	named := map[Reason]bool{
 		AlreadyInjected: true, // TestSecondPass
+		PolicyClean:     true, // the rules'
+		PolicyWarned:    true,
+		PolicyDenied:    true,
 		TemplateValid:   true, // the webhook's: for ConfigMaps and Namespaces
 		ConflictMount:   true, // TestParseTemplate: only a template can hold it
 		TooLarge:        true, // the webhook's: no object reaches a decision

@@ -5,7 +5,7 @@ package injector
 // output.
 type Reason string
 
-// The reasons of injection. Users and dashboards rely on these words.
+// The reasons of admission. Users and dashboards rely on these words.
 const (
 	Injected         Reason = "injected"           // the template was added
 	AlreadyInjected  Reason = "already-injected"   // the record's claim was proved, nothing to do
@@ -23,6 +23,9 @@ const (
 	ConflictHostPort Reason = "conflict-host-port" // a port of the host is taken
 	ConflictMount    Reason = "conflict-mount"     // two mounts at one path in one container
 	ConflictMetadata Reason = "conflict-metadata"  // a label or annotation is set to another value
+	PolicyClean      Reason = "policy-clean"       // no finding at a level that anyone asked for
+	PolicyWarned     Reason = "policy-warned"      // findings, none of them at an enforced level
+	PolicyDenied     Reason = "policy-denied"      // a finding at an enforced level
 	Undecodable      Reason = "undecodable"        // what usher reads of the object is not of its type
 	TooLarge         Reason = "too-large"          // over the size that usher reads
 )
@@ -49,6 +52,9 @@ var reasons = []struct {
 	{ConflictHostPort, true, "Two containers would take the same port of the host. Change or drop one hostPort."},
 	{ConflictMount, true, "One container would mount two volumes at the same path."},
 	{ConflictMetadata, true, "The pod sets a label or annotation that the template sets to another value. Remove it from one of them."},
+	{PolicyClean, false, "The rules find nothing at a level that the namespace or the configuration asks for."},
+	{PolicyWarned, false, "The rules find something that is not enforced, or that was there before this change. The warnings name rule and field."},
+	{PolicyDenied, true, "The rules find something at an enforced level. The message names rule, field and what to write; `usher explain rule ID` says more. policy.usher.dev/exempt with policy.usher.dev/exempt-reason lets an object off where the configuration allows it."},
 	{Undecodable, true, "A field that usher reads is not of its type, so the object cannot be judged; the API server would refuse it as well."},
 	{TooLarge, true, "The request is over the size that usher reads, which is above what the API server stores."},
 }

@@ -20,14 +20,14 @@ func partialNamespace() *metav1.PartialObjectMetadata {
 	return ns
 }
 
-// stripConfigMap keeps the data of templates alone.
+// stripConfigMap keeps the data of templates and of the configuration alone.
 func stripConfigMap(object any) (any, error) {
 	cm, ok := object.(*corev1.ConfigMap)
 	if !ok {
 		return object, nil
 	}
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, ResourceVersion: cm.ResourceVersion}}
-	if injector.TemplateName(cm.Name, cm.Labels) != "" {
+	if injector.TemplateName(cm.Name, cm.Labels) != "" || cm.Name == ConfigurationConfigMap {
 		kept.Labels, kept.Data = cm.Labels, cm.Data
 	}
 	return kept, nil
@@ -47,7 +47,7 @@ func stripNamespace(object any) (any, error) {
 
 // feed keeps the stores from the informers. The stores are whole when what it
 // returns says so.
-func feed(ctx context.Context, c cache.Cache, i *Injection) ([]toolscache.InformerSynced, error) {
+func feed(ctx context.Context, c cache.Cache, i *Injection, configuration *Configuration) ([]toolscache.InformerSynced, error) {
 	templates, err := c.GetInformer(ctx, &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, err
@@ -56,9 +56,21 @@ func feed(ctx context.Context, c cache.Cache, i *Injection) ([]toolscache.Inform
 	if err != nil {
 		return nil, err
 	}
-	putTemplate := func(object any) {
-		if cm, ok := object.(*corev1.ConfigMap); ok {
+	putConfigMap := func(object any) {
+		cm, ok := object.(*corev1.ConfigMap)
+		switch {
+		case !ok:
+		case cm.Name == ConfigurationConfigMap:
+			configuration.Put(cm)
+		default:
 			i.Templates.Put(cm)
+		}
+	}
+	deleteConfigMap := func(object any) {
+		if name := deletedName(object); name == ConfigurationConfigMap {
+			configuration.Delete()
+		} else {
+			i.Templates.Delete(name)
 		}
 	}
 	putNamespace := func(object any) {
@@ -67,8 +79,7 @@ func feed(ctx context.Context, c cache.Cache, i *Injection) ([]toolscache.Inform
 		}
 	}
 	templatesIn, err := templates.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: putTemplate, UpdateFunc: func(_, object any) { putTemplate(object) },
-		DeleteFunc: func(object any) { i.Templates.Delete(deletedName(object)) },
+		AddFunc: putConfigMap, UpdateFunc: func(_, object any) { putConfigMap(object) }, DeleteFunc: deleteConfigMap,
 	})
 	if err != nil {
 		return nil, err

@@ -16,11 +16,14 @@ type Request struct {
 		Version string `json:"version"`
 		Kind    string `json:"kind"`
 	} `json:"kind"`
-	SubResource string `json:"subResource"`
-	Name        string `json:"name"`
-	Namespace   string `json:"namespace"`
-	Operation   string `json:"operation"`
-	UserInfo    struct {
+	Resource struct {
+		Group    string `json:"group"`
+		Resource string `json:"resource"`
+	} `json:"resource"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	Operation string `json:"operation"`
+	UserInfo  struct {
 		Username string `json:"username"`
 	} `json:"userInfo"`
 	Object    jsontext.Value `json:"object"`

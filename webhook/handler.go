@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A Handler answers the requests of one path.
@@ -32,12 +33,29 @@ type Entry struct {
 	Name            string
 	Rules           []admissionregistrationv1.RuleWithOperations
 	MatchConditions []admissionregistrationv1.MatchCondition
-	// NamespaceLabel selects namespaces by a label that must exist; "" sends
-	// all but the excluded ones.
-	NamespaceLabel string
+	// NamespaceLabels select namespaces, besides the exclusion of the system's.
+	NamespaceLabels []LabelRequirement
 	// OwnNamespace sends usher's own namespace and no other.
 	OwnNamespace  bool
 	FailurePolicy admissionregistrationv1.FailurePolicyType
+}
+
+// A LabelRequirement is one that a namespace's labels must meet.
+type LabelRequirement = metav1.LabelSelectorRequirement
+
+// Has requires a label to be there.
+func Has(key string) LabelRequirement {
+	return LabelRequirement{Key: key, Operator: metav1.LabelSelectorOpExists}
+}
+
+// In requires one of some values.
+func In(key string, values ...string) LabelRequirement {
+	return LabelRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}
+}
+
+// NotIn requires none of some values; without the label it is met.
+func NotIn(key string, values ...string) LabelRequirement {
+	return LabelRequirement{Key: key, Operator: metav1.LabelSelectorOpNotIn, Values: values}
 }
 
 // decisionTimeout bounds a decision. It is below the timeoutSeconds of the

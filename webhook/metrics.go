@@ -8,6 +8,7 @@ import (
 type Metrics struct {
 	decisions    *prometheus.CounterVec
 	injections   *prometheus.CounterVec
+	findings     *prometheus.CounterVec
 	malformed    *prometheus.CounterVec
 	faults       *prometheus.CounterVec
 	panics       prometheus.Counter
@@ -24,6 +25,9 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		injections: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "usher_injections_total", Help: "Pods that got a template, dry-runs included.",
 		}, []string{"template"}),
+		findings: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "usher_findings_total", Help: "Findings by rule or transition, whatever was done about them.",
+		}, []string{"rule"}),
 		malformed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "usher_malformed_requests_total", Help: "Requests that held no AdmissionReview, answered with 4xx.",
 		}, []string{"path"}),
@@ -40,7 +44,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "usher_template_info", Help: "The version of each template that serves.",
 		}, []string{"template", "version"}),
 	}
-	registry.MustRegister(m.decisions, m.injections, m.malformed, m.faults, m.panics, m.templates, m.templateInfo)
+	registry.MustRegister(m.decisions, m.injections, m.findings, m.malformed, m.faults, m.panics, m.templates, m.templateInfo)
 	return m
 }
 
@@ -50,6 +54,9 @@ func (m *Metrics) decided(path string, r *Response) {
 		allowed = "true"
 	}
 	m.decisions.WithLabelValues(path, r.Reason, allowed).Inc()
+	for _, rule := range r.Rules {
+		m.findings.WithLabelValues(rule).Inc()
+	}
 	for _, template := range r.Injected {
 		m.injections.WithLabelValues(template).Inc()
 	}

@@ -43,7 +43,7 @@ func (i *Injection) Pods() Handler {
 		}, {
 			Name:            "labelled-namespaces.inject.usher.dev",
 			Rules:           rules,
-			NamespaceLabel:  injector.NamespaceLabel,
+			NamespaceLabels: []LabelRequirement{Has(injector.NamespaceLabel)},
 			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "has-no-annotation-of-its-own", Expression: "!" + asks("object")}},
 			FailurePolicy:   admissionregistrationv1.Ignore,
 		}},

@@ -113,19 +113,11 @@ func (e Entry) render(target Target, path string) admissionregistrationv1.Valida
 // namespaceSelector leaves out the system's namespaces and usher's own, unless
 // that one alone is meant.
 func (e Entry) namespaceSelector(own string) *metav1.LabelSelector {
-	names := metav1.LabelSelectorRequirement{
-		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: append(slices.Clone(injector.SystemNamespaces), own),
-	}
+	names := NotIn(corev1.LabelMetadataName, append(slices.Clone(injector.SystemNamespaces), own)...)
 	if e.OwnNamespace {
-		names.Operator, names.Values = metav1.LabelSelectorOpIn, []string{own}
+		names = In(corev1.LabelMetadataName, own)
 	}
-	selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{names}}
-	if e.NamespaceLabel != "" {
-		selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
-			Key: e.NamespaceLabel, Operator: metav1.LabelSelectorOpExists,
-		})
-	}
-	return selector
+	return &metav1.LabelSelector{MatchExpressions: append([]metav1.LabelSelectorRequirement{names}, e.NamespaceLabels...)}
 }
 
 // Apply brings a configuration to the API server by server-side apply.

@@ -26,8 +26,9 @@ type Response struct {
 	// Audit is written to the API server's audit log.
 	Audit map[string]string
 	Patch injector.Patch
-	// Injected lists the templates that were added.
-	Injected []string
+	// Injected lists the templates that were added, Rules the rules with
+	// findings.
+	Injected, Rules []string
 }
 
 // A Cause is one field that stands in the way of the object.
@@ -42,7 +43,7 @@ const (
 
 // verbosity keeps decisions that changed nothing out of the log.
 func (r *Response) verbosity() int {
-	if r.Reason == string(injector.NotAsked) {
+	if r.Reason == string(injector.NotAsked) || r.Reason == string(injector.PolicyClean) {
 		return 1
 	}
 	return 0

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/usher-dev/usher/certs"
+	"github.com/usher-dev/usher/policies/transition"
 )
 
 // Options configure Run. Addresses are host:port.
@@ -63,7 +64,15 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		OwnNamespace: o.Namespace, NativeSidecars: sidecars.Available,
 	}
 	proof := &TemplateProof{Templates: injection.Templates, Namespaces: injection.Namespaces, DryRun: &DryRun{Writer: m.GetClient()}}
-	handlers := []Handler{injection.Pods(), injection.Workloads(m.GetAPIReader()), proof.Handler(), NamespaceLabels(injection.Templates)}
+	configuration := NewConfiguration(o.Log)
+	rules := &Policies{
+		Namespaces: injection.Namespaces, Configuration: configuration, Injection: injection, Transitions: transition.Kubernetes(),
+		Reader: m.GetAPIReader(), Server: sidecars.Server, Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller",
+	}
+	handlers := []Handler{
+		injection.Pods(), injection.Workloads(m.GetAPIReader()), proof.Handler(),
+		(&NamespaceLabels{Templates: injection.Templates, Policies: rules}).Handler(), rules.Handler(),
+	}
 
 	ready := make(chan struct{})
 	server, err := o.server(ca)
@@ -76,7 +85,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err := addHealth(m, o, injection.Templates, server, ready); err != nil {
 		return err
 	}
-	synced, err := feed(ctx, m.GetCache(), injection)
+	synced, err := feed(ctx, m.GetCache(), injection, configuration)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,11 @@ type Sidecars struct {
 	Log       logr.Logger
 
 	available atomic.Bool
+	server    atomic.Pointer[version.Version]
 }
+
+// Server is the API server's version, nil until Update has read it.
+func (s *Sidecars) Server() *version.Version { return s.server.Load() }
 
 // Available is false until Update has said otherwise.
 func (s *Sidecars) Available() bool { return s.available.Load() }
@@ -59,6 +63,7 @@ func (s *Sidecars) Update(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.server.Store(server)
 	available := server.AtLeast(sidecarServer)
 	if !available {
 		if available, err = s.kubelets(ctx); err != nil {

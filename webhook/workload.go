@@ -73,7 +73,7 @@ func (i *Injection) Workloads(reader client.Reader) Handler {
 		}, {
 			Name:            "labelled-namespaces-workloads.inject.usher.dev",
 			Rules:           rules,
-			NamespaceLabel:  injector.NamespaceLabel,
+			NamespaceLabels: []LabelRequirement{Has(injector.NamespaceLabel)},
 			MatchConditions: with("has-no-annotation-of-its-own", "!("+workloadAsks+" || "+workloadAsked+")"),
 			FailurePolicy:   admissionregistrationv1.Ignore,
 		}},

@@ -1,0 +1,153 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/transition"
+)
+
+// A subject is the object a request is about, as it is to be judged: a
+// workload as it will be after injection, a Scale as the workload it scales.
+type subject struct {
+	policies  *Policies
+	req       *Request
+	evaluator *policies.Evaluator
+	current   *configured
+
+	apiVersion, kind string
+	is, was          []byte // was is nil on CREATE
+	// ofScale says that both are the workload's of a Scale.
+	ofScale bool
+}
+
+// read finds what to judge.
+func (s *subject) read(ctx context.Context) (*injector.Problem, error) {
+	req := s.req
+	s.kind, s.apiVersion = req.Kind.Kind, schema.GroupVersion{Group: req.Kind.Group, Version: req.Kind.Version}.String()
+	s.is, s.was = req.Object, req.OldObject
+	if len(s.was) == 0 || string(s.was) == "null" {
+		s.was = nil
+	}
+	if s.kind == "Scale" {
+		return s.readScale(ctx)
+	}
+	if s.kind != "Pod" && injector.Injects(s.kind) {
+		labels, err := s.policies.Namespaces.Labels(ctx, req.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if s.is, err = s.injected(s.is, labels); err != nil {
+			return nil, err
+		}
+		if s.was != nil {
+			if s.was, err = s.injected(s.was, labels); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// injected is the workload with what its pods will get. Where they will be
+// denied it is judged as it stands: why they are is said by injection.
+func (s *subject) injected(object []byte, labels map[string]string) ([]byte, error) {
+	d := injector.Decide(injector.Request{
+		Object: object, Kind: s.kind, Namespace: s.req.Namespace, NamespaceLabels: labels, OwnNamespace: s.policies.Injection.OwnNamespace,
+		Templates: s.policies.Injection.Templates.Set(), NativeSidecars: s.policies.Injection.NativeSidecars(),
+	})
+	if d.Denied || len(d.Patch) == 0 {
+		return object, nil
+	}
+	out, err := d.Patch.Apply(object)
+	if err != nil {
+		return nil, fmt.Errorf("injecting the %s to judge it: %w", s.kind, err)
+	}
+	return out, nil
+}
+
+// scaled are the kinds whose …/scale is registered.
+var scaled = map[string]string{"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet"}
+
+// readScale reads the workload that is scaled and sets its replicas.
+func (s *subject) readScale(ctx context.Context) (*injector.Problem, error) {
+	kind, ok := scaled[s.req.Resource.Resource]
+	if !ok {
+		return nil, fmt.Errorf("a Scale of %s: nobody asked to be sent it", s.req.Resource.Resource)
+	}
+	var old, is struct {
+		Spec struct {
+			Replicas int64 `json:"replicas"`
+		} `json:"spec"`
+	}
+	if err := errors.Join(json.Unmarshal(s.req.Object, &is), json.Unmarshal(s.req.OldObject, &old)); err != nil {
+		return &injector.Problem{Reason: injector.Undecodable, Field: "spec.replicas", Detail: err.Error()}, nil
+	}
+	workload := &unstructured.Unstructured{}
+	workload.SetGroupVersionKind(schema.GroupVersionKind{Group: s.req.Resource.Group, Version: "v1", Kind: kind})
+	err := s.policies.Reader.Get(ctx, client.ObjectKey{Namespace: s.req.Namespace, Name: s.req.Name}, workload)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%w: reading the %s that is scaled: %w", errUnavailable, kind, err)
+	}
+	s.kind, s.apiVersion, s.ofScale = kind, s.req.Resource.Group+"/v1", true
+	replicas := func(n int64) ([]byte, error) {
+		if err := unstructured.SetNestedField(workload.Object, n, "spec", "replicas"); err != nil {
+			return nil, err
+		}
+		return workload.MarshalJSON()
+	}
+	if s.was, err = replicas(old.Spec.Replicas); err != nil {
+		return nil, err
+	}
+	s.is, err = replicas(is.Spec.Replicas)
+	return nil, err
+}
+
+// judge returns the findings of the object, and which of them the change
+// brought: on CREATE all.
+func (s *subject) judge(ctx context.Context) (all, fresh []policies.Finding) {
+	in := policies.Input{
+		Server: s.policies.Server(), Features: s.current.Policies.FeatureGates, Update: s.was != nil,
+		Others: others(ctx, s.policies.Reader, s.evaluator),
+	}
+	all = s.evaluator.Evaluate(s.evaluator.Decode(s.apiVersion, s.kind, s.is), in)
+	if s.was == nil || len(all) == 0 {
+		return all, all
+	}
+	return all, policies.Introduced(s.evaluator.Evaluate(s.evaluator.Decode(s.apiVersion, s.kind, s.was), in), all)
+}
+
+// changes judges what an UPDATE does to the object.
+func (s *subject) changes(v *judgement) error {
+	if s.was == nil || s.policies.Transitions.Kind(s.apiVersion, s.kind) == nil {
+		return nil
+	}
+	var is, was map[string]any
+	if err := errors.Join(kjson.UnmarshalCaseSensitivePreserveInts(s.is, &is), kjson.UnmarshalCaseSensitivePreserveInts(s.was, &was)); err != nil {
+		return nil // what does not decode is a finding already
+	}
+	for _, object := range []map[string]any{is, was} {
+		object["apiVersion"], object["kind"] = s.apiVersion, s.kind
+	}
+	options := transition.Options{}
+	if server := s.policies.Server(); server != nil {
+		options.Server = transition.Version{Major: int(server.Major()), Minor: int(server.Minor())}
+	}
+	diff, err := s.policies.Transitions.CompareObjects(was, is, options)
+	if err != nil {
+		return fmt.Errorf("comparing the old %s with the new: %w", s.kind, err)
+	}
+	v.changes(diff)
+	return nil
+}

@@ -1,0 +1,124 @@
+package webhook
+
+import (
+	"context"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/policies/transition"
+)
+
+// Policies answers for the rules and for changes of objects that exist.
+type Policies struct {
+	Namespaces    *Namespaces
+	Configuration *Configuration
+	Injection     *Injection
+	Transitions   *transition.Table
+	// Reader is not a cache: it reads what a rule or a scale needs.
+	Reader client.Reader
+	// Server is the API server's version, nil where it is not known.
+	Server func() *version.Version
+	// Controller is the user that usher's own controller is: what it binds is
+	// reported and never denied.
+	Controller string
+}
+
+// What is sent to /validate, in CEL.
+const (
+	notBeingDeleted  = `!has(object.metadata.deletionTimestamp)`
+	notBootstrapping = `!(has(object.metadata.labels) && "kubernetes.io/bootstrapping" in object.metadata.labels)`
+	// A Scale and a binding have no template to compare; of everything else the
+	// spec says what it is.
+	specChanged = `oldObject == null || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec`
+)
+
+// Handler declares the handler of /validate. Namespaces that ask for
+// enforcement fail closed, all others open; those that are off are not sent,
+// unless they want to be warned.
+func (p *Policies) Handler() Handler {
+	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
+	namespaced := []admissionregistrationv1.RuleWithOperations{
+		rule("", "pods", create),
+		rule("", "replicationcontrollers,podtemplates", create, update),
+		rule("", "services,persistentvolumeclaims", update),
+		rule("apps", "deployments,replicasets,statefulsets,daemonsets", create, update),
+		rule("apps", "deployments/scale,replicasets/scale,statefulsets/scale", update),
+		rule("batch", "jobs,cronjobs", create, update),
+		rule("rbac.authorization.k8s.io", "rolebindings", create, update),
+	}
+	bindings := rule("rbac.authorization.k8s.io", "clusterrolebindings", create, update)
+	cluster := admissionregistrationv1.ClusterScope
+	bindings.Scope = &cluster
+
+	conditions := []admissionregistrationv1.MatchCondition{
+		{Name: "not-being-deleted", Expression: notBeingDeleted},
+		{Name: "not-bootstrapping", Expression: notBootstrapping},
+		{Name: "spec-changed", Expression: specChanged},
+	}
+	levels := config.LevelNames()
+	entry := func(name string, policy admissionregistrationv1.FailurePolicyType, labels ...LabelRequirement) Entry {
+		return Entry{Name: name, Rules: namespaced, MatchConditions: conditions, NamespaceLabels: labels, FailurePolicy: policy}
+	}
+	return Handler{
+		Path: "/validate",
+		Kinds: []string{
+			"Pod", "ReplicationController", "PodTemplate", "Service", "PersistentVolumeClaim", "Deployment", "ReplicaSet", "StatefulSet",
+			"DaemonSet", "Scale", "Job", "CronJob", "RoleBinding", "ClusterRoleBinding",
+		},
+		Validating: true,
+		Entries: []Entry{
+			entry("enforced.policy.usher.dev", admissionregistrationv1.Fail, In(config.EnforceLabel, levels...)),
+			entry("default.policy.usher.dev", admissionregistrationv1.Ignore, NotIn(config.EnforceLabel, append(levels, "off")...)),
+			entry("warned.policy.usher.dev", admissionregistrationv1.Ignore, In(config.EnforceLabel, "off"), In(config.WarnLabel, levels...)),
+			{
+				Name: "cluster.policy.usher.dev", Rules: []admissionregistrationv1.RuleWithOperations{bindings},
+				MatchConditions: conditions, FailurePolicy: admissionregistrationv1.Ignore,
+			},
+		},
+		Decide: p.decide,
+	}
+}
+
+// decide judges an object, and on UPDATE the change.
+func (p *Policies) decide(ctx context.Context, req *Request) (*Response, error) {
+	current := p.Configuration.current.Load()
+	levels, err := p.levels(ctx, current, req.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	evaluator, err := current.evaluator(levels.Pin)
+	if err != nil {
+		return nil, err
+	}
+	s := &subject{policies: p, req: req, evaluator: evaluator, current: current}
+	if problem, err := s.read(ctx); problem != nil || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		return deny(*problem), nil
+	}
+	v := &judgement{levels: levels, lenient: p.Controller != "" && req.UserInfo.Username == p.Controller}
+	v.findings(s.judge(ctx))
+	if err := s.changes(v); err != nil {
+		return nil, err
+	}
+	return v.response(), nil
+}
+
+// levels are those of the object's namespace; cluster-scoped objects have the
+// defaults. A label that is no level is told when it is set; here the default
+// stands in for it.
+func (p *Policies) levels(ctx context.Context, current *configured, namespace string) (config.Namespace, error) {
+	var labels map[string]string
+	if namespace != "" {
+		var err error
+		if labels, err = p.Namespaces.Labels(ctx, namespace); err != nil {
+			return config.Namespace{}, err
+		}
+	}
+	levels, _ := config.FromLabels(labels, current.Policies)
+	return levels, nil
+}

@@ -1,0 +1,251 @@
+package webhook_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/usher-dev/usher/config"
+)
+
+// enforced makes a namespace that enforces a level and warns of everything.
+func (c *cluster) enforced(t *testing.T, level string) string {
+	t.Helper()
+	return c.newNamespace(t, map[string]string{config.EnforceLabel: level, config.WarnLabel: "strict"})
+}
+
+func cronJob(t *testing.T, spec string) *batchv1.CronJob {
+	t.Helper()
+	return fromYAML[batchv1.CronJob](t, "{metadata: {generateName: c-}, spec: {jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: app}]}}}}, "+spec+"}}")
+}
+
+func TestRulesAreEnforcedAsLabelled(t *testing.T) {
+	c := started(t)
+	never := `schedule: "0 0 31 2 *"`                           // invariant
+	hangs := `schedule: "0 0 * * *", concurrencyPolicy: Forbid` // baseline
+	tests := map[string]struct {
+		level, spec     string
+		denied, warning string
+	}{
+		"what cannot work is denied at invariant":        {level: "invariant", spec: never, denied: "cronjob-impossible: spec.schedule"},
+		"what will hurt is warned of at invariant":       {level: "invariant", spec: hangs, warning: "cronjob-forbid-hang: spec."},
+		"what will hurt is denied at baseline":           {level: "baseline", spec: hangs, denied: "cronjob-forbid-hang: spec."},
+		"off denies nothing, and warns where it is told": {level: "off", spec: never, warning: "cronjob-impossible: spec.schedule"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			ns := c.enforced(t, tc.level)
+			c.warnings.take()
+			_, err := c.BatchV1().CronJobs(ns).Create(t.Context(), cronJob(t, tc.spec), metav1.CreateOptions{})
+			if tc.denied != "" {
+				if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.denied) {
+					t.Errorf("got %v, want a denial with %q", err, tc.denied)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := c.warnings.take(); !strings.Contains(text, tc.warning) {
+				t.Errorf("warnings %q, want %q", text, tc.warning)
+			}
+		})
+	}
+}
+
+func TestDefaultsEnforceInvariantsAlone(t *testing.T) {
+	c := started(t)
+	ns := c.newNamespace(t, nil)
+	if _, err := c.BatchV1().CronJobs(ns).Create(t.Context(), cronJob(t, `schedule: "0 0 31 2 *"`), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("got %v, want a denial", err)
+	}
+	c.warnings.take()
+	if _, err := c.BatchV1().CronJobs(ns).Create(t.Context(), cronJob(t, `schedule: "0 0 * * *", concurrencyPolicy: Forbid`), metav1.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+	if text := c.warnings.take(); !strings.Contains(text, "cronjob-forbid-hang") {
+		t.Errorf("warnings %q", text)
+	}
+}
+
+func TestOnlyWhatAChangeBringsIsDenied(t *testing.T) {
+	c := started(t)
+	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "off"})
+	job, err := c.BatchV1().CronJobs(ns).Create(t.Context(), cronJob(t, `schedule: "0 0 * * *", concurrencyPolicy: Forbid`), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.warnings.take()
+	if _, err := c.CoreV1().Namespaces().Patch(t.Context(), ns, types.MergePatchType, []byte(`{"metadata":{"labels":{"policy.usher.dev/enforce":"baseline"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if text := c.warnings.take(); !strings.Contains(text, `existing workloads would be denied at level "baseline": 1 of 1`) || !strings.Contains(text, "cronjob/"+job.Name+" (cronjob-forbid-hang") {
+		t.Errorf("labelling the namespace warned %q", text)
+	}
+	patch := func(body string) error {
+		_, err := c.BatchV1().CronJobs(ns).Patch(t.Context(), job.Name, types.MergePatchType, []byte(body), metav1.PatchOptions{})
+		return err
+	}
+	// The level may take a moment to reach the API server's selectors.
+	minute := 0
+	c.until(t, "what was there before warns", func() bool {
+		c.warnings.take()
+		minute = (minute + 1) % 60
+		if err := patch(fmt.Sprintf(`{"spec":{"schedule":"%d 0 * * *"}}`, minute)); err != nil {
+			t.Fatalf("an old finding denied the change: %v", err)
+		}
+		return strings.Contains(c.warnings.take(), "cronjob-forbid-hang")
+	})
+	if err := patch(`{"spec":{"startingDeadlineSeconds":0}}`); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "cronjob-deadline-zero") {
+		t.Errorf("got %v, want a denial of what the change brings", err)
+	}
+	c.warnings.take()
+	if err := patch(`{"metadata":{"labels":{"a":"b"}}}`); err != nil {
+		t.Error(err)
+	}
+	if text := c.warnings.take(); text != "" {
+		t.Errorf("a change that leaves the spec was sent: %q", text)
+	}
+}
+
+func TestALabelThatIsNoLevelIsDenied(t *testing.T) {
+	c := started(t)
+	_, err := c.CoreV1().Namespaces().Create(t.Context(), namespace("mislabelled", map[string]string{config.EnforceLabel: "strictest"}), metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `metadata.labels[policy.usher.dev/enforce]`) || !strings.Contains(err.Error(), "write invariant, baseline, strict or off") {
+		t.Errorf("got %v, want a denial", err)
+	}
+}
+
+func TestChangesAreJudgedByTheTransitionTable(t *testing.T) {
+	c := started(t)
+	d := deployment(t, "")
+	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant", config.WarnLabel: "strict"})
+	d, err := c.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.warnings.take()
+	if _, err := c.AppsV1().Deployments(ns).Patch(t.Context(), d.Name, types.MergePatchType, []byte(`{"spec":{"revisionHistoryLimit":0}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if text := c.warnings.take(); !strings.Contains(text, "irreversible") {
+		t.Errorf("warnings %q, want what is lost", text)
+	}
+}
+
+func TestScaleIsJudgedWithItsWorkload(t *testing.T) {
+	c := started(t)
+	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant", config.WarnLabel: "strict"})
+	replicas := int32(2)
+	d := deployment(t, "")
+	d.Spec.Replicas = &replicas
+	d, err := c.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.warnings.take()
+	if _, err := c.AppsV1().Deployments(ns).Patch(t.Context(), d.Name, types.MergePatchType, []byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{}, "scale"); err != nil {
+		t.Fatal(err)
+	}
+	byScale := c.warnings.take()
+	if _, err := c.AppsV1().Deployments(ns).Patch(t.Context(), d.Name, types.MergePatchType, []byte(`{"spec":{"replicas":2}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.warnings.take()
+	if _, err := c.AppsV1().Deployments(ns).Patch(t.Context(), d.Name, types.MergePatchType, []byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if byEdit := c.warnings.take(); byScale != byEdit {
+		t.Errorf("kubectl scale warns\n%s\nand an edit\n%s", byScale, byEdit)
+	}
+}
+
+func TestCrossObjectRulesLookAtTheNamespace(t *testing.T) {
+	c := started(t)
+	ns := c.enforced(t, "baseline")
+	statefulSet := func(service string) error {
+		object := `{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"generateName":"s-"},"spec":{"serviceName":"` + service + `","selector":{"matchLabels":{"s":"` + service + `"}},` +
+			`"template":{"metadata":{"labels":{"s":"` + service + `"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`
+		return c.AppsV1().RESTClient().Post().Namespace(ns).Resource("statefulsets").SetHeader("Content-Type", "application/json").Body([]byte(object)).Do(t.Context()).Error()
+	}
+	if err := statefulSet("db"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "sts-headless") {
+		t.Errorf("got %v, want a denial: there is no Service", err)
+	}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"s": "db"}, Ports: []corev1.ServicePort{{Port: 80}}}}
+	if _, err := c.CoreV1().Services(ns).Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := statefulSet("db"); err != nil {
+		t.Errorf("with its headless Service: %v", err)
+	}
+}
+
+func TestConfigurationIsReadFromTheConfigMap(t *testing.T) {
+	c := started(t)
+	ns := c.newNamespace(t, nil)
+	put := func(text string) {
+		t.Helper()
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "usher"}, Data: map[string]string{"config.yaml": text}}
+		api := c.CoreV1().ConfigMaps(ownNamespace)
+		_, err := api.Create(t.Context(), cm, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			_, err = api.Update(t.Context(), cm, metav1.UpdateOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		_ = c.CoreV1().ConfigMaps(ownNamespace).Delete(context.Background(), "usher", metav1.DeleteOptions{})
+	})
+	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	hangs := cronJob(t, `schedule: "0 0 * * *", concurrencyPolicy: Forbid`)
+	put("{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, policies: {enforce: baseline}}")
+	c.until(t, "baseline is enforced by default", func() bool {
+		_, err := c.BatchV1().CronJobs(ns).Create(t.Context(), hangs, dryRun)
+		return apierrors.IsForbidden(err)
+	})
+	// One that cannot be read leaves the last good one in force.
+	put("{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, policies: {enforc: off}}")
+	put("{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, policies: {enforce: baseline, exemptions: {allowed: true}}}")
+	hangs.Annotations = map[string]string{"policy.usher.dev/exempt": "cronjob-forbid-hang", "policy.usher.dev/exempt-reason": "it is watched"}
+	c.until(t, "exemptions are honoured", func() bool {
+		_, err := c.BatchV1().CronJobs(ns).Create(t.Context(), hangs, dryRun)
+		return err == nil
+	})
+}
+
+func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
+	c := started(t)
+	ns := c.enforced(t, "invariant")
+	c.template(t, "zero", "containers: [{name: zero, image: z, livenessProbe: {tcpSocket: {port: 80}}, readinessProbe: {tcpSocket: {port: 80}}}]", "")
+	c.warnings.take()
+	d := deployment(t, `"inject.usher.dev/zero": "true"`)
+	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// The sidecar's probes are the ones the rule finds.
+	if text := c.warnings.take(); !strings.Contains(text, "probe-identical: spec.template.spec.containers[1]") {
+		t.Errorf("warnings %q", text)
+	}
+}
+
+func TestClusterAdminBindingsAreWarnedOf(t *testing.T) {
+	c := started(t)
+	c.warnings.take()
+	binding := `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"everything"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"someone"}]}`
+	err := c.RbacV1().RESTClient().Post().Resource("clusterrolebindings").Param("dryRun", "All").SetHeader("Content-Type", "application/json").Body([]byte(binding)).Do(t.Context()).Error()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := c.warnings.take(); !strings.Contains(text, "rbac-cluster-admin: roleRef.name") {
+		t.Errorf("warnings %q", text)
+	}
+}
