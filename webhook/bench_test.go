@@ -16,7 +16,11 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/policies/transition"
 )
 
 // BenchmarkServe compares the request path with the floor in one run: a TLS
@@ -30,6 +34,44 @@ func BenchmarkServe(b *testing.B) {
 		b.Run(name+"/floor", func(b *testing.B) { serve(b, http.HandlerFunc(floor), body) })
 		b.Run(name+"/usher", func(b *testing.B) { serve(b, benchEndpoint(b), body) })
 	}
+}
+
+// BenchmarkValidate is every rule on a Deployment, and on an UPDATE of it the
+// transitions too, beside the same floor.
+func BenchmarkValidate(b *testing.B) {
+	text, err := os.ReadFile("../test/conformance/testdata/valid/deployment.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	first, _, _ := bytes.Cut(text, []byte("\n---\n"))
+	object, err := yaml.YAMLToJSON(first)
+	if err != nil {
+		b.Fatal(err)
+	}
+	old := bytes.Replace(object, []byte(`"replicas":`), []byte(`"minReadySeconds":7,"replicas":`), 1)
+	review := func(operation string, old []byte) []byte {
+		return []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002",` +
+			`"kind":{"group":"apps","version":"v1","kind":"Deployment"},"resource":{"group":"apps","version":"v1","resource":"deployments"},"namespace":"default",` +
+			`"operation":"` + operation + `","userInfo":{"username":"me"},"object":` + string(object) + `,"oldObject":` + string(old) + `}}`)
+	}
+	for name, body := range map[string][]byte{"create": review("CREATE", []byte("null")), "update": review("UPDATE", old)} {
+		b.Run(name+"/floor", func(b *testing.B) { serve(b, http.HandlerFunc(floor), body) })
+		b.Run(name+"/usher", func(b *testing.B) { serve(b, benchValidate(b), body) })
+	}
+}
+
+func benchValidate(b *testing.B) *endpoint {
+	b.Helper()
+	e := benchEndpoint(b)
+	namespaces := NewNamespaces(nil)
+	namespaces.Put("default", nil)
+	rules := &Policies{
+		Namespaces: namespaces, Configuration: NewConfiguration(logr.Discard()), Transitions: transition.Kubernetes(),
+		Injection: &Injection{Templates: NewTemplates("usher-system", nil, e.metrics, logr.Discard()), NativeSidecars: func() bool { return true }},
+		Reader:    fake.NewClientBuilder().Build(), Server: func() *version.Version { return version.MajorMinor(1, 36) },
+	}
+	e.handler = rules.Handler()
+	return e
 }
 
 func benchPods(b *testing.B) map[string][]byte {

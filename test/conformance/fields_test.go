@@ -89,7 +89,7 @@ func candidates(tree map[string]any) []candidate {
 		job(spec)
 	case "CronJob":
 		path := []string{"spec", "jobTemplate", "spec"}
-		pod = append(path, "template", "spec")
+		pod = append(slices.Clone(path), "template", "spec")
 		job(path)
 		list = append(list, at(spec, "schedule", "", "@daily", "* * *", "0 0 31 2 *", "TZ=UTC 0 0 * * *", "@every 1m"), at(spec, "timeZone", "", "Europe/Berlin", "Local", "Nowhere", "UTC"),
 			at(spec, "startingDeadlineSeconds", 0, 5, -1), at(spec, "concurrencyPolicy", "Forbid", "Replace", "Deny"), at(spec, "successfulJobsHistoryLimit", 0, -1), at(spec, "failedJobsHistoryLimit", 2, -1))
