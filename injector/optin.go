@@ -1,6 +1,7 @@
 package injector
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,6 +72,13 @@ func asked(annotations, namespaceLabels map[string]string) []ask {
 	}
 	slices.SortFunc(asks, func(a, b ask) int { return strings.Compare(a.template, b.template) })
 	return asks
+}
+
+// MayAsk says whether an object could hold a key of usher's, without decoding
+// it. It may say so of one that does not.
+func MayAsk(object []byte) bool {
+	return bytes.Contains(object, []byte(InitializerPrefix)) || bytes.Contains(object, []byte(InjectPrefix)) ||
+		bytes.IndexByte(object, '\\') >= 0 // a key may be written with escapes
 }
 
 // OptIns returns the annotations by which templates are asked for or refused.

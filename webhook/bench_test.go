@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -48,7 +49,15 @@ func BenchmarkValidate(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	old := bytes.Replace(object, []byte(`"replicas":`), []byte(`"minReadySeconds":7,"replicas":`), 1)
+	var before map[string]any
+	if err := json.Unmarshal(object, &before); err != nil {
+		b.Fatal(err)
+	}
+	before["spec"].(map[string]any)["replicas"] = 7
+	old, err := json.Marshal(before)
+	if err != nil {
+		b.Fatal(err)
+	}
 	review := func(operation string, old []byte) []byte {
 		return []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002",` +
 			`"kind":{"group":"apps","version":"v1","kind":"Deployment"},"resource":{"group":"apps","version":"v1","resource":"deployments"},"namespace":"default",` +

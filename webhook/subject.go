@@ -63,6 +63,9 @@ func (s *subject) read(ctx context.Context) (*injector.Problem, error) {
 // injected is the workload with what its pods will get. Where they will be
 // denied it is judged as it stands: why they are is said by injection.
 func (s *subject) injected(object []byte, labels map[string]string) ([]byte, error) {
+	if labels[injector.NamespaceLabel] == "" && !injector.MayAsk(object) {
+		return object, nil
+	}
 	d := injector.Decide(injector.Request{
 		Object: object, Kind: s.kind, Namespace: s.req.Namespace, NamespaceLabels: labels, OwnNamespace: s.policies.Injection.OwnNamespace,
 		Templates: s.policies.Injection.Templates.Set(), NativeSidecars: s.policies.Injection.NativeSidecars(),

@@ -1,6 +1,9 @@
 package conformance
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // A candidate is a field that can be added, with values worth trying.
 type candidate struct {
