@@ -30,6 +30,11 @@ type Policies struct {
 const (
 	notBeingDeleted  = `!has(object.metadata.deletionTimestamp)`
 	notBootstrapping = `!(has(object.metadata.labels) && "kubernetes.io/bootstrapping" in object.metadata.labels)`
+	// What a built-in controller makes was judged as its workload. To judge it
+	// again would deny what an UPDATE was allowed to keep, and leave a rollout
+	// half done. Of what other controllers make nobody has seen the template.
+	notJudgedAsItsController = `!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, ` +
+		`has(o.controller) && o.controller && o.apiVersion in ["apps/v1", "batch/v1"])`
 	// A Scale and a binding have no template to compare; of everything else the
 	// spec says what it is.
 	specChanged = `oldObject == null || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec`
@@ -56,6 +61,7 @@ func (p *Policies) Handler() Handler {
 	conditions := []admissionregistrationv1.MatchCondition{
 		{Name: "not-being-deleted", Expression: notBeingDeleted},
 		{Name: "not-bootstrapping", Expression: notBootstrapping},
+		{Name: "not-judged-as-its-controller", Expression: notJudgedAsItsController},
 		{Name: "spec-changed", Expression: specChanged},
 	}
 	levels := config.LevelNames()

@@ -115,6 +115,31 @@ func TestOnlyWhatAChangeBringsIsDenied(t *testing.T) {
 	}
 }
 
+// TestWhatControllersMakeIsJudgedAsTheirWorkload: an UPDATE may keep an old
+// finding, and then the Jobs and ReplicaSets that come of it must not be denied
+// for it.
+func TestWhatControllersMakeIsJudgedAsTheirWorkload(t *testing.T) {
+	c := started(t)
+	ns := c.enforced(t, "baseline")
+	create := func(owner string) error {
+		object := `{"apiVersion":"batch/v1","kind":"Job","metadata":{"generateName":"j-"` + owner + `},"spec":{"parallelism":0,"backoffLimit":1,` +
+			`"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"a","image":"a"}]}}}}`
+		return c.BatchV1().RESTClient().Post().Namespace(ns).Resource("jobs").SetHeader("Content-Type", "application/json").Body([]byte(object)).Do(t.Context()).Error()
+	}
+	owned := func(apiVersion, kind string) string {
+		return `,"ownerReferences":[{"apiVersion":"` + apiVersion + `","kind":"` + kind + `","name":"o","uid":"1","controller":true}]`
+	}
+	if err := create(""); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "job-zero-work") {
+		t.Fatalf("got %v, want a denial", err)
+	}
+	if err := create(owned("batch/v1", "CronJob")); err != nil {
+		t.Errorf("a CronJob's Job: %v", err)
+	}
+	if err := create(owned("example.com/v1", "Pipeline")); !apierrors.IsForbidden(err) {
+		t.Errorf("the Job of a controller that nobody judges: %v, want a denial", err)
+	}
+}
+
 func TestALabelThatIsNoLevelIsDenied(t *testing.T) {
 	c := started(t)
 	_, err := c.CoreV1().Namespaces().Create(t.Context(), namespace("mislabelled", map[string]string{config.EnforceLabel: "strictest"}), metav1.CreateOptions{})
