@@ -1,6 +1,7 @@
 package injector
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,6 +27,9 @@ func Injects(kind string) bool {
 	_, ok := templatePaths[kind]
 	return ok
 }
+
+// Kinds lists the kinds that are pods or hold a pod template, sorted.
+func Kinds() []string { return slices.Sorted(maps.Keys(templatePaths)) }
 
 // podTemplate returns the pod that an object is, or the template that it
 // holds, and where.

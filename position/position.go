@@ -27,6 +27,39 @@ func New(text []byte, line int) *Source {
 // prints it: "spec.containers[0].image", "metadata.labels[a.b/c]". Where the
 // field is absent, its nearest parent stands for it.
 func (s *Source) Of(path string) (line, column int) {
+	if !s.parse() {
+		return s.line, 1
+	}
+	node, _ := locate(s.root, path)
+	return s.line + node.Line - 1, node.Column
+}
+
+// Block returns where the text of a literal block scalar (|) begins: its first
+// line, and the columns by which every line is indented. ok is false where the
+// field holds none: the text of other scalars is not in the file line by line.
+func (s *Source) Block(path string) (line, indent int, ok bool) {
+	if !s.parse() {
+		return 0, 0, false
+	}
+	_, value := locate(s.root, path)
+	if value == nil || value.Kind != yaml.ScalarNode || value.Style&yaml.LiteralStyle == 0 {
+		return 0, 0, false
+	}
+	written := strings.Split(string(s.text), "\n")
+	for i, text := range strings.Split(value.Value, "\n") {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		if at := value.Line + i; at < len(written) {
+			indent = max(0, strings.Index(written[at], text))
+		}
+		break
+	}
+	return s.line + value.Line, indent, true
+}
+
+// parse reads the text, once, and reports whether it could be.
+func (s *Source) parse() bool {
 	if !s.read {
 		s.read = true
 		var doc yaml.Node
@@ -34,16 +67,13 @@ func (s *Source) Of(path string) (line, column int) {
 			s.root = doc.Content[0]
 		}
 	}
-	if s.root == nil {
-		return s.line, 1
-	}
-	node := locate(s.root, path)
-	return s.line + node.Line - 1, node.Column
+	return s.root != nil
 }
 
-// locate walks the path and returns the last node found: in a mapping its key.
-func locate(value *yaml.Node, path string) *yaml.Node {
-	found := value
+// locate walks the path and returns the last node found, in a mapping its key,
+// and the value at the path's end, nil where there is none.
+func locate(value *yaml.Node, path string) (found, end *yaml.Node) {
+	found = value
 	for path != "" {
 		var step string
 		step, path = cut(path)
@@ -54,21 +84,21 @@ func locate(value *yaml.Node, path string) *yaml.Node {
 		case yaml.MappingNode:
 			i := key(value, step)
 			if i < 0 {
-				return found
+				return found, nil
 			}
 			found, value = value.Content[i], value.Content[i+1]
 		case yaml.SequenceNode:
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(value.Content) {
-				return found
+				return found, nil
 			}
 			value = value.Content[i]
 			found = value
 		default:
-			return found
+			return found, nil
 		}
 	}
-	return found
+	return found, value
 }
 
 func key(mapping *yaml.Node, name string) int {

@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/catalog"
 )
 
@@ -13,11 +12,11 @@ func newExplainRule(s streams) *cobra.Command {
 		Short: "Say what a rule finds, why it matters and what to write instead",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			rule, err := policies.Lookup(args[0])
+			entry, err := catalog.Find(args[0])
 			if err != nil {
 				return err
 			}
-			_, err = s.out.Write(catalog.Text(catalog.Of(rule)))
+			_, err = s.out.Write(catalog.Text(entry))
 			return err
 		},
 	}

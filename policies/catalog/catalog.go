@@ -5,6 +5,7 @@ package catalog
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -33,12 +34,13 @@ func Of(r *policies.Rule) Entry {
 	}
 }
 
-// Entries describes every rule, ordered by id.
+// Entries describes every rule, and what a check finds besides, ordered by id.
 func Entries() []Entry {
-	var entries []Entry
+	entries := beside()
 	for _, r := range policies.Rules() {
 		entries = append(entries, Of(r))
 	}
+	slices.SortFunc(entries, byID)
 	return entries
 }
 
@@ -94,7 +96,7 @@ An object is let off a rule by the annotations ` + "`" + policies.ExemptAnnotati
 	}
 	for _, e := range entries {
 		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n- **Level:** %s; the API server %s it.\n- **Kinds:** %s.\n- **Harm:** %s.\n- **Fix:** %s.\n",
-			e.ID, e.Summary, e.Level, verdict(e), strings.Join(e.Kinds, ", "), e.Harm, e.Fix)
+			e.ID, e.Summary, e.Level, verdict(e), strings.Join(e.Kinds, ", "), e.Harm, strings.TrimSuffix(e.Fix, "."))
 		if e.Servers != "" {
 			fmt.Fprintf(&b, "- **Kubernetes:** %s.\n", e.Servers)
 		}

@@ -28,11 +28,18 @@ type Document struct {
 
 // Position returns the line and column, from 1, of a field path in the file.
 // Where the field is absent, its nearest parent stands for it.
-func (d *Document) Position(path string) (line, column int) {
+func (d *Document) Position(path string) (line, column int) { return d.at.Of(d.inFile(path)) }
+
+// Block returns the first line in the file of the text of a literal block
+// scalar, and how far it is indented; ok is false where the field holds none.
+func (d *Document) Block(path string) (line, indent int, ok bool) { return d.at.Block(d.inFile(path)) }
+
+// inFile is a path in the object as one in the file's document.
+func (d *Document) inFile(path string) string {
 	if d.listPath != "" {
-		path = strings.TrimSuffix(d.listPath+"."+path, ".")
+		return strings.TrimSuffix(d.listPath+"."+path, ".")
 	}
-	return d.at.Of(path)
+	return path
 }
 
 // IsObject says whether the document claims to be a Kubernetes object.

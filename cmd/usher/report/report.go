@@ -14,6 +14,8 @@ type Result struct {
 	Findings []Finding `json:"findings"`
 	Skipped  []Skipped `json:"skipped"`
 	Summary  Summary   `json:"summary"`
+	// Notes say what the check could not do, or took for granted.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // A Finding is one thing wrong with one object, and where it stands.

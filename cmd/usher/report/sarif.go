@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/catalog"
 )
 
 // The parts of SARIF 2.1.0 that code scanning reads.
@@ -79,11 +80,15 @@ const project = "https://github.com/usher-dev/usher"
 func writeSARIF(out io.Writer, r *Result) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "usher", InformationURI: project}}, Results: []sarifResult{}}
 	index := map[string]int{}
-	for i, rule := range policies.Rules() {
+	for i, rule := range catalog.Entries() {
+		level, err := policies.ParseLevel(rule.Level)
+		if err != nil {
+			return err
+		}
 		index[rule.ID] = i
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
 			ID: rule.ID, Short: sarifText{rule.Summary}, Full: sarifText{rule.Harm}, Help: sarifText{rule.Fix},
-			HelpURI: project + "/blob/main/" + rule.Anchor(), Default: sarifDefault{sarifLevel(rule.Level)},
+			HelpURI: project + "/blob/main/" + rule.Anchor, Default: sarifDefault{sarifLevel(level)},
 		})
 	}
 	for _, f := range r.Findings {
