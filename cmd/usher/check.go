@@ -17,12 +17,15 @@ import (
 	"github.com/usher-dev/usher/cmd/usher/report"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/catalog"
 )
 
 // checkFlags are the flags of check as written.
 type checkFlags struct {
 	output, level, failOn, config, server string
-	rules, exclude                        []string
+	rules, exclude, templates             []string
+	namespace                             string
+	namespaceLabels                       map[string]string
 }
 
 func newCheck(s streams) *cobra.Command {
@@ -34,10 +37,20 @@ func newCheck(s streams) *cobra.Command {
 webhook judges by, and say what to write instead. Nothing is asked over the
 network.
 
+Workloads are judged as they would be after injection; the templates are the
+ConfigMaps given with -t and those among the input. Templates are judged, too,
+as the cluster does when they are applied, less its dry-run.
+
+What is reported and what fails is said by the labels policy.usher.dev/warn and
+/enforce of each namespace, from the Namespaces among the input and
+--namespace-labels, else by the configuration. Objects of kube-system,
+kube-public and kube-node-lease are not judged.
+
 Findings go to standard output. The exit status is 1 where one is at or above
 --fail-on, 2 where input could not be read, else 0.`,
 		Example: `  usher check deploy/
   kustomize build . | usher check -
+  usher check -t templates/ --namespace-labels inject.usher.dev/templates=envoy deploy/
   usher check -o sarif . >usher.sarif`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -64,8 +77,11 @@ Findings go to standard output. The exit status is 1 where one is at or above
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.output, "output", "o", "text", strings.Join(report.Formats(), ", "))
-	f.StringVar(&flags.level, "level", "", "report findings up to this level: invariant, baseline, strict (default: the configuration's warn)")
-	f.StringVar(&flags.failOn, "fail-on", "", "fail on findings up to this level, or off (default: the configuration's enforce)")
+	f.StringVar(&flags.level, "level", "", "report findings up to this level: invariant, baseline, strict (default: the namespace's warn)")
+	f.StringVar(&flags.failOn, "fail-on", "", "fail on findings up to this level, or off (default: the namespace's enforce)")
+	f.StringSliceVarP(&flags.templates, "template", "t", nil, "files or folders of templates' ConfigMaps")
+	f.StringVarP(&flags.namespace, "namespace", "n", "default", "namespace of objects that name none")
+	f.StringToStringVar(&flags.namespaceLabels, "namespace-labels", nil, "labels of every namespace, such as policy.usher.dev/enforce=baseline")
 	f.StringSliceVar(&flags.rules, "rule", nil, "judge by this rule alone (repeatable)")
 	f.StringSliceVar(&flags.exclude, "exclude", nil, "leave out this rule (repeatable)")
 	f.StringVar(&flags.config, "config", "", "configuration (default: the nearest "+config.FileName+" upwards)")
@@ -82,7 +98,14 @@ func (f *checkFlags) run() (*judge.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &judge.Run{Report: c.Policies.Warn, FailOn: c.Policies.Enforce, Input: policies.Input{Features: c.Policies.FeatureGates}}
+	if _, errs := config.FromLabels(f.namespaceLabels, c.Policies); len(errs) > 0 {
+		return nil, fmt.Errorf("--namespace-labels: %w", errs[0])
+	}
+	run := &judge.Run{
+		Policies: c.Policies, Options: c.Options(), Input: policies.Input{Features: c.Policies.FeatureGates},
+		Only: f.rules, Exclude: f.exclude, Templates: f.templates,
+		Namespace: f.namespace, OwnNamespace: ownNamespace, NamespaceLabels: f.namespaceLabels,
+	}
 	if run.Input.Server, err = c.Server(); err != nil {
 		return nil, err
 	}
@@ -91,27 +114,33 @@ func (f *checkFlags) run() (*judge.Run, error) {
 			return nil, fmt.Errorf("--kubernetes-version %q is no version: write it as 1.34", f.server)
 		}
 	}
-	if f.level != "" {
-		if run.Report, err = config.ParseLevel(f.level); err != nil {
-			return nil, fmt.Errorf("--level: %w", err)
-		}
-		// Who asks for less wants less to fail, too, unless they say otherwise.
-		if run.FailOn.On && run.Report.On && run.FailOn.Rules > run.Report.Rules {
-			run.FailOn = run.Report
-		}
+	if run.Report, err = level("--level", f.level); err != nil {
+		return nil, err
 	}
-	if f.failOn != "" {
-		if run.FailOn, err = config.ParseLevel(f.failOn); err != nil {
-			return nil, fmt.Errorf("--fail-on: %w", err)
-		}
+	if run.FailOn, err = level("--fail-on", f.failOn); err != nil {
+		return nil, err
 	}
-	options := c.Options()
-	options.Only, options.Exclude = f.rules, append(slices.Clone(options.Exclude), f.exclude...)
 	if len(f.rules) > 0 && f.level == "" {
-		run.Report = config.LevelOf(policies.Strict) // a rule asked for by name is wanted whatever its level
+		all := config.LevelOf(policies.Strict) // a rule asked for by name is wanted whatever its level
+		run.Report = &all
 	}
-	run.Evaluator, err = policies.New(options)
+	only, _ := catalog.Split(f.rules)
+	exclude, _ := catalog.Split(f.exclude)
+	run.Options.Only, run.Options.Exclude = only, append(slices.Clone(run.Options.Exclude), exclude...)
+	_, err = policies.New(run.Options)
 	return run, err
+}
+
+// level reads a level from a flag, nil where it is not given.
+func level(flag, name string) (*config.Level, error) {
+	if name == "" {
+		return nil, nil
+	}
+	l, err := config.ParseLevel(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return &l, nil
 }
 
 func (f *checkFlags) configuration() (*config.Configuration, error) {
@@ -130,6 +159,9 @@ func summarise(s streams, r *report.Result) {
 		fmt.Fprintf(s.err, ", %d exempt", sum.Exempt)
 	}
 	fmt.Fprintln(s.err)
+	for _, note := range r.Notes {
+		fmt.Fprintln(s.err, note)
+	}
 	for _, skipped := range r.Skipped {
 		what := strings.TrimSpace(skipped.APIVersion + " " + skipped.Kind)
 		if what != "" {

@@ -1,9 +1,9 @@
 // Package judge runs the rules over the objects of files: each file read once,
-// in parallel, then each object judged with all the others in sight.
+// in parallel, then each object judged with all the others in sight, as it
+// would be after injection.
 package judge
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -20,117 +20,82 @@ import (
 
 // A Run is a check of some files.
 type Run struct {
-	// Evaluator holds the rules.
-	Evaluator *policies.Evaluator
+	// Options choose the rules; the version that a namespace pins comes on top.
+	Options policies.Options
 	// Input is what every evaluation knows, other objects left out.
 	Input policies.Input
-	// Report is the level of findings to report, FailOn of those that fail.
-	Report, FailOn config.Level
+	// Policies has the levels where no namespace says otherwise.
+	Policies config.Policies
+	// Report and FailOn, where set, go before every namespace's and the
+	// configuration's: the level to report, and the one that fails.
+	Report, FailOn *config.Level
+	// Only and Exclude choose among what is found besides the rules.
+	Only, Exclude []string
+	// Templates are the files and folders of templates to inject.
+	Templates []string
+	// Namespace is that of objects that name none, OwnNamespace usher's own.
+	Namespace, OwnNamespace string
+	// NamespaceLabels are labels of every namespace.
+	NamespaceLabels map[string]string
 	// Progress, where set, is called with the number of files done.
 	Progress func(done, all int)
 }
-
-// subject is a document with the object it decodes into.
-type subject struct {
-	doc    *manifest.Document
-	object *policies.Object
-}
-
-// file is what one file holds.
-type file struct {
-	subjects []subject
-	skipped  []report.Skipped
-	errs     []error
-	all      int
-	findings []report.Finding
-}
-
-// notAnObject is the reason for documents that are none.
-const notAnObject = "not a Kubernetes object"
 
 // Files judges the objects of files and folders. The order of the findings is
 // that of the files, and in each that of the lines, however many processors
 // there are. What cannot be read is among the errors.
 func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*report.Result, []error) {
 	names, errs := manifest.Files(paths)
+	templates, more := manifest.Files(r.Templates)
+	errs = append(errs, more...)
+	own := len(names)
+	names = append(names, without(templates, names)...)
+
 	files := make([]file, len(names))
 	var done atomic.Int64
 	parallel(ctx, len(names), func(i int) {
-		files[i] = r.read(names[i], stdin, slices.Contains(paths, names[i]))
+		files[i] = read(names[i], stdin, i < own && slices.Contains(paths, names[i]), i >= own)
 		if r.Progress != nil {
 			r.Progress(int(done.Add(1)), len(names))
 		}
 	})
+	s, err := r.survey(files)
+	if err != nil {
+		return &report.Result{}, append(errs, err)
+	}
+	parallel(ctx, len(files), func(i int) { s.open(&files[i]) })
 	in := r.Input
 	in.Others = others(files)
-	parallel(ctx, len(files), func(i int) { files[i].findings = r.judge(files[i].subjects, in) })
+	parallel(ctx, len(files), func(i int) { s.judge(&files[i], in) })
+	return s.result(ctx, files, errs)
+}
 
+// result joins what was found in the files.
+func (s *scene) result(ctx context.Context, files []file, errs []error) (*report.Result, []error) {
 	result := &report.Result{Findings: []report.Finding{}, Skipped: []report.Skipped{}}
+	unseen := 0
 	for i := range files {
 		f := &files[i]
 		errs = append(errs, f.errs...)
 		result.Findings = append(result.Findings, f.findings...)
 		result.Skipped = append(result.Skipped, f.skipped...)
-		result.Summary.Documents += f.all
-		result.Summary.Judged += len(f.subjects)
+		result.Summary.Documents += len(f.docs)
+		result.Summary.Judged += f.judged
+		unseen += f.unseen
 	}
 	for _, f := range result.Findings {
 		result.Summary.Add(f)
 	}
 	result.Skipped = addUp(result.Skipped)
+	result.Notes = s.notes
+	if unseen > 0 {
+		result.Notes = append(result.Notes, fmt.Sprintf("objects that ask for templates, while none was given with -t: %d; they are judged as written", unseen))
+	}
 	if ctx.Err() != nil {
 		errs = append(errs, fmt.Errorf("stopped: %w", context.Cause(ctx)))
 	}
-	result.Summary.Files, result.Summary.Errors = len(names), len(errs)
+	result.Summary.Files, result.Summary.Errors = len(files), len(errs)
 	return result, errs
-}
-
-// read decodes what a file holds. named is set where the user named the file
-// itself.
-func (r *Run) read(path string, stdin io.Reader, named bool) file {
-	docs, errs := manifest.ReadFile(path, stdin)
-	f := file{errs: errs, all: len(docs)}
-	objects := 0
-	for _, d := range docs {
-		switch {
-		case !d.IsObject():
-			f.skipped = append(f.skipped, report.Skipped{Reason: notAnObject, Count: 1})
-			continue
-		case !r.Evaluator.Judges(d.APIVersion, d.Kind):
-			f.skipped = append(f.skipped, report.Skipped{Reason: "no rule for this kind", APIVersion: d.APIVersion, Kind: d.Kind, Count: 1})
-		default:
-			f.subjects = append(f.subjects, subject{d, r.Evaluator.Decode(d.APIVersion, d.Kind, d.JSON)})
-		}
-		objects++
-	}
-	if named && objects == 0 && len(docs) > 0 && len(errs) == 0 {
-		f.errs = append(f.errs, &manifest.Error{File: path, Err: fmt.Errorf("holds no Kubernetes object: write apiVersion and kind")})
-	}
-	return f
-}
-
-func (r *Run) judge(subjects []subject, in policies.Input) []report.Finding {
-	var found []report.Finding
-	for _, s := range subjects {
-		for _, f := range r.Evaluator.Evaluate(s.object, in) {
-			if !r.Report.Includes(f.Level) && !r.FailOn.Includes(f.Level) {
-				continue
-			}
-			line, column := s.doc.Position(f.Field)
-			found = append(found, report.Finding{
-				File: s.doc.File, Line: line, Column: column,
-				Kind: s.doc.Kind, Namespace: s.doc.Namespace, Name: s.doc.Name,
-				Rule: f.Rule, Level: f.Level, RefusedByServer: f.RefusedByServer,
-				FieldPath: f.Field, Value: f.Value, Message: f.Message, Harm: f.Harm, Fix: f.Fix,
-				Unseen: f.Unseen, Exempt: f.Exempt,
-				Fails: f.Exempt == "" && r.FailOn.Includes(f.Level),
-			})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b report.Finding) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Rule, b.Rule))
-	})
-	return found
 }
 
 // others finds objects among the files; what is in the cluster besides is not
@@ -149,25 +114,6 @@ func others(files []file) policies.Others {
 	return func(kind, namespace string) ([]*policies.Object, string) {
 		return index[key{kind, namespace}], "only the files given were looked at"
 	}
-}
-
-// addUp joins what was skipped for the same reason.
-func addUp(skipped []report.Skipped) []report.Skipped {
-	counts := map[report.Skipped]int{}
-	for _, s := range skipped {
-		n := s.Count
-		s.Count = 0
-		counts[s] += n
-	}
-	joined := make([]report.Skipped, 0, len(counts))
-	for s, n := range counts {
-		s.Count = n
-		joined = append(joined, s)
-	}
-	slices.SortFunc(joined, func(a, b report.Skipped) int {
-		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind))
-	})
-	return joined
 }
 
 // parallel calls do for 0 to n-1 on every processor, until the context ends.
