@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/usher-dev/usher/cmd/usher/report"
 	"github.com/usher-dev/usher/injector"
@@ -64,6 +65,9 @@ func (s *scene) denials(sub *subject) (found []report.Finding, unseen bool) {
 	}
 	for _, p := range d.Problems {
 		message, scope := sentence(p), ""
+		if p.Field == "" {
+			p.Field = asker(sub, p)
+		}
 		if p.Reason == injector.TemplateMissing {
 			if len(s.set.Names()) == 0 {
 				unseen = true
@@ -80,6 +84,26 @@ func (s *scene) denials(sub *subject) (found []report.Finding, unseen bool) {
 		found = append(found, s.own(sub.doc, catalog.InjectWarning, "", warning))
 	}
 	return found, unseen
+}
+
+// asker is the annotation that asked for what a problem is about, "" where none
+// did.
+func asker(sub *subject, p injector.Problem) string {
+	about := func(o injector.Outcome) bool { return o.Reason == p.Reason && o.Detail == p.Detail }
+	i := slices.IndexFunc(sub.injection.Outcomes, about)
+	if i < 0 {
+		return ""
+	}
+	key, ok := strings.CutPrefix(sub.injection.Outcomes[i].Source, "annotation ")
+	if !ok {
+		return ""
+	}
+	for _, t := range sub.written.Templates {
+		if _, has := t.Meta.Annotations[key]; has {
+			return t.At("metadata", "annotations").Key(key).String()
+		}
+	}
+	return "metadata.annotations[" + key + "]"
 }
 
 // evaluate judges an object as it would be after injection. What the rules find

@@ -98,6 +98,7 @@ func (s *scene) collect(files []file) {
 				if given {
 					f.errs = append(f.errs, &manifest.Error{File: t.doc.File, Line: t.doc.Line, Err: fmt.Errorf(
 						"the template %q is given twice, first in %s:%d", t.name, first.doc.File, first.doc.Line)})
+					continue
 				}
 				s.notes = append(s.notes, fmt.Sprintf("the template %s is in %s:%d and %s:%d: the first is injected",
 					t.name, first.doc.File, first.doc.Line, t.doc.File, t.doc.Line))

@@ -76,6 +76,10 @@ func parseJSON(file string, data []byte) (docs []*Document, errs []error, ok boo
 			if len(docs) == 0 && !errors.Is(err, jsontext.ErrDuplicateName) {
 				return nil, nil, false
 			}
+			var syntax *jsontext.SyntacticError
+			if errors.As(err, &syntax) {
+				end = min(max(end, int(syntax.ByteOffset)), len(data))
+			}
 			return docs, append(errs, &Error{File: file, Line: lineAt(end), Err: fmt.Errorf("JSON: %w", err)}), true
 		}
 		first := lineAt(end - len(value))

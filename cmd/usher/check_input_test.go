@@ -1,0 +1,129 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// aliasBomb is YAML that stands for 9^10 values.
+func aliasBomb() string {
+	var b strings.Builder
+	b.WriteString("a0: &a0 [x,x,x,x,x,x,x,x,x]\n")
+	for i := 1; i < 10; i++ {
+		name, last := string(rune('0'+i)), string(rune('0'+i-1))
+		b.WriteString("a" + name + ": &a" + name + " [" + strings.TrimSuffix(strings.Repeat("*a"+last+",", 9), ",") + "]\n")
+	}
+	return b.String()
+}
+
+func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string             // what bad.yaml holds
+		make func(t *testing.T) // or how bad.yaml, or what is in its place, is made
+		want string             // what standard error says
+	}{
+		"a file of 50 MB": {
+			make: func(t *testing.T) {
+				if err := os.WriteFile("bad.yaml", nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Truncate("bad.yaml", 50<<20); err != nil {
+					t.Fatal(err)
+				}
+			},
+			want: "bad.yaml: larger than 16 MiB; split it",
+		},
+		"an alias bomb":               {text: aliasBomb(), want: "bad.yaml:1: YAML: document contains excessive aliasing"},
+		"a binary file":               {text: "\x7fELF\x00\x01", want: "bad.yaml: a binary file, neither YAML nor JSON"},
+		"a key written twice":         {text: "kind: Job\nspec: {a: 1,\n  a: 2}\n", want: `bad.yaml:3: YAML: key "a" already set in map`},
+		"a key written twice in JSON": {text: `{"kind":"Job",` + "\n" + `"kind":"Job"}`, want: `bad.yaml:2: JSON: jsontext: duplicate object member name "kind"`},
+		"nothing but an open bracket": {text: "[", want: "bad.yaml:1: YAML: did not find expected node content"},
+		"a hundred thousand brackets": {text: strings.Repeat("[", 100_000), want: "bad.yaml:1: YAML: exceeded max depth of 10000"},
+		"a link to nowhere":           {make: link("nowhere", "bad.yaml"), want: "bad.yaml: no such file or directory"},
+		"a link to itself":            {make: link("bad.yaml", "bad.yaml"), want: "bad.yaml: too many levels of symbolic links"},
+		"bytes that are no text":      {text: "kind: \xff\xfe\n", want: "bad.yaml:1: YAML: invalid leading UTF-8 octet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"good.yaml": brokenJob}
+			if c.make == nil {
+				files["bad.yaml"] = c.text
+			}
+			folder(t, files)
+			if c.make != nil {
+				c.make(t)
+			}
+			start := time.Now()
+			status, out, errs := command("", "check", ".")
+			if status != exitUsage || !strings.Contains(errs, c.want+"\n") {
+				t.Errorf("status %d, want standard error to say %q\n%s", status, c.want, errs)
+			}
+			if !strings.HasPrefix(out, "good.yaml:7:7: invariant") {
+				t.Errorf("the good file was not judged: %s", out)
+			}
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}
+
+// link makes a symbolic link.
+func link(target, name string) func(*testing.T) {
+	return func(t *testing.T) {
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestLoopsOfLinkedFoldersEnd(t *testing.T) {
+	folder(t, map[string]string{"a/b/c/good.yaml": brokenJob})
+	link("../../..", "a/b/c/up")(t)
+	link(".", "a/same")(t)
+	status, out, errs := command("", "check", ".")
+	if status != exitFindings || strings.Count(out, "\n") != 1 {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+}
+
+func TestABrokenDocumentHidesItselfAlone(t *testing.T) {
+	folder(t, map[string]string{"all.yaml": soundJob + "---\nkind: Job\nspec: [\n---\n" + brokenJob + "---\nkind: Job\nkind: Job\n---\n" + zeroWork})
+	status, out, errs := command("", "check", "--rule", "job-restart-policy,job-zero-work", "all.yaml")
+	want := `all.yaml:15:7: invariant: restartPolicy is Always; a Job's pods must be able to end: write Never or OnFailure (job-restart-policy)
+all.yaml:26:8: baseline: completions is 0; the Job is complete before any pod runs: write 1 or more (job-zero-work)
+`
+	if diff := cmp.Diff(want, out); diff != "" || status != exitUsage {
+		t.Errorf("status %d, findings (-want +got):\n%s", status, diff)
+	}
+	for _, want := range []string{"all.yaml:7: YAML:", `all.yaml:19: YAML: key "kind" already set in map`} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("standard error lacks %q:\n%s", want, errs)
+		}
+	}
+}
+
+func TestWrongTypesAreFindings(t *testing.T) {
+	folder(t, map[string]string{"job.yaml": strings.Replace(brokenJob, "spec:\n  template", "spec:\n  parallelism: two\n  backoffLimit: [1]\n  template", 1)})
+	status, out, errs := command("", "check", "job.yaml")
+	want := `job.yaml:5:3: invariant: parallelism is the string "two": write an integer (undecodable-object)
+job.yaml:6:18: invariant: backoffLimit[0] is 1: write an integer (undecodable-object)
+`
+	if diff := cmp.Diff(want, out); diff != "" || status != exitFindings {
+		t.Errorf("status %d, stderr %s, findings (-want +got):\n%s", status, errs, diff)
+	}
+}
+
+func TestWhatIsNoKubernetesObjectIsCounted(t *testing.T) {
+	folder(t, map[string]string{"values.yaml": "replicas: 3\n---\n- a\n---\njust text\n"})
+	for path, want := range map[string]int{".": exitClean, "values.yaml": exitUsage} {
+		status, out, errs := command("", "check", path)
+		// The configuration itself is in the folder, and no object of a kind with rules.
+		if status != want || out != "" || !strings.Contains(errs, "3 skipped: not a Kubernetes object") {
+			t.Errorf("%s: status %d, want %d\n%s%s", path, status, want, out, errs)
+		}
+	}
+}

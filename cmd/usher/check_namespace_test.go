@@ -1,0 +1,68 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// labelledNamespace is a Namespace team with labels in YAML's flow style.
+func labelledNamespace(labels string) string {
+	return "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: team\n  labels: {" + labels + "}\n"
+}
+
+func TestNamespacesSayWhatCounts(t *testing.T) {
+	idle := strings.Replace(zeroWork, "name: idle", "name: idle\n  namespace: team", 1)
+	for name, c := range map[string]struct {
+		labels, object string
+		args           []string
+		want           int
+		rules          string
+	}{
+		"enforce fails what the configuration would not":     {"policy.usher.dev/enforce: baseline", idle, nil, exitFindings, "job-zero-work"},
+		"enforce off fails nothing":                          {`policy.usher.dev/enforce: "off"`, brokenJob, nil, exitClean, "job-restart-policy"},
+		"warn reports more":                                  {"policy.usher.dev/warn: strict", strings.Replace(soundJob, "name: sound", "name: sound, namespace: team", 1), nil, exitClean, "job-ttl"},
+		"warn and enforce off report nothing":                {`policy.usher.dev/enforce: "off", policy.usher.dev/warn: "off"`, brokenJob, nil, exitClean, ""},
+		"a flag goes before the label":                       {`policy.usher.dev/enforce: "off"`, brokenJob, []string{"--fail-on", "invariant"}, exitFindings, "job-restart-policy"},
+		"a version has the rules that came with it":          {"policy.usher.dev/enforce-version: v0.1", brokenJob, nil, exitFindings, "job-restart-policy"},
+		"labels given for every namespace count":             {"", idle, []string{"--namespace-labels", "policy.usher.dev/enforce=baseline"}, exitFindings, "job-zero-work"},
+		"a namespace's own label goes before those":          {"policy.usher.dev/enforce: invariant", idle, []string{"--namespace-labels", "policy.usher.dev/enforce=baseline"}, exitClean, "job-zero-work"},
+		"objects that name no namespace go where -n says":    {"policy.usher.dev/enforce: baseline", zeroWork, []string{"-n", "team"}, exitFindings, "job-zero-work"},
+		"a level that is none, given for all, is bad usage":  {"", idle, []string{"--namespace-labels", "policy.usher.dev/enforce=high"}, exitUsage, ""},
+		"a level that is none is a finding":                  {"policy.usher.dev/audit: high", soundJob, nil, exitFindings, "namespace-label"},
+		"a level that YAML takes for a boolean is a finding": {"policy.usher.dev/enforce: off", soundJob, nil, exitFindings, "namespace-label"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder(t, map[string]string{})
+			status, out, errs := command(labelledNamespace(c.labels)+"---\n"+c.object, append([]string{"check", "--exclude", "job-no-deadline", "-"}, c.args...)...)
+			if status != c.want || strings.Contains(out, "("+c.rules+")") != (c.rules != "") || c.rules == "" && out != "" {
+				t.Errorf("status %d, want %d with %q\n%s%s", status, c.want, c.rules, out, errs)
+			}
+		})
+	}
+}
+
+func TestAWrongLabelIsFoundWhereItStands(t *testing.T) {
+	folder(t, map[string]string{"ns.yaml": labelledNamespace("\n    policy.usher.dev/warn: off,\n    policy.usher.dev/enforce-version: '1'\n  ")})
+	_, out, _ := command("", "check", "ns.yaml")
+	want := `ns.yaml:6:5: invariant: policy.usher.dev/warn: is false, which is no string: put the value in quotes, as in "off" (namespace-label)
+ns.yaml:7:5: invariant: policy.usher.dev/enforce-version: version "1" is not of the form vX.Y or latest (namespace-label)
+`
+	if diff := cmp.Diff(want, out); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+func TestSystemNamespacesAreLeftAlone(t *testing.T) {
+	for _, name := range []string{"kube-system", "kube-public", "kube-node-lease"} {
+		folder(t, map[string]string{
+			"job.yaml": strings.Replace(brokenJob, "namespace: team", "namespace: "+name, 1),
+			"ns.yaml":  strings.Replace(labelledNamespace("policy.usher.dev/warn: high"), "name: team", "name: "+name, 1),
+		})
+		status, out, errs := command("", "check", ".")
+		if status != exitClean || out != "" || strings.Count(errs, "of the namespace "+name+", which usher leaves alone") != 2 {
+			t.Errorf("%s: status %d\n%s%s", name, status, out, errs)
+		}
+	}
+}

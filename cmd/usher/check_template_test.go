@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTemplatesAreJudgedAsWhenTheyAreApplied(t *testing.T) {
+	for name, c := range map[string]struct {
+		text   string
+		want   []string
+		status int
+	}{
+		"a sound one is clean but for what it changes": {
+			text: "# head\n---\n" + plainTemplate,
+			want: []string{
+				`t.yaml:7:3 template-effect data.config: template logs: pods of the Pod Security level "restricted" no longer meet it, and a namespace that enforces it denies them: ` +
+					`allowPrivilegeEscalation != false (container "logs" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "logs" must set securityContext.capabilities.drop=["ALL"])`,
+				"t.yaml:7:3 template-effect data.config: template logs: pods of QoS class Guaranteed become Burstable",
+			},
+		},
+		"a field inside the block is found at its line": {
+			text:   plainTemplate + "      volumeMounts:\n      - {mountPath: /x, name: gone}\n",
+			want:   []string{`t.yaml:10:25 template-invalid data.config.containers[0].volumeMounts[0].name: name is "gone", and the template has no volume of that name; add it under volumes (a pod's volume of the same name and source is shared)`},
+			status: exitFindings,
+		},
+		"lines are counted over blank ones and comments": {
+			text:   strings.Replace(plainTemplate, "    containers:", "\n    # why\n    containers:", 1) + "      imagee: x\n",
+			want:   []string{`t.yaml:11:7 template-invalid data.config.containers[0].imagee: imagee is no field of this object`},
+			status: exitFindings,
+		},
+		"broken YAML inside the block is found at its line": {
+			text:   plainTemplate + "      args: [\n",
+			want:   []string{`t.yaml:9:5 template-invalid data.config: did not find expected node content`},
+			status: exitFindings,
+		},
+		"in other scalars the key stands for the field": {
+			text:   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {usher.dev/template: logs}}\ndata:\n  config: 'containers: [{name: logs}]'\n",
+			want:   []string{`t.yaml:5:3 template-invalid data.config.containers[0].image: image is missing`},
+			status: exitFindings,
+		},
+		"an option is found at its key": {
+			text:   plainTemplate + "  options: 'native: perhaps'\n",
+			want:   []string{`t.yaml:9:3 template-invalid data.options.native: native is "perhaps"; write one of auto, always, never`},
+			status: exitFindings,
+		},
+		"a label without the key config is a template without one": {
+			text:   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {usher.dev/template: logs}}\n",
+			want:   []string{`t.yaml:1:1 template-invalid data.config: config is missing; write the containers and volumes to add under the key config`},
+			status: exitFindings,
+		},
+		"what is no string is no template": {
+			text:   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logs-initializer}\ndata: {config: {containers: []}}\n",
+			want:   []string{`t.yaml:4:8 template-invalid data.config: config is no string: write it as a block of text, after config: |`},
+			status: exitFindings,
+		},
+		"a ConfigMap that is only named like a template is none": {
+			text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logs-initializer}\ndata: {other: x}\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder(t, map[string]string{"t.yaml": c.text})
+			got, status, errs := found(t, "t.yaml")
+			if diff := cmp.Diff(c.want, got); diff != "" || status != c.status {
+				t.Errorf("status %d, stderr %s, findings (-want +got):\n%s", status, errs, diff)
+			}
+			if c.want != nil && !strings.Contains(errs, "without the API server's dry-run: 1") {
+				t.Errorf("stderr does not say what was left out: %s", errs)
+			}
+		})
+	}
+}
+
+func TestTemplatesThatExcludeEachOtherAreToldOnce(t *testing.T) {
+	folder(t, map[string]string{"a.yaml": plainTemplate, "b.yaml": strings.Replace(plainTemplate, "logs-", "more-", 1)})
+	got, status, _ := found(t, "--rule", "template-conflict", ".")
+	want := []string{`b.yaml:5:3 template-conflict data.config: templates logs and more cannot be injected together: conflict-container: ` +
+		`the container "logs" of template more (containers) has the name of one of template logs; rename one of them`}
+	if diff := cmp.Diff(want, got); diff != "" || status != exitClean {
+		t.Errorf("status %d, findings (-want +got):\n%s", status, diff)
+	}
+	if _, status, _ := found(t, "--rule", "template-conflict", "--fail-on", "baseline", "."); status != exitFindings {
+		t.Errorf("status %d with --fail-on baseline", status)
+	}
+}
+
+func TestFlagsChooseAmongWhatIsFoundBesidesTheRules(t *testing.T) {
+	folder(t, map[string]string{"t.yaml": plainTemplate + "      imagee: x\n"})
+	for _, args := range [][]string{{"--exclude", "template-invalid"}, {"--rule", "job-ttl"}, {"--rule", "inject-warning"}} {
+		if got, status, errs := found(t, append(args, "t.yaml")...); status != exitClean || len(got) > 0 {
+			t.Errorf("%v: status %d, %v\n%s", args, status, got, errs)
+		}
+	}
+}
+
+func TestEveryFormatKnowsWhatIsFoundBesidesTheRules(t *testing.T) {
+	folder(t, map[string]string{"t.yaml": plainTemplate + "      imagee: x\n"})
+	_, out, _ := command("", "check", "-o", "sarif", "t.yaml")
+	var log struct {
+		Runs []struct {
+			Tool struct {
+				Driver struct{ Rules []struct{ ID string } }
+			}
+			Results []struct {
+				RuleID    string
+				RuleIndex int
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &log); err != nil || len(log.Runs) != 1 || len(log.Runs[0].Results) != 1 {
+		t.Fatalf("sarif: %+v, %v", log, err)
+	}
+	if r := log.Runs[0].Results[0]; r.RuleID != "template-invalid" || log.Runs[0].Tool.Driver.Rules[r.RuleIndex].ID != r.RuleID {
+		t.Errorf("result %+v points at %v", r, log.Runs[0].Tool.Driver.Rules[r.RuleIndex])
+	}
+	for format, want := range map[string]string{
+		"text": "(template-invalid)", "github": "title=template-invalid::", "junit": `type="template-invalid"`, "yaml": "rule: template-invalid",
+	} {
+		if _, out, _ := command("", "check", "-o", format, "t.yaml"); !strings.Contains(out, want) {
+			t.Errorf("%s lacks %s:\n%s", format, want, out)
+		}
+	}
+	if status, out, _ := command("", "explain", "rule", "template-invalid"); status != exitClean || !strings.Contains(out, "template-invalid (invariant)") {
+		t.Errorf("status %d: %s", status, out)
+	}
+}
