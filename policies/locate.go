@@ -38,14 +38,14 @@ type locator struct {
 }
 
 // descend reports the deepest parts of value that fail inside their parents,
-// which wrap puts around a part. It reports whether value itself fails.
-func (l *locator) descend(value any, path *field.Path, wrap func(any) any) bool {
+// which wrap puts around a part.
+func (l *locator) descend(value any, path *field.Path, wrap func(any) any) {
 	if len(l.found) >= maxProblems {
-		return true
+		return
 	}
 	err := l.attempt(wrap(value))
 	if err == nil {
-		return false
+		return
 	}
 	before := len(l.found)
 	switch v := value.(type) {
@@ -66,7 +66,6 @@ func (l *locator) descend(value any, path *field.Path, wrap func(any) any) bool 
 	if len(l.found) == before {
 		l.found = append(l.found, problem{path, value, explain(value, err)})
 	}
-	return true
 }
 
 func (l *locator) attempt(object any) error {

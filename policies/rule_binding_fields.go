@@ -2,7 +2,7 @@ package policies
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -38,7 +38,7 @@ func init() {
 			} else {
 				word(p, at.Child("kind"), ref.Kind, "ClusterRole")
 			}
-			p.required(at.Child("name"), ref.Name, form{func(s string) []string { return path.IsValidPathSegmentName(s) }, "part of a URL", "any characters but / and %"})
+			p.required(at.Child("name"), ref.Name, form{content.IsPathSegmentName, "part of a URL", "any characters but / and %"})
 			for i, s := range subjects {
 				bindingSubject(p, field.NewPath("subjects").Index(i), s)
 			}

@@ -2,7 +2,7 @@ package policies
 
 import (
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -56,7 +56,7 @@ func nameForm(kind string) form {
 	case "Service":
 		return form{validation.IsDNS1035Label, "DNS label", "lower-case letters, digits and dashes after a letter, 63 at most"}
 	case "RoleBinding", "ClusterRoleBinding":
-		return form{func(s string) []string { return path.IsValidPathSegmentName(s) }, "part of a URL", "any characters but / and %"}
+		return form{content.IsPathSegmentName, "part of a URL", "any characters but / and %"}
 	}
 	return dnsSubdomain()
 }

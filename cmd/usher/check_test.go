@@ -39,7 +39,7 @@ spec: {completions: 0, template: {spec: {restartPolicy: Never, containers: [{nam
 
 // folder makes a folder of files to check, and goes there, so that no
 // configuration above is found.
-func folder(t *testing.T, files map[string]string) string {
+func folder(t *testing.T, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
 	files[".usher.yaml"] += "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\n"
@@ -53,7 +53,6 @@ func folder(t *testing.T, files map[string]string) string {
 		}
 	}
 	t.Chdir(dir)
-	return dir
 }
 
 func TestCheckSaysWhereWhatAndWhy(t *testing.T) {

@@ -43,8 +43,14 @@ func beside() []Entry {
 			"Pods may come without the template, or with containers that get in each other's way", "Write what the finding names"),
 	}
 	for _, reason := range injector.Reasons() {
-		if reason == injector.TooLarge || !reason.Denies() && reason != injector.HostNetwork && reason != injector.NoNativeSidecars {
-			continue
+		switch reason {
+		case injector.TooLarge, injector.PolicyDenied:
+			continue // not injection's
+		case injector.HostNetwork, injector.NoNativeSidecars: // deny where the template is mandatory
+		default:
+			if !reason.Denies() {
+				continue
+			}
 		}
 		entries = append(entries, entry(Injection(reason), policies.Invariant, injector.Kinds(),
 			"Injection denies the pods for the reason "+string(reason), "The cluster denies the pods, so that none run", reason.Explain()))

@@ -52,7 +52,7 @@ func Table(entries []Entry) []byte {
 	for _, e := range entries {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.ID, e.Level, verdict(e), e.Summary)
 	}
-	w.Flush() // to memory: it cannot fail
+	_ = w.Flush() // to memory: it cannot fail
 	return b.Bytes()
 }
 
@@ -74,7 +74,7 @@ func Text(e Entry) []byte {
 		fmt.Fprintf(w, "Versions:\t%s\n", e.Servers)
 	}
 	fmt.Fprintf(w, "Since:\tusher %s\nDocument:\t%s\n", e.Since, e.Anchor)
-	w.Flush() // to memory: it cannot fail
+	_ = w.Flush() // to memory: it cannot fail
 	return b.Bytes()
 }
 

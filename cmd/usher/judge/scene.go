@@ -135,7 +135,7 @@ func (s *scene) own(doc *manifest.Document, id, field, message string) report.Fi
 	e := s.entries[id]
 	level, err := policies.ParseLevel(e.Level)
 	if err != nil {
-		return report.Finding{}
+		level = policies.Invariant // what the catalogue does not know is never passed over
 	}
 	counts := config.Namespace{Enforce: s.run.Policies.Enforce, Warn: config.LevelOf(policies.Strict)}
 	if !counts.Enforce.On {
