@@ -169,6 +169,16 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			want: []string{`job.yaml:1:1 inject-warning : annotation inject.usher.dev/more is on the workload's own metadata, which its pods do not get; ` +
 				`carried to spec.template.metadata.annotations: write it there`},
 		},
+		"a template that was given is proved, too": {
+			files:  map[string]string{"pod.yaml": soundPod, "t.yaml": strings.Replace(plainTemplate, "image:", "imagee:", 1)},
+			args:   []string{"-t", "t.yaml", "--rule", "template-invalid", "pod.yaml"},
+			want:   []string{"t.yaml:8:7 template-invalid data.config.containers[0].imagee: imagee is no field of this object"},
+			status: exitFindings,
+		},
+		"what a template that was given changes is not told": {
+			files: map[string]string{"pod.yaml": soundPod, "t.yaml": plainTemplate},
+			args:  []string{"-t", "t.yaml", "--rule", "template-effect", "pod.yaml"},
+		},
 		"what is no template is bad input": {
 			files:  map[string]string{"job.yaml": soundJob, "t.yaml": soundJob},
 			args:   []string{"-t", "t.yaml", "job.yaml"},

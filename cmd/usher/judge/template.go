@@ -26,6 +26,9 @@ type template struct {
 	doc    *manifest.Document
 	name   string
 	config string
+	// given is set where the template was named as one: it is there for the
+	// objects, and what it changes is not what was asked.
+	given  bool
 	parsed *injector.Template
 	// err is an *injector.InvalidTemplate where the template cannot be used.
 	err error
@@ -90,6 +93,7 @@ func (s *scene) collect(files []file) {
 			}
 			for _, t := range f.templates {
 				all++
+				t.given = given
 				first := by[t.name]
 				if first == nil {
 					by[t.name], entries[t.name] = t, injector.Entry{Template: t.parsed, Err: t.err}
@@ -109,9 +113,12 @@ func (s *scene) collect(files []file) {
 	if all > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("templates proved offline, without the API server's dry-run: %d", all))
 	}
-	// A pair is told once, at the later name.
+	// A pair is told once, at the later name among the files.
 	told := map[string]bool{}
 	for _, name := range slices.Backward(s.set.Names()) {
+		if by[name].given {
+			continue
+		}
 		for _, line := range s.set.Conflicts(name) {
 			if !told[line] {
 				told[line] = true
@@ -140,6 +147,9 @@ func (s *scene) judgeTemplate(t *template) ([]report.Finding, error) {
 	}
 	for _, p := range proof.Problems {
 		found = append(found, s.own(t.doc, catalog.TemplateInvalid, configField, string(p.Reason)+": "+p.String()))
+	}
+	if t.given {
+		return found, nil
 	}
 	for _, effect := range proof.Effects {
 		found = append(found, s.own(t.doc, catalog.TemplateEffect, configField, "template "+t.name+": "+effect))
