@@ -22,10 +22,19 @@ var templatePaths = map[string][]string{
 	"PodTemplate":           {"template"},
 }
 
-// Injects says whether objects of a kind are pods or hold a pod template.
-func Injects(kind string) bool {
-	_, ok := templatePaths[kind]
-	return ok
+// Injects says whether objects of a kind are pods or hold a pod template. Other
+// API groups have kinds of the same names.
+func Injects(apiVersion, kind string) bool {
+	if _, ok := templatePaths[kind]; !ok {
+		return false
+	}
+	switch kind {
+	case "Pod", "PodTemplate", "ReplicationController":
+		return apiVersion == "v1"
+	case "Job", "CronJob":
+		return apiVersion == "batch/v1"
+	}
+	return apiVersion == "apps/v1"
 }
 
 // Kinds lists the kinds that are pods or hold a pod template, sorted.

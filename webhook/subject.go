@@ -43,7 +43,7 @@ func (s *subject) read(ctx context.Context) (*injector.Problem, error) {
 	if s.kind == "Scale" {
 		return s.readScale(ctx)
 	}
-	if s.kind != "Pod" && injector.Injects(s.kind) {
+	if s.kind != "Pod" && injector.Injects(s.apiVersion, s.kind) {
 		labels, err := s.policies.Namespaces.Labels(ctx, req.Namespace)
 		if err != nil {
 			return nil, err

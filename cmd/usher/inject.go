@@ -101,7 +101,7 @@ func (o *injectOptions) run(s streams) error {
 // inject decides about one document and proves the decision.
 func (o *injectOptions) inject(doc *manifest.Document, set *injector.Set, labels func(string) map[string]string) (*injected, error) {
 	r := &injected{doc: doc, result: doc.JSON}
-	if !doc.IsObject() || !injector.Injects(doc.Kind) {
+	if !doc.IsObject() || !injector.Injects(doc.APIVersion, doc.Kind) {
 		return r, nil
 	}
 	namespace := doc.Namespace

@@ -68,6 +68,9 @@ func TestInject(t *testing.T) {
 			args:  []string{"-f", "-"}, stdout: []string{"usher.dev/carried: inject.usher.dev/side", "      - image: s\n        name: side", "kind: Service"},
 			stderr: []string{"deployment/d: warning: annotation inject.usher.dev/side is on the workload's own metadata"},
 		},
+		"a Job of another API group is none of ours": {
+			stdin: `{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: j}, spec: {tasks: []}}`, args: []string{"-f", "-"}, stdout: []string{"tasks: []"},
+		},
 		"namespaces among the input ask": {
 			stdin: sideTemplate + "\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {inject.usher.dev/templates: side}}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: {containers: [{name: app, image: a}]}}",
 			args:  []string{"-f", "-"}, stdout: []string{"- image: s\n    name: side"},

@@ -40,7 +40,7 @@ func (s *scene) inject(sub *subject) error {
 // does not decode is found by a rule.
 func asks(sub *subject) bool {
 	o := sub.written
-	if o.Typed == nil || !o.Decodable() || !injector.Injects(o.Kind) || o.Meta == nil {
+	if o.Typed == nil || !o.Decodable() || !injector.Injects(o.APIVersion, o.Kind) || o.Meta == nil {
 		return false
 	}
 	if _, ok := sub.ns.labels[injector.NamespaceLabel]; ok || len(injector.OptIns(o.Meta.Annotations)) > 0 {
