@@ -142,12 +142,12 @@ func (m *merge) addMetadata(t *Template) {
 	}
 	meta := m.pod.Metadata
 	for _, p := range t.labels {
-		if meta.Labels[p.key] != p.value && !slices.Contains(m.labels, p) {
+		if !p.in(meta.Labels) && !slices.Contains(m.labels, p) {
 			m.labels = append(m.labels, p)
 		}
 	}
 	for _, p := range t.annotations {
-		if meta.Annotations[p.key] != p.value && !slices.Contains(m.notes, p) {
+		if !p.in(meta.Annotations) && !slices.Contains(m.notes, p) {
 			m.notes = append(m.notes, p)
 		}
 	}

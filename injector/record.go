@@ -128,12 +128,12 @@ func (m *merge) holdsRest(t *Template) bool {
 		}
 	}
 	for _, p := range t.labels {
-		if m.pod.labels()[p.key] != p.value {
+		if !p.in(m.pod.labels()) {
 			return false
 		}
 	}
 	for _, p := range t.annotations {
-		if m.pod.annotations()[p.key] != p.value {
+		if !p.in(m.pod.annotations()) {
 			return false
 		}
 	}

@@ -19,6 +19,10 @@ func TestSecondPass(t *testing.T) {
 	once := string(apply(t, first, Decide(first)))
 	old := set(template(t, "side", strings.Replace(proved, "name: A, value: a", "name: A, value: x", 1), ""))
 	mandatory := set(template(t, "side", strings.Replace(proved, "name: A, value: a", "name: A, value: x", 1), "mandatory: true"))
+	// The same version, as only a forger has it.
+	forged := template(t, "side", proved+`labels: {empty: ""}`, "")
+	forged.Version = template(t, "side", proved, "").Version
+	labelled := set(forged)
 
 	tests := map[string]struct {
 		object    string
@@ -43,6 +47,9 @@ func TestSecondPass(t *testing.T) {
 		},
 		"a volume with another source is not believed": {
 			object: strings.Replace(once, `"configMap":{"name":"c"}`, `"emptyDir":{}`, 1), want: ConflictName, message: "conflict-volume: spec.volumes[0]",
+		},
+		"a record without the template's label is not believed, though its value is empty": {
+			object: once, templates: labelled, want: ConflictName,
 		},
 		"a record that names nothing proves nothing": {
 			object: asking(asks+`, "usher.dev/injected": "{\"side\":{\"version\":\"`+template(t, "side", proved, "").Version+`\"}}"`, ""), want: Injected,
@@ -104,5 +111,15 @@ func TestNativeSidecarsAreProvedToo(t *testing.T) {
 	r.Object = []byte(strings.Replace(string(once), `,"restartPolicy":"Always"`, "", 1))
 	if d := Decide(r); d.Reason != ConflictName {
 		t.Errorf("got %s, want conflict-container", d.Reason)
+	}
+}
+
+func TestEmptyValuesAreAdded(t *testing.T) {
+	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", small+"\nlabels: {l: \"\"}\nannotations: {a: \"\"}", ""))}
+	out := toYAML(t, apply(t, r, Decide(r)))
+	for _, want := range []string{"    l: \"\"\n", "    a: \"\"\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in:\n%s", want, out)
+		}
 	}
 }

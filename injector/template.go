@@ -60,6 +60,12 @@ type volume struct {
 
 type pair struct{ key, value string }
 
+// in says whether a map has the key with the value; a value may be empty.
+func (p pair) in(have map[string]string) bool {
+	value, ok := have[p.key]
+	return ok && value == p.value
+}
+
 // fragment is the schema of the data key config.
 type fragment struct {
 	Containers       []corev1.Container            `json:"containers,omitempty"`
