@@ -1,12 +1,6 @@
 package injector
 
-import (
-	"fmt"
-
-	"github.com/go-json-experiment/json"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-)
+import "fmt"
 
 // side names one side of a conflict: a list's item of the pod, or of a
 // template that was added before.
@@ -60,71 +54,6 @@ func (m *merge) volumeConflicts(t *Template, v *volume) []Problem {
 		}
 	}
 	return problems
-}
-
-// sameSource says whether the pod's volume is the template's, after what the
-// API server defaults.
-func sameSource(typed corev1.Volume, other *podVolume) bool {
-	var got corev1.Volume
-	// A source this build does not know is another source.
-	if err := json.Unmarshal(other.Raw, &got, json.RejectUnknownMembers(true)); err != nil {
-		return false
-	}
-	want := typed.DeepCopy()
-	defaultVolume(want)
-	defaultVolume(&got)
-	return equality.Semantic.DeepEqual(*want, got)
-}
-
-// defaultVolume sets what the API server sets (pkg/apis/core/v1/defaults.go).
-func defaultVolume(v *corev1.Volume) {
-	if v.VolumeSource == (corev1.VolumeSource{}) {
-		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
-	}
-	// The four kinds of volumes with files have one default mode.
-	mode := func(m **int32) {
-		if *m == nil {
-			ordinary := corev1.ConfigMapVolumeSourceDefaultMode
-			*m = &ordinary
-		}
-	}
-	if s := v.ConfigMap; s != nil {
-		mode(&s.DefaultMode)
-	}
-	if s := v.Secret; s != nil {
-		mode(&s.DefaultMode)
-	}
-	if s := v.DownwardAPI; s != nil {
-		mode(&s.DefaultMode)
-		defaultFieldRefs(s.Items)
-	}
-	if s := v.HostPath; s != nil && s.Type == nil {
-		s.Type = new(corev1.HostPathType)
-	}
-	if s := v.Projected; s != nil {
-		mode(&s.DefaultMode)
-		for i := range s.Sources {
-			if token := s.Sources[i].ServiceAccountToken; token != nil && token.ExpirationSeconds == nil {
-				hour := int64(60 * 60)
-				token.ExpirationSeconds = &hour
-			}
-			if api := s.Sources[i].DownwardAPI; api != nil {
-				defaultFieldRefs(api.Items)
-			}
-		}
-	}
-	if s := v.Ephemeral; s != nil && s.VolumeClaimTemplate != nil && s.VolumeClaimTemplate.Spec.VolumeMode == nil {
-		filesystem := corev1.PersistentVolumeFilesystem
-		s.VolumeClaimTemplate.Spec.VolumeMode = &filesystem
-	}
-}
-
-func defaultFieldRefs(items []corev1.DownwardAPIVolumeFile) {
-	for i := range items {
-		if ref := items[i].FieldRef; ref != nil && ref.APIVersion == "" {
-			ref.APIVersion = "v1"
-		}
-	}
 }
 
 func (m *merge) hostPortConflicts(t *Template) []Problem {

@@ -1,0 +1,108 @@
+package injector
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// sameSource says whether the pod's volume is the template's, after what the
+// API server defaults.
+func sameSource(typed corev1.Volume, other *podVolume) bool {
+	var got corev1.Volume
+	// A source this build does not know is another source.
+	if err := json.Unmarshal(other.Raw, &got, json.RejectUnknownMembers(true)); err != nil {
+		return false
+	}
+	want := typed.DeepCopy()
+	defaultVolume(want)
+	defaultVolume(&got)
+	return equality.Semantic.DeepEqual(*want, got)
+}
+
+// defaultVolume sets what the API server sets (pkg/apis/core/v1, defaults.go
+// and zz_generated.defaults.go).
+func defaultVolume(v *corev1.Volume) {
+	if v.VolumeSource == (corev1.VolumeSource{}) {
+		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
+	}
+	// The four kinds of volumes with files have one default mode.
+	mode := func(m **int32) { orDefault(m, new(corev1.ConfigMapVolumeSourceDefaultMode)) }
+	if s := v.ConfigMap; s != nil {
+		mode(&s.DefaultMode)
+	}
+	if s := v.Secret; s != nil {
+		mode(&s.DefaultMode)
+	}
+	if s := v.DownwardAPI; s != nil {
+		mode(&s.DefaultMode)
+		defaultFieldRefs(s.Items)
+	}
+	if s := v.HostPath; s != nil {
+		orDefault(&s.Type, new(corev1.HostPathUnset))
+	}
+	if s := v.Projected; s != nil {
+		mode(&s.DefaultMode)
+		for i := range s.Sources {
+			if token := s.Sources[i].ServiceAccountToken; token != nil {
+				orDefault(&token.ExpirationSeconds, new(int64(60*60)))
+			}
+			if api := s.Sources[i].DownwardAPI; api != nil {
+				defaultFieldRefs(api.Items)
+			}
+		}
+	}
+	if s := v.Ephemeral; s != nil && s.VolumeClaimTemplate != nil {
+		orDefault(&s.VolumeClaimTemplate.Spec.VolumeMode, new(corev1.PersistentVolumeFilesystem))
+	}
+	if s := v.Image; s != nil {
+		orDefault(&s.PullPolicy, pullPolicy(s.Reference))
+	}
+	if s := v.ISCSI; s != nil {
+		orDefault(&s.ISCSIInterface, "default")
+	}
+	if s := v.RBD; s != nil {
+		orDefault(&s.RBDPool, "rbd")
+		orDefault(&s.RadosUser, "admin")
+		orDefault(&s.Keyring, "/etc/ceph/keyring")
+	}
+	if s := v.AzureDisk; s != nil {
+		orDefault(&s.CachingMode, new(corev1.AzureDataDiskCachingReadWrite))
+		orDefault(&s.FSType, new("ext4"))
+		orDefault(&s.ReadOnly, new(false))
+		orDefault(&s.Kind, new(corev1.AzureSharedBlobDisk))
+	}
+	if s := v.ScaleIO; s != nil {
+		orDefault(&s.StorageMode, "ThinProvisioned")
+		orDefault(&s.FSType, "xfs")
+	}
+}
+
+func orDefault[T comparable](field *T, value T) {
+	var none T
+	if *field == none {
+		*field = value
+	}
+}
+
+// pullPolicy is the default for an image: Always for the tag latest, which is
+// meant where there is neither tag nor digest.
+func pullPolicy(image string) corev1.PullPolicy {
+	name := image[strings.LastIndexByte(image, '/')+1:]
+	name, _, digest := strings.Cut(name, "@")
+	_, tag, tagged := strings.Cut(name, ":")
+	if tag == "latest" || !tagged && !digest {
+		return corev1.PullAlways
+	}
+	return corev1.PullIfNotPresent
+}
+
+func defaultFieldRefs(items []corev1.DownwardAPIVolumeFile) {
+	for i := range items {
+		if ref := items[i].FieldRef; ref != nil && ref.APIVersion == "" {
+			ref.APIVersion = "v1"
+		}
+	}
+}
