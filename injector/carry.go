@@ -51,6 +51,10 @@ func Carry(kind string, object, old []byte) (Carried, *Problem) {
 			return Carried{}, nil
 		}
 	}
+	keys := usherKeys(w.Metadata.Annotations)
+	if len(keys) > maxKeys {
+		return Carried{}, tooManyKeys(len(keys))
+	}
 	if len(old) > 0 && unchanged(kind, w, object, old) {
 		return Carried{Unchanged: true}, nil
 	}
@@ -64,13 +68,18 @@ func Carry(kind string, object, old []byte) (Carried, *Problem) {
 		before, _, _, _ = templateAnnotations(kind, old)
 	}
 	c := &carrier{have: have, before: before, path: strings.Join(path, ".") + ".metadata.annotations"}
-	c.carried = carriedKeys(have)
-	for _, k := range usherKeys(w.Metadata.Annotations) {
+	c.carried, c.carriedBefore = carriedKeys(have), carriedKeys(before)
+	for _, k := range keys {
 		c.follow(k.key, w.Metadata.Annotations[k.key])
 	}
 	for _, key := range carriedKeys(have) {
-		if _, ok := w.Metadata.Annotations[key]; !ok {
+		if _, ok := w.Metadata.Annotations[key]; ok {
+			continue
+		}
+		if len(old) > 0 {
 			c.withdraw(key)
+		} else {
+			c.disown(key) // nothing was removed: a new object is all the user's
 		}
 	}
 	return Carried{Patch: c.patch(exists).under(pointer(path)), Warnings: c.warnings}, nil
@@ -143,10 +152,13 @@ func templateAnnotations(kind string, object []byte) (annotations map[string]str
 	return template.Metadata.Annotations, true, path, nil
 }
 
+// carriedKeys lists the opt-in keys that the template says were carried. The
+// list can be written by anyone: other keys in it are not usher's to remove.
 func carriedKeys(annotations map[string]string) []string {
 	var keys []string
 	for key := range strings.SplitSeq(annotations[CarriedAnnotation], ",") {
-		if key = strings.TrimSpace(key); key != "" {
+		key = strings.TrimSpace(key)
+		if _, _, ours := cutKey(key); ours && len(keys) < maxKeys {
 			keys = append(keys, key)
 		}
 	}
@@ -155,19 +167,20 @@ func carriedKeys(annotations map[string]string) []string {
 
 // carrier works out the changes to one template's annotations.
 type carrier struct {
-	have, before map[string]string
-	carried      []string
-	set          []pair
-	removed      []string
-	warnings     []string
-	path         string
+	have, before  map[string]string
+	carried       []string
+	carriedBefore []string
+	set           []pair
+	removed       []string
+	warnings      []string
+	path          string
 }
 
 // wrote says whether the user changed a carried key in the template since.
 func (c *carrier) wrote(key string) bool {
 	was, known := c.before[key]
 	now, set := c.have[key]
-	return known && set && was != now && slices.Contains(carriedKeys(c.before), key)
+	return known && set && was != now && slices.Contains(c.carriedBefore, key)
 }
 
 // follow brings a key of the workload's metadata into the template.

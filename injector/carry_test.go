@@ -55,6 +55,13 @@ func TestCarry(t *testing.T) {
 			object: deployment("", annotated(`"`+key+`": "false", "usher.dev/carried": `+key)), old: deployment(`"`+key+`": "true"`, annotated(carried)),
 			want: map[string]string{key: "false"},
 		},
+		"a list of carried keys that names another's takes nothing away": {
+			object: deployment("", annotated(`"a": b, "usher.dev/carried": "a,`+key+`"`)), old: deployment(`"`+key+`": "true"`, annotated(carried)),
+			want: map[string]string{"a": "b"},
+		},
+		"a new object is all the user's, though it is a copy": {
+			object: deployment("", annotated(carried)), want: map[string]string{key: "true"},
+		},
 		"a CronJob's pods are two templates down": {
 			kind:   "CronJob",
 			object: "{metadata: {annotations: {" + `"` + key + `": "true"` + "}}, spec: {jobTemplate: {spec: {template: {spec: {}}}}}}",

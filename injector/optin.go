@@ -50,7 +50,7 @@ func cutKey(key string) (template, rest string, ours bool) {
 func asked(annotations, namespaceLabels map[string]string) []ask {
 	keys := usherKeys(annotations)
 	if len(keys) > maxKeys {
-		return []ask{{problem: &Problem{BadValue, "metadata.annotations", 0, fmt.Sprintf("has %d keys of usher's; write at most %d", len(keys), maxKeys)}}}
+		return []ask{{problem: tooManyKeys(len(keys))}}
 	}
 	var asks []ask
 	for _, k := range keys {
@@ -79,6 +79,10 @@ func asked(annotations, namespaceLabels map[string]string) []ask {
 func MayAsk(object []byte) bool {
 	return bytes.Contains(object, []byte(InitializerPrefix)) || bytes.Contains(object, []byte(InjectPrefix)) ||
 		bytes.IndexByte(object, '\\') >= 0 // a key may be written with escapes
+}
+
+func tooManyKeys(n int) *Problem {
+	return &Problem{BadValue, "metadata.annotations", 0, fmt.Sprintf("has %d keys of usher's; write at most %d", n, maxKeys)}
 }
 
 // OptIns returns the annotations by which templates are asked for or refused.
