@@ -20,19 +20,19 @@ func (t *Template) check(bad *InvalidTemplate) {
 	for i, v := range t.volumes {
 		t.checkVolume(bad, i, v, volumes)
 	}
-	names, ports := map[string]string{}, []boundPort{}
+	names, ports := map[string]string{}, hostPorts{}
 	for i := range t.containers {
 		c, path := &t.containers[i], fmt.Sprintf("%scontainers[%d]", configField, i)
 		t.checkContainer(bad, path, c, names, volumes)
 		if c.typed.RestartPolicy != nil && !c.isNative() {
 			bad.add(path+".restartPolicy", 0, "is %s; a sidecar runs as long as its pod: leave it out", *c.typed.RestartPolicy)
 		}
-		ports = checkPorts(bad, path, c, ports)
+		ports.check(bad, path, c)
 	}
 	for i := range t.initContainers {
 		c, path := &t.initContainers[i], fmt.Sprintf("%sinitContainers[%d]", configField, i)
 		t.checkContainer(bad, path, c, names, volumes)
-		ports = checkPorts(bad, path, c, ports)
+		ports.check(bad, path, c)
 	}
 	for i, s := range t.pullSecrets {
 		if s == "" {
@@ -49,7 +49,7 @@ func (t *Template) checkVolume(bad *InvalidTemplate, i int, v volume, seen map[s
 	case v.name == "":
 		bad.add(path, 0, "is missing")
 	case seen[v.name]:
-		bad.Problems = append(bad.Problems, Problem{Reason: ConflictVolume, Field: path,
+		bad.put(Problem{Reason: ConflictVolume, Field: path,
 			Detail: fmt.Sprintf("is %q, which another volume of the template has", v.name)})
 	case len(validation.IsDNS1123Label(v.name)) > 0:
 		bad.add(path, 0, "is %q; must be lower case letters, digits and '-'", v.name)
@@ -62,7 +62,7 @@ func (t *Template) checkContainer(bad *InvalidTemplate, path string, c *containe
 	case c.name == "":
 		bad.add(path+".name", 0, "is missing")
 	case names[c.name] != "":
-		bad.Problems = append(bad.Problems, Problem{Reason: ConflictName, Field: path + ".name",
+		bad.put(Problem{Reason: ConflictName, Field: path + ".name",
 			Detail: fmt.Sprintf("is %q, which %s has", c.name, strings.TrimPrefix(names[c.name], configField))})
 	case len(validation.IsDNS1123Label(c.name)) > 0:
 		bad.add(path+".name", 0, "is %q; must be lower case letters, digits and '-', at most 63", c.name)
@@ -79,7 +79,7 @@ func (t *Template) checkContainer(bad *InvalidTemplate, path string, c *containe
 		}
 		mountPath := strings.TrimRight(m.MountPath, "/")
 		if first, taken := mounts[mountPath]; taken {
-			bad.Problems = append(bad.Problems, Problem{Reason: ConflictMount, Field: at + ".mountPath",
+			bad.put(Problem{Reason: ConflictMount, Field: at + ".mountPath",
 				Detail: fmt.Sprintf("is %q, which volumeMounts[%d] has", m.MountPath, first)})
 			continue
 		}
@@ -87,23 +87,38 @@ func (t *Template) checkContainer(bad *InvalidTemplate, path string, c *containe
 	}
 }
 
-// checkPorts adds a container's host ports to those of the containers before
-// it.
-func checkPorts(bad *InvalidTemplate, path string, c *container, before []boundPort) []boundPort {
+// hostPorts are the fields that take each port of the host. A port on every
+// address stands under the address "", the first on any address under "*".
+type hostPorts map[boundPort]string
+
+// check adds a container's host ports to those of the containers before it.
+func (h hostPorts) check(bad *InvalidTemplate, path string, c *container) {
 	for i, p := range c.typed.Ports {
-		port := boundPort{host: p.HostPort, ip: p.HostIP, protocol: protocol(string(p.Protocol)), field: fmt.Sprintf("%s.ports[%d]", path, i)}
-		if port.host == 0 {
+		if p.HostPort == 0 {
 			continue
 		}
-		for _, other := range before {
-			if other.clashes(port) {
-				bad.Problems = append(bad.Problems, Problem{Reason: ConflictHostPort, Field: port.field + ".hostPort",
-					Detail: fmt.Sprintf("is %d, which %s takes", p.HostPort, strings.TrimPrefix(other.field, configField))})
-			}
+		at := func(ip string) boundPort {
+			return boundPort{host: p.HostPort, ip: ip, protocol: protocol(string(p.Protocol))}
 		}
-		before = append(before, port)
+		own, others := p.HostIP, ""
+		if anyAddress(p.HostIP) {
+			own, others = "", "*"
+		}
+		field := fmt.Sprintf("%s.ports[%d]", path, i)
+		other, taken := h[at(own)]
+		if !taken {
+			other, taken = h[at(others)]
+		}
+		if taken {
+			bad.put(Problem{Reason: ConflictHostPort, Field: field + ".hostPort",
+				Detail: fmt.Sprintf("is %d, which %s takes", p.HostPort, strings.TrimPrefix(other, configField))})
+			continue
+		}
+		h[at(own)] = field
+		if _, first := h[at("*")]; !first {
+			h[at("*")] = field
+		}
 	}
-	return before
 }
 
 func (t *Template) checkMetadata(bad *InvalidTemplate) {
@@ -171,7 +186,6 @@ type boundPort struct {
 	host     int32
 	ip       string
 	protocol corev1.Protocol
-	field    string
 }
 
 // clashes says whether two containers cannot have both ports on one node.

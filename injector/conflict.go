@@ -11,7 +11,9 @@ func side(origin, list string, i int) string {
 	return fmt.Sprintf("the pod (spec.%s[%d])", list, i)
 }
 
-// conflicts lists why a template cannot be added to the pod.
+// conflicts lists why a template cannot be added to the pod. Of each of the
+// template's items the first conflict is told: what a pod repeats without end
+// does not make the answer as long.
 func (m *merge) conflicts(t *Template) []Problem {
 	var problems []Problem
 	for _, c := range t.containers {
@@ -34,6 +36,7 @@ func (m *merge) nameConflicts(t *Template, c container, from string) []Problem {
 			if other.Name == c.name {
 				problems = append(problems, Problem{Reason: ConflictName, Field: fmt.Sprintf("spec.%s[%d].name", list, i), Detail: fmt.Sprintf(
 					"the container %q of template %s (%s) has the name of one of %s; rename one of them", c.name, t.Name, from, side(other.origin, list, i))})
+				return // a list that repeats the name is refused for that
 			}
 		}
 	}
@@ -51,6 +54,7 @@ func (m *merge) volumeConflicts(t *Template, v *volume) []Problem {
 			problems = append(problems, Problem{Reason: ConflictVolume, Field: fmt.Sprintf("spec.volumes[%d]", i), Detail: fmt.Sprintf(
 				"the volume %q of template %s has the name of one of %s with another source; rename one of them, or give both the same source to share it",
 				v.name, t.Name, side(other.origin, "volumes", i))})
+			break
 		}
 	}
 	return problems
@@ -62,13 +66,15 @@ func (m *merge) hostPortConflicts(t *Template) []Problem {
 		return nil
 	}
 	var problems []Problem
+	told := make([]bool, len(wanted))
 	m.eachPort(func(c *podContainer, list string, i, j int, p podPort) {
 		taken := m.bind(p)
 		if taken.host == 0 {
 			return
 		}
-		for _, w := range wanted {
-			if w.host != 0 && w.clashes(taken) {
+		for n, w := range wanted {
+			if w.host != 0 && w.clashes(taken) && !told[n] {
+				told[n] = true
 				problems = append(problems, Problem{Reason: ConflictHostPort, Field: fmt.Sprintf("spec.%s[%d].ports[%d].hostPort", list, i, j), Detail: fmt.Sprintf(
 					"the container %q of template %s takes the host's port %d/%s, which the container %q of %s takes; change one of them",
 					w.container, t.Name, w.host, w.protocol, c.Name, side(c.origin, list, i))})
@@ -83,9 +89,11 @@ func (m *merge) hostPortConflicts(t *Template) []Problem {
 func (m *merge) sharedPorts(t *Template) []string {
 	wanted := m.ports(t)
 	var warnings []string
+	told := make([]bool, len(wanted))
 	m.eachPort(func(c *podContainer, list string, i, _ int, p podPort) {
-		for _, w := range wanted {
-			if w.port == p.ContainerPort && w.protocol == protocol(p.Protocol) {
+		for n, w := range wanted {
+			if w.port == p.ContainerPort && w.protocol == protocol(p.Protocol) && !told[n] {
+				told[n] = true
 				warnings = append(warnings, fmt.Sprintf("containerPort %d/%s of the container %q of template %s is also that of the container %q of %s; only one of them can listen on it",
 					w.port, w.protocol, w.container, t.Name, c.Name, side(c.origin, list, i)))
 			}

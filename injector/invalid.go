@@ -28,10 +28,17 @@ func (p Problem) String() string {
 	return p.Field + ": " + p.Detail
 }
 
-// InvalidTemplate says everything that is wrong with a template.
+// maxProblems is how many problems of a template are told: they go into
+// messages and logs.
+const maxProblems = 20
+
+// InvalidTemplate says what is wrong with a template, as far as a person reads
+// it.
 type InvalidTemplate struct {
 	Name     string
 	Problems []Problem
+
+	more int // problems beyond maxProblems
 }
 
 func (e *InvalidTemplate) Error() string {
@@ -39,11 +46,22 @@ func (e *InvalidTemplate) Error() string {
 	for i, p := range e.Problems {
 		lines[i] = p.String()
 	}
+	if e.more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", e.more))
+	}
 	return fmt.Sprintf("template %q: %s", e.Name, strings.Join(lines, "; "))
 }
 
 func (e *InvalidTemplate) add(field string, line int, format string, args ...any) {
-	e.Problems = append(e.Problems, Problem{Reason: TemplateInvalid, Field: field, Line: line, Detail: fmt.Sprintf(format, args...)})
+	e.put(Problem{Reason: TemplateInvalid, Field: field, Line: line, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (e *InvalidTemplate) put(p Problem) {
+	if len(e.Problems) == maxProblems {
+		e.more++
+		return
+	}
+	e.Problems = append(e.Problems, p)
 }
 
 // configField is where a fragment's fields are in the ConfigMap.
