@@ -33,7 +33,8 @@ func Drifts(annotations, namespaceLabels map[string]string, set *Set) []Drift {
 		if entry, ok := set.Get(a.template); ok && entry.Template != nil {
 			d.Want = entry.Template.Version
 		}
-		if d.Have != d.Want {
+		// Without a template that serves the pod is denied if it comes again.
+		if d.Have != d.Want || d.Want == "" {
 			drifts = append(drifts, d)
 		}
 	}
@@ -42,11 +43,11 @@ func Drifts(annotations, namespaceLabels map[string]string, set *Set) []Drift {
 
 // Withheld says whether a decision leaves a template out for a reason that is
 // no drift: the pod is not one for it.
-func (d *Decision) Withheld(template string) (Reason, bool) {
+func (d *Decision) Withheld(template string) bool {
 	for _, o := range d.Outcomes {
 		if o.Template == template {
-			return o.Reason, slices.Contains([]Reason{HostNetwork, NoNativeSidecars, OptedOut, NamespaceExclude}, o.Reason) && !d.Denied
+			return slices.Contains([]Reason{HostNetwork, NoNativeSidecars, OptedOut}, o.Reason) && !d.Denied
 		}
 	}
-	return d.Reason, slices.Contains([]Reason{NamespaceExclude}, d.Reason)
+	return d.Reason == NamespaceExclude
 }

@@ -87,7 +87,9 @@ func explainPod(ctx context.Context, w io.Writer, c *live.Cluster, namespace, na
 	}
 	var templates []string
 	for _, o := range d.Outcomes {
-		templates = append(templates, o.Template)
+		if o.Reason == injector.Injected || o.Reason == injector.AlreadyInjected {
+			templates = append(templates, o.Template)
+		}
 	}
 	for _, line := range c.Absent(ctx, namespace, templates...) {
 		fmt.Fprintf(w, "  warning: %s\n", line)

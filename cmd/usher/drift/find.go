@@ -107,7 +107,7 @@ func judge(ctx context.Context, c *live.Cluster, pod *metav1.PartialObjectMetada
 				continue
 			}
 		} else if d.Want == "" {
-			f.State, f.Reason = Denied, "the template does not exist any more"
+			f.State, f.Reason = Denied, gone(c, d.Template)
 		}
 		chain, err := ownersOf(ctx, c, pod, known)
 		if err != nil {
@@ -141,18 +141,25 @@ func (f *Finding) missing(ctx context.Context, c *live.Cluster, d injector.Drift
 	if err != nil {
 		return false, err
 	}
-	reason, withheld := decision.Withheld(d.Template)
-	if withheld {
+	if decision.Withheld(d.Template) {
 		return false, nil
 	}
 	f.State, f.Reason = Missing, fmt.Sprintf("%s asks for it; created before it did, or while usher was down", d.Source)
 	if decision.Denied {
-		f.State, f.Reason = Denied, fmt.Sprintf("%s: %s", reason, decision.Message())
+		f.State, f.Reason = Denied, decision.Message()
 	}
 	if absent := c.Absent(ctx, f.Namespace, d.Template); len(absent) > 0 {
 		f.Reason += "; " + absent[0]
 	}
 	return true, nil
+}
+
+// gone says why no version of a template serves.
+func gone(c *live.Cluster, template string) string {
+	if entry, ok := c.Templates.Get(template); ok {
+		return fmt.Sprintf("the template cannot be used: %v", entry.Err)
+	}
+	return "the template does not exist any more"
 }
 
 // ownersOf follows the controllers of a pod, once for each controller.

@@ -69,7 +69,10 @@ func (c *Cluster) templates(ctx context.Context) (*injector.Set, error) {
 	entries := map[string]injector.Entry{}
 	for i := range list.Items {
 		cm := &list.Items[i]
-		if name := injector.TemplateName(cm.Name, cm.Labels); name != "" {
+		name := injector.TemplateName(cm.Name, cm.Labels)
+		// Of two ConfigMaps for one template the first by name serves, as in
+		// the webhook; the list is sorted.
+		if _, taken := entries[name]; name != "" && !taken {
 			template, err := injector.ParseTemplate(name, cm.Data)
 			entries[name] = injector.Entry{Template: template, Err: err}
 		}

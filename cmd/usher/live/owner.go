@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,7 +24,8 @@ type Owner struct {
 func (o Owner) String() string { return strings.ToLower(o.Kind) + "/" + o.Name }
 
 // Owners follows the controllers of an object upwards: of a Deployment's pod
-// the ReplicaSet and the Deployment. One that is gone ends the list.
+// the ReplicaSet and the Deployment. One that is gone, or of a kind that the
+// API server does not serve, ends the list.
 func (c *Cluster) Owners(ctx context.Context, namespace string, references []metav1.OwnerReference) ([]Owner, error) {
 	var owners []Owner
 	const deepest = 5
@@ -31,7 +33,7 @@ func (c *Cluster) Owners(ctx context.Context, namespace string, references []met
 		object := &metav1.PartialObjectMetadata{}
 		object.SetGroupVersionKind(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
 		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, object)
-		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
 			owners = append(owners, Owner{Kind: ref.Kind, APIVersion: ref.APIVersion, Namespace: namespace, Name: ref.Name})
 			return owners, nil
 		}
