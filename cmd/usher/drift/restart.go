@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -28,6 +29,8 @@ type Restart struct {
 	Progress io.Writer
 	// Now is the time written to kubectl.kubernetes.io/restartedAt.
 	Now func() time.Time
+
+	progress sync.Mutex
 }
 
 // A target is one workload to roll, with the labels of a pod of it.
@@ -75,10 +78,12 @@ func (r *Restart) Run(ctx context.Context, findings []Finding) error {
 		return nil
 	}
 	group := errgroup.Group{}
-	group.SetLimit(max(1, r.AtOnce))
+	slots := make(chan struct{}, max(1, r.AtOnce))
 	for i, t := range targets {
-		// Workloads of one budget are started one after the other: the next
-		// sees what the one before has taken of it.
+		// A workload is started when another has ended, and workloads of one
+		// budget one after the other: the next sees what the one before has
+		// taken of it.
+		slots <- struct{}{}
 		err := r.allowed(ctx, t)
 		if err == nil {
 			err = r.annotate(ctx, t)
@@ -86,10 +91,12 @@ func (r *Restart) Run(ctx context.Context, findings []Finding) error {
 		if err != nil {
 			r.say("[%d/%d] %s/%s: %v", i+1, len(targets), t.owner.Namespace, t.owner, err)
 			group.Go(func() error { return err })
+			<-slots
 			continue
 		}
 		r.say("[%d/%d] %s/%s restarted", i+1, len(targets), t.owner.Namespace, t.owner)
 		group.Go(func() error {
+			defer func() { <-slots }()
 			if err := r.rolledOut(ctx, t); err != nil {
 				r.say("[%d/%d] %s/%s: %v", i+1, len(targets), t.owner.Namespace, t.owner, err)
 				return err
@@ -111,5 +118,7 @@ func (r *Restart) until(ctx context.Context, what string, done func(context.Cont
 }
 
 func (r *Restart) say(format string, args ...any) {
+	r.progress.Lock()
+	defer r.progress.Unlock()
 	fmt.Fprintf(r.Progress, format+"\n", args...)
 }

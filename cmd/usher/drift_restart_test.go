@@ -1,0 +1,69 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestRestartOneAfterTheOther rolls two workloads: the second is not touched
+// before the first is done.
+func TestRestartOneAfterTheOther(t *testing.T) {
+	c := startedCluster(t)
+	ns := c.namespace(t)
+	c.apply(t, "usher-system", templateManifest("side:old"))
+	c.kubelet(t, ns)
+	names := []string{"first", "second"}
+	for _, name := range names {
+		c.apply(t, ns, deploymentManifest(name, ""))
+	}
+	c.until(t, "the Deployments are available", func() bool {
+		for _, name := range names {
+			d, err := c.AppsV1().Deployments(ns).Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil || d.Status.AvailableReplicas != 2 {
+				return false
+			}
+		}
+		return true
+	})
+	c.apply(t, "usher-system", templateManifest("side:new"))
+	status, _, stderr := c.usher(t, "drift", "-n", ns, "--restart")
+	if status != 0 {
+		t.Fatalf("exit status %d: %s", status, stderr)
+	}
+	at := 0
+	for _, step := range []string{"[1/2] " + ns + "/deployment/", " restarted", "[1/2]", " rolled out", "[2/2]", " restarted", "[2/2]", " rolled out"} {
+		next := strings.Index(stderr[at:], step)
+		if next < 0 {
+			t.Fatalf("%q is missing, or not in its turn:\n%s", step, stderr)
+		}
+		at += next + len(step)
+	}
+}
+
+// TestDriftTellsOfPodsThatWouldBeDenied lists pods whose template is not to be
+// had, whoever owns them.
+func TestDriftTellsOfPodsThatWouldBeDenied(t *testing.T) {
+	c := startedCluster(t)
+	ns := c.namespace(t)
+	owner := "ownerReferences: [{apiVersion: gone.example.com/v1, kind: Gone, name: g, uid: u, controller: true}]"
+	for name, owned := range map[string]string{"alone": "", "owned": ", " + owner} {
+		c.apply(t, ns, "{apiVersion: v1, kind: Pod, metadata: {name: "+name+owned+"}, spec: {containers: [{name: app, image: app}]}}")
+		if out, err := c.plane.Kubectl(t.Context(), "", "annotate", "-n", ns, "pod", name, "inject.usher.dev/nowhere=true"); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	status, stdout, stderr := c.usher(t, "drift", "-n", ns)
+	if status != 1 {
+		t.Fatalf("exit status %d, want 1: %s%s", status, stdout, stderr)
+	}
+	for _, want := range []string{"alone", "gone/g"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%s is not listed:\n%s", want, stdout)
+		}
+	}
+	if n := strings.Count(stdout, `denied   template-missing: annotation inject.usher.dev/nowhere asks for the template "nowhere"`); n != 2 {
+		t.Errorf("%d pods would be denied, want 2:\n%s", n, stdout)
+	}
+}
