@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/usher-dev/usher/webhook"
 )
 
 // TestDrift follows a template's change through a namespace: found, told,
@@ -85,9 +87,7 @@ func TestExplainPod(t *testing.T) {
 	}
 	// A ReplicaSet with a controller is one that usher leaves alone, so its
 	// pods do not get what its owner carries.
-	if out, err := c.plane.Kubectl(t.Context(), "", "delete", "mutatingwebhookconfiguration", "usher"); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	c.unregister(t)
 	tests := map[string]struct{ name, want string }{
 		"an injected pod":                    {"asks", "already-injected"},
 		"a pod that did not ask":             {"silent", "annotations initializer.kubernetes.io/<template>, inject.usher.dev/<template>: none"},
@@ -103,6 +103,25 @@ func TestExplainPod(t *testing.T) {
 		})
 	}
 	c.deployment(t, ns)
+}
+
+// unregister takes usher out of the cluster until the test ends.
+func (c *testCluster) unregister(t *testing.T) {
+	t.Helper()
+	configurations := c.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	config, err := configurations.Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := configurations.Delete(t.Context(), config.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		config.ResourceVersion = ""
+		if _, err := configurations.Create(context.Background(), config, metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // deployment explains a pod whose Deployment asks in the wrong place.
