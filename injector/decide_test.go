@@ -172,7 +172,7 @@ func TestEveryReason(t *testing.T) {
 		"two templates that cannot go together are both named": {
 			object:    asking(asks+`, "inject.usher.dev/log": "true"`, ""),
 			templates: set(side, template(t, "log", small, "")),
-			want:      ConflictName, denied: true, message: `the container "side" of template side (containers) has the name of one of template log`,
+			want:      ConflictName, denied: true, message: `conflict-container: the container "side" of template side (containers) has the name of one of template log`,
 		},
 		"a field of the wrong type is undecodable": {
 			object: `{metadata: {annotations: {"inject.usher.dev/side": true}}, spec: {containers: [{name: app}]}}`, want: Undecodable, denied: true,

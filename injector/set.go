@@ -106,5 +106,9 @@ func (s *Set) known() string {
 func together(a, b *Template) []Problem {
 	m := &merge{pod: &pod{Spec: &podSpec{}}}
 	m.add(a, ordinary)
-	return m.conflicts(b)
+	problems := m.conflicts(b)
+	for i := range problems {
+		problems[i].Field = "" // there is no pod yet whose field it could be
+	}
+	return problems
 }
