@@ -127,11 +127,15 @@ func (o *injectOptions) inject(doc *manifest.Document, set *injector.Set, labels
 }
 
 // templateSet makes the set of the templates given, and of those among the
-// objects. invalid are those that cannot be used, errs what is no template.
+// objects that go to usher's namespace or name none. invalid are those that
+// cannot be used, errs what is no template.
 func templateSet(given, objects []*manifest.Document) (set *injector.Set, invalid, errs []error) {
 	entries := map[string]injector.Entry{}
 	for i, docs := range [][]*manifest.Document{given, objects} {
 		for _, doc := range docs {
+			if i == 1 && doc.Namespace != "" && doc.Namespace != ownNamespace {
+				continue // a template nowhere but in usher's namespace
+			}
 			name, data, err := templateConfigMap(doc)
 			switch {
 			case err != nil:

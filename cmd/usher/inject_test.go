@@ -55,6 +55,11 @@ func TestInject(t *testing.T) {
 		"as text": {
 			args: []string{"-f", seedPod, "-t", seedTemplate, "-o", "text"}, stdout: []string{"pod/myapp-pod: allowed, injected", "+ /spec/containers/-"},
 		},
+		"a ConfigMap of another namespace is no template": {
+			stdin:  "{apiVersion: v1, kind: ConfigMap, metadata: {name: db-initializer, namespace: shop}, data: {sql: 'SELECT 1'}}",
+			args:   []string{"-f", "-"},
+			stdout: []string{"name: db-initializer"},
+		},
 		"templates among the input": {
 			stdin: sideTemplate + "\n---\n" + askingPod, args: []string{"-f", "-"},
 			stdout: []string{"name: side-initializer", "name: side\n"},
