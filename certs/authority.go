@@ -64,10 +64,10 @@ func parseAuthority(cert, key []byte) (*authority, error) {
 	}
 	private, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok {
-		return nil, errors.New("tls.key: is no ECDSA key; delete the Secret, usher makes it anew")
+		return nil, errors.New("tls.key: is no ECDSA key")
 	}
 	if !pair.Leaf.IsCA {
-		return nil, errors.New("tls.crt: is no CA certificate; delete the Secret, usher makes it anew")
+		return nil, errors.New("tls.crt: is no CA certificate")
 	}
 	return &authority{cert: pair.Leaf, key: private}, nil
 }

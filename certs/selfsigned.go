@@ -65,7 +65,11 @@ func (s *SelfSigned) load(ctx context.Context) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseAuthority(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	ca, err := parseAuthority(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	if err != nil {
+		return nil, fmt.Errorf("%w; delete the Secret, usher makes it anew", err)
+	}
+	return ca, nil
 }
 
 func (s *SelfSigned) create(ctx context.Context) (*corev1.Secret, error) {
