@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/injector"
@@ -55,7 +56,7 @@ func (t *Templates) Put(cm *corev1.ConfigMap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, known := t.sources[cm.Name]
-	if known && before.version == cm.ResourceVersion {
+	if known && !newer(cm.ResourceVersion, before.version) {
 		return
 	}
 	if name == "" {
@@ -79,6 +80,13 @@ func (t *Templates) Put(cm *corev1.ConfigMap) {
 	}
 	t.sources[cm.Name] = s
 	t.rebuild()
+}
+
+// newer says whether an object was stored after what is known of it: an answer
+// to Refresh may be overtaken by the cache.
+func newer(version, known string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, known)
+	return err != nil && version != known || order > 0
 }
 
 // Delete takes a ConfigMap out.
@@ -129,7 +137,8 @@ func (t *Templates) rebuild() {
 
 // Refresh asks the API server for templates that the cache does not know: a
 // ConfigMap and a pod that asks for it may be applied together. It says
-// whether one was found.
+// whether one was found, and ends with the first that is not: who asked for it
+// is denied whatever the others are, and may have asked for hundreds.
 func (t *Templates) Refresh(ctx context.Context, names []string) (bool, error) {
 	found := false
 	for _, name := range names {
@@ -147,10 +156,13 @@ func (t *Templates) Refresh(ctx context.Context, names []string) (bool, error) {
 		if err := t.reader.List(ctx, &list, client.InNamespace(t.namespace), client.MatchingLabels{injector.TemplateLabel: name}); err != nil {
 			return found, fmt.Errorf("%w: listing the templates named %s: %w", errUnavailable, name, err)
 		}
+		if len(list.Items) == 0 {
+			return found, nil
+		}
 		for i := range list.Items {
 			t.Put(&list.Items[i])
-			found = true
 		}
+		found = true
 	}
 	return found, nil
 }

@@ -1,0 +1,75 @@
+package webhook_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/webhook"
+)
+
+// counting counts what is asked of the API server.
+type counting struct {
+	client.Reader
+	asked int
+}
+
+func (c *counting) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	c.asked++
+	return c.Reader.Get(ctx, key, object, options...)
+}
+
+func (c *counting) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	c.asked++
+	return c.Reader.List(ctx, list, options...)
+}
+
+// TestOnePodAsksTheServerLittle holds what a pod that asks for many missing
+// templates costs the API server.
+func TestOnePodAsksTheServerLittle(t *testing.T) {
+	c := started(t)
+	direct, err := client.New(c.config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := &counting{Reader: direct}
+	templates := webhook.NewTemplates(ownNamespace, reader, webhook.NewMetrics(prometheus.NewRegistry()), logr.Discard())
+	names := make([]string, 200)
+	for i := range names {
+		names[i] = fmt.Sprintf("missing-%d", i)
+	}
+	if found, err := templates.Refresh(t.Context(), names); found || err != nil {
+		t.Errorf("found %v, error %v", found, err)
+	}
+	if reader.asked > 2 {
+		t.Errorf("asked %d times", reader.asked)
+	}
+}
+
+// TestAnOvertakenAnswerIsIgnored puts a version in after a later one, as an
+// answer from the API server may come after the cache's event.
+func TestAnOvertakenAnswerIsIgnored(t *testing.T) {
+	templates := webhook.NewTemplates(ownNamespace, nil, webhook.NewMetrics(prometheus.NewRegistry()), logr.Discard())
+	put := func(version, image string) string {
+		templates.Put(&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "side-initializer", ResourceVersion: version},
+			Data:       map[string]string{"config": "containers: [{name: side, image: '" + image + "'}]"},
+		})
+		entry, _ := templates.Set().Get("side")
+		return entry.Template.Version
+	}
+	first := put("99", "side:1")
+	second := put("100", "side:2")
+	if first == second {
+		t.Fatal("a later version was ignored")
+	}
+	if put("99", "side:1") != second {
+		t.Error("an earlier version replaced a later one")
+	}
+}
