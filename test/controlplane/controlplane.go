@@ -4,6 +4,7 @@ package controlplane
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,7 +51,8 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 	}
 	cfg, err := env.Start()
 	if err != nil {
-		return nil, fmt.Errorf("starting the control plane: %w", err)
+		// What was started before the failure would outlive this process.
+		return nil, errors.Join(fmt.Errorf("starting the control plane: %w", err), env.Stop())
 	}
 	return &ControlPlane{Config: cfg, Kubeconfig: env.KubeConfig, Assets: assets, env: env}, nil
 }
