@@ -36,6 +36,7 @@ lint: ## Check style and imports with golangci-lint
 .PHONY: generate
 generate: ## Write the documents that come from code
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
+	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
 
 .PHONY: demo
 demo: ## Start a throwaway control plane, inject the seed's Envoy, clean up

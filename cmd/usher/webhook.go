@@ -17,7 +17,8 @@ func newWebhook(s streams) *cobra.Command {
 		Use:   "webhook",
 		Short: "Serve admission decisions to the API server",
 		Long: `Serve admission decisions to the API server over TLS, and register the
-MutatingWebhookConfiguration "usher" that sends pods which ask for a template.
+MutatingWebhookConfiguration and the ValidatingWebhookConfiguration "usher"
+that send them here.
 
 In a cluster it runs behind a Service. Outside of one, --url tells the API
 server where to find it.`,
