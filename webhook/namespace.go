@@ -71,6 +71,11 @@ func (n *NamespaceLabels) decide(ctx context.Context, req *Request) (*Response, 
 // templates warns of templates that do not exist.
 func (n *NamespaceLabels) templates(ctx context.Context, value string, res *Response) error {
 	for name := range strings.SplitSeq(value, ".") {
+		if wrong := injector.ValidTemplateName(name); wrong != "" {
+			res.Reason = string(injector.BadValue)
+			res.Warnings = append(res.Warnings, fmt.Sprintf("label %s: write names of templates separated by dots; %q %s; the namespace's pods are denied until it is mended", injector.NamespaceLabel, name, wrong))
+			continue
+		}
 		known, err := n.Templates.known(ctx, name)
 		if err != nil {
 			return err

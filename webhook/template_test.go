@@ -162,6 +162,16 @@ spec: {policyName: no-evil-images, validationActions: [Deny]}
 	})
 }
 
+func TestNamespacesAreWarnedOfNamesThatNoTemplateHas(t *testing.T) {
+	c := started(t)
+	c.warnings.take()
+	c.newNamespace(t, map[string]string{"inject.usher.dev/templates": "Side_car"})
+	want := `write names of templates separated by dots; "Side_car" must be lower case letters`
+	if text := c.warnings.take(); !strings.Contains(text, want) {
+		t.Errorf("got the warnings %q, want %q", text, want)
+	}
+}
+
 func TestNamespacesAreWarnedOfTemplatesThatAreMissing(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, "")
