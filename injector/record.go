@@ -59,6 +59,11 @@ type podItems struct {
 // not only what the record names: a record that names little proves little.
 func (m *merge) proves(raw []byte, t *Template, where placement) bool {
 	return m.holds(raw, t, where, func(want, have corev1.Container) bool {
+		// The admission plugin AlwaysPullImages sets it in every container,
+		// before usher is asked again.
+		if have.ImagePullPolicy == corev1.PullAlways {
+			want.ImagePullPolicy = corev1.PullAlways
+		}
 		return within(canonical(want), canonical(have))
 	})
 }

@@ -123,3 +123,26 @@ func TestEmptyValuesAreAdded(t *testing.T) {
 		}
 	}
 }
+
+// TestAlwaysPullImages is the admission plugin of that name, which runs again
+// between two passes.
+func TestAlwaysPullImages(t *testing.T) {
+	const config = "containers: [{name: side, image: 'side:1', imagePullPolicy: IfNotPresent}]\nvolumes: [{name: v, image: {reference: 'files:1', pullPolicy: IfNotPresent}}]"
+	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", config, ""))}
+	once := string(apply(t, r, Decide(r)))
+	tests := map[string]struct {
+		policy string
+		want   Reason
+	}{
+		"Always is the plugin's":       {"Always", AlreadyInjected},
+		"Never is nobody's we know of": {"Never", ConflictName},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			r.Object = []byte(strings.ReplaceAll(once, "IfNotPresent", tc.policy))
+			if d := Decide(r); d.Reason != tc.want {
+				t.Errorf("got %s (%s), want %s", d.Reason, d.Message(), tc.want)
+			}
+		})
+	}
+}

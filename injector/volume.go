@@ -17,6 +17,9 @@ func sameSource(typed corev1.Volume, other *podVolume) bool {
 		return false
 	}
 	want := typed.DeepCopy()
+	if want.Image != nil && got.Image != nil && got.Image.PullPolicy == corev1.PullAlways {
+		want.Image.PullPolicy = corev1.PullAlways // as AlwaysPullImages sets it
+	}
 	defaultVolume(want)
 	defaultVolume(&got)
 	return equality.Semantic.DeepEqual(*want, got)
