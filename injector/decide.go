@@ -1,6 +1,7 @@
 package injector
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func (d *decision) run() {
 	}
 	changed := false
 	for i := range asks {
-		changed = d.template(asks, i) || changed
+		changed = d.template(asks[i]) || changed
 	}
 	if changed && !d.Denied {
 		d.JSONOnly = d.merge.duplicates || view.repeatsKeys()
@@ -118,8 +119,7 @@ func (d *decision) run() {
 }
 
 // template decides about one template and says whether it adds anything.
-func (d *decision) template(asks []ask, i int) bool {
-	a := asks[i]
+func (d *decision) template(a ask) bool {
 	switch {
 	case a.problem != nil:
 		d.deny(a, *a.problem)
@@ -147,12 +147,12 @@ func (d *decision) template(asks []ask, i int) bool {
 	}
 	where := t.place(d.merge.pod, d.request.NativeSidecars)
 	if where == nowhere {
-		d.withhold(a, t, Problem{Reason: NoNativeSidecars, Field: "spec.restartPolicy", Detail: fmt.Sprintf(
-			"is %s: the pod ends by itself, the template %s would keep it from ending, and %s", d.merge.pod.Spec.RestartPolicy, t.Name, d.whyNoSidecars(t))})
+		d.withhold(a, t, Problem{Reason: NoNativeSidecars, Field: "spec.restartPolicy", Detail: d.whyNoSidecars(t)})
 		return false
 	}
-	for _, other := range asks[:i] {
-		if problems := d.request.Templates.pairs[[2]string{other.template, a.template}]; len(problems) > 0 && !other.refused {
+	for _, other := range d.Outcomes {
+		problems := d.request.Templates.pairs[[2]string{other.Template, a.template}]
+		if len(problems) > 0 && (other.Reason == Injected || other.Reason == AlreadyInjected) {
 			d.deny(a, problems...)
 			return false
 		}
@@ -184,6 +184,10 @@ func (d *decision) inject(a ask, t *Template, where placement) bool {
 		d.step("record", claim.Version, "is not what the pod holds")
 	}
 	if problems := d.merge.conflicts(t); len(problems) > 0 {
+		if claim, claimed := d.record[t.Name]; claimed {
+			problems[0].Detail += fmt.Sprintf("; the record %s claims that version %s of the template added it, and it is not what version %s adds: "+
+				"if another webhook changed it, let it leave the template's containers alone, else remove the record and what it names", RecordAnnotation, quote(claim.Version), t.Version)
+		}
 		d.deny(a, problems...)
 		return false
 	}
@@ -198,10 +202,15 @@ func (d *decision) inject(a ask, t *Template, where placement) bool {
 }
 
 func (d *decision) whyNoSidecars(t *Template) string {
-	if t.Options.Native == NativeNever {
-		return "the template wants no native sidecars (options.native)"
+	is := "is " + cmp.Or(d.merge.pod.Spec.RestartPolicy, "Always")
+	why := "this cluster does not run native sidecars (Kubernetes 1.29 on every node)"
+	switch {
+	case !d.merge.pod.ends():
+		return fmt.Sprintf("%s: the template %s adds native sidecars to every pod, and %s", is, t.Name, why)
+	case t.Options.Native == NativeNever:
+		why = "the template wants no native sidecars (options.native)"
 	}
-	return "this cluster does not run native sidecars (Kubernetes 1.29 on every node)"
+	return fmt.Sprintf("%s: the pod ends by itself, the template %s would keep it from ending, and %s", is, t.Name, why)
 }
 
 // withhold skips a template that this pod cannot have, with a warning; a

@@ -83,6 +83,22 @@ func TestEveryReason(t *testing.T) {
 			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), sidecars: true,
 			templates: set(template(t, "side", small, "native: never")), want: NoNativeSidecars, warning: "options.native",
 		},
+		"native: always takes a cluster that runs native sidecars": {
+			object: asking(asks, ""), templates: set(template(t, "side", small, "native: always")), want: NoNativeSidecars,
+			warning: "the template side adds native sidecars to every pod, and this cluster does not run native sidecars",
+		},
+		"a template that is a native sidecar by itself takes one as well": {
+			object: asking(asks, ""), templates: set(template(t, "side", "initContainers: [{name: side, image: s, restartPolicy: Always}]", "")), want: NoNativeSidecars,
+			warning: "this cluster does not run native sidecars",
+		},
+		"a namespace label that is empty asks for nothing": {
+			object: asking("", ""), labels: map[string]string{NamespaceLabel: ""}, want: NotAsked,
+		},
+		"a template that was withheld does not conflict with another": {
+			object:    asking(asks+`, "inject.usher.dev/log": "true"`, "hostNetwork: true, containers: [{name: app}]"),
+			templates: set(template(t, "log", small, ""), template(t, "side", small, "hostNetwork: allow")), want: Injected,
+			warning: "the template log was not injected (host-network)",
+		},
 		"pods that end are denied where the template is mandatory": {
 			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), templates: set(template(t, "side", small, "mandatory: true")),
 			want: NoNativeSidecars, denied: true, message: "the template is mandatory",

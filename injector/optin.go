@@ -58,7 +58,7 @@ func asked(annotations, namespaceLabels map[string]string) []ask {
 			asks = addAnnotation(asks, k, annotations[k.key])
 		}
 	}
-	if value, ok := namespaceLabels[NamespaceLabel]; ok {
+	if value := namespaceLabels[NamespaceLabel]; value != "" {
 		for template := range strings.SplitSeq(value, ".") {
 			if find(asks, template) == nil {
 				asks = append(asks, fromLabel(template, value))

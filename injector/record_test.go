@@ -40,7 +40,7 @@ func TestSecondPass(t *testing.T) {
 			object: strings.Replace(once, `"name":"side"`, `"name":"fake"`, 1), want: Injected,
 		},
 		"a container with another image is not believed": {
-			object: strings.Replace(once, "side:1", "evil:1", 1), want: ConflictName, message: "rename one of them",
+			object: strings.Replace(once, "side:1", "evil:1", 1), want: ConflictName, message: "the record usher.dev/injected claims that version",
 		},
 		"a container whose value was changed is not believed": {
 			object: strings.Replace(once, `"value":"a"`, `"value":"changed"`, 1), want: ConflictName,

@@ -25,20 +25,25 @@ type Entry struct {
 // NewSet returns the set of the entries by the templates' names. Every pair is
 // tried together once, here, so that a pod that asks for two that cannot go
 // together is told so at no cost.
-func NewSet(entries map[string]Entry) *Set {
-	s := &Set{entries: entries, pairs: map[[2]string][]Problem{}}
-	for name := range entries {
-		s.names = append(s.names, name)
-	}
-	slices.Sort(s.names)
+func NewSet(entries map[string]Entry) *Set { return newSet(entries, nil) }
+
+func newSet(entries map[string]Entry, known *Set) *Set {
+	s := &Set{entries: entries, names: slices.Sorted(maps.Keys(entries)), pairs: map[[2]string][]Problem{}}
 	for i, a := range s.names {
 		for _, b := range s.names[i+1:] {
 			first, second := entries[a].Template, entries[b].Template
 			if first == nil || second == nil {
 				continue
 			}
-			if problems := together(first, second); len(problems) > 0 {
-				s.pairs[[2]string{a, b}] = problems
+			pair := [2]string{a, b}
+			var problems []Problem
+			if known != nil && known.entries[a].Template == first && known.entries[b].Template == second {
+				problems = known.pairs[pair]
+			} else {
+				problems = together(first, second)
+			}
+			if len(problems) > 0 {
+				s.pairs[pair] = problems
 			}
 		}
 	}
@@ -69,8 +74,12 @@ func (s *Set) With(t *Template) *Set {
 		entries = map[string]Entry{}
 	}
 	entries[t.Name] = Entry{Template: t}
-	return NewSet(entries)
+	return s.Replace(entries)
 }
+
+// Replace returns the set of other entries, trying only those pairs together
+// that this set has not.
+func (s *Set) Replace(entries map[string]Entry) *Set { return newSet(entries, s) }
 
 // Conflicts describes the pairs of templates that no pod can have together,
 // all of them or those of one template.

@@ -128,7 +128,7 @@ func (t *Templates) rebuild() {
 			t.metrics.templateInfo.WithLabelValues(name, entry.Template.Version).Set(1)
 		}
 	}
-	set := injector.NewSet(entries)
+	set := t.Set().Replace(entries)
 	for _, conflict := range set.Conflicts() {
 		t.log.Info("warning: "+conflict, "hint", "pods that ask for both are denied")
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -107,7 +109,9 @@ func explainWhatFollows(ctx context.Context, w io.Writer, c *live.Cluster, d *in
 			return err
 		}
 		for _, owner := range owners {
-			for key, value := range injector.OptIns(owner.Annotations) {
+			asks := injector.OptIns(owner.Annotations)
+			for _, key := range slices.Sorted(maps.Keys(asks)) {
+				value := asks[key]
 				fmt.Fprintf(w, "%s carries %s: %q on its own metadata, where its pods do not get it; write it into its pod template.\n", owner, key, value)
 			}
 		}

@@ -37,7 +37,7 @@ func Start(progress io.Writer, crds ...string) (*ControlPlane, error) {
 
 // StartWithFlags is Start with flags for kube-apiserver, named without dashes.
 func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string) (*ControlPlane, error) {
-	assets, err := Assets(progress)
+	assets, err := Assets(progress, "etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 	if err != nil {
 		return nil, err
 	}
