@@ -37,8 +37,8 @@ func asks(object string) string {
 func (i *Injection) Pods() Handler {
 	rules := []admissionregistrationv1.RuleWithOperations{rule("", "pods", admissionregistrationv1.Create)}
 	return Handler{
-		Path:  "/mutate",
-		Kinds: []string{"Pod"},
+		Path:    "/mutate",
+		Kinds:   []string{"Pod"},
 		Entries: i.entries("pods", opening{rules: rules, asks: asks("object"), asksFor: func(keys string) string { return asksFor("object", keys) }}),
 		Decide: func(ctx context.Context, req *Request) (*Response, error) {
 			d, err := i.decide(ctx, req, req.Object)

@@ -38,11 +38,11 @@ type Registration struct {
 	changed chan struct{}
 }
 
-// Others may edit the configurations, too, and not stop: ten repairs at once,
+// Others may edit the configurations, too, and not stop: thirty at once,
 // then one in five seconds.
 const (
 	repairRate  = 0.2
-	repairBurst = 10
+	repairBurst = 30
 )
 
 // resync is how often the configurations are looked at though nothing told of a
