@@ -23,6 +23,7 @@ import (
 type testCluster struct {
 	*kubernetes.Clientset
 	plane      *controlplane.ControlPlane
+	server     *controlplane.Usher
 	kubeconfig string
 	stops      []func()
 }
@@ -75,11 +76,10 @@ func (c *testCluster) start() error {
 		return err
 	}
 	c.stops = append(c.stops, stop)
-	server, err := c.plane.StartUsher(context.Background(), logr.Discard())
-	if err != nil {
+	if c.server, err = c.plane.StartUsher(context.Background(), logr.Discard()); err != nil {
 		return err
 	}
-	c.stops = append(c.stops, func() { _ = server.Stop() })
+	c.stops = append(c.stops, func() { _ = c.server.Stop() })
 	return nil
 }
 
