@@ -144,7 +144,8 @@ func TestNamespacesAreDeletedWhileUsherIsDown(t *testing.T) {
 			t.Log(log)
 		}
 	})
-	if err := c.CoreV1().Namespaces().Delete(t.Context(), ns, metav1.DeleteOptions{}); err != nil {
+	// What is being deleted is changed by whoever holds it up.
+	if err := c.CoreV1().Pods(ns).Delete(t.Context(), p.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	c.until(t, "the pod is being deleted", func() bool {
@@ -152,6 +153,9 @@ func TestNamespacesAreDeletedWhileUsherIsDown(t *testing.T) {
 		return err == nil && got.DeletionTimestamp != nil
 	})
 	if _, err := c.CoreV1().Pods(ns).Patch(t.Context(), p.Name, "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CoreV1().Namespaces().Delete(t.Context(), ns, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	c.until(t, "the namespace is gone", func() bool {

@@ -44,7 +44,7 @@ func TestBadRequestsHarmNoGoodOnes(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		if _, err := fmt.Fprintf(conn, "POST /mutate HTTP/1.1\r\nHost: usher\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", promised, sent); err != nil {
 			return err
 		}

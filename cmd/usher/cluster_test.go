@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/usher-dev/usher/test/controlplane"
 )
@@ -35,6 +36,7 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
 	status := m.Run()
 	if c := shared.cluster; c != nil {
 		for i := len(c.stops) - 1; i >= 0; i-- {

@@ -17,6 +17,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
@@ -112,6 +113,27 @@ func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, c
 		return nil, errors.Join(fmt.Errorf("waiting until usher is ready: %w", err), u.Stop())
 	}
 	return u, nil
+}
+
+// TakeLease keeps the replica that runs from registering until it is given
+// back, within seconds.
+func (c *ControlPlane) TakeLease(ctx context.Context) (giveBack func() error, err error) {
+	clients, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return nil, err
+	}
+	leases := clients.CoordinationV1().Leases(Namespace)
+	lease, err := leases.Get(ctx, webhook.LeaseName, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	hold := func(identity string) error {
+		patch := fmt.Sprintf(`{"spec":{"holderIdentity":%q}}`, identity)
+		_, err := leases.Patch(context.WithoutCancel(ctx), webhook.LeaseName, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		return err
+	}
+	holder := *lease.Spec.HolderIdentity
+	return func() error { return hold(holder) }, hold("nobody")
 }
 
 // Ready says whether /readyz does.
