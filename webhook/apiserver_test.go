@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/test/controlplane"
@@ -38,6 +39,7 @@ type cluster struct {
 var shared struct {
 	once    sync.Once
 	cluster *cluster
+	server  *controlplane.Usher
 	err     error
 	stops   []func() error
 }
@@ -45,6 +47,7 @@ var shared struct {
 // TestMain ends what the tests started. The control plane is started by the
 // first test that needs it: fuzzing runs this in every worker.
 func TestMain(m *testing.M) {
+	log.SetLogger(logger())
 	status := m.Run()
 	for _, stop := range slices.Backward(shared.stops) {
 		if err := stop(); err != nil {
@@ -80,12 +83,11 @@ func start() (*cluster, error) {
 	if err := c.createOld(ctx); err != nil {
 		return nil, err
 	}
-	server, err := plane.StartUsher(ctx, logger())
-	if err != nil {
+	if shared.server, err = plane.StartUsher(ctx, logger()); err != nil {
 		return nil, err
 	}
-	shared.stops = append(shared.stops, server.Stop)
-	c.health = server.Health
+	shared.stops = append(shared.stops, func() error { return shared.server.Stop() })
+	c.health = shared.server.Health
 	return c, nil
 }
 

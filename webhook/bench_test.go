@@ -120,7 +120,7 @@ func benchEndpoint(b *testing.B) *endpoint {
 	injection.Namespaces.Put("default", nil)
 	ready := make(chan struct{})
 	close(ready)
-	return &endpoint{handler: injection.Pods(), ready: ready, metrics: metrics, log: logr.Discard()}
+	return &endpoint{handler: injection.Pods(), ready: ready, limit: newLimit(0), metrics: metrics, log: logr.Discard()}
 }
 
 func floor(w http.ResponseWriter, r *http.Request) {

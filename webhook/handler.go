@@ -69,6 +69,7 @@ var errUnavailable = errors.New("not ready")
 type endpoint struct {
 	handler Handler
 	ready   <-chan struct{} // closed when decisions can be made
+	limit   *limit
 	metrics *Metrics
 	log     logr.Logger
 }
@@ -78,11 +79,22 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), decisionTimeout)
 	defer cancel()
 
-	body, err := read(w, r)
+	memory := hold{limit: e.limit}
+	defer memory.release()
+	body, err := read(w, r, &memory)
+	if errors.Is(err, errBusy) {
+		e.throttle(w, r)
+		return
+	}
 	if err != nil {
 		e.refuse(w, err)
 		return
 	}
+	if e.limit.enter(ctx) != nil {
+		e.throttle(w, r)
+		return
+	}
+	defer e.limit.leave()
 	req, err := decode(body)
 	if err != nil {
 		e.refuse(w, err)

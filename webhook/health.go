@@ -3,6 +3,7 @@ package webhook
 import (
 	"fmt"
 	"net/http"
+	"net/http/pprof"
 	"strings"
 )
 
@@ -13,9 +14,11 @@ type Health struct {
 	// State describes in lines what is worth knowing and does not change
 	// readiness: the templates.
 	State func() []string
+	// Profiling serves /debug/pprof/, too.
+	Profiling bool
 }
 
-// Handler serves both paths, in the form of Kubernetes' own.
+// Handler serves the paths, in the form of Kubernetes' own.
 func (h *Health) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -34,5 +37,11 @@ func (h *Health) Handler() http.Handler {
 			fmt.Fprintln(w, strings.Join(append(h.State(), "readyz check finished"), "\n"))
 		}
 	})
+	if h.Profiling {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
 	return mux
 }

@@ -186,6 +186,10 @@ func (c *cluster) update(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMap {
 // proves it.
 func (c *cluster) unguarded(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMap {
 	t.Helper()
+	giveBack, err := c.plane.TakeLease(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	api := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	config, err := api.Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
@@ -195,8 +199,11 @@ func (c *cluster) unguarded(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMa
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		if err := giveBack(); err != nil {
+			t.Error(err)
+		}
 		config.ResourceVersion = ""
-		if _, err := api.Create(context.Background(), config, metav1.CreateOptions{}); err != nil {
+		if _, err := api.Create(context.Background(), config, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Error(err)
 		}
 		// The next test relies on templates being proved again.

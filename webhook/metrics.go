@@ -12,6 +12,9 @@ type Metrics struct {
 	malformed    *prometheus.CounterVec
 	faults       *prometheus.CounterVec
 	panics       prometheus.Counter
+	throttled    *prometheus.CounterVec
+	inFlight     prometheus.Gauge
+	duration     *prometheus.HistogramVec
 	templates    *prometheus.GaugeVec
 	templateInfo *prometheus.GaugeVec
 }
@@ -37,6 +40,16 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "usher_panics_total", Help: "Panics contained in their request.",
 		}),
+		throttled: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "usher_throttled_total", Help: "Requests answered with 429 because too many came at once; the API server asks again.",
+		}, []string{"path"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "usher_requests_in_flight", Help: "Requests that are being read, decided or answered.",
+		}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "usher_request_duration_seconds", Help: "Time from a request's header to its answer.",
+			Buckets: prometheus.ExponentialBuckets(0.00025, 2, 16), // to 8 s
+		}, []string{"path"}),
 		templates: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "usher_template_valid", Help: "1 where the template's ConfigMap can be used as it is, 0 where it cannot; an older version may serve then.",
 		}, []string{"template"}),
@@ -44,7 +57,8 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "usher_template_info", Help: "The version of each template that serves.",
 		}, []string{"template", "version"}),
 	}
-	registry.MustRegister(m.decisions, m.injections, m.findings, m.malformed, m.faults, m.panics, m.templates, m.templateInfo)
+	registry.MustRegister(m.decisions, m.injections, m.findings, m.malformed, m.faults, m.panics,
+		m.throttled, m.inFlight, m.duration, m.templates, m.templateInfo)
 	return m
 }
 

@@ -18,6 +18,9 @@ type Injection struct {
 	OwnNamespace string
 	// NativeSidecars says whether the cluster runs them.
 	NativeSidecars func() bool
+	// FailurePolicy is what happens to who asks for templates that are not
+	// mandatory while usher does not answer: Ignore where it is "".
+	FailurePolicy admissionregistrationv1.FailurePolicyType
 }
 
 // isKey is true for a key k of usher's, in CEL.
@@ -29,24 +32,14 @@ func asks(object string) string {
 	return `(has(` + object + `.metadata.annotations) && ` + object + `.metadata.annotations.exists(k, ` + isKey + `))`
 }
 
-// Pods is the handler of /mutate: it injects.
+// Pods is the handler of /mutate: it injects. Its entries are those of the
+// templates there are now.
 func (i *Injection) Pods() Handler {
 	rules := []admissionregistrationv1.RuleWithOperations{rule("", "pods", admissionregistrationv1.Create)}
 	return Handler{
-		Path:  "/mutate",
-		Kinds: []string{"Pod"},
-		Entries: []Entry{{
-			Name:            "annotated-pods.inject.usher.dev",
-			Rules:           rules,
-			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "asks-by-annotation", Expression: asks("object")}},
-			FailurePolicy:   admissionregistrationv1.Ignore,
-		}, {
-			Name:            "labelled-namespaces.inject.usher.dev",
-			Rules:           rules,
-			NamespaceLabels: []LabelRequirement{Has(injector.NamespaceLabel)},
-			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "has-no-annotation-of-its-own", Expression: "!" + asks("object")}},
-			FailurePolicy:   admissionregistrationv1.Ignore,
-		}},
+		Path:    "/mutate",
+		Kinds:   []string{"Pod"},
+		Entries: i.entries("pods", opening{rules: rules, asks: asks("object"), asksFor: func(keys string) string { return asksFor("object", keys) }}),
 		Decide: func(ctx context.Context, req *Request) (*Response, error) {
 			d, err := i.decide(ctx, req, req.Object)
 			if err != nil {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,9 @@ import (
 // else of them.
 type Namespaces struct {
 	reader client.Reader // not a cache
+	// Changed is called when a namespace asks for other templates than before;
+	// it must not block.
+	Changed func()
 
 	mu     sync.RWMutex
 	labels map[string]map[string]string
@@ -46,15 +50,25 @@ func usherLabels(all map[string]string) map[string]string {
 func (n *Namespaces) Put(name string, labels map[string]string) {
 	ours := usherLabels(labels)
 	n.mu.Lock()
-	defer n.mu.Unlock()
+	asked := n.labels[name][injector.NamespaceLabel]
 	n.labels[name] = ours
+	n.mu.Unlock()
+	n.tell(asked, ours[injector.NamespaceLabel])
+}
+
+func (n *Namespaces) tell(before, now string) {
+	if n.Changed != nil && before != now {
+		n.Changed()
+	}
 }
 
 // Delete takes a namespace out.
 func (n *Namespaces) Delete(name string) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
+	asked := n.labels[name][injector.NamespaceLabel]
 	delete(n.labels, name)
+	n.mu.Unlock()
+	n.tell(asked, "")
 }
 
 // Labels returns the labels of usher's that a namespace has, asking the API
@@ -80,6 +94,19 @@ func (n *Namespaces) Asking(template string) int {
 		}
 	}
 	return count
+}
+
+// Values lists the values of the label that asks for templates.
+func (n *Namespaces) Values() []string {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	values := map[string]bool{}
+	for _, labels := range n.labels {
+		if value, ok := labels[injector.NamespaceLabel]; ok {
+			values[value] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(values))
 }
 
 // Refresh asks the API server.

@@ -24,8 +24,9 @@ const maxBody = 7 << 20
 // maxDrain is what is read of a larger body to be able to answer it.
 const maxDrain = 64 << 20
 
-// readTimeout is the time a body has to arrive.
-const readTimeout = 10 * time.Second
+// readTimeout is the time a body has to arrive: the API server waits no longer
+// for the answer.
+const readTimeout = timeoutSeconds * time.Second
 
 // A badRequest is a request that holds no review usher can read.
 type badRequest struct {
@@ -45,8 +46,9 @@ func (b *badRequest) response() *Response {
 	return &Response{Reason: string(injector.TooLarge), Code: http.StatusRequestEntityTooLarge, Message: string(injector.TooLarge) + ": " + b.message}
 }
 
-// read reads the body within the bounds.
-func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// read reads the body within the bounds. What it holds of a large one is
+// reserved.
+func read(w http.ResponseWriter, r *http.Request, memory *hold) ([]byte, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return nil, &badRequest{status: http.StatusMethodNotAllowed, message: "POST an AdmissionReview"}
@@ -57,10 +59,24 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	// Not every ResponseWriter has deadlines; the server's does.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout))
 	var body bytes.Buffer
-	if n := r.ContentLength; n > 0 && n <= maxBody {
-		body.Grow(int(n) + bytes.MinRead)
+	// What is promised is believed once some of it has come.
+	if n := r.ContentLength; n > 0 {
+		body.Grow(int(min(n, eager)) + bytes.MinRead)
 	}
-	_, err := body.ReadFrom(io.LimitReader(r.Body, maxBody+1))
+	_, err := body.ReadFrom(io.LimitReader(r.Body, eager))
+	if err == nil && body.Len() == eager && r.ContentLength != eager {
+		size := int64(maxBody)
+		if n := r.ContentLength; n > 0 && n < maxBody {
+			size = n
+		}
+		if err := memory.reserve(size); err != nil {
+			return nil, err
+		}
+		if r.ContentLength > 0 {
+			body.Grow(int(size) - eager + bytes.MinRead)
+		}
+		_, err = body.ReadFrom(io.LimitReader(r.Body, maxBody+1-eager))
+	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &badRequest{status: http.StatusRequestTimeout, message: fmt.Sprintf("the body did not arrive within %s", readTimeout)}

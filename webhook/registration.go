@@ -62,7 +62,7 @@ func Mutating(target Target, handlers ...Handler) *admissionregistrationv1.Mutat
 			w := e.render(target, h.Path)
 			config.Webhooks = append(config.Webhooks, admissionregistrationv1.MutatingWebhook{
 				Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
-				NamespaceSelector: w.NamespaceSelector, SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds,
+				NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds,
 				AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions, ReinvocationPolicy: &ifNeeded,
 			})
 		}
@@ -103,6 +103,7 @@ func (e Entry) render(target Target, path string) admissionregistrationv1.Valida
 		FailurePolicy:           &policy,
 		MatchPolicy:             &equivalent,
 		NamespaceSelector:       e.namespaceSelector(target.Namespace),
+		ObjectSelector:          &metav1.LabelSelector{}, // written, to be usher's
 		SideEffects:             &none,
 		TimeoutSeconds:          &timeout,
 		AdmissionReviewVersions: []string{"v1"},
@@ -120,16 +121,66 @@ func (e Entry) namespaceSelector(own string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchExpressions: append([]metav1.LabelSelectorRequirement{names}, e.NamespaceLabels...)}
 }
 
-// Apply brings a configuration to the API server by server-side apply.
+// Apply brings a configuration to the API server by server-side apply, so that
+// it is as rendered and holds nothing else.
 func Apply(ctx context.Context, c client.Client, config client.Object) error {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(config)
 	if err != nil {
 		return fmt.Errorf("writing the %s: %w", config.GetObjectKind().GroupVersionKind().Kind, err)
 	}
-	object := &unstructured.Unstructured{Object: fields}
+	object := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(fields)}
 	unstructured.RemoveNestedField(object.Object, "metadata", "creationTimestamp")
 	if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying the %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
+	// An apply leaves what others added to lists.
+	if !removeForeign(object.Object, fields) {
+		return nil
+	}
+	if err := c.Update(ctx, object, client.FieldOwner(fieldOwner)); err != nil {
+		return fmt.Errorf("removing what is not usher's from the %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
 	return nil
+}
+
+// removeForeign takes webhooks and conditions that are not in own out of what
+// was applied, and says whether there were any.
+func removeForeign(applied, own map[string]any) bool {
+	foreign := keepNamed(applied, own, "webhooks")
+	owned := byName(own, "webhooks")
+	for name, webhook := range byName(applied, "webhooks") {
+		if keepNamed(webhook, owned[name], "matchConditions") {
+			foreign = true
+		}
+	}
+	return foreign
+}
+
+// keepNamed keeps the items of a list that own has, too.
+func keepNamed(applied, own map[string]any, list string) (removed bool) {
+	items, _ := applied[list].([]any)
+	owned := byName(own, list)
+	kept := slices.DeleteFunc(slices.Clone(items), func(item any) bool {
+		object, _ := item.(map[string]any)
+		name, _ := object["name"].(string)
+		_, ok := owned[name]
+		return !ok
+	})
+	if len(kept) == len(items) {
+		return false
+	}
+	applied[list] = kept
+	return true
+}
+
+func byName(object map[string]any, list string) map[string]map[string]any {
+	items, _ := object[list].([]any)
+	named := map[string]map[string]any{}
+	for _, item := range items {
+		if object, ok := item.(map[string]any); ok {
+			name, _ := object["name"].(string)
+			named[name] = object
+		}
+	}
+	return named
 }

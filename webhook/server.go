@@ -2,19 +2,16 @@ package webhook
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -23,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/policies/transition"
@@ -40,10 +36,28 @@ type Options struct {
 	// BindAddress serves the API server, HealthAddress the kubelet,
 	// MetricsAddress Prometheus; "0" turns the last two off.
 	BindAddress, HealthAddress, MetricsAddress string
-	Log                                        logr.Logger
+	// Pod is the pod this runs in, in Namespace; "" outside of a cluster.
+	Pod string
+	// InjectionFailurePolicy is what happens to who asks for a template that is
+	// not mandatory while usher does not answer: Ignore where it is "".
+	InjectionFailurePolicy admissionregistrationv1.FailurePolicyType
+	// ShutdownDelay is how long requests are still answered after readiness fell.
+	ShutdownDelay time.Duration
+	// MaxConcurrent bounds the decisions at once; 0 derives it from the CPUs.
+	MaxConcurrent int
+	// ClientCAFile holds the CA of the API server's client certificate, which is
+	// not asked for where it is ""; ClientNames are the names it may have.
+	ClientCAFile string
+	ClientNames  []string
+	// HTTP2 offers HTTP/2 besides HTTP/1.1, Profiling serves /debug/pprof/ on
+	// HealthAddress.
+	HTTP2, Profiling bool
+	// Registry takes the metrics: the one that MetricsAddress serves where nil.
+	Registry prometheus.Registerer
+	Log      logr.Logger
 }
 
-// Run serves until the context ends.
+// Run serves until the context ends, and then until it is drained.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
 	m, err := newManager(config, o)
 	if err != nil {
@@ -58,10 +72,13 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		return err
 	}
 	sidecars := &Sidecars{Discovery: discover, Reader: m.GetAPIReader(), Interval: 5 * time.Minute, Log: o.Log}
-	counts := NewMetrics(metrics.Registry)
+	if o.Registry == nil {
+		o.Registry = metrics.Registry
+	}
+	counts := NewMetrics(o.Registry)
 	injection := &Injection{
 		Templates: NewTemplates(o.Namespace, m.GetAPIReader(), counts, o.Log), Namespaces: NewNamespaces(m.GetAPIReader()),
-		OwnNamespace: o.Namespace, NativeSidecars: sidecars.Available,
+		OwnNamespace: o.Namespace, NativeSidecars: sidecars.Available, FailurePolicy: o.InjectionFailurePolicy,
 	}
 	proof := &TemplateProof{Templates: injection.Templates, Namespaces: injection.Namespaces, DryRun: &DryRun{Writer: m.GetClient()}}
 	configuration := NewConfiguration(o.Log)
@@ -69,40 +86,50 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		Namespaces: injection.Namespaces, Configuration: configuration, Injection: injection, Transitions: transition.Kubernetes(),
 		Reader: m.GetAPIReader(), Server: sidecars.Server, Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller",
 	}
-	handlers := []Handler{
-		injection.Pods(), injection.Workloads(m.GetAPIReader()), proof.Handler(),
-		(&NamespaceLabels{Templates: injection.Templates, Policies: rules}).Handler(), rules.Handler(),
+	handlers := func() []Handler {
+		return []Handler{
+			injection.Pods(), injection.Workloads(m.GetAPIReader()), proof.Handler(),
+			(&NamespaceLabels{Templates: injection.Templates, Policies: rules}).Handler(), rules.Handler(),
+		}
 	}
-
-	ready := make(chan struct{})
-	server, err := o.server(ca)
+	registration, err := o.registration(m, ca.Bundle, handlers)
 	if err != nil {
 		return err
 	}
-	for _, h := range handlers {
-		server.Register(h.Path, &endpoint{handler: h, ready: ready, metrics: counts, log: o.Log})
-	}
-	if err := addHealth(m, o, injection.Templates, server, ready); err != nil {
-		return err
+	injection.Templates.Changed, injection.Namespaces.Changed = registration.Changed, registration.Changed
+
+	serving, stop, drain := drained(ctx, o.ShutdownDelay)
+	defer stop()
+	ready, limit, mux := make(chan struct{}), newLimit(o.MaxConcurrent), http.NewServeMux()
+	for _, h := range handlers() {
+		e := &endpoint{handler: h, ready: ready, limit: limit, metrics: counts, log: o.Log}
+		mux.Handle(h.Path, measure(counts, h.Path, e))
 	}
 	synced, err := feed(ctx, m.GetCache(), injection, configuration)
 	if err != nil {
 		return err
 	}
-	start := manager.RunnableFunc(func(ctx context.Context) error {
-		if !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
+	start := manager.RunnableFunc(func(running context.Context) error {
+		running, stop := both(running, ctx)
+		defer stop()
+		if !toolscache.WaitForCacheSync(running.Done(), synced...) {
 			return nil // ended before it began
 		}
-		if err := errors.Join(ca.Load(ctx), sidecars.Update(ctx)); err != nil {
+		if err := errors.Join(ca.Load(running), sidecars.Update(running)); err != nil {
 			return err
 		}
 		close(ready)
-		return register(ctx, m.GetClient(), server, o, ca.Bundle(), handlers)
+		return registration.Start(running)
 	})
-	if err := errors.Join(m.Add(server), m.Add(sidecars), m.Add(start)); err != nil {
+	if err := errors.Join(m.Add(sidecars), m.Add(start)); err != nil {
 		return err
 	}
-	return m.Start(ctx)
+	if err := addServers(m, o, ca.GetCertificate, drain.handler(mux), &Health{
+		State: injection.Templates.State, Ready: readiness(ready, drain), Profiling: o.Profiling,
+	}); err != nil {
+		return err
+	}
+	return m.Start(serving)
 }
 
 // newManager limits the caches to what decisions need: the ConfigMaps of
@@ -128,20 +155,6 @@ func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 	})
 }
 
-// server is controller-runtime's webhook server on HTTP/1.1, which is what the
-// API server speaks to Services.
-func (o Options) server(ca *certs.SelfSigned) (webhook.Server, error) {
-	host, port, err := splitAddress(o.BindAddress)
-	if err != nil {
-		return nil, fmt.Errorf("bind address %q: %w", o.BindAddress, err)
-	}
-	return webhook.NewServer(webhook.Options{Host: host, Port: port, TLSOpts: []func(*tls.Config){func(c *tls.Config) {
-		c.MinVersion = tls.VersionTLS12
-		c.NextProtos = []string{"http/1.1"}
-		c.GetCertificate = ca.GetCertificate
-	}}}), nil
-}
-
 func (o Options) hosts() []string {
 	service := o.Service + "." + o.Namespace
 	hosts := []string{service + ".svc", service + ".svc.cluster.local", service}
@@ -149,49 +162,4 @@ func (o Options) hosts() []string {
 		hosts = append(hosts, host)
 	}
 	return hosts
-}
-
-// register brings the configuration to the API server once this server
-// answers, trying until it does.
-func register(ctx context.Context, c client.Client, server webhook.Server, o Options, bundle []byte, handlers []Handler) error {
-	target := Target{Namespace: o.Namespace, Service: o.Service, Port: 443, URL: o.URL, CABundle: bundle}
-	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 10 * time.Second}
-	err := backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
-		err := server.StartedChecker()(nil)
-		if err == nil {
-			err = errors.Join(Apply(ctx, c, Mutating(target, handlers...)), Apply(ctx, c, Validating(target, handlers...)))
-		}
-		if err != nil {
-			o.Log.Info("not registered yet", "error", err.Error())
-			return false, nil
-		}
-		o.Log.Info("registered", "configuration", ConfigurationName)
-		return true, nil
-	})
-	if ctx.Err() != nil {
-		return nil // ended before it was registered
-	}
-	return err
-}
-
-func addHealth(m manager.Manager, o Options, templates *Templates, server webhook.Server, ready <-chan struct{}) error {
-	if o.HealthAddress == "0" {
-		return nil
-	}
-	listener, err := net.Listen("tcp", o.HealthAddress)
-	if err != nil {
-		return fmt.Errorf("health address: %w", err)
-	}
-	health := &Health{State: templates.State, Ready: func() error {
-		select {
-		case <-ready:
-			return server.StartedChecker()(nil)
-		default:
-			return errors.New("the certificate or the caches are not loaded yet")
-		}
-	}}
-	return m.Add(&manager.Server{
-		Name: "health", Listener: listener,
-		Server: &http.Server{Handler: health.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute},
-	})
 }

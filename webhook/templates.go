@@ -26,6 +26,9 @@ type Templates struct {
 	metrics   *Metrics
 	log       logr.Logger
 
+	// Changed is called when the set may have changed; it must not block.
+	Changed func()
+
 	set atomic.Pointer[injector.Set]
 
 	mu      sync.Mutex
@@ -133,6 +136,9 @@ func (t *Templates) rebuild() {
 		t.log.Info("warning: "+conflict, "hint", "pods that ask for both are denied")
 	}
 	t.set.Store(set)
+	if t.Changed != nil {
+		t.Changed()
+	}
 }
 
 // Refresh asks the API server for templates that the cache does not know: a

@@ -59,24 +59,15 @@ func (i *Injection) Workloads(reader client.Reader) Handler {
 		{Name: "has-no-controller", Expression: hasNoController},
 		{Name: "opt-in-or-template-changed", Expression: templateOrKeysChanged},
 	}
-	with := func(name, expression string) []admissionregistrationv1.MatchCondition {
-		return append([]admissionregistrationv1.MatchCondition{{Name: name, Expression: expression}}, conditions...)
-	}
 	return Handler{
 		Path:  "/mutate-workloads",
 		Kinds: []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "ReplicaSet", "Job"},
-		Entries: []Entry{{
-			Name:            "annotated-workloads.inject.usher.dev",
-			Rules:           rules,
-			MatchConditions: with("asks-or-asked-by-annotation", workloadAsks+" || "+workloadAsked),
-			FailurePolicy:   admissionregistrationv1.Ignore,
-		}, {
-			Name:            "labelled-namespaces-workloads.inject.usher.dev",
-			Rules:           rules,
-			NamespaceLabels: []LabelRequirement{Has(injector.NamespaceLabel)},
-			MatchConditions: with("has-no-annotation-of-its-own", "!("+workloadAsks+" || "+workloadAsked+")"),
-			FailurePolicy:   admissionregistrationv1.Ignore,
-		}},
+		Entries: i.entries("workloads", opening{
+			rules: rules, conditions: conditions, asks: "(" + workloadAsks + " || " + workloadAsked + ")",
+			asksFor: func(keys string) string {
+				return "(" + asksFor("object", keys) + " || has(" + podTemplate + ".metadata) && " + asksFor(podTemplate, keys) + ")"
+			},
+		}),
 		Decide: func(ctx context.Context, req *Request) (*Response, error) { return i.workload(ctx, reader, req) },
 	}
 }

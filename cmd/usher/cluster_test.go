@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/usher-dev/usher/test/controlplane"
 )
@@ -23,6 +24,7 @@ import (
 type testCluster struct {
 	*kubernetes.Clientset
 	plane      *controlplane.ControlPlane
+	server     *controlplane.Usher
 	kubeconfig string
 	stops      []func()
 }
@@ -34,6 +36,7 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
 	status := m.Run()
 	if c := shared.cluster; c != nil {
 		for i := len(c.stops) - 1; i >= 0; i-- {
@@ -75,11 +78,10 @@ func (c *testCluster) start() error {
 		return err
 	}
 	c.stops = append(c.stops, stop)
-	server, err := c.plane.StartUsher(context.Background(), logr.Discard())
-	if err != nil {
+	if c.server, err = c.plane.StartUsher(context.Background(), logr.Discard()); err != nil {
 		return err
 	}
-	c.stops = append(c.stops, func() { _ = server.Stop() })
+	c.stops = append(c.stops, func() { _ = c.server.Stop() })
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -108,6 +109,10 @@ func TestExplainPod(t *testing.T) {
 // unregister takes usher out of the cluster until the test ends.
 func (c *testCluster) unregister(t *testing.T) {
 	t.Helper()
+	giveBack, err := c.plane.TakeLease(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	configurations := c.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	config, err := configurations.Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
@@ -117,8 +122,11 @@ func (c *testCluster) unregister(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		if err := giveBack(); err != nil {
+			t.Error(err)
+		}
 		config.ResourceVersion = ""
-		if _, err := configurations.Create(context.Background(), config, metav1.CreateOptions{}); err != nil {
+		if _, err := configurations.Create(context.Background(), config, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Error(err)
 		}
 	})

@@ -81,6 +81,7 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 		newRedirect(s),
 		newRules(s),
 		newTransitions(s),
+		newUninstall(s),
 		newVersion(s),
 		newWebhook(s),
 	)

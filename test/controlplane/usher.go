@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
@@ -23,17 +27,18 @@ import (
 // Namespace is usher's own in the control plane.
 const Namespace = "usher-system"
 
-// An Usher is a webhook server beside a control plane, registered with it.
+// An Usher is a webhook server beside a control plane.
 type Usher struct {
-	// Health is the address of /readyz.
-	Health string
+	// URL is where the API server finds it, Health the address of /readyz.
+	URL, Health string
 
 	cancel context.CancelFunc
 	done   chan error
 }
 
-// StartUsher starts the webhook server in this process and waits until it is
-// registered. The caller stops it before the control plane.
+// StartUsher makes usher's namespaces, starts the webhook server in this process
+// and waits until it is registered. The caller stops it before the control
+// plane.
 func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger) (*Usher, error) {
 	if out, err := c.Kubectl(ctx, "", "create", "namespace", Namespace); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
@@ -41,40 +46,116 @@ func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger) (*Usher,
 	if out, err := c.Kubectl(ctx, "", "apply", "-f", filepath.Join(root(), "deploy", "base", "proof.yaml")); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
+	return c.StartReplica(ctx, log, nil)
+}
+
+// StartReplica starts a webhook server, whose options may be changed, and waits
+// until it is registered.
+func (c *ControlPlane) StartReplica(ctx context.Context, log logr.Logger, change func(*webhook.Options)) (*Usher, error) {
+	u, err := c.StartUnregistered(ctx, log, change)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.UntilRegistered(ctx, u); err != nil {
+		return nil, errors.Join(err, u.Stop())
+	}
+	return u, nil
+}
+
+// UntilRegistered waits until the API server sends to the server.
+func (c *ControlPlane) UntilRegistered(ctx context.Context, u *Usher) error {
+	clients, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		// The validating one is applied last.
+		config, err := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, webhook.ConfigurationName, metav1.GetOptions{})
+		return err == nil && len(config.Webhooks) > 0 && strings.HasPrefix(*config.Webhooks[0].ClientConfig.URL, u.URL), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until usher is registered: %w", err)
+	}
+	return nil
+}
+
+// StartUnregistered starts a webhook server and waits until it is ready; it may
+// not hold the Lease.
+func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, change func(*webhook.Options)) (*Usher, error) {
 	address, err := FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	u := &Usher{done: make(chan error, 1)}
+	u := &Usher{URL: "https://" + address, done: make(chan error, 1)}
 	if u.Health, err = FreeAddress(); err != nil {
 		return nil, err
 	}
-	ctx, u.cancel = context.WithCancel(ctx)
-	go func() {
-		u.done <- webhook.Run(ctx, c.Config, webhook.Options{
-			Namespace: Namespace, Service: "usher", URL: "https://" + address, BindAddress: address,
-			HealthAddress: u.Health, MetricsAddress: "0", Log: log,
-		})
-	}()
-	clients, err := kubernetes.NewForConfig(c.Config)
-	if err != nil {
-		return nil, errors.Join(err, u.Stop())
+	o := webhook.Options{
+		Namespace: Namespace, Service: "usher", URL: u.URL, BindAddress: address, HealthAddress: u.Health, MetricsAddress: "0",
+		Registry: prometheus.NewRegistry(), Log: log,
 	}
-	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		// The validating one is applied last.
-		_, err := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, webhook.ConfigurationName, metav1.GetOptions{})
-		return err == nil, nil
+	if change != nil {
+		change(&o)
+	}
+	running, cancel := context.WithCancel(ctx)
+	u.cancel = cancel
+	go func() { u.done <- webhook.Run(running, c.Config, o) }()
+	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		select {
+		case err := <-u.done:
+			u.done <- err
+			return false, fmt.Errorf("usher ended: %w", err)
+		default:
+			return u.Ready(ctx), nil
+		}
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("waiting until usher is registered: %w", err), u.Stop())
+		return nil, errors.Join(fmt.Errorf("waiting until usher is ready: %w", err), u.Stop())
 	}
 	return u, nil
+}
+
+// TakeLease keeps the replica that runs from registering until it is given
+// back, within seconds.
+func (c *ControlPlane) TakeLease(ctx context.Context) (giveBack func() error, err error) {
+	clients, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return nil, err
+	}
+	leases := clients.CoordinationV1().Leases(Namespace)
+	lease, err := leases.Get(ctx, webhook.LeaseName, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	hold := func(identity string) error {
+		patch := fmt.Sprintf(`{"spec":{"holderIdentity":%q}}`, identity)
+		_, err := leases.Patch(context.WithoutCancel(ctx), webhook.LeaseName, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		return err
+	}
+	holder := *lease.Spec.HolderIdentity
+	return func() error { return hold(holder) }, hold("nobody")
+}
+
+// Ready says whether /readyz does.
+func (u *Usher) Ready(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+u.Health+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	return res.StatusCode == http.StatusOK
 }
 
 // Stop ends the server and returns what it ended with.
 func (u *Usher) Stop() error {
 	u.cancel()
-	return <-u.done
+	err := <-u.done
+	u.done <- err // for who asks again
+	return err
 }
 
 // StartControllerManager starts the named controllers of the real

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/webhook"
+)
+
+func newUninstall(s streams) *cobra.Command {
+	u := uninstall{streams: s}
+	var connect connection
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Remove the webhook configurations, so that nothing is sent to usher any more",
+		Long: `uninstall removes the webhook configurations, and then says what is left of
+usher. It asks nothing of usher, which may be down.
+
+Where a replica runs, which would register again, uninstall takes the Lease for
+five minutes: time to delete the Deployment it names. --all removes the Lease
+and the CA's Secret, too, if no replica runs.
+
+Exit status: 0 removed, 1 something could not be removed, 2 bad usage.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := connect.config()
+			if err != nil {
+				return err
+			}
+			config.QPS, config.Burst = 50, 100
+			if u.clients, err = kubernetes.NewForConfig(config); err != nil {
+				return err
+			}
+			if dryRun {
+				u.dryRun = []string{metav1.DryRunAll}
+			}
+			if err := u.run(cmd.Context()); err != nil {
+				return &exitError{exitFindings, err}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&u.namespace, "namespace", ownNamespace, "usher's own namespace")
+	f.BoolVar(&u.all, "all", false, "remove the Lease and the CA's Secret, too")
+	f.BoolVar(&dryRun, "dry-run", false, "ask the API server whether it could be done, and change nothing")
+	connect.register(f)
+	return cmd
+}
+
+// uninstaller is the Lease's holder while replicas must not register.
+const (
+	uninstaller     = "usher-uninstall"
+	uninstallerTime = 5 * time.Minute
+	caSecret        = "usher-ca"
+)
+
+type uninstall struct {
+	streams
+	clients   kubernetes.Interface
+	namespace string
+	all       bool
+	dryRun    []string
+}
+
+func (u *uninstall) run(ctx context.Context) error {
+	holder, err := u.takeLease(ctx)
+	if err != nil {
+		return err
+	}
+	registrations := u.clients.AdmissionregistrationV1()
+	if err := u.remove(ctx, "MutatingWebhookConfiguration", webhook.ConfigurationName, registrations.MutatingWebhookConfigurations().Delete); err != nil {
+		return err
+	}
+	if err := u.remove(ctx, "ValidatingWebhookConfiguration", webhook.ConfigurationName, registrations.ValidatingWebhookConfigurations().Delete); err != nil {
+		return err
+	}
+	if holder != "" && u.dryRun == nil {
+		if err := u.removeAgain(ctx); err != nil {
+			return err
+		}
+	}
+	if u.all && holder == "" {
+		if err := u.remove(ctx, "Secret", u.namespace+"/"+caSecret, named(u.clients.CoreV1().Secrets(u.namespace).Delete, caSecret)); err != nil {
+			return err
+		}
+		if err := u.remove(ctx, "Lease", u.namespace+"/"+webhook.LeaseName, named(u.clients.CoordinationV1().Leases(u.namespace).Delete, webhook.LeaseName)); err != nil {
+			return err
+		}
+	}
+	if err := u.left(ctx); err != nil {
+		return err
+	}
+	if holder != "" {
+		fmt.Fprintf(u.err, "%s runs, and registers again %s from now: delete usher's Deployment before\n", holder, uninstallerTime)
+		if u.all {
+			return fmt.Errorf("the Lease and the Secret stay while usher runs: delete its Deployment, then run this again")
+		}
+	}
+	return nil
+}
+
+// removeAgain removes what a replica wrote that had looked at the Lease just
+// before it was taken.
+func (u *uninstall) removeAgain(ctx context.Context) error {
+	registrations := u.clients.AdmissionregistrationV1()
+	err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, time.Second, true, func(context.Context) (bool, error) {
+		for _, remove := range []deletion{registrations.MutatingWebhookConfigurations().Delete, registrations.ValidatingWebhookConfigurations().Delete} {
+			if err := remove(ctx, webhook.ConfigurationName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				return false, err
+			}
+		}
+		return false, nil
+	})
+	if err != nil && !wait.Interrupted(err) {
+		return fmt.Errorf("removing what was registered meanwhile: %w", err)
+	}
+	return nil
+}
+
+// takeLease keeps a replica that runs from registering again, and returns its
+// name.
+func (u *uninstall) takeLease(ctx context.Context) (holder string, err error) {
+	leases := u.clients.CoordinationV1().Leases(u.namespace)
+	lease, err := leases.Get(ctx, webhook.LeaseName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the Lease: %w", err)
+	}
+	if holder = heldBy(lease, time.Now()); holder == "" {
+		return "", nil
+	}
+	// A patch, which the holder's renewals cannot make conflict.
+	now := metav1.NowMicro().UTC().Format(metav1.RFC3339Micro)
+	patch := fmt.Sprintf(`{"spec":{"holderIdentity":%q,"leaseDurationSeconds":%d,"acquireTime":%q,"renewTime":%q}}`,
+		uninstaller, int(uninstallerTime.Seconds()), now, now)
+	if _, err := leases.Patch(ctx, webhook.LeaseName, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: u.dryRun}); err != nil {
+		return "", fmt.Errorf("taking the Lease: %w", err)
+	}
+	return holder, nil
+}
+
+// heldBy is the replica that holds a Lease now, "" where none does.
+func heldBy(lease *coordinationv1.Lease, now time.Time) string {
+	s := lease.Spec
+	if s.HolderIdentity == nil || *s.HolderIdentity == uninstaller || s.RenewTime == nil || s.LeaseDurationSeconds == nil ||
+		now.After(s.RenewTime.Add(time.Duration(*s.LeaseDurationSeconds)*time.Second)) {
+		return ""
+	}
+	return *s.HolderIdentity
+}
+
+type deletion func(ctx context.Context, name string, o metav1.DeleteOptions) error
+
+// named deletes the object of a name, whatever it is shown as.
+func named(remove deletion, name string) deletion {
+	return func(ctx context.Context, _ string, o metav1.DeleteOptions) error { return remove(ctx, name, o) }
+}
+
+func (u *uninstall) remove(ctx context.Context, kind, name string, remove deletion) error {
+	err := remove(ctx, name, metav1.DeleteOptions{DryRun: u.dryRun})
+	switch {
+	case apierrors.IsNotFound(err):
+		fmt.Fprintf(u.out, "%s %s: is not there\n", kind, name)
+	case err != nil:
+		return fmt.Errorf("removing the %s %s: %w", kind, name, err)
+	case u.dryRun != nil:
+		fmt.Fprintf(u.out, "%s %s: would be removed\n", kind, name)
+	default:
+		fmt.Fprintf(u.out, "%s %s: removed\n", kind, name)
+	}
+	return nil
+}
+
+// left says what there is of usher yet, and how to remove it.
+func (u *uninstall) left(ctx context.Context) error {
+	labelled := metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=usher"}
+	deployments, err := u.clients.AppsV1().Deployments(u.namespace).List(ctx, labelled)
+	if err != nil {
+		return fmt.Errorf("looking for what is left: %w", err)
+	}
+	configMaps, err := u.clients.CoreV1().ConfigMaps(u.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("looking for what is left: %w", err)
+	}
+	for i := range deployments.Items {
+		u.stays("Deployment", deployments.Items[i].Name)
+	}
+	for i := range configMaps.Items {
+		cm := &configMaps.Items[i]
+		if cm.Name == webhook.ConfigurationConfigMap || injector.TemplateName(cm.Name, cm.Labels) != "" {
+			u.stays("ConfigMap", cm.Name)
+		}
+	}
+	if _, err := u.clients.CoreV1().Secrets(u.namespace).Get(ctx, caSecret, metav1.GetOptions{}); err == nil && (!u.all || u.dryRun == nil) {
+		u.stays("Secret", caSecret)
+	}
+	if _, err := u.clients.CoordinationV1().Leases(u.namespace).Get(ctx, webhook.LeaseName, metav1.GetOptions{}); err == nil && (!u.all || u.dryRun == nil) {
+		u.stays("Lease", webhook.LeaseName)
+	}
+	return nil
+}
+
+func (u *uninstall) stays(kind, name string) {
+	fmt.Fprintf(u.out, "%s %s/%s: stays\n", kind, u.namespace, name)
+}

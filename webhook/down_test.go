@@ -1,0 +1,165 @@
+package webhook_test
+
+import (
+	"context"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/injector"
+)
+
+// closed are the labels of a namespace that is closed while usher is down:
+// enforced, and asking for a mandatory template.
+var closed = map[string]string{config.EnforceLabel: "baseline", injector.NamespaceLabel: "must"}
+
+// failClosed registers a mandatory template.
+func (c *cluster) failClosed(t *testing.T) {
+	t.Helper()
+	c.template(t, "must", small, "mandatory: true")
+	c.until(t, "it is registered", func() bool { return c.policies(t)["mandatory-annotated-pods"] == "Fail" })
+}
+
+// plainDeployment meets every rule of the baseline that could deny it.
+const plainDeployment = `
+
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: a}}
+  template: {metadata: {labels: {app: a}}, spec: {containers: [{name: app, image: 'app:1'}]}}
+`
+
+func named(t *testing.T, name string) *appsv1.Deployment {
+	t.Helper()
+	d := fromYAML[appsv1.Deployment](t, plainDeployment)
+	d.Name = name
+	return d
+}
+
+// TestUsherIsInstalledAndUpgradedWhileItIsDown makes, changes and rolls out what
+// an installation holds, with the configurations of a former one in force, by
+// the real controllers.
+func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
+	c := started(t)
+	c.failClosed(t)
+	c.down(t)
+	stop, log, err := c.plane.StartControllerManager("deployment-controller,replicaset-controller,serviceaccount-controller")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		if t.Failed() {
+			t.Log(log)
+		}
+	})
+	deployments := c.AppsV1().Deployments(ownNamespace)
+	d := named(t, "installed")
+	// usher's own pods may ask for anything and get nothing: they are not sent.
+	d.Spec.Template.Annotations = map[string]string{injector.InjectPrefix + "must": "true"}
+	if _, err := deployments.Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		policy := metav1.DeletePropagationBackground
+		_ = deployments.Delete(context.Background(), "installed", metav1.DeleteOptions{PropagationPolicy: &policy})
+		_ = c.CoreV1().Pods(ownNamespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=a"})
+		_ = c.AppsV1().ReplicaSets(ownNamespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=a"})
+	})
+	pods := func(image string) func() bool {
+		return func() bool {
+			list, err := c.CoreV1().Pods(ownNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=a"})
+			if err != nil {
+				return false
+			}
+			for i := range list.Items {
+				if list.Items[i].Spec.Containers[0].Image == image {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	c.until(t, "it has its pod", pods("app:1"))
+	if _, err := deployments.Patch(t.Context(), "installed", "application/strategic-merge-patch+json",
+		[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"app:2"}]}}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.until(t, "its upgrade is rolled out", pods("app:2"))
+
+	// Templates and the configuration come with an upgrade.
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "later-initializer"}, Data: map[string]string{"config": small}}
+	if _, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CoreV1().ConfigMaps(ownNamespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// So does what else the cluster needs to come back.
+	for _, ns := range []string{"kube-system", "kube-node-lease"} {
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+		if _, err := c.CoreV1().ServiceAccounts(ns).Create(t.Context(), account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+		if _, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, `"inject.usher.dev/must": "true"`, ""), metav1.CreateOptions{}); err != nil {
+			t.Errorf("a pod in %s: %v", ns, err)
+		}
+	}
+}
+
+// TestNamespacesAreDeletedWhileUsherIsDown lets the real controllers empty a
+// namespace that fails closed.
+func TestNamespacesAreDeletedWhileUsherIsDown(t *testing.T) {
+	c := started(t)
+	c.failClosed(t)
+	ns := c.newNamespace(t, closed)
+	c.until(t, "the namespace is registered", func() bool {
+		_, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, "", "containers: [{name: app, image: 'app:1'}]"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil
+	})
+	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), named(t, "d"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p := pod(t, "", "containers: [{name: app, image: 'app:1'}]")
+	p.Finalizers = []string{"example.com/late"}
+	p, err := c.CoreV1().Pods(ns).Create(t.Context(), p, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.down(t)
+	if _, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, "", ""), metav1.CreateOptions{}); err == nil {
+		t.Fatal("a pod was created: the namespace does not fail closed")
+	}
+	stop, log, err := c.plane.StartControllerManager("namespace-controller,garbage-collector-controller,deployment-controller,replicaset-controller")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		if t.Failed() {
+			t.Log(log)
+		}
+	})
+	// What is being deleted is changed by whoever holds it up.
+	if err := c.CoreV1().Pods(ns).Delete(t.Context(), p.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.until(t, "the pod is being deleted", func() bool {
+		got, err := c.CoreV1().Pods(ns).Get(t.Context(), p.Name, metav1.GetOptions{})
+		return err == nil && got.DeletionTimestamp != nil
+	})
+	if _, err := c.CoreV1().Pods(ns).Patch(t.Context(), p.Name, "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CoreV1().Namespaces().Delete(t.Context(), ns, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.until(t, "the namespace is gone", func() bool {
+		_, err := c.CoreV1().Namespaces().Get(t.Context(), ns, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}

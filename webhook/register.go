@@ -1,0 +1,156 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/wait"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/flowcontrol"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// A Registration keeps the webhook configurations as the handlers declare them,
+// in the replica that holds the Lease.
+type Registration struct {
+	Election *Election
+	Client   client.Client
+	Metadata metadata.Interface
+	// Target is where the API server finds usher; its bundle may change.
+	Target func() Target
+	// Handlers declare what is registered; what they declare may change with the
+	// templates.
+	Handlers func() []Handler
+	Log      logr.Logger
+
+	changed chan struct{}
+}
+
+// Others may edit the configurations, too, and not stop: thirty at once,
+// then one in five seconds.
+const (
+	repairRate  = 0.2
+	repairBurst = 30
+)
+
+// resync is how often the configurations are looked at though nothing told of a
+// change.
+const resync = 10 * time.Minute
+
+// NewRegistration returns a Registration that can be told of changes.
+func NewRegistration(election *Election, c client.Client, m metadata.Interface, target func() Target, handlers func() []Handler, log logr.Logger) *Registration {
+	return &Registration{Election: election, Client: c, Metadata: m, Target: target, Handlers: handlers, Log: log, changed: make(chan struct{}, 1)}
+}
+
+// registration is the one of a replica.
+func (o Options) registration(m manager.Manager, bundle func() []byte, handlers func() []Handler) (*Registration, error) {
+	leases, err := coordinationv1.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	meta, err := metadata.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	election := &Election{Leases: leases, Namespace: o.Namespace, Identity: o.Pod, Log: o.Log}
+	if o.Pod == "" {
+		host, _ := os.Hostname()
+		election.Identity = host
+	} else {
+		election.Newest = func(ctx context.Context) (bool, error) {
+			return Newest(ctx, m.GetAPIReader(), client.ObjectKey{Namespace: o.Namespace, Name: o.Pod})
+		}
+	}
+	// A container that is started anew is another holder than the one before.
+	election.Identity += "_" + string(uuid.NewUUID())
+	target := func() Target {
+		return Target{Namespace: o.Namespace, Service: o.Service, Port: 443, URL: o.URL, CABundle: bundle()}
+	}
+	return NewRegistration(election, m.GetClient(), meta, target, handlers, o.Log), nil
+}
+
+// Changed tells that what is declared, or where usher is found, may have
+// changed. It does not block.
+func (r *Registration) Changed() {
+	select {
+	case r.changed <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+// Start seeks the Lease until ctx ends, and registers while it holds it.
+func (r *Registration) Start(ctx context.Context) error {
+	return r.Election.Run(ctx, func(ctx context.Context) {
+		if err := r.keep(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Error(err, "cannot keep the registration")
+		}
+	})
+}
+
+// keep applies the configurations and repairs them.
+func (r *Registration) keep(ctx context.Context) error {
+	resources := []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
+	for _, resource := range resources {
+		informer := metadatainformer.NewFilteredMetadataInformer(r.Metadata, admissionregistrationv1.SchemeGroupVersion.WithResource(resource),
+			metav1.NamespaceAll, resync, toolscache.Indexers{}, func(o *metav1.ListOptions) {
+				o.FieldSelector = fields.OneTermEqualSelector("metadata.name", ConfigurationName).String()
+			}).Informer()
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { r.Changed() }, UpdateFunc: func(any, any) { r.Changed() }, DeleteFunc: func(any) { r.Changed() },
+		}); err != nil {
+			return fmt.Errorf("watching the %s: %w", resource, err)
+		}
+		go informer.RunWithContext(ctx)
+	}
+	limiter := flowcontrol.NewTokenBucketRateLimiter(repairRate, repairBurst)
+	r.Changed()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.changed:
+		}
+		if limiter.Wait(ctx) != nil {
+			return nil // ended
+		}
+		r.untilApplied(ctx)
+	}
+}
+
+// untilApplied tries until both configurations are applied or the Lease is
+// another's.
+func (r *Registration) untilApplied(ctx context.Context) {
+	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 10 * time.Second}
+	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+		holds, err := r.Election.Holds(ctx)
+		if err == nil && holds {
+			err = r.apply(ctx)
+		}
+		switch {
+		case err != nil:
+			r.Log.Info("not registered yet", "error", err.Error())
+		case holds:
+			r.Log.V(1).Info("registered", "configuration", ConfigurationName)
+		default:
+			r.Log.Info("not registered: the Lease was taken", "lease", LeaseName)
+		}
+		return err == nil, nil
+	})
+}
+
+func (r *Registration) apply(ctx context.Context) error {
+	target, handlers := r.Target(), r.Handlers()
+	return errors.Join(Apply(ctx, r.Client, Mutating(target, handlers...)), Apply(ctx, r.Client, Validating(target, handlers...)))
+}

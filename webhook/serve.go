@@ -1,0 +1,96 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// Deadlines of a connection to the API server. A request's own are shorter:
+// see readTimeout and decisionTimeout.
+const (
+	headerTimeout = 5 * time.Second
+	writeTimeout  = 15 * time.Second
+	// idleTimeout is longer than the API server's 90 seconds, so that no request
+	// is written into a connection that is being closed.
+	idleTimeout     = 2 * time.Minute
+	shutdownTimeout = 20 * time.Second
+	maxHeader       = 64 << 10
+	maxStreams      = 100
+)
+
+// certificate returns what to serve with.
+type certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+
+// listen opens the address that the API server calls. HTTP/1.1 is what it
+// speaks to Services; HTTP/2 is for those who have a proxy between.
+func (o Options) listen(get certificate) (net.Listener, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: get}
+	if o.HTTP2 {
+		config.NextProtos = []string{"h2", "http/1.1"}
+	}
+	if err := (clientCertificates{o.ClientCAFile, o.ClientNames}).configure(config); err != nil {
+		return nil, err
+	}
+	listener, err := tls.Listen("tcp", o.BindAddress, config)
+	if err != nil {
+		return nil, fmt.Errorf("bind address: %w", err)
+	}
+	return listener, nil
+}
+
+// server serves the handler on the listener.
+func (o Options) server(listener net.Listener, handler http.Handler) *manager.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(o.HTTP2)
+	timeout := shutdownTimeout
+	return &manager.Server{
+		Name: "webhook", Listener: listener, ShutdownTimeout: &timeout,
+		Server: &http.Server{
+			Handler: handler, Protocols: protocols, MaxHeaderBytes: maxHeader,
+			ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout + readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+			// A client that resets its streams at once gets no more handlers than
+			// these, and no more of the server's queue than as many again.
+			HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: 30 * time.Second, WriteByteTimeout: writeTimeout},
+			ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(o.Log.V(1)), slog.LevelDebug),
+		},
+	}
+}
+
+// both returns a context that ends with either.
+func both(a, b context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(a)
+	stop := context.AfterFunc(b, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// addServers opens the addresses and gives the servers to the manager, which
+// starts them first and ends them last.
+func addServers(m manager.Manager, o Options, get certificate, handler http.Handler, health *Health) error {
+	listener, err := o.listen(get)
+	if err != nil {
+		return err
+	}
+	if o.HealthAddress != "0" {
+		probes, err := net.Listen("tcp", o.HealthAddress)
+		if err != nil {
+			listener.Close()
+			return fmt.Errorf("health address: %w", err)
+		}
+		if err := m.Add(&manager.Server{
+			Name: "health", Listener: probes,
+			Server: &http.Server{Handler: health.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: time.Minute},
+		}); err != nil {
+			return err
+		}
+	}
+	return m.Add(o.server(listener, handler))
+}
