@@ -13,6 +13,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
@@ -40,7 +41,9 @@ type Options struct {
 	// BindAddress serves the API server, HealthAddress the kubelet,
 	// MetricsAddress Prometheus; "0" turns the last two off.
 	BindAddress, HealthAddress, MetricsAddress string
-	Log                                        logr.Logger
+	// Certificates say where the serving certificate comes from.
+	Certificates Certificates
+	Log          logr.Logger
 }
 
 // Run serves until the context ends.
@@ -49,9 +52,9 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	ca := &certs.SelfSigned{
-		Reader: m.GetAPIReader(), Writer: m.GetClient(),
-		Secret: client.ObjectKey{Namespace: o.Namespace, Name: "usher-ca"}, Hosts: o.hosts(),
+	certificates, err := o.source(m, metrics.Registry)
+	if err != nil {
+		return err
 	}
 	discover, err := discovery.NewDiscoveryClientForConfigAndClient(config, m.GetHTTPClient())
 	if err != nil {
@@ -75,14 +78,14 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	}
 
 	ready := make(chan struct{})
-	server, err := o.server(ca)
+	server, err := o.server(certificates)
 	if err != nil {
 		return err
 	}
 	for _, h := range handlers {
 		server.Register(h.Path, &endpoint{handler: h, ready: ready, metrics: counts, log: o.Log})
 	}
-	if err := addHealth(m, o, injection.Templates, server, ready); err != nil {
+	if err := addHealth(m, o, injection.Templates, certificates, server, ready); err != nil {
 		return err
 	}
 	synced, err := feed(ctx, m.GetCache(), injection, configuration)
@@ -93,11 +96,26 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		if !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
 			return nil // ended before it began
 		}
-		if err := errors.Join(ca.Load(ctx), sidecars.Update(ctx)); err != nil {
+		if err := sidecars.Update(ctx); err != nil {
 			return err
 		}
-		close(ready)
-		return register(ctx, m.GetClient(), server, o, ca.Bundle(), handlers)
+		first := true
+		for changed := certificates.Changed(); ctx.Err() == nil; changed = certificates.Changed() {
+			if bundle := certificates.Bundle(); len(bundle) > 0 {
+				if first {
+					close(ready)
+					first = false
+				}
+				if err := register(ctx, m.GetClient(), server, o, bundle, handlers); err != nil {
+					return err
+				}
+			}
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			}
+		}
+		return nil
 	})
 	if err := errors.Join(m.Add(server), m.Add(sidecars), m.Add(start)); err != nil {
 		return err
@@ -121,7 +139,10 @@ func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
 				&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{o.Namespace: {}}, Transform: stripConfigMap},
-				partialNamespace():  {Transform: stripNamespace},
+				&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.Namespace: {
+					FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, o.secret().Name),
+				}}, Transform: stripSecret},
+				partialNamespace(): {Transform: stripNamespace},
 			},
 		},
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
@@ -130,7 +151,7 @@ func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 
 // server is controller-runtime's webhook server on HTTP/1.1, which is what the
 // API server speaks to Services.
-func (o Options) server(ca *certs.SelfSigned) (webhook.Server, error) {
+func (o Options) server(certificates certs.Source) (webhook.Server, error) {
 	host, port, err := splitAddress(o.BindAddress)
 	if err != nil {
 		return nil, fmt.Errorf("bind address %q: %w", o.BindAddress, err)
@@ -138,7 +159,7 @@ func (o Options) server(ca *certs.SelfSigned) (webhook.Server, error) {
 	return webhook.NewServer(webhook.Options{Host: host, Port: port, TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 		c.MinVersion = tls.VersionTLS12
 		c.NextProtos = []string{"http/1.1"}
-		c.GetCertificate = ca.GetCertificate
+		c.GetCertificate = certificates.GetCertificate
 	}}}), nil
 }
 
@@ -174,7 +195,7 @@ func register(ctx context.Context, c client.Client, server webhook.Server, o Opt
 	return err
 }
 
-func addHealth(m manager.Manager, o Options, templates *Templates, server webhook.Server, ready <-chan struct{}) error {
+func addHealth(m manager.Manager, o Options, templates *Templates, certificates certs.Source, server webhook.Server, ready <-chan struct{}) error {
 	if o.HealthAddress == "0" {
 		return nil
 	}
@@ -182,12 +203,13 @@ func addHealth(m manager.Manager, o Options, templates *Templates, server webhoo
 	if err != nil {
 		return fmt.Errorf("health address: %w", err)
 	}
-	health := &Health{State: templates.State, Ready: func() error {
+	state := func() []string { return append(certificates.State().Lines(), templates.State()...) }
+	health := &Health{State: state, Ready: func() error {
 		select {
 		case <-ready:
 			return server.StartedChecker()(nil)
 		default:
-			return errors.New("the certificate or the caches are not loaded yet")
+			return errors.Join(errors.New("the certificate or the caches are not loaded yet"), certificates.State().Err)
 		}
 	}}
 	return m.Add(&manager.Server{

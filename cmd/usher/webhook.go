@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/webhook"
 )
 
@@ -24,6 +25,9 @@ In a cluster it runs behind a Service. Outside of one, --url tells the API
 server where to find it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Certificates.Validate(); err != nil {
+				return &exitError{exitUsage, err}
+			}
 			log, err := logs.logger(s.err)
 			if err != nil {
 				return err
@@ -47,6 +51,12 @@ server where to find it.`,
 	f.StringVar(&o.BindAddress, "bind-address", ":9443", "address to serve the API server on")
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
 	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)
+	lifetimes := certs.DefaultLifetimes()
+	f.StringVar(&o.Certificates.From, "certificates", webhook.CertificatesSelfSigned, "where the serving certificate comes from: self-signed, cert-manager or files")
+	f.StringVar(&o.Certificates.Dir, "certificates-dir", "", "folder of tls.crt, tls.key and ca.crt for --certificates=files")
+	f.DurationVar(&o.Certificates.Lifetimes.CA, "ca-lifetime", lifetimes.CA, "lifetime of the CA; it is changed after two thirds")
+	f.DurationVar(&o.Certificates.Lifetimes.Serving, "certificate-lifetime", lifetimes.Serving, "lifetime of the serving certificate; it is renewed after two thirds")
+	f.DurationVar(&o.Certificates.Lifetimes.Overlap, "ca-overlap", lifetimes.Overlap, "how long a new CA is registered before it is served from, and the old one after")
 	connect.register(f)
 	logs.register(f)
 	return cmd
