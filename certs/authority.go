@@ -58,7 +58,7 @@ func newAuthority(name string, now time.Time, lifetime time.Duration) (*authorit
 // encode writes the CA's certificate and key in PEM.
 func (a *authority) encode() (cert, key []byte, err error) {
 	key, err = keyutil.MarshalPrivateKeyToPEM(a.key)
-	return encode(certificates{a.cert}), key, err
+	return Encode(certificates{a.cert}), key, err
 }
 
 // parseAuthority reads what encode wrote, or another's ECDSA CA; name is the

@@ -85,7 +85,8 @@ func signer(pair *tls.Certificate, bundle certificates) *x509.Certificate {
 	return nil
 }
 
-func encode(certs certificates) []byte {
+// Encode writes a bundle in PEM.
+func Encode(certs []*x509.Certificate) []byte {
 	var out bytes.Buffer
 	for _, c := range certs {
 		_ = pem.Encode(&out, &pem.Block{Type: cert.CertificateBlockType, Bytes: c.Raw}) // a buffer takes everything

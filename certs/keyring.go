@@ -97,7 +97,7 @@ func (k *keyring) write(secret *corev1.Secret) error {
 		}
 	}
 	if k.previous != nil {
-		secret.Data[previousCert] = encode(certificates{k.previous})
+		secret.Data[previousCert] = Encode(certificates{k.previous})
 	}
 	delete(secret.Annotations, sinceAnnotation)
 	if !k.since.IsZero() {

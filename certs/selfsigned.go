@@ -3,6 +3,7 @@ package certs
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -105,7 +106,7 @@ func (s *SelfSigned) write(ctx context.Context, registered certificates) error {
 		if err != nil {
 			return err
 		}
-		s.report(corev1.EventTypeNormal, "CAChanged", fmt.Sprintf("CA until %s: %s", planned.current.cert.NotAfter.UTC(), planned.phase()))
+		s.report(corev1.EventTypeNormal, "CAChanged", fmt.Sprintf("CA is %s; the one that signs is valid until %s", planned.phase(), planned.current.cert.NotAfter.UTC().Format(time.RFC3339)))
 	}
 	if s.ring == nil {
 		s.inherit(registered, now.Add(s.Overlap))

@@ -62,7 +62,7 @@ func (s *served) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 func (s *served) Bundle() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return encode(s.bundle)
+	return Encode(s.bundle)
 }
 
 // Changed returns a channel that is closed when the bundle changes next.
