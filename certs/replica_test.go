@@ -211,4 +211,3 @@ func keys(secret *corev1.Secret) string {
 	}
 	return strings.Join(held, " ")
 }
-
