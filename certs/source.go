@@ -84,7 +84,7 @@ func (l Lifetimes) interval() time.Duration {
 // due tells whether two thirds of a certificate's life are over.
 func due(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
-	if life > 2*skew {
+	if life > skew {
 		life -= skew // which issue put before the beginning
 	}
 	return !now.Before(cert.NotAfter.Add(-life / 3))
