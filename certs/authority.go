@@ -66,19 +66,17 @@ func (a *authority) encode() (cert, key []byte, err error) {
 func parseAuthority(name string, cert, key []byte) (*authority, error) {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, fmt.Errorf("%s.crt and %s.key: %w; %s", name, name, err, remedy)
+		return nil, fmt.Errorf("%s.crt and %s.key: %w", name, name, err)
 	}
 	private, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("%s.key: is no ECDSA key; %s", name, remedy)
+		return nil, fmt.Errorf("%s.key: is no ECDSA key", name)
 	}
 	if !pair.Leaf.IsCA {
-		return nil, fmt.Errorf("%s.crt: is no CA certificate; %s", name, remedy)
+		return nil, fmt.Errorf("%s.crt: is no CA certificate", name)
 	}
 	return &authority{cert: pair.Leaf, key: private}, nil
 }
-
-const remedy = "delete the Secret, usher makes it anew"
 
 // issue makes a serving certificate for the hosts. It does not outlive the CA.
 func (a *authority) issue(hosts []string, now time.Time, lifetime time.Duration) (*tls.Certificate, error) {

@@ -2,7 +2,6 @@ package certs
 
 import (
 	"crypto/x509"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,7 +73,7 @@ func parseKeyring(secret *corev1.Secret) (*keyring, error) {
 	if cert, ok := secret.Data[previousCert]; ok {
 		previous, err := parseBundle(previousCert, cert)
 		if err != nil {
-			return nil, fmt.Errorf("%w; %s", err, remedy)
+			return nil, err
 		}
 		k.previous = previous[0]
 	}

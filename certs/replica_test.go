@@ -26,6 +26,8 @@ import (
 
 const host = "usher.test.svc"
 
+var hosts = []string{host, "usher.test", "192.0.2.1", "2001:db8::1", "127.0.0.1"}
+
 // lifetimes fit a fake clock that is stepped by minutes.
 var lifetimes = certs.Lifetimes{CA: 9 * time.Hour, Serving: 3 * time.Hour, Overlap: time.Hour}
 
@@ -62,7 +64,7 @@ func (s *stage) source() *certs.SelfSigned {
 	s.Helper()
 	return &certs.SelfSigned{
 		Config: certs.Config{
-			Lifetimes: lifetimes, Hosts: []string{host, "127.0.0.1"}, Registered: s.registered, Clock: s.clock, Log: testr.New(s.T),
+			Lifetimes: lifetimes, Hosts: hosts, Registered: s.registered, Clock: s.clock, Log: testr.New(s.T),
 		},
 		Secret: s.secret, Reader: s.client, Writer: s.client, Informers: s.informers(),
 	}

@@ -156,22 +156,34 @@ func TestASecretThatIsNoKeyringIsToldPrecisely(t *testing.T) {
 	}{
 		"empty": {
 			func(s *corev1.Secret) { s.Data = nil },
-			"tls.crt and tls.key: tls: failed to find any PEM data in certificate input; delete the Secret, usher makes it anew",
+			"tls.crt and tls.key: tls: failed to find any PEM data in certificate input",
 		},
 		"no CA": {
 			func(s *corev1.Secret) {
 				_, key, _ := a.encode()
 				s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = Encode(certificates{leaf.Leaf}), key
 			},
-			"tls.crt and tls.key: tls: private key does not match public key; delete the Secret, usher makes it anew",
+			"tls.crt and tls.key: tls: private key does not match public key",
+		},
+		"a key alone": {
+			func(s *corev1.Secret) { delete(s.Data, corev1.TLSCertKey) },
+			"tls.crt and tls.key: tls: failed to find any PEM data in certificate input",
+		},
+		"truncated": {
+			func(s *corev1.Secret) { s.Data[corev1.TLSCertKey] = s.Data[corev1.TLSCertKey][:100] },
+			"tls.crt and tls.key: tls: failed to find any PEM data in certificate input",
+		},
+		"a certificate for a key": {
+			func(s *corev1.Secret) { s.Data[corev1.TLSPrivateKeyKey] = s.Data[corev1.TLSCertKey] },
+			"tls.crt and tls.key: tls: found a certificate rather than a key in the PEM for the private key",
 		},
 		"next without its key": {
 			func(s *corev1.Secret) { s.Data[nextCert] = s.Data[corev1.TLSCertKey] },
-			"next.crt and next.key: tls: failed to find any PEM data in key input; delete the Secret, usher makes it anew",
+			"next.crt and next.key: tls: failed to find any PEM data in key input",
 		},
 		"a broken previous": {
 			func(s *corev1.Secret) { s.Data[previousCert] = []byte("x") },
-			"previous.crt: holds no CA certificate in PEM: data does not contain any valid RSA or ECDSA certificates; delete the Secret, usher makes it anew",
+			"previous.crt: holds no CA certificate in PEM: data does not contain any valid RSA or ECDSA certificates",
 		},
 	}
 	for name, test := range tests {

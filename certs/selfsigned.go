@@ -81,7 +81,9 @@ func (s *SelfSigned) write(ctx context.Context, registered certificates) error {
 	var stored *keyring
 	err := s.Reader.Get(ctx, s.Secret, secret)
 	if err == nil {
-		stored, err = parseKeyring(secret)
+		if stored, err = parseKeyring(secret); err != nil {
+			return fmt.Errorf("%w; delete the Secret, usher makes it anew", err)
+		}
 	}
 	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {

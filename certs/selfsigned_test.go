@@ -3,6 +3,7 @@ package certs_test
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,11 +28,43 @@ func TestReplicasThatStartAtOnceEndWithOneCA(t *testing.T) {
 	for _, r := range replicas {
 		s.until("every replica has a certificate", func() bool { return r.Bundle() != nil })
 	}
+	late := s.replica()
+	replicas = append(replicas, late)
 	want := s.stored().Data[corev1.TLSCertKey]
 	for i, r := range replicas {
 		if diff := cmp.Diff(string(want), string(r.Bundle())); diff != "" {
 			t.Errorf("bundle of replica %d (-stored +got):\n%s", i, diff)
 		}
+		verify(t, r, want)
+	}
+}
+
+// verify checks the serving certificate under a bundle as the API server does.
+func verify(t *testing.T, source certs.Source, bundle []byte) {
+	t.Helper()
+	serving, err := source.GetCertificate(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(bundle)
+	for _, host := range hosts {
+		if _, err := serving.Leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots}); err != nil {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	if _, err := serving.Leaf.Verify(x509.VerifyOptions{DNSName: "other.test.svc", Roots: roots}); err == nil {
+		t.Error("the certificate is one for other names as well")
+	}
+}
+
+func TestBeforeItStartsASourceGivesNothing(t *testing.T) {
+	source := newStage(t).source()
+	if bundle := source.Bundle(); bundle != nil {
+		t.Errorf("a bundle: %s", bundle)
+	}
+	if _, err := source.GetCertificate(nil); err == nil {
+		t.Error("a certificate")
 	}
 }
 

@@ -21,7 +21,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/webhook"
 )
 
 const ownNamespace = controlplane.Namespace
@@ -80,7 +82,9 @@ func start() (*cluster, error) {
 	if err := c.createOld(ctx); err != nil {
 		return nil, err
 	}
-	server, err := plane.StartUsher(ctx, logger())
+	server, err := plane.StartUsher(ctx, logger(), func(o *webhook.Options) {
+		o.Certificates.Lifetimes = certs.Lifetimes{CA: 24 * time.Hour, Serving: 8 * time.Hour, Overlap: time.Second}
+	})
 	if err != nil {
 		return nil, err
 	}

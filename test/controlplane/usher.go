@@ -33,8 +33,9 @@ type Usher struct {
 }
 
 // StartUsher starts the webhook server in this process and waits until it is
-// registered. The caller stops it before the control plane.
-func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger) (*Usher, error) {
+// registered. Changes are made to its options. The caller stops it before the
+// control plane.
+func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
 	if out, err := c.Kubectl(ctx, "", "create", "namespace", Namespace); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
@@ -49,13 +50,15 @@ func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger) (*Usher,
 	if u.Health, err = FreeAddress(); err != nil {
 		return nil, err
 	}
+	options := webhook.Options{
+		Namespace: Namespace, Service: "usher", URL: "https://" + address, BindAddress: address,
+		HealthAddress: u.Health, MetricsAddress: "0", Log: log,
+	}
+	for _, change := range changes {
+		change(&options)
+	}
 	ctx, u.cancel = context.WithCancel(ctx)
-	go func() {
-		u.done <- webhook.Run(ctx, c.Config, webhook.Options{
-			Namespace: Namespace, Service: "usher", URL: "https://" + address, BindAddress: address,
-			HealthAddress: u.Health, MetricsAddress: "0", Log: log,
-		})
-	}()
+	go func() { u.done <- webhook.Run(ctx, c.Config, options) }()
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		return nil, errors.Join(err, u.Stop())
