@@ -114,23 +114,17 @@ func (s *stage) register(source certs.Source) {
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/"), CABundle: source.Bundle()},
 		}},
 	}
-	changed := source.Changed()
 	if err := s.client.Create(s.Context(), config); err != nil {
 		s.Fatal(err)
 	}
 	s.run(runnable(func(ctx context.Context) error {
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-changed:
-			}
-			changed = source.Changed()
-			config.Webhooks[0].ClientConfig.CABundle = source.Bundle()
-			if err := s.client.Update(ctx, config); err != nil && ctx.Err() == nil {
+		return certs.Follow(ctx, source, func(bundle []byte) error {
+			config.Webhooks[0].ClientConfig.CABundle = bundle
+			if err := s.client.Update(ctx, config); ctx.Err() == nil {
 				return err
 			}
-		}
+			return nil
+		})
 	}))
 }
 

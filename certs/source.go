@@ -35,6 +35,24 @@ type Source interface {
 	State() State
 }
 
+// Follow calls register with the bundle, and again with each that it changes
+// to, until the context ends or register fails.
+func Follow(ctx context.Context, s Source, register func(bundle []byte) error) error {
+	for {
+		changed := s.Changed()
+		if bundle := s.Bundle(); len(bundle) > 0 {
+			if err := register(bundle); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
 // Config is what every source needs.
 type Config struct {
 	Lifetimes

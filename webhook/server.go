@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -99,23 +100,11 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		if err := sidecars.Update(ctx); err != nil {
 			return err
 		}
-		first := true
-		for changed := certificates.Changed(); ctx.Err() == nil; changed = certificates.Changed() {
-			if bundle := certificates.Bundle(); len(bundle) > 0 {
-				if first {
-					close(ready)
-					first = false
-				}
-				if err := register(ctx, m.GetClient(), server, o, bundle, handlers); err != nil {
-					return err
-				}
-			}
-			select {
-			case <-ctx.Done():
-			case <-changed:
-			}
-		}
-		return nil
+		var once sync.Once
+		return certs.Follow(ctx, certificates, func(bundle []byte) error {
+			once.Do(func() { close(ready) })
+			return register(ctx, m.GetClient(), server, o, bundle, handlers)
+		})
 	})
 	if err := errors.Join(m.Add(server), m.Add(sidecars), m.Add(start)); err != nil {
 		return err

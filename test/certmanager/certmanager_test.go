@@ -86,16 +86,10 @@ func TestCertManagerIssuesAndRenewsWithoutARefusedHandshake(t *testing.T) {
 	start(t, source.Start)
 	until(t, "cert-manager has issued a certificate", func() bool { return source.Bundle() != nil })
 	start(t, func(ctx context.Context) error {
-		for {
-			changed := source.Changed()
-			bundle := source.Bundle()
+		return certs.Follow(ctx, source, func(bundle []byte) error {
 			registered.Store(&bundle)
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-changed:
-			}
-		}
+			return nil
+		})
 	})
 	until(t, "the bundle is registered", func() bool { return registered.Load() != nil })
 	if names := source.State().Serving.DNSNames; len(names) != 1 || names[0] != "usher.usher-system.svc" {
