@@ -49,7 +49,7 @@ func described(k *keyring, names map[*authority]string) string {
 func TestPlan(t *testing.T) {
 	a, b := authorityAt(t, begin), authorityAt(t, begin.Add(2*time.Hour))
 	names := map[*authority]string{a: "a", b: "b"}
-	at := func(d time.Duration) time.Time { return begin.Add(d) }
+	at := begin.Add
 	both := certificates{a.cert, b.cert}
 	tests := map[string]struct {
 		stored, mine *keyring
