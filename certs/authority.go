@@ -7,8 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -26,15 +24,15 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// newAuthority makes a CA and returns its certificate and key in PEM.
-func newAuthority(name string, now time.Time, lifetime time.Duration) (cert, key []byte, err error) {
+// newAuthority makes a CA.
+func newAuthority(name string, now time.Time, lifetime time.Duration) (*authority, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	serial, err := serialNumber()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	template := &x509.Certificate{
 		SerialNumber:          serial,
@@ -48,31 +46,39 @@ func newAuthority(name string, now time.Time, lifetime time.Duration) (cert, key
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if key, err = keyutil.MarshalPrivateKeyToPEM(private); err != nil {
-		return nil, nil, err
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key, nil
+	return &authority{cert: cert, key: private}, nil
 }
 
-// parseAuthority reads what newAuthority wrote, or another's ECDSA CA.
-func parseAuthority(cert, key []byte) (*authority, error) {
+// encode writes the CA's certificate and key in PEM.
+func (a *authority) encode() (cert, key []byte, err error) {
+	key, err = keyutil.MarshalPrivateKeyToPEM(a.key)
+	return Encode(certificates{a.cert}), key, err
+}
+
+// parseAuthority reads what encode wrote, or another's ECDSA CA; name is the
+// keys' without their extension.
+func parseAuthority(name string, cert, key []byte) (*authority, error) {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, fmt.Errorf("tls.crt and tls.key: %w", err)
+		return nil, fmt.Errorf("%s.crt and %s.key: %w", name, name, err)
 	}
 	private, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok {
-		return nil, errors.New("tls.key: is no ECDSA key")
+		return nil, fmt.Errorf("%s.key: is no ECDSA key", name)
 	}
 	if !pair.Leaf.IsCA {
-		return nil, errors.New("tls.crt: is no CA certificate")
+		return nil, fmt.Errorf("%s.crt: is no CA certificate", name)
 	}
 	return &authority{cert: pair.Leaf, key: private}, nil
 }
 
-// issue makes a serving certificate for the hosts.
+// issue makes a serving certificate for the hosts. It does not outlive the CA.
 func (a *authority) issue(hosts []string, now time.Time, lifetime time.Duration) (*tls.Certificate, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -83,11 +89,15 @@ func (a *authority) issue(hosts []string, now time.Time, lifetime time.Duration)
 		return nil, err
 	}
 	names, addresses := splitHosts(hosts)
+	end := now.Add(lifetime)
+	if a.cert.NotAfter.Before(end) {
+		end = a.cert.NotAfter
+	}
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: "usher"},
 		NotBefore:    now.Add(-skew),
-		NotAfter:     now.Add(lifetime),
+		NotAfter:     end,
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		DNSNames:     names,

@@ -4,61 +4,69 @@ import (
 	"crypto/x509"
 	"testing"
 	"time"
+
+	"github.com/go-logr/logr"
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// TestRenewal goes through a year of handshakes: the certificate is always
-// valid for a third of its life to come, and not issued more often than that
-// takes.
+// TestRenewal goes through the life of a CA: the certificate is always valid
+// for a third of its life to come, and not issued more often than that takes.
 func TestRenewal(t *testing.T) {
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	cert, key, err := newAuthority("CA", start, caLifetime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ca, err := parseAuthority(cert, key)
+	l := DefaultLifetimes()
+	ca, err := newAuthority("CA", begin, l.CA)
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.cert)
-	s := &SelfSigned{ca: ca, Hosts: []string{"usher"}}
+	now := clocktesting.NewFakeClock(begin)
+	s := &SelfSigned{Config: Config{Lifetimes: l, Hosts: []string{"usher"}, Clock: now, Log: logr.Discard()}, ring: &keyring{current: ca}}
 	issued := map[string]bool{}
-	year := start.AddDate(1, 0, 0)
-	for now := start; now.Before(year); now = now.Add(6 * time.Hour) {
-		if err := s.renew(now); err != nil {
+	for ; now.Now().Before(begin.Add(l.CA * 2 / 3)); now.Step(6 * time.Hour) {
+		if err := s.serve(); err != nil {
 			t.Fatal(err)
 		}
-		leaf := s.serving.Leaf
+		leaf := s.State().Serving
 		issued[leaf.SerialNumber.String()] = true
-		for _, at := range []time.Time{now, now.Add(servingLifetime/3 - time.Minute)} {
+		for _, at := range []time.Time{now.Now(), now.Now().Add(l.Serving/3 - time.Minute)} {
 			if _, err := leaf.Verify(x509.VerifyOptions{DNSName: "usher", Roots: roots, CurrentTime: at}); err != nil {
-				t.Fatalf("on %s, at %s: %v", now, at, err)
+				t.Fatalf("on %s, at %s: %v", now.Now(), at, err)
 			}
 		}
 	}
-	if want := 7; len(issued) != want { // every 60 days of 365
-		t.Errorf("%d certificates in a year, want %d", len(issued), want)
+	if want := 5; len(issued) != want { // every 60 days of 243
+		t.Errorf("%d certificates, want %d", len(issued), want)
 	}
 }
 
 // TestClocksMayDiffer serves an API server whose clock is behind.
 func TestClocksMayDiffer(t *testing.T) {
-	now := time.Now()
-	cert, key, err := newAuthority("CA", now, caLifetime)
+	ca, err := newAuthority("CA", begin, short.CA)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ca, err := parseAuthority(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	serving, err := ca.issue([]string{"usher"}, now, servingLifetime)
+	serving, err := ca.issue([]string{"usher"}, begin, short.Serving)
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.cert)
-	if _, err := serving.Leaf.Verify(x509.VerifyOptions{DNSName: "usher", Roots: roots, CurrentTime: now.Add(-skew + time.Minute)}); err != nil {
+	if _, err := serving.Leaf.Verify(x509.VerifyOptions{DNSName: "usher", Roots: roots, CurrentTime: begin.Add(-skew + time.Minute)}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNoCertificateOutlivesItsCA has one issued at the end of the CA's life.
+func TestNoCertificateOutlivesItsCA(t *testing.T) {
+	ca, err := newAuthority("CA", begin, short.CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving, err := ca.issue([]string{"usher"}, begin.Add(short.CA-time.Hour), short.Serving)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !serving.Leaf.NotAfter.Equal(ca.cert.NotAfter) {
+		t.Errorf("valid until %s, the CA until %s", serving.Leaf.NotAfter, ca.cert.NotAfter)
 	}
 }

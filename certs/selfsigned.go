@@ -1,124 +1,133 @@
-// Package certs provides the serving certificate of the webhook server and the
-// CA that the API server trusts it by.
 package certs
 
 import (
 	"context"
-	"crypto/tls"
-	"encoding/pem"
-	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-)
-
-// Lifetimes of what SelfSigned issues.
-const (
-	caLifetime      = 10 * 365 * 24 * time.Hour
-	servingLifetime = 90 * 24 * time.Hour
 )
 
 // SelfSigned serves certificates of a CA of its own. The CA is kept in a
 // Secret, so that every replica serves under the same one and the webhook
-// configuration carries one bundle.
+// configuration carries one bundle. A deleted Secret is restored, and the CA
+// changed; one that cannot be read is left as it is, and what was read before
+// keeps serving.
 type SelfSigned struct {
+	Config
+	// Secret holds the CA.
+	Secret client.ObjectKey
 	// Reader and Writer reach the Secret; Reader must not be a cache.
 	Reader client.Reader
 	Writer client.Writer
-	// Secret holds the CA: tls.crt and tls.key.
-	Secret client.ObjectKey
-	// Hosts are the names and addresses the API server calls.
-	Hosts []string
+	// Informers tell when it changes.
+	Informers cache.Informers
 
-	mu      sync.Mutex
-	ca      *authority
-	serving *tls.Certificate
+	served
+	ring *keyring
 }
 
-// Load reads the CA, or makes it where there is none. Of replicas that start
-// at once one makes it and the others take that one.
-func (s *SelfSigned) Load(ctx context.Context) error {
-	ca, err := s.load(ctx)
-	if err != nil {
-		return fmt.Errorf("CA in Secret %s: %w", s.Secret, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ca = ca
-	return s.renew(time.Now())
-}
+var _ Source = &SelfSigned{}
 
-func (s *SelfSigned) load(ctx context.Context) (*authority, error) {
-	secret := &corev1.Secret{}
-	err := s.Reader.Get(ctx, s.Secret, secret)
-	if apierrors.IsNotFound(err) {
-		if secret, err = s.create(ctx); apierrors.IsAlreadyExists(err) {
-			secret = &corev1.Secret{}
-			err = s.Reader.Get(ctx, s.Secret, secret)
-		}
-	}
+// Start keeps the CA and the serving certificate.
+func (s *SelfSigned) Start(ctx context.Context) error {
+	wake, err := wakeOnSecret(ctx, s.Informers, s.Secret)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ca, err := parseAuthority(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
-	if err != nil {
-		return nil, fmt.Errorf("%w; delete the Secret, usher makes it anew", err)
-	}
-	return ca, nil
-}
-
-func (s *SelfSigned) create(ctx context.Context) (*corev1.Secret, error) {
-	cert, key, err := newAuthority("usher CA", time.Now(), caLifetime)
-	if err != nil {
-		return nil, err
-	}
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.Secret.Namespace, Name: s.Secret.Name},
-		Type:       corev1.SecretTypeTLS,
-		Data:       map[string][]byte{corev1.TLSCertKey: cert, corev1.TLSPrivateKeyKey: key},
-	}
-	return secret, s.Writer.Create(ctx, secret)
-}
-
-// renew issues a serving certificate when there is none, or when two thirds of
-// its life are over. The lock is held.
-func (s *SelfSigned) renew(now time.Time) error {
-	if s.serving != nil && now.Before(s.serving.Leaf.NotAfter.Add(-servingLifetime/3)) {
-		return nil
-	}
-	serving, err := s.ca.issue(s.Hosts, now, servingLifetime)
-	if err != nil {
-		return fmt.Errorf("issuing a serving certificate: %w", err)
-	}
-	s.serving = serving
+	s.keep(ctx, wake, &s.served, s.step)
 	return nil
 }
 
-// GetCertificate answers a TLS handshake.
-func (s *SelfSigned) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ca == nil {
-		return nil, errors.New("the serving certificate is not loaded yet")
+// step brings the Secret to where it should be, and the certificate with it.
+func (s *SelfSigned) step(ctx context.Context) error {
+	err := s.share(ctx)
+	if err != nil {
+		err = fmt.Errorf("CA in Secret %s: %w", s.Secret, err)
 	}
-	if err := s.renew(time.Now()); err != nil {
-		return nil, err
+	if s.ring == nil {
+		return err
 	}
-	return s.serving, nil
+	if issued := s.serve(); issued != nil {
+		return issued
+	}
+	return err
 }
 
-// Bundle returns the CA in PEM, for the webhook configuration. It is empty
-// before Load.
-func (s *SelfSigned) Bundle() []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ca == nil {
-		return nil
+// attempts bounds how often one step is outrun by other replicas.
+const attempts = 5
+
+// share reads the Secret, or writes its next phase. Of replicas that write at
+// once one wins and the others take what it wrote.
+func (s *SelfSigned) share(ctx context.Context) error {
+	registered, err := s.Registered(ctx)
+	if err != nil {
+		return fmt.Errorf("reading what is registered: %w", err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.ca.cert.Raw})
+	for range attempts {
+		if err = s.write(ctx, registered); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *SelfSigned) write(ctx context.Context, registered certificates) error {
+	secret := &corev1.Secret{}
+	var stored *keyring
+	err := s.Reader.Get(ctx, s.Secret, secret)
+	if err == nil {
+		if stored, err = parseKeyring(secret); err != nil {
+			return fmt.Errorf("%w; delete the Secret, usher makes it anew", err)
+		}
+	}
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
+		return err
+	}
+	now := s.Clock.Now()
+	planned, err := plan(stored, s.ring, registered, now, s.Lifetimes)
+	if err != nil {
+		return err
+	}
+	if planned != stored {
+		if err := planned.write(secret); err != nil {
+			return err
+		}
+		if missing {
+			secret.ObjectMeta = metav1.ObjectMeta{Namespace: s.Secret.Namespace, Name: s.Secret.Name, Annotations: secret.Annotations}
+			secret.Type = corev1.SecretTypeTLS
+			err = s.Writer.Create(ctx, secret)
+		} else {
+			err = s.Writer.Update(ctx, secret)
+		}
+		if err != nil {
+			return err
+		}
+		s.report(corev1.EventTypeNormal, "CAChanged", fmt.Sprintf("CA is %s; the one that signs is valid until %s", planned.phase(), planned.current.cert.NotAfter.UTC().Format(time.RFC3339)))
+	}
+	if s.ring == nil {
+		s.inherit(registered, now.Add(s.Overlap))
+	}
+	s.ring = planned
+	return nil
+}
+
+// serve issues a certificate when the CA changed or the last one is due.
+func (s *SelfSigned) serve() error {
+	now, cert := s.Clock.Now(), s.cert.Load()
+	if cert == nil || due(cert.Leaf, now) || signer(cert, certificates{s.ring.current.cert}) == nil {
+		issued, err := s.ring.current.issue(s.Hosts, now, s.Serving)
+		if err != nil {
+			return fmt.Errorf("issuing a serving certificate: %w", err)
+		}
+		s.Log.Info("issued a serving certificate", "until", issued.Leaf.NotAfter)
+		cert = issued
+	}
+	s.publish(cert, s.ring.bundle(), s.ring.phase(), now)
+	return nil
 }

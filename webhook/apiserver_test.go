@@ -22,7 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
+	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/webhook"
 )
 
 const ownNamespace = controlplane.Namespace
@@ -83,7 +85,9 @@ func start() (*cluster, error) {
 	if err := c.createOld(ctx); err != nil {
 		return nil, err
 	}
-	if shared.server, err = plane.StartUsher(ctx, logger()); err != nil {
+	if shared.server, err = plane.StartUsher(ctx, logger(), func(o *webhook.Options) {
+		o.Certificates.Lifetimes = certs.Lifetimes{CA: 24 * time.Hour, Serving: 8 * time.Hour, Overlap: time.Second}
+	}); err != nil {
 		return nil, err
 	}
 	shared.stops = append(shared.stops, func() error { return shared.server.Stop() })

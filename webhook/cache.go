@@ -33,6 +33,16 @@ func stripConfigMap(object any) (any, error) {
 	return kept, nil
 }
 
+// stripSecret keeps nothing of a Secret but that it changed: no key lies about
+// in a cache.
+func stripSecret(object any) (any, error) {
+	secret, ok := object.(*corev1.Secret)
+	if !ok {
+		return object, nil
+	}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secret.Namespace, Name: secret.Name, ResourceVersion: secret.ResourceVersion}}, nil
+}
+
 // stripNamespace keeps usher's labels alone.
 func stripNamespace(object any) (any, error) {
 	ns, ok := object.(*metav1.PartialObjectMetadata)

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -52,6 +55,8 @@ type Options struct {
 	// HTTP2 offers HTTP/2 besides HTTP/1.1, Profiling serves /debug/pprof/ on
 	// HealthAddress.
 	HTTP2, Profiling bool
+	// Certificates say where the serving certificate comes from.
+	Certificates Certificates
 	// Registry takes the metrics: the one that MetricsAddress serves where nil.
 	Registry prometheus.Registerer
 	Log      logr.Logger
@@ -63,18 +68,18 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	ca := &certs.SelfSigned{
-		Reader: m.GetAPIReader(), Writer: m.GetClient(),
-		Secret: client.ObjectKey{Namespace: o.Namespace, Name: "usher-ca"}, Hosts: o.hosts(),
+	if o.Registry == nil {
+		o.Registry = metrics.Registry
+	}
+	certificates, err := o.source(m, o.Registry)
+	if err != nil {
+		return err
 	}
 	discover, err := discovery.NewDiscoveryClientForConfigAndClient(config, m.GetHTTPClient())
 	if err != nil {
 		return err
 	}
 	sidecars := &Sidecars{Discovery: discover, Reader: m.GetAPIReader(), Interval: 5 * time.Minute, Log: o.Log}
-	if o.Registry == nil {
-		o.Registry = metrics.Registry
-	}
 	counts := NewMetrics(o.Registry)
 	injection := &Injection{
 		Templates: NewTemplates(o.Namespace, m.GetAPIReader(), counts, o.Log), Namespaces: NewNamespaces(m.GetAPIReader()),
@@ -92,7 +97,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 			(&NamespaceLabels{Templates: injection.Templates, Policies: rules}).Handler(), rules.Handler(),
 		}
 	}
-	registration, err := o.registration(m, ca.Bundle, handlers)
+	registration, err := o.registration(m, certificates.Bundle, handlers)
 	if err != nil {
 		return err
 	}
@@ -115,17 +120,33 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		if !toolscache.WaitForCacheSync(running.Done(), synced...) {
 			return nil // ended before it began
 		}
-		if err := errors.Join(ca.Load(running), sidecars.Update(running)); err != nil {
+		if err := sidecars.Update(running); err != nil {
 			return err
 		}
-		close(ready)
-		return registration.Start(running)
+		var first sync.Once
+		var group errgroup.Group
+		group.Go(func() error {
+			return certs.Follow(running, certificates, func([]byte) error {
+				first.Do(func() { close(ready) })
+				registration.Changed()
+				return nil
+			})
+		})
+		group.Go(func() error {
+			select {
+			case <-running.Done():
+				return nil
+			case <-ready:
+				return registration.Start(running)
+			}
+		})
+		return group.Wait()
 	})
 	if err := errors.Join(m.Add(sidecars), m.Add(start)); err != nil {
 		return err
 	}
-	if err := addServers(m, o, ca.GetCertificate, drain.handler(mux), &Health{
-		State: injection.Templates.State, Ready: readiness(ready, drain), Profiling: o.Profiling,
+	if err := addServers(m, o, certificates.GetCertificate, drain.handler(mux), &Health{
+		State: func() []string { return append(certificates.State().Lines(), injection.Templates.State()...) }, Ready: readiness(ready, drain), Profiling: o.Profiling,
 	}); err != nil {
 		return err
 	}
@@ -148,7 +169,10 @@ func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
 				&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{o.Namespace: {}}, Transform: stripConfigMap},
-				partialNamespace():  {Transform: stripNamespace},
+				&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.Namespace: {
+					FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, o.secret().Name),
+				}}, Transform: stripSecret},
+				partialNamespace(): {Transform: stripNamespace},
 			},
 		},
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},

@@ -66,7 +66,7 @@ func TestUninstall(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			server, err := c.plane.StartReplica(context.Background(), logr.Discard(), nil)
+			server, err := c.plane.StartReplica(context.Background(), logr.Discard())
 			if err != nil {
 				t.Error(err)
 				return

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/webhook"
 )
 
@@ -33,6 +34,9 @@ On SIGTERM or SIGINT readiness falls, requests are answered for
 tenths of the memory limit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Certificates.Validate(); err != nil {
+				return &exitError{exitUsage, err}
+			}
 			log, err := logs.logger(s.err)
 			if err != nil {
 				return err
@@ -69,6 +73,12 @@ tenths of the memory limit.`,
 	f.StringSliceVar(&o.ClientNames, "client-names", nil, "common names or DNS names that certificate may have (default any)")
 	f.BoolVar(&o.HTTP2, "http2", false, "offer HTTP/2, too; the API server speaks HTTP/1.1 to Services")
 	f.BoolVar(&o.Profiling, "profiling", false, "serve /debug/pprof/ on the health address")
+	lifetimes := certs.DefaultLifetimes()
+	f.StringVar(&o.Certificates.From, "certificates", webhook.CertificatesSelfSigned, "where the serving certificate comes from: self-signed, cert-manager or files")
+	f.StringVar(&o.Certificates.Dir, "certificates-dir", "", "folder of tls.crt, tls.key and ca.crt for --certificates=files")
+	f.DurationVar(&o.Certificates.Lifetimes.CA, "ca-lifetime", lifetimes.CA, "lifetime of the CA; it is changed after two thirds")
+	f.DurationVar(&o.Certificates.Lifetimes.Serving, "certificate-lifetime", lifetimes.Serving, "lifetime of the serving certificate; it is renewed after two thirds")
+	f.DurationVar(&o.Certificates.Lifetimes.Overlap, "ca-overlap", lifetimes.Overlap, "how long a new CA is registered before it is served from, and the old one after")
 	connect.register(f)
 	logs.register(f)
 	return cmd

@@ -37,22 +37,22 @@ type Usher struct {
 }
 
 // StartUsher makes usher's namespaces, starts the webhook server in this process
-// and waits until it is registered. The caller stops it before the control
-// plane.
-func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger) (*Usher, error) {
+// and waits until it is registered. Changes are made to its options. The caller
+// stops it before the control plane.
+func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
 	if out, err := c.Kubectl(ctx, "", "create", "namespace", Namespace); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
 	if out, err := c.Kubectl(ctx, "", "apply", "-f", filepath.Join(root(), "deploy", "base", "proof.yaml")); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
-	return c.StartReplica(ctx, log, nil)
+	return c.StartReplica(ctx, log, changes...)
 }
 
 // StartReplica starts a webhook server, whose options may be changed, and waits
 // until it is registered.
-func (c *ControlPlane) StartReplica(ctx context.Context, log logr.Logger, change func(*webhook.Options)) (*Usher, error) {
-	u, err := c.StartUnregistered(ctx, log, change)
+func (c *ControlPlane) StartReplica(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
+	u, err := c.StartUnregistered(ctx, log, changes...)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (c *ControlPlane) UntilRegistered(ctx context.Context, u *Usher) error {
 
 // StartUnregistered starts a webhook server and waits until it is ready; it may
 // not hold the Lease.
-func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, change func(*webhook.Options)) (*Usher, error) {
+func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
 	address, err := FreeAddress()
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, c
 		Namespace: Namespace, Service: "usher", URL: u.URL, BindAddress: address, HealthAddress: u.Health, MetricsAddress: "0",
 		Registry: prometheus.NewRegistry(), Log: log,
 	}
-	if change != nil {
+	for _, change := range changes {
 		change(&o)
 	}
 	running, cancel := context.WithCancel(ctx)

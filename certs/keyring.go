@@ -1,0 +1,106 @@
+package certs
+
+import (
+	"crypto/x509"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A keyring is the content of the Secret that replicas share. Its CA changes in
+// phases, and whoever writes the next phase first takes all replicas there:
+//
+//	stable      current signs and is the bundle.
+//	announcing  next is in the bundle too, and the API server is to get it.
+//	announced   the API server has it since a time; current still signs.
+//	retiring    next became current at a time and signs; previous is in the
+//	            bundle for the replicas that have not seen it.
+//
+// The last two end when the overlap is over, so no list of replicas is needed.
+type keyring struct {
+	current  *authority
+	next     *authority
+	previous *x509.Certificate
+	// since is when next was first seen registered, or previous was replaced.
+	since time.Time
+}
+
+// sinceAnnotation is the time of the phase. Without it the phase begins anew.
+const sinceAnnotation = "usher.dev/ca-phase-since"
+
+// Keys of the Secret beside tls.crt and tls.key.
+const (
+	nextCert, nextKey = "next.crt", "next.key"
+	previousCert      = "previous.crt"
+)
+
+func (k *keyring) phase() string {
+	switch {
+	case k.next != nil && k.since.IsZero():
+		return "announcing"
+	case k.next != nil:
+		return "announced"
+	case k.previous != nil:
+		return "retiring"
+	}
+	return "stable"
+}
+
+func (k *keyring) bundle() certificates {
+	bundle := certificates{k.current.cert}
+	if k.next != nil {
+		bundle = append(bundle, k.next.cert)
+	}
+	if k.previous != nil {
+		bundle = append(bundle, k.previous)
+	}
+	return bundle
+}
+
+// parseKeyring reads a Secret.
+func parseKeyring(secret *corev1.Secret) (*keyring, error) {
+	k := &keyring{}
+	var err error
+	if k.current, err = parseAuthority("tls", secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey]); err != nil {
+		return nil, err
+	}
+	if cert, ok := secret.Data[nextCert]; ok {
+		if k.next, err = parseAuthority("next", cert, secret.Data[nextKey]); err != nil {
+			return nil, err
+		}
+	}
+	if cert, ok := secret.Data[previousCert]; ok {
+		previous, err := parseBundle(previousCert, cert)
+		if err != nil {
+			return nil, err
+		}
+		k.previous = previous[0]
+	}
+	if since := secret.Annotations[sinceAnnotation]; since != "" {
+		k.since, _ = time.Parse(time.RFC3339Nano, since) // the phase begins anew
+	}
+	return k, nil
+}
+
+// write puts the keyring into a Secret.
+func (k *keyring) write(secret *corev1.Secret) error {
+	cert, key, err := k.current.encode()
+	if err != nil {
+		return err
+	}
+	secret.Data = map[string][]byte{corev1.TLSCertKey: cert, corev1.TLSPrivateKeyKey: key}
+	if k.next != nil {
+		if secret.Data[nextCert], secret.Data[nextKey], err = k.next.encode(); err != nil {
+			return err
+		}
+	}
+	if k.previous != nil {
+		secret.Data[previousCert] = Encode(certificates{k.previous})
+	}
+	delete(secret.Annotations, sinceAnnotation)
+	if !k.since.IsZero() {
+		metav1.SetMetaDataAnnotation(&secret.ObjectMeta, sinceAnnotation, k.since.UTC().Format(time.RFC3339Nano))
+	}
+	return nil
+}

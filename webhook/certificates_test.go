@@ -1,0 +1,121 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/webhook"
+)
+
+// The injection's failurePolicy is Ignore: a refused handshake shows as a pod
+// without its sidecar.
+func TestChangesOfTheCALetNoPodPassUninjected(t *testing.T) {
+	c := started(t)
+	c.template(t, "side", small, "")
+	ns := c.newNamespace(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	var created, bare atomic.Int64
+	var creators sync.WaitGroup
+	for range 2 {
+		asking := pod(t, asks, "")
+		creators.Go(func() {
+			for ctx.Err() == nil {
+				got, err := c.CoreV1().Pods(ns).Create(ctx, asking.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+				switch {
+				case ctx.Err() != nil:
+				case err != nil:
+					t.Error(err)
+					return
+				case containers(got) != "app side":
+					bare.Add(1)
+				}
+				created.Add(1)
+			}
+		})
+	}
+
+	for range 3 {
+		former := c.ca(t)
+		// Deleting the Secret asks for another CA.
+		if err := c.CoreV1().Secrets(ownNamespace).Delete(t.Context(), "usher-ca", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.until(t, "the next CA is registered beside the former", func() bool {
+			bundle := c.registeredBundle(t)
+			return bytes.Contains(bundle, former) && len(bundle) > len(former)
+		})
+		c.until(t, "the next CA is alone", func() bool {
+			current := c.ca(t)
+			return len(current) > 0 && !bytes.Equal(current, former) && bytes.Equal(c.registeredBundle(t), current)
+		})
+	}
+	cancel()
+	creators.Wait()
+	if bare.Load() > 0 || created.Load() < 100 {
+		t.Errorf("%d of %d pods without their sidecar", bare.Load(), created.Load())
+	}
+	t.Logf("%d pods created during three changes", created.Load())
+	if state := c.readyz(t); !strings.Contains(state, "\ncertificate serves until ") || !strings.Contains(state, "(stable)") {
+		t.Errorf("/readyz?verbose is %s", state)
+	}
+	events, err := c.EventsV1().Events(ownNamespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events.Items {
+		if e.Reason == "CAChanged" && e.Regarding.Kind == "Secret" && e.Regarding.Name == "usher-ca" {
+			return
+		}
+	}
+	t.Errorf("no Event tells that the CA changed, of %d", len(events.Items))
+}
+
+// ca is the CA that signs.
+func (c *cluster) ca(t *testing.T) []byte {
+	t.Helper()
+	secret, err := c.CoreV1().Secrets(ownNamespace).Get(t.Context(), "usher-ca", metav1.GetOptions{})
+	if err != nil {
+		return nil // deleted a moment ago
+	}
+	return secret.Data[corev1.TLSCertKey]
+}
+
+func (c *cluster) registeredBundle(t *testing.T) []byte {
+	t.Helper()
+	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config.Webhooks[0].ClientConfig.CABundle
+}
+
+func TestImpossibleCertificatesAreRefused(t *testing.T) {
+	tests := map[string]struct {
+		certificates webhook.Certificates
+		want         string
+	}{
+		"the default":              {webhook.Certificates{}, ""},
+		"files":                    {webhook.Certificates{From: "files", Dir: "/certs"}, ""},
+		"an unknown source":        {webhook.Certificates{From: "vault"}, `certificates "vault": write self-signed, cert-manager or files`},
+		"files without a folder":   {webhook.Certificates{From: "files"}, `certificates "files" with folder "": a folder belongs to certificates from files, and to those alone`},
+		"a folder without a cause": {webhook.Certificates{From: "cert-manager", Dir: "/x"}, `certificates "cert-manager" with folder "/x": a folder belongs to certificates from files, and to those alone`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := test.certificates.Validate(); err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("error %q, want %q", got, test.want)
+			}
+		})
+	}
+}
