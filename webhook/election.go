@@ -12,6 +12,8 @@ import (
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // LeaseName is the Lease of the replica that registers. All others serve, too.
@@ -95,7 +97,30 @@ func (e *Election) term(ctx context.Context, lead func(context.Context)) error {
 		<-led
 	default:
 	}
+	if ctx.Err() != nil {
+		e.giveUp(context.WithoutCancel(ctx))
+	}
 	return nil
+}
+
+// giveUp gives the Lease up where the elector did not: a renewal that it broke
+// off may have come through, and its release been refused for that.
+func (e *Election) giveUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, retryPeriod)
+	defer cancel()
+	leases, nobody := e.Leases.Leases(e.Namespace), ""
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		lease, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
+		if err != nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity != e.Identity {
+			return client.IgnoreNotFound(err)
+		}
+		lease.Spec.HolderIdentity = &nobody
+		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
+		e.Log.Info("the Lease was not given up, it expires", "lease", LeaseName, "error", err.Error())
+	}
 }
 
 // Holds asks the API server whether the replica holds the Lease: one that was

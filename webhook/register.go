@@ -2,13 +2,13 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -39,9 +39,9 @@ type Registration struct {
 }
 
 // Others may edit the configurations, too, and not stop: thirty at once,
-// then one in five seconds.
+// then one in two seconds.
 const (
-	repairRate  = 0.2
+	repairRate  = 0.5
 	repairBurst = 30
 )
 
@@ -83,9 +83,11 @@ func (o Options) registration(m manager.Manager, bundle func() []byte, handlers 
 
 // Changed tells that what is declared, or where usher is found, may have
 // changed. It does not block.
-func (r *Registration) Changed() {
+func (r *Registration) Changed() { wake(r.changed) }
+
+func wake(c chan<- struct{}) {
 	select {
-	case r.changed <- struct{}{}:
+	case c <- struct{}{}:
 	default: // it is told already
 	}
 }
@@ -101,6 +103,7 @@ func (r *Registration) Start(ctx context.Context) error {
 
 // keep applies the configurations and repairs them.
 func (r *Registration) keep(ctx context.Context) error {
+	events := make(chan struct{}, 1)
 	resources := []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
 	for _, resource := range resources {
 		informer := metadatainformer.NewFilteredMetadataInformer(r.Metadata, admissionregistrationv1.SchemeGroupVersion.WithResource(resource),
@@ -108,49 +111,69 @@ func (r *Registration) keep(ctx context.Context) error {
 				o.FieldSelector = fields.OneTermEqualSelector("metadata.name", ConfigurationName).String()
 			}).Informer()
 		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { r.Changed() }, UpdateFunc: func(any, any) { r.Changed() }, DeleteFunc: func(any) { r.Changed() },
+			AddFunc: func(any) { wake(events) }, UpdateFunc: func(any, any) { wake(events) }, DeleteFunc: func(any) { wake(events) },
 		}); err != nil {
 			return fmt.Errorf("watching the %s: %w", resource, err)
 		}
 		go informer.RunWithContext(ctx)
 	}
 	limiter := flowcontrol.NewTokenBucketRateLimiter(repairRate, repairBurst)
-	r.Changed()
+	wake(events)
+	var applied []client.Object
 	for {
+		repair := false
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-events:
+			repair = true
 		case <-r.changed:
+		}
+		if !repair && equality.Semantic.DeepEqual(r.render(), applied) {
+			continue // most templates change nothing here
 		}
 		if limiter.Wait(ctx) != nil {
 			return nil // ended
 		}
-		r.untilApplied(ctx)
+		applied = r.untilApplied(ctx)
 	}
 }
 
-// untilApplied tries until both configurations are applied or the Lease is
-// another's.
-func (r *Registration) untilApplied(ctx context.Context) {
+// untilApplied tries until both configurations are applied, and returns them, or
+// the Lease is another's.
+func (r *Registration) untilApplied(ctx context.Context) (applied []client.Object) {
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 10 * time.Second}
 	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		holds, err := r.Election.Holds(ctx)
-		if err == nil && holds {
-			err = r.apply(ctx)
-		}
-		switch {
-		case err != nil:
-			r.Log.Info("not registered yet", "error", err.Error())
-		case holds:
-			r.Log.V(1).Info("registered", "configuration", ConfigurationName)
-		default:
+		if err == nil && !holds {
 			r.Log.Info("not registered: the Lease was taken", "lease", LeaseName)
+			return true, nil
 		}
-		return err == nil, nil
+		if err == nil {
+			applied, err = r.apply(ctx)
+		}
+		if err != nil {
+			r.Log.Info("not registered yet", "error", err.Error())
+			return false, nil
+		}
+		r.Log.V(1).Info("registered", "configuration", ConfigurationName)
+		return true, nil
 	})
+	return applied
 }
 
-func (r *Registration) apply(ctx context.Context) error {
+// render is what is to be registered now.
+func (r *Registration) render() []client.Object {
 	target, handlers := r.Target(), r.Handlers()
-	return errors.Join(Apply(ctx, r.Client, Mutating(target, handlers...)), Apply(ctx, r.Client, Validating(target, handlers...)))
+	return []client.Object{Mutating(target, handlers...), Validating(target, handlers...)}
+}
+
+func (r *Registration) apply(ctx context.Context) ([]client.Object, error) {
+	configurations := r.render()
+	for _, configuration := range configurations {
+		if err := Apply(ctx, r.Client, configuration); err != nil {
+			return nil, err
+		}
+	}
+	return configurations, nil
 }
