@@ -34,9 +34,10 @@ lint: ## Check style and imports with golangci-lint
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: generate
-generate: ## Write the documents that come from code
+generate: ## Write the documents and manifests that come from others
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
+	@assets=$(ASSETS); $$assets/kubectl kustomize deploy/base >deploy/usher.yaml.new && mv deploy/usher.yaml.new deploy/usher.yaml
 
 .PHONY: demo
 demo: ## Start a throwaway control plane, inject the seed's Envoy, clean up

@@ -32,14 +32,32 @@ type Usher struct {
 	done   chan error
 }
 
-// StartUsher starts the webhook server in this process and waits until it is
-// registered. The caller stops it before the control plane.
+// StartUsher makes usher's namespace, without its Pod Security level, and gives
+// usher's ServiceAccount its rights, starts the webhook server in this process
+// and waits until it is registered. The caller stops it before the control
+// plane.
 func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger) (*Usher, error) {
 	if out, err := c.Kubectl(ctx, "", "create", "namespace", Namespace); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
-	if out, err := c.Kubectl(ctx, "", "apply", "-f", filepath.Join(root(), "deploy", "base", "proof.yaml")); err != nil {
+	deploy := filepath.Join(root(), "deploy")
+	out, err := c.Kubectl(ctx, "", "apply",
+		"-f", filepath.Join(deploy, "base", "proof.yaml"),
+		"-f", filepath.Join(deploy, "base", "webhook", "account.yaml"),
+		"-f", filepath.Join(deploy, "base", "webhook", "rights.yaml"),
+		"-f", filepath.Join(deploy, "overlays", "absence-warnings", "rights.yaml"))
+	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
+	}
+	return c.StartInstalledUsher(ctx, log)
+}
+
+// StartInstalledUsher is StartUsher where usher's manifests were applied. The
+// server is usher's ServiceAccount, with its rights and no others.
+func (c *ControlPlane) StartInstalledUsher(ctx context.Context, log logr.Logger) (*Usher, error) {
+	config, err := c.asWebhook(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("becoming the ServiceAccount %s: %w", webhookAccount, err)
 	}
 	address, err := FreeAddress()
 	if err != nil {
@@ -51,7 +69,7 @@ func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger) (*Usher,
 	}
 	ctx, u.cancel = context.WithCancel(ctx)
 	go func() {
-		u.done <- webhook.Run(ctx, c.Config, webhook.Options{
+		u.done <- webhook.Run(ctx, config, webhook.Options{
 			Namespace: Namespace, Service: "usher", URL: "https://" + address, BindAddress: address,
 			HealthAddress: u.Health, MetricsAddress: "0", Log: log,
 		})

@@ -1,0 +1,50 @@
+package controlplane
+
+import (
+	"context"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+const webhookAccount = "usher-webhook"
+
+// WebhookUser is whom the API server takes usher's webhook for.
+const WebhookUser = "system:serviceaccount:" + Namespace + ":" + webhookAccount
+
+// asWebhook connects as the webhook's ServiceAccount, by a token of it, once
+// the API server knows its rights.
+func (c *ControlPlane) asWebhook(ctx context.Context) (*rest.Config, error) {
+	clients, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return nil, err
+	}
+	token, err := clients.CoreV1().ServiceAccounts(Namespace).CreateToken(ctx, webhookAccount, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	// One right of each binding: the API server learns of them one by one.
+	for _, right := range []authorizationv1.ResourceAttributes{
+		{Verb: "watch", Resource: "namespaces"},
+		{Verb: "watch", Resource: "configmaps", Namespace: Namespace},
+		{Verb: "create", Resource: "pods", Namespace: "usher-proof"},
+	} {
+		err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+			review, err := clients.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+				Spec: authorizationv1.SubjectAccessReviewSpec{User: WebhookUser, ResourceAttributes: &right},
+			}, metav1.CreateOptions{})
+			return err == nil && review.Status.Allowed, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	config := rest.AnonymousClientConfig(c.Config)
+	config.BearerToken = token.Status.Token
+	return config, nil
+}
