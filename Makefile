@@ -5,6 +5,7 @@ SHELL := /usr/bin/env bash
 
 GO ?= go
 BIN := bin
+DIST := dist
 GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 
 # The API server the tests talk to: the folder named by KUBEBUILDER_ASSETS as
@@ -20,10 +21,18 @@ help: ## Show this help
 build: ## Build bin/usher
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/usher ./cmd/usher
 
+IMAGE ?= usher:latest
+ARCH ?= $(shell $(GO) env GOARCH)
+.PHONY: image
+image: ## Write dist/usher.tar, an OCI image archive, and print its digest
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/$(ARCH)/usher ./cmd/usher
+	@$(GO) -C tools/packaging run ./image -binary $(CURDIR)/$(DIST)/$(ARCH)/usher -arch $(ARCH) -name $(IMAGE) -o $(CURDIR)/$(DIST)/usher.tar
+
 .PHONY: test
 test: ## Run every test, against a real kube-apiserver where one is needed
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test ./...
 	$(GO) -C test/cluster vet ./...
+	$(GO) -C tools/packaging vet ./...
 
 .PHONY: race
 race: ## Run every test with the race detector
@@ -62,4 +71,4 @@ assets: ## Build the control plane's programs and print their folder
 
 .PHONY: clean
 clean: ## Remove what was built here
-	rm -rf $(BIN)
+	rm -rf $(BIN) $(DIST)
