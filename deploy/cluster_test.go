@@ -192,10 +192,10 @@ func (c *cluster) newNamespace(t *testing.T, labels map[string]string) string {
 }
 
 // apply is kubectl apply; it returns what kubectl says, warnings included.
-func (c *cluster) apply(t *testing.T, namespace, manifest string, args ...string) string {
+func (c *cluster) apply(t *testing.T, namespace, manifest string) string {
 	t.Helper()
 	// What begins with a brace is taken for JSON.
-	out, err := c.plane.Kubectl(t.Context(), "---\n"+manifest, append([]string{"apply", "-n", namespace, "-f", "-"}, args...)...)
+	out, err := c.plane.Kubectl(t.Context(), "---\n"+manifest, "apply", "-n", namespace, "-f", "-")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

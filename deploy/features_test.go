@@ -25,6 +25,9 @@ volumes: [{name: c, configMap: {name: absent}}, {name: s, secret: {secretName: a
 // features, in an order: the first puts a template there for the others.
 var features = []feature{
 	{"templates are proved by dry-run", func(t *testing.T, c *cluster) {
+		if out, err := c.plane.Kubectl(t.Context(), "", "delete", "configmap", "-n", "usher-system", "side-initializer", "--ignore-not-found"); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
 		if out := c.apply(t, "usher-system", template); !strings.Contains(out, "Warning: template side: ") || strings.Contains(out, "not tried") {
 			t.Errorf("the template was not tried on the API server: %s", out)
 		}
