@@ -34,10 +34,10 @@ podLabels: {example.com/c: d}
 `
 
 func TestTheChartIsWellFormed(t *testing.T) {
-	if out, err := helm(t, "", "lint", "--strict", chart(t)); err != nil {
+	if out, err := helm(t, "", "lint", "--strict", absolute(t, "chart/usher")); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, err := helm(t, everything, "lint", "--strict", chart(t), "-f", "-"); err != nil {
+	if out, err := helm(t, everything, "lint", "--strict", absolute(t, "chart/usher"), "-f", "-"); err != nil {
 		t.Errorf("with every value: %v\n%s", err, out)
 	}
 }
@@ -66,7 +66,7 @@ func TestTheChartRefusesValuesItDoesNotKnow(t *testing.T) {
 		"an argument, not a flag": "extraArgs: [debug]",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if out, err := helm(t, values, "template", "usher", chart(t), "-f", "-"); err == nil || !strings.Contains(out, "values don't meet the specifications of the schema") {
+			if out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-f", "-"); err == nil || !strings.Contains(out, "values don't meet the specifications of the schema") {
 				t.Errorf("got %v, want a refusal: %s", err, out)
 			}
 		})
@@ -91,7 +91,7 @@ func TestTheChartTakesOverFromTheManifest(t *testing.T) {
 	}
 	defer remove()
 	for _, values := range []string{"", "replicas: 3", ""} {
-		out, err := helm(t, values, "upgrade", "--install", "usher", chart(t), "-n", "usher-system", "-f", "-", "--take-ownership", "--force-conflicts", "--kubeconfig", kubeconfig)
+		out, err := helm(t, values, "upgrade", "--install", "usher", absolute(t, "chart/usher"), "-n", "usher-system", "-f", "-", "--take-ownership", "--force-conflicts", "--kubeconfig", kubeconfig)
 		if err != nil || !strings.Contains(out, "STATUS: deployed") {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -111,18 +111,9 @@ func helm(t *testing.T, stdin string, args ...string) (string, error) {
 	return string(out), err
 }
 
-func chart(t *testing.T) string {
-	t.Helper()
-	path, err := filepath.Abs(filepath.Join("chart", "usher"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func rendered(t *testing.T, values string) string {
 	t.Helper()
-	out, err := helm(t, values, "template", "usher", chart(t), "-n", "usher-system", "-f", "-")
+	out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-n", "usher-system", "-f", "-")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
