@@ -2,6 +2,8 @@ package controlplane
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -17,9 +19,31 @@ const webhookAccount = "usher-webhook"
 // WebhookUser is whom the API server takes usher's webhook for.
 const WebhookUser = "system:serviceaccount:" + Namespace + ":" + webhookAccount
 
+// grantRights makes the webhook's ServiceAccount with the rights that it has in
+// a cluster, those of the absence warnings included.
+func (c *ControlPlane) grantRights(ctx context.Context) error {
+	deploy := filepath.Join(root(), "deploy")
+	out, err := c.Kubectl(ctx, "", "apply",
+		"-f", filepath.Join(deploy, "base", "webhook", "account.yaml"),
+		"-f", filepath.Join(deploy, "base", "webhook", "rights.yaml"),
+		"-f", filepath.Join(deploy, "overlays", "absence-warnings", "rights.yaml"))
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
 // asWebhook connects as the webhook's ServiceAccount, by a token of it, once
 // the API server knows its rights.
 func (c *ControlPlane) asWebhook(ctx context.Context) (*rest.Config, error) {
+	config, err := c.webhookConfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("becoming the ServiceAccount %s: %w", webhookAccount, err)
+	}
+	return config, nil
+}
+
+func (c *ControlPlane) webhookConfig(ctx context.Context) (*rest.Config, error) {
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		return nil, err

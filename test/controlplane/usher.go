@@ -32,22 +32,18 @@ type Usher struct {
 	done   chan error
 }
 
-// StartUsher makes usher's namespace, without its Pod Security level, and gives
-// usher's ServiceAccount its rights, starts the webhook server in this process
+// StartUsher makes usher's namespaces, starts the webhook server in this process
 // and waits until it is registered. The caller stops it before the control
 // plane.
 func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger) (*Usher, error) {
 	if out, err := c.Kubectl(ctx, "", "create", "namespace", Namespace); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
-	deploy := filepath.Join(root(), "deploy")
-	out, err := c.Kubectl(ctx, "", "apply",
-		"-f", filepath.Join(deploy, "base", "proof.yaml"),
-		"-f", filepath.Join(deploy, "base", "webhook", "account.yaml"),
-		"-f", filepath.Join(deploy, "base", "webhook", "rights.yaml"),
-		"-f", filepath.Join(deploy, "overlays", "absence-warnings", "rights.yaml"))
-	if err != nil {
+	if out, err := c.Kubectl(ctx, "", "apply", "-f", filepath.Join(root(), "deploy", "base", "proof.yaml")); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
+	}
+	if err := c.grantRights(ctx); err != nil {
+		return nil, err
 	}
 	return c.StartInstalledUsher(ctx, log)
 }
@@ -57,7 +53,7 @@ func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger) (*Usher,
 func (c *ControlPlane) StartInstalledUsher(ctx context.Context, log logr.Logger) (*Usher, error) {
 	config, err := c.asWebhook(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("becoming the ServiceAccount %s: %w", webhookAccount, err)
+		return nil, err
 	}
 	address, err := FreeAddress()
 	if err != nil {
