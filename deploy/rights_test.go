@@ -30,6 +30,8 @@ var unseen = []string{
 	"get pods in usher-system",
 	"watch mutatingwebhookconfigurations named usher",
 	"watch validatingwebhookconfigurations named usher",
+	"update mutatingwebhookconfigurations named usher",
+	"update validatingwebhookconfigurations named usher",
 	// The CA changes: every replica sees it, and which CAs are registered.
 	"update secrets in usher-system named usher-ca",
 	"watch secrets in usher-system named usher-ca",
