@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,6 +36,18 @@ func TestOverlaysRender(t *testing.T) {
 		if bytes.Equal(kustomize(t, filepath.Join("overlays", overlay.Name())), base) {
 			t.Errorf("overlay %s adds nothing", overlay.Name())
 		}
+	}
+}
+
+func TestTheManifestMeetsWhatItAsksOfOthers(t *testing.T) {
+	c := started(t)
+	// usher-system warns of pods that are not restricted.
+	out, err := c.plane.Kubectl(t.Context(), "", "apply", "--dry-run=server", "-f", manifest)
+	if err != nil || strings.Contains(out, "Warning") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := exec.Command("go", "run", "../cmd/usher", "check", "--level=strict", "--fail-on=strict", manifest).CombinedOutput(); err != nil {
+		t.Errorf("usher check: %v\n%s", err, out)
 	}
 }
 
