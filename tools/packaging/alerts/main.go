@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -105,7 +104,7 @@ func collect(expression string, metrics map[string]bool) error {
 	}
 	for _, selector := range parser.ExtractSelectors(parsed) {
 		for _, matcher := range selector {
-			if matcher.Name == labels.MetricName {
+			if matcher.Name == model.MetricNameLabel {
 				metrics[matcher.Value] = true
 			}
 		}

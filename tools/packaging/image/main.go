@@ -92,7 +92,7 @@ func archive(image v1.Image, arch, name, out string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	path, err := layout.Write(folder, empty.Index)
 	if err != nil {
 		return err
