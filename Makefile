@@ -5,6 +5,7 @@ SHELL := /usr/bin/env bash
 
 GO ?= go
 BIN := bin
+DIST := dist
 GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 
 # The API server the tests talk to: the folder named by KUBEBUILDER_ASSETS as
@@ -20,10 +21,18 @@ help: ## Show this help
 build: ## Build bin/usher
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/usher ./cmd/usher
 
+IMAGE ?= usher:latest
+ARCH ?= $(shell $(GO) env GOARCH)
+.PHONY: image
+image: ## Write dist/usher.tar, an OCI image archive, and print its digest
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/$(ARCH)/usher ./cmd/usher
+	@$(GO) -C tools/packaging run ./image -binary $(CURDIR)/$(DIST)/$(ARCH)/usher -arch $(ARCH) -name $(IMAGE) -o $(CURDIR)/$(DIST)/usher.tar
+
 .PHONY: test
 test: ## Run every test, against a real kube-apiserver where one is needed
 	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; $(GO) test ./... && $(GO) -C test/certmanager test ./...
 	$(GO) -C test/cluster vet ./...
+	$(GO) -C tools/packaging vet ./...
 
 .PHONY: race
 race: ## Run every test with the race detector
@@ -34,9 +43,10 @@ lint: ## Check style and imports with golangci-lint
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: generate
-generate: ## Write the documents that come from code
+generate: ## Write the documents and manifests that come from others
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
+	@assets=$(ASSETS); $$assets/kubectl kustomize deploy/base >deploy/usher.yaml.new && mv deploy/usher.yaml.new deploy/usher.yaml
 
 .PHONY: demo
 demo: ## Start a throwaway control plane, inject the seed's Envoy, clean up
@@ -61,4 +71,4 @@ assets: ## Build the control plane's programs and print their folder
 
 .PHONY: clean
 clean: ## Remove what was built here
-	rm -rf $(BIN)
+	rm -rf $(BIN) $(DIST)

@@ -46,6 +46,9 @@ func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger, changes 
 	if out, err := c.Kubectl(ctx, "", "apply", "-f", filepath.Join(root(), "deploy", "base", "proof.yaml")); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
+	if err := c.grantRights(ctx); err != nil {
+		return nil, err
+	}
 	return c.StartReplica(ctx, log, changes...)
 }
 
@@ -79,9 +82,13 @@ func (c *ControlPlane) UntilRegistered(ctx context.Context, u *Usher) error {
 	return nil
 }
 
-// StartUnregistered starts a webhook server and waits until it is ready; it may
-// not hold the Lease.
+// StartUnregistered starts a webhook server as usher's ServiceAccount, with its
+// rights and no others, and waits until it is ready; it may not hold the Lease.
 func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
+	config, err := c.asWebhook(ctx)
+	if err != nil {
+		return nil, err
+	}
 	address, err := FreeAddress()
 	if err != nil {
 		return nil, err
@@ -99,7 +106,7 @@ func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, c
 	}
 	running, cancel := context.WithCancel(ctx)
 	u.cancel = cancel
-	go func() { u.done <- webhook.Run(running, c.Config, o) }()
+	go func() { u.done <- webhook.Run(running, config, o) }()
 	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		select {
 		case err := <-u.done:

@@ -1,0 +1,143 @@
+package deploy_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// everything sets each of the chart's values to something else than its
+// default.
+const everything = `
+image: {repository: example.com/usher, digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", pullPolicy: Always}
+imagePullSecrets: [{name: registry}]
+replicas: 3
+extraArgs: [--log-level=debug]
+resources: {requests: {cpu: 100m, memory: 100Mi}}
+configuration: {policies: {enforce: baseline}}
+absenceWarnings: true
+priorityClassName: system-node-critical
+criticalPodsQuota: false
+disruptionBudget: false
+networkPolicy: {enabled: true, scrapers: {kubernetes.io/metadata.name: monitoring}}
+nodeSelector: {kubernetes.io/os: linux}
+tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]
+podAnnotations: {example.com/a: b}
+podLabels: {example.com/c: d}
+`
+
+func TestTheChartIsWellFormed(t *testing.T) {
+	if out, err := helm(t, "", "lint", "--strict", absolute(t, "chart/usher")); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := helm(t, everything, "lint", "--strict", absolute(t, "chart/usher"), "-f", "-"); err != nil {
+		t.Errorf("with every value: %v\n%s", err, out)
+	}
+}
+
+func TestTheChartInstallsWhatTheManifestsDo(t *testing.T) {
+	tests := map[string]struct{ values, folder string }{
+		"by default":            {"", "base"},
+		"with absence warnings": {"absenceWarnings: true", "overlays/absence-warnings"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			want := objects(t, string(kustomize(t, tc.folder)))
+			delete(want, "Namespace /usher-system") // helm makes the release's
+			if diff := cmp.Diff(want, objects(t, rendered(t, tc.values))); diff != "" {
+				t.Errorf("-manifests +chart:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheChartRefusesValuesItDoesNotKnow(t *testing.T) {
+	for name, values := range map[string]string{
+		"a misspelt key":          "replica: 3",
+		"no replica":              "replicas: 0",
+		"a digest that is none":   "image: {digest: latest}",
+		"an argument, not a flag": "extraArgs: [debug]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-f", "-"); err == nil || !strings.Contains(out, "values don't meet the specifications of the schema") {
+				t.Errorf("got %v, want a refusal: %s", err, out)
+			}
+		})
+	}
+}
+
+func TestTheAPIServerTakesEveryValue(t *testing.T) {
+	c := started(t)
+	out, err := c.plane.Kubectl(t.Context(), rendered(t, everything), "apply", "--dry-run=server", "-f", "-")
+	if err != nil || strings.Contains(out, "Warning: would violate") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestTheChartTakesOverFromTheManifest changes the way usher is installed, and
+// upgrades it, while it runs.
+func TestTheChartTakesOverFromTheManifest(t *testing.T) {
+	c := started(t)
+	kubeconfig, remove, err := c.plane.KubeconfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remove()
+	for _, values := range []string{"", "replicas: 3", ""} {
+		out, err := helm(t, values, "upgrade", "--install", "usher", absolute(t, "chart/usher"), "-n", "usher-system", "-f", "-", "--take-ownership", "--force-conflicts", "--kubeconfig", kubeconfig)
+		if err != nil || !strings.Contains(out, "STATUS: deployed") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	for _, feature := range features[:2] {
+		t.Run(feature.name, func(t *testing.T) { feature.run(t, c) })
+	}
+}
+
+// helm runs Helm's own command line, built from its module.
+func helm(t *testing.T, stdin string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"-C", filepath.Join("..", "tools", "packaging"), "tool", "helm"}, args...)...)
+	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(), "HELM_DATA_HOME="+t.TempDir())
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func rendered(t *testing.T, values string) string {
+	t.Helper()
+	out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-n", "usher-system", "-f", "-")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return out
+}
+
+// objects reads manifests by what they are called.
+func objects(t *testing.T, manifests string) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for document := range bytes.SplitSeq([]byte("\n"+manifests), []byte("\n---\n")) {
+		var object struct {
+			Kind     string
+			Metadata struct{ Name, Namespace string }
+		}
+		var content map[string]any
+		for _, into := range []any{&object, &content} {
+			if err := yaml.Unmarshal(document, into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(content) > 0 {
+			all[fmt.Sprintf("%s %s/%s", object.Kind, object.Metadata.Namespace, object.Metadata.Name)] = content
+		}
+	}
+	return all
+}

@@ -1,0 +1,240 @@
+// Package deploy_test installs usher as its users do, on a real API server.
+package deploy_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/webhook"
+)
+
+// cluster is a real API server that usher.yaml was applied to, with usher
+// beside it as its ServiceAccount.
+type cluster struct {
+	*kubernetes.Clientset
+	plane    *controlplane.ControlPlane
+	auditLog string
+}
+
+var shared struct {
+	once    sync.Once
+	cluster *cluster
+	err     error
+	stops   []func() error
+}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	for _, stop := range slices.Backward(shared.stops) {
+		if err := stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+	os.Exit(status)
+}
+
+func started(t *testing.T) *cluster {
+	t.Helper()
+	shared.once.Do(func() { shared.cluster, shared.err = start() })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.cluster
+}
+
+// auditPolicy has what usher's ServiceAccount does written down, and no more.
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{level: Metadata, users: ["` + controlplane.WebhookUser + `"]}, {level: None}]
+`
+
+func start() (*cluster, error) {
+	folder, err := os.MkdirTemp("", "usher-deploy-")
+	if err != nil {
+		return nil, err
+	}
+	shared.stops = append(shared.stops, func() error { return os.RemoveAll(folder) })
+	policy := filepath.Join(folder, "policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return nil, err
+	}
+	c := &cluster{auditLog: filepath.Join(folder, "audit.log")}
+	c.plane, err = controlplane.StartWithFlags(os.Stderr, map[string]string{
+		"audit-policy-file": policy, "audit-log-path": c.auditLog, "audit-log-mode": "blocking",
+	})
+	if err != nil {
+		return nil, err
+	}
+	shared.stops = append(shared.stops, c.plane.Stop)
+	config := rest.CopyConfig(c.plane.Config)
+	config.QPS, config.Burst = 200, 200
+	if c.Clientset, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	if out, err := c.plane.Kubectl(ctx, "", "apply", "-f", manifest); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, out)
+	}
+	server, err := c.plane.StartReplica(ctx, logr.Discard())
+	if err != nil {
+		return nil, err
+	}
+	shared.stops = append(shared.stops, server.Stop)
+	return c, nil
+}
+
+// an event is what the audit log says of a request, as far as it is looked at.
+type event struct {
+	Stage     string
+	Verb      string
+	ObjectRef struct {
+		Resource, Subresource, Namespace, Name string
+	}
+	ResponseStatus struct{ Code int }
+}
+
+// named are the objects whose rights are given by name.
+var named = []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "secrets", "leases"}
+
+// ownNamespaces are those in which usher has rights of its own.
+var ownNamespaces = []string{controlplane.Namespace, "usher-proof"}
+
+// right is the right that the request needed.
+func (e *event) right() string {
+	resource, namespace, name := e.ObjectRef.Resource, e.ObjectRef.Namespace, e.ObjectRef.Name
+	if e.ObjectRef.Subresource != "" {
+		resource += "/" + e.ObjectRef.Subresource
+	}
+	if !slices.Contains(ownNamespaces, namespace) {
+		namespace = "" // by the ClusterRole
+	}
+	if !slices.Contains(named, e.ObjectRef.Resource) || e.Verb == "create" {
+		name = ""
+	}
+	return describe(e.Verb, resource, namespace, name)
+}
+
+// audited reads what usher did so far.
+func (c *cluster) audited(t *testing.T) []event {
+	t.Helper()
+	f, err := os.Open(c.auditLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var events []event
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.ObjectRef.Resource != "" { // not discovery
+			events = append(events, e)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+// may asks whether the webhook's ServiceAccount has a right.
+func (c *cluster) may(t *testing.T, verb, group, resource, namespace, name string) bool {
+	t.Helper()
+	review, err := c.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: controlplane.WebhookUser, Groups: []string{"system:serviceaccounts", "system:authenticated"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: group, Version: "*", Resource: resource, Namespace: namespace, Name: name},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return review.Status.Allowed
+}
+
+// newNamespace makes a namespace with the ServiceAccount that pods need.
+func (c *cluster) newNamespace(t *testing.T, labels map[string]string) string {
+	t.Helper()
+	ns, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Labels: labels}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.apply(t, ns.Name, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default}}")
+	return ns.Name
+}
+
+// apply is kubectl apply; it returns what kubectl says, warnings included.
+func (c *cluster) apply(t *testing.T, namespace, manifest string) string {
+	t.Helper()
+	// What begins with a brace is taken for JSON.
+	out, err := c.plane.Kubectl(t.Context(), "---\n"+manifest, "apply", "-n", namespace, "-f", "-")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return out
+}
+
+func (c *cluster) until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		return condition(), nil
+	})
+	if err != nil {
+		t.Fatalf("waiting until %s: %v", what, err)
+	}
+}
+
+// review posts to usher as the API server does, by the registration.
+func (c *cluster) review(t *testing.T, path, body string) (status int, answer string) {
+	t.Helper()
+	registered, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := registered.Webhooks[0].ClientConfig
+	address, err := url.Parse(*to.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(to.CABundle)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}}
+	res, err := client.Post("https://"+address.Host+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}

@@ -1,0 +1,122 @@
+package deploy_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/injector"
+)
+
+// A feature is something usher does that reads or writes the cluster.
+type feature struct {
+	name string
+	run  func(*testing.T, *cluster)
+}
+
+const template = `{apiVersion: v1, kind: ConfigMap, metadata: {name: side-initializer}, data: {config: "
+containers: [{name: side, image: side, volumeMounts: [{name: c, mountPath: /c}, {name: s, mountPath: /s}, {name: p, mountPath: /p}]}]\n
+volumes: [{name: c, configMap: {name: absent}}, {name: s, secret: {secretName: absent}}, {name: p, persistentVolumeClaim: {claimName: absent}}]"}}`
+
+// features, in an order: the first puts a template there for the others.
+var features = []feature{
+	{"templates are proved by dry-run", func(t *testing.T, c *cluster) {
+		if out, err := c.plane.Kubectl(t.Context(), "", "delete", "configmap", "-n", "usher-system", "side-initializer", "--ignore-not-found"); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if out := c.apply(t, "usher-system", template); !strings.Contains(out, "Warning: template side: ") || strings.Contains(out, "not tried") {
+			t.Errorf("the template was not tried on the API server: %s", out)
+		}
+		bad := strings.Replace(template, "image: side,", "image: side, livenessProbe: {httpGet: {path: /, port: 99999}},", 1)
+		out, err := c.plane.Kubectl(t.Context(), "---\n"+bad, "apply", "-n", "usher-system", "-f", "-", "--dry-run=server")
+		if err == nil || !strings.Contains(out, "the API server refuses the injected pod") {
+			t.Errorf("got %v, want a denial: %s", err, out)
+		}
+	}},
+	{"pods are injected, as annotated and as their namespace is labelled", func(t *testing.T, c *cluster) {
+		for _, by := range []struct{ labels, annotations map[string]string }{
+			{annotations: map[string]string{"inject.usher.dev/side": "true"}},
+			{labels: map[string]string{injector.NamespaceLabel: "side"}},
+		} {
+			ns := c.newNamespace(t, by.labels)
+			c.until(t, "the pod has its sidecar", func() bool {
+				pod, err := c.CoreV1().Pods(ns).Create(t.Context(), &corev1.Pod{
+					ObjectMeta: metav1.ObjectMeta{GenerateName: "p-", Annotations: by.annotations},
+					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+				}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+				return err == nil && len(pod.Spec.Containers) == 2
+			})
+		}
+	}},
+	{"opt-ins of workloads are carried", func(t *testing.T, c *cluster) {
+		out := c.apply(t, c.newNamespace(t, nil), deployment("app", `annotations: {inject.usher.dev/side: "true"}`, "", ""))
+		if !strings.Contains(out, "Warning: ") || strings.Contains(out, "is not in namespace") {
+			t.Errorf("want a warning of what was carried and, without the right, none of what is absent: %s", out)
+		}
+	}},
+	{"templates that the cache does not know are asked for", func(t *testing.T, c *cluster) {
+		out := c.apply(t, "default", `{apiVersion: v1, kind: Namespace, metadata: {name: asks, labels: {`+injector.NamespaceLabel+`: nowhere}}}`)
+		if !strings.Contains(out, `asks for the template "nowhere", which does not exist`) {
+			t.Error(out)
+		}
+	}},
+	{"namespaces that the cache does not know are asked for", func(t *testing.T, c *cluster) {
+		// A new namespace would be known too soon to tell.
+		status, body := c.review(t, "/mutate", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"version":"v1","kind":"Pod"},
+"namespace":"unknown","operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`)
+		if status != http.StatusOK || !strings.Contains(body, `"allowed":true`) {
+			t.Errorf("%d: %s", status, body)
+		}
+	}},
+	{"labelling a namespace tells what it would deny", func(t *testing.T, c *cluster) {
+		ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "off"})
+		c.apply(t, ns, hangs("hangs"))
+		out, err := c.plane.Kubectl(t.Context(), "", "label", "namespace", ns, "--overwrite", config.EnforceLabel+"=baseline")
+		if err != nil || !strings.Contains(out, "cronjob/hangs (cronjob-forbid-hang") || strings.Contains(out, "not every workload") {
+			t.Errorf("%v: %s", err, out)
+		}
+	}},
+	{"rules look at the objects beside", func(t *testing.T, c *cluster) {
+		ns := c.newNamespace(t, map[string]string{config.WarnLabel: "strict"})
+		c.apply(t, ns, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
+		c.apply(t, ns, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: app}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: app}}}`)
+		c.apply(t, ns, deployment("other", "", "", ""))
+		out := c.apply(t, ns, deployment("app", "", "replicas: 2, ", `, volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]`))
+		for _, rule := range []string{"deploy-hpa-replicas", "deploy-rwo-surge", "selector-overlap"} {
+			if !strings.Contains(out, rule) {
+				t.Errorf("lacks %s: %s", rule, out)
+			}
+		}
+		if out := c.apply(t, ns, statefulSet); !strings.Contains(out, "sts-headless") {
+			t.Errorf("lacks sts-headless: %s", out)
+		}
+	}},
+	{"a Scale is judged as its workload", func(t *testing.T, c *cluster) {
+		ns := c.newNamespace(t, map[string]string{config.WarnLabel: "strict"})
+		c.apply(t, ns, deployment("app", "", "", ""))
+		c.apply(t, ns, strings.Replace(deployment("app", "", "", ""), "kind: Deployment", "kind: ReplicaSet", 1))
+		c.apply(t, ns, statefulSet)
+		for _, workload := range []string{"deployment/app", "replicaset/app", "statefulset/app"} {
+			if out, err := c.plane.Kubectl(t.Context(), "", "scale", "-n", ns, workload, "--replicas=0"); err != nil || !strings.Contains(out, "Warning: ") {
+				t.Errorf("%s: %v, want a warning: %s", workload, err, out)
+			}
+		}
+	}},
+}
+
+func deployment(name, metadata, spec, podSpec string) string {
+	return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: ` + name + `, ` + metadata + `}, spec: {` + spec + `selector: {matchLabels: {app: app}},
+template: {metadata: {labels: {app: app}}, spec: {containers: [{name: app, image: app}]` + podSpec + `}}}}`
+}
+
+const statefulSet = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: app}, spec: {serviceName: app, selector: {matchLabels: {app: app}},
+template: {metadata: {labels: {app: app}}, spec: {containers: [{name: app, image: app}]}}}}`
+
+func hangs(name string) string {
+	return `{apiVersion: batch/v1, kind: CronJob, metadata: {name: ` + name + `}, spec: {schedule: "0 0 * * *", concurrencyPolicy: Forbid,
+jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: app}]}}}}}}`
+}

@@ -1,0 +1,155 @@
+package deploy_test
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// unseen are rights that need not be used while the features run: they answer
+// to what befalls a cluster in time.
+var unseen = []string{
+	// On servers before 1.32.
+	"list nodes",
+	// Informers list where the server cannot stream what is there.
+	"list namespaces",
+	"list mutatingwebhookconfigurations named usher",
+	"list validatingwebhookconfigurations named usher",
+	"list secrets in usher-system named usher-ca",
+	// The replica that holds the Lease, or seeks it as a pod of the newest
+	// ReplicaSet, and keeps the registration.
+	"create leases in usher-system",
+	"get leases in usher-system named usher-registration",
+	"update leases in usher-system named usher-registration",
+	"get pods in usher-system",
+	"watch mutatingwebhookconfigurations named usher",
+	"watch validatingwebhookconfigurations named usher",
+	"update mutatingwebhookconfigurations named usher",
+	"update validatingwebhookconfigurations named usher",
+	// The CA changes: every replica sees it, and which CAs are registered.
+	"update secrets in usher-system named usher-ca",
+	"watch secrets in usher-system named usher-ca",
+	"get mutatingwebhookconfigurations named usher",
+	"get validatingwebhookconfigurations named usher",
+	"create events in usher-system",
+	"patch events in usher-system",
+}
+
+// TestTheWebhookHasTheRightsItUsesAndNoOthers compares what usher.yaml grants
+// with what the API server saw while every feature ran.
+func TestTheWebhookHasTheRightsItUsesAndNoOthers(t *testing.T) {
+	c := started(t)
+	for _, feature := range features {
+		t.Run(feature.name, func(t *testing.T) { feature.run(t, c) })
+	}
+	used := map[string]bool{}
+	for _, e := range c.audited(t) {
+		switch right := e.right(); {
+		case e.ResponseStatus.Code != 403:
+			used[right] = true
+			if e.Verb == "patch" && e.ResponseStatus.Code == 201 {
+				used[strings.Replace(right, "patch", "create", 1)] = true
+			}
+		case e.Verb == "get" && slices.Contains([]string{"configmaps", "secrets", "persistentvolumeclaims"}, e.ObjectRef.Resource):
+			// Absence warnings ask, and the overlay lets them.
+		default:
+			t.Errorf("usher was refused: %s %s", right, e.ObjectRef.Name)
+		}
+	}
+	granted := grants(t)
+	for _, right := range unseen {
+		if !granted[right] {
+			t.Errorf("%q is not granted", right)
+		}
+		delete(granted, right)
+		delete(used, right)
+	}
+	got, want := slices.Sorted(maps.Keys(granted)), slices.Sorted(maps.Keys(used))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rights (-used +granted):\n%s", diff)
+	}
+}
+
+// grants are the rights that usher.yaml gives, one line a verb and resource.
+func grants(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{}
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		var role rbacv1.ClusterRole // a Role has the same fields
+		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+			t.Fatal(err)
+		}
+		if role.Kind != "Role" && role.Kind != "ClusterRole" {
+			continue
+		}
+		for _, rule := range role.Rules {
+			names := rule.ResourceNames
+			if len(names) == 0 {
+				names = []string{""}
+			}
+			for _, verb := range rule.Verbs {
+				for _, resource := range rule.Resources {
+					for _, name := range names {
+						all[describe(verb, resource, role.Namespace, name)] = true
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// describe is how a right is written in this test.
+func describe(verb, resource, namespace, name string) string {
+	text := verb + " " + resource
+	if namespace != "" {
+		text += " in " + namespace
+	}
+	if name != "" {
+		text += " named " + name
+	}
+	return text
+}
+
+func TestTheBaseGrantsNothingBroad(t *testing.T) {
+	c := started(t)
+	tests := map[string]struct {
+		verb, group, resource, namespace, name string
+		allowed                                bool
+	}{
+		"its own CA":                                 {"get", "", "secrets", "usher-system", "usher-ca", true},
+		"another Secret of its namespace":            {"get", "", "secrets", "usher-system", "other", false},
+		"the Secrets of its namespace":               {"list", "", "secrets", "usher-system", "", false},
+		"a Secret of another namespace":              {"get", "", "secrets", "default", "usher-ca", false},
+		"ConfigMaps of another namespace":            {"list", "", "configmaps", "default", "", false},
+		"writing a template":                         {"update", "", "configmaps", "usher-system", "envoy-initializer", false},
+		"pods where templates are proved":            {"create", "", "pods", "usher-proof", "", true},
+		"pods elsewhere":                             {"create", "", "pods", "default", "", false},
+		"pods in its own namespace":                  {"create", "", "pods", "usher-system", "", false},
+		"its registration":                           {"patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", "usher", true},
+		"another's registration":                     {"patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", "other", false},
+		"making a registration of another name":      {"create", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", "other", false},
+		"changing a workload":                        {"update", "apps", "deployments", "default", "app", false},
+		"labelling a namespace":                      {"patch", "", "namespaces", "", "default", false},
+		"giving itself rights":                       {"update", "rbac.authorization.k8s.io", "clusterroles", "", "usher-webhook", false},
+		"acting as another":                          {"impersonate", "", "users", "", "admin", false},
+		"taking the policy off where pods are tried": {"delete", "admissionregistration.k8s.io", "validatingadmissionpolicybindings", "", "usher-proof", false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := c.may(t, tc.verb, tc.group, tc.resource, tc.namespace, tc.name); got != tc.allowed {
+				t.Errorf("allowed is %t, want %t", got, tc.allowed)
+			}
+		})
+	}
+}
