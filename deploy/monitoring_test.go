@@ -18,9 +18,6 @@ import (
 // elsewhere are metrics that usher registers apart from those of its decisions.
 var elsewhere = []string{
 	"usher_certificate_expiry_seconds",
-	"usher_request_duration_seconds",
-	"usher_requests_in_flight",
-	"usher_throttled_total",
 }
 
 // TestAlertsAndDashboardAskForMetricsThatAre reads both as Prometheus does.

@@ -22,21 +22,14 @@ var unseen = []string{
 	"list mutatingwebhookconfigurations named usher",
 	"list validatingwebhookconfigurations named usher",
 	"list secrets in usher-system named usher-ca",
-	// The replica that holds the Lease, or seeks it as a pod of the newest
-	// ReplicaSet, and keeps the registration.
-	"create leases in usher-system",
-	"get leases in usher-system named usher-registration",
-	"update leases in usher-system named usher-registration",
+	// A replica that seeks the Lease as a pod of the newest ReplicaSet.
 	"get pods in usher-system",
-	"watch mutatingwebhookconfigurations named usher",
-	"watch validatingwebhookconfigurations named usher",
+	// What others edited is taken out of the registration.
 	"update mutatingwebhookconfigurations named usher",
 	"update validatingwebhookconfigurations named usher",
-	// The CA changes: every replica sees it, and which CAs are registered.
-	"update secrets in usher-system named usher-ca",
-	"watch secrets in usher-system named usher-ca",
-	"get mutatingwebhookconfigurations named usher",
+	// The CA changes, once every webhook carries the next.
 	"get validatingwebhookconfigurations named usher",
+	"update secrets in usher-system named usher-ca",
 	"create events in usher-system",
 	"patch events in usher-system",
 }
