@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/yaml"
 
@@ -133,7 +135,10 @@ func TestRulesOfManyCombinationsAreRefused(t *testing.T) {
 // The paths and resources here are those that usher's server decides about.
 func TestServedIsWhatTheServerDeclares(t *testing.T) {
 	want := map[string]map[target]bool{}
-	injection := &server.Injection{}
+	injection := &server.Injection{
+		Templates:  server.NewTemplates("usher-system", nil, server.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
+		Namespaces: server.NewNamespaces(nil),
+	}
 	for _, handler := range []server.Handler{injection.Pods(), injection.Workloads(nil)} {
 		want[handler.Path] = map[target]bool{}
 		for _, entry := range handler.Entries {
