@@ -22,6 +22,10 @@ const (
 // A Configuration is usher's configuration as it is now. One that cannot be
 // used leaves the last good one in force.
 type Configuration struct {
+	// Changed is called when another configuration is in force; it must not
+	// block.
+	Changed func()
+
 	log     logr.Logger
 	current atomic.Pointer[configured]
 }
@@ -63,6 +67,9 @@ func (c *Configuration) Delete() {
 
 func (c *Configuration) store(parsed *config.Configuration) {
 	c.current.Store(&configured{Configuration: parsed, pins: map[release.Version]*policies.Evaluator{}})
+	if c.Changed != nil {
+		c.Changed()
+	}
 }
 
 // evaluator returns the rule set of a pin.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -17,7 +18,7 @@ type Handler struct {
 	Path string
 	// Entries are the webhooks that send to the path.
 	Entries []Entry
-	// Kinds are the kinds it decides about.
+	// Kinds are the kinds it decides about; none stands for whatever is sent.
 	Kinds []string
 	// Validating handlers are asked after every mutation and change nothing.
 	Validating bool
@@ -119,12 +120,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *endpoint) decides(req *Request) bool {
-	for _, kind := range e.handler.Kinds {
-		if kind == req.Kind.Kind {
-			return true
-		}
-	}
-	return false
+	return len(e.handler.Kinds) == 0 || slices.Contains(e.handler.Kinds, req.Kind.Kind)
 }
 
 // answer logs and counts the decision and writes it.

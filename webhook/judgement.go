@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/usher-dev/usher/config"
@@ -16,6 +15,9 @@ type judgement struct {
 	levels config.Namespace
 	// lenient reports and never denies.
 	lenient bool
+	// custom says that the object is none of a built-in kind: the API server
+	// knows nothing of the pod template in it.
+	custom bool
 
 	denials  []Cause
 	warnings []string
@@ -26,22 +28,26 @@ type judgement struct {
 // findings takes the rules' findings in: only what the change brought can
 // deny.
 func (v *judgement) findings(all, fresh []policies.Finding) {
+	type key struct{ rule, field, message string }
+	brought := make(map[key]bool, len(fresh))
+	for _, f := range fresh {
+		brought[key{f.Rule, f.Field, f.Message}] = true
+	}
 	for _, f := range all {
+		if f.RefusedByServer && !v.custom {
+			continue // the API server has judged it by now
+		}
 		note := fmt.Sprintf("%s: %s: %s", f.Rule, f.Field, f.Message)
 		v.rules = append(v.rules, f.Rule)
 		switch {
-		case f.RefusedByServer:
-			// The API server has judged it by now.
 		case f.Exempt != "":
 			v.audit = append(v.audit, fmt.Sprintf("%s (exempt: %s)", note, f.Exempt))
-		case !v.lenient && v.levels.Enforce.Includes(f.Level) && slices.ContainsFunc(fresh, func(o policies.Finding) bool {
-			return o.Rule == f.Rule && o.Field == f.Field && o.Message == f.Message
-		}):
+		case !v.lenient && v.levels.Enforce.Includes(f.Level) && brought[key{f.Rule, f.Field, f.Message}]:
 			v.denials = append(v.denials, Cause{Reason: f.Rule, Field: f.Field, Message: fmt.Sprintf("%s; %s", f.Message, f.Harm)})
 		case v.levels.Enforce.Includes(f.Level), v.levels.Warn.Includes(f.Level):
 			v.warnings = append(v.warnings, note)
 		}
-		if v.levels.Audit.Includes(f.Level) && f.Exempt == "" && !f.RefusedByServer {
+		if v.levels.Audit.Includes(f.Level) && f.Exempt == "" {
 			v.audit = append(v.audit, note)
 		}
 	}

@@ -89,7 +89,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	configuration := NewConfiguration(o.Log)
 	rules := &Policies{
 		Namespaces: injection.Namespaces, Configuration: configuration, Injection: injection, Transitions: transition.Kubernetes(),
-		Reader: m.GetAPIReader(), Server: sidecars.Server, Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller",
+		Mapper: m.GetRESTMapper(), Reader: m.GetAPIReader(), Server: sidecars.Server, Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller",
 	}
 	handlers := func() []Handler {
 		return []Handler{
@@ -101,7 +101,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	injection.Templates.Changed, injection.Namespaces.Changed = registration.Changed, registration.Changed
+	injection.Templates.Changed, injection.Namespaces.Changed, configuration.Changed = registration.Changed, registration.Changed, registration.Changed
 
 	serving, stop, drain := drained(ctx, o.ShutdownDelay)
 	defer stop()

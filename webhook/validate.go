@@ -4,6 +4,8 @@ import (
 	"context"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,6 +19,8 @@ type Policies struct {
 	Configuration *Configuration
 	Injection     *Injection
 	Transitions   *transition.Table
+	// Mapper finds the resources of configured kinds.
+	Mapper meta.RESTMapper
 	// Reader is not a cache: it reads what a rule or a scale needs.
 	Reader client.Reader
 	// Server is the API server's version, nil where it is not known.
@@ -54,6 +58,7 @@ func (p *Policies) Handler() Handler {
 		rule("batch", "jobs,cronjobs", create, update),
 		rule("rbac.authorization.k8s.io", "rolebindings", create, update),
 	}
+	namespaced = append(namespaced, p.templateRules()...)
 	bindings := rule("rbac.authorization.k8s.io", "clusterrolebindings", create, update)
 	cluster := admissionregistrationv1.ClusterScope
 	bindings.Scope = &cluster
@@ -69,11 +74,7 @@ func (p *Policies) Handler() Handler {
 		return Entry{Name: name, Rules: namespaced, MatchConditions: conditions, NamespaceLabels: labels, FailurePolicy: policy}
 	}
 	return Handler{
-		Path: "/validate",
-		Kinds: []string{
-			"Pod", "ReplicationController", "PodTemplate", "Service", "PersistentVolumeClaim", "Deployment", "ReplicaSet", "StatefulSet",
-			"DaemonSet", "Scale", "Job", "CronJob", "RoleBinding", "ClusterRoleBinding",
-		},
+		Path:       "/validate",
 		Validating: true,
 		Entries: []Entry{
 			entry("enforced.policy.usher.dev", admissionregistrationv1.Fail, In(config.EnforceLabel, levels...)),
@@ -86,6 +87,24 @@ func (p *Policies) Handler() Handler {
 		},
 		Decide: p.decide,
 	}
+}
+
+// templateRules are those of the configured kinds that hold a pod template. A
+// kind that the cluster does not have yet is registered when it has it and the
+// registration is written next.
+func (p *Policies) templateRules() []admissionregistrationv1.RuleWithOperations {
+	var rules []admissionregistrationv1.RuleWithOperations
+	for _, t := range p.Configuration.current.Load().Policies.PodTemplates {
+		mapping, err := p.Mapper.RESTMapping(schema.GroupKind{Group: t.Group, Kind: t.Kind})
+		if err != nil || mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+			p.Configuration.log.Info("kind with a pod template not registered", "group", t.Group, "kind", t.Kind, "error", err)
+			continue
+		}
+		r := rule(t.Group, mapping.Resource.Resource, admissionregistrationv1.Create, admissionregistrationv1.Update)
+		r.APIVersions = []string{"*"}
+		rules = append(rules, r)
+	}
+	return rules
 }
 
 // decide judges an object, and on UPDATE the change.
@@ -106,7 +125,7 @@ func (p *Policies) decide(ctx context.Context, req *Request) (*Response, error) 
 		}
 		return deny(*problem), nil
 	}
-	v := &judgement{levels: levels, lenient: p.Controller != "" && req.UserInfo.Username == p.Controller}
+	v := &judgement{levels: levels, custom: s.custom(), lenient: p.Controller != "" && req.UserInfo.Username == p.Controller}
 	v.findings(s.judge(ctx))
 	if err := s.changes(v); err != nil {
 		return nil, err

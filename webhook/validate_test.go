@@ -262,6 +262,41 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 	}
 }
 
+// TestConfiguredKindsAreJudged: of a pod template in a custom resource the API
+// server knows nothing, so usher denies what it would refuse in a pod, too.
+func TestConfiguredKindsAreJudged(t *testing.T) {
+	c := started(t)
+	crd := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: pipelines.example.com}, spec: {group: example.com, scope: Namespaced,
+  names: {kind: Pipeline, plural: pipelines, singular: pipeline, listKind: PipelineList},
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
+	if out, err := c.plane.Kubectl(t.Context(), crd, "apply", "-f", "-"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := c.plane.Kubectl(t.Context(), "", "wait", "--for=condition=Established", "crd/pipelines.example.com", "--timeout=20s"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "usher"}, Data: map[string]string{
+		"config.yaml": "{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, policies: {podTemplates: [{group: example.com, kind: Pipeline, path: spec.template}]}}",
+	}}
+	if _, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.CoreV1().ConfigMaps(ownNamespace).Delete(context.Background(), "usher", metav1.DeleteOptions{})
+	})
+	ns := c.enforced(t, "invariant")
+	pipeline := func(threshold string) string {
+		return `{apiVersion: example.com/v1, kind: Pipeline, metadata: {name: p}, spec: {template: {spec: {containers: [{name: a, image: a, livenessProbe: {successThreshold: ` + threshold + `, tcpSocket: {port: 80}}}]}}}}`
+	}
+	c.until(t, "the kind is registered and judged", func() bool {
+		out, err := c.plane.Kubectl(t.Context(), pipeline("2"), "apply", "--dry-run=server", "-n", ns, "-f", "-")
+		return err != nil && strings.Contains(out, "probe-threshold: spec.template.spec.containers[0].livenessProbe.successThreshold")
+	})
+	if out, err := c.plane.Kubectl(t.Context(), pipeline("1"), "apply", "-n", ns, "-f", "-"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestClusterAdminBindingsAreWarnedOf(t *testing.T) {
 	c := started(t)
 	c.warnings.take()
