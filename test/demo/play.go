@@ -120,7 +120,7 @@ func (s *stage) leavesAlone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	say("A pod that did not ask passes untouched and unseen")
+	say("A pod that did not ask passes untouched, and injection never sees it")
 	out, err := s.run(ctx, plain, "apply", "-f", "-")
 	fmt.Print(out)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *stage) leavesAlone(ctx context.Context) error {
 	if before != after {
 		return fmt.Errorf("usher saw the pod:\n%s", cmp.Diff(before, after))
 	}
-	fmt.Println("Containers: app. What usher was asked before and after it:")
+	fmt.Println("Containers: app. What injection was asked, before and after it alike:")
 	fmt.Print(after)
 	return nil
 }

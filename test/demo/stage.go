@@ -114,7 +114,8 @@ func (s *stage) wait(ctx context.Context, what string, done func() bool) error {
 	return nil
 }
 
-// decisions returns the metric of what usher was asked.
+// decisions returns the metric of what injection was asked. The rules look at
+// every pod, unless its namespace turns them off.
 func (s *stage) decisions() (string, error) {
 	res, err := http.Get("http://" + s.metrics + "/metrics")
 	if err != nil {
@@ -126,7 +127,7 @@ func (s *stage) decisions() (string, error) {
 		return "", err
 	}
 	for line := range bytes.Lines(body.Bytes()) {
-		if bytes.HasPrefix(line, []byte("usher_decisions_total{")) {
+		if bytes.HasPrefix(line, []byte("usher_decisions_total{")) && bytes.Contains(line, []byte(`path="/mutate`)) {
 			found.Write(line)
 		}
 	}
