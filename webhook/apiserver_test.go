@@ -85,14 +85,17 @@ func start() (*cluster, error) {
 	if err := c.createOld(ctx); err != nil {
 		return nil, err
 	}
-	if shared.server, err = plane.StartUsher(ctx, logger(), func(o *webhook.Options) {
-		o.Certificates.Lifetimes = certs.Lifetimes{CA: 24 * time.Hour, Serving: 8 * time.Hour, Overlap: time.Second}
-	}); err != nil {
+	if shared.server, err = plane.StartUsher(ctx, logger(), shortOverlap); err != nil {
 		return nil, err
 	}
 	shared.stops = append(shared.stops, func() error { return shared.server.Stop() })
 	c.health = shared.server.Health
 	return c, nil
+}
+
+// shortOverlap lets a test see one CA follow another.
+func shortOverlap(o *webhook.Options) {
+	o.Certificates.Lifetimes = certs.Lifetimes{CA: 24 * time.Hour, Serving: 8 * time.Hour, Overlap: time.Second}
 }
 
 // logger is silent unless asked: a failure tells enough.

@@ -120,6 +120,7 @@ func (r *Registration) keep(ctx context.Context) error {
 	limiter := flowcontrol.NewTokenBucketRateLimiter(repairRate, repairBurst)
 	wake(events)
 	var applied []client.Object
+	var later <-chan time.Time // a repair that has to wait for its turn
 	for {
 		repair := false
 		select {
@@ -127,13 +128,20 @@ func (r *Registration) keep(ctx context.Context) error {
 			return nil
 		case <-events:
 			repair = true
+		case <-later:
+			later, repair = nil, true
 		case <-r.changed:
 		}
 		if !repair && equality.Semantic.DeepEqual(r.render(), applied) {
 			continue // most templates change nothing here
 		}
-		if limiter.Wait(ctx) != nil {
-			return nil // ended
+		// What usher itself has to change does not wait for the others' edits: a
+		// CA or a template depends on it.
+		if repair && !limiter.TryAccept() {
+			if later == nil {
+				later = time.After(time.Duration(float64(time.Second) / repairRate))
+			}
+			continue
 		}
 		applied = r.untilApplied(ctx)
 	}

@@ -148,7 +148,7 @@ func (c *cluster) down(t *testing.T) {
 
 func (c *cluster) up(t *testing.T) {
 	t.Helper()
-	server, err := c.plane.StartReplica(context.Background(), logger())
+	server, err := c.plane.StartReplica(context.Background(), logger(), shortOverlap)
 	if err != nil {
 		t.Fatal(err)
 	}
