@@ -11,6 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/position"
 )
 
 // maxConfig bounds a template's text: a ConfigMap holds 1 MiB.
@@ -45,15 +47,15 @@ func decodeProblem(err error) (field, detail string) {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
 		if errors.Is(err, jsontext.ErrDuplicateName) {
-			return fieldPath(syntax.JSONPointer), "is written twice"
+			return position.Path("", syntax.JSONPointer), "is written twice"
 		}
-		return fieldPath(syntax.JSONPointer), fmt.Sprintf("is no JSON: %v at byte %d", syntax.Err, syntax.ByteOffset)
+		return position.Path("", syntax.JSONPointer), fmt.Sprintf("is no JSON: %v at byte %d", syntax.Err, syntax.ByteOffset)
 	}
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {
 		return "", err.Error()
 	}
-	field = fieldPath(semantic.JSONPointer)
+	field = position.Path("", semantic.JSONPointer)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
 		return field, "is no field of this object"
@@ -97,23 +99,6 @@ func typeName(t reflect.Type) string {
 		return "an object"
 	}
 	return "a number"
-}
-
-// fieldPath writes a JSON pointer as the API does: spec.containers[0].name.
-func fieldPath(pointer jsontext.Pointer) string {
-	var b strings.Builder
-	for token := range pointer.Tokens() {
-		_, err := strconv.Atoi(token)
-		switch {
-		case err == nil, strings.ContainsAny(token, "./"):
-			b.WriteString("[" + token + "]")
-		case b.Len() > 0:
-			b.WriteString("." + token)
-		default:
-			b.WriteString(token)
-		}
-	}
-	return b.String()
 }
 
 var yamlLineNumber = regexp.MustCompile(`line (\d+): ?`)

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/usher-dev/usher/position"
 )
 
 // configuration is the InitializerConfiguration of v1alpha1, whose Go type is
@@ -67,13 +67,13 @@ func decode(object []byte) (*configuration, *metadata, error) {
 func decodeProblem(parent string, err error) Problem {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
-		return Problem{fieldPath(parent, syntax.JSONPointer), syntax.Err.Error()}
+		return Problem{position.Path(parent, syntax.JSONPointer), syntax.Err.Error()}
 	}
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {
 		return Problem{parent, err.Error()}
 	}
-	path := fieldPath(parent, semantic.JSONPointer)
+	path := position.Path(parent, semantic.JSONPointer)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
 		return Problem{path, "no field of this object"}
@@ -107,21 +107,4 @@ func wanted(t reflect.Type) string {
 		return "an object"
 	}
 	return "a string, in quotes"
-}
-
-// fieldPath writes a JSON pointer as Kubernetes does: initializers[0].name.
-func fieldPath(parent string, pointer jsontext.Pointer) string {
-	var b strings.Builder
-	b.WriteString(parent)
-	for token := range pointer.Tokens() {
-		switch _, err := strconv.Atoi(token); {
-		case err == nil, strings.ContainsAny(token, "./"):
-			b.WriteString("[" + token + "]")
-		case b.Len() > 0:
-			b.WriteString("." + token)
-		default:
-			b.WriteString(token)
-		}
-	}
-	return b.String()
 }
