@@ -21,6 +21,7 @@ imagePullSecrets: [{name: registry}]
 replicas: 3
 extraArgs: [--log-level=debug]
 resources: {requests: {cpu: 100m, memory: 100Mi}}
+controller: {replicas: 2, extraArgs: [--log-level=debug], resources: {requests: {cpu: 100m}}, goMemLimit: ""}
 configuration: {policies: {enforce: baseline}}
 absenceWarnings: true
 priorityClassName: system-node-critical

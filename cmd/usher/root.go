@@ -73,6 +73,7 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 	}
 	root.AddCommand(
 		newCheck(s),
+		newController(s),
 		newDiff(s),
 		newDrift(s),
 		newExplain(s),

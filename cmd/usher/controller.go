@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/usher-dev/usher/controllers"
+)
+
+func newController(s streams) *cobra.Command {
+	var o controllers.Options
+	var connect connection
+	var logs logging
+	cmd := &cobra.Command{
+		Use:   "controller",
+		Short: "Run the controllers of usher's custom resources",
+		Long: `Run the controllers of usher's custom resources and of what namespaces ask for
+by label.
+
+In a cluster one replica at a time does, the one that holds the Lease
+"` + controllers.LeaseName + `". The webhook does not depend on it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Validate(); err != nil {
+				return &exitError{exitUsage, fmt.Errorf("--controllers: %w", err)}
+			}
+			log, err := logs.logger(s.err)
+			if err != nil {
+				return err
+			}
+			ctrl.SetLogger(log)
+			klog.SetLogger(log)
+			config, err := connect.config()
+			if err != nil {
+				return err
+			}
+			o.Log = log
+			if err := controllers.Run(cmd.Context(), config, o); err != nil {
+				return &exitError{exitFindings, fmt.Errorf("running the controllers: %w", err)}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Namespace, "namespace", ownNamespace, "usher's own namespace, which holds the Lease")
+	f.StringSliceVar(&o.Controllers, "controllers", nil, "controllers to run: "+strings.Join(controllers.Names(), ", ")+" (default all)")
+	f.BoolVar(&o.LeaderElection, "leader-elect", true, "run the controllers only while holding the Lease; turn it off where one replica alone can ever run")
+	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
+	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)
+	connect.register(f)
+	logs.register(f)
+	return cmd
+}

@@ -1,0 +1,73 @@
+// Package controllers runs usher's controllers in one process: those of the
+// custom resources whose admission usher guards, and of what namespaces ask for
+// by label. Each has a folder of its own; none of them is on the path of a
+// request.
+package controllers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/usher-dev/usher/controllers/serviceaccount"
+)
+
+// A controller is one of those that Run can run.
+type controller struct {
+	name string
+	// scheme adds the types it reads and writes.
+	scheme func(*runtime.Scheme) error
+	// cache limits what is kept of them; nil keeps all of what is watched.
+	cache func() map[client.Object]cache.ByObject
+	setup func(manager.Manager, Options) error
+}
+
+// known are the controllers, in the order they are set up.
+func known() []controller {
+	return []controller{
+		{
+			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
+			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },
+		},
+	}
+}
+
+// Names are the controllers that Options.Controllers chooses from.
+func Names() []string {
+	var names []string
+	for _, c := range known() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// chosen are the controllers of those names, all where there are none.
+func chosen(names []string) ([]controller, error) {
+	all := known()
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, name := range names {
+		if !slices.Contains(Names(), name) {
+			return nil, fmt.Errorf("controller %q is unknown: choose from %s", name, strings.Join(Names(), ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(c controller) bool { return !slices.Contains(names, c.name) }), nil
+}
+
+// cached is what the controllers together keep.
+func cached(all []controller) map[client.Object]cache.ByObject {
+	kept := map[client.Object]cache.ByObject{}
+	for _, c := range all {
+		if c.cache != nil {
+			maps.Copy(kept, c.cache())
+		}
+	}
+	return kept
+}

@@ -1,0 +1,80 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// LeaseName is the Lease that the replica whose controllers run holds.
+const LeaseName = "usher-controller"
+
+// Options configure Run. Addresses are host:port.
+type Options struct {
+	// Namespace is usher's own; the Lease is there.
+	Namespace string
+	// Controllers are the names of those to run: all of Names where empty.
+	Controllers []string
+	// LeaderElection lets one of several replicas run the controllers at a time.
+	LeaderElection bool
+	// HealthAddress serves the kubelet, MetricsAddress Prometheus; "0" turns
+	// them off.
+	HealthAddress, MetricsAddress string
+	Log                           logr.Logger
+	// Repeated lets controllers be set up more than once in a process, as tests
+	// do; their metrics are then of them all.
+	Repeated bool
+}
+
+// Validate says what is wrong with the options.
+func (o Options) Validate() error {
+	_, err := chosen(o.Controllers)
+	return err
+}
+
+// Run runs the controllers until the context ends, and gives the Lease up.
+func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
+	all, err := chosen(o.Controllers)
+	if err != nil {
+		return err
+	}
+	scheme := runtime.NewScheme()
+	for _, c := range all {
+		if err := c.scheme(scheme); err != nil {
+			return err
+		}
+	}
+	m, err := manager.New(restConfig, manager.Options{
+		Scheme:                        scheme,
+		Logger:                        o.Log,
+		LeaderElection:                o.LeaderElection,
+		LeaderElectionID:              LeaseName,
+		LeaderElectionNamespace:       o.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		HealthProbeBindAddress:        o.HealthAddress,
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: cached(all)},
+		Controller:                    config.Controller{SkipNameValidation: &o.Repeated},
+	})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(m.AddHealthzCheck("ping", healthz.Ping), m.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+		return err
+	}
+	for _, c := range all {
+		if err := c.setup(m, o); err != nil {
+			return fmt.Errorf("setting up the controller %s: %w", c.name, err)
+		}
+	}
+	return m.Start(ctx)
+}

@@ -1,0 +1,43 @@
+package serviceaccount
+
+import (
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// BindingName is the RoleBinding's name in each namespace.
+const BindingName = "usher-default-serviceaccount-view"
+
+// made are the labels by which the controller knows what it made.
+var made = labels.Set{"app.kubernetes.io/managed-by": "usher", "app.kubernetes.io/component": "default-serviceaccount"}
+
+// binding is the RoleBinding that a namespace gets.
+func binding(namespace string) *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: BindingName, Labels: made,
+			Annotations: map[string]string{"usher.dev/reason": "the namespace is labelled " + Label + ": " + View},
+		},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: View},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "default"}},
+	}
+}
+
+// ours says whether the controller made the RoleBinding.
+func ours(b *rbacv1.RoleBinding) bool { return made.AsSelector().Matches(labels.Set(b.Labels)) }
+
+// same says whether a RoleBinding grants what the other does, to the same.
+func same(a, b *rbacv1.RoleBinding) bool {
+	return a.RoleRef == b.RoleRef && reflect.DeepEqual(a.Subjects, b.Subjects)
+}
+
+// namespace is an empty one, of which metadata alone is kept.
+func namespace() *metav1.PartialObjectMetadata {
+	ns := &metav1.PartialObjectMetadata{}
+	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return ns
+}

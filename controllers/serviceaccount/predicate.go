@@ -1,0 +1,21 @@
+package serviceaccount
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+)
+
+// concerns lets through what happens to namespaces with the label: their
+// coming, and changes of the label.
+func concerns() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { _, ok := e.Object.GetLabels()[Label]; return ok },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			is, has := e.ObjectNew.GetLabels()[Label]
+			was, had := e.ObjectOld.GetLabels()[Label]
+			return is != was || has != had
+		},
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
