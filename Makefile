@@ -6,6 +6,7 @@ SHELL := /usr/bin/env bash
 GO ?= go
 BIN := bin
 DIST := dist
+CONTROLLER_GEN := $(GO) tool -modfile=tools/codegen/go.mod controller-gen
 GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 
 # The API server the tests talk to: the folder named by KUBEBUILDER_ASSETS as
@@ -44,6 +45,8 @@ lint: ## Check style and imports with golangci-lint
 
 .PHONY: generate
 generate: ## Write the documents and manifests that come from others
+	$(CONTROLLER_GEN) object paths=./api/...
+	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=deploy/base/crds
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
 	@assets=$(ASSETS); $$assets/kubectl kustomize deploy/base >deploy/usher.yaml.new && mv deploy/usher.yaml.new deploy/usher.yaml
