@@ -38,7 +38,9 @@ var components = []component{
 	{name: "coredns", module: "coredns", pkg: ".", version: "github.com/coredns/coredns"},
 	{name: "pause", module: "pause", pkg: "."},
 	{name: "provisioner", module: "provisioner", pkg: "."},
-	// What runs in pods, in the versions between which it is upgraded.
+	// What runs in pods.
+	{name: "proxy", module: "proxy", pkg: ".", version: "github.com/caddyserver/caddy/v2"},
+	// The same, in the versions between which it is upgraded.
 	etcdOf("3.6", "etcd", "server"),
 	etcdOf("3.6", "etcdctl", "etcdctl"),
 	etcdOf("3.6", "etcdutl", "etcdutl"),

@@ -25,6 +25,7 @@ var (
 		"--service-cluster-ip-range=" + serviceRange,
 		"--authorization-mode=Node,RBAC",
 		"--allow-privileged",
+		"--audit-policy-file=" + Folder + "/audit.yaml", "--audit-log-path=" + auditLog, "--audit-log-mode=blocking",
 	}}
 
 	criRuntime = process{"containerd", []string{"--config=" + Folder + "/containerd.toml"}}

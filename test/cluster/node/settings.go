@@ -26,6 +26,7 @@ const (
 	etcdURL   = "http://127.0.0.1:12379"
 	etcdPeer  = "http://127.0.0.1:12380"
 
+	auditLog = Folder + "/log/audit.log"
 	// provisioner makes the volumes of claims.
 	provisioner = "usher.dev/node"
 	// natTable is the nftables table of files/nat.nft.

@@ -7,6 +7,15 @@ import (
 	"strings"
 )
 
+// AuditLog names the file of the API server's audit log, which has an event of
+// each creation and change of a pod or workload.
+func (n *Node) AuditLog() (string, error) {
+	if n.machine == nil {
+		return "", ErrNoMachine
+	}
+	return auditLog, nil
+}
+
 // Dump writes what is needed to find out why a test failed: the pods, events
 // and containers' logs of the namespaces, and the end of the programs' logs.
 func (n *Node) Dump(ctx context.Context, w io.Writer, namespaces ...string) {
