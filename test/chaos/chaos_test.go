@@ -113,7 +113,7 @@ func TestWhateverBreaksNothingIsLostUnseen(t *testing.T) {
 		t.Skip(node.ErrNoMachine)
 	}
 	t.Logf("seed %d, for %v", *seed, *duration)
-	c.arguments(t, "--ca-lifetime=120s", "--certificate-lifetime=60s", "--ca-overlap=10s")
+	c.arguments(t, "--ca-lifetime=150s", "--certificate-lifetime=50s", "--ca-overlap=10s")
 	ns := c.namespace(t)
 	deployments(t, c, ns)
 	seen := c.watch(t, ns)

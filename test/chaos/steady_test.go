@@ -31,7 +31,7 @@ func (o *offer) untilMore(t *testing.T) {
 func TestNoAdmissionFailsWhileTheCertificatesChangeThreeTimes(t *testing.T) {
 	c := shared
 	ns := c.namespace(t)
-	c.arguments(t, "--ca-lifetime=45s", "--certificate-lifetime=30s", "--ca-overlap=5s")
+	c.arguments(t, "--ca-lifetime=60s", "--certificate-lifetime=20s", "--ca-overlap=5s")
 	o := c.offer(t, ns, "wished", "demanded")
 	o.untilMore(t)
 	trusted := map[string]bool{}
