@@ -22,6 +22,7 @@ replicas: 3
 extraArgs: [--log-level=debug]
 resources: {requests: {cpu: 100m, memory: 100Mi}}
 configuration: {policies: {enforce: baseline}}
+tracing: {endpoint: "http://otel-collector.observability:4318", sampling: 0.5}
 absenceWarnings: true
 priorityClassName: system-node-critical
 criticalPodsQuota: false
@@ -64,6 +65,8 @@ func TestTheChartRefusesValuesItDoesNotKnow(t *testing.T) {
 		"no replica":              "replicas: 0",
 		"a digest that is none":   "image: {digest: latest}",
 		"an argument, not a flag": "extraArgs: [debug]",
+		"an endpoint without URL": "tracing: {endpoint: 'collector:4317'}",
+		"more than every trace":   "tracing: {sampling: 100}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-f", "-"); err == nil || !strings.Contains(out, "values don't meet the specifications of the schema") {
@@ -78,6 +81,34 @@ func TestTheAPIServerTakesEveryValue(t *testing.T) {
 	out, err := c.plane.Kubectl(t.Context(), rendered(t, everything), "apply", "--dry-run=server", "-f", "-")
 	if err != nil || strings.Contains(out, "Warning: would violate") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestValuesBecomeFlags has usher itself read what the chart makes of the values.
+func TestValuesBecomeFlags(t *testing.T) {
+	var deployment struct {
+		Spec struct {
+			Template struct {
+				Spec struct{ Containers []struct{ Args []string } }
+			}
+		}
+	}
+	text, err := yaml.Marshal(objects(t, rendered(t, everything))["Deployment usher-system/usher-webhook"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, &deployment); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"webhook", "--namespace=usher-system", "--otlp-endpoint=http://otel-collector.observability:4318", "--trace-sampling=0.5", "--log-level=debug",
+	}
+	args := deployment.Spec.Template.Spec.Containers[0].Args
+	if diff := cmp.Diff(want, args); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	if out, err := exec.Command("go", append([]string{"run", "../cmd/usher"}, append(args, "--help")...)...).CombinedOutput(); err != nil {
+		t.Errorf("usher does not know them: %v\n%s", err, out)
 	}
 }
 

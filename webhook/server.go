@@ -26,6 +26,7 @@ import (
 
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/webhook/tracing"
 )
 
 // Options configure Run. Addresses are host:port.
@@ -57,6 +58,8 @@ type Options struct {
 	HTTP2, Profiling bool
 	// Certificates say where the serving certificate comes from.
 	Certificates Certificates
+	// Tracing says where spans of requests go.
+	Tracing tracing.Options
 	// Registry takes the metrics: the one that MetricsAddress serves where nil.
 	Registry prometheus.Registerer
 	Log      logr.Logger
@@ -64,6 +67,14 @@ type Options struct {
 
 // Run serves until the context ends, and then until it is drained.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
+	o.Tracing.Namespace, o.Tracing.Pod = o.Namespace, o.Pod
+	tracer, err := tracing.New(o.Tracing, o.Log)
+	if err != nil {
+		return err
+	}
+	defer tracer.Stop()
+	config = rest.CopyConfig(config)
+	config.Wrap(tracer.Transport)
 	m, err := newManager(config, o)
 	if err != nil {
 		return err
@@ -108,7 +119,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	ready, limit, mux := make(chan struct{}), newLimit(o.MaxConcurrent), http.NewServeMux()
 	for _, h := range handlers() {
 		e := &endpoint{handler: h, ready: ready, limit: limit, metrics: counts, log: o.Log}
-		mux.Handle(h.Path, measure(counts, h.Path, e))
+		mux.Handle(h.Path, measure(counts, h.Path, tracer.Handler(h.Path, e)))
 	}
 	synced, err := feed(ctx, m.GetCache(), injection, configuration)
 	if err != nil {
