@@ -22,6 +22,7 @@ replicas: 3
 extraArgs: [--log-level=debug]
 resources: {requests: {cpu: 100m, memory: 100Mi}}
 configuration: {policies: {enforce: baseline}}
+certificates: {from: cert-manager}
 tracing: {endpoint: "http://otel-collector.observability:4318", sampling: 0.5}
 absenceWarnings: true
 priorityClassName: system-node-critical
@@ -47,6 +48,7 @@ func TestTheChartInstallsWhatTheManifestsDo(t *testing.T) {
 	tests := map[string]struct{ values, folder string }{
 		"by default":            {"", "base"},
 		"with absence warnings": {"absenceWarnings: true", "overlays/absence-warnings"},
+		"with cert-manager":     {"certificates: {from: cert-manager}", "overlays/cert-manager"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +68,7 @@ func TestTheChartRefusesValuesItDoesNotKnow(t *testing.T) {
 		"a digest that is none":   "image: {digest: latest}",
 		"an argument, not a flag": "extraArgs: [debug]",
 		"an endpoint without URL": "tracing: {endpoint: 'collector:4317'}",
+		"a source it cannot be":   "certificates: {from: files}",
 		"more than every trace":   "tracing: {sampling: 100}",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +104,7 @@ func TestValuesBecomeFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"webhook", "--namespace=usher-system", "--otlp-endpoint=http://otel-collector.observability:4318", "--trace-sampling=0.5", "--log-level=debug",
+		"webhook", "--namespace=usher-system", "--certificates=cert-manager", "--otlp-endpoint=http://otel-collector.observability:4318", "--trace-sampling=0.5", "--log-level=debug",
 	}
 	args := deployment.Spec.Template.Spec.Containers[0].Args
 	if diff := cmp.Diff(want, args); diff != "" {

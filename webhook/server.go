@@ -82,7 +82,11 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if o.Registry == nil {
 		o.Registry = metrics.Registry
 	}
-	certificates, err := o.source(m, o.Registry)
+	election, err := o.election(m)
+	if err != nil {
+		return err
+	}
+	certificates, err := o.source(m, o.Registry, election.Leads)
 	if err != nil {
 		return err
 	}
@@ -108,7 +112,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 			(&NamespaceLabels{Templates: injection.Templates, Policies: rules}).Handler(), rules.Handler(),
 		}
 	}
-	registration, err := o.registration(m, certificates.Bundle, handlers)
+	registration, err := o.registration(m, election, certificates.Bundle, handlers)
 	if err != nil {
 		return err
 	}
@@ -144,11 +148,14 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 			})
 		})
 		group.Go(func() error {
+			if o.Certificates.issued() {
+				return registration.Start(running, ready)
+			}
 			select {
 			case <-running.Done():
 				return nil
-			case <-ready:
-				return registration.Start(running)
+			case <-ready: // who cannot serve leaves the Lease to others
+				return registration.Start(running, ready)
 			}
 		})
 		return group.Wait()
