@@ -87,7 +87,7 @@ type service struct {
 	*tunnel
 	kubeconfig string
 	replicas   []*replica
-	next       int
+	next       int // whose turn it is
 }
 
 // newService starts replicas that reach the API server by its address.
@@ -101,12 +101,7 @@ func newService(t *testing.T, apiServer string, replicas int) *service {
 	if replicas == 0 {
 		return s // for the test to start
 	}
-	for range replicas {
-		s.replicas = append(s.replicas, s.start(t))
-	}
-	for _, r := range s.replicas {
-		until(t, "it is ready", r.ready)
-	}
+	s.scale(t, replicas)
 	if err := shared.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + s.Addr().String()}); err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +109,29 @@ func newService(t *testing.T, apiServer string, replicas int) *service {
 	return s
 }
 
+// scale starts replicas in the place of those there were.
+func (s *service) scale(t *testing.T, replicas int) {
+	t.Helper()
+	started := make([]*replica, replicas)
+	for i := range started {
+		started[i] = s.start(t)
+	}
+	for _, r := range started {
+		until(t, "it is ready", r.ready)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replicas = started
+}
+
 // ready is the address of a replica that is, each in its turn.
 func (s *service) ready() string {
 	s.mu.Lock()
 	s.next++
-	next := s.next
+	next, replicas := s.next, s.replicas
 	s.mu.Unlock()
-	for i := range s.replicas {
-		if r := s.replicas[(next+i)%len(s.replicas)]; r.ready() {
+	for i := range replicas {
+		if r := replicas[(next+i)%len(replicas)]; r.ready() {
 			return r.address
 		}
 	}

@@ -109,3 +109,29 @@ func TestAMissingRightIsTold(t *testing.T) {
 	}
 	until(t, "it is ready with the right", r.ready)
 }
+
+// TestTheWholeClusterStopsAndStarts ends everything at once. What starts is
+// started again, as the kubelet does, until it runs.
+func TestTheWholeClusterStopsAndStarts(t *testing.T) {
+	s := newService(t, shared.plane.Config.Host, 2)
+	for _, r := range s.replicas {
+		if err := r.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-r.ended
+	}
+	if err := shared.plane.Restart(func() {
+		early := s.start(t)
+		<-early.ended
+		if early.err == nil || early.ProcessState.ExitCode() != 1 {
+			t.Errorf("a replica that finds no API server ended with %v, want 1", early.err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := create(t.Context()); err != nil || got != "app" {
+		t.Errorf("a pod that asks, before usher runs: %q, %v; want it without the sidecar", got, err)
+	}
+	s.scale(t, 2)
+	until(t, "pods are injected again", func() bool { got, err := create(t.Context()); return err == nil && got == "app side" })
+}
