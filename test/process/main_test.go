@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "usher-process-")
 	if err == nil {
-		defer os.RemoveAll(folder)
+		defer func() { _ = os.RemoveAll(folder) }()
 		err = start(folder)
 	}
 	if shared.plane != nil {

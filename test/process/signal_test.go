@@ -75,7 +75,7 @@ func TestAReplicaThatIsAskedToEndLosesNoDecision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer begun.Close()
+	defer func() { _ = begun.Close() }()
 	half := len(review) / 2
 	if _, err := fmt.Fprintf(begun, "POST /mutate HTTP/1.1\r\nHost: usher\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(review), review[:half]); err != nil {
 		t.Fatal(err)
