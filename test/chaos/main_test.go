@@ -75,8 +75,6 @@ func run(ctx context.Context, m *testing.M) (status int, err error) {
 	}
 	config := rest.CopyConfig(n.Config)
 	config.QPS = -1
-	// As many clients have: a connection that ends takes its own requests alone.
-	config.NextProtos = []string{"http/1.1"}
 	if shared.flood, err = kubernetes.NewForConfig(config); err != nil {
 		return 1, err
 	}

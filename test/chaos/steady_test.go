@@ -24,6 +24,7 @@ func (o *offer) untilMore(t *testing.T) {
 	t.Helper()
 	want := o.count("", injected) + enough
 	until(t, "more pods are injected", func(context.Context) bool { return o.count("", injected) >= want })
+	t.Logf("so far: %s", o)
 }
 
 // TestNoAdmissionFailsWhileTheCertificatesChangeThreeTimes watches the CAs that
