@@ -159,7 +159,7 @@ func explain(doing string, err error) error {
 		return nil
 	case meta.IsNoMatchError(err):
 		return backend.Errorf(backend.Unavailable, "the cluster does not serve NetworkAttachmentDefinitions: install Multus, or choose another backend (%w)", err)
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // edited, or gone, since it was read
 		reason = backend.Conflict
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		reason = backend.Invalid

@@ -73,5 +73,6 @@ func newCluster(t *testing.T) *cluster {
 			t.Error(err)
 		}
 	})
+	<-m.Elected() // its caches run
 	return c
 }
