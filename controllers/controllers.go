@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/usher-dev/usher/controllers/network/multus"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
 
@@ -36,7 +35,7 @@ func known() []controller {
 			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
 			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },
 		},
-		{name: "network", scheme: networkScheme, cache: multus.Cache, setup: setupNetwork},
+		{name: "network", scheme: networkScheme, setup: setupNetwork},
 	}
 }
 
