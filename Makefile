@@ -39,6 +39,11 @@ test: ## Run every test, against a real kube-apiserver where one is needed
 race: ## Run every test with the race detector
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -race ./...
 
+.PHONY: plugins
+plugins: ## Install the CNI plugins that the tests of Networks drive as root
+	@test -x /usr/lib/cni/bridge || test -x /opt/cni/bin/bridge || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends containernetworking-plugins; }
+
 .PHONY: lint
 lint: ## Check style and imports with golangci-lint
 	$(GOLANGCI_LINT) run ./...
