@@ -2,6 +2,7 @@ package network_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -134,8 +135,10 @@ func (c *cluster) control(t *testing.T, s setting) (stop func()) {
 	go func() { done <- m.Start(ctx) }()
 	stop = func() {
 		cancel()
-		<-done
-		done <- nil
+		if err := <-done; err != nil && !errors.Is(err, errCut) {
+			t.Error(err)
+		}
+		done <- nil // for who stops it again
 	}
 	t.Cleanup(stop)
 	return stop
