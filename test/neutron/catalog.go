@@ -99,14 +99,14 @@ func (p *Project) create(ctx context.Context, c *catalog) error {
 	return roles.Assign(ctx, c.identity, c.member, roles.AssignOpts{UserID: user.ID, ProjectID: project.ID}).ExtractErr()
 }
 
-// CloudsYAML is what a user of the project writes into clouds.yaml as that
-// cloud, to be in that region.
-func (p *Project) CloudsYAML(cloud, region string) []byte {
+// CloudsYAML is what the project's user writes into clouds.yaml as that cloud,
+// to sign in at that Keystone and to be in that region.
+func (p *Project) CloudsYAML(cloud, authURL, region string) []byte {
 	type object = map[string]any
 	data, err := yaml.Marshal(object{"clouds": object{cloud: object{
 		"region_name": region,
 		"auth": object{
-			"auth_url": p.neutron.AuthURL, "username": p.Name, "password": p.Password, "project_name": p.Name,
+			"auth_url": authURL, "username": p.Name, "password": p.Password, "project_name": p.Name,
 			"user_domain_name": "Default", "project_domain_name": "Default",
 		},
 	}}})

@@ -35,7 +35,7 @@ func serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s\n", p.CloudsYAML("openstack", neutron.Region))
+	fmt.Printf("%s\n", p.CloudsYAML("openstack", n.AuthURL, neutron.Region))
 	fmt.Fprintf(os.Stderr, "Neutron serves at %s, Keystone at %s; interrupt to end them\n", n.URL, n.AuthURL)
 	<-ctx.Done()
 	return nil
