@@ -3,12 +3,16 @@
 package backendtest
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/usher-dev/usher/controllers/network/backend"
 	"github.com/usher-dev/usher/policies/subnet"
@@ -99,7 +103,7 @@ func wanted(t *testing.T, owner backend.Owner, cidr, gateway string) backend.Wan
 // ensure makes the network and checks that it is there, alone and as wanted.
 func (s suite) ensure(t *testing.T, want backend.Wanted, change backend.Change) {
 	t.Helper()
-	made, err := s.backend.Ensure(t.Context(), want)
+	made, err := s.settle(t.Context(), want)
 	if err != nil {
 		t.Fatalf("ensuring %s: %v", want.Owner, err)
 	}
@@ -113,6 +117,18 @@ func (s suite) ensure(t *testing.T, want backend.Wanted, change backend.Change) 
 		t.Errorf("made for %+v: %+v; want the owner %+v, and what was made", made.Owner, made.Resources, want.Owner)
 	}
 	s.there(t, want.Owner, want.Subnet)
+}
+
+// settle asks for the network again while what it stands on is behind.
+func (s suite) settle(ctx context.Context, want backend.Wanted) (made *backend.Made, err error) {
+	waited := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		made, err = s.backend.Ensure(ctx, want)
+		return err == nil || backend.ReasonOf(err) != backend.Conflict, nil
+	})
+	if waited != nil {
+		return nil, errors.Join(waited, err)
+	}
+	return made, err
 }
 
 // there checks what is outside for an owner.

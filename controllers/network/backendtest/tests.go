@@ -50,7 +50,7 @@ func refuse(t *testing.T, s suite, owner backend.Owner) {
 	is := wanted(t, owner, "10.14.0.0/24", "10.14.0.1")
 	s.ensure(t, is, backend.Created)
 	user, detach := s.world.Attach(t, owner)
-	_, err := s.backend.Ensure(t.Context(), wanted(t, owner, "10.15.0.0/24", "10.15.0.1"))
+	_, err := s.settle(t.Context(), wanted(t, owner, "10.15.0.0/24", "10.15.0.1"))
 	fails(t, err, backend.InUse, user)
 	s.there(t, owner, is.Subnet)
 	detach()
@@ -77,7 +77,7 @@ func adopt(t *testing.T, s suite, owner backend.Owner) {
 	want := wanted(t, owner, "10.18.0.0/24", "10.18.0.1")
 	s.ensure(t, want, backend.Created)
 	want.UID = types.UID("another-" + want.UID)
-	if _, err := s.backend.Ensure(t.Context(), want); err != nil {
+	if _, err := s.settle(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
 	s.ensure(t, want, backend.Unchanged)
@@ -89,7 +89,7 @@ func foreign(t *testing.T, s suite, owner backend.Owner) {
 		s.ensure(t, wanted(t, owner, "10.19.0.0/24", "10.19.0.1"), backend.Created)
 		return
 	}
-	_, err := s.backend.Ensure(t.Context(), wanted(t, owner, "10.19.0.0/24", "10.19.0.1"))
+	_, err := s.settle(t.Context(), wanted(t, owner, "10.19.0.0/24", "10.19.0.1"))
 	fails(t, err, backend.Foreign)
 	if err := s.backend.Delete(t.Context(), owner); err != nil {
 		t.Errorf("deleting where another's is: %v", err)
