@@ -19,10 +19,32 @@ const OwnNetworkKey = samplecrdv1.GroupName + "/own-network"
 // own Network is.
 const OwnNetworkCondition = "OwnNetwork"
 
+// The reasons of OwnNetworkCondition.
+const (
+	OwnNetworkMade    = "NetworkMade"      // it is there, for this Deployment
+	OwnNetworkNoPool  = "PoolNotSet"       // the configuration has no pool
+	OwnNetworkPool    = "PoolExhausted"    // every part of the pool is taken
+	OwnNetworkForeign = "NetworkForeign"   // another Network has its name
+	OwnNetworkGoing   = "NetworkIsDeleted" // one of its name is on its way out
+)
+
+// Coming is what pods of a Deployment are told of its own Network while that is
+// not there, by the Deployment's condition: its reason and message, "" where
+// there is none yet.
+func Coming(reason, message string) Network {
+	switch reason {
+	case OwnNetworkNoPool, OwnNetworkPool:
+		return Network{Reason: NetworkPool, Detail: "cannot be made: " + message}
+	case OwnNetworkForeign:
+		return Network{Reason: NetworkForeign, Detail: "cannot be made: " + message}
+	}
+	return Network{Reason: NetworkCreating, Detail: "is the Deployment's own and is being created"}
+}
+
 // An Own is what becomes of a Deployment that may ask for its own Network.
 type Own struct {
-	// Asked says that it asks, now.
-	Asked bool
+	// Asked says that it asks, and Begins that it did not before.
+	Asked, Begins bool
 	// Network is the name of the Network.
 	Network string
 	// Patch declares it in the pod template; empty where it is declared, or
@@ -46,7 +68,7 @@ func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *Pr
 	if problem != nil || !asks {
 		return Own{}, problem
 	}
-	own := Own{Asked: true, Network: w.Metadata.Name}
+	own := Own{Asked: true, Begins: len(old) == 0, Network: w.Metadata.Name}
 	switch {
 	case slices.ContainsFunc(w.Metadata.OwnerReferences, func(o ownerReference) bool { return o.Controller }):
 		return Own{Warnings: []string{fmt.Sprintf("annotation %s is not heard: the Deployment has a controller, which would undo what it brings", OwnNetworkKey)}}, nil
@@ -59,6 +81,7 @@ func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *Pr
 		if problem != nil || asked && !slices.Contains(before.networks(), own.Network) {
 			return own, nil // as it was left
 		}
+		own.Begins = !asked
 	}
 	names, problem := declared(w.annotations())
 	if problem != nil {

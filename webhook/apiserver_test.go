@@ -69,7 +69,7 @@ func started(t *testing.T) *cluster {
 }
 
 func start() (*cluster, error) {
-	plane, err := controlplane.Start(os.Stderr)
+	plane, err := controlplane.Start(os.Stderr, "../deploy/base/crds/samplecrd.k8s.io_networks.yaml")
 	if err != nil {
 		return nil, err
 	}
