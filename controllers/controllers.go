@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/usher-dev/usher/controllers/network/multus"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
 
@@ -35,6 +36,7 @@ func known() []controller {
 			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
 			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },
 		},
+		{name: "network", scheme: networkScheme, cache: multus.Cache, setup: setupNetwork},
 	}
 }
 
