@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/usher-dev/usher/controllers/network/multus"
+	"github.com/usher-dev/usher/controllers/ownnetwork"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
 
@@ -35,6 +36,10 @@ func known() []controller {
 		{
 			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
 			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },
+		},
+		{
+			name: "ownnetwork", scheme: ownnetwork.AddToScheme,
+			setup: func(m manager.Manager, o Options) error { return ownnetwork.New(m, o.Namespace).SetupWithManager(m) },
 		},
 		{name: "network", scheme: networkScheme, cache: multus.Cache, setup: setupNetwork},
 	}

@@ -44,5 +44,40 @@ func (p Pool) Part(i int) Subnet {
 	return Subnet{Prefix: netip.PrefixFrom(addr, p.bits), Gateway: addr.Next()}
 }
 
+// Taken says of each part whether one of the ranges has addresses of it.
+func (p Pool) Taken(ranges []netip.Prefix) []bool {
+	taken := make([]bool, p.Len())
+	for _, r := range ranges {
+		if !r.Overlaps(p.prefix) {
+			continue
+		}
+		first, count := 0, p.Len()
+		if r.Bits() > p.prefix.Bits() {
+			first, count = p.index(r.Addr()), 1<<max(0, p.bits-r.Bits())
+		}
+		for i := first; i < first+count; i++ {
+			taken[i] = true
+		}
+	}
+	return taken
+}
+
+// index is that of the part which an address of the pool is in.
+func (p Pool) index(addr netip.Addr) int {
+	bytes, i := addr.AsSlice(), 0
+	for bit := p.prefix.Bits(); bit < p.bits; bit++ {
+		i <<= 1
+		if bytes[bit/8]&(0x80>>(bit%8)) != 0 {
+			i |= 1
+		}
+	}
+	return i
+}
+
+// Has says whether a range is one of the parts.
+func (p Pool) Has(r netip.Prefix) bool {
+	return r.Bits() == p.bits && p.prefix.Contains(r.Addr()) && r == r.Masked()
+}
+
 // String is the pool in words.
 func (p Pool) String() string { return fmt.Sprintf("%s in parts of /%d", p.prefix, p.bits) }

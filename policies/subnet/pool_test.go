@@ -1,6 +1,8 @@
 package subnet
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -66,5 +68,36 @@ func TestAPoolThatCannotBeGivenOutIsRefused(t *testing.T) {
 				t.Errorf("got %v, want %q in it", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestWhatIsTakenOfAPoolOverlaps(t *testing.T) {
+	for _, cidr := range []string{"10.128.0.0/20", "fd00::/56"} {
+		length := 24
+		if strings.Contains(cidr, ":") {
+			length = 60
+		}
+		pool, err := ParsePool(cidr, length)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, texts := range [][]string{
+			{}, {"10.128.3.0/24"}, {"10.128.2.128/25", "10.128.15.4/30"}, {"10.128.4.0/22"}, {"10.128.0.0/20"}, {"10.0.0.0/8"}, {"10.129.0.0/24", "192.168.0.0/16"},
+			{"fd00::/64", "fd00:0:0:f0::/60"}, {"fd00::/16"}, {"fd00:0:0:40::/58"},
+		} {
+			var ranges []netip.Prefix
+			for _, text := range texts {
+				ranges = append(ranges, netip.MustParsePrefix(text))
+			}
+			for i, taken := range pool.Taken(ranges) {
+				part := pool.Part(i).Prefix
+				if want := slices.ContainsFunc(ranges, part.Overlaps); taken != want {
+					t.Errorf("of %s, %s is taken by %v: %t, want %t", pool, part, texts, taken, want)
+				}
+				if !pool.Has(part) {
+					t.Errorf("%s is no part of %s", part, pool)
+				}
+			}
+		}
 	}
 }
