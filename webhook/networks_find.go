@@ -125,11 +125,8 @@ func (n *Networks) foreign(ctx context.Context, namespace, name string, object [
 	if owner != nil && owner.Name == name && (deployment.UID == "" || deployment.UID == owner.UID) {
 		return nil, nil
 	}
-	return &injector.Problem{
-		Reason: injector.NetworkForeign, Field: "metadata.annotations[" + injector.OwnNetworkKey + "]",
-		Detail: fmt.Sprintf("asks for a Network of the Deployment's name, and the Network %s/%s was not made for it: rename the Deployment, remove that Network, or declare it by %s in the pod template",
-			namespace, name, injector.NetworkAnnotation),
-	}, nil
+	problem := injector.Foreign(namespace, name)
+	return &problem, nil
 }
 
 // controller is the owner that controls an object, where it is of a kind of

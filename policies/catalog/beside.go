@@ -46,7 +46,7 @@ func beside() []Entry {
 		switch reason {
 		case injector.TooLarge, injector.PolicyDenied:
 			continue // not injection's
-		case injector.NetworkCreating, injector.NetworkPool, injector.NetworkForeign:
+		case injector.NetworkCreating, injector.NetworkPool:
 			continue // only a cluster has what they are about
 		case injector.HostNetwork, injector.NoNativeSidecars: // deny where the template is mandatory
 		default:
