@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +33,11 @@ func (n *Networks) find(ctx context.Context, namespace, name string, object []by
 	}
 	if gone != "" {
 		return injector.Network{Reason: injector.NetworkMissing, Detail: gone}, true, nil
+	}
+	if owner := controller(network, "Deployment"); owner == nil || owner.Name != name {
+		if _, own, err := n.coming(ctx, namespace, name, object); err != nil || own {
+			return injector.Network{Reason: injector.NetworkForeign, Detail: "was not made for the Deployment that asks for its own"}, own, err
+		}
 	}
 	found := injector.Network{Backend: network.Status.Backend}
 	ready := meta.FindStatusCondition(network.Status.Conditions, samplecrdv1.Ready)
@@ -86,7 +92,7 @@ func (n *Networks) coming(ctx context.Context, namespace, name string, object []
 		return injector.Network{}, false, nil // the decision says so
 	}
 	owner := controller(pod, "ReplicaSet")
-	if owner == nil {
+	if owner == nil || !strings.HasPrefix(owner.Name, name+"-") { // as the Deployment controller names them
 		return injector.Network{}, false, nil
 	}
 	set := &appsv1.ReplicaSet{}

@@ -149,6 +149,7 @@ func TestWhatAnotherMadeIsLeftAsItIs(t *testing.T) {
 	}
 	stop := c.controller(t)
 	c.condition(t, d, injector.OwnNetworkCondition, injector.OwnNetworkForeign, "was not made for this Deployment")
+	c.condition(t, d, appsv1.DeploymentReplicaFailure, "FailedCreate", `network-foreign: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which was not made for the Deployment`)
 	n := c.network(t, d)
 	if n.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("it was changed: %+v", n)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/utils"
 )
 
 func TestBothFormsAreExtendedInTheirOwn(t *testing.T) {
@@ -128,6 +129,16 @@ func FuzzExtending(f *testing.F) {
 		}
 		if list.form != none && (!strings.HasPrefix(extended.String(), value[:list.end]) || !strings.HasSuffix(extended.String(), value[list.end:])) {
 			t.Errorf("%q became %q: bytes were lost", value, extended)
+		}
+		// What clients of Multus read is what was meant.
+		if theirs, err := utils.ParseNetworkAnnotation(extended.String(), "own"); err == nil {
+			for i, s := range again.Selections {
+				if i >= len(theirs) || !s.In("own", theirs[i].Namespace, theirs[i].Name) {
+					t.Errorf("%q became %q: they read %+v, this %+v", value, extended, theirs, again.Selections)
+				}
+			}
+		} else if theirs, before := utils.ParseNetworkAnnotation(value, "own"); before == nil && len(theirs) > 0 {
+			t.Errorf("%q became %q, which they refuse: %v", value, extended, err)
 		}
 		if list.form == long {
 			var before, after []any
