@@ -101,6 +101,18 @@ var features = []feature{
 			t.Errorf("lacks network-overlap: %s", out)
 		}
 	}},
+	{"pods are attached to the Networks they declare", func(t *testing.T, c *cluster) {
+		ns := c.newNamespace(t, nil)
+		c.apply(t, ns, network("net", "10.97.0.0/16", "10.97.0.1"))
+		pod := `{apiVersion: v1, kind: Pod, metadata: {name: attached, annotations: {` + injector.NetworkAnnotation + `: net}}, spec: {containers: [{name: app, image: app}]}}`
+		if out := c.apply(t, ns, pod); !strings.Contains(out, "Warning: the Network "+ns+"/net is not ready") {
+			t.Errorf("lacks a warning: %s", out)
+		}
+		out := c.apply(t, ns, deployment("web", `annotations: {`+injector.OwnNetworkKey+`: "true"}`, "", ""))
+		if got, err := c.plane.Kubectl(t.Context(), "", "get", "-n", ns, "deployment", "web", "-o", "jsonpath={.spec.template.metadata.annotations}"); err != nil || !strings.Contains(got, `"`+injector.NetworkAnnotation+`":"web"`) {
+			t.Errorf("%v: not declared: %s\n%s", err, got, out)
+		}
+	}},
 	{"a Scale is judged as its workload", func(t *testing.T, c *cluster) {
 		ns := c.newNamespace(t, map[string]string{config.WarnLabel: "strict"})
 		c.apply(t, ns, deployment("app", "", "", ""))

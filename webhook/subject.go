@@ -37,9 +37,6 @@ func (s *subject) read(ctx context.Context) (*injector.Problem, error) {
 	req := s.req
 	s.kind, s.apiVersion = req.Kind.Kind, schema.GroupVersion{Group: req.Kind.Group, Version: req.Kind.Version}.String()
 	s.is, s.was = req.Object, req.OldObject
-	if len(s.was) == 0 || string(s.was) == "null" {
-		s.was = nil
-	}
 	if s.kind == "Scale" {
 		return s.readScale(ctx)
 	}
