@@ -8,12 +8,14 @@ package multus
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	netattdefv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -31,22 +33,41 @@ type Options struct {
 
 // A Backend makes NetworkAttachmentDefinitions. It implements backend.Backend.
 type Backend struct {
-	// client reads from a cache of the definitions that carry the mark.
+	// client reads from definitions.
 	client client.Client
 	// live reads what is there now, whoever made it.
-	live    client.Reader
-	pods    pods
-	options Options
+	live client.Reader
+	// definitions are those that carry the mark.
+	definitions cache.Cache
+	pods        pods
+	options     Options
 }
 
-// New returns the backend in that manager's cluster. It makes the manager run a
-// cache of pods, of which it keeps what they are attached to.
+// New returns the backend in that manager's cluster. It makes the manager run
+// caches of the definitions that the backend made, and of what pods are attached
+// to.
 func New(m manager.Manager, o Options) (*Backend, error) {
-	attached, err := newPods(m)
-	if err != nil {
+	b := &Backend{live: m.GetAPIReader(), options: o}
+	var err error
+	if b.pods, err = newPods(m); err != nil {
 		return nil, err
 	}
-	return &Backend{client: m.GetClient(), live: m.GetAPIReader(), pods: attached, options: o}, nil
+	// The manager's own cache would ask for the kind now; a cluster may get
+	// Multus later.
+	b.definitions, err = cache.New(m.GetConfig(), cache.Options{
+		HTTPClient: m.GetHTTPClient(), Scheme: m.GetScheme(), Mapper: m.GetRESTMapper(),
+		DefaultLabelSelector: mark().AsSelector(), DefaultTransform: cache.TransformStripManagedFields(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making a cache of NetworkAttachmentDefinitions: %w", err)
+	}
+	b.client, err = client.New(m.GetConfig(), client.Options{
+		HTTPClient: m.GetHTTPClient(), Scheme: m.GetScheme(), Mapper: m.GetRESTMapper(), Cache: &client.CacheOptions{Reader: b.definitions},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making a client of NetworkAttachmentDefinitions: %w", err)
+	}
+	return b, m.Add(b.definitions)
 }
 
 // Name is Name.

@@ -9,8 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -26,11 +24,6 @@ const askedEvery = 10 * time.Second
 // AddToScheme adds the types the backend reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{netattdefv1.AddToScheme, metav1.AddMetaToScheme}).AddToScheme(s)
-}
-
-// Cache keeps the definitions that the backend made, and no others.
-func Cache() map[client.Object]cache.ByObject {
-	return map[client.Object]cache.ByObject{&netattdefv1.NetworkAttachmentDefinition{}: {Label: mark().AsSelector()}}
 }
 
 // Watch lets the controller of Networks learn of pods that come and go, and of
@@ -55,7 +48,7 @@ func (b *Backend) Watch(m manager.Manager, c controller.Controller) error {
 		if err != nil {
 			return nil // the process ends
 		}
-		return c.Watch(source.Kind(m.GetCache(), &netattdefv1.NetworkAttachmentDefinition{},
+		return c.Watch(source.Kind(b.definitions, &netattdefv1.NetworkAttachmentDefinition{},
 			handler.TypedEnqueueRequestForOwner[*netattdefv1.NetworkAttachmentDefinition](m.GetScheme(), m.GetRESTMapper(), &samplecrdv1.Network{}, handler.OnlyControllerOwner())))
 	}))
 }
