@@ -45,6 +45,11 @@ test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
 race: ## Run every test with the race detector
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -race ./...
 
+.PHONY: plugins
+plugins: ## Install the CNI plugins that the tests of Networks drive as root
+	@test -x /usr/lib/cni/bridge || test -x /opt/cni/bin/bridge || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends containernetworking-plugins; }
+
 .PHONY: lint
 lint: ## Check style and imports with golangci-lint
 	$(GOLANGCI_LINT) run ./...

@@ -14,10 +14,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-const webhookAccount = "usher-webhook"
+const (
+	webhookAccount    = "usher-webhook"
+	controllerAccount = "usher-controller"
+	accountPrefix     = "system:serviceaccount:" + Namespace + ":"
+)
 
-// WebhookUser is whom the API server takes usher's webhook for.
-const WebhookUser = "system:serviceaccount:" + Namespace + ":" + webhookAccount
+// Whom the API server takes usher's processes for.
+const (
+	WebhookUser    = accountPrefix + webhookAccount
+	ControllerUser = accountPrefix + controllerAccount
+)
 
 // grantRights makes the webhook's ServiceAccount with the rights that it has in
 // a cluster, those of the absence warnings included.
@@ -33,34 +40,45 @@ func (c *ControlPlane) grantRights(ctx context.Context) error {
 	return nil
 }
 
-// asWebhook connects as the webhook's ServiceAccount, by a token of it, once
-// the API server knows its rights.
+// asWebhook connects as the webhook's ServiceAccount.
 func (c *ControlPlane) asWebhook(ctx context.Context) (*rest.Config, error) {
-	config, err := c.webhookConfig(ctx)
+	return c.as(ctx, webhookAccount,
+		authorizationv1.ResourceAttributes{Verb: "watch", Resource: "namespaces"},
+		authorizationv1.ResourceAttributes{Verb: "watch", Resource: "configmaps", Namespace: Namespace},
+		authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Namespace: "usher-proof"})
+}
+
+// AsController connects as the controller's ServiceAccount, which the manifest
+// was applied for. The rights, one of each binding, are waited for.
+func (c *ControlPlane) AsController(ctx context.Context, rights ...authorizationv1.ResourceAttributes) (*rest.Config, error) {
+	return c.as(ctx, controllerAccount, append(rights,
+		authorizationv1.ResourceAttributes{Verb: "watch", Resource: "namespaces"},
+		authorizationv1.ResourceAttributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace})...)
+}
+
+// as connects as a ServiceAccount of usher's, by a token of it, once the API
+// server knows its rights: it learns of bindings one by one.
+func (c *ControlPlane) as(ctx context.Context, account string, rights ...authorizationv1.ResourceAttributes) (*rest.Config, error) {
+	config, err := c.withToken(ctx, account, rights)
 	if err != nil {
-		return nil, fmt.Errorf("becoming the ServiceAccount %s: %w", webhookAccount, err)
+		return nil, fmt.Errorf("becoming the ServiceAccount %s: %w", account, err)
 	}
 	return config, nil
 }
 
-func (c *ControlPlane) webhookConfig(ctx context.Context) (*rest.Config, error) {
+func (c *ControlPlane) withToken(ctx context.Context, account string, rights []authorizationv1.ResourceAttributes) (*rest.Config, error) {
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		return nil, err
 	}
-	token, err := clients.CoreV1().ServiceAccounts(Namespace).CreateToken(ctx, webhookAccount, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := clients.CoreV1().ServiceAccounts(Namespace).CreateToken(ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
-	// One right of each binding: the API server learns of them one by one.
-	for _, right := range []authorizationv1.ResourceAttributes{
-		{Verb: "watch", Resource: "namespaces"},
-		{Verb: "watch", Resource: "configmaps", Namespace: Namespace},
-		{Verb: "create", Resource: "pods", Namespace: "usher-proof"},
-	} {
+	for _, right := range rights {
 		err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 			review, err := clients.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-				Spec: authorizationv1.SubjectAccessReviewSpec{User: WebhookUser, ResourceAttributes: &right},
+				Spec: authorizationv1.SubjectAccessReviewSpec{User: accountPrefix + account, ResourceAttributes: &right},
 			}, metav1.CreateOptions{})
 			return err == nil && review.Status.Allowed, err
 		})
