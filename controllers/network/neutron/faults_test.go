@@ -138,7 +138,7 @@ func TestAnAnswerThatComesTooLateIsWaitedFor(t *testing.T) {
 		defer close(done)
 		late := r.Clone(t.Context())
 		body := new(strings.Builder)
-		if _, err := fmt.Fprintf(body, `{"network": {"name": %q, "description": %q}}`, want.Owner, "usher "+cluster+" "+want.Owner.String()); err != nil {
+		if _, err := fmt.Fprintf(body, `{"network": {"name": %q, "description": %q}}`, want.Owner, "usher "+clusterName+" "+want.Owner.String()); err != nil {
 			t.Error(err)
 		}
 		<-release
@@ -178,13 +178,13 @@ func TestTwoNetworksWithOneMarkAreLeftToPeople(t *testing.T) {
 	e := newTenant(t)
 	w, want := e.world(t), wanted(t, "double", "10.0.0.0/24", "10.0.0.1")
 	for range 2 {
-		err := networks.Create(t.Context(), w.client, networks.CreateOpts{Name: "n", Description: "usher " + cluster + " default/double"}).Err
+		err := networks.Create(t.Context(), w.client, networks.CreateOpts{Name: "n", Description: "usher " + clusterName + " default/double"}).Err
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, err := e.backend(t).Ensure(t.Context(), want)
-	fails(t, err, backend.Foreign, `Neutron has 2 networks whose description is "usher `+cluster+` default/double"`)
+	fails(t, err, backend.Foreign, `Neutron has 2 networks whose description is "usher `+clusterName+` default/double"`)
 	if all := w.all(t, "n"); len(all) != 2 || len(all[0].Subnets)+len(all[1].Subnets) != 0 {
 		t.Errorf("they were changed: %+v", all)
 	}
