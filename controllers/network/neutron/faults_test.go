@@ -65,6 +65,8 @@ func fails(t *testing.T, err error, reason backend.Reason, says string) {
 }
 
 func TestWhileNeutronFailsNothingIsMadeTwice(t *testing.T) {
+	e := newTenant(t)
+	w := e.world(t)
 	for name, test := range map[string]struct {
 		fault  realneutron.Fault
 		reason backend.Reason
@@ -109,13 +111,13 @@ func TestWhileNeutronFailsNothingIsMadeTwice(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newTenant(t)
 			b, want := e.backend(t), wanted(t, "faulty", "10.0.0.0/24", "10.0.0.1")
 			e.proxy.Inject(test.fault)
 			_, err := b.Ensure(t.Context(), want)
-			fails(t, err, test.reason, test.says)
 			e.proxy.Heal()
-			settles(t, b, e.world(t), want)
+			fails(t, err, test.reason, test.says)
+			settles(t, b, w, want)
+			w.Remove(t, want.Owner)
 		})
 	}
 }
@@ -263,14 +265,15 @@ func TestWhatIsAttachedMeanwhileIsNamed(t *testing.T) {
 }
 
 func TestDeletingIsDoneHoweverItsAnswerIsLost(t *testing.T) {
+	e := newTenant(t)
+	w := e.world(t)
 	for name, fault := range map[string]realneutron.Fault{
 		"cut before":       {Method: http.MethodDelete, Times: 1, Handle: realneutron.CutBefore},
 		"cut after":        {Method: http.MethodDelete, Times: 1, Handle: realneutron.CutAfter},
 		"a server's error": {Method: http.MethodDelete, Times: 1, Handle: realneutron.Answer(500, "")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newTenant(t)
-			b, w, want := e.backend(t), e.world(t), wanted(t, "deleted", "10.0.0.0/24", "10.0.0.1")
+			b, want := e.backend(t), wanted(t, "deleted", "10.0.0.0/24", "10.0.0.1")
 			settles(t, b, w, want)
 			e.proxy.Inject(fault)
 			fails(t, b.Delete(t.Context(), want.Owner), backend.Unavailable, "deleting network ")
