@@ -6,7 +6,12 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/test/controlplane"
@@ -83,6 +88,7 @@ var controllerFeatures = []controllerFeature{
 		c.untilThere(t, ns, "rolebinding", viewBinding, "default")
 		c.kubectl(t, "patch", "rolebinding", viewBinding, "-n", ns, "--type=merge", "-p", `{"subjects":[]}`)
 		c.untilThere(t, ns, "rolebinding", viewBinding, "default")
+		c.views(t, ns)
 		c.kubectl(t, "label", "namespace", ns, "usher.dev/default-serviceaccount-")
 		c.untilGone(t, ns, "rolebinding", viewBinding)
 	}},
@@ -127,6 +133,53 @@ app.kubernetes.io/component: network}}, spec: {config: "{}"}}`)
 			return false
 		})
 	}},
+}
+
+// views asks, in the words of the API server and by a token, that the default
+// ServiceAccount sees pods and no Secrets.
+func (c *cluster) views(t *testing.T, namespace string) {
+	t.Helper()
+	// What view may do is gathered from other roles.
+	stop, _, err := c.plane.StartControllerManager("clusterrole-aggregation-controller")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	c.until(t, "the role view is gathered", func() bool {
+		out, err := c.plane.Kubectl(t.Context(), "", "get", "clusterrole", "view", "-o", "yaml")
+		return err == nil && strings.Contains(out, "- pods\n")
+	})
+	user := "system:serviceaccount:" + namespace + ":default"
+	for resource, want := range map[string]bool{"pods": true, "secrets": false} {
+		review, err := c.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: resource, Namespace: namespace},
+		}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if review.Status.Allowed != want {
+			t.Errorf("%s may list %s: %t, want %t", user, resource, review.Status.Allowed, want)
+		}
+	}
+	token, err := c.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := rest.AnonymousClientConfig(c.plane.Config)
+	config.BearerToken = token.Status.Token
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clients.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Errorf("by its token it cannot list pods: %v", err)
+	}
+	if _, err := clients.CoreV1().Secrets(namespace).List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("by its token it lists Secrets: %v, want a refusal", err)
+	}
+	if _, err := clients.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("by its token it lists pods of another namespace: %v, want a refusal", err)
+	}
 }
 
 const viewBinding = "usher-default-serviceaccount-view"
