@@ -215,6 +215,9 @@ func TestTheAuditFindsWhatNobodyOwns(t *testing.T) {
 			t.Errorf("the network %s is gone", name)
 		}
 	}
+	// The controllers of other tests would make it, too.
+	c.remove(t, kept)
+	poll(t, "it is gone", func() bool { return c.gone(t, kept) })
 }
 
 func TestManyNetworksSettle(t *testing.T) {
