@@ -2,6 +2,7 @@ package network_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -134,8 +135,10 @@ func (c *cluster) control(t *testing.T, s setting) (stop func()) {
 	go func() { done <- m.Start(ctx) }()
 	stop = func() {
 		cancel()
-		<-done
-		done <- nil
+		if err := <-done; err != nil && !errors.Is(err, errCut) {
+			t.Error(err)
+		}
+		done <- nil // for who stops it again
 	}
 	t.Cleanup(stop)
 	return stop
@@ -197,7 +200,7 @@ func (c *cluster) definitions(t *testing.T) (found []netattdefv1.NetworkAttachme
 // until waits until the Network is as the condition wants it.
 func (c *cluster) until(t *testing.T, n *samplecrdv1.Network, what string, condition func(*samplecrdv1.Network) bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 40*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(n), n); err != nil {
 			return false, err
 		}
@@ -211,7 +214,7 @@ func (c *cluster) until(t *testing.T, n *samplecrdv1.Network, what string, condi
 // gone waits until the Network is no more.
 func (c *cluster) gone(t *testing.T, n *samplecrdv1.Network) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 40*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := c.Get(ctx, client.ObjectKeyFromObject(n), n.DeepCopy())
 		return client.IgnoreNotFound(err) == nil && err != nil, client.IgnoreNotFound(err)
 	})

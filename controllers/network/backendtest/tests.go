@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
@@ -76,7 +74,7 @@ func removed(t *testing.T, s suite, owner backend.Owner) {
 func adopt(t *testing.T, s suite, owner backend.Owner) {
 	want := wanted(t, owner, "10.18.0.0/24", "10.18.0.1")
 	s.ensure(t, want, backend.Created)
-	want.UID = types.UID("another-" + want.UID)
+	want.UID = "another-" + want.UID
 	if _, err := s.settle(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}

@@ -109,8 +109,8 @@ func put(is, should *netattdefv1.NetworkAttachmentDefinition) {
 		is.Labels = map[string]string{}
 	}
 	maps.Copy(is.Labels, should.Labels)
-	others := slices.DeleteFunc(is.OwnerReferences, func(r metav1.OwnerReference) bool { return r.Controller != nil && *r.Controller })
-	is.OwnerReferences = append(others, should.OwnerReferences...)
+	is.OwnerReferences = slices.DeleteFunc(is.OwnerReferences, func(r metav1.OwnerReference) bool { return r.Controller != nil && *r.Controller })
+	is.OwnerReferences = append(is.OwnerReferences, should.OwnerReferences...)
 }
 
 // made describes a definition.

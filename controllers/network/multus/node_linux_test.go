@@ -147,7 +147,7 @@ func (p place) ping(to netip.Addr) error {
 		if err != nil {
 			return err
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		text, err := (&icmp.Message{Type: kind, Body: &icmp.Echo{ID: os.Getpid() & 0xffff, Seq: 1}}).Marshal(nil)
 		if err != nil {
 			return err

@@ -77,11 +77,12 @@ func (c *cluster) detach(t *testing.T, n *node, owner backend.Owner, p *pod) {
 // plugins are the definition's, and what Multus tells them about the pod.
 func (c *cluster) plugins(t *testing.T, owner backend.Owner, p *pod) (*libcni.NetworkConfigList, *libcni.CNIConfig, *libcni.RuntimeConf) {
 	t.Helper()
-	config, err := libcni.NetworkPluginConfFromBytes([]byte(c.definition(t, owner).Spec.Config))
+	text := c.definition(t, owner).Spec.Config
+	plugin, err := libcni.NetworkPluginConfFromBytes([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := libcni.ConfListFromConf(config)
+	list, err := libcni.NetworkConfFromBytes(fmt.Appendf(nil, `{"cniVersion":%q,"name":%q,"plugins":[%s]}`, plugin.Network.CNIVersion, plugin.Network.Name, text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestThePluginsAttachPodsByTheDefinition(t *testing.T) {
 				c.detach(t, n, owner, p) // a runtime may ask twice
 			}
 			// The plugin leaves a bridge for those who come next.
-			if after, want := n.links(t), append(before, bridge); !slices.Equal(after, want) {
+			if after, want := n.links(t), slices.Concat(before, []string{bridge}); !slices.Equal(after, want) {
 				t.Errorf("interfaces left on the node: %q, want %q", after, want)
 			}
 			if held := n.leases(t, bridge); len(held) != 0 {

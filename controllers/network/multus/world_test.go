@@ -149,7 +149,7 @@ func (c *cluster) definition(t *testing.T, owner backend.Owner) *netattdefv1.Net
 
 func until(t *testing.T, condition func(context.Context) (bool, error)) {
 	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 20*time.Second, true, condition); err != nil {
+	if err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 3*time.Minute, true, condition); err != nil {
 		t.Fatal(err)
 	}
 }
