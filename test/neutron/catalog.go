@@ -48,7 +48,7 @@ func newCatalog(ctx context.Context, authURL, password string) (*catalog, error)
 		return nil, err
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("Keystone has %d roles named member", len(found)) //nolint:revive // a name
+		return nil, fmt.Errorf("%d roles are named member, want one", len(found))
 	}
 	return &catalog{admin: admin, identity: identity, service: service.ID, member: found[0].ID}, nil
 }
