@@ -19,16 +19,15 @@ import (
 
 // A catalog is Keystone's, by its administrator.
 type catalog struct {
-	provider *gophercloud.ProviderClient
+	admin    gophercloud.AuthOptions
 	identity *gophercloud.ServiceClient
 	service  string // Neutron's id
 	member   string // the role of those who use it
 }
 
 func newCatalog(ctx context.Context, authURL, password string) (*catalog, error) {
-	provider, err := openstack.AuthenticatedClient(ctx, gophercloud.AuthOptions{
-		IdentityEndpoint: authURL, Username: "admin", Password: password, DomainID: "default", TenantName: "admin",
-	})
+	admin := gophercloud.AuthOptions{IdentityEndpoint: authURL, Username: "admin", Password: password, DomainID: "default", TenantName: "admin"}
+	provider, err := openstack.AuthenticatedClient(ctx, admin)
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +48,9 @@ func newCatalog(ctx context.Context, authURL, password string) (*catalog, error)
 		return nil, err
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("Keystone has %d roles named member", len(found)) //nolint:revive // a name
+		return nil, fmt.Errorf("%d roles are named member, want one", len(found))
 	}
-	return &catalog{provider: provider, identity: identity, service: service.ID, member: found[0].ID}, nil
+	return &catalog{admin: admin, identity: identity, service: service.ID, member: found[0].ID}, nil
 }
 
 // AddRegion lets clients of that region find Neutron at the URL: what stands
@@ -74,6 +73,7 @@ func (c *catalog) addRegion(ctx context.Context, name, url string) error {
 type Project struct {
 	ID, Name, Password string
 
+	user    string // its id
 	neutron *Neutron
 }
 
@@ -96,7 +96,19 @@ func (p *Project) create(ctx context.Context, c *catalog) error {
 	if err != nil {
 		return err
 	}
+	p.user = user.ID
 	return roles.Assign(ctx, c.identity, c.member, roles.AssignOpts{UserID: user.ID, ProjectID: project.ID}).ExtractErr()
+}
+
+// ChangePassword gives the user another; Keystone takes the tokens back that
+// the old one gave.
+func (p *Project) ChangePassword(ctx context.Context) error {
+	password := rand.Text()
+	if err := users.Update(ctx, p.neutron.catalog.identity, p.user, users.UpdateOpts{Password: password}).Err; err != nil {
+		return fmt.Errorf("changing the password of %s: %w", p.Name, err)
+	}
+	p.Password = password
+	return nil
 }
 
 // CloudsYAML is what the project's user writes into clouds.yaml as that cloud,
@@ -129,7 +141,12 @@ func (p *Project) Client(ctx context.Context) (*gophercloud.ServiceClient, error
 
 // LimitNetworks sets how many networks the project may have, -1 for any number.
 func (p *Project) LimitNetworks(ctx context.Context, networks int) error {
-	admin, err := openstack.NewNetworkV2(p.neutron.catalog.provider, gophercloud.EndpointOpts{Region: Region})
+	// A token has the catalog as it was when it was given.
+	provider, err := openstack.AuthenticatedClient(ctx, p.neutron.catalog.admin)
+	if err != nil {
+		return err
+	}
+	admin, err := openstack.NewNetworkV2(provider, gophercloud.EndpointOpts{Region: Region})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (i *installation) makeDatabases(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	if err := render(dir, settings{Dir: dir}); err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (i *installation) unpack(ctx context.Context, versions []string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(partial)
+	defer func() { _ = os.RemoveAll(partial) }()
 	if len(versions) > 0 {
 		download := exec.CommandContext(ctx, "apt-get", append([]string{"download", "-qq"}, versions...)...)
 		download.Dir = partial

@@ -1,6 +1,8 @@
 package neutron
 
 import (
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -44,6 +46,7 @@ func NewProxy(target string) (*Proxy, error) {
 	forward := httputil.NewSingleHostReverseProxy(to)
 	// The server keeps no connection open.
 	forward.Transport = &http.Transport{DisableKeepAlives: true}
+	forward.ErrorLog = log.New(io.Discard, "", 0) // clients that go away are the point
 	p := &Proxy{}
 	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if handle := p.next(r); handle != nil {

@@ -69,7 +69,8 @@ func (b *Backend) ensureNetwork(ctx context.Context, c *connection, owner backen
 }
 
 // createNetwork makes the network. Neutron lets another of the same mark be
-// made at the same time; then the one that was made later goes.
+// made at the same time; who sees both takes its own away, which nothing uses
+// yet.
 func (b *Backend) createNetwork(ctx context.Context, c *connection, owner backend.Owner) (*networks.Network, error) {
 	b.lost.asked(owner)
 	n, err := networks.Create(ctx, c.ServiceClient, networks.CreateOpts{Name: nameOf(owner), Description: b.marks.network(owner)}).Extract()
@@ -84,13 +85,13 @@ func (b *Backend) createNetwork(ctx context.Context, c *connection, owner backen
 	if err != nil {
 		return nil, err
 	}
-	if len(found) > 1 && found[0].ID != n.ID {
-		if err := networks.Delete(ctx, c.ServiceClient, n.ID).ExtractErr(); err != nil {
-			return nil, b.failed(c, "deleting network "+n.ID+", made twice", err)
-		}
-		return nil, backend.Errorf(backend.Conflict, "another network was made for %s at the same time: %s", owner, found[0].ID)
+	if len(found) <= 1 {
+		return n, nil
 	}
-	return n, nil
+	if err := networks.Delete(ctx, c.ServiceClient, n.ID).ExtractErr(); err != nil {
+		return nil, b.failed(c, "deleting network "+n.ID+", made twice", err)
+	}
+	return nil, backend.Errorf(backend.Conflict, "another network was made for %s at the same time, so network %s is deleted", owner, n.ID)
 }
 
 // rename gives the network the name that its owner has.

@@ -1,7 +1,6 @@
 package neutron
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -17,12 +16,12 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// networksOf are the networks that carry an owner's mark, the oldest first.
+// networksOf are the networks that carry an owner's mark.
 func (b *Backend) networksOf(ctx context.Context, c *connection, owner backend.Owner) ([]networks.Network, error) {
 	return b.networks(ctx, c, networks.ListOpts{Description: b.marks.network(owner)})
 }
 
-// networks are those of the project, the oldest first.
+// networks are those of the project.
 func (b *Backend) networks(ctx context.Context, c *connection, opts networks.ListOpts) ([]networks.Network, error) {
 	opts.ProjectID = c.project
 	pages, err := networks.List(c.ServiceClient, opts).AllPages(ctx)
@@ -33,12 +32,7 @@ func (b *Backend) networks(ctx context.Context, c *connection, opts networks.Lis
 	if err != nil {
 		return nil, fmt.Errorf("reading Neutron's list of networks: %w", err)
 	}
-	slices.SortFunc(found, older)
 	return found, nil
-}
-
-func older(a, b networks.Network) int {
-	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
 // subnets are those of a network, or of the project where it has no id.

@@ -10,12 +10,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"github.com/usher-dev/usher/controllers/network/neutron"
+	"github.com/usher-dev/usher/test/controlplane"
 	realneutron "github.com/usher-dev/usher/test/neutron"
 )
 
-// cloud is the Neutron that all tests share, each with a project of its own.
-var cloud *realneutron.Neutron
+// cloud is the Neutron that all tests share, each with a project of its own, and
+// plane the API server, which has no Multus.
+var (
+	cloud *realneutron.Neutron
+	plane *controlplane.ControlPlane
+)
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -28,6 +36,16 @@ func run(m *testing.M) int {
 	defer func() {
 		if err := cloud.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stopping Neutron:", err)
+		}
+	}()
+	ctrl.SetLogger(logr.Discard())
+	if plane, err = controlplane.Start(os.Stderr, "../../../deploy/base/crds"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := plane.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stopping the control plane:", err)
 		}
 	}()
 	return m.Run()
@@ -72,7 +90,7 @@ func (e *tenant) write(t *testing.T, clouds []byte) {
 // backend is a new one, as after a restart.
 func (e *tenant) backend(t *testing.T, changes ...func(*neutron.Options)) *neutron.Backend {
 	t.Helper()
-	o := neutron.Options{Cluster: cluster, CloudsFile: e.file, Cloud: "here", RequestsPerSecond: 1000}
+	o := neutron.Options{Cluster: clusterName, CloudsFile: e.file, Cloud: "here", RequestsPerSecond: 1000}
 	for _, change := range changes {
 		change(&o)
 	}
@@ -83,5 +101,5 @@ func (e *tenant) backend(t *testing.T, changes ...func(*neutron.Options)) *neutr
 	return b
 }
 
-// cluster is the name that the tests' marks carry.
-const cluster = "0a1b2c3d-cluster"
+// clusterName is what the tests' marks carry.
+const clusterName = "0a1b2c3d-cluster"

@@ -59,7 +59,7 @@ func (s *session) client(ctx context.Context) (*connection, error) {
 	s.connected, s.document = nil, nil
 	c, err := s.connect(ctx, found)
 	if err != nil {
-		return nil, failure("signing in at "+found.auth.IdentityEndpoint, err)
+		return nil, err
 	}
 	s.connected, s.document = c, document
 	return c, nil
@@ -82,18 +82,18 @@ func (s *session) connect(ctx context.Context, found *credentials) (*connection,
 		Transport: &throttled{next: transport, limit: s.limit},
 	}))
 	if err != nil {
-		return nil, err
+		return nil, failure("signing in at "+found.auth.IdentityEndpoint, err)
 	}
 	client, err := openstack.NewNetworkV2(provider, found.endpoint)
 	if err != nil {
-		return nil, err
+		return nil, failure("finding Neutron in the catalog of "+found.auth.IdentityEndpoint, err)
 	}
 	c := &connection{ServiceClient: client}
 	// A token of no project sees those of all.
 	if token, ok := provider.GetAuthResult().(tokens.CreateResult); ok {
 		project, err := token.ExtractProject()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("reading the token of %s: %w", found.auth.IdentityEndpoint, err)
 		}
 		if project != nil {
 			c.project = project.ID

@@ -16,16 +16,15 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := serve(ctx); err != nil {
+	if err := serve(); err != nil {
 		fmt.Fprintln(os.Stderr, "neutron:", err)
-		stop()
 		os.Exit(1)
 	}
 }
 
-func serve(ctx context.Context) (err error) {
+func serve() (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	n, err := neutron.Start(ctx, os.Stderr)
 	if err != nil {
 		return err
