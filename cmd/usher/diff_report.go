@@ -121,7 +121,7 @@ func (r *diffReport) objects(docs []*manifest.Document) []*manifest.Document {
 // diffFiles compares the objects of two sets of documents.
 func diffFiles(old, new []*manifest.Document, o transition.Options) (*diffReport, []error) {
 	report := newReport()
-	table := transition.Kubernetes()
+	table := transition.All()
 	was, will := report.objects(old), report.objects(new)
 	before, errs := byIdentity(was)
 	after, twice := byIdentity(will)

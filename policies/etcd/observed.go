@@ -12,7 +12,7 @@ import (
 type Observed struct {
 	// Formed: the cluster exists, and must never be formed anew.
 	Formed bool
-	// TLS is where certificates come from, as in the status.
+	// TLS is what traffic is encrypted, as in the status.
 	TLS string
 	// ClusterVersion is what all members speak, StorageVersion the format of the
 	// data; the patch is 0. Zero is unknown.
@@ -68,7 +68,7 @@ func Settled(name string, spec *v1beta2.ClusterSpec) Observed {
 		return Observed{}
 	}
 	o := Observed{
-		Formed: true, TLS: tlsKind(spec),
+		Formed: true, TLS: Encrypted(spec),
 		ClusterVersion: Version{v.Major, v.Minor, 0}, StorageVersion: Version{v.Major, v.Minor, 0},
 	}
 	for i := range spec.Size {
@@ -100,17 +100,28 @@ func wantedVersion(spec *v1beta2.ClusterSpec) Version {
 	return v
 }
 
-// TLSKind is where a spec has certificates come from, as in the status.
-func TLSKind(spec *v1beta2.ClusterSpec) string { return tlsKind(spec) }
-
-func tlsKind(spec *v1beta2.ClusterSpec) string {
-	switch t := spec.TLS; {
-	case t == nil:
+// Encrypted is what traffic a spec wants encrypted, as in the status: all,
+// peers, clients, or none.
+func Encrypted(spec *v1beta2.ClusterSpec) string {
+	if spec.TLS == nil {
 		return ""
-	case t.CertManager != nil:
-		return "certManager"
-	case t.Static != nil:
-		return "static"
+	}
+	if spec.TLS.CertManager != nil {
+		return "all"
+	}
+	static := spec.TLS.Static
+	if static == nil {
+		return ""
+	}
+	clients := static.OperatorSecret != ""
+	peers := static.Member != nil && static.Member.PeerSecret != ""
+	switch {
+	case peers && clients:
+		return "all"
+	case peers:
+		return "peers"
+	case clients:
+		return "clients"
 	}
 	return ""
 }

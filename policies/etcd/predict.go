@@ -22,7 +22,7 @@ func predict(spec *v1beta2.ClusterSpec, o *Observed, step *Step) {
 		m := newMember(step.Member, step.Version, spec)
 		m.Version, m.Ready, m.Leader = step.Version, true, true
 		o.Members = []Member{m}
-		o.Formed, o.TLS = true, tlsKind(spec)
+		o.Formed, o.TLS = true, Encrypted(spec)
 		o.ClusterVersion = Version{step.Version.Major, step.Version.Minor, 0}
 		o.StorageVersion = o.ClusterVersion
 	case AddLearner:

@@ -41,14 +41,24 @@ func Refusals(spec *v1beta2.ClusterSpec, o *Observed) []Refusal {
 	if r := refuseStorage(spec, o); r != nil {
 		all = append(all, *r)
 	}
-	if wants := tlsKind(spec) != ""; o.Formed && wants != (o.TLS != "") {
-		message := "turns TLS off, and the members' traffic is encrypted: those that speak http and those that speak https do not hear each other"
-		if wants {
-			message = "turns TLS on, and the members' traffic is in the clear: those that speak http and those that speak https do not hear each other"
-		}
-		all = append(all, Refusal{Row: RefuseTLSToggle, Field: "spec.TLS", Message: message})
+	if wants := Encrypted(spec); o.Formed && wants != o.TLS {
+		all = append(all, Refusal{
+			Row: RefuseTLSToggle, Field: "spec.TLS",
+			Message: fmt.Sprintf("wants %s encrypted, and the members have %s: those that speak http and those that speak https do not hear each other", traffic(wants), traffic(o.TLS)),
+		})
 	}
 	return all
+}
+
+// traffic names what is encrypted.
+func traffic(encrypted string) string {
+	switch encrypted {
+	case "":
+		return "no traffic"
+	case "all":
+		return "all traffic"
+	}
+	return "the traffic of " + encrypted
 }
 
 func refuseVersion(to Version, written string, o *Observed) *Refusal {
