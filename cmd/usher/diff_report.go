@@ -41,6 +41,7 @@ type diffObject struct {
 	Error      string             `json:"error,omitempty"`
 	Changes    []diffChange       `json:"changes,omitempty"`
 	Omitted    int                `json:"omitted,omitempty"`
+	Plan       *transition.Plan   `json:"plan,omitempty"`
 }
 
 // A diffChange is a change and where it is written.
@@ -79,6 +80,7 @@ func (r *diffReport) compared(old, new *manifest.Document, d *transition.Diff, e
 		o.Action, o.Error = actionFailed, err.Error()
 	case len(d.Changes) > 0:
 		o.Action, o.Outcome, o.Omitted, o.Namespace = actionChanged, d.Outcome(), d.Omitted, d.Namespace
+		o.Plan = d.Plan
 		for _, c := range d.Changes {
 			at := new
 			if c.To == nil && old != nil {
