@@ -40,6 +40,9 @@ type Member struct {
 	PodRevision, StorageRevision string
 }
 
+// made says whether the member was made, beyond its place in the cluster.
+func (m *Member) made() bool { return m.Target != (Version{}) }
+
 // Observe reduces a status.
 func Observe(s *v1beta2.ClusterStatus) Observed {
 	o := Observed{
@@ -63,29 +66,21 @@ func Observe(s *v1beta2.ClusterStatus) Observed {
 // Settled is a cluster that is as its spec wants it. It stands in for what was
 // seen where only manifests are known. A version that is not run has no members.
 func Settled(name string, spec *v1beta2.ClusterSpec) Observed {
-	v := wantedVersion(spec)
+	w := want(spec)
+	v := w.version
 	if !v.Supported() || spec.Size < 1 || spec.Size > maxSize {
 		return Observed{}
 	}
 	o := Observed{
-		Formed: true, TLS: Encrypted(spec),
+		Formed: true, TLS: w.encrypted,
 		ClusterVersion: Version{v.Major, v.Minor, 0}, StorageVersion: Version{v.Major, v.Minor, 0},
 	}
 	for i := range spec.Size {
-		m := newMember(fmt.Sprintf("%s-%d", name, i+1), v, spec)
+		m := w.member(fmt.Sprintf("%s-%d", name, i+1), v)
 		m.Version, m.Ready, m.Leader = v, true, i == 0
 		o.Members = append(o.Members, m)
 	}
 	return o
-}
-
-// newMember is a member as the spec would make one.
-func newMember(name string, v Version, spec *v1beta2.ClusterSpec) Member {
-	m := Member{Name: name, Target: v, PodRevision: PodRevision(spec), StorageRevision: StorageRevision(spec)}
-	if claim := claimSpec(spec); claim != nil {
-		m.Durable, m.Storage = true, claim.Resources.Requests["storage"]
-	}
-	return m
 }
 
 // wantedVersion is the version of a spec, zero where it is none.
