@@ -313,6 +313,9 @@ func (m *model) execute(s *etcd.Step) error {
 		m.call(func() { m.members = slices.DeleteFunc(m.members, func(other *node) bool { return other == n }) })
 		m.collect()
 	case etcd.Upgrade:
+		if err := m.mayRun(s); err != nil {
+			return err
+		}
 		p := m.pods[s.Member]
 		if p == nil {
 			m.ensurePod(s.Member, s.Version)
@@ -332,6 +335,20 @@ func (m *model) execute(s *etcd.Step) error {
 		}
 		m.call(func() { d.made.Target = target; delete(m.pods, s.Member) })
 		m.makePod(s.Member, target)
+	}
+	return nil
+}
+
+// mayRun holds an upgrade to what etcd asks for: never back, one minor at a
+// time, and only from data in the format of the version before.
+func (m *model) mayRun(s *etcd.Step) error {
+	switch n := m.member(s.Member); {
+	case s.Version.Compare(n.ran) < 0:
+		return fmt.Errorf("%s: it ran %s", s, n.ran)
+	case !m.formed || s.Version.Minor <= m.version.Minor:
+		return nil
+	case s.Version.Minor > m.version.Minor+1 || m.storage.Minor != m.version.Minor:
+		return fmt.Errorf("%s: the cluster speaks %s, and its data is of %s", s, m.version, m.storage)
 	}
 	return nil
 }
