@@ -28,6 +28,9 @@ func init() {
 			if tls.Static != nil && tls.CertManager != nil {
 				p.Report(path, nil, "TLS has both static and certManager: write one of them")
 			}
+			if m := tls.CertManager; m != nil && m.IssuerRef.Name == "" {
+				p.Report(path.Child("certManager", "issuerRef", "name"), nil, "name is not set: write the issuer's")
+			}
 			if s := tls.Static; s != nil {
 				server := s.Member != nil && s.Member.ServerSecret != ""
 				switch {
