@@ -144,8 +144,8 @@ func (p *Policies) decide(ctx context.Context, req *Request) (*Response, error) 
 	if err := s.changes(v); err != nil {
 		return nil, err
 	}
-	if s.kind == "EtcdCluster" && !s.ofScale {
-		v.warnings = append(v.warnings, absentSecrets(ctx, p.Reader, req.Namespace, s.is)...)
+	if s.kind == "EtcdCluster" && len(v.denials) == 0 {
+		v.warnings = append(v.warnings, absentSecrets(ctx, p.Reader, req.Namespace, s.was, s.is)...)
 	}
 	return v.response(), nil
 }
