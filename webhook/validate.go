@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/policies/transition"
@@ -94,12 +95,13 @@ func (p *Policies) Handler() Handler {
 }
 
 // ownRules are those of usher's custom resources. They fail open everywhere:
-// their controllers judge them again.
+// their controllers judge them again, and an outage of usher must not keep
+// clusters from being mended.
 func ownRules() []admissionregistrationv1.RuleWithOperations {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
-	return []admissionregistrationv1.RuleWithOperations{
-		rule(samplecrdv1.GroupName, "networks", create, update),
-	}
+	clusters, scale := rule(etcdv1beta2.GroupName, "etcdclusters", create, update), rule(etcdv1beta2.GroupName, "etcdclusters/scale", update)
+	clusters.APIVersions, scale.APIVersions = []string{etcdv1beta2.GroupVersion.Version}, []string{etcdv1beta2.GroupVersion.Version}
+	return []admissionregistrationv1.RuleWithOperations{clusters, scale, rule(samplecrdv1.GroupName, "networks", create, update)}
 }
 
 // templateRules are those of the configured kinds that hold a pod template. A
@@ -142,6 +144,9 @@ func (p *Policies) decide(ctx context.Context, req *Request) (*Response, error) 
 	v.findings(s.judge(ctx))
 	if err := s.changes(v); err != nil {
 		return nil, err
+	}
+	if s.kind == "EtcdCluster" && len(v.denials) == 0 {
+		v.warnings = append(v.warnings, absentSecrets(ctx, p.Reader, req.Namespace, s.was, s.is)...)
 	}
 	return v.response(), nil
 }

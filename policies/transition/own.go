@@ -4,5 +4,5 @@ package transition
 // controllers read it, too: a webhook sees the object, and they what became of
 // it.
 func Own() []Kind {
-	return []Kind{network()}
+	return []Kind{etcdCluster(), network()}
 }

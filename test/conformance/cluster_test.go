@@ -36,7 +36,8 @@ var resources = map[string]string{
 	"DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs", "Service": "services",
 	"PersistentVolumeClaim": "persistentvolumeclaims", "StorageClass": "storageclasses",
 	"RoleBinding": "rolebindings", "ClusterRoleBinding": "clusterrolebindings",
-	"Network": "networks",
+	"Network":     "networks",
+	"EtcdCluster": "etcdclusters",
 }
 
 func (c cluster) of(o *unstructured.Unstructured) dynamic.ResourceInterface {
