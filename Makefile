@@ -36,9 +36,20 @@ test: ## Run every test, against a real kube-apiserver where one is needed
 	$(GO) -C test/cluster/components/provisioner vet ./...
 	$(GO) -C tools/packaging vet ./...
 
+# Debian's Neutron and Keystone are unpacked into the cache folder, which takes
+# two minutes the first time and needs no root where apt has its lists.
+.PHONY: test-neutron
+test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
+	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -tags neutron -p 1 -timeout 20m ./test/neutron/... ./controllers/network/...
+
 .PHONY: race
 race: ## Run every test with the race detector
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -race ./...
+
+.PHONY: plugins
+plugins: ## Install the CNI plugins that the tests of Networks drive as root
+	@test -x /usr/lib/cni/bridge || test -x /opt/cni/bin/bridge || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends containernetworking-plugins; }
 
 .PHONY: lint
 lint: ## Check style and imports with golangci-lint
@@ -48,6 +59,9 @@ lint: ## Check style and imports with golangci-lint
 generate: ## Write the documents and manifests that come from others
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=deploy/base/crds
+	for crd in deploy/base/crds/*_*.yaml; do \
+	  { echo '{{- if .Values.crds.install }}'; cat "$$crd"; echo '{{- end }}'; } >"deploy/chart/usher/templates/crds/$${crd##*/}"; \
+	done
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
 	@assets=$(ASSETS); $$assets/kubectl kustomize deploy/base >deploy/usher.yaml.new && mv deploy/usher.yaml.new deploy/usher.yaml

@@ -21,7 +21,8 @@ imagePullSecrets: [{name: registry}]
 replicas: 3
 extraArgs: [--log-level=debug]
 resources: {requests: {cpu: 100m, memory: 100Mi}}
-controller: {replicas: 2, extraArgs: [--log-level=debug], resources: {requests: {cpu: 100m}}, goMemLimit: ""}
+controller: {replicas: 2, extraArgs: [--log-level=debug], resources: {requests: {cpu: 100m}}, goMemLimit: "", neutron: {secret: openstack, cloud: here}}
+crds: {install: false}
 configuration: {policies: {enforce: baseline}}
 certificates: {from: cert-manager}
 tracing: {endpoint: "http://otel-collector.observability:4318", sampling: 0.5}
@@ -50,6 +51,7 @@ func TestTheChartInstallsWhatTheManifestsDo(t *testing.T) {
 		"by default":            {"", "base"},
 		"with absence warnings": {"absenceWarnings: true", "overlays/absence-warnings"},
 		"with cert-manager":     {"certificates: {from: cert-manager}", "overlays/cert-manager"},
+		"with Neutron":          {"controller: {neutron: {secret: usher-neutron}}", "overlays/neutron"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -24,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/policies/transition"
 	"github.com/usher-dev/usher/webhook/tracing"
@@ -103,12 +105,13 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	proof := &TemplateProof{Templates: injection.Templates, Namespaces: injection.Namespaces, DryRun: &DryRun{Writer: m.GetClient()}}
 	configuration := NewConfiguration(o.Log)
 	rules := &Policies{
-		Namespaces: injection.Namespaces, Configuration: configuration, Injection: injection, Transitions: transition.Kubernetes(),
+		Namespaces: injection.Namespaces, Configuration: configuration, Injection: injection, Transitions: transition.All(),
 		Mapper: m.GetRESTMapper(), Reader: m.GetAPIReader(), Server: sidecars.Server, Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller",
 	}
+	networks := &Networks{Reader: m.GetAPIReader(), Namespaces: injection.Namespaces, Configuration: configuration, OwnNamespace: o.Namespace}
 	handlers := func() []Handler {
 		return []Handler{
-			injection.Pods(), injection.Workloads(m.GetAPIReader()), proof.Handler(),
+			injection.Pods(), injection.Workloads(m.GetAPIReader()), networks.Pods(), networks.Workloads(), proof.Handler(),
 			(&NamespaceLabels{Templates: injection.Templates, Policies: rules}).Handler(), rules.Handler(),
 		}
 	}
@@ -175,7 +178,8 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 // usher's namespace, and of namespaces the labels.
 func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), admissionregistrationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme),
+		admissionregistrationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	return manager.New(config, manager.Options{

@@ -13,10 +13,16 @@ func Builtin() []Kind {
 }
 
 // Kubernetes returns the table of Kubernetes' own kinds.
-func Kubernetes() *Table {
-	t, err := New(Builtin()...)
+func Kubernetes() *Table { return must(New(Builtin()...)) }
+
+// All returns the table of Kubernetes' kinds and usher's.
+func All() *Table { return must(New(append(Builtin(), Own()...)...)) }
+
+// must is for tables of this package's rows, which tests find contradictions in
+// first.
+func must(t *Table, err error) *Table {
 	if err != nil {
-		panic(err) // a row of this package contradicts itself: tests find it first
+		panic(err)
 	}
 	return t
 }

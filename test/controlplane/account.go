@@ -1,8 +1,10 @@
 package controlplane
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -48,16 +50,44 @@ func webhookAccount() account {
 	}
 }
 
-func controllerAccount() account {
+// controllerAccount has the rights of every controller, which are in a file
+// each.
+func controllerAccount() (account, error) {
+	files, err := filepath.Glob(filepath.Join(root(), "deploy", "base", "controller", "*.yaml"))
+	if err != nil {
+		return account{}, err
+	}
+	var manifests []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return account{}, err
+		}
+		if bytes.Contains(text, []byte("kind: ServiceAccount\n")) {
+			manifests = append(manifests, filepath.Join("base", "controller", filepath.Base(file)))
+		}
+	}
 	return account{
 		name:      "usher-controller",
-		manifests: []string{"base/controller/account.yaml", "base/controller/rights.yaml", "base/controller/serviceaccount.yaml"},
+		manifests: manifests,
 		proofs: []authorizationv1.ResourceAttributes{
-			{Verb: "watch", Resource: "namespaces"},
 			{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace},
+			{Verb: "list", Resource: "namespaces"},
 			{Verb: "watch", Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
+			{Verb: "watch", Group: "samplecrd.k8s.io", Resource: "networks"},
+			{Verb: "delete", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace},
 		},
+	}, nil
+}
+
+// AsController connects as the controller's ServiceAccount, which the manifest
+// was applied for.
+func (c *ControlPlane) AsController(ctx context.Context) (*rest.Config, error) {
+	a, err := controllerAccount()
+	if err != nil {
+		return nil, err
 	}
+	return c.as(ctx, a)
 }
 
 // grant makes the account and its rights.
