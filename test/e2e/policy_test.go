@@ -56,7 +56,7 @@ func TestKubectlTellsWhatAPolicyRefusesAndWarnsOf(t *testing.T) {
 			warns:  `Warning: cronjob-no-deadline: spec.`,
 		},
 		"nothing is refused where enforcement is off": {
-			labels: map[string]string{config.EnforceLabel: "off"},
+			labels: map[string]string{config.EnforceLabel: "off", config.WarnLabel: "invariant"},
 			spec:   never,
 			warns:  `Warning: cronjob-impossible: spec.schedule: `,
 		},
@@ -96,7 +96,7 @@ func TestTheAuditLogHasWhatANamespaceAsksToAudit(t *testing.T) {
 	if errors.Is(err, node.ErrNoMachine) {
 		t.Skip(err)
 	}
-	ns := c.namespace(t, map[string]string{config.EnforceLabel: "off", config.WarnLabel: "off", config.AuditLabel: "baseline"})
+	ns := c.namespace(t, map[string]string{config.EnforceLabel: "invariant", config.WarnLabel: "off", config.AuditLabel: "baseline"})
 	c.until(t, "the namespace is judged as labelled", func() bool {
 		out, err := c.node.Kubectl(t.Context(), "---\n"+cronJob("work", hangs), "apply", "-n", ns, "-f", "-", "--dry-run=server")
 		return err == nil && !strings.Contains(out, "Warning")
