@@ -26,6 +26,7 @@ import (
 
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/webhook/tracing"
 )
 
 // Options configure Run. Addresses are host:port.
@@ -57,6 +58,8 @@ type Options struct {
 	HTTP2, Profiling bool
 	// Certificates say where the serving certificate comes from.
 	Certificates Certificates
+	// Tracing says where spans of requests go.
+	Tracing tracing.Options
 	// Registry takes the metrics: the one that MetricsAddress serves where nil.
 	Registry prometheus.Registerer
 	Log      logr.Logger
@@ -64,6 +67,14 @@ type Options struct {
 
 // Run serves until the context ends, and then until it is drained.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
+	o.Tracing.Namespace, o.Tracing.Pod = o.Namespace, o.Pod
+	tracer, err := tracing.New(o.Tracing, o.Log)
+	if err != nil {
+		return err
+	}
+	defer tracer.Stop()
+	config = rest.CopyConfig(config)
+	config.Wrap(tracer.Transport)
 	m, err := newManager(config, o)
 	if err != nil {
 		return err
@@ -71,7 +82,11 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if o.Registry == nil {
 		o.Registry = metrics.Registry
 	}
-	certificates, err := o.source(m, o.Registry)
+	election, err := o.election(m)
+	if err != nil {
+		return err
+	}
+	certificates, err := o.source(m, o.Registry, election.Leads)
 	if err != nil {
 		return err
 	}
@@ -97,7 +112,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 			(&NamespaceLabels{Templates: injection.Templates, Policies: rules}).Handler(), rules.Handler(),
 		}
 	}
-	registration, err := o.registration(m, certificates.Bundle, handlers)
+	registration, err := o.registration(m, election, certificates.Bundle, handlers)
 	if err != nil {
 		return err
 	}
@@ -108,7 +123,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	ready, limit, mux := make(chan struct{}), newLimit(o.MaxConcurrent), http.NewServeMux()
 	for _, h := range handlers() {
 		e := &endpoint{handler: h, ready: ready, limit: limit, metrics: counts, log: o.Log}
-		mux.Handle(h.Path, measure(counts, h.Path, e))
+		mux.Handle(h.Path, measure(counts, h.Path, tracer.Handler(h.Path, e)))
 	}
 	synced, err := feed(ctx, m.GetCache(), injection, configuration)
 	if err != nil {
@@ -133,11 +148,14 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 			})
 		})
 		group.Go(func() error {
+			if o.Certificates.issued() {
+				return registration.Start(running, ready)
+			}
 			select {
 			case <-running.Done():
 				return nil
-			case <-ready:
-				return registration.Start(running)
+			case <-ready: // who cannot serve leaves the Lease to others
+				return registration.Start(running, ready)
 			}
 		})
 		return group.Wait()

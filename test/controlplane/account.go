@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Whom the API server takes usher's processes for.
@@ -78,6 +80,22 @@ func (c *ControlPlane) as(ctx context.Context, a account) (*rest.Config, error) 
 		return nil, fmt.Errorf("becoming the ServiceAccount %s: %w", a.name, err)
 	}
 	return config, nil
+}
+
+// WebhookKubeconfig writes a kubeconfig of the webhook's ServiceAccount, which
+// must be there with its rights, to a file. Server is how it reaches the API
+// server.
+func (c *ControlPlane) WebhookKubeconfig(ctx context.Context, file, server string) error {
+	config, err := c.as(ctx, webhookAccount())
+	if err != nil {
+		return err
+	}
+	content := clientcmdapi.NewConfig()
+	content.Clusters["test"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: config.CAData}
+	content.AuthInfos["test"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
+	content.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
+	content.CurrentContext = "test"
+	return clientcmd.WriteToFile(*content, file)
 }
 
 func (c *ControlPlane) become(ctx context.Context, a account) (*rest.Config, error) {
