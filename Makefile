@@ -44,6 +44,11 @@ e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KU
 race: ## Run every test with the race detector
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -race ./...
 
+.PHONY: plugins
+plugins: ## Install the CNI plugins that the tests of Networks drive as root
+	@test -x /usr/lib/cni/bridge || test -x /opt/cni/bin/bridge || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends containernetworking-plugins; }
+
 .PHONY: lint
 lint: ## Check style and imports with golangci-lint
 	$(GOLANGCI_LINT) run ./...
@@ -52,6 +57,9 @@ lint: ## Check style and imports with golangci-lint
 generate: ## Write the documents and manifests that come from others
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=deploy/base/crds
+	for crd in deploy/base/crds/*_*.yaml; do \
+	  { echo '{{- if .Values.crds.install }}'; cat "$$crd"; echo '{{- end }}'; } >"deploy/chart/usher/templates/crds/$${crd##*/}"; \
+	done
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
 	@assets=$(ASSETS); $$assets/kubectl kustomize deploy/base >deploy/usher.yaml.new && mv deploy/usher.yaml.new deploy/usher.yaml

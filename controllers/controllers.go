@@ -35,6 +35,7 @@ func known() []controller {
 			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
 			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },
 		},
+		{name: "network", scheme: networkScheme, setup: setupNetwork},
 	}
 }
 

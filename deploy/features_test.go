@@ -95,6 +95,12 @@ var features = []feature{
 			t.Errorf("lacks sts-headless: %s", out)
 		}
 	}},
+	{"ranges of Networks are compared across the cluster", func(t *testing.T, c *cluster) {
+		c.apply(t, c.newNamespace(t, nil), network("one", "10.99.0.0/16", "10.99.0.1"))
+		if out := c.apply(t, c.newNamespace(t, nil), network("two", "10.99.1.0/24", "10.99.1.1")); !strings.Contains(out, "Warning: network-overlap: spec.cidr: ") {
+			t.Errorf("lacks network-overlap: %s", out)
+		}
+	}},
 	{"a Scale is judged as its workload", func(t *testing.T, c *cluster) {
 		ns := c.newNamespace(t, map[string]string{config.WarnLabel: "strict"})
 		c.apply(t, ns, deployment("app", "", "", ""))
@@ -111,6 +117,10 @@ var features = []feature{
 func deployment(name, metadata, spec, podSpec string) string {
 	return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: ` + name + `, ` + metadata + `}, spec: {` + spec + `selector: {matchLabels: {app: app}},
 template: {metadata: {labels: {app: app}}, spec: {containers: [{name: app, image: app}]` + podSpec + `}}}}`
+}
+
+func network(name, cidr, gateway string) string {
+	return `{apiVersion: samplecrd.k8s.io/v1, kind: Network, metadata: {name: ` + name + `}, spec: {cidr: "` + cidr + `", gateway: "` + gateway + `"}}`
 }
 
 const statefulSet = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: app}, spec: {serviceName: app, selector: {matchLabels: {app: app}},

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/policies/cron"
 )
 
@@ -49,8 +50,8 @@ type problem struct {
 // Decodable reports whether the object fits its kind.
 func (o *Object) Decodable() bool { return len(o.undecodable) == 0 }
 
-// newTyped returns an empty object of a built-in kind that rules judge or look
-// at, or nil.
+// newTyped returns an empty object of a kind that rules judge or look at, built
+// in or usher's own, or nil.
 func newTyped(apiVersion, kind string) any {
 	switch apiVersion + "/" + kind {
 	case "v1/Pod":
@@ -83,13 +84,15 @@ func newTyped(apiVersion, kind string) any {
 		return &rbacv1.RoleBinding{}
 	case "rbac.authorization.k8s.io/v1/ClusterRoleBinding":
 		return &rbacv1.ClusterRoleBinding{}
+	case "samplecrd.k8s.io/v1/Network":
+		return &samplecrdv1.Network{}
 	}
 	return nil
 }
 
-// knownKinds are the built-in kinds that are decoded.
+// knownKinds are the kinds that are decoded.
 func knownKinds() []string {
-	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding")
+	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding", samplecrdv1.Kind)
 }
 
 func known(apiVersion, kind string) bool { return newTyped(apiVersion, kind) != nil }

@@ -83,8 +83,9 @@ func (s *subject) injected(object []byte, labels map[string]string) ([]byte, err
 // custom says that the kind is a configured one.
 func (s *subject) custom() bool { return !builtin[s.apiVersion] }
 
-// builtin are the groups whose objects the API server validates itself.
-var builtin = map[string]bool{"v1": true, "apps/v1": true, "batch/v1": true, "rbac.authorization.k8s.io/v1": true}
+// builtin are the groups whose objects the API server validates itself, by its
+// own code or by a schema that knows every field.
+var builtin = map[string]bool{"v1": true, "apps/v1": true, "batch/v1": true, "rbac.authorization.k8s.io/v1": true, "samplecrd.k8s.io/v1": true}
 
 // scaled are the kinds whose …/scale is registered.
 var scaled = map[string]string{"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet"}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/policies/transition"
 )
@@ -59,6 +61,7 @@ func (p *Policies) Handler() Handler {
 		rule("rbac.authorization.k8s.io", "rolebindings", create, update),
 	}
 	namespaced = append(namespaced, p.templateRules()...)
+	own := ownRules()
 	bindings := rule("rbac.authorization.k8s.io", "clusterrolebindings", create, update)
 	cluster := admissionregistrationv1.ClusterScope
 	bindings.Scope = &cluster
@@ -70,22 +73,32 @@ func (p *Policies) Handler() Handler {
 		{Name: "spec-changed", Expression: specChanged},
 	}
 	levels := config.LevelNames()
-	entry := func(name string, policy admissionregistrationv1.FailurePolicyType, labels ...LabelRequirement) Entry {
-		return Entry{Name: name, Rules: namespaced, MatchConditions: conditions, NamespaceLabels: labels, FailurePolicy: policy}
+	entry := func(name string, rules []admissionregistrationv1.RuleWithOperations, policy admissionregistrationv1.FailurePolicyType, labels ...LabelRequirement) Entry {
+		return Entry{Name: name, Rules: rules, MatchConditions: conditions, NamespaceLabels: labels, FailurePolicy: policy}
 	}
 	return Handler{
 		Path:       "/validate",
 		Validating: true,
 		Entries: []Entry{
-			entry("enforced.policy.usher.dev", admissionregistrationv1.Fail, In(config.EnforceLabel, levels...)),
-			entry("default.policy.usher.dev", admissionregistrationv1.Ignore, NotIn(config.EnforceLabel, append(levels, "off")...)),
-			entry("warned.policy.usher.dev", admissionregistrationv1.Ignore, In(config.EnforceLabel, "off"), In(config.WarnLabel, levels...)),
+			entry("enforced.policy.usher.dev", namespaced, admissionregistrationv1.Fail, In(config.EnforceLabel, levels...)),
+			entry("default.policy.usher.dev", namespaced, admissionregistrationv1.Ignore, NotIn(config.EnforceLabel, append(levels, "off")...)),
+			entry("resources.policy.usher.dev", own, admissionregistrationv1.Ignore, NotIn(config.EnforceLabel, "off")),
+			entry("warned.policy.usher.dev", slices.Concat(namespaced, own), admissionregistrationv1.Ignore, In(config.EnforceLabel, "off"), In(config.WarnLabel, levels...)),
 			{
 				Name: "cluster.policy.usher.dev", Rules: []admissionregistrationv1.RuleWithOperations{bindings},
 				MatchConditions: conditions, FailurePolicy: admissionregistrationv1.Ignore,
 			},
 		},
 		Decide: p.decide,
+	}
+}
+
+// ownRules are those of usher's custom resources. They fail open everywhere:
+// their controllers judge them again.
+func ownRules() []admissionregistrationv1.RuleWithOperations {
+	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
+	return []admissionregistrationv1.RuleWithOperations{
+		rule(samplecrdv1.GroupName, "networks", create, update),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/usher-dev/usher/controllers"
+	"github.com/usher-dev/usher/controllers/network/multus"
 )
 
 func newController(s streams) *cobra.Command {
@@ -26,7 +27,7 @@ In a cluster one replica at a time does, the one that holds the Lease
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
-				return &exitError{exitUsage, fmt.Errorf("--controllers: %w", err)}
+				return &exitError{exitUsage, err}
 			}
 			log, err := logs.logger(s.err)
 			if err != nil {
@@ -49,6 +50,9 @@ In a cluster one replica at a time does, the one that holds the Lease
 	f.StringVar(&o.Namespace, "namespace", ownNamespace, "usher's own namespace, which holds the Lease")
 	f.StringSliceVar(&o.Controllers, "controllers", nil, "controllers to run: "+strings.Join(controllers.Names(), ", ")+" (default all)")
 	f.BoolVar(&o.LeaderElection, "leader-elect", true, "run the controllers only while holding the Lease; turn it off where one replica alone can ever run")
+	f.StringVar(&o.Network.Backend, "network-backend", multus.Name, "what makes Networks real: "+strings.Join(controllers.Backends(), ", "))
+	f.IntVar(&o.Network.MTU, "network-mtu", 0, "MTU of the interfaces of Networks, 0 for the kernel's")
+	f.BoolVar(&o.Network.RemoveOrphans, "network-remove-orphans", false, "at the start remove what was made for Networks that are no more, which otherwise is listed")
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
 	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)
 	connect.register(f)

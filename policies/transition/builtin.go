@@ -12,9 +12,9 @@ func Builtin() []Kind {
 	}
 }
 
-// Kubernetes returns the table of Kubernetes' own kinds.
+// Kubernetes returns the table of Kubernetes' own kinds and usher's.
 func Kubernetes() *Table {
-	t, err := New(Builtin()...)
+	t, err := New(append(Builtin(), Own()...)...)
 	if err != nil {
 		panic(err) // a row of this package contradicts itself: tests find it first
 	}

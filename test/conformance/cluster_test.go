@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -35,6 +36,7 @@ var resources = map[string]string{
 	"DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs", "Service": "services",
 	"PersistentVolumeClaim": "persistentvolumeclaims", "StorageClass": "storageclasses",
 	"RoleBinding": "rolebindings", "ClusterRoleBinding": "clusterrolebindings",
+	"Network": "networks",
 }
 
 func (c cluster) of(o *unstructured.Unstructured) dynamic.ResourceInterface {
@@ -84,13 +86,22 @@ func (c cluster) valid(t *testing.T, o *unstructured.Unstructured) error {
 // new one, over what the server holds. It is a dry run.
 func (c cluster) apply(t *testing.T, old, new, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	t.Helper()
-	patch := threeWay(t, old, new, live)
-	return c.of(live).Patch(t.Context(), live.GetName(), types.StrategicMergePatchType, patch,
+	how, patch := threeWay(t, old, new, live)
+	return c.of(live).Patch(t.Context(), live.GetName(), how, patch,
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
-func threeWay(t *testing.T, old, new, live *unstructured.Unstructured) []byte {
+// threeWay is kubectl's patch: a strategic one for what Kubernetes knows, and
+// for custom resources a plain one.
+func threeWay(t *testing.T, old, new, live *unstructured.Unstructured) (types.PatchType, []byte) {
 	t.Helper()
+	if !scheme.Scheme.Recognizes(live.GroupVersionKind()) {
+		patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(marshal(t, withoutStatus(old)), marshal(t, withoutStatus(new)), marshal(t, live))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return types.MergePatchType, patch
+	}
 	typed, err := scheme.Scheme.New(live.GroupVersionKind())
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +115,7 @@ func threeWay(t *testing.T, old, new, live *unstructured.Unstructured) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return patch
+	return types.StrategicMergePatchType, patch
 }
 
 func withoutStatus(o *unstructured.Unstructured) *unstructured.Unstructured {

@@ -53,6 +53,7 @@ var dryRunResources = map[string]string{
 	"batch/v1/Job": "jobs", "batch/v1/CronJob": "cronjobs",
 	"autoscaling/v1/HorizontalPodAutoscaler": "horizontalpodautoscalers", "autoscaling/v2/HorizontalPodAutoscaler": "horizontalpodautoscalers",
 	"rbac.authorization.k8s.io/v1/RoleBinding": "rolebindings", "rbac.authorization.k8s.io/v1/ClusterRoleBinding": "clusterrolebindings",
+	"samplecrd.k8s.io/v1/Network": "networks",
 }
 
 // create asks the server to create an object by dry-run, as leniently about

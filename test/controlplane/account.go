@@ -48,16 +48,25 @@ func webhookAccount() account {
 	}
 }
 
+// controllerAccount has the rights of every controller, which are in a file
+// each.
 func controllerAccount() account {
 	return account{
 		name:      "usher-controller",
-		manifests: []string{"base/controller/account.yaml", "base/controller/rights.yaml", "base/controller/serviceaccount.yaml"},
+		manifests: []string{"base/controller/account.yaml", "base/controller/rights.yaml", "base/controller/serviceaccount.yaml", "base/controller/networks.yaml"},
 		proofs: []authorizationv1.ResourceAttributes{
-			{Verb: "watch", Resource: "namespaces"},
 			{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace},
+			{Verb: "list", Resource: "namespaces"},
 			{Verb: "watch", Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
+			{Verb: "watch", Group: "samplecrd.k8s.io", Resource: "networks"},
 		},
 	}
+}
+
+// AsController connects as the controller's ServiceAccount, which the manifest
+// was applied for.
+func (c *ControlPlane) AsController(ctx context.Context) (*rest.Config, error) {
+	return c.as(ctx, controllerAccount())
 }
 
 // grant makes the account and its rights.

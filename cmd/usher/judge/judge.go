@@ -108,6 +108,8 @@ func others(files []file) policies.Others {
 			if s.object.Decodable() && s.object.Meta != nil {
 				k := key{s.object.Kind, s.object.Meta.Namespace}
 				index[k] = append(index[k], s.object)
+				k.namespace = policies.Everywhere
+				index[k] = append(index[k], s.object)
 			}
 		}
 	}
