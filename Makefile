@@ -42,6 +42,16 @@ test: ## Run every test, against a real kube-apiserver where one is needed
 test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -tags neutron -p 1 -timeout 20m ./test/neutron/... ./controllers/network/...
 
+.PHONY: e2e
+e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
+	$(GO) test -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
+
+FOR ?= 1m
+SEED ?= 1
+.PHONY: chaos
+chaos: ## Break usher on a node under load, by SEED and for as long as FOR
+	$(GO) test -tags e2e -count=1 -timeout 90m -v ./test/chaos -args -seed $(SEED) -for $(FOR)
+
 .PHONY: race
 race: ## Run every test with the race detector
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -race ./...
