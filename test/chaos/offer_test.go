@@ -72,6 +72,9 @@ func (o *offer) end() load.Result {
 
 // create creates a pod by dry-run, and says what became of it.
 func (c *cluster) create(ctx context.Context, namespace, template string) (string, error) {
+	// Who waits for ever keeps a server from recovering that is behind.
+	ctx, cancel := context.WithTimeout(ctx, 2*answered)
+	defer cancel()
 	pod, err := c.flood.CoreV1().Pods(namespace).Create(ctx, asking(template), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	switch {
 	case err == nil && has(pod, template):
