@@ -28,6 +28,9 @@ var unseenOfController = []string{
 	"list networks",
 	"list network-attachment-definitions",
 	"list pods",
+	"list deployments",
+	// A range was lost to another controller while its Network was made.
+	"delete networks",
 	// An Event that repeats.
 	"patch events",
 	"patch events in usher-system",
@@ -130,6 +133,19 @@ app.kubernetes.io/component: network}}, spec: {config: "{}"}}`)
 			}
 			return false
 		})
+	}},
+	{"a Deployment's own Network is made, and its range freed", nil, func(t *testing.T, c *cluster) {
+		c.apply(t, controlplane.Namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: usher}, data: {config.yaml: "{apiVersion: config.usher.dev/v1alpha1, kind: Configuration,
+networks: {pool: {cidr: 10.95.0.0/16, prefixLength: 24}}}"}}`)
+		defer c.kubectl(t, "delete", "configmap", "usher", "-n", controlplane.Namespace)
+		ns := c.newNamespace(t, nil)
+		c.apply(t, ns, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: own, annotations: {samplecrd.k8s.io/own-network: "true"}},
+spec: {selector: {matchLabels: {app: own}}, template: {metadata: {labels: {app: own}}, spec: {containers: [{name: app, image: app}]}}}}`)
+		c.untilThere(t, ns, "deployment", "own", "type: OwnNetwork")
+		c.untilThere(t, ns, "networks.samplecrd.k8s.io", "own", "cidr: 10.95.0.0/24")
+		// The garbage collector deletes it with its owner in a cluster.
+		c.kubectl(t, "delete", "deployment/own", "networks.samplecrd.k8s.io/own", "-n", ns)
+		c.untilGone(t, controlplane.Namespace, "lease", "network-10.95.0.0-24")
 	}},
 }
 
