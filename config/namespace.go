@@ -17,7 +17,14 @@ const (
 	// EnforceVersionLabel pins the rules to those of a version, vX.Y or latest,
 	// so that an upgrade never starts to deny.
 	EnforceVersionLabel = "policy.usher.dev/enforce-version"
+	// DefaultServiceAccountLabel names the ClusterRole that the namespace's
+	// default ServiceAccount is bound to: View or, without the label, none.
+	DefaultServiceAccountLabel = "usher.dev/default-serviceaccount"
 )
+
+// View is the built-in ClusterRole of that name, the only one that
+// DefaultServiceAccountLabel can ask for: it reads no Secrets.
+const View = "view"
 
 // A Namespace is what counts for the objects of one namespace.
 type Namespace struct {
@@ -70,6 +77,12 @@ func FromLabels(labels map[string]string, defaults Policies) (Namespace, []*Labe
 	read(EnforceVersionLabel, func(value string) (err error) {
 		n.Pin, err = release.Parse(value)
 		return err
+	})
+	read(DefaultServiceAccountLabel, func(value string) error {
+		if value != View {
+			return fmt.Errorf("%q is no ClusterRole that usher binds: write %s, or take the label away", value, View)
+		}
+		return nil
 	})
 	return n, errs
 }

@@ -140,11 +140,16 @@ func TestWhatControllersMakeIsJudgedAsTheirWorkload(t *testing.T) {
 	}
 }
 
-func TestALabelThatIsNoLevelIsDenied(t *testing.T) {
+func TestALabelWithAValueItCannotHaveIsDenied(t *testing.T) {
 	c := started(t)
-	_, err := c.CoreV1().Namespaces().Create(t.Context(), namespace("mislabelled", map[string]string{config.EnforceLabel: "strictest"}), metav1.CreateOptions{})
-	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `metadata.labels[policy.usher.dev/enforce]`) || !strings.Contains(err.Error(), "write invariant, baseline, strict or off") {
-		t.Errorf("got %v, want a denial", err)
+	for key, tc := range map[string]struct{ value, want string }{
+		config.EnforceLabel:               {"strictest", "write invariant, baseline, strict or off"},
+		config.DefaultServiceAccountLabel: {"admin", `"admin" is no ClusterRole that usher binds: write view`},
+	} {
+		_, err := c.CoreV1().Namespaces().Create(t.Context(), namespace("mislabelled", map[string]string{key: tc.value}), metav1.CreateOptions{})
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "metadata.labels["+key+"]") || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("got %v, want a denial that says %s", err, tc.want)
+		}
 	}
 }
 

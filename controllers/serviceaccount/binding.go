@@ -7,6 +7,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/usher-dev/usher/config"
 )
 
 // BindingName is the RoleBinding's name in each namespace.
@@ -20,9 +22,9 @@ func binding(namespace string) *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: BindingName, Labels: made,
-			Annotations: map[string]string{"usher.dev/reason": "the namespace is labelled " + Label + ": " + View},
+			Annotations: map[string]string{"usher.dev/reason": "the namespace is labelled " + config.DefaultServiceAccountLabel + ": " + config.View},
 		},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: View},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: config.View},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "default"}},
 	}
 }

@@ -25,14 +25,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/usher-dev/usher/config"
 )
-
-// Label on a namespace says what its default ServiceAccount may do: View, or
-// nothing beyond what others grant it.
-const Label = "usher.dev/default-serviceaccount"
-
-// View is the value of Label that binds the ClusterRole of that name.
-const View = "view"
 
 // Reasons of the Events on a namespace.
 const (
@@ -42,7 +37,7 @@ const (
 	ReasonUnbound = "DefaultServiceAccountUnbound"
 	// ReasonForeign: another's RoleBinding has the name.
 	ReasonForeign = "DefaultServiceAccountBindingForeign"
-	// ReasonUnknown: the label has a value that is not View.
+	// ReasonUnknown: the label has a value that is not view.
 	ReasonUnknown = "DefaultServiceAccountLabelUnknown"
 )
 
@@ -91,11 +86,11 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if ns.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
-	value, asked := ns.Labels[Label]
-	if asked && value != View {
-		c.events.Eventf(ns, nil, corev1.EventTypeWarning, ReasonUnknown, "Bind", "label %s is %q: write %s, or take the label away", Label, value, View)
+	value, asked := ns.Labels[config.DefaultServiceAccountLabel]
+	if asked && value != config.View {
+		c.events.Eventf(ns, nil, corev1.EventTypeWarning, ReasonUnknown, "Bind", "label %s is %q: write %s, or take the label away", config.DefaultServiceAccountLabel, value, config.View)
 	}
-	if value == View {
+	if value == config.View {
 		return reconcile.Result{}, c.bind(ctx, ns)
 	}
 	return reconcile.Result{}, c.unbind(ctx, ns)
@@ -127,7 +122,7 @@ func (c *Controller) bind(ctx context.Context, ns *metav1.PartialObjectMetadata)
 		err = c.client.Update(ctx, is)
 	}
 	if err != nil {
-		return fmt.Errorf("binding %s to the default ServiceAccount of %s: %w", View, ns.Name, err)
+		return fmt.Errorf("binding %s to the default ServiceAccount of %s: %w", config.View, ns.Name, err)
 	}
 	c.events.Eventf(ns, nil, corev1.EventTypeNormal, ReasonBound, "Bind", "the ServiceAccount default may view the namespace")
 	return nil

@@ -3,16 +3,21 @@ package serviceaccount
 import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/usher-dev/usher/config"
 )
 
 // concerns lets through what happens to namespaces with the label: their
 // coming, and changes of the label.
 func concerns() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { _, ok := e.Object.GetLabels()[Label]; return ok },
+		CreateFunc: func(e event.CreateEvent) bool {
+			_, ok := e.Object.GetLabels()[config.DefaultServiceAccountLabel]
+			return ok
+		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			is, has := e.ObjectNew.GetLabels()[Label]
-			was, had := e.ObjectOld.GetLabels()[Label]
+			is, has := e.ObjectNew.GetLabels()[config.DefaultServiceAccountLabel]
+			was, had := e.ObjectOld.GetLabels()[config.DefaultServiceAccountLabel]
 			return is != was || has != had
 		},
 		DeleteFunc:  func(event.DeleteEvent) bool { return false },

@@ -14,53 +14,85 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-const webhookAccount = "usher-webhook"
+// Whom the API server takes usher's processes for.
+const (
+	WebhookUser    = userPrefix + "usher-webhook"
+	ControllerUser = userPrefix + "usher-controller"
 
-// WebhookUser is whom the API server takes usher's webhook for.
-const WebhookUser = "system:serviceaccount:" + Namespace + ":" + webhookAccount
+	userPrefix = "system:serviceaccount:" + Namespace + ":"
+)
 
-// grantRights makes the webhook's ServiceAccount with the rights that it has in
-// a cluster, those of the absence warnings included.
-func (c *ControlPlane) grantRights(ctx context.Context) error {
-	deploy := filepath.Join(root(), "deploy")
-	out, err := c.Kubectl(ctx, "", "apply",
-		"-f", filepath.Join(deploy, "base", "webhook", "account.yaml"),
-		"-f", filepath.Join(deploy, "base", "webhook", "rights.yaml"),
-		"-f", filepath.Join(deploy, "overlays", "absence-warnings", "rights.yaml"))
-	if err != nil {
+// An account is a ServiceAccount of usher's with the rights that it has in a
+// cluster.
+type account struct {
+	name string
+	// manifests make it, below deploy.
+	manifests []string
+	// proofs are one right of each binding: the API server learns of them one by
+	// one.
+	proofs []authorizationv1.ResourceAttributes
+}
+
+// webhookAccount has the rights of the absence warnings, too.
+func webhookAccount() account {
+	return account{
+		name:      "usher-webhook",
+		manifests: []string{"base/webhook/account.yaml", "base/webhook/rights.yaml", "overlays/absence-warnings/rights.yaml"},
+		proofs: []authorizationv1.ResourceAttributes{
+			{Verb: "watch", Resource: "namespaces"},
+			{Verb: "watch", Resource: "configmaps", Namespace: Namespace},
+			{Verb: "create", Resource: "pods", Namespace: "usher-proof"},
+		},
+	}
+}
+
+func controllerAccount() account {
+	return account{
+		name:      "usher-controller",
+		manifests: []string{"base/controller/account.yaml", "base/controller/rights.yaml", "base/controller/serviceaccount.yaml"},
+		proofs: []authorizationv1.ResourceAttributes{
+			{Verb: "watch", Resource: "namespaces"},
+			{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace},
+			{Verb: "watch", Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
+		},
+	}
+}
+
+// grant makes the account and its rights.
+func (c *ControlPlane) grant(ctx context.Context, a account) error {
+	args := []string{"apply"}
+	for _, manifest := range a.manifests {
+		args = append(args, "-f", filepath.Join(root(), "deploy", manifest))
+	}
+	if out, err := c.Kubectl(ctx, "", args...); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	return nil
 }
 
-// asWebhook connects as the webhook's ServiceAccount, by a token of it, once
-// the API server knows its rights.
-func (c *ControlPlane) asWebhook(ctx context.Context) (*rest.Config, error) {
-	config, err := c.webhookConfig(ctx)
+// as connects as the account, by a token of it, once the API server knows its
+// rights.
+func (c *ControlPlane) as(ctx context.Context, a account) (*rest.Config, error) {
+	config, err := c.become(ctx, a)
 	if err != nil {
-		return nil, fmt.Errorf("becoming the ServiceAccount %s: %w", webhookAccount, err)
+		return nil, fmt.Errorf("becoming the ServiceAccount %s: %w", a.name, err)
 	}
 	return config, nil
 }
 
-func (c *ControlPlane) webhookConfig(ctx context.Context) (*rest.Config, error) {
+func (c *ControlPlane) become(ctx context.Context, a account) (*rest.Config, error) {
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		return nil, err
 	}
-	token, err := clients.CoreV1().ServiceAccounts(Namespace).CreateToken(ctx, webhookAccount, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := clients.CoreV1().ServiceAccounts(Namespace).CreateToken(ctx, a.name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
-	// One right of each binding: the API server learns of them one by one.
-	for _, right := range []authorizationv1.ResourceAttributes{
-		{Verb: "watch", Resource: "namespaces"},
-		{Verb: "watch", Resource: "configmaps", Namespace: Namespace},
-		{Verb: "create", Resource: "pods", Namespace: "usher-proof"},
-	} {
+	for _, right := range a.proofs {
 		err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 			review, err := clients.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-				Spec: authorizationv1.SubjectAccessReviewSpec{User: WebhookUser, ResourceAttributes: &right},
+				Spec: authorizationv1.SubjectAccessReviewSpec{User: userPrefix + a.name, ResourceAttributes: &right},
 			}, metav1.CreateOptions{})
 			return err == nil && review.Status.Allowed, err
 		})

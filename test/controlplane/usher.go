@@ -16,6 +16,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -40,16 +42,29 @@ type Usher struct {
 // and waits until it is registered. Changes are made to its options. The caller
 // stops it before the control plane.
 func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
-	if out, err := c.Kubectl(ctx, "", "create", "namespace", Namespace); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, out)
+	if err := c.ownNamespace(ctx); err != nil {
+		return nil, err
 	}
 	if out, err := c.Kubectl(ctx, "", "apply", "-f", filepath.Join(root(), "deploy", "base", "proof.yaml")); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
-	if err := c.grantRights(ctx); err != nil {
+	if err := c.grant(ctx, webhookAccount()); err != nil {
 		return nil, err
 	}
 	return c.StartReplica(ctx, log, changes...)
+}
+
+// ownNamespace makes usher's own, if it is not there.
+func (c *ControlPlane) ownNamespace(ctx context.Context) error {
+	clients, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	_, err = clients.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
 }
 
 // StartReplica starts a webhook server, whose options may be changed, and waits
@@ -85,7 +100,7 @@ func (c *ControlPlane) UntilRegistered(ctx context.Context, u *Usher) error {
 // StartUnregistered starts a webhook server as usher's ServiceAccount, with its
 // rights and no others, and waits until it is ready; it may not hold the Lease.
 func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
-	config, err := c.asWebhook(ctx)
+	config, err := c.as(ctx, webhookAccount())
 	if err != nil {
 		return nil, err
 	}
