@@ -2,38 +2,34 @@ package etcd
 
 import (
 	"fmt"
-
-	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"slices"
 )
 
 // A decision is about a cluster that can decide itself: enough voters answer.
 type decision struct {
+	*wanted
 	*Observed
-	spec            *v1beta2.ClusterSpec
-	voters, healthy int
+	voters int
+	// frozen: the spec wants what is refused beside the version, so that nothing
+	// new is made from it.
+	frozen bool
+}
+
+func (w *wanted) decide(o *Observed) *decision {
+	voters, _ := o.voters()
+	return &decision{wanted: w, Observed: o, voters: voters, frozen: w.refuseStorage(o) != nil || w.refuseTLS(o) != nil}
 }
 
 // next is the first thing to do, nil where all is as wanted. What mends the
 // cluster comes before what changes it; it grows before it is upgraded, and
 // shrinks after, so that the margin is widest where members go down.
 func (d *decision) next() *Step {
-	for _, of := range []func() *Step{d.learner, d.lost, d.down, d.grow, d.upgrade, d.shrink, d.renew} {
+	for _, of := range []func() *Step{d.lost, d.learner, d.down, d.grow, d.upgrade, d.shrink, d.renew} {
 		if step := of(); step != nil {
 			return step
 		}
 	}
 	return nil
-}
-
-// frozen: the spec wants what is refused beside the version, so that nothing
-// new is made from it.
-func (d *decision) frozen() bool {
-	for _, r := range Refusals(d.spec, d.Observed) {
-		if r.Field != "spec.version" {
-			return true
-		}
-	}
-	return false
 }
 
 // learner takes the one that there is at a time further, or away.
@@ -44,30 +40,35 @@ func (d *decision) learner() *Step {
 			continue
 		}
 		switch {
-		case m.Lost:
-			return &Step{Action: Remove, Member: m.Name, Why: "its data is gone before it voted"}
-		case !d.frozen() && !d.current(m):
+		case !d.frozen && !d.current(m):
 			return &Step{Action: Remove, Member: m.Name, Why: "it was made from a spec that has changed since"}
 		case !d.wanting():
 			return &Step{Action: Remove, Member: m.Name, Why: "it is not needed any more"}
 		case m.Ready:
 			return &Step{Action: Promote, Member: m.Name}
-		case m.Target != d.joining():
+		case d.voterDown():
+			return nil // more urgent
+		case m.made() && m.Target != d.joining():
 			return &Step{Action: Upgrade, Member: m.Name, Version: d.joining(), Why: "it has not caught up, and is to run what the others do"}
-		case m.Durable && !d.frozen() && m.PodRevision != PodRevision(d.spec):
+		case m.Durable && !d.frozen && m.PodRevision != d.podRevision:
 			return &Step{Action: Restart, Member: m.Name, Why: "it has not caught up, and its pod is not what the spec wants"}
 		}
-		return &Step{Action: CatchUp, Member: m.Name}
+		return &Step{Action: CatchUp, Member: m.Name, Version: d.joining()}
 	}
 	return nil
 }
 
+// voterDown says whether a voter does not answer.
+func (d *decision) voterDown() bool {
+	return slices.ContainsFunc(d.Members, func(m Member) bool { return !m.Learner && !m.Ready })
+}
+
 // wanting says whether there is use for one voter more.
 func (d *decision) wanting() bool {
-	if d.voters < d.spec.Size {
+	if d.voters < d.Size {
 		return true
 	}
-	return d.voters == d.spec.Size && !d.frozen() && d.toReplace() != nil
+	return d.voters == d.Size && !d.frozen && d.toReplace() != nil
 }
 
 // lost removes the dead: they do not come back, and only count against the
@@ -85,29 +86,28 @@ func (d *decision) lost() *Step {
 func (d *decision) down() *Step {
 	for i := range d.Members {
 		m := &d.Members[i]
-		if m.Ready {
+		if m.Ready || m.Learner {
 			continue
 		}
-		if d.voters > d.spec.Size {
+		if d.voters > d.Size {
 			return &Step{Action: Remove, Member: m.Name, Why: "it does not answer, and one member is too many"}
 		}
-		return revive(d.spec, d.Observed, m)
+		return d.revive(m)
 	}
 	return nil
 }
 
 // revive has a member that does not answer run again, as it should be run by
 // now: what it was told to last may be why it does not.
-func revive(spec *v1beta2.ClusterSpec, o *Observed, m *Member) *Step {
-	d := decision{spec: spec, Observed: o}
+func (d *decision) revive(m *Member) *Step {
 	to := d.target()
 	switch {
 	case m.Target != to && d.mayRun(m, to):
 		return &Step{Action: Upgrade, Member: m.Name, Version: to, Why: "it does not answer, and was told to run " + m.Target.String()}
-	case m.Durable && !d.frozen() && m.PodRevision != PodRevision(spec):
+	case m.Durable && !d.frozen && m.PodRevision != d.podRevision:
 		return &Step{Action: Restart, Member: m.Name, Why: "it does not answer, and its pod is not what the spec wants"}
 	}
-	return &Step{Action: Recover, Member: m.Name}
+	return &Step{Action: Recover, Member: m.Name, Version: to}
 }
 
 // mayRun says whether the member's data may be given to that version, although
@@ -120,10 +120,10 @@ func (d *decision) mayRun(m *Member, to Version) bool {
 }
 
 func (d *decision) grow() *Step {
-	if d.voters >= d.spec.Size || d.frozen() {
+	if d.voters >= d.Size || d.frozen {
 		return nil
 	}
-	return &Step{Action: AddLearner, Version: d.joining(), Why: fmt.Sprintf("%d of %d members vote", d.voters, d.spec.Size)}
+	return &Step{Action: AddLearner, Version: d.joining(), Why: fmt.Sprintf("%d of %d members vote", d.voters, d.Size)}
 }
 
 // joining is the version of a new member: one that is known to run here.
@@ -138,11 +138,10 @@ func (d *decision) joining() Version {
 // refused the highest there is.
 func (d *decision) target() Version {
 	_, highest := d.span()
-	to := wantedVersion(d.spec)
-	if refuseVersion(to, d.spec.Version, d.Observed) != nil || !to.Supported() {
+	if d.refuseVersion(d.Observed) != nil || !d.version.Supported() {
 		return highest
 	}
-	return to
+	return d.version
 }
 
 // upgrade gives one member at a time the version, the leader last.
@@ -183,23 +182,23 @@ func (d *decision) agreed(v Version) bool {
 // shrink removes one member too many: first those that would be replaced, then
 // the newest, the leader last.
 func (d *decision) shrink() *Step {
-	if d.voters <= d.spec.Size {
+	if d.voters <= d.Size {
 		return nil
 	}
 	var all, outdated []*Member
 	for i := len(d.Members) - 1; i >= 0; i-- {
 		m := &d.Members[i]
 		all = append(all, m)
-		if !d.frozen() && !d.current(m) {
+		if !d.frozen && !d.current(m) {
 			outdated = append(outdated, m)
 		}
 	}
 	from := all
-	why := fmt.Sprintf("%d members vote, and %d are wanted", d.voters, d.spec.Size)
+	why := fmt.Sprintf("%d members vote, and %d are wanted", d.voters, d.Size)
 	if len(outdated) > 0 {
 		from, why = outdated, "another one, made from the spec as it is, stands in for it"
-		if len(all)-len(outdated) < d.spec.Size {
-			why = fmt.Sprintf("%d members vote, %d are wanted, and it would be replaced", d.voters, d.spec.Size)
+		if len(all)-len(outdated) < d.Size {
+			why = fmt.Sprintf("%d members vote, %d are wanted, and it would be replaced", d.voters, d.Size)
 		}
 	}
 	m, lead := d.leaderLast(from)
@@ -212,12 +211,12 @@ func (d *decision) shrink() *Step {
 // renew gives members the pod or the storage that the spec wants, one at a
 // time, the leader last.
 func (d *decision) renew() *Step {
-	if d.frozen() {
+	if d.frozen {
 		return nil
 	}
 	var stale []*Member
 	for i := range d.Members {
-		if m := &d.Members[i]; m.PodRevision != PodRevision(d.spec) && d.current(m) {
+		if m := &d.Members[i]; m.PodRevision != d.podRevision && d.current(m) {
 			stale = append(stale, m)
 		}
 	}
@@ -232,13 +231,6 @@ func (d *decision) renew() *Step {
 		return &Step{Action: AddLearner, Version: d.joining(), Why: "to stand in for " + m.Name + ", which is not what the spec wants"}
 	}
 	return nil
-}
-
-// current says whether a member can be what the spec wants without another in
-// its place: what it stores on cannot be changed, and without a claim neither
-// can its pod.
-func (d *decision) current(m *Member) bool {
-	return m.StorageRevision == StorageRevision(d.spec) && (m.Durable || m.PodRevision == PodRevision(d.spec))
 }
 
 // toReplace is a voter that another must stand in for, nil where there is none.

@@ -12,7 +12,7 @@ import (
 type Observed struct {
 	// Formed: the cluster exists, and must never be formed anew.
 	Formed bool
-	// TLS is where certificates come from, as in the status.
+	// TLS is what traffic is encrypted, as in the status.
 	TLS string
 	// ClusterVersion is what all members speak, StorageVersion the format of the
 	// data; the patch is 0. Zero is unknown.
@@ -40,6 +40,9 @@ type Member struct {
 	PodRevision, StorageRevision string
 }
 
+// made says whether the member was made, beyond its place in the cluster.
+func (m *Member) made() bool { return m.Target != (Version{}) }
+
 // Observe reduces a status.
 func Observe(s *v1beta2.ClusterStatus) Observed {
 	o := Observed{
@@ -63,29 +66,21 @@ func Observe(s *v1beta2.ClusterStatus) Observed {
 // Settled is a cluster that is as its spec wants it. It stands in for what was
 // seen where only manifests are known. A version that is not run has no members.
 func Settled(name string, spec *v1beta2.ClusterSpec) Observed {
-	v := wantedVersion(spec)
+	w := want(spec)
+	v := w.version
 	if !v.Supported() || spec.Size < 1 || spec.Size > maxSize {
 		return Observed{}
 	}
 	o := Observed{
-		Formed: true, TLS: tlsKind(spec),
+		Formed: true, TLS: w.encrypted,
 		ClusterVersion: Version{v.Major, v.Minor, 0}, StorageVersion: Version{v.Major, v.Minor, 0},
 	}
 	for i := range spec.Size {
-		m := newMember(fmt.Sprintf("%s-%d", name, i+1), v, spec)
+		m := w.member(fmt.Sprintf("%s-%d", name, i+1), v)
 		m.Version, m.Ready, m.Leader = v, true, i == 0
 		o.Members = append(o.Members, m)
 	}
 	return o
-}
-
-// newMember is a member as the spec would make one.
-func newMember(name string, v Version, spec *v1beta2.ClusterSpec) Member {
-	m := Member{Name: name, Target: v, PodRevision: PodRevision(spec), StorageRevision: StorageRevision(spec)}
-	if claim := claimSpec(spec); claim != nil {
-		m.Durable, m.Storage = true, claim.Resources.Requests["storage"]
-	}
-	return m
 }
 
 // wantedVersion is the version of a spec, zero where it is none.
@@ -100,17 +95,28 @@ func wantedVersion(spec *v1beta2.ClusterSpec) Version {
 	return v
 }
 
-// TLSKind is where a spec has certificates come from, as in the status.
-func TLSKind(spec *v1beta2.ClusterSpec) string { return tlsKind(spec) }
-
-func tlsKind(spec *v1beta2.ClusterSpec) string {
-	switch t := spec.TLS; {
-	case t == nil:
+// Encrypted is what traffic a spec wants encrypted, as in the status: all,
+// peers, clients, or none.
+func Encrypted(spec *v1beta2.ClusterSpec) string {
+	if spec.TLS == nil {
 		return ""
-	case t.CertManager != nil:
-		return "certManager"
-	case t.Static != nil:
-		return "static"
+	}
+	if spec.TLS.CertManager != nil {
+		return "all"
+	}
+	static := spec.TLS.Static
+	if static == nil {
+		return ""
+	}
+	clients := static.OperatorSecret != ""
+	peers := static.Member != nil && static.Member.PeerSecret != ""
+	switch {
+	case peers && clients:
+		return "all"
+	case peers:
+		return "peers"
+	case clients:
+		return "clients"
 	}
 	return ""
 }

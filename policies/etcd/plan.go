@@ -45,16 +45,22 @@ type Plan struct {
 }
 
 // Make makes the plan from what is wanted and what was seen.
-func Make(spec *v1beta2.ClusterSpec, seen *Observed) Plan {
-	plan := Plan{Refusals: Refusals(spec, seen)}
+func Make(spec *v1beta2.ClusterSpec, seen *Observed) Plan { return plan(spec, seen, maxSteps) }
+
+// Next is Make for who needs the first step alone.
+func Next(spec *v1beta2.ClusterSpec, seen *Observed) Plan { return plan(spec, seen, 1) }
+
+func plan(spec *v1beta2.ClusterSpec, seen *Observed, steps int) Plan {
+	w := want(spec)
+	plan := Plan{Refusals: w.refusals(seen)}
 	if len(plan.Refusals) > 0 {
 		plan.Blocked = RefusedChange
 		plan.Message = plan.Refusals[0].Field + " " + plan.Refusals[0].Message
 	}
 	o := *seen
 	o.Members = append([]Member(nil), seen.Members...)
-	for range maxSteps {
-		step, block, message := next(spec, &o)
+	for range steps {
+		step, block, message := w.next(&o)
 		if block != "" {
 			plan.Blocked, plan.Message = block, message
 		}
@@ -62,7 +68,7 @@ func Make(spec *v1beta2.ClusterSpec, seen *Observed) Plan {
 			break
 		}
 		meanwhile := o.Margin() - step.downtime(&o)
-		predict(spec, &o, step)
+		w.predict(&o, step)
 		step.Margin = o.Margin()
 		step.Meanwhile = min(meanwhile, step.Margin)
 		plan.Steps = append(plan.Steps, *step)
@@ -79,30 +85,28 @@ func (p *Plan) Now() *Step {
 }
 
 // next decides what is done first to the cluster as it is.
-func next(spec *v1beta2.ClusterSpec, o *Observed) (*Step, Block, string) {
+func (w *wanted) next(o *Observed) (*Step, Block, string) {
 	switch {
-	case spec.Paused:
+	case w.Paused:
 		return nil, Paused, "spec.paused is true: the cluster is left as it is"
-	case spec.Size < 1 || spec.Size > maxSize:
-		return nil, InvalidSize, fmt.Sprintf("spec.size is %d: a cluster has 1 to %d members", spec.Size, maxSize)
+	case w.Size < 1 || w.Size > maxSize:
+		return nil, InvalidSize, fmt.Sprintf("spec.size is %d: a cluster has 1 to %d members", w.Size, maxSize)
 	case !o.Formed:
-		return form(spec, o)
+		return w.form(o)
 	}
 	voters, healthy := o.voters()
 	if healthy < Quorum(voters) {
-		return withoutQuorum(spec, o)
+		return w.withoutQuorum(o)
 	}
-	d := decision{spec: spec, Observed: o, voters: voters, healthy: healthy}
-	return d.next(), "", ""
+	return w.decide(o).next(), "", ""
 }
 
 // form makes the cluster's first member.
-func form(spec *v1beta2.ClusterSpec, o *Observed) (*Step, Block, string) {
-	v := wantedVersion(spec)
-	if !v.Supported() {
-		return nil, UnsupportedVersion, Unsupported(spec.Version)
+func (w *wanted) form(o *Observed) (*Step, Block, string) {
+	if !w.version.Supported() {
+		return nil, UnsupportedVersion, Unsupported(w.Version)
 	}
-	step := &Step{Action: Form, Version: v}
+	step := &Step{Action: Form, Version: w.version}
 	if len(o.Members) > 0 {
 		step.Member = o.Members[0].Name
 	}
@@ -111,7 +115,7 @@ func form(spec *v1beta2.ClusterSpec, o *Observed) (*Step, Block, string) {
 
 // withoutQuorum brings back who can come back, and never removes anybody: what
 // a member that does not answer holds may be the only copy.
-func withoutQuorum(spec *v1beta2.ClusterSpec, o *Observed) (step *Step, block Block, message string) {
+func (w *wanted) withoutQuorum(o *Observed) (step *Step, block Block, message string) {
 	voters, back := 0, 0
 	for i := range o.Members {
 		m := &o.Members[i]
@@ -123,7 +127,7 @@ func withoutQuorum(spec *v1beta2.ClusterSpec, o *Observed) (step *Step, block Bl
 			back++
 		}
 		if step == nil && !m.Ready && !m.Lost {
-			step = revive(spec, o, m)
+			step = w.decide(o).revive(m)
 		}
 	}
 	if back < Quorum(voters) {

@@ -177,7 +177,7 @@ func TestPlans(t *testing.T) {
 		"TLS turned on behind usher's back changes nothing": {
 			from: spec(), to: spec(encrypted, size(5)),
 			blocked: etcd.RefusedChange,
-			message: "spec.TLS turns TLS on, and the members' traffic is in the clear: those that speak http and those that speak https do not hear each other",
+			message: "spec.TLS wants the traffic of clients encrypted, and the members have no traffic: those that speak http and those that speak https do not hear each other",
 		},
 	}
 	for name, tc := range tests {

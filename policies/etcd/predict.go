@@ -3,13 +3,11 @@ package etcd
 import (
 	"fmt"
 	"slices"
-
-	"github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
 // predict changes what was seen into what a step makes of it where all goes
 // well, and names a member that the step makes.
-func predict(spec *v1beta2.ClusterSpec, o *Observed, step *Step) {
+func (w *wanted) predict(o *Observed, step *Step) {
 	i := slices.IndexFunc(o.Members, func(m Member) bool { return m.Name == step.Member })
 	if i < 0 && step.Action != Form && step.Action != AddLearner && step.Action != Settle {
 		return
@@ -19,19 +17,24 @@ func predict(spec *v1beta2.ClusterSpec, o *Observed, step *Step) {
 		if step.Member == "" {
 			step.Member = freeName(o)
 		}
-		m := newMember(step.Member, step.Version, spec)
+		m := w.member(step.Member, step.Version)
 		m.Version, m.Ready, m.Leader = step.Version, true, true
 		o.Members = []Member{m}
-		o.Formed, o.TLS = true, tlsKind(spec)
+		o.Formed, o.TLS = true, w.encrypted
 		o.ClusterVersion = Version{step.Version.Major, step.Version.Minor, 0}
 		o.StorageVersion = o.ClusterVersion
 	case AddLearner:
-		m := newMember(freeName(o), step.Version, spec)
+		m := w.member(freeName(o), step.Version)
 		m.Learner = true
 		o.Members = append(o.Members, m)
 		step.Member = m.Name
 	case Recover, CatchUp:
 		m := &o.Members[i]
+		if !m.made() {
+			learner := m.Learner
+			*m = w.member(m.Name, step.Version)
+			m.Learner = learner
+		}
 		m.Ready, m.Version = true, m.Target
 	case Promote:
 		o.Members[i].Learner = false
@@ -49,7 +52,7 @@ func predict(spec *v1beta2.ClusterSpec, o *Observed, step *Step) {
 		}
 	case Restart:
 		m := &o.Members[i]
-		m.PodRevision = PodRevision(spec)
+		m.PodRevision = w.podRevision
 		if !m.Learner {
 			m.Ready, m.Version = true, m.Target
 		}

@@ -33,25 +33,41 @@ type Refusal struct {
 // Refusals are what a spec asks of the cluster that was seen and does not get.
 // They are judged by what members run and have, not by the spec before: two
 // edits in a row do not get what one would not.
-func Refusals(spec *v1beta2.ClusterSpec, o *Observed) []Refusal {
+func Refusals(spec *v1beta2.ClusterSpec, o *Observed) []Refusal { return want(spec).refusals(o) }
+
+func (w *wanted) refusals(o *Observed) []Refusal {
 	var all []Refusal
-	if r := refuseVersion(wantedVersion(spec), spec.Version, o); r != nil {
-		all = append(all, *r)
-	}
-	if r := refuseStorage(spec, o); r != nil {
-		all = append(all, *r)
-	}
-	if wants := tlsKind(spec) != ""; o.Formed && wants != (o.TLS != "") {
-		message := "turns TLS off, and the members' traffic is encrypted: those that speak http and those that speak https do not hear each other"
-		if wants {
-			message = "turns TLS on, and the members' traffic is in the clear: those that speak http and those that speak https do not hear each other"
+	for _, r := range []*Refusal{w.refuseVersion(o), w.refuseStorage(o), w.refuseTLS(o)} {
+		if r != nil {
+			all = append(all, *r)
 		}
-		all = append(all, Refusal{Row: RefuseTLSToggle, Field: "spec.TLS", Message: message})
 	}
 	return all
 }
 
-func refuseVersion(to Version, written string, o *Observed) *Refusal {
+func (w *wanted) refuseTLS(o *Observed) *Refusal {
+	if !o.Formed || w.encrypted == o.TLS {
+		return nil
+	}
+	return &Refusal{
+		Row: RefuseTLSToggle, Field: "spec.TLS",
+		Message: fmt.Sprintf("wants %s encrypted, and the members have %s: those that speak http and those that speak https do not hear each other", traffic(w.encrypted), traffic(o.TLS)),
+	}
+}
+
+// traffic names what is encrypted.
+func traffic(encrypted string) string {
+	switch encrypted {
+	case "":
+		return "no traffic"
+	case "all":
+		return "all traffic"
+	}
+	return "the traffic of " + encrypted
+}
+
+func (w *wanted) refuseVersion(o *Observed) *Refusal {
+	to, written := w.version, w.Version
 	lowest, highest := o.span()
 	if highest == (Version{}) {
 		return nil // nothing runs: whatever is asked for is the first
@@ -80,19 +96,18 @@ func refuseVersion(to Version, written string, o *Observed) *Refusal {
 	return r
 }
 
-func refuseStorage(spec *v1beta2.ClusterSpec, o *Observed) *Refusal {
-	claim := claimSpec(spec)
+func (w *wanted) refuseStorage(o *Observed) *Refusal {
 	for _, m := range o.Members {
 		if !m.Durable {
 			continue
 		}
-		if claim == nil {
+		if w.claim == nil {
 			return &Refusal{
 				Row: RefuseStorageDrop, Field: "spec.pod.persistentVolumeClaimSpec",
 				Message: fmt.Sprintf("is not set, and member %s keeps its data on a claim: without claims the data is gone when the pods are", m.Name),
 			}
 		}
-		if size := claim.Resources.Requests["storage"]; size.Cmp(m.Storage) < 0 {
+		if size := w.claim.Resources.Requests["storage"]; size.Cmp(m.Storage) < 0 {
 			return &Refusal{
 				Row: RefuseStorageShrink, Field: "spec.pod.persistentVolumeClaimSpec.resources.requests.storage",
 				Message: fmt.Sprintf("is %s, and the claim of member %s has %s: volumes do not shrink, and the data might not fit", size.String(), m.Name, m.Storage.String()),

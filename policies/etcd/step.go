@@ -39,7 +39,8 @@ type Step struct {
 	Action Action `json:"action"`
 	// Member is who it is about; empty for one that has no name yet.
 	Member string `json:"member,omitempty"`
-	// Version is what the member runs then, of those that make or upgrade one.
+	// Version is what the member runs then; of Recover and CatchUp, where its pod
+	// was never made.
 	Version Version `json:"version,omitzero"`
 	// Why says what it is good for.
 	Why string `json:"why"`

@@ -31,13 +31,13 @@ func ParseVersion(s string) (Version, error) {
 		return Version{}, noVersion(s)
 	}
 	for i, part := range parts {
-		n, err := strconv.ParseUint(part, 10, 16)
-		if err != nil || strconv.FormatUint(n, 10) != part {
+		n, err := strconv.Atoi(part)
+		if err != nil || strconv.Itoa(n) != part || n < 0 || n > 9999 {
 			return Version{}, noVersion(s)
 		}
-		*into[i] = int(n)
+		*into[i] = n
 	}
-	if v == (Version{}) {
+	if v.Major == 0 {
 		return Version{}, noVersion(s)
 	}
 	return v, nil

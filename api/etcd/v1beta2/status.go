@@ -73,14 +73,15 @@ type ClusterStatus struct {
 	// StorageVersion is the version of the data's format, where etcd tells it.
 	// +optional
 	StorageVersion string `json:"storageVersion,omitempty"`
-	// TLS is where the members' certificates come from: static, certManager, or
-	// empty where their traffic is in the clear.
+	// TLS is what traffic of the members is encrypted: all, peers, clients, or
+	// empty for none.
 	// +optional
 	TLS string `json:"TLS,omitempty"`
 	// Quorum counts the members that vote.
 	// +optional
 	Quorum *QuorumStatus `json:"quorum,omitempty"`
 	// MemberStatuses are the members one by one.
+	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
 	// +optional
