@@ -133,7 +133,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // decide plans for a cluster whose members the status tells.
 func decide(cluster *etcdv1beta2.EtcdCluster) etcd.Plan {
 	seen := etcd.Observe(&cluster.Status)
-	return etcd.Make(&cluster.Spec, &seen)
+	return etcd.Next(&cluster.Spec, &seen)
 }
 
 // prepare makes what members need before they are. What is missing that others

@@ -27,7 +27,7 @@ func desire(c *etcdv1beta2.EtcdCluster) *desired {
 	policy := d.policy()
 	d.addresses = addresses{
 		cluster: c.Name, namespace: c.Namespace, domain: policy.ClusterDomain,
-		peerTLS: d.tls.peer != nil, clientTLS: d.tls.server != nil,
+		peerTLS: d.tls.peer != nil, clientTLS: d.tls.operator != nil,
 	}
 	d.podRevision, d.storageRevision = etcd.PodRevision(&c.Spec), etcd.StorageRevision(&c.Spec)
 	return d

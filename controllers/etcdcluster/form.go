@@ -9,7 +9,7 @@ func distrust(v view, _ *etcd.Step) (step, bool) {
 	if v.foreign == "" {
 		return step{}, false
 	}
-	return wait(member{}, "members answer for another cluster, "+v.foreign+": nothing is done until somebody looks at them")
+	return waitFor(member{}, "members answer for another cluster, "+v.foreign+": nothing is done until somebody looks at them")
 }
 
 // form makes the first member. Its name is recorded before anything is made, so
@@ -29,13 +29,13 @@ func form(v view, plan *etcd.Step) (step, bool) {
 	other := m.outdated || m.pod.exists && m.pod.asked != plan.Version.String()
 	switch {
 	case m.pod.ending || m.claimEnding:
-		return wait(m, "waits for the pod and claim of an attempt before to be gone")
+		return waitFor(m, "waits for the pod and claim of an attempt before to be gone")
 	case other || m.pod.dead:
 		return step{do: doDiscard, member: m, why: "makes the first member anew, as the manifest says by now"}, true
 	case !m.pod.exists:
 		return step{do: doForm, member: m, version: plan.Version.String(), why: plan.String()}, true
 	case !m.answers || !v.quorum:
-		return wait(m, plan.String())
+		return waitFor(m, plan.String())
 	case !m.pod.sealed:
 		return step{do: doSeal, member: m, why: "keeps " + m.name + " from forming a second cluster"}, true
 	}

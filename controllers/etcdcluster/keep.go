@@ -76,15 +76,13 @@ func follow(v view, plan *etcd.Step) (step, bool) {
 	case etcd.CatchUp:
 		s.do = doWait
 		if !m.pod.exists && !m.started {
-			s.do, s.version = doJoin, m.pod.asked
+			s.do = doJoin
 		}
 	case etcd.Restart:
 		s.do = doRestart
 	case etcd.Upgrade:
 		s.do = doUpgrade
-		if !m.pod.exists && !m.started {
-			s.do = doJoin
-		} else if m.pod.asked == s.version {
+		if m.pod.asked == s.version {
 			s.do = doWait
 		}
 	default:

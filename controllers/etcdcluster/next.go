@@ -53,8 +53,8 @@ type step struct {
 	why string
 }
 
-// wait is a step that waits.
-func wait(m member, why string) (step, bool) { return step{do: doWait, member: m, why: why}, true }
+// waitFor is a step that waits.
+func waitFor(m member, why string) (step, bool) { return step{do: doWait, member: m, why: why}, true }
 
 // next decides what to do: what the plan says next, after what must be in order
 // before it. A phase that has nothing to do leaves it to the one below.

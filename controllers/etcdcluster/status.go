@@ -22,7 +22,7 @@ func (c *Controller) choose(ctx context.Context, cluster *etcdv1beta2.EtcdCluste
 
 // record records that the cluster was formed.
 func (c *Controller) record(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, s *sight) error {
-	cluster.Status.ClusterID, cluster.Status.TLS = hex(s.clusterID), etcd.TLSKind(&cluster.Spec)
+	cluster.Status.ClusterID, cluster.Status.TLS = hex(s.clusterID), etcd.Encrypted(&cluster.Spec)
 	return c.writeStatus(ctx, cluster)
 }
 
@@ -86,7 +86,7 @@ func (c *Controller) tellMembers(d *desired, s *sight, st *etcdv1beta2.ClusterSt
 	st.Quorum.Margin = st.Quorum.Healthy - etcd.Quorum(st.Quorum.Voters)
 	st.Size = len(st.MemberStatuses)
 	if s.formed {
-		st.TLS = etcd.TLSKind(&d.cluster.Spec)
+		st.TLS = etcd.Encrypted(&d.cluster.Spec)
 	}
 	s.tellVersions(st)
 }

@@ -59,10 +59,13 @@ func securedBy(c *etcdv1beta2.EtcdCluster) secured {
 		s.peer, s.server, s.operator = static(c.Name+"-peer-tls", "peer"), static(c.Name+"-server-tls", "server"), static(c.Name+"-client-tls", "etcd-client")
 		s.peer.keys, s.server.keys, s.operator.keys = issued, issued, issued
 	case policy.Static != nil:
-		if member := policy.Static.Member; member != nil {
-			s.peer, s.server = static(member.PeerSecret, "peer"), static(member.ServerSecret, "server")
-		}
 		s.operator = static(policy.Static.OperatorSecret, "etcd-client")
+		if member := policy.Static.Member; member != nil {
+			s.peer = static(member.PeerSecret, "peer")
+			if s.operator != nil {
+				s.server = static(member.ServerSecret, "server")
+			}
+		}
 	}
 	return s
 }
@@ -75,8 +78,8 @@ func (m missing) Error() string { return m.what }
 // read sees to it that every Secret is there and whole, and makes the
 // controller a client.
 func (s *secured) read(ctx context.Context, reader client.Reader, namespace string) error {
-	if s.server != nil && s.operator == nil {
-		return missing{"spec.TLS.static.member.serverSecret is set and spec.TLS.static.operatorSecret is not: name the Secret with which the controller reaches the members"}
+	if s.operator != nil && s.server == nil {
+		return missing{"spec.TLS.static.operatorSecret is set and spec.TLS.static.member.serverSecret is not: name the Secret that members serve clients with"}
 	}
 	for _, pair := range []*keyPair{s.peer, s.server, s.operator} {
 		if pair == nil {

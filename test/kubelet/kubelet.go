@@ -183,3 +183,17 @@ func (k *Kubelet) bind(ctx context.Context, p *corev1.Pod) error {
 func (k *Kubelet) claimFolder(namespace, claim string) string {
 	return filepath.Join(k.folder, "claims", namespace, claim)
 }
+
+// Log is what the pod's process wrote since it was started last.
+func (k *Kubelet) Log(namespace, name string) string {
+	run, err := k.of(namespace, name)
+	if err != nil {
+		return err.Error()
+	}
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	if run.process == nil {
+		return run.said
+	}
+	return run.process.lastWords()
+}
