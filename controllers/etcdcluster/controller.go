@@ -18,10 +18,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -31,10 +35,13 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
+// DefaultSettling is how long a member may be down before it is replaced.
+const DefaultSettling = 5 * time.Minute
+
 // Options configure a Controller. The zero value is what is run in a cluster.
 type Options struct {
 	// Settling is how long a member may be down before it is replaced, where the
-	// others go on without it: 5 minutes where it is zero.
+	// others go on without it: DefaultSettling where it is zero.
 	Settling time.Duration
 	// Busy is how long after a step the next look is at the latest, Calm how long
 	// after one that found nothing to do: a second and half a minute where they
@@ -43,7 +50,7 @@ type Options struct {
 }
 
 func (o *Options) complete() {
-	for value, otherwise := range map[*time.Duration]time.Duration{&o.Settling: 5 * time.Minute, &o.Busy: time.Second, &o.Calm: 30 * time.Second} {
+	for value, otherwise := range map[*time.Duration]time.Duration{&o.Settling: DefaultSettling, &o.Busy: time.Second, &o.Calm: 30 * time.Second} {
 		if *value == 0 {
 			*value = otherwise
 		}
@@ -52,7 +59,25 @@ func (o *Options) complete() {
 
 // AddToScheme adds the types the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
-	return (&runtime.SchemeBuilder{corev1.AddToScheme, policyv1.AddToScheme, etcdv1beta2.AddToScheme, certmanagerv1.AddToScheme}).AddToScheme(s)
+	return (&runtime.SchemeBuilder{
+		corev1.AddToScheme, policyv1.AddToScheme, metav1.AddMetaToScheme, etcdv1beta2.AddToScheme, certmanagerv1.AddToScheme,
+	}).AddToScheme(s)
+}
+
+// Cache keeps, of what members run on, that alone which is labelled so, to be
+// woken up by it.
+func Cache() map[client.Object]cache.ByObject {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{LabelApp: "etcd"})}
+	kept := map[client.Object]cache.ByObject{}
+	for _, kind := range []schema.GroupVersionKind{
+		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
+		corev1.SchemeGroupVersion.WithKind("Service"), policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+	} {
+		o := &metav1.PartialObjectMetadata{}
+		o.SetGroupVersionKind(kind)
+		kept[o] = ours
+	}
+	return kept
 }
 
 // A Controller keeps clusters as their manifests say.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -47,6 +48,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
+	ctrl.SetLogger(logr.Discard())
 	folder, err := os.MkdirTemp("", "usher-etcd-")
 	if err != nil {
 		return 1, err
@@ -279,5 +281,3 @@ func onClaims(size int) etcdv1beta2.ClusterSpec {
 	spec.Pod = &etcdv1beta2.PodPolicy{PersistentVolumeClaimSpec: claimTemplate("1Gi")}
 	return spec
 }
-
-func short(name string) string { return name[strings.LastIndex(name, "-")+1:] }

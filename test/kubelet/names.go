@@ -11,7 +11,8 @@ import (
 )
 
 // names stands in for DNS: it is the proxy through which members reach each
-// other by name, without being root or changing how this machine resolves.
+// other by name, so that a name can lead to another address at any time, and it
+// writes the hosts file that a member compares names by when it joins.
 type names struct {
 	listener net.Listener
 
@@ -69,6 +70,18 @@ func (n *names) remove(key, ip string) {
 	if n.addresses[key] == ip {
 		delete(n.addresses, key)
 	}
+}
+
+// hosts is a hosts file with all names.
+func (n *names) hosts() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var file strings.Builder
+	fmt.Fprintln(&file, "127.0.0.1 localhost")
+	for key, ip := range n.addresses {
+		fmt.Fprintf(&file, "%s %s.svc %s.svc.cluster.local\n", ip, key, key)
+	}
+	return file.String()
 }
 
 func (n *names) resolve(host string) (string, bool) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
+
 	"path/filepath"
 	"strings"
 	"sync"
@@ -160,8 +160,12 @@ func (r *pod) start(ctx context.Context, p *corev1.Pod) (*process, error) {
 	if _, err := os.Stat(binary); err != nil {
 		return nil, fmt.Errorf("ErrImagePull: %s", c.Image)
 	}
-	cmd := exec.Command(binary, args...)
-	cmd.Env = []string{"HTTP_PROXY=" + r.kubelet.names.url(), "HTTPS_PROXY=" + r.kubelet.names.url()}
+	hosts := filepath.Join(r.folder(), "hosts")
+	if err := os.WriteFile(hosts, []byte(r.kubelet.names.hosts()), 0o600); err != nil {
+		return nil, err
+	}
+	cmd := withHosts(hosts, binary, args)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HTTP_PROXY=" + r.kubelet.names.url(), "HTTPS_PROXY=" + r.kubelet.names.url()}
 	for name, value := range env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}

@@ -18,6 +18,19 @@ type process struct {
 	counted bool
 }
 
+// withHosts is a command that has a hosts file of its own and ends with the
+// test. Who is not root needs user namespaces for it.
+func withHosts(hosts, binary string, args []string) *exec.Cmd {
+	script := `mount --bind "$0" /etc/hosts && exec "$@"`
+	cmd := exec.Command("/bin/sh", append([]string{"-c", script, hosts, binary}, args...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Unshareflags: syscall.CLONE_NEWNS}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
+	}
+	return cmd
+}
+
 func startProcess(cmd *exec.Cmd, image, log string) (*process, error) {
 	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
 		return nil, err
@@ -27,8 +40,6 @@ func startProcess(cmd *exec.Cmd, image, log string) (*process, error) {
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = f, f
-	// It ends with the test.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		f.Close()
 		return nil, err
