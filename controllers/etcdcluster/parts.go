@@ -2,6 +2,7 @@ package etcdcluster
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -86,10 +87,15 @@ func trouble(p *corev1.Pod) string {
 	return ""
 }
 
-// lastLine is the last line of a log, short enough for a status.
+// lastLine is what etcd said last, without what differs from one start to the
+// next, and short enough for a status.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	last := lines[len(lines)-1]
+	var said struct{ Msg, Error string }
+	if json.Unmarshal([]byte(last), &said) == nil && said.Msg != "" {
+		last = strings.TrimSuffix(said.Msg+": "+said.Error, ": ")
+	}
 	if len(last) > 300 {
 		last = last[:300] + "…"
 	}
