@@ -21,14 +21,14 @@ func (c *Controller) execute(ctx context.Context, d *desired, s *sight, t step) 
 	case doChoose:
 		return c.choose(ctx, d.cluster)
 	case doForm:
-		return c.makeMember(ctx, d, m.name, t.version, first(d.addresses, m.name))
+		return c.makeMember(ctx, d, m, t.version, first(d.addresses, m.name))
 	case doRecord:
 		return c.record(ctx, d.cluster, s)
 	case doAdd:
 		// Its name is in its URL: etcd's list tells it to whoever makes the pod.
 		return again(s.etcd.AddLearner(ctx, d.addresses.peerURL(memberName(d.cluster.Name))))
 	case doJoin:
-		return c.makeMember(ctx, d, m.name, t.version, joining(d.addresses, m.name, s.members))
+		return c.makeMember(ctx, d, m, t.version, joining(d.addresses, m.name, s.members))
 	case doRestore:
 		return c.makePod(ctx, d, m.name, t.version, sealed(d.addresses, m.name), storage{claim: true, revision: s.claims[m.name].Annotations[AnnotationStorageRevision]})
 	case doSeal:
@@ -82,13 +82,13 @@ func again(err error) error {
 }
 
 // makeMember makes a new member's claim, where it has one, and its pod.
-func (c *Controller) makeMember(ctx context.Context, d *desired, name, version string, b birth) error {
-	if d.storage().claim {
-		if err := client.IgnoreAlreadyExists(c.client.Create(ctx, d.claimOf(name))); err != nil {
-			return fmt.Errorf("making the claim of %s: %w", name, err)
+func (c *Controller) makeMember(ctx context.Context, d *desired, m member, version string, b birth) error {
+	if d.storage().claim && !m.claim {
+		if err := client.IgnoreAlreadyExists(c.client.Create(ctx, d.claimOf(m.name))); err != nil {
+			return fmt.Errorf("making the claim of %s: %w", m.name, err)
 		}
 	}
-	return c.makePod(ctx, d, name, version, b, d.storage())
+	return c.makePod(ctx, d, m.name, version, b, d.storage())
 }
 
 func (c *Controller) makePod(ctx context.Context, d *desired, name, version string, b birth, s storage) error {

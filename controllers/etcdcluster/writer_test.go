@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcdcluster"
 	"github.com/usher-dev/usher/test/writer"
 )
@@ -26,6 +27,7 @@ func (s *scene) write() load {
 	s.Helper()
 	l := load{writer.Start(s.ctx, s.client), s}
 	s.Cleanup(l.Stop)
+	s.until("something was written", func(*etcdv1beta2.EtcdCluster) bool { return l.Puts() > 20 })
 	return l
 }
 

@@ -98,7 +98,9 @@ func TestCreateClusterWithPV(t *testing.T) {
 	s.create(onClaims(3))
 	s.settled(3, v36)
 	for _, p := range s.pods() {
-		if !slices.ContainsFunc(p.Spec.Volumes, func(v volume) bool { return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == p.Name }) {
+		if !slices.ContainsFunc(p.Spec.Volumes, func(v volume) bool {
+			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == p.Name
+		}) {
 			t.Errorf("the pod %s is not on its claim", p.Name)
 		}
 	}

@@ -169,6 +169,7 @@ func (s *scene) connect(ctx context.Context) (*clientv3.Client, error) {
 func (s *scene) write() *writer.Writer {
 	w := writer.Start(s.Context(), s.connect)
 	s.Cleanup(w.Stop)
+	s.until("something was written", func(*etcdv1beta2.EtcdCluster) bool { return w.Puts() > 100 })
 	return w
 }
 
