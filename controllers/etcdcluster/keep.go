@@ -63,7 +63,9 @@ func follow(v view, plan *etcd.Step) (step, bool) {
 	s := step{member: m, version: plan.Version.String(), why: plan.String()}
 	switch plan.Action {
 	case etcd.AddLearner:
-		s.do = doAdd
+		unnamed := *plan // it is named when it is added
+		unnamed.Member = ""
+		s.do, s.why = doAdd, unnamed.String()
 	case etcd.Remove:
 		s.do = doRemove
 	case etcd.MoveLeader:

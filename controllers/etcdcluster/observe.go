@@ -150,6 +150,7 @@ func (c *Controller) ask(ctx context.Context, d *desired, s *sight, found map[st
 			found[name] = m
 		}
 		m.id, m.listed, m.started, m.learner = listed.ID, true, listed.Name != "", listed.IsLearner
+		m.peerURL = listed.PeerURLs[0]
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func joining(a addresses, name string, members []member) birth {
 	all := []string{name + "=" + a.peerURL(name)}
 	for _, m := range members {
 		if m.listed && m.name != name {
-			all = append(all, m.name+"="+a.peerURL(m.name))
+			all = append(all, m.name+"="+m.peerURL)
 		}
 	}
 	return birth{state: "existing", cluster: strings.Join(all, ",")}

@@ -26,6 +26,8 @@ type member struct {
 	// has not started never had data.
 	id                       uint64
 	listed, started, learner bool
+	// peerURL is where etcd's list says that the others reach it.
+	peerURL string
 	// answers, leader, version and storage are what it says of itself; problem
 	// is what is wrong with it.
 	answers          bool
