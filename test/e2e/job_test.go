@@ -22,7 +22,7 @@ import (
 func (c *cluster) server(t *testing.T) string {
 	t.Helper()
 	ns := c.namespace(t, nil)
-	c.apply(t, ns, strings.ReplaceAll(fixture(t, "takeover.yaml"), `initializer.kubernetes.io/TEMPLATE: "true"`, `asks-for: "nothing"`))
+	c.apply(t, ns, edited(t, fixture(t, "takeover.yaml"), `initializer.kubernetes.io/TEMPLATE: "true"`, `asks-for: "nothing"`))
 	c.rolledOut(t, ns, "app")
 	return ns
 }
@@ -34,7 +34,7 @@ func TestAJobWithASidecarCompletes(t *testing.T) {
 	c := shared
 	c.template(t, takeover(t, "jobs"))
 	ns := c.server(t)
-	c.apply(t, ns, strings.ReplaceAll(fixture(t, "job.yaml"), "TEMPLATE", "jobs"))
+	c.apply(t, ns, edited(t, fixture(t, "job.yaml"), "TEMPLATE", "jobs"))
 	c.kubectl(t, "wait", "-n", ns, "--for=condition=Complete", "job/work", "--timeout=120s")
 	pod := c.pods(t, ns, "job-name=work")[0]
 	c.throughTheProxy(t, &pod, "/from-the-job")
@@ -46,7 +46,7 @@ func TestACronJobWithASidecarCompletes(t *testing.T) {
 	c := shared
 	c.template(t, takeover(t, "cronjobs"))
 	ns := c.server(t)
-	c.apply(t, ns, strings.ReplaceAll(fixture(t, "cronjob.yaml"), "TEMPLATE", "cronjobs"))
+	c.apply(t, ns, edited(t, fixture(t, "cronjob.yaml"), "TEMPLATE", "cronjobs"))
 	c.until(t, "a Job of the CronJob is complete", func() bool {
 		cron, err := c.BatchV1().CronJobs(ns).Get(t.Context(), "work", metav1.GetOptions{})
 		return err == nil && cron.Status.LastSuccessfulTime != nil
@@ -127,9 +127,9 @@ func workDone(pods []corev1.Pod) bool {
 func TestATemplateThatIsNeverNativeLeavesJobsAlone(t *testing.T) {
 	t.Parallel()
 	c := shared
-	c.template(t, strings.Replace(takeover(t, "plain"), "hostNetwork: skip", "native: never", 1))
+	c.template(t, edited(t, takeover(t, "plain"), "hostNetwork: skip", "native: never"))
 	ns := c.server(t)
-	if out := c.apply(t, ns, strings.ReplaceAll(fixture(t, "job.yaml"), "TEMPLATE", "plain")); !strings.Contains(out, "no-native-sidecars") {
+	if out := c.apply(t, ns, edited(t, fixture(t, "job.yaml"), "TEMPLATE", "plain")); !strings.Contains(out, "no-native-sidecars") {
 		t.Errorf("kubectl does not tell: %s", out)
 	}
 	c.kubectl(t, "wait", "-n", ns, "--for=condition=Complete", "job/work", "--timeout=120s")

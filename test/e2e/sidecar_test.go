@@ -41,7 +41,7 @@ func TestTheInitContainerHandsTheProxyTheTrafficOfItsPod(t *testing.T) {
 	c := shared
 	c.template(t, takeover(t, "handed"))
 	ns := c.namespace(t, nil)
-	c.apply(t, ns, strings.ReplaceAll(fixture(t, "takeover.yaml"), "TEMPLATE", "handed"))
+	c.apply(t, ns, edited(t, fixture(t, "takeover.yaml"), "TEMPLATE", "handed"))
 	c.rolledOut(t, ns, "app")
 	pods := c.pods(t, ns, "app=app")
 	if len(pods) != 1 {

@@ -161,15 +161,15 @@ func deployed(t *testing.T, name string) string {
 // not meet, with the image's name put in as users do.
 func takeover(t *testing.T, name string) string {
 	t.Helper()
-	text := deployed(t, "envoy-takeover.yaml")
-	for old, now := range map[string]string{
-		"name: envoy-takeover-initializer": "name: " + name + "-initializer",
-		"image: usher\n":                   "image: " + usher.Image + "\n",
-	} {
-		if strings.Count(text, old) != 1 {
-			t.Fatalf("the template has not one %q", old)
-		}
-		text = strings.Replace(text, old, now, 1)
+	text := edited(t, deployed(t, "envoy-takeover.yaml"), "name: envoy-takeover-initializer", "name: "+name+"-initializer")
+	return edited(t, text, "image: usher\n", "image: "+usher.Image+"\n")
+}
+
+// edited replaces what is in a text once.
+func edited(t *testing.T, text, old, now string) string {
+	t.Helper()
+	if n := strings.Count(text, old); n != 1 {
+		t.Fatalf("%q is in the text %d times, want once:\n%s", old, n, text)
 	}
-	return text
+	return strings.Replace(text, old, now, 1)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path"
@@ -21,9 +22,13 @@ import (
 // addNetwork makes the interface of the node's own programs and lets the
 // machine forward what pods send.
 func addNetwork() error {
-	link := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: hostInterface}}
-	if err := netlink.LinkAdd(link); err != nil && !errors.Is(err, fs.ErrExist) {
+	added := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: hostInterface}}
+	if err := netlink.LinkAdd(added); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("adding the interface %s: %w", hostInterface, err)
+	}
+	link, err := netlink.LinkByName(hostInterface)
+	if err != nil {
+		return err
 	}
 	address, err := netlink.ParseAddr(hostAddress + "/32")
 	if err != nil {
@@ -34,6 +39,15 @@ func addNetwork() error {
 	}
 	if err := netlink.LinkSetUp(link); err != nil {
 		return err
+	}
+	// Without a default route the machine would not reach Services, which no
+	// interface has.
+	_, services, err := net.ParseCIDR(serviceRange)
+	if err != nil {
+		return err
+	}
+	if err := netlink.RouteReplace(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: services}); err != nil {
+		return fmt.Errorf("adding the route to %s: %w", services, err)
 	}
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0); err != nil {
 		return err
@@ -163,6 +177,25 @@ func removeCgroups(containers map[string]bool) error {
 				}
 			}
 			_ = os.Remove(folder)
+		}
+	}
+	return nil
+}
+
+// removeLogLinks removes the links to logs of pods that the kubelet makes in a
+// folder that cannot be configured.
+func removeLogLinks() error {
+	const folder = "/var/log/containers"
+	links, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, link := range links {
+		link := filepath.Join(folder, link.Name())
+		if target, err := os.Readlink(link); err == nil && strings.HasPrefix(target, Folder+"/") {
+			if err := os.Remove(link); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -177,5 +177,5 @@ func (m *machine) down() error {
 	if err := m.stop(); err != nil {
 		return fmt.Errorf("taking the node down: %w", err)
 	}
-	return os.RemoveAll(Folder)
+	return errors.Join(removeLogLinks(), os.RemoveAll(Folder))
 }

@@ -127,6 +127,9 @@ func (i *Installation) remove(ctx context.Context) error {
 	if strings.TrimSpace(out) == "" {
 		return nil
 	}
+	if err := i.ours(ctx); err != nil {
+		return err
+	}
 	if err := i.kubectl(ctx, "scale", "-n", Namespace, "deployment/usher-webhook", "--replicas=0"); err != nil {
 		return err
 	}
@@ -141,6 +144,22 @@ func (i *Installation) remove(ctx context.Context) error {
 		return err
 	}
 	return i.kubectl(ctx, "delete", "--ignore-not-found", "-f", filepath.Join(root, "deploy", "usher.yaml"))
+}
+
+// ours says whether what is installed may be removed: on somebody's cluster,
+// what a test has installed alone.
+func (i *Installation) ours(ctx context.Context) error {
+	if i.node.Owned() {
+		return nil
+	}
+	out, err := i.node.Kubectl(ctx, "", "get", "deployment", "-n", Namespace, "usher-webhook", "-o", "jsonpath={.spec.template.spec.containers[*].image}")
+	if err != nil {
+		return fmt.Errorf("looking at what is in the namespace %s: %w\n%s", Namespace, err, out)
+	}
+	if out != Image {
+		return fmt.Errorf("the cluster has usher already, with the image %s; uninstall it, or name another cluster by %s", out, node.AnotherCluster)
+	}
+	return nil
 }
 
 // Run runs the usher command against the node.
