@@ -2,6 +2,7 @@ package etcdcluster
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/policies/etcd"
 )
 
 const (
@@ -99,6 +101,10 @@ func (d *desired) podOf(name, version string, b birth, storage storage) *corev1.
 	return p
 }
 
+// reserved says whether a variable would say again what a flag says, at which
+// etcd ends.
+func reserved(e corev1.EnvVar) bool { return etcd.ReservedVariable(e.Name) }
+
 func (d *desired) container(name, version string, policy etcdv1beta2.PodPolicy) corev1.Container {
 	env := []corev1.EnvVar{
 		{Name: "INITIAL_CLUSTER", ValueFrom: annotation(AnnotationCluster)},
@@ -107,7 +113,7 @@ func (d *desired) container(name, version string, policy etcdv1beta2.PodPolicy) 
 	return corev1.Container{
 		Name: containerName, Image: d.image(version),
 		Command: append([]string{"/usr/local/bin/etcd"}, d.arguments(name)...),
-		Env:     append(env, policy.EtcdEnv...),
+		Env:     append(env, slices.DeleteFunc(slices.Clone(policy.EtcdEnv), reserved)...),
 		Ports: []corev1.ContainerPort{
 			{Name: "client", ContainerPort: clientPort}, {Name: "peer", ContainerPort: peerPort}, {Name: "metrics", ContainerPort: metricsPort},
 		},

@@ -40,7 +40,7 @@ func (c *Controller) report(ctx context.Context, cluster *etcdv1beta2.EtcdCluste
 	st.ObservedGeneration, st.ControlPaused = cluster.Generation, cluster.Spec.Paused
 	st.ServiceName, st.ClientPort = clientService(cluster.Name), clientPort
 	st.Selector = votersOf(cluster.Name).AsSelector().String()
-	st.IgnoredFields = etcd.IgnoredFields(&cluster.Spec)
+	st.IgnoredFields = ignored(&cluster.Spec)
 	st.Step = t.why
 	c.judge(ctx, cluster, d, s, plan, t)
 	c.metrics.observe(cluster)
@@ -48,6 +48,20 @@ func (c *Controller) report(ctx context.Context, cluster *etcdv1beta2.EtcdCluste
 		return nil
 	}
 	return c.writeStatus(ctx, cluster)
+}
+
+// ignored are the fields that have no effect, and the variables that would say
+// again what a flag says.
+func ignored(spec *etcdv1beta2.ClusterSpec) []string {
+	fields := etcd.IgnoredFields(spec)
+	if spec.Pod != nil {
+		for i, e := range spec.Pod.EtcdEnv {
+			if reserved(e) {
+				fields = append(fields, fmt.Sprintf("spec.pod.etcdEnv[%d]", i))
+			}
+		}
+	}
+	return fields
 }
 
 // tellMembers writes the members one by one, and what they run together.

@@ -3,6 +3,7 @@
 package etcd_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -61,7 +62,8 @@ func TestAllMembersKilledWithoutClaims(t *testing.T) {
 // at a time, since more than that is the majority.
 func TestRandomKills(t *testing.T) {
 	for seed := range *seeds {
-		t.Run("", func(t *testing.T) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t)
 			random := rand.New(rand.NewPCG(uint64(seed), 1))
 			spec := ofSize(3)
