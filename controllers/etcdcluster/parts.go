@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // describe says what a member's pod and claim are.
@@ -37,19 +38,29 @@ func (s *sight) describe(m *member, d *desired, now time.Time) {
 	}
 	m.outdated = m.outdated || m.pod.podRevision != d.podRevision || m.pod.storageRevision != d.storageRevision
 	m.pod.sealed = p.Annotations[AnnotationState] == "existing" && !strings.Contains(p.Annotations[AnnotationCluster], ",")
-	since := p.CreationTimestamp.Time
-	for _, condition := range p.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			m.pod.ready = condition.Status == corev1.ConditionTrue && !m.pod.ending
-			since = condition.LastTransitionTime.Time
-		}
-	}
-	if !m.pod.ready {
-		m.pod.down = now.Sub(since)
-	}
+	m.pod.ready, m.pod.down = readiness(p, now)
 	if said := trouble(p); said != "" && !m.answers {
 		m.problem = said
 	}
+}
+
+// readiness says whether the pod is ready, and for how long it has not been. One
+// that is being deleted was ready until that began.
+func readiness(p *corev1.Pod, now time.Time) (ready bool, down time.Duration) {
+	since := p.CreationTimestamp.Time
+	for _, condition := range p.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			ready, since = condition.Status == corev1.ConditionTrue, condition.LastTransitionTime.Time
+		}
+	}
+	switch {
+	case ready && p.DeletionTimestamp != nil:
+		grace := time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second
+		return false, now.Sub(p.DeletionTimestamp.Add(-grace))
+	case ready:
+		return true, 0
+	}
+	return false, now.Sub(since)
 }
 
 // finished says whether the pod ended and is not started again, as after an
