@@ -121,7 +121,7 @@ func (c *connection) MoveLeader(ctx context.Context, clientURL string, to uint64
 	if err != nil {
 		return err
 	}
-	defer leader.Close()
+	defer func() { _ = leader.Close() }()
 	_, err = leader.MoveLeader(ctx, to)
 	return err
 }

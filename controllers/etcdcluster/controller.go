@@ -138,7 +138,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	if s.etcd != nil {
-		defer s.etcd.Close()
+		defer func() { _ = s.etcd.Close() }()
 	}
 	c.tellMembers(d, s, &cluster.Status)
 	plan := decide(cluster)

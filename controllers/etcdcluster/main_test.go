@@ -56,7 +56,7 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	shared.plane, err = controlplane.Start(os.Stderr, "../../deploy/base/crds")
 	if err != nil {
 		return 1, err

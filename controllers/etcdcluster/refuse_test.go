@@ -26,11 +26,6 @@ func TestWhatIsRefusedIsNotDone(t *testing.T) {
 			undo: func(spec *etcdv1beta2.ClusterSpec) { spec.Version = v36 },
 		},
 		{
-			name: "claims taken away", says: "keeps its data on a claim",
-			edit: func(spec *etcdv1beta2.ClusterSpec) { spec.Pod = nil },
-			undo: func(spec *etcdv1beta2.ClusterSpec) { spec.Pod = onClaims(1).Pod },
-		},
-		{
 			name: "encryption turned on", says: "http",
 			edit: func(spec *etcdv1beta2.ClusterSpec) { spec.TLS = secured() },
 			undo: func(spec *etcdv1beta2.ClusterSpec) { spec.TLS = nil },

@@ -25,8 +25,8 @@ import (
 	"github.com/usher-dev/usher/test/writer"
 )
 
-// A scene is a namespace with a cluster in it. Its pods must be as restricted as
-// Pod Security knows.
+// A scene is a namespace with a cluster in it, apart from those of other tests.
+// Its pods must be as restricted as Pod Security knows.
 type scene struct {
 	*testing.T
 	namespace, name string
@@ -35,8 +35,9 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
+	t.Parallel()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "etcd-", Labels: map[string]string{
-		"pod-security.kubernetes.io/enforce": "restricted", "policy.usher.dev/enforce": "baseline",
+		"pod-security.kubernetes.io/enforce": "restricted",
 	}}}
 	s := &scene{T: t, name: "example"}
 	s.must(shared.client.Create(t.Context(), ns))

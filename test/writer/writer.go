@@ -116,7 +116,7 @@ func (w *Writer) Verify(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	found, err := client.Get(ctx, "key-", clientv3.WithPrefix())
 	if err != nil {
 		return Report{}, fmt.Errorf("reading what was written: %w", err)
