@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -179,6 +180,7 @@ func (c *Controller) take(ctx context.Context, d *desired, s *sight, t step) (re
 	err := c.execute(ctx, d, s, t)
 	switch {
 	case errors.Is(err, errNotYet), apierrors.IsConflict(err):
+		log.FromContext(ctx).V(1).Info("put off", "action", t.do, "member", t.member.name, "because", err.Error())
 		return reconcile.Result{RequeueAfter: c.options.Busy}, nil
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("%s: %w", t.why, err)
@@ -187,6 +189,7 @@ func (c *Controller) take(ctx context.Context, d *desired, s *sight, t step) (re
 	case t.do == doWait:
 		return reconcile.Result{RequeueAfter: c.options.Busy}, nil
 	}
+	log.FromContext(ctx).Info("step", "action", t.do, "member", t.member.name, "why", t.why)
 	c.metrics.steps.WithLabelValues(string(t.do)).Inc()
 	c.events.Eventf(d.cluster, nil, corev1.EventTypeNormal, eventReasons[t.do], string(t.do), "%s", t.why)
 	// Not everything that a step changes wakes the controller up.

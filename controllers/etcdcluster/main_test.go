@@ -139,7 +139,7 @@ func (s *scene) start() {
 	s.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.ctx))
 	m, err := manager.New(shared.plane.Config, manager.Options{
-		Scheme: testScheme(), Logger: testr.NewWithOptions(s.T, testr.Options{}),
+		Scheme: testScheme(), Logger: testr.NewWithOptions(s.T, testr.Options{LogTimestamp: true, Verbosity: 1}),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{s.namespace: {}}},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
