@@ -38,7 +38,7 @@ test: ## Run every test, against a real kube-apiserver where one is needed
 
 .PHONY: e2e
 e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
-	$(GO) test -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
+	$(GO) test -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e ./test/etcd
 
 .PHONY: race
 race: ## Run every test with the race detector
