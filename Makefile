@@ -40,9 +40,20 @@ test: ## Run every test, against a real kube-apiserver where one is needed
 e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
 	$(GO) test -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e ./test/etcd
 
+# Debian's Neutron and Keystone are unpacked into the cache folder, which takes
+# two minutes the first time and needs no root where apt has its lists.
+.PHONY: test-neutron
+test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
+	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -tags neutron -p 1 -timeout 20m ./test/neutron/... ./controllers/network/...
+
 .PHONY: race
 race: ## Run every test with the race detector
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -race ./...
+
+.PHONY: plugins
+plugins: ## Install the CNI plugins that the tests of Networks drive as root
+	@test -x /usr/lib/cni/bridge || test -x /opt/cni/bin/bridge || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends containernetworking-plugins; }
 
 .PHONY: lint
 lint: ## Check style and imports with golangci-lint

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/yaml"
 
+	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies"
 )
 
@@ -24,6 +25,7 @@ type Configuration struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
 	Policies   Policies `json:"policies"`
+	Networks   Networks `json:"networks"`
 }
 
 // Policies configures the rules.
@@ -67,6 +69,7 @@ func Default() *Configuration {
 	return &Configuration{
 		APIVersion: APIVersion, Kind: Kind,
 		Policies: Policies{Enforce: LevelOf(policies.Invariant), Warn: LevelOf(policies.Baseline), Audit: LevelOf(policies.Baseline)},
+		Networks: Networks{Backend: injector.MultusBackend},
 	}
 }
 
@@ -93,6 +96,9 @@ func Parse(data []byte) (*Configuration, error) {
 	}
 	if _, err := c.Server(); err != nil {
 		return nil, err
+	}
+	if err := c.Networks.validate(); err != nil {
+		return nil, fmt.Errorf("reading the configuration: networks.%w", err)
 	}
 	return c, nil
 }

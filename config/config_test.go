@@ -23,6 +23,9 @@ func TestConfigurationsAreReadStrictly(t *testing.T) {
 		"an unknown exemption": {head + "policies: {exemptions: {rules: [nope]}}\n", `rule "nope" is unknown`},
 		"a path that is none":  {head + "policies: {podTemplates: [{kind: Rollout, path: spec/template}]}\n", "is no field name"},
 		"a version":            {head + "policies: {kubernetesVersion: newest}\n", "is no version"},
+		"an unknown backend":   {head + "networks: {backend: calico}\n", `networks.backend is "calico": write multus or neutron`},
+		"a pool of no range":   {head + "networks: {pool: {prefixLength: 24}}\n", "networks.pool.cidr is not set"},
+		"parts of no size":     {head + "networks: {pool: {cidr: 10.128.0.0/12}}\n", "networks.pool.prefixLength is 0"},
 		"a key twice":          {head + "kind: Configuration\n", "already set"},
 		"no YAML":              {"{", "reading the configuration"},
 	} {

@@ -12,6 +12,13 @@ import (
 // FileName is what a repository calls its configuration.
 const FileName = ".usher.yaml"
 
+// What the cluster calls its configuration: the ConfigMap in usher's namespace,
+// and its key.
+const (
+	ConfigMapName = "usher"
+	ConfigMapKey  = "config.yaml"
+)
+
 // maxBytes bounds a configuration: the most a ConfigMap can hold.
 const maxBytes = 1 << 20
 

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/usher-dev/usher/controllers/etcdcluster"
+	"github.com/usher-dev/usher/controllers/ownnetwork"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
 
@@ -37,9 +38,14 @@ func known() []controller {
 			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },
 		},
 		{
-			name: "etcdcluster", scheme: etcdcluster.AddToScheme, cache: etcdcluster.Cache,
+			name: "etcdcluster", scheme: etcdcluster.AddToScheme,
 			setup: func(m manager.Manager, o Options) error { return etcdcluster.New(m, o.EtcdCluster).SetupWithManager(m) },
 		},
+		{
+			name: "ownnetwork", scheme: ownnetwork.AddToScheme,
+			setup: func(m manager.Manager, o Options) error { return ownnetwork.New(m, o.Namespace).SetupWithManager(m) },
+		},
+		{name: "network", scheme: networkScheme, setup: setupNetwork},
 	}
 }
 

@@ -28,6 +28,8 @@ type Options struct {
 	Controllers []string
 	// LeaderElection lets one of several replicas run the controllers at a time.
 	LeaderElection bool
+	// Network are the options of the controller of that name.
+	Network NetworkOptions
 	// HealthAddress serves the kubelet, MetricsAddress Prometheus; "0" turns
 	// them off.
 	HealthAddress, MetricsAddress string
@@ -41,8 +43,10 @@ type Options struct {
 
 // Validate says what is wrong with the options.
 func (o Options) Validate() error {
-	_, err := chosen(o.Controllers)
-	return err
+	if _, err := chosen(o.Controllers); err != nil {
+		return fmt.Errorf("--controllers: %w", err)
+	}
+	return o.Network.Validate()
 }
 
 // Run runs the controllers until the context ends, and gives the Lease up.

@@ -21,9 +21,11 @@ imagePullSecrets: [{name: registry}]
 replicas: 3
 extraArgs: [--log-level=debug]
 resources: {requests: {cpu: 100m, memory: 100Mi}}
-controller: {replicas: 2, extraArgs: [--log-level=debug], resources: {requests: {cpu: 100m}}, goMemLimit: ""}
+controller: {replicas: 2, extraArgs: [--log-level=debug], resources: {requests: {cpu: 100m}}, goMemLimit: "", neutron: {secret: openstack, cloud: here}}
 crds: {install: false}
 configuration: {policies: {enforce: baseline}}
+certificates: {from: cert-manager}
+tracing: {endpoint: "http://otel-collector.observability:4318", sampling: 0.5}
 absenceWarnings: true
 priorityClassName: system-node-critical
 criticalPodsQuota: false
@@ -48,6 +50,8 @@ func TestTheChartInstallsWhatTheManifestsDo(t *testing.T) {
 	tests := map[string]struct{ values, folder string }{
 		"by default":            {"", "base"},
 		"with absence warnings": {"absenceWarnings: true", "overlays/absence-warnings"},
+		"with cert-manager":     {"certificates: {from: cert-manager}", "overlays/cert-manager"},
+		"with Neutron":          {"controller: {neutron: {secret: usher-neutron}}", "overlays/neutron"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +70,9 @@ func TestTheChartRefusesValuesItDoesNotKnow(t *testing.T) {
 		"no replica":              "replicas: 0",
 		"a digest that is none":   "image: {digest: latest}",
 		"an argument, not a flag": "extraArgs: [debug]",
+		"an endpoint without URL": "tracing: {endpoint: 'collector:4317'}",
+		"a source it cannot be":   "certificates: {from: files}",
+		"more than every trace":   "tracing: {sampling: 100}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-f", "-"); err == nil || !strings.Contains(out, "values don't meet the specifications of the schema") {
@@ -80,6 +87,34 @@ func TestTheAPIServerTakesEveryValue(t *testing.T) {
 	out, err := c.plane.Kubectl(t.Context(), rendered(t, everything), "apply", "--dry-run=server", "-f", "-")
 	if err != nil || strings.Contains(out, "Warning: would violate") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestValuesBecomeFlags has usher itself read what the chart makes of the values.
+func TestValuesBecomeFlags(t *testing.T) {
+	var deployment struct {
+		Spec struct {
+			Template struct {
+				Spec struct{ Containers []struct{ Args []string } }
+			}
+		}
+	}
+	text, err := yaml.Marshal(objects(t, rendered(t, everything))["Deployment usher-system/usher-webhook"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, &deployment); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"webhook", "--namespace=usher-system", "--certificates=cert-manager", "--otlp-endpoint=http://otel-collector.observability:4318", "--trace-sampling=0.5", "--log-level=debug",
+	}
+	args := deployment.Spec.Template.Spec.Containers[0].Args
+	if diff := cmp.Diff(want, args); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	if out, err := exec.Command("go", append([]string{"run", "../cmd/usher"}, append(args, "--help")...)...).CombinedOutput(); err != nil {
+		t.Errorf("usher does not know them: %v\n%s", err, out)
 	}
 }
 

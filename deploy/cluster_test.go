@@ -65,12 +65,12 @@ func started(t *testing.T) *cluster {
 	return shared.cluster
 }
 
-// auditPolicy has what usher's ServiceAccount does written down, and no more.
+// auditPolicy has what usher's ServiceAccounts do written down, and no more.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
-rules: [{level: Metadata, users: ["` + controlplane.WebhookUser + `"]}, {level: None}]
+rules: [{level: Metadata, users: ["` + controlplane.WebhookUser + `", "` + controlplane.ControllerUser + `"]}, {level: None}]
 `
 
 func start() (*cluster, error) {
@@ -86,7 +86,7 @@ func start() (*cluster, error) {
 	c := &cluster{auditLog: filepath.Join(folder, "audit.log")}
 	c.plane, err = controlplane.StartWithFlags(os.Stderr, map[string]string{
 		"audit-policy-file": policy, "audit-log-path": c.auditLog, "audit-log-mode": "blocking",
-	})
+	}, "../controllers/network/multus/testdata")
 	if err != nil {
 		return nil, err
 	}
@@ -112,35 +112,32 @@ func start() (*cluster, error) {
 type event struct {
 	Stage     string
 	Verb      string
+	User      struct{ Username string }
 	ObjectRef struct {
 		Resource, Subresource, Namespace, Name string
 	}
 	ResponseStatus struct{ Code int }
 }
 
-// named are the objects whose rights are given by name.
-var named = []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "secrets", "leases"}
-
-// ownNamespaces are those in which usher has rights of its own.
-var ownNamespaces = []string{controlplane.Namespace, "usher-proof"}
-
-// right is the right that the request needed.
-func (e *event) right() string {
-	resource, namespace, name := e.ObjectRef.Resource, e.ObjectRef.Namespace, e.ObjectRef.Name
+// right is the right that the request needed, as it was granted: by name or
+// not, in its namespace or in all.
+func (e *event) right(granted map[string]bool) string {
+	resource := e.ObjectRef.Resource
 	if e.ObjectRef.Subresource != "" {
 		resource += "/" + e.ObjectRef.Subresource
 	}
-	if !slices.Contains(ownNamespaces, namespace) {
-		namespace = "" // by the ClusterRole
+	for _, namespace := range []string{e.ObjectRef.Namespace, ""} {
+		for _, name := range []string{e.ObjectRef.Name, ""} {
+			if right := describe(e.Verb, resource, namespace, name); granted[right] {
+				return right
+			}
+		}
 	}
-	if !slices.Contains(named, e.ObjectRef.Resource) || e.Verb == "create" {
-		name = ""
-	}
-	return describe(e.Verb, resource, namespace, name)
+	return describe(e.Verb, resource, e.ObjectRef.Namespace, e.ObjectRef.Name)
 }
 
-// audited reads what usher did so far.
-func (c *cluster) audited(t *testing.T) []event {
+// audited reads what a user did so far.
+func (c *cluster) audited(t *testing.T, user string) []event {
 	t.Helper()
 	f, err := os.Open(c.auditLog)
 	if err != nil {
@@ -155,7 +152,7 @@ func (c *cluster) audited(t *testing.T) []event {
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.ObjectRef.Resource != "" { // not discovery
+		if e.User.Username == user && e.ObjectRef.Resource != "" { // not discovery
 			events = append(events, e)
 		}
 	}

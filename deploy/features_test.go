@@ -95,6 +95,24 @@ var features = []feature{
 			t.Errorf("lacks sts-headless: %s", out)
 		}
 	}},
+	{"ranges of Networks are compared across the cluster", func(t *testing.T, c *cluster) {
+		c.apply(t, c.newNamespace(t, nil), network("one", "10.99.0.0/16", "10.99.0.1"))
+		if out := c.apply(t, c.newNamespace(t, nil), network("two", "10.99.1.0/24", "10.99.1.1")); !strings.Contains(out, "Warning: network-overlap: spec.cidr: ") {
+			t.Errorf("lacks network-overlap: %s", out)
+		}
+	}},
+	{"pods are attached to the Networks they declare", func(t *testing.T, c *cluster) {
+		ns := c.newNamespace(t, nil)
+		c.apply(t, ns, network("net", "10.97.0.0/16", "10.97.0.1"))
+		pod := `{apiVersion: v1, kind: Pod, metadata: {name: attached, annotations: {` + injector.NetworkAnnotation + `: net}}, spec: {containers: [{name: app, image: app}]}}`
+		if out := c.apply(t, ns, pod); !strings.Contains(out, "Warning: the Network "+ns+"/net is not ready") {
+			t.Errorf("lacks a warning: %s", out)
+		}
+		out := c.apply(t, ns, deployment("web", `annotations: {`+injector.OwnNetworkKey+`: "true"}`, "", ""))
+		if got, err := c.plane.Kubectl(t.Context(), "", "get", "-n", ns, "deployment", "web", "-o", "jsonpath={.spec.template.metadata.annotations}"); err != nil || !strings.Contains(got, `"`+injector.NetworkAnnotation+`":"web"`) {
+			t.Errorf("%v: not declared: %s\n%s", err, got, out)
+		}
+	}},
 	{"a Scale is judged as its workload", func(t *testing.T, c *cluster) {
 		ns := c.newNamespace(t, map[string]string{config.WarnLabel: "strict"})
 		c.apply(t, ns, deployment("app", "", "", ""))
@@ -115,6 +133,10 @@ var features = []feature{
 func deployment(name, metadata, spec, podSpec string) string {
 	return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: ` + name + `, ` + metadata + `}, spec: {` + spec + `selector: {matchLabels: {app: app}},
 template: {metadata: {labels: {app: app}}, spec: {containers: [{name: app, image: app}]` + podSpec + `}}}}`
+}
+
+func network(name, cidr, gateway string) string {
+	return `{apiVersion: samplecrd.k8s.io/v1, kind: Network, metadata: {name: ` + name + `}, spec: {cidr: "` + cidr + `", gateway: "` + gateway + `"}}`
 }
 
 const statefulSet = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: app}, spec: {serviceName: app, selector: {matchLabels: {app: app}},

@@ -49,11 +49,13 @@ type Decision struct {
 	Steps []Step
 }
 
-// An Outcome is the decision about one template.
+// An Outcome is the decision about one template, or one Network.
 type Outcome struct {
 	Template string
 	Version  string
-	Reason   Reason
+	// Network is the one it is about, of Attach alone.
+	Network string
+	Reason  Reason
 	// Source is the key that asked or refused.
 	Source string
 	Detail string
@@ -258,7 +260,7 @@ func (d *decision) summarize() {
 		switch {
 		case d.Denied && len(d.Problems) > 0 && o.Reason == d.Problems[0].Reason:
 			return 0
-		case o.Reason == Injected:
+		case o.Reason == Injected, o.Reason == NetworkAttached:
 			return 1
 		}
 		return 2

@@ -207,6 +207,14 @@ func TestEveryReason(t *testing.T) {
 		TemplateValid:   true, // the webhook's: for ConfigMaps and Namespaces
 		ConflictMount:   true, // TestParseTemplate: only a template can hold it
 		TooLarge:        true, // the webhook's: no object reaches a decision
+		NetworkAttached: true, // TestAttach, and the next five
+		NetworkPresent:  true,
+		NetworkMissing:  true,
+		NetworkCreating: true,
+		NetworkPool:     true,
+		NetworkBackend:  true,
+		NetworkDeclared: true, // the webhook's: for Deployments
+		NetworkForeign:  true,
 	}
 	for name, tc := range tests {
 		named[tc.want] = true

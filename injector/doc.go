@@ -13,6 +13,9 @@
 //	merge     what is added, on the raw JSON
 //	patch     the additions as JSON Patch, and as a two-way merge patch
 //
+// Networks that a pod declares take a path of their own (network), and so does
+// the Network that a Deployment asks to have for itself (ownnetwork).
+//
 // A mutation only adds: no value the user wrote is removed, reordered or
 // changed, and fields unknown to this build survive, because the user's JSON
 // is never decoded into typed structs and written back.

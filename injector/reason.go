@@ -23,6 +23,14 @@ const (
 	ConflictHostPort Reason = "conflict-host-port" // a port of the host is taken
 	ConflictMount    Reason = "conflict-mount"     // two mounts at one path in one container
 	ConflictMetadata Reason = "conflict-metadata"  // a label or annotation is set to another value
+	NetworkAttached  Reason = "network-attached"   // what the pod declares was added to what Multus attaches
+	NetworkPresent   Reason = "network-present"    // Multus attaches all of it already, nothing to do
+	NetworkDeclared  Reason = "network-declared"   // a Deployment's own Network was declared in its pod template
+	NetworkMissing   Reason = "network-missing"    // declared, and there is none of that name, or it is on its way out
+	NetworkCreating  Reason = "network-creating"   // a Deployment's own Network, which is not there yet
+	NetworkPool      Reason = "network-pool"       // a Deployment's own Network, for which there is no range of addresses
+	NetworkForeign   Reason = "network-foreign"    // a Deployment's own Network, whose name another has
+	NetworkBackend   Reason = "network-backend"    // declared, and no pod of this kind can be attached
 	PolicyClean      Reason = "policy-clean"       // no finding at a level that anyone asked for
 	PolicyWarned     Reason = "policy-warned"      // findings, none of them at an enforced level
 	PolicyDenied     Reason = "policy-denied"      // a finding at an enforced level
@@ -52,6 +60,14 @@ var reasons = []struct {
 	{ConflictHostPort, true, "Two containers would take the same port of the host. Change or drop one hostPort."},
 	{ConflictMount, true, "One container would mount two volumes at the same path."},
 	{ConflictMetadata, true, "The pod sets a label or annotation that the template sets to another value. Remove it from one of them."},
+	{NetworkAttached, false, "The Networks that the annotation samplecrd.k8s.io/network names were added to k8s.v1.cni.cncf.io/networks, by which Multus attaches the pod."},
+	{NetworkPresent, false, "The pod's k8s.v1.cni.cncf.io/networks has every Network that the pod declares. Nothing was changed."},
+	{NetworkDeclared, false, "The Deployment, or its namespace, asks for a Network of its own (samplecrd.k8s.io/own-network), which was declared in its pod template."},
+	{NetworkMissing, true, "The pod declares a Network that its namespace does not have, or that is being deleted. Apply it, or correct the name."},
+	{NetworkCreating, true, "The pod declares its Deployment's own Network, which is being created. The ReplicaSet tries again until it is there; the condition OwnNetwork of the Deployment says how far it is."},
+	{NetworkPool, true, "The pod declares its Deployment's own Network, for which there is no range of addresses: the pool of usher's configuration (networks.pool) is not set or exhausted."},
+	{NetworkForeign, true, "The Deployment asks for a Network of its own, and one of its name is there that was not made for it. Rename the Deployment, remove that Network, or declare it with samplecrd.k8s.io/network instead."},
+	{NetworkBackend, true, "The pod declares a Network and cannot be attached to one: its backend attaches no pods, or the pod is on its node's network."},
 	{PolicyClean, false, "The rules find nothing at a level that the namespace or the configuration asks for."},
 	{PolicyWarned, false, "The rules find something that is not enforced, or that was there before this change. The warnings name rule and field."},
 	{PolicyDenied, true, "The rules find something at an enforced level. The message names rule, field and what to write; `usher explain rule ID` says more. policy.usher.dev/exempt with policy.usher.dev/exempt-reason lets an object off where the configuration allows it."},

@@ -72,7 +72,7 @@ func readFixture(t *testing.T, path string) *fixture {
 	}
 	f.input.Others = func(kind, namespace string) (found []*Object, unseen string) {
 		for _, o := range f.objects {
-			if o.Kind == kind && o.Decodable() && o.Meta.Namespace == namespace {
+			if o.Kind == kind && o.Decodable() && (namespace == Everywhere || o.Meta.Namespace == namespace) {
 				found = append(found, o)
 			}
 		}

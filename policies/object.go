@@ -14,6 +14,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/policies/cron"
 )
 
@@ -88,13 +89,15 @@ func newTyped(apiVersion, kind string) any {
 		return &corev1.Secret{}
 	case "etcd.database.coreos.com/v1beta2/EtcdCluster":
 		return &etcdv1beta2.EtcdCluster{}
+	case "samplecrd.k8s.io/v1/Network":
+		return &samplecrdv1.Network{}
 	}
 	return nil
 }
 
 // knownKinds are the kinds that are decoded and judged.
 func knownKinds() []string {
-	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding", "EtcdCluster")
+	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding", "EtcdCluster", samplecrdv1.Kind)
 }
 
 func known(apiVersion, kind string) bool { return newTyped(apiVersion, kind) != nil }

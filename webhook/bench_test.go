@@ -22,11 +22,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/webhook/tracing"
 )
 
 // BenchmarkServe compares the request path with the floor in one run: a TLS
 // server that reads the body and echoes the uid. The time of one is only worth
-// something beside the other's.
+// something beside the other's. Traced is with a span of every request and stage.
 func BenchmarkServe(b *testing.B) {
 	for name, object := range benchPods(b) {
 		body := []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002",` +
@@ -34,7 +35,21 @@ func BenchmarkServe(b *testing.B) {
 			`"userInfo":{"username":"system:serviceaccount:kube-system:replicaset-controller"},"object":` + string(object) + `,"oldObject":null,"dryRun":false}}`)
 		b.Run(name+"/floor", func(b *testing.B) { serve(b, http.HandlerFunc(floor), body) })
 		b.Run(name+"/usher", func(b *testing.B) { serve(b, benchEndpoint(b), body) })
+		b.Run(name+"/traced", func(b *testing.B) { serve(b, benchTraced(b), body) })
 	}
+}
+
+// benchTraced sends its spans where they are thrown away.
+func benchTraced(b *testing.B) http.Handler {
+	b.Helper()
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	b.Cleanup(receiver.Close)
+	tracer, err := tracing.New(tracing.Options{Endpoint: receiver.URL, Sampling: 1}, logr.Discard())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(tracer.Stop)
+	return tracer.Handler("/mutate", benchEndpoint(b))
 }
 
 // BenchmarkValidate is every rule on a Deployment, and on an UPDATE of it the

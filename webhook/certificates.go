@@ -55,17 +55,22 @@ func (c Certificates) lifetimes() certs.Lifetimes {
 	return c.Lifetimes
 }
 
+// issued tells whether the holder of the Lease asks for the certificate, which
+// there is none of before.
+func (c Certificates) issued() bool { return c.From == CertificatesCertManager }
+
 // secret is the one that the source keeps, or follows.
 func (o Options) secret() client.ObjectKey {
 	name := "usher-ca"
-	if o.Certificates.From == CertificatesCertManager {
+	if o.Certificates.issued() {
 		name = "usher-serving"
 	}
 	return client.ObjectKey{Namespace: o.Namespace, Name: name}
 }
 
-// source makes the chosen source, as part of the manager.
-func (o Options) source(m manager.Manager, registry prometheus.Registerer) (certs.Source, error) {
+// source makes the chosen source, as part of the manager. Where replicas share
+// what asks for certificates, the one that leads keeps it.
+func (o Options) source(m manager.Manager, registry prometheus.Registerer, leads func() bool) (certs.Source, error) {
 	if err := o.Certificates.Validate(); err != nil {
 		return nil, err
 	}
@@ -80,7 +85,7 @@ func (o Options) source(m manager.Manager, registry prometheus.Registerer) (cert
 	case CertificatesCertManager:
 		config.Event = secretEvents(m.GetEventRecorder("usher"), o.secret())
 		source = &certs.CertManager{
-			Config: config, Secret: o.secret(), Reader: m.GetAPIReader(), Writer: m.GetClient(), Informers: m.GetCache(),
+			Config: config, Secret: o.secret(), Reader: m.GetAPIReader(), Writer: m.GetClient(), Informers: m.GetCache(), Keeps: leads,
 		}
 	default:
 		config.Event = secretEvents(m.GetEventRecorder("usher"), o.secret())

@@ -15,8 +15,8 @@ import (
 
 // The ConfigMap of usher's own configuration.
 const (
-	ConfigurationConfigMap = "usher"
-	ConfigurationKey       = "config.yaml"
+	ConfigurationConfigMap = config.ConfigMapName
+	ConfigurationKey       = config.ConfigMapKey
 )
 
 // A Configuration is usher's configuration as it is now. One that cannot be

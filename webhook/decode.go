@@ -60,5 +60,9 @@ func decode(body []byte) (*Request, error) {
 	case review.Request.UID == "":
 		return nil, malformed("the review's request has no uid")
 	}
+	// The API server writes null for what there is not.
+	if review.Request.OldObject.Kind() == 'n' {
+		review.Request.OldObject = nil
+	}
 	return review.Request, nil
 }

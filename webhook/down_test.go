@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -38,6 +39,62 @@ func named(t *testing.T, name string) *appsv1.Deployment {
 	d := fromYAML[appsv1.Deployment](t, plainDeployment)
 	d.Name = name
 	return d
+}
+
+// TestWhileEveryReplicaIsDown sees each kind of request as its user does.
+func TestWhileEveryReplicaIsDown(t *testing.T) {
+	c := started(t)
+	c.template(t, "side", small, "")
+	enforced, plain := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant"}), c.newNamespace(t, nil)
+	impossible := cronJob(t, `schedule: "61 * * * *"`)
+	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	create := func(ns string) error {
+		_, err := c.BatchV1().CronJobs(ns).Create(t.Context(), impossible, dryRun)
+		return err
+	}
+	asking := func() string {
+		got, err := c.CoreV1().Pods(plain).Create(t.Context(), pod(t, asks, ""), dryRun)
+		if err != nil {
+			return err.Error()
+		}
+		return containers(got)
+	}
+	const refused = `failed calling webhook "enforced.policy.usher.dev"`
+	deploy := func() error {
+		_, err := c.AppsV1().Deployments(enforced).Create(t.Context(), named(t, "d"), dryRun)
+		return err
+	}
+	c.until(t, "the namespace is enforced, and takes what meets the rules", func() bool { return deploy() == nil })
+	made, err := c.AppsV1().Deployments(enforced).Create(t.Context(), named(t, "made"), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("down", func(t *testing.T) {
+		c.down(t)
+		if got := asking(); got != "app" {
+			t.Errorf("a pod that asks: %s, want it without the sidecar", got)
+		}
+		if err := deploy(); err == nil || !strings.Contains(err.Error(), refused) {
+			t.Errorf("a creation where rules are enforced: %v, want %s", err, refused)
+		}
+		made.Spec.Template.Spec.Containers[0].Image = "app:2"
+		if _, err := c.AppsV1().Deployments(enforced).Update(t.Context(), made, metav1.UpdateOptions{DryRun: dryRun.DryRun}); err == nil || !strings.Contains(err.Error(), refused) {
+			t.Errorf("a change where rules are enforced: %v, want %s", err, refused)
+		}
+		if _, err := c.AppsV1().Deployments(plain).Create(t.Context(), named(t, "d"), dryRun); err != nil {
+			t.Errorf("a creation where they are not: %v", err)
+		}
+		if err := c.AppsV1().Deployments(enforced).Delete(t.Context(), made.Name, metav1.DeleteOptions{}); err != nil {
+			t.Errorf("a deletion: %v", err)
+		}
+	})
+	if got := asking(); got != "app side" {
+		t.Errorf("a pod that asks, when usher is back: %s", got)
+	}
+	c.until(t, "the namespace is open again", func() bool { return deploy() == nil })
+	if err := create(enforced); err == nil || strings.Contains(err.Error(), refused) {
+		t.Errorf("what breaks a rule, when usher is back: %v, want a denial", err)
+	}
 }
 
 // TestUsherIsInstalledAndUpgradedWhileItIsDown makes, changes and rolls out what

@@ -3,17 +3,21 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
 // LeaseName is the Lease of the replica that registers. All others serve, too.
@@ -38,6 +42,30 @@ type Election struct {
 	// does not seek the Lease. A nil Newest always does.
 	Newest func(context.Context) (bool, error)
 	Log    logr.Logger
+
+	leads atomic.Bool
+}
+
+// Leads tells whether the replica holds the Lease, as far as it knows.
+func (e *Election) Leads() bool { return e.leads.Load() }
+
+// election is the one of a replica.
+func (o Options) election(m manager.Manager) (*Election, error) {
+	leases, err := coordinationv1.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	e := &Election{Leases: leases, Namespace: o.Namespace, Identity: o.Pod, Log: o.Log}
+	if o.Pod == "" {
+		e.Identity, _ = os.Hostname()
+	} else {
+		e.Newest = func(ctx context.Context) (bool, error) {
+			return Newest(ctx, m.GetAPIReader(), client.ObjectKey{Namespace: o.Namespace, Name: o.Pod})
+		}
+	}
+	// A container that is started anew is another holder than the one before.
+	e.Identity += "_" + string(uuid.NewUUID())
+	return e, nil
 }
 
 // Run calls lead whenever the replica holds the Lease, with a context that ends
@@ -70,6 +98,8 @@ func (e *Election) term(ctx context.Context, lead func(context.Context)) error {
 			OnStartedLeading: func(term context.Context) {
 				defer close(led)
 				close(won)
+				e.leads.Store(true)
+				defer e.leads.Store(false)
 				leading, stop := both(term, ctx)
 				defer stop()
 				e.Log.Info("holds the Lease", "lease", LeaseName)

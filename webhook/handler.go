@@ -11,6 +11,8 @@ import (
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/webhook/tracing"
 )
 
 // A Handler answers the requests of one path.
@@ -82,41 +84,50 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	memory := hold{limit: e.limit}
 	defer memory.release()
+	_, end := tracing.Stage(ctx, "read")
 	body, err := read(w, r, &memory)
+	end()
 	if errors.Is(err, errBusy) {
 		e.throttle(w, r)
 		return
 	}
 	if err != nil {
-		e.refuse(w, err)
+		e.refuse(ctx, w, err)
 		return
 	}
-	if e.limit.enter(ctx) != nil {
+	_, end = tracing.Stage(ctx, "wait")
+	err = e.limit.enter(ctx)
+	end()
+	if err != nil {
 		e.throttle(w, r)
 		return
 	}
 	defer e.limit.leave()
+	_, end = tracing.Stage(ctx, "decode")
 	req, err := decode(body)
+	end()
 	if err != nil {
-		e.refuse(w, err)
+		e.refuse(ctx, w, err)
 		return
 	}
 	if !e.decides(req) {
-		e.refuse(w, malformed("%s decides about %v, and this review holds a %s: send it elsewhere", e.handler.Path, e.handler.Kinds, req.Kind.Kind))
+		e.refuse(ctx, w, malformed("%s decides about %v, and this review holds a %s: send it elsewhere", e.handler.Path, e.handler.Kinds, req.Kind.Kind))
 		return
 	}
 	select {
 	case <-e.ready:
 	default:
-		e.fault(w, req, fmt.Errorf("%w: the caches are not synced", errUnavailable))
+		e.fault(ctx, w, req, fmt.Errorf("%w: the caches are not synced", errUnavailable))
 		return
 	}
-	res, err := e.handler.Decide(ctx, req)
+	deciding, end := tracing.Stage(ctx, "decide")
+	res, err := e.handler.Decide(deciding, req)
+	end()
 	if err != nil {
-		e.fault(w, req, err)
+		e.fault(ctx, w, req, err)
 		return
 	}
-	e.answer(w, req, res)
+	e.answer(ctx, w, req, res)
 }
 
 func (e *endpoint) decides(req *Request) bool {
@@ -124,24 +135,27 @@ func (e *endpoint) decides(req *Request) bool {
 }
 
 // answer logs and counts the decision and writes it.
-func (e *endpoint) answer(w http.ResponseWriter, req *Request, res *Response) {
+func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, req *Request, res *Response) {
 	e.metrics.decided(e.handler.Path, res)
+	describe(ctx, req, res)
 	if log := e.log.V(res.verbosity()); log.Enabled() {
 		log.Info("decided", "reason", res.Reason, "allowed", res.Allowed, "kind", req.Kind.Kind, "namespace", req.Namespace,
 			"name", req.Name, "operation", req.Operation, "dryRun", req.DryRun, "user", req.UserInfo.Username,
 			"templates", res.Audit["templates"], "message", res.Message, "uid", req.UID)
 	}
+	_, end := tracing.Stage(ctx, "respond")
+	defer end()
 	respond(w, req.UID, res)
 }
 
 // refuse answers what is no review, or too large to be read.
-func (e *endpoint) refuse(w http.ResponseWriter, err error) {
+func (e *endpoint) refuse(ctx context.Context, w http.ResponseWriter, err error) {
 	var bad *badRequest
 	if !errors.As(err, &bad) {
 		bad = malformed("%v", err)
 	}
 	if bad.uid != "" {
-		e.answer(w, &Request{UID: bad.uid}, bad.response())
+		e.answer(ctx, w, &Request{UID: bad.uid}, bad.response())
 		return
 	}
 	e.metrics.malformed.WithLabelValues(e.handler.Path).Inc()
@@ -150,11 +164,12 @@ func (e *endpoint) refuse(w http.ResponseWriter, err error) {
 }
 
 // fault answers usher's own failure.
-func (e *endpoint) fault(w http.ResponseWriter, req *Request, err error) {
+func (e *endpoint) fault(ctx context.Context, w http.ResponseWriter, req *Request, err error) {
 	status := http.StatusInternalServerError
 	if errors.Is(err, errUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 		status = http.StatusServiceUnavailable
 	}
+	describe(ctx, req, nil)
 	e.metrics.faults.WithLabelValues(e.handler.Path).Inc()
 	e.log.Error(err, "cannot decide", "kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "uid", req.UID)
 	http.Error(w, "usher cannot decide: "+err.Error(), status)

@@ -15,7 +15,7 @@ import (
 
 // NamespaceLabels answers for usher's labels on namespaces: it warns of a
 // template that does not exist and of workloads that a level would deny, and
-// denies a value that is no level.
+// denies a value that is no level, or no boolean.
 type NamespaceLabels struct {
 	Templates *Templates
 	Policies  *Policies
@@ -42,7 +42,7 @@ func (n *NamespaceLabels) Handler() Handler {
 
 // labelChanged is true, in CEL, where one of usher's labels was set or changed.
 func labelChanged() string {
-	keys := []string{injector.NamespaceLabel, config.EnforceLabel, config.WarnLabel, config.AuditLabel, config.EnforceVersionLabel, config.DefaultServiceAccountLabel}
+	keys := []string{injector.NamespaceLabel, config.EnforceLabel, config.WarnLabel, config.AuditLabel, config.EnforceVersionLabel, config.DefaultServiceAccountLabel, injector.OwnNetworkKey}
 	return `has(object.metadata.labels) && ["` + strings.Join(keys, `","`) + `"].exists(k, k in object.metadata.labels && ` +
 		`(oldObject == null || !has(oldObject.metadata.labels) || !(k in oldObject.metadata.labels) || oldObject.metadata.labels[k] != object.metadata.labels[k]))`
 }
@@ -54,6 +54,9 @@ func (n *NamespaceLabels) decide(ctx context.Context, req *Request) (*Response, 
 	}
 	if len(req.OldObject) > 0 && json.Unmarshal(req.OldObject, &was) != nil {
 		was = metav1.PartialObjectMetadata{} // it says nothing about what changed
+	}
+	if value, ok := is.Labels[injector.OwnNetworkKey]; ok && value != "true" && value != "false" && value != was.Labels[injector.OwnNetworkKey] {
+		return deny(injector.Problem{Reason: injector.BadValue, Field: "metadata.labels[" + injector.OwnNetworkKey + "]", Detail: fmt.Sprintf(`is %q; write "true" or "false"`, value)}), nil
 	}
 	res := &Response{Allowed: true, Reason: string(injector.TemplateValid)}
 	if value, ok := is.Labels[injector.NamespaceLabel]; ok && value != was.Labels[injector.NamespaceLabel] {

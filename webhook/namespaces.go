@@ -36,7 +36,7 @@ func NewNamespaces(reader client.Reader) *Namespaces {
 func usherLabels(all map[string]string) map[string]string {
 	var ours map[string]string
 	for key, value := range all {
-		if prefix, _, _ := strings.Cut(key, "/"); prefix == "usher.dev" || strings.HasSuffix(prefix, ".usher.dev") {
+		if prefix, _, _ := strings.Cut(key, "/"); prefix == "usher.dev" || strings.HasSuffix(prefix, ".usher.dev") || key == injector.OwnNetworkKey {
 			if ours == nil {
 				ours = map[string]string{}
 			}

@@ -9,10 +9,12 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/policies"
 )
 
@@ -35,22 +37,25 @@ var listable = map[string]schema.GroupVersionKind{
 	"CronJob":                 batchv1.SchemeGroupVersion.WithKind("CronJob"),
 	"Pod":                     corev1.SchemeGroupVersion.WithKind("Pod"),
 	"ReplicationController":   corev1.SchemeGroupVersion.WithKind("ReplicationController"),
+	"Network":                 samplecrdv1.GroupVersion().WithKind(samplecrdv1.Kind),
 }
 
-// others lists other objects of a request's namespace, a kind once, by one
-// page. There is no cache of them: their specs would be most of the memory.
+// others lists other objects of a request's namespace, or of all, a kind once,
+// by one page. There is no cache of them: their specs would be most of the memory.
 func others(ctx context.Context, reader client.Reader, evaluator *policies.Evaluator) policies.Others {
 	type answer struct {
 		found  []*policies.Object
 		unseen string
 	}
-	known := map[string]answer{}
+	type question struct{ kind, namespace string }
+	known := map[question]answer{}
 	return func(kind, namespace string) ([]*policies.Object, string) {
-		if a, ok := known[kind]; ok {
+		asked := question{kind, namespace}
+		if a, ok := known[asked]; ok {
 			return a.found, a.unseen
 		}
 		found, unseen := list(ctx, reader, evaluator, kind, namespace)
-		known[kind] = answer{found, unseen}
+		known[asked] = answer{found, unseen}
 		return found, unseen
 	}
 }
@@ -60,12 +65,15 @@ func list(ctx context.Context, reader client.Reader, evaluator *policies.Evaluat
 	if !ok {
 		return nil, fmt.Sprintf("objects of kind %s are not looked at in the cluster", kind)
 	}
+	if namespace == policies.Everywhere {
+		namespace = metav1.NamespaceAll
+	}
 	ctx, cancel := context.WithTimeout(ctx, othersTimeout)
 	defer cancel()
 	page := &unstructured.UnstructuredList{}
 	page.SetGroupVersionKind(gvk.GroupVersion().WithKind(kind + "List"))
 	if err := reader.List(ctx, page, client.InNamespace(namespace), client.Limit(othersLimit)); err != nil {
-		return nil, fmt.Sprintf("the objects of kind %s in the namespace could not be read", kind)
+		return nil, fmt.Sprintf("the objects of kind %s could not be read", kind)
 	}
 	found := make([]*policies.Object, 0, len(page.Items))
 	for i := range page.Items {
@@ -76,7 +84,7 @@ func list(ctx context.Context, reader client.Reader, evaluator *policies.Evaluat
 		found = append(found, evaluator.Decode(gvk.GroupVersion().String(), kind, raw))
 	}
 	if page.GetContinue() != "" {
-		return found, fmt.Sprintf("only %d objects of kind %s in the namespace were looked at", othersLimit, kind)
+		return found, fmt.Sprintf("only %d objects of kind %s were looked at", othersLimit, kind)
 	}
 	return found, ""
 }

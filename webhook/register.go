@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -11,9 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
-	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -55,26 +52,11 @@ func NewRegistration(election *Election, c client.Client, m metadata.Interface, 
 }
 
 // registration is the one of a replica.
-func (o Options) registration(m manager.Manager, bundle func() []byte, handlers func() []Handler) (*Registration, error) {
-	leases, err := coordinationv1.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
-	if err != nil {
-		return nil, err
-	}
+func (o Options) registration(m manager.Manager, election *Election, bundle func() []byte, handlers func() []Handler) (*Registration, error) {
 	meta, err := metadata.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, err
 	}
-	election := &Election{Leases: leases, Namespace: o.Namespace, Identity: o.Pod, Log: o.Log}
-	if o.Pod == "" {
-		host, _ := os.Hostname()
-		election.Identity = host
-	} else {
-		election.Newest = func(ctx context.Context) (bool, error) {
-			return Newest(ctx, m.GetAPIReader(), client.ObjectKey{Namespace: o.Namespace, Name: o.Pod})
-		}
-	}
-	// A container that is started anew is another holder than the one before.
-	election.Identity += "_" + string(uuid.NewUUID())
 	target := func() Target {
 		return Target{Namespace: o.Namespace, Service: o.Service, Port: 443, URL: o.URL, CABundle: bundle()}
 	}
@@ -92,9 +74,15 @@ func wake(c chan<- struct{}) {
 	}
 }
 
-// Start seeks the Lease until ctx ends, and registers while it holds it.
-func (r *Registration) Start(ctx context.Context) error {
+// Start seeks the Lease until ctx ends, and registers while it holds it, once
+// there is something that serves.
+func (r *Registration) Start(ctx context.Context, serves <-chan struct{}) error {
 	return r.Election.Run(ctx, func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-serves:
+		}
 		if err := r.keep(ctx); err != nil && ctx.Err() == nil {
 			r.Log.Error(err, "cannot keep the registration")
 		}

@@ -223,7 +223,9 @@ func (c *cluster) policies(t *testing.T) map[string]string {
 	}
 	found := map[string]string{}
 	for _, w := range config.Webhooks {
-		found[strings.TrimSuffix(w.Name, ".inject.usher.dev")] = string(*w.FailurePolicy)
+		if name, injects := strings.CutSuffix(w.Name, ".inject.usher.dev"); injects {
+			found[name] = string(*w.FailurePolicy)
+		}
 	}
 	return found
 }

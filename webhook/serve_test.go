@@ -10,6 +10,8 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -214,6 +216,28 @@ func TestPanicsAreContainedAndCounted(t *testing.T) {
 	}
 	if got := s.metric(t, "usher_request_duration_seconds"); got != 4 {
 		t.Errorf("usher_request_duration_seconds has %v observations", got)
+	}
+}
+
+func TestWhatCannotBeDecidedIsLeftToTheFailurePolicy(t *testing.T) {
+	tests := map[string]struct {
+		err    error
+		status int
+	}{
+		"usher fails":                       {errors.New("oh"), http.StatusInternalServerError},
+		"the caches are not loaded":         {fmt.Errorf("%w: the caches are not synced", errUnavailable), http.StatusServiceUnavailable},
+		"the API server does not answer it": {fmt.Errorf("reading a Namespace: %w", context.DeadlineExceeded), http.StatusServiceUnavailable},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := serveDecide(t, Options{}, func(context.Context, *Request) (*Response, error) { return nil, tc.err })
+			if a := s.post(); a.err != nil || a.StatusCode != tc.status || a.body != "usher cannot decide: "+tc.err.Error()+"\n" {
+				t.Errorf("got %+v, want %d", a, tc.status)
+			}
+			if got := s.metric(t, "usher_faults_total"); got != 1 {
+				t.Errorf("usher_faults_total is %v", got)
+			}
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -24,8 +25,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/webhook/tracing"
 )
 
 // Options configure Run. Addresses are host:port.
@@ -57,6 +60,8 @@ type Options struct {
 	HTTP2, Profiling bool
 	// Certificates say where the serving certificate comes from.
 	Certificates Certificates
+	// Tracing says where spans of requests go.
+	Tracing tracing.Options
 	// Registry takes the metrics: the one that MetricsAddress serves where nil.
 	Registry prometheus.Registerer
 	Log      logr.Logger
@@ -64,6 +69,14 @@ type Options struct {
 
 // Run serves until the context ends, and then until it is drained.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
+	o.Tracing.Namespace, o.Tracing.Pod = o.Namespace, o.Pod
+	tracer, err := tracing.New(o.Tracing, o.Log)
+	if err != nil {
+		return err
+	}
+	defer tracer.Stop()
+	config = rest.CopyConfig(config)
+	config.Wrap(tracer.Transport)
 	m, err := newManager(config, o)
 	if err != nil {
 		return err
@@ -71,7 +84,11 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if o.Registry == nil {
 		o.Registry = metrics.Registry
 	}
-	certificates, err := o.source(m, o.Registry)
+	election, err := o.election(m)
+	if err != nil {
+		return err
+	}
+	certificates, err := o.source(m, o.Registry, election.Leads)
 	if err != nil {
 		return err
 	}
@@ -91,13 +108,14 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		Namespaces: injection.Namespaces, Configuration: configuration, Injection: injection, Transitions: transition.All(),
 		Mapper: m.GetRESTMapper(), Reader: m.GetAPIReader(), Server: sidecars.Server, Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller",
 	}
+	networks := &Networks{Reader: m.GetAPIReader(), Namespaces: injection.Namespaces, Configuration: configuration, OwnNamespace: o.Namespace}
 	handlers := func() []Handler {
 		return []Handler{
-			injection.Pods(), injection.Workloads(m.GetAPIReader()), proof.Handler(),
+			injection.Pods(), injection.Workloads(m.GetAPIReader()), networks.Pods(), networks.Workloads(), proof.Handler(),
 			(&NamespaceLabels{Templates: injection.Templates, Policies: rules}).Handler(), rules.Handler(),
 		}
 	}
-	registration, err := o.registration(m, certificates.Bundle, handlers)
+	registration, err := o.registration(m, election, certificates.Bundle, handlers)
 	if err != nil {
 		return err
 	}
@@ -108,7 +126,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	ready, limit, mux := make(chan struct{}), newLimit(o.MaxConcurrent), http.NewServeMux()
 	for _, h := range handlers() {
 		e := &endpoint{handler: h, ready: ready, limit: limit, metrics: counts, log: o.Log}
-		mux.Handle(h.Path, measure(counts, h.Path, e))
+		mux.Handle(h.Path, measure(counts, h.Path, tracer.Handler(h.Path, e)))
 	}
 	synced, err := feed(ctx, m.GetCache(), injection, configuration)
 	if err != nil {
@@ -133,11 +151,14 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 			})
 		})
 		group.Go(func() error {
+			if o.Certificates.issued() {
+				return registration.Start(running, ready)
+			}
 			select {
 			case <-running.Done():
 				return nil
-			case <-ready:
-				return registration.Start(running)
+			case <-ready: // who cannot serve leaves the Lease to others
+				return registration.Start(running, ready)
 			}
 		})
 		return group.Wait()
@@ -157,7 +178,8 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 // usher's namespace, and of namespaces the labels.
 func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), admissionregistrationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme),
+		admissionregistrationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	return manager.New(config, manager.Options{

@@ -126,6 +126,51 @@ func TestNoPodRunsInTheProofNamespace(t *testing.T) {
 	}
 }
 
+// TestATemplateThatNeverWasGoodDeniesWhoAsks starts a replica that finds it.
+func TestATemplateThatNeverWasGoodDeniesWhoAsks(t *testing.T) {
+	c := started(t)
+	ns := c.newNamespace(t, nil)
+	cm := c.template(t, "side", small, "")
+	cm.Data["config"] = "containers: [{name: side, imagee: 'side:3'}]"
+	c.unguarded(t, cm)
+	t.Run("a replica starts", c.down)
+	_, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, ""), metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "template-invalid") {
+		t.Errorf("got %v, want a denial with template-invalid", err)
+	}
+	if state := c.readyz(t); !strings.Contains(state, "data.config.containers[0].imagee (line 1): is no field of this object") {
+		t.Errorf("/readyz?verbose does not tell: %s", state)
+	}
+}
+
+func TestTemplatesAreTakenUntriedWhereTheyCannotBeTried(t *testing.T) {
+	c := started(t)
+	namespaces := c.CoreV1().Namespaces()
+	if err := namespaces.Delete(t.Context(), "usher-proof", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if out, err := c.plane.Kubectl(context.Background(), "", "apply", "-f", "../deploy/base/proof.yaml", "-f", "../deploy/base/webhook/rights.yaml"); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	// No controller empties it here.
+	ns, err := namespaces.Get(t.Context(), "usher-proof", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns.Spec.Finalizers = nil
+	if _, err := namespaces.Finalize(t.Context(), ns, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "side-initializer"}, Data: map[string]string{"config": small}}
+	c.until(t, "it is warned of", func() bool {
+		c.warnings.take()
+		_, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil && strings.Contains(c.warnings.take(), "not tried on the API server: namespaces \"usher-proof\" not found (apply deploy/base/proof.yaml)")
+	})
+}
+
 func TestDenialsOfOtherPoliciesAreWarnings(t *testing.T) {
 	c := started(t)
 	policy := fromYAML[admissionregistrationv1.ValidatingAdmissionPolicy](t, `

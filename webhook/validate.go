@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/policies/transition"
 )
@@ -60,6 +62,7 @@ func (p *Policies) Handler() Handler {
 		rule("rbac.authorization.k8s.io", "rolebindings", create, update),
 	}
 	namespaced = append(namespaced, p.templateRules()...)
+	own := ownRules()
 	bindings := rule("rbac.authorization.k8s.io", "clusterrolebindings", create, update)
 	cluster := admissionregistrationv1.ClusterScope
 	bindings.Scope = &cluster
@@ -70,37 +73,35 @@ func (p *Policies) Handler() Handler {
 		{Name: "not-judged-as-its-controller", Expression: notJudgedAsItsController},
 		{Name: "spec-changed", Expression: specChanged},
 	}
-	own := []admissionregistrationv1.RuleWithOperations{
-		rule(etcdv1beta2.GroupName, "etcdclusters", create, update),
-		rule(etcdv1beta2.GroupName, "etcdclusters/scale", update),
-	}
-	for i := range own {
-		own[i].APIVersions = []string{etcdv1beta2.GroupVersion.Version}
-	}
 	levels := config.LevelNames()
-	entry := func(name string, policy admissionregistrationv1.FailurePolicyType, labels ...LabelRequirement) Entry {
-		return Entry{Name: name, Rules: namespaced, MatchConditions: conditions, NamespaceLabels: labels, FailurePolicy: policy}
+	entry := func(name string, rules []admissionregistrationv1.RuleWithOperations, policy admissionregistrationv1.FailurePolicyType, labels ...LabelRequirement) Entry {
+		return Entry{Name: name, Rules: rules, MatchConditions: conditions, NamespaceLabels: labels, FailurePolicy: policy}
 	}
 	return Handler{
 		Path:       "/validate",
 		Validating: true,
 		Entries: []Entry{
-			entry("enforced.policy.usher.dev", admissionregistrationv1.Fail, In(config.EnforceLabel, levels...)),
-			entry("default.policy.usher.dev", admissionregistrationv1.Ignore, NotIn(config.EnforceLabel, append(levels, "off")...)),
-			entry("warned.policy.usher.dev", admissionregistrationv1.Ignore, In(config.EnforceLabel, "off"), In(config.WarnLabel, levels...)),
+			entry("enforced.policy.usher.dev", namespaced, admissionregistrationv1.Fail, In(config.EnforceLabel, levels...)),
+			entry("default.policy.usher.dev", namespaced, admissionregistrationv1.Ignore, NotIn(config.EnforceLabel, append(levels, "off")...)),
+			entry("resources.policy.usher.dev", own, admissionregistrationv1.Ignore, NotIn(config.EnforceLabel, "off")),
+			entry("warned.policy.usher.dev", slices.Concat(namespaced, own), admissionregistrationv1.Ignore, In(config.EnforceLabel, "off"), In(config.WarnLabel, levels...)),
 			{
 				Name: "cluster.policy.usher.dev", Rules: []admissionregistrationv1.RuleWithOperations{bindings},
 				MatchConditions: conditions, FailurePolicy: admissionregistrationv1.Ignore,
 			},
-			{
-				// Their controllers judge once more: an outage of usher must
-				// not keep clusters from being mended.
-				Name: "own.policy.usher.dev", Rules: own, MatchConditions: conditions,
-				NamespaceLabels: []LabelRequirement{NotIn(config.EnforceLabel, "off")}, FailurePolicy: admissionregistrationv1.Ignore,
-			},
 		},
 		Decide: p.decide,
 	}
+}
+
+// ownRules are those of usher's custom resources. They fail open everywhere:
+// their controllers judge them again, and an outage of usher must not keep
+// clusters from being mended.
+func ownRules() []admissionregistrationv1.RuleWithOperations {
+	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
+	clusters, scale := rule(etcdv1beta2.GroupName, "etcdclusters", create, update), rule(etcdv1beta2.GroupName, "etcdclusters/scale", update)
+	clusters.APIVersions, scale.APIVersions = []string{etcdv1beta2.GroupVersion.Version}, []string{etcdv1beta2.GroupVersion.Version}
+	return []admissionregistrationv1.RuleWithOperations{clusters, scale, rule(samplecrdv1.GroupName, "networks", create, update)}
 }
 
 // templateRules are those of the configured kinds that hold a pod template. A

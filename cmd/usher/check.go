@@ -94,7 +94,7 @@ func (f *checkFlags) run() (*judge.Run, error) {
 	if !slices.Contains(report.Formats(), f.output) {
 		return nil, fmt.Errorf("output format %q is unknown: write one of %s", f.output, strings.Join(report.Formats(), ", "))
 	}
-	c, err := f.configuration()
+	c, err := configuration(f.config)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (f *checkFlags) run() (*judge.Run, error) {
 		return nil, fmt.Errorf("--namespace-labels: %w", errs[0])
 	}
 	run := &judge.Run{
-		Policies: c.Policies, Options: c.Options(), Input: policies.Input{Features: c.Policies.FeatureGates},
+		Policies: c.Policies, Networks: c.Networks, Options: c.Options(), Input: policies.Input{Features: c.Policies.FeatureGates},
 		Only: f.rules, Exclude: f.exclude, Templates: f.templates,
 		Namespace: f.namespace, OwnNamespace: ownNamespace, NamespaceLabels: f.namespaceLabels,
 	}
@@ -141,14 +141,6 @@ func level(flag, name string) (*config.Level, error) {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return &l, nil
-}
-
-func (f *checkFlags) configuration() (*config.Configuration, error) {
-	if f.config != "" {
-		return config.Load(f.config)
-	}
-	c, _, err := config.Nearest(".")
-	return c, err
 }
 
 // summarise adds up on standard error.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/etcdcluster"
+	"github.com/usher-dev/usher/controllers/network/multus"
 )
 
 func newController(s streams) *cobra.Command {
@@ -27,7 +28,7 @@ In a cluster one replica at a time does, the one that holds the Lease
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
-				return &exitError{exitUsage, fmt.Errorf("--controllers: %w", err)}
+				return &exitError{exitUsage, err}
 			}
 			log, err := logs.logger(s.err)
 			if err != nil {
@@ -50,6 +51,12 @@ In a cluster one replica at a time does, the one that holds the Lease
 	f.StringVar(&o.Namespace, "namespace", ownNamespace, "usher's own namespace, which holds the Lease")
 	f.StringSliceVar(&o.Controllers, "controllers", nil, "controllers to run: "+strings.Join(controllers.Names(), ", ")+" (default all)")
 	f.BoolVar(&o.LeaderElection, "leader-elect", true, "run the controllers only while holding the Lease; turn it off where one replica alone can ever run")
+	f.StringVar(&o.Network.Backend, "network-backend", multus.Name, "what makes Networks real: "+strings.Join(controllers.Backends(), ", "))
+	f.IntVar(&o.Network.MTU, "network-mtu", 0, "MTU of the interfaces of Networks, 0 for the kernel's")
+	f.DurationVar(&o.Network.Resync, "network-resync", controllers.DefaultResync, "how often a backend that cannot tell of changes, which is neutron, is asked for them")
+	f.StringVar(&o.Network.CloudsFile, "neutron-clouds-file", "", "clouds.yaml with Neutron's credentials, read again when it changes (default: the environment's OS_*)")
+	f.StringVar(&o.Network.Cloud, "neutron-cloud", "", "cloud of --neutron-clouds-file to use")
+	f.BoolVar(&o.Network.RemoveOrphans, "network-remove-orphans", false, "at the start remove what was made for Networks that are no more, which otherwise is listed")
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
 	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)
 	f.DurationVar(&o.EtcdCluster.Settling, "etcd-member-timeout", etcdcluster.DefaultSettling, "how long a member of an EtcdCluster may be down before it is replaced, where the others go on without it")

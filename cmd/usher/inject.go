@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 )
 
@@ -18,6 +20,7 @@ type injectOptions struct {
 	namespace       string
 	namespaceLabels map[string]string
 	nativeSidecars  bool
+	config          string
 }
 
 func newInject(s streams) *cobra.Command {
@@ -31,6 +34,10 @@ left out of the result and named on standard error.
 
 Templates are the ConfigMaps given with -t and those among the input. Labels of
 namespaces come from the Namespaces among the input and --namespace-labels.
+
+Pods that declare Networks (samplecrd.k8s.io/network) are attached to those among
+the input, by the backend of the configuration; a Deployment that asks for its
+own (samplecrd.k8s.io/own-network) declares it.
 
 Exit status: 0 clean, 1 if an object would be denied, 2 bad usage or input that
 cannot be read.`,
@@ -47,6 +54,7 @@ cannot be read.`,
 	f.StringVarP(&o.namespace, "namespace", "n", "default", "namespace of objects that name none")
 	f.StringToStringVar(&o.namespaceLabels, "namespace-labels", nil, "labels of every namespace, such as inject.usher.dev/templates=envoy")
 	f.BoolVar(&o.nativeSidecars, "native-sidecars", true, "whether the cluster runs native sidecars (Kubernetes 1.29 on every node)")
+	f.StringVar(&o.config, "config", "", "configuration (default: the nearest "+config.FileName+" upwards)")
 	return cmd
 }
 
@@ -55,6 +63,10 @@ func (o *injectOptions) run(s streams) error {
 		return fmt.Errorf("name the files to inject into with -f")
 	}
 	write, err := injectWriter(o.output)
+	if err != nil {
+		return err
+	}
+	c, err := configuration(o.config)
 	if err != nil {
 		return err
 	}
@@ -69,14 +81,16 @@ func (o *injectOptions) run(s streams) error {
 	for _, conflict := range set.Conflicts() {
 		fmt.Fprintln(s.err, "warning: "+conflict)
 	}
-	labels := namespaceLabels(docs, o.namespaceLabels)
+	around := surroundings{
+		templates: set, labels: namespaceLabels(docs, o.namespaceLabels), networks: manifest.Networks(docs, o.namespace), backend: c.Networks.Backend,
+	}
 	denied := len(invalid)
 	for _, err := range invalid {
 		fmt.Fprintln(s.err, err)
 	}
 	var results []*injected
 	for _, doc := range docs {
-		r, err := o.inject(doc, set, labels)
+		r, err := o.inject(doc, around)
 		if err != nil {
 			return err
 		}
@@ -98,22 +112,22 @@ func (o *injectOptions) run(s streams) error {
 	return nil
 }
 
+// surroundings are what decisions depend on beside the object.
+type surroundings struct {
+	templates *injector.Set
+	labels    func(namespace string) map[string]string
+	networks  map[string]map[string]injector.Network
+	backend   string
+}
+
 // inject decides about one document and proves the decision.
-func (o *injectOptions) inject(doc *manifest.Document, set *injector.Set, labels func(string) map[string]string) (*injected, error) {
+func (o *injectOptions) inject(doc *manifest.Document, around surroundings) (*injected, error) {
 	r := &injected{doc: doc, result: doc.JSON}
 	if !doc.IsObject() || !injector.Injects(doc.APIVersion, doc.Kind) {
 		return r, nil
 	}
-	namespace := doc.Namespace
-	if namespace == "" {
-		namespace = o.namespace
-	}
 	var err error
-	r.decision, err = injector.Inject(injector.Request{
-		Object: doc.JSON, Kind: doc.Kind, Namespace: namespace, NamespaceLabels: labels(namespace), OwnNamespace: ownNamespace,
-		Templates: set, NativeSidecars: o.nativeSidecars, Explain: true,
-	})
-	if err != nil {
+	if r.decision, err = o.decide(doc, around); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", doc.File, doc.Line, err)
 	}
 	if r.decision.Denied || len(r.decision.Patch) == 0 {
@@ -124,6 +138,31 @@ func (o *injectOptions) inject(doc *manifest.Document, set *injector.Set, labels
 	}
 	r.twoWay, r.twoWayErr = injector.TwoWayMergePatch(doc.Kind, doc.JSON, r.result)
 	return r, nil
+}
+
+// decide decides about the templates of an object, and then about its Networks.
+func (o *injectOptions) decide(doc *manifest.Document, around surroundings) (*injector.Decision, error) {
+	namespace := cmp.Or(doc.Namespace, o.namespace)
+	labels := around.labels(namespace)
+	d, err := injector.Inject(injector.Request{
+		Object: doc.JSON, Kind: doc.Kind, Namespace: namespace, NamespaceLabels: labels, OwnNamespace: ownNamespace,
+		Templates: around.templates, NativeSidecars: o.nativeSidecars, Explain: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	object, err := d.Patch.Apply(doc.JSON)
+	if err != nil {
+		return nil, err
+	}
+	attached, err := injector.Connect(injector.AttachRequest{
+		Object: object, Kind: doc.Kind, Namespace: namespace, OwnNamespace: ownNamespace,
+		Networks: around.networks[namespace], Backend: around.backend, Explain: true,
+	}, labels)
+	if err != nil {
+		return nil, err
+	}
+	return d.And(attached), nil
 }
 
 // templateSet makes the set of the templates given, and of those among the

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -69,8 +70,8 @@ func (r *injected) where() string {
 
 func outcome(o injector.Outcome) string {
 	text := string(o.Reason)
-	if o.Template != "" {
-		text = o.Template + ": " + text
+	if about := cmp.Or(o.Template, o.Network); about != "" {
+		text = about + ": " + text
 	}
 	if o.Source != "" {
 		text += " (" + o.Source + ")"

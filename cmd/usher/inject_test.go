@@ -33,6 +33,11 @@ const (
 	askingPod    = `{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {inject.usher.dev/side: "true"}}, spec: {containers: [{name: app, image: a}]}}`
 )
 
+const (
+	aNetwork     = "{apiVersion: samplecrd.k8s.io/v1, kind: Network, metadata: {name: net}, spec: {cidr: 192.168.0.0/16}}"
+	declaringPod = "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {samplecrd.k8s.io/network: net}}, spec: {containers: [{name: app, image: a}]}}"
+)
+
 func TestInject(t *testing.T) {
 	tests := map[string]struct {
 		stdin          string
@@ -103,6 +108,34 @@ func TestInject(t *testing.T) {
 		"a broken document does not hide the others, and wins the exit status": {
 			stdin: "a: [\n---\n" + sideTemplate + "\n---\n" + askingPod, args: []string{"-f", "-"}, status: 2,
 			stdout: []string{"name: side\n"}, stderr: []string{"-:1: YAML: did not find expected node content"},
+		},
+		"a pod is attached to the Networks among the input": {
+			stdin: aNetwork + "\n---\n" + strings.Replace(declaringPod, "network: net", "network: net, k8s.v1.cni.cncf.io/networks: x@e", 1), args: []string{"-f", "-"},
+			stdout: []string{"k8s.v1.cni.cncf.io/networks: x@e,default/net"}, stderr: []string{"pod/p: net: network-attached (annotation samplecrd.k8s.io/network)"},
+		},
+		"a template and a Network": {
+			stdin: aNetwork + "\n---\n" + sideTemplate + "\n---\n" + strings.Replace(declaringPod, "network: net", `network: net, inject.usher.dev/side: "true"`, 1), args: []string{"-f", "-"},
+			stdout: []string{"k8s.v1.cni.cncf.io/networks: default/net", "name: side\n"}, stderr: []string{"side: injected", "net: network-attached"},
+		},
+		"a Network that is not given": {
+			stdin: declaringPod, args: []string{"-f", "-"}, status: 1, without: "name: p",
+			stderr: []string{`-:1: pod/p: denied: network-missing: metadata.annotations[samplecrd.k8s.io/network]: names the Network "net"`},
+		},
+		"a Network of another namespace": {
+			stdin: strings.Replace(aNetwork, "name: net", "name: net, namespace: other", 1) + "\n---\n" + declaringPod, args: []string{"-f", "-"}, status: 1, stderr: []string{"network-missing"},
+		},
+		"a backend that attaches no pods": {
+			stdin: aNetwork + "\n---\n" + declaringPod, status: 1, stderr: []string{"denied: network-backend"},
+			args: []string{"-f", "-", "--config", writeFile(t, "c.yaml", "{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, networks: {backend: neutron}}")},
+		},
+		"a Deployment declares its own Network": {
+			stdin:  `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, annotations: {samplecrd.k8s.io/own-network: "true"}}, spec: {template: {spec: {containers: [{name: app, image: a}]}}}}`,
+			args:   []string{"-f", "-", "-n", "shop"},
+			stdout: []string{"samplecrd.k8s.io/network: web", "k8s.v1.cni.cncf.io/networks: shop/web"},
+		},
+		"a Deployment's own Network whose name is taken": {
+			stdin: strings.Replace(aNetwork, "name: net", "name: web", 1) + "\n---\n" + `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, annotations: {samplecrd.k8s.io/own-network: "true"}}, spec: {template: {spec: {containers: [{name: app, image: a}]}}}}`,
+			args:  []string{"-f", "-"}, status: 1, stderr: []string{"denied: network-foreign"},
 		},
 		"a file that is not there": {args: []string{"-f", "none.yaml"}, status: 2, stderr: []string{"none.yaml: no such file or directory"}},
 		"no file":                  {status: 2, stderr: []string{"name the files to inject into with -f"}},

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 )
 
@@ -45,4 +46,13 @@ func namespaceLabels(docs []*manifest.Document, every map[string]string) func(st
 		maps.Copy(labels, own[name])
 		return labels
 	}
+}
+
+// configuration reads the one given, or the nearest.
+func configuration(path string) (*config.Configuration, error) {
+	if path != "" {
+		return config.Load(path)
+	}
+	c, _, err := config.Nearest(".")
+	return c, err
 }

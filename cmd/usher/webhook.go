@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -34,7 +35,7 @@ On SIGTERM or SIGINT readiness falls, requests are answered for
 tenths of the memory limit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.Certificates.Validate(); err != nil {
+			if err := errors.Join(o.Certificates.Validate(), o.Tracing.Validate()); err != nil {
 				return &exitError{exitUsage, err}
 			}
 			log, err := logs.logger(s.err)
@@ -51,7 +52,7 @@ tenths of the memory limit.`,
 			if err != nil {
 				return err
 			}
-			o.Log = log
+			o.Log, o.Tracing.Version = log, buildVersion()
 			if err := webhook.Run(cmd.Context(), config, o); err != nil {
 				return &exitError{exitFindings, fmt.Errorf("serving: %w", err)}
 			}
@@ -79,6 +80,8 @@ tenths of the memory limit.`,
 	f.DurationVar(&o.Certificates.Lifetimes.CA, "ca-lifetime", lifetimes.CA, "lifetime of the CA; it is changed after two thirds")
 	f.DurationVar(&o.Certificates.Lifetimes.Serving, "certificate-lifetime", lifetimes.Serving, "lifetime of the serving certificate; it is renewed after two thirds")
 	f.DurationVar(&o.Certificates.Lifetimes.Overlap, "ca-overlap", lifetimes.Overlap, "how long a new CA is registered before it is served from, and the old one after")
+	f.StringVar(&o.Tracing.Endpoint, "otlp-endpoint", "", "URL of an OpenTelemetry receiver over HTTP that gets traces, such as http://otel-collector.observability:4318")
+	f.Float64Var(&o.Tracing.Sampling, "trace-sampling", 0.01, "share of requests to trace, from 0 to 1; where the API server traces its request or says that it does not, usher does the same")
 	connect.register(f)
 	logs.register(f)
 	return cmd

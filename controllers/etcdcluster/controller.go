@@ -19,13 +19,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -65,22 +61,6 @@ func AddToScheme(s *runtime.Scheme) error {
 	}).AddToScheme(s)
 }
 
-// Cache keeps, of what members run on, that alone which is labelled so, to be
-// woken up by it.
-func Cache() map[client.Object]cache.ByObject {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{LabelApp: "etcd"})}
-	kept := map[client.Object]cache.ByObject{}
-	for _, kind := range []schema.GroupVersionKind{
-		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
-		corev1.SchemeGroupVersion.WithKind("Service"), policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
-	} {
-		o := &metav1.PartialObjectMetadata{}
-		o.SetGroupVersionKind(kind)
-		kept[o] = ours
-	}
-	return kept
-}
-
 // A Controller keeps clusters as their manifests say.
 type Controller struct {
 	client client.Client
@@ -103,19 +83,21 @@ func New(m manager.Manager, o Options) *Controller {
 	}
 }
 
-// SetupWithManager makes the manager run the controller. What the clusters own
-// wakes it up; of that, metadata is kept alone.
+// SetupWithManager makes the manager run the controller.
 func (c *Controller) SetupWithManager(m manager.Manager) error {
-	return ctrl.NewControllerManagedBy(m).
+	b := ctrl.NewControllerManagedBy(m).
 		Named("etcdcluster").
 		For(&etcdv1beta2.EtcdCluster{}).
-		Owns(&corev1.Pod{}, builder.OnlyMetadata).
-		Owns(&corev1.PersistentVolumeClaim{}, builder.OnlyMetadata).
-		Owns(&corev1.Service{}, builder.OnlyMetadata).
-		Owns(&policyv1.PodDisruptionBudget{}, builder.OnlyMetadata).
 		// A look waits for members that do not answer.
-		WithOptions(controller.Options{MaxConcurrentReconciles: 8}).
-		Complete(c)
+		WithOptions(controller.Options{MaxConcurrentReconciles: 8})
+	sources, err := parts(m)
+	if err != nil {
+		return err
+	}
+	for _, s := range sources {
+		b.WatchesRawSource(s)
+	}
+	return b.Complete(c)
 }
 
 // Reconcile looks at a cluster and takes the next step.

@@ -68,6 +68,9 @@ func follow(v view, plan *etcd.Step) (step, bool) {
 		s.do, s.why = doAdd, unnamed.String()
 	case etcd.Remove:
 		s.do = doRemove
+		if !m.gone() && !m.ready() {
+			s.why = "remove " + m.name + ": it was down for too long, and the others do without"
+		}
 	case etcd.MoveLeader:
 		s.do = doMoveLeader
 	case etcd.Promote:

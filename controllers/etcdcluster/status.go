@@ -78,9 +78,7 @@ func (c *Controller) tellMembers(d *desired, s *sight, st *etcdv1beta2.ClusterSt
 			continue
 		}
 		status := s.tell(m, known[m.name], d)
-		// One that is down for too long is given up, where the others can do
-		// without.
-		status.Lost = status.Lost || s.quorum && !m.ready() && m.pod.exists && m.pod.down >= c.options.Settling
+		status.Lost = status.Lost || s.quorum && c.givenUp(m)
 		st.MemberStatuses = append(st.MemberStatuses, status)
 		if status.Ready {
 			st.Members.Ready = append(st.Members.Ready, m.name)
@@ -103,6 +101,16 @@ func (c *Controller) tellMembers(d *desired, s *sight, st *etcdv1beta2.ClusterSt
 		st.TLS = etcd.Encrypted(&d.cluster.Spec)
 	}
 	s.tellVersions(st)
+}
+
+// givenUp says whether a member is down for too long. A learner gets more time:
+// nobody waits for it to vote, and another would begin anew.
+func (c *Controller) givenUp(m member) bool {
+	settling := c.options.Settling
+	if m.learner {
+		settling *= 3
+	}
+	return !m.ready() && m.pod.exists && m.pod.down >= settling
 }
 
 // tell is the status of a member. What it said before is kept while it says

@@ -46,6 +46,8 @@ func beside() []Entry {
 		switch reason {
 		case injector.TooLarge, injector.PolicyDenied:
 			continue // not injection's
+		case injector.NetworkCreating, injector.NetworkPool:
+			continue // only a cluster has what they are about
 		case injector.HostNetwork, injector.NoNativeSidecars: // deny where the template is mandatory
 		default:
 			if !reason.Denies() {

@@ -13,25 +13,16 @@ func Builtin() []Kind {
 }
 
 // Kubernetes returns the table of Kubernetes' own kinds.
-func Kubernetes() *Table {
-	t, err := New(Builtin()...)
-	if err != nil {
-		panic(err) // a row of this package contradicts itself: tests find it first
-	}
-	return t
-}
+func Kubernetes() *Table { return must(New(Builtin()...)) }
 
-// Own returns what the table knows of usher's own kinds, which its controllers
-// keep to.
-func Own() []Kind {
-	return []Kind{etcdCluster()}
-}
+// All returns the table of Kubernetes' kinds and usher's.
+func All() *Table { return must(New(append(Builtin(), Own()...)...)) }
 
-// All returns the table of every kind.
-func All() *Table {
-	t, err := New(append(Builtin(), Own()...)...)
+// must is for tables of this package's rows, which tests find contradictions in
+// first.
+func must(t *Table, err error) *Table {
 	if err != nil {
-		panic(err) // a row of this package contradicts itself: tests find it first
+		panic(err)
 	}
 	return t
 }

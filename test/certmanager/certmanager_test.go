@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -44,7 +46,18 @@ func run(m *testing.M) int {
 		if err != nil {
 			return err
 		}
-		plane, err = controlplane.Start(os.Stderr, crds)
+		folder, err := os.MkdirTemp("", "usher-certmanager-")
+		if err != nil {
+			return err
+		}
+		auditLog = filepath.Join(folder, "audit.log")
+		policy := filepath.Join(folder, "policy.yaml")
+		if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+			return err
+		}
+		plane, err = controlplane.StartWithFlags(os.Stderr, map[string]string{
+			"audit-policy-file": policy, "audit-log-path": auditLog, "audit-log-mode": "blocking",
+		}, crds)
 		return err
 	}()
 	if err != nil {
@@ -52,7 +65,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer func() {
-		if err := plane.Stop(); err != nil {
+		if err := errors.Join(plane.Stop(), os.RemoveAll(filepath.Dir(auditLog))); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
@@ -64,7 +77,7 @@ const namespace = "usher-system"
 func TestCertManagerIssuesAndRenewsWithoutARefusedHandshake(t *testing.T) {
 	c := newClient(t)
 	startControllers(t)
-	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
 	// registered follows the bundle as the webhook configurations do.
@@ -241,7 +254,7 @@ func start(t *testing.T, run func(context.Context) error) {
 func newClient(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), certmanagerv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), admissionregistrationv1.AddToScheme(scheme), certmanagerv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	c, err := client.New(plane.Config, client.Options{Scheme: scheme})

@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
@@ -37,6 +36,7 @@ var resources = map[string]string{
 	"DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs", "Service": "services",
 	"PersistentVolumeClaim": "persistentvolumeclaims", "StorageClass": "storageclasses",
 	"RoleBinding": "rolebindings", "ClusterRoleBinding": "clusterrolebindings",
+	"Network":     "networks",
 	"EtcdCluster": "etcdclusters",
 }
 
@@ -87,25 +87,23 @@ func (c cluster) valid(t *testing.T, o *unstructured.Unstructured) error {
 // new one, over what the server holds. It is a dry run.
 func (c cluster) apply(t *testing.T, old, new, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	t.Helper()
-	kind := types.StrategicMergePatchType
-	if !scheme.Scheme.Recognizes(live.GroupVersionKind()) {
-		kind = types.MergePatchType
-	}
-	return c.of(live).Patch(t.Context(), live.GetName(), kind, threeWay(t, old, new, live),
+	how, patch := threeWay(t, old, new, live)
+	return c.of(live).Patch(t.Context(), live.GetName(), how, patch,
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
-func threeWay(t *testing.T, old, new, live *unstructured.Unstructured) []byte {
+// threeWay is kubectl's patch: a strategic one for what Kubernetes knows, and
+// for custom resources a plain one.
+func threeWay(t *testing.T, old, new, live *unstructured.Unstructured) (types.PatchType, []byte) {
 	t.Helper()
-	typed, err := scheme.Scheme.New(live.GroupVersionKind())
-	if runtime.IsNotRegisteredError(err) { // a custom resource
-		patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(
-			marshal(t, withoutStatus(old)), marshal(t, withoutStatus(new)), marshal(t, live))
+	if !scheme.Scheme.Recognizes(live.GroupVersionKind()) {
+		patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(marshal(t, withoutStatus(old)), marshal(t, withoutStatus(new)), marshal(t, live))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return patch
+		return types.MergePatchType, patch
 	}
+	typed, err := scheme.Scheme.New(live.GroupVersionKind())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +116,7 @@ func threeWay(t *testing.T, old, new, live *unstructured.Unstructured) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return patch
+	return types.StrategicMergePatchType, patch
 }
 
 func withoutStatus(o *unstructured.Unstructured) *unstructured.Unstructured {

@@ -26,6 +26,10 @@ func in(prefix []any, ms []mutation) []mutation {
 // mutations of every kind: values that are valid on their own for most bases.
 func mutations(kind string) []mutation {
 	own := map[string][]mutation{
+		"Network": {
+			set(arr{"10.0.0.0/24", "10.0.0.1/24", "10.1.0.0/16", "fd00::/64"}, "spec", "cidr"),
+			set(arr{"10.0.0.1", "10.0.0.254", "", nil}, "spec", "gateway"),
+		},
 		"Deployment": {
 			set(arr{int64(0), int64(1), int64(5), nil}, "spec", "replicas"),
 			set(arr{int64(0), int64(2), int64(10), nil}, "spec", "revisionHistoryLimit"),

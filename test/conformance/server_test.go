@@ -54,6 +54,7 @@ var dryRunResources = map[string]string{
 	"autoscaling/v1/HorizontalPodAutoscaler": "horizontalpodautoscalers", "autoscaling/v2/HorizontalPodAutoscaler": "horizontalpodautoscalers",
 	"v1/Secret": "secrets", "etcd.database.coreos.com/v1beta2/EtcdCluster": "etcdclusters",
 	"rbac.authorization.k8s.io/v1/RoleBinding": "rolebindings", "rbac.authorization.k8s.io/v1/ClusterRoleBinding": "clusterrolebindings",
+	"samplecrd.k8s.io/v1/Network": "networks",
 }
 
 // create asks the server to create an object by dry-run, as leniently about

@@ -1,8 +1,10 @@
 package controlplane
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Whom the API server takes usher's processes for.
@@ -46,16 +50,44 @@ func webhookAccount() account {
 	}
 }
 
-func controllerAccount() account {
+// controllerAccount has the rights of every controller, which are in a file
+// each.
+func controllerAccount() (account, error) {
+	files, err := filepath.Glob(filepath.Join(root(), "deploy", "base", "controller", "*.yaml"))
+	if err != nil {
+		return account{}, err
+	}
+	var manifests []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return account{}, err
+		}
+		if bytes.Contains(text, []byte("kind: ServiceAccount\n")) {
+			manifests = append(manifests, filepath.Join("base", "controller", filepath.Base(file)))
+		}
+	}
 	return account{
 		name:      "usher-controller",
-		manifests: []string{"base/controller/account.yaml", "base/controller/rights.yaml", "base/controller/serviceaccount.yaml"},
+		manifests: manifests,
 		proofs: []authorizationv1.ResourceAttributes{
-			{Verb: "watch", Resource: "namespaces"},
 			{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace},
+			{Verb: "list", Resource: "namespaces"},
 			{Verb: "watch", Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
+			{Verb: "watch", Group: "samplecrd.k8s.io", Resource: "networks"},
+			{Verb: "delete", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace},
 		},
+	}, nil
+}
+
+// AsController connects as the controller's ServiceAccount, which the manifest
+// was applied for.
+func (c *ControlPlane) AsController(ctx context.Context) (*rest.Config, error) {
+	a, err := controllerAccount()
+	if err != nil {
+		return nil, err
 	}
+	return c.as(ctx, a)
 }
 
 // grant makes the account and its rights.
@@ -78,6 +110,22 @@ func (c *ControlPlane) as(ctx context.Context, a account) (*rest.Config, error) 
 		return nil, fmt.Errorf("becoming the ServiceAccount %s: %w", a.name, err)
 	}
 	return config, nil
+}
+
+// WebhookKubeconfig writes a kubeconfig of the webhook's ServiceAccount, which
+// must be there with its rights, to a file. Server is how it reaches the API
+// server.
+func (c *ControlPlane) WebhookKubeconfig(ctx context.Context, file, server string) error {
+	config, err := c.as(ctx, webhookAccount())
+	if err != nil {
+		return err
+	}
+	content := clientcmdapi.NewConfig()
+	content.Clusters["test"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: config.CAData}
+	content.AuthInfos["test"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
+	content.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
+	content.CurrentContext = "test"
+	return clientcmd.WriteToFile(*content, file)
 }
 
 func (c *ControlPlane) become(ctx context.Context, a account) (*rest.Config, error) {

@@ -21,10 +21,14 @@ func (c *ControlPlane) StartController(ctx context.Context, log logr.Logger, cha
 	if err := c.ownNamespace(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.grant(ctx, controllerAccount()); err != nil {
+	account, err := controllerAccount()
+	if err != nil {
 		return nil, err
 	}
-	config, err := c.as(ctx, controllerAccount())
+	if err := c.grant(ctx, account); err != nil {
+		return nil, err
+	}
+	config, err := c.as(ctx, account)
 	if err != nil {
 		return nil, err
 	}

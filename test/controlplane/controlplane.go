@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -24,7 +25,8 @@ type ControlPlane struct {
 	// Assets is the folder of the programs, kubectl among them.
 	Assets string
 
-	env *envtest.Environment
+	env  *envtest.Environment
+	data string
 }
 
 // Start starts a control plane; the caller stops it. Progress of a first build
@@ -40,10 +42,22 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 	if err != nil {
 		return nil, err
 	}
+	// Folders of its own outlive a restart.
+	data, err := os.MkdirTemp("", "usher-control-plane-")
+	if err != nil {
+		return nil, err
+	}
 	env := &envtest.Environment{
 		BinaryAssetsDirectory: assets,
 		CRDDirectoryPaths:     crds,
 		ErrorIfCRDPathMissing: true,
+	}
+	env.ControlPlane.Etcd = &envtest.Etcd{DataDir: filepath.Join(data, "etcd")}
+	env.ControlPlane.GetAPIServer().CertDir = filepath.Join(data, "kube-apiserver")
+	for _, folder := range []string{env.ControlPlane.Etcd.DataDir, env.ControlPlane.GetAPIServer().CertDir} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(data))
+		}
 	}
 	for name, value := range flags {
 		env.ControlPlane.GetAPIServer().Configure().Set(name, value)
@@ -51,14 +65,31 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 	cfg, err := env.Start()
 	if err != nil {
 		// What was started before the failure would outlive this process.
-		return nil, errors.Join(fmt.Errorf("starting the control plane: %w", err), env.Stop())
+		return nil, errors.Join(fmt.Errorf("starting the control plane: %w", err), env.Stop(), os.RemoveAll(data))
 	}
-	return &ControlPlane{Config: cfg, Kubeconfig: env.KubeConfig, Assets: assets, env: env}, nil
+	return &ControlPlane{Config: cfg, Kubeconfig: env.KubeConfig, Assets: assets, env: env, data: data}, nil
 }
 
 // Stop ends both programs and removes their data.
 func (c *ControlPlane) Stop() error {
-	return c.env.Stop()
+	return errors.Join(c.env.Stop(), os.RemoveAll(c.data))
+}
+
+// Restart ends both programs and starts them with the data they had; meanwhile
+// runs while neither does.
+func (c *ControlPlane) Restart(meanwhile func()) error {
+	etcd, apiServer := c.env.ControlPlane.Etcd, c.env.ControlPlane.GetAPIServer()
+	if err := errors.Join(apiServer.Stop(), etcd.Stop()); err != nil {
+		return fmt.Errorf("stopping the control plane: %w", err)
+	}
+	meanwhile()
+	if err := etcd.Start(); err != nil {
+		return fmt.Errorf("starting etcd again: %w", err)
+	}
+	if err := apiServer.Start(); err != nil {
+		return fmt.Errorf("starting the API server again: %w", err)
+	}
+	return nil
 }
 
 // Assets returns the folder of the control plane's programs: KUBEBUILDER_ASSETS

@@ -21,8 +21,8 @@ type file struct {
 
 	subjects []*subject
 	judged   int
-	// unseen counts the objects that ask for templates that were not given.
-	unseen   int
+	// unseen counts the objects that ask for what was not given.
+	unseen   unseen
 	skipped  []report.Skipped
 	errs     []error
 	findings []report.Finding

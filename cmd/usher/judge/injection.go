@@ -24,6 +24,9 @@ func (s *scene) inject(sub *subject) error {
 	if err != nil {
 		return fmt.Errorf("injecting into %s: %w", sub.doc, err)
 	}
+	if d, err = s.connect(sub, d); err != nil {
+		return fmt.Errorf("attaching %s: %w", sub.doc, err)
+	}
 	sub.injection = d
 	if d.Denied || len(d.Patch) == 0 {
 		return nil
@@ -36,17 +39,44 @@ func (s *scene) inject(sub *subject) error {
 	return nil
 }
 
-// asks reports whether an object of a built-in kind asks for a template. What
-// does not decode is found by a rule.
+// connect decides about the Networks of an object, after its templates.
+func (s *scene) connect(sub *subject, d *injector.Decision) (*injector.Decision, error) {
+	object, err := d.Patch.Apply(sub.doc.JSON)
+	if err != nil {
+		return nil, err
+	}
+	namespace := s.namespaceOf(sub.doc)
+	attached, err := injector.Connect(injector.AttachRequest{
+		Object: object, Kind: sub.doc.Kind, Namespace: namespace, OwnNamespace: s.run.OwnNamespace,
+		Networks: s.networks[namespace], Backend: s.run.Networks.Backend,
+	}, sub.ns.labels)
+	if err != nil {
+		return nil, err
+	}
+	return d.And(attached), nil
+}
+
+// asks reports whether an object of a built-in kind asks for a template, or
+// declares a Network. What does not decode is found by a rule.
 func asks(sub *subject) bool {
 	o := sub.written
 	if o.Typed == nil || !o.Decodable() || !injector.Injects(o.APIVersion, o.Kind) || o.Meta == nil {
 		return false
 	}
-	if _, ok := sub.ns.labels[injector.NamespaceLabel]; ok || len(injector.OptIns(o.Meta.Annotations)) > 0 {
+	if _, ok := sub.ns.labels[injector.NamespaceLabel]; ok || speaks(o.Meta.Annotations) {
 		return true
 	}
-	return slices.ContainsFunc(o.Templates, func(t policies.PodTemplate) bool { return len(injector.OptIns(t.Meta.Annotations)) > 0 })
+	if _, ok := sub.ns.labels[injector.OwnNetworkKey]; ok && o.Kind == "Deployment" {
+		return true
+	}
+	return slices.ContainsFunc(o.Templates, func(t policies.PodTemplate) bool { return speaks(t.Meta.Annotations) })
+}
+
+// speaks reports whether annotations speak of templates or Networks.
+func speaks(annotations map[string]string) bool {
+	_, declares := annotations[injector.NetworkAnnotation]
+	_, own := annotations[injector.OwnNetworkKey]
+	return declares || own || len(injector.OptIns(annotations)) > 0
 }
 
 // nativeSidecars reports whether the cluster runs native sidecars; its nodes
@@ -56,12 +86,15 @@ func (r *Run) nativeSidecars() bool {
 	return v == nil || v.Major() > 1 || v.Minor() >= 29
 }
 
-// denials are what injection refuses and warns of. unseen is set where the
-// object asks for templates and none at all was given: nothing is known then.
-func (s *scene) denials(sub *subject) (found []report.Finding, unseen bool) {
+// unseen is what an object speaks of and nothing at all was given of: nothing
+// is known then.
+type unseen struct{ templates, networks int }
+
+// denials are what injection refuses and warns of.
+func (s *scene) denials(sub *subject) (found []report.Finding, unseen unseen) {
 	d := sub.injection
 	if d == nil {
-		return nil, false
+		return nil, unseen
 	}
 	for _, p := range d.Problems {
 		message, scope := sentence(p), ""
@@ -70,10 +103,18 @@ func (s *scene) denials(sub *subject) (found []report.Finding, unseen bool) {
 		}
 		if p.Reason == injector.TemplateMissing {
 			if len(s.set.Names()) == 0 {
-				unseen = true
+				unseen.templates = 1
 				continue
 			}
 			scope = "only the templates given were looked at"
+			message += " (" + scope + ")"
+		}
+		if p.Reason == injector.NetworkMissing {
+			if len(s.networks[s.namespaceOf(sub.doc)]) == 0 {
+				unseen.networks = 1
+				continue
+			}
+			scope = "only the files given were looked at"
 			message += " (" + scope + ")"
 		}
 		f := s.own(sub.doc, catalog.Injection(p.Reason), p.Field, message)

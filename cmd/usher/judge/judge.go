@@ -26,6 +26,8 @@ type Run struct {
 	Input policies.Input
 	// Policies has the levels where no namespace says otherwise.
 	Policies config.Policies
+	// Networks has the backend by which pods are attached.
+	Networks config.Networks
 	// Report and FailOn, where set, go before every namespace's and the
 	// configuration's: the level to report, and the one that fails.
 	Report, FailOn *config.Level
@@ -73,7 +75,7 @@ func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*repo
 // result joins what was found in the files.
 func (s *scene) result(ctx context.Context, files []file, errs []error) (*report.Result, []error) {
 	result := &report.Result{Findings: []report.Finding{}, Skipped: []report.Skipped{}}
-	unseen := 0
+	var unseen unseen
 	for i := range files {
 		f := &files[i]
 		errs = append(errs, f.errs...)
@@ -81,15 +83,19 @@ func (s *scene) result(ctx context.Context, files []file, errs []error) (*report
 		result.Skipped = append(result.Skipped, f.skipped...)
 		result.Summary.Documents += len(f.docs)
 		result.Summary.Judged += f.judged
-		unseen += f.unseen
+		unseen.templates += f.unseen.templates
+		unseen.networks += f.unseen.networks
 	}
 	for _, f := range result.Findings {
 		result.Summary.Add(f)
 	}
 	result.Skipped = addUp(result.Skipped)
 	result.Notes = s.notes
-	if unseen > 0 {
-		result.Notes = append(result.Notes, fmt.Sprintf("objects that ask for templates, while none was given with -t: %d; they are judged as written", unseen))
+	if n := unseen.templates; n > 0 {
+		result.Notes = append(result.Notes, fmt.Sprintf("objects that ask for templates, while none was given with -t: %d; they are judged as written", n))
+	}
+	if n := unseen.networks; n > 0 {
+		result.Notes = append(result.Notes, fmt.Sprintf("objects that declare Networks, while none of their namespace is among the files: %d; they are judged as written", n))
 	}
 	if ctx.Err() != nil {
 		errs = append(errs, fmt.Errorf("stopped: %w", context.Cause(ctx)))
@@ -107,6 +113,8 @@ func others(files []file) policies.Others {
 		for _, s := range f.subjects {
 			if s.object.Decodable() && s.object.Meta != nil {
 				k := key{s.object.Kind, s.object.Meta.Namespace}
+				index[k] = append(index[k], s.object)
+				k.namespace = policies.Everywhere
 				index[k] = append(index[k], s.object)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 type scene struct {
 	run        *Run
 	set        *injector.Set
+	networks   map[string]map[string]injector.Network
 	namespaces map[string]*namespace
 	evaluators map[release.Version]*policies.Evaluator
 	entries    map[string]catalog.Entry
@@ -29,6 +30,11 @@ func (r *Run) survey(files []file) (*scene, error) {
 		s.entries[e.ID] = e
 	}
 	s.collect(files)
+	var docs []*manifest.Document
+	for _, f := range files {
+		docs = append(docs, f.docs...)
+	}
+	s.networks = manifest.Networks(docs, r.Namespace)
 	return s, s.settle(files)
 }
 
@@ -104,9 +110,8 @@ func (s *scene) judge(f *file, in policies.Input) {
 	}
 	for _, sub := range f.subjects {
 		denied, unseen := s.denials(sub)
-		if unseen {
-			f.unseen++
-		}
+		f.unseen.templates += unseen.templates
+		f.unseen.networks += unseen.networks
 		f.findings = append(f.findings, denied...)
 		f.findings = append(f.findings, s.evaluate(sub, in)...)
 	}

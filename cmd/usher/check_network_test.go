@@ -1,0 +1,38 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheckJudgesWhatPodsDeclare(t *testing.T) {
+	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {a: b}},
+  template: {metadata: {labels: {a: b}, annotations: {samplecrd.k8s.io/network: net}}, spec: {containers: [{name: app, image: a}]}}}}`
+	tests := map[string]struct {
+		stdin   string
+		status  int
+		stdout  string // part
+		without string
+		stderr  string
+	}{
+		"a Network among the files": {stdin: aNetwork + "\n---\n" + deployment, without: "inject-network"},
+		"another Network among the files": {
+			stdin: strings.Replace(aNetwork, "name: net", "name: other", 1) + "\n---\n" + deployment, status: 1,
+			stdout: "inject-network-missing",
+		},
+		"no Network among the files": {
+			stdin: deployment, without: "inject-network", stderr: "objects that declare Networks, while none of their namespace is among the files: 1",
+		},
+		"a value that names none":   {stdin: strings.Replace(deployment, "network: net", `network: "a,"`, 1), status: 1, stdout: "inject-bad-value"},
+		"a Deployment with its own": {stdin: strings.Replace(deployment, "metadata: {name: web}", `metadata: {name: net, annotations: {samplecrd.k8s.io/own-network: "true"}}`, 1), without: "inject-network"},
+		"another value for its own": {stdin: strings.Replace(deployment, "metadata: {name: web}", `metadata: {name: net, annotations: {samplecrd.k8s.io/own-network: "yes"}}`, 1), status: 1, stdout: "inject-bad-value"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			status, stdout, stderr := usher(t, tc.stdin, "check", "-", "--level", "invariant")
+			if status != tc.status || !strings.Contains(stdout, tc.stdout) || tc.without != "" && strings.Contains(stdout, tc.without) || !strings.Contains(stderr, tc.stderr) {
+				t.Errorf("exit status %d, want %d\n%s\n%s", status, tc.status, stdout, stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/policies/subnet"
+)
+
+// Networks configures Networks and the pods that declare them.
+type Networks struct {
+	// Backend makes Networks: multus, or neutron, which attaches no pods.
+	Backend string `json:"backend,omitempty"`
+	// Pool has the ranges of Deployments' own Networks; without one none is
+	// made.
+	Pool Pool `json:"pool,omitzero"`
+}
+
+// A Pool is a range of addresses, and the size of the parts it is given out in.
+type Pool struct {
+	// CIDR is the whole range, such as 10.128.0.0/12.
+	CIDR string `json:"cidr,omitempty"`
+	// PrefixLength is that of each part, such as 24.
+	PrefixLength int `json:"prefixLength,omitempty"`
+}
+
+// IsSet says whether there is a pool.
+func (p Pool) IsSet() bool { return p != Pool{} }
+
+// Subnets reads the pool.
+func (p Pool) Subnets() (subnet.Pool, error) { return subnet.ParsePool(p.CIDR, p.PrefixLength) }
+
+// validate returns an error that begins with the field it is about.
+func (n Networks) validate() error {
+	switch n.Backend {
+	case injector.MultusBackend, injector.NeutronBackend:
+	default:
+		return fmt.Errorf("backend is %q: write %s or %s", n.Backend, injector.MultusBackend, injector.NeutronBackend)
+	}
+	if !n.Pool.IsSet() {
+		return nil
+	}
+	if _, err := n.Pool.Subnets(); err != nil {
+		return fmt.Errorf("pool.%w", err)
+	}
+	return nil
+}

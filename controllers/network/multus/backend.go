@@ -1,0 +1,193 @@
+// Package multus makes Networks real without a cloud: each becomes a
+// NetworkAttachmentDefinition of its name, by which Multus attaches pods to a
+// bridge on their node, with addresses from the Network's range.
+//
+// host-local gives addresses out on each node by itself, so pods of one network
+// reach each other on one node. What is beyond is another backend's.
+package multus
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	netattdefv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/usher-dev/usher/controllers/network/backend"
+)
+
+// Name is what the flag and status.backend call the backend.
+const Name = "multus"
+
+// Options are what every network has alike.
+type Options struct {
+	// MTU of the interfaces; zero leaves it to the kernel.
+	MTU int
+}
+
+// A Backend makes NetworkAttachmentDefinitions. It implements backend.Backend.
+type Backend struct {
+	// client reads from definitions.
+	client client.Client
+	// live reads what is there now, whoever made it.
+	live client.Reader
+	// definitions are those that carry the mark.
+	definitions cache.Cache
+	pods        pods
+	options     Options
+}
+
+// New returns the backend in that manager's cluster. It makes the manager run
+// caches of the definitions that the backend made, and of what pods are attached
+// to.
+func New(m manager.Manager, o Options) (*Backend, error) {
+	b := &Backend{live: m.GetAPIReader(), options: o}
+	var err error
+	if b.pods, err = newPods(m); err != nil {
+		return nil, err
+	}
+	// The manager's own cache would ask for the kind now; a cluster may get
+	// Multus later.
+	b.definitions, err = cache.New(m.GetConfig(), cache.Options{
+		HTTPClient: m.GetHTTPClient(), Scheme: m.GetScheme(), Mapper: m.GetRESTMapper(),
+		DefaultLabelSelector: mark().AsSelector(), DefaultTransform: cache.TransformStripManagedFields(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making a cache of NetworkAttachmentDefinitions: %w", err)
+	}
+	b.client, err = client.New(m.GetConfig(), client.Options{
+		HTTPClient: m.GetHTTPClient(), Scheme: m.GetScheme(), Mapper: m.GetRESTMapper(), Cache: &client.CacheOptions{Reader: b.definitions},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making a client of NetworkAttachmentDefinitions: %w", err)
+	}
+	return b, m.Add(b.definitions)
+}
+
+// Name is Name.
+func (b *Backend) Name() string { return Name }
+
+// Ensure makes the definition, or makes it as it should be.
+func (b *Backend) Ensure(ctx context.Context, want backend.Wanted) (*backend.Made, error) {
+	should, err := render(want, b.options)
+	if err != nil {
+		return nil, err
+	}
+	is := &netattdefv1.NetworkAttachmentDefinition{}
+	if err := b.client.Get(ctx, client.ObjectKeyFromObject(should), is); err == nil {
+		return b.change(ctx, is, should, want)
+	} else if !apierrors.IsNotFound(err) {
+		return nil, explain("reading", err)
+	}
+	if err := b.client.Create(ctx, should); err == nil {
+		return made(should, backend.Created), nil
+	} else if !apierrors.IsAlreadyExists(err) {
+		return nil, explain("creating", err)
+	}
+	// Somebody else's is not in the cache, and what was just made not yet.
+	if err := b.live.Get(ctx, client.ObjectKeyFromObject(should), is); err != nil {
+		return nil, explain("reading", err)
+	}
+	return b.change(ctx, is, should, want)
+}
+
+// change makes a definition that is there as it should be.
+func (b *Backend) change(ctx context.Context, is, should *netattdefv1.NetworkAttachmentDefinition, want backend.Wanted) (*backend.Made, error) {
+	change := backend.Updated
+	switch was := subnetOf(is).Prefix; {
+	case !ours(is):
+		return nil, backend.Errorf(backend.Foreign,
+			"the NetworkAttachmentDefinition %s was not made by usher and is left as it is: rename it, or the Network", want.Owner)
+	case same(is, should):
+		return made(is, backend.Unchanged), nil
+	case was.IsValid() && was != want.Prefix:
+		users, err := b.Users(ctx, want.Owner)
+		if err != nil {
+			return nil, err
+		}
+		if len(users) > 0 {
+			return nil, backend.Used("replacing "+was.String()+" by "+want.Prefix.String(), users)
+		}
+		change = backend.Replaced
+	}
+	put(is, should)
+	if err := b.client.Update(ctx, is); err != nil {
+		return nil, explain("changing", err)
+	}
+	return made(is, change), nil
+}
+
+// Users are the pods that name the definition and have not ended.
+func (b *Backend) Users(ctx context.Context, owner backend.Owner) ([]string, error) {
+	return b.pods.attachedTo(ctx, owner)
+}
+
+// Delete removes the definition, if it is the backend's.
+func (b *Backend) Delete(ctx context.Context, owner backend.Owner) error {
+	is := &netattdefv1.NetworkAttachmentDefinition{}
+	// A cache that is behind would leave what was made a moment ago.
+	err := b.live.Get(ctx, client.ObjectKey{Namespace: owner.Namespace, Name: owner.Name}, is)
+	switch {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return nil
+	case err != nil:
+		return explain("reading", err)
+	case !ours(is):
+		return nil
+	}
+	users, err := b.Users(ctx, owner)
+	if err != nil {
+		return err
+	}
+	if len(users) > 0 {
+		return backend.Used("deleting "+owner.String(), users)
+	}
+	err = b.client.Delete(ctx, is, client.Preconditions{UID: &is.UID, ResourceVersion: ptr.To(is.ResourceVersion)})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return explain("deleting", err)
+}
+
+// List returns the definitions that carry the mark.
+func (b *Backend) List(ctx context.Context) ([]backend.Made, error) {
+	var marked netattdefv1.NetworkAttachmentDefinitionList
+	if err := b.client.List(ctx, &marked, client.MatchingLabels(mark())); meta.IsNoMatchError(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, explain("listing", err)
+	}
+	var all []backend.Made
+	for i := range marked.Items {
+		if d := &marked.Items[i]; ours(d) {
+			all = append(all, *made(d, backend.Unchanged))
+		}
+	}
+	return all, nil
+}
+
+// explain finds the reason of what the API server answered; nil is nil.
+func explain(doing string, err error) error {
+	reason := backend.Unavailable
+	switch {
+	case err == nil:
+		return nil
+	case meta.IsNoMatchError(err):
+		return backend.Errorf(backend.Unavailable, "the cluster does not serve NetworkAttachmentDefinitions: install Multus, or choose another backend (%w)", err)
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // edited, or gone, since it was read
+		reason = backend.Conflict
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		reason = backend.Invalid
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
+		reason = backend.QuotaExceeded
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		reason = backend.Denied
+	}
+	return backend.Errorf(reason, "%s the NetworkAttachmentDefinition: %w", doing, err)
+}

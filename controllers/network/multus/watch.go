@@ -1,0 +1,54 @@
+package multus
+
+import (
+	"context"
+	"time"
+
+	netattdefv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+)
+
+// askedEvery is how often a cluster without Multus is asked whether it has it.
+const askedEvery = 10 * time.Second
+
+// AddToScheme adds the types the backend reads and writes.
+func AddToScheme(s *runtime.Scheme) error {
+	return (&runtime.SchemeBuilder{netattdefv1.AddToScheme, metav1.AddMetaToScheme}).AddToScheme(s)
+}
+
+// Watch lets the controller of Networks learn of pods that come and go, and of
+// definitions that others edit, these as soon as the cluster serves them.
+func (b *Backend) Watch(m manager.Manager, c controller.Controller) error {
+	networks := handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, p *metav1.PartialObjectMetadata) []reconcile.Request {
+		var all []reconcile.Request
+		for _, name := range attachments(p) {
+			all = append(all, reconcile.Request{NamespacedName: name})
+		}
+		return all
+	})
+	if err := c.Watch(source.Kind(b.pods.Cache, pod(), networks)); err != nil {
+		return err
+	}
+	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		kind := schema.GroupKind{Group: netattdefv1.SchemeGroupVersion.Group, Kind: "NetworkAttachmentDefinition"}
+		err := wait.PollUntilContextCancel(ctx, askedEvery, true, func(context.Context) (bool, error) {
+			_, err := m.GetRESTMapper().RESTMapping(kind, netattdefv1.SchemeGroupVersion.Version)
+			return err == nil, nil
+		})
+		if err != nil {
+			return nil // the process ends
+		}
+		return c.Watch(source.Kind(b.definitions, &netattdefv1.NetworkAttachmentDefinition{},
+			handler.TypedEnqueueRequestForOwner[*netattdefv1.NetworkAttachmentDefinition](m.GetScheme(), m.GetRESTMapper(), &samplecrdv1.Network{}, handler.OnlyControllerOwner())))
+	}))
+}

@@ -1,0 +1,128 @@
+package neutron
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/controllers/network/backend"
+	"github.com/usher-dev/usher/policies/subnet"
+)
+
+// networksOf are the networks that carry an owner's mark.
+func (b *Backend) networksOf(ctx context.Context, c *connection, owner backend.Owner) ([]networks.Network, error) {
+	return b.networks(ctx, c, networks.ListOpts{Description: b.marks.network(owner)})
+}
+
+// networks are those of the project.
+func (b *Backend) networks(ctx context.Context, c *connection, opts networks.ListOpts) ([]networks.Network, error) {
+	opts.ProjectID = c.project
+	pages, err := networks.List(c.ServiceClient, opts).AllPages(ctx)
+	if err != nil {
+		return nil, b.failed(c, "listing networks", err)
+	}
+	found, err := networks.ExtractNetworks(pages)
+	if err != nil {
+		return nil, fmt.Errorf("reading Neutron's list of networks: %w", err)
+	}
+	return found, nil
+}
+
+// subnets are those of a network, or of the project where it has no id.
+func (b *Backend) subnets(ctx context.Context, c *connection, network string) ([]subnets.Subnet, error) {
+	pages, err := subnets.List(c.ServiceClient, subnets.ListOpts{NetworkID: network, ProjectID: c.project}).AllPages(ctx)
+	if err != nil {
+		return nil, b.failed(c, "listing subnets", err)
+	}
+	found, err := subnets.ExtractSubnets(pages)
+	if err != nil {
+		return nil, fmt.Errorf("reading Neutron's list of subnets: %w", err)
+	}
+	return found, nil
+}
+
+// users are the ports on a network that others attached, and the subnets that
+// others put there and that would go with it.
+func (b *Backend) users(ctx context.Context, c *connection, network networks.Network) ([]string, error) {
+	pages, err := ports.List(c.ServiceClient, ports.ListOpts{NetworkID: network.ID}).AllPages(ctx)
+	if err != nil {
+		return nil, b.failed(c, "listing the ports of network "+network.ID, err)
+	}
+	attached, err := ports.ExtractPorts(pages)
+	if err != nil {
+		return nil, fmt.Errorf("reading Neutron's list of ports: %w", err)
+	}
+	var users []string
+	for _, p := range attached {
+		// Neutron takes its own away with the subnet.
+		if p.DeviceOwner != "network:dhcp" && p.DeviceOwner != "network:distributed" {
+			users = append(users, described("port", p.Name, p.ID))
+		}
+	}
+	there, err := b.subnets(ctx, c, network.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range there {
+		if _, ours := b.marks.uid(s.Description); !ours {
+			users = append(users, described("subnet", s.Name, s.ID))
+		}
+	}
+	slices.Sort(users)
+	return users, nil
+}
+
+// described names a thing for people: by its name, which need not be the only
+// one, and its id.
+func described(kind, name, id string) string {
+	if name == "" {
+		return kind + " " + id
+	}
+	return fmt.Sprintf("%s %s (%s)", kind, name, id)
+}
+
+// made describes an owner's network with its subnet, where there is one.
+func made(owner backend.Owner, network networks.Network, s *subnets.Subnet) (*backend.Made, error) {
+	m := &backend.Made{Owner: owner, Resources: []samplecrdv1.Resource{{Kind: "Network", Name: network.Name, ID: network.ID}}}
+	if s == nil {
+		return m, nil
+	}
+	var err error
+	if m.Subnet, err = addresses(*s); err != nil {
+		return nil, err
+	}
+	m.Resources = append(m.Resources, samplecrdv1.Resource{Kind: "Subnet", Name: s.Name, ID: s.ID})
+	return m, nil
+}
+
+// addresses reads those of a subnet. Its gateway may be anywhere: Neutron takes
+// one outside of the range.
+func addresses(s subnets.Subnet) (subnet.Subnet, error) {
+	prefix, err := netip.ParsePrefix(s.CIDR)
+	if err != nil {
+		return subnet.Subnet{}, fmt.Errorf("subnet %s: reading its cidr: %w", s.ID, err)
+	}
+	read := subnet.Subnet{Prefix: prefix.Masked()}
+	if s.GatewayIP != "" {
+		if read.Gateway, err = netip.ParseAddr(s.GatewayIP); err != nil {
+			return subnet.Subnet{}, fmt.Errorf("subnet %s: reading its gateway: %w", s.ID, err)
+		}
+	}
+	return read, nil
+}
+
+// ids are those of networks, for a message.
+func ids(all []networks.Network) string {
+	var names []string
+	for _, n := range all {
+		names = append(names, n.ID)
+	}
+	return strings.Join(names, ", ")
+}

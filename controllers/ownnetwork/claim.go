@@ -1,0 +1,94 @@
+package ownnetwork
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+)
+
+const (
+	// holderLabel finds the claims of one holder; a label's value is too short
+	// for two names.
+	holderLabel = samplecrdv1.GroupName + "/holder"
+	// rangeAnnotation is the range that is claimed.
+	rangeAnnotation = samplecrdv1.GroupName + "/cidr"
+)
+
+// claimLabels are those of every claim.
+var claimLabels = labels.Set{"app.kubernetes.io/managed-by": "usher", "app.kubernetes.io/component": "own-network"}
+
+// A claim is a range that was given out: a Lease in usher's namespace, of the
+// range's name.
+type claim struct {
+	prefix netip.Prefix
+	holder types.NamespacedName
+	lease  *coordinationv1.Lease
+}
+
+// claimName is the name of a range's claim.
+func claimName(prefix netip.Prefix) string {
+	return "network-" + strings.ReplaceAll(prefix.Addr().StringExpanded(), ":", "-") + "-" + strconv.Itoa(prefix.Bits())
+}
+
+// holderLabels find the claims of a holder.
+func holderLabels(holder types.NamespacedName) labels.Set {
+	sum := sha256.Sum256([]byte(holder.String()))
+	return labels.Merge(claimLabels, labels.Set{holderLabel: hex.EncodeToString(sum[:16])})
+}
+
+// newLease is the claim of a range as an object.
+func (c *Controller) newLease(prefix netip.Prefix, holder types.NamespacedName) *coordinationv1.Lease {
+	identity := holder.String()
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: c.namespace, Name: claimName(prefix), Labels: holderLabels(holder), Annotations: map[string]string{rangeAnnotation: prefix.String()},
+		},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &identity},
+	}
+}
+
+// readClaim reads a Lease; what is no claim of a range is none.
+func readClaim(l *coordinationv1.Lease) (claim, bool) {
+	prefix, err := netip.ParsePrefix(l.Annotations[rangeAnnotation])
+	if err != nil || l.Name != claimName(prefix) || l.Spec.HolderIdentity == nil {
+		return claim{}, false
+	}
+	namespace, name, ok := strings.Cut(*l.Spec.HolderIdentity, "/")
+	return claim{prefix: prefix, holder: types.NamespacedName{Namespace: namespace, Name: name}, lease: l}, ok
+}
+
+// claims lists the claims with those labels, as they are now.
+func (c *Controller) claims(ctx context.Context, of labels.Set) ([]claim, error) {
+	var list coordinationv1.LeaseList
+	if err := c.live.List(ctx, &list, client.InNamespace(c.namespace), client.MatchingLabelsSelector{Selector: of.AsSelector()}); err != nil {
+		return nil, fmt.Errorf("listing the ranges given out: %w", err)
+	}
+	var found []claim
+	for i := range list.Items {
+		if claim, ok := readClaim(&list.Items[i]); ok {
+			found = append(found, claim)
+		}
+	}
+	return found, nil
+}
+
+// free gives a range back, unless it was given out anew.
+func (c *Controller) free(ctx context.Context, of claim) error {
+	err := c.client.Delete(ctx, of.lease, client.Preconditions{UID: &of.lease.UID})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("giving the range %s back: %w", of.prefix, err)
+	}
+	return nil
+}

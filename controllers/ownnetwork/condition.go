@@ -1,0 +1,94 @@
+package ownnetwork
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/injector"
+)
+
+// A state is how far a Deployment's Network is: the reason and message of its
+// condition.
+type state struct{ reason, message string }
+
+// stateOf is that of a Deployment whose name a Network has.
+func stateOf(n *samplecrdv1.Network, d *metav1.PartialObjectMetadata) state {
+	owner := metav1.GetControllerOf(n)
+	mine := owner != nil && owner.APIVersion == appsv1.SchemeGroupVersion.String() && owner.Kind == "Deployment" && owner.Name == d.Name
+	switch {
+	case n.DeletionTimestamp != nil, mine && owner.UID != d.UID:
+		return state{injector.OwnNetworkGoing, fmt.Sprintf("the Network %s/%s is being deleted, and made anew once it is gone", n.Namespace, n.Name)}
+	case !mine:
+		return state{injector.OwnNetworkForeign, fmt.Sprintf("the Network %s/%s was not made for this Deployment: rename the Deployment, or remove that Network", n.Namespace, n.Name)}
+	}
+	return made(n)
+}
+
+func made(n *samplecrdv1.Network) state {
+	return state{injector.OwnNetworkMade, fmt.Sprintf("the Network %s/%s has %s", n.Namespace, n.Name, n.Spec.CIDR)}
+}
+
+// tell writes the state into the Deployment's status, where its pods' admission
+// reads it, and an Event where it changed.
+func (c *Controller) tell(ctx context.Context, d *metav1.PartialObjectMetadata, s state) error {
+	now := &appsv1.Deployment{}
+	if err := c.live.Get(ctx, keyOf(d), now); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	status, kind := corev1.ConditionFalse, corev1.EventTypeWarning
+	if s.reason == injector.OwnNetworkMade {
+		status, kind = corev1.ConditionTrue, corev1.EventTypeNormal
+	}
+	condition := appsv1.DeploymentCondition{
+		Type: injector.OwnNetworkCondition, Status: status, Reason: s.reason, Message: s.message, LastUpdateTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+	}
+	for _, was := range now.Status.Conditions {
+		if was.Type != condition.Type {
+			continue
+		}
+		if was.Status == status && was.Reason == s.reason && was.Message == s.message {
+			return nil
+		}
+		if was.Status == status {
+			condition.LastTransitionTime = was.LastTransitionTime
+		}
+	}
+	if err := c.patch(ctx, d, condition); err != nil {
+		return err
+	}
+	c.events.Eventf(d, nil, kind, s.reason, "Provide", "%s", s.message)
+	return nil
+}
+
+// forget takes the condition of a Deployment away that asks no more.
+func (c *Controller) forget(ctx context.Context, d *metav1.PartialObjectMetadata) error {
+	if d.UID == "" || d.DeletionTimestamp != nil {
+		return nil
+	}
+	return c.patch(ctx, d, map[string]string{"type": injector.OwnNetworkCondition, "$patch": "delete"})
+}
+
+// patch changes the one condition of a Deployment's status. The others are the
+// Deployment controller's, which leaves this one alone.
+func (c *Controller) patch(ctx context.Context, d *metav1.PartialObjectMetadata, condition any) error {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": d.UID},
+		"status":   map[string]any{"conditions": []any{condition}},
+	})
+	if err != nil {
+		return err
+	}
+	target := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}}
+	if err := c.client.Status().Patch(ctx, target, client.RawPatch(types.StrategicMergePatchType, body)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("writing the condition %s: %w", injector.OwnNetworkCondition, err)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+// Package ownnetwork makes the Network that a Deployment asks to have for
+// itself, of the Deployment's name, with a range of addresses that no other
+// has. The webhook declared it in the pod template; this never edits the
+// Deployment, whose status alone says how far its Network is.
+//
+// That no two ranges are alike does not depend on the Lease by which one
+// controller works at a time: a range is taken by creating an object that has
+// the range's name, and the API server lets one do that.
+//
+//	pool       the ranges, from usher's configuration
+//	claim      the object by which a range is taken
+//	allocate   which range, and whose it is already
+//	make       the Network, owned by the Deployment and freed with it
+//	condition  what the Deployment and its pods are told
+package ownnetwork
+
+import (
+	"context"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/injector"
+)
+
+// patience is how long to wait where only people can help, or a range must
+// become free.
+const patience = 10 * time.Second
+
+// AddToScheme adds the types the controller reads and writes.
+func AddToScheme(s *runtime.Scheme) error {
+	return (&runtime.SchemeBuilder{
+		corev1.AddToScheme, appsv1.AddToScheme, coordinationv1.AddToScheme, metav1.AddMetaToScheme, samplecrdv1.AddToScheme,
+	}).AddToScheme(s)
+}
+
+// A Controller keeps the own Networks of Deployments.
+type Controller struct {
+	client client.Client
+	// live reads what is there now: what is decided by a cache that is behind
+	// could be given out twice.
+	live   client.Reader
+	events events.EventRecorder
+	// namespace is usher's own.
+	namespace string
+}
+
+// New returns the controller of that manager's cluster; namespace is usher's
+// own.
+func New(m manager.Manager, namespace string) *Controller {
+	return &Controller{client: m.GetClient(), live: m.GetAPIReader(), events: m.GetEventRecorder("usher-ownnetwork"), namespace: namespace}
+}
+
+// SetupWithManager makes the manager run the controller. A Deployment, its
+// Network and the claim of its range go by the same name.
+func (c *Controller) SetupWithManager(m manager.Manager) error {
+	return ctrl.NewControllerManagedBy(m).
+		Named("ownnetwork").
+		For(deployment(), builder.OnlyMetadata, builder.WithPredicates(asked())).
+		Watches(&samplecrdv1.Network{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(cameOrWent())).
+		WatchesRawSource(source.Func(c.claimed)).
+		Complete(c)
+}
+
+// Reconcile brings one Deployment's Network to what the Deployment asks.
+func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	d := deployment()
+	if err := c.client.Get(ctx, req.NamespacedName, d); client.IgnoreNotFound(err) != nil {
+		return reconcile.Result{}, err
+	}
+	if !wants(d) {
+		return reconcile.Result{}, c.release(ctx, req.NamespacedName, d)
+	}
+	network := &samplecrdv1.Network{}
+	err := c.client.Get(ctx, req.NamespacedName, network)
+	if client.IgnoreNotFound(err) != nil {
+		return reconcile.Result{}, err
+	}
+	if err != nil {
+		return c.provide(ctx, d)
+	}
+	if state := stateOf(network, d); state.reason != injector.OwnNetworkMade {
+		return reconcile.Result{RequeueAfter: patience}, c.tell(ctx, d, state)
+	}
+	if err := c.keep(ctx, network); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{}, c.tell(ctx, d, made(network))
+}
+
+// wants says whether a Deployment is there and asks. One that has a controller
+// is not changed by the webhook, and so declares nothing.
+func wants(d *metav1.PartialObjectMetadata) bool {
+	return d.UID != "" && d.DeletionTimestamp == nil && d.Annotations[injector.OwnNetworkKey] == "true" && metav1.GetControllerOf(d) == nil
+}
+
+// asked leaves out the Deployments that never asked.
+func asked() predicate.Predicate {
+	asks := func(o client.Object) bool { return o.GetAnnotations()[injector.OwnNetworkKey] == "true" }
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return asks(e.Object) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return asks(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return asks(e.ObjectOld) != asks(e.ObjectNew) || asks(e.ObjectNew) && (e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
+		},
+	}
+}
+
+// cameOrWent leaves out what happens to a Network in between.
+func cameOrWent() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return (e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
+		},
+	})
+}
+
+// claimed looks once at whom ranges were given to: a Deployment and its Network
+// may have gone while the controller was down.
+func (c *Controller) claimed(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	claims, err := c.claims(ctx, claimLabels)
+	if err != nil {
+		return err
+	}
+	for _, claim := range claims {
+		queue.Add(reconcile.Request{NamespacedName: claim.holder})
+	}
+	return nil
+}
+
+// deployment is an empty one, of which metadata alone is kept.
+func deployment() *metav1.PartialObjectMetadata {
+	d := &metav1.PartialObjectMetadata{}
+	d.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	return d
+}
+
+func keyOf(d *metav1.PartialObjectMetadata) types.NamespacedName {
+	return client.ObjectKeyFromObject(d)
+}

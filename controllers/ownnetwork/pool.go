@@ -1,0 +1,36 @@
+package ownnetwork
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/policies/subnet"
+)
+
+// pool reads the pool of usher's configuration as it is now. Where there is
+// none to be used, the state says why.
+func (c *Controller) pool(ctx context.Context) (subnet.Pool, *state, error) {
+	cm := &corev1.ConfigMap{}
+	err := c.live.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: config.ConfigMapName}, cm)
+	if client.IgnoreNotFound(err) != nil {
+		return subnet.Pool{}, nil, fmt.Errorf("reading usher's configuration: %w", err)
+	}
+	where := fmt.Sprintf("ConfigMap %s/%s", c.namespace, config.ConfigMapName)
+	if err != nil {
+		return subnet.Pool{}, &state{injector.OwnNetworkNoPool, "there is no " + where + ", in which networks.pool says what ranges to give out"}, nil
+	}
+	parsed, err := config.Parse([]byte(cm.Data[config.ConfigMapKey]))
+	if err != nil {
+		return subnet.Pool{}, &state{injector.OwnNetworkNoPool, where + " cannot be read: " + err.Error()}, nil
+	}
+	if !parsed.Networks.Pool.IsSet() {
+		return subnet.Pool{}, &state{injector.OwnNetworkNoPool, where + " sets no networks.pool, which says what ranges to give out"}, nil
+	}
+	p, err := parsed.Networks.Pool.Subnets()
+	return p, nil, err
+}

@@ -1,0 +1,193 @@
+package injector
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/injector/attachment"
+)
+
+// NetworkAnnotation on a pod names Networks of its namespace, separated by
+// commas: it is attached to them beside the cluster's own network.
+const NetworkAnnotation = samplecrdv1.GroupName + "/network"
+
+// Backends of Networks, as Network.status.backend has them.
+const (
+	// MultusBackend attaches the pods that declare its Networks.
+	MultusBackend = "multus"
+	// NeutronBackend makes networks that no pod is attached to.
+	NeutronBackend = "neutron"
+)
+
+// maxNetworks bounds the Networks that a pod declares: each is looked up while
+// its sender waits.
+const maxNetworks = 32
+
+// A Network is what a decision knows of one that a pod declares.
+type Network struct {
+	// Backend is what made it, "" where nothing has yet.
+	Backend string
+	// Unready says why it is not ready; "" where it is.
+	Unready string
+	// Reason and Detail, where they are set, deny the pod: why the Network is
+	// not there, or not to be attached to.
+	Reason Reason
+	Detail string
+}
+
+// An AttachRequest is all that the decision about a pod's Networks depends on.
+type AttachRequest struct {
+	// Object is the pod as it came, or the workload that holds its template.
+	Object []byte
+	// Kind is the object's kind; "" means Pod.
+	Kind string
+	// Namespace is the namespace the object goes to; OwnNamespace is usher's.
+	Namespace, OwnNamespace string
+	// Networks are those of the namespace that Declared names; what is not among
+	// them does not exist.
+	Networks map[string]Network
+	// Backend makes the Networks that none has made yet; "" means
+	// MultusBackend.
+	Backend string
+	// Explain asks for the decision's Steps.
+	Explain bool
+}
+
+// Declared names the Networks that a pod, or the template in a workload,
+// declares, each once.
+func Declared(kind string, object []byte) ([]string, *Problem) {
+	annotations, _, path, problem := templateAnnotations(kind, object)
+	if problem != nil {
+		return nil, problem
+	}
+	names, problem := declared(annotations)
+	if problem != nil && len(path) > 0 {
+		problem.Field = strings.Join(path, ".") + "." + problem.Field
+	}
+	return names, problem
+}
+
+var networkName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+func declared(annotations map[string]string) ([]string, *Problem) {
+	value, ok := annotations[NetworkAnnotation]
+	if !ok {
+		return nil, nil
+	}
+	bad := func(format string, args ...any) *Problem {
+		return &Problem{BadValue, annotationField(NetworkAnnotation), 0, "is " + quote(value) + fmt.Sprintf(format, args...)}
+	}
+	var names []string
+	for name := range strings.SplitSeq(value, ",") {
+		name = strings.TrimSpace(name)
+		switch {
+		case !networkName.MatchString(name) || len(name) > 253:
+			return nil, bad("; write names of Networks separated by commas, %s is none", quote(name))
+		case slices.Contains(names, name):
+		case len(names) == maxNetworks:
+			return nil, bad("; write at most %d names", maxNetworks)
+		default:
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func annotationField(key string) string { return "metadata.annotations[" + key + "]" }
+
+// Attach decides about the Networks that one object declares: each is added to
+// the annotation by which Multus attaches the pod, in the form of what is
+// there. It never fails: what it cannot read, it denies.
+func Attach(r AttachRequest) *Decision {
+	d := &decision{request: Request{Namespace: r.Namespace, OwnNamespace: r.OwnNamespace, Explain: r.Explain}}
+	d.attach(r)
+	d.summarize()
+	return &d.Decision
+}
+
+func (d *decision) attach(r AttachRequest) {
+	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || slices.Contains(SystemNamespaces, r.Namespace)) {
+		d.skip(ask{}, NamespaceExclude, "namespace "+r.Namespace)
+		return
+	}
+	raw, path, problem := podTemplate(r.Kind, r.Object)
+	if problem != nil {
+		d.deny(ask{}, *problem)
+		return
+	}
+	d.path = path
+	pod, problem := decodePod(raw)
+	if problem != nil {
+		d.deny(ask{}, *problem)
+		return
+	}
+	source := ask{source: "annotation " + NetworkAnnotation}
+	names, problem := declared(pod.annotations())
+	if problem != nil {
+		d.deny(source, *problem)
+		return
+	}
+	if len(names) == 0 {
+		d.skip(ask{}, NotAsked, "")
+		return
+	}
+	list, err := attachment.Parse(pod.annotations()[attachment.Annotation])
+	if err != nil {
+		d.deny(source, Problem{BadValue, annotationField(attachment.Annotation), 0, err.Error()})
+		return
+	}
+	added := d.addNetworks(r, pod, names, list)
+	if !d.Denied && added.String() != list.String() {
+		d.Patch = appendMap(nil, "/metadata/annotations", pod.annotations(), []pair{{attachment.Annotation, added.String()}}).under(pointer(d.path))
+	}
+}
+
+// addNetworks adds the Networks to the list and says what became of each.
+func (d *decision) addNetworks(r AttachRequest, pod *pod, names []string, list attachment.List) attachment.List {
+	a := ask{source: "annotation " + NetworkAnnotation}
+	for _, name := range names {
+		d.step("network "+r.Namespace+"/"+name, r.Networks[name].state(), "")
+		if problem := r.unattachable(name, pod.Spec.HostNetwork); problem != nil {
+			d.deny(a, *problem)
+			d.Outcomes[len(d.Outcomes)-1].Network = name
+			continue
+		}
+		if why := r.Networks[name].Unready; why != "" {
+			d.warn("the Network %s/%s is not ready (%s): pods wait for it", r.Namespace, name, why)
+		}
+		reason := NetworkPresent
+		if !list.Has(r.Namespace, r.Namespace, name) {
+			reason, list = NetworkAttached, list.With(r.Namespace, name)
+		}
+		d.done(a, reason, "", "")
+		d.Outcomes[len(d.Outcomes)-1].Network = name
+	}
+	return list
+}
+
+// unattachable says why no pod can be attached to a Network.
+func (r AttachRequest) unattachable(name string, hostNetwork bool) *Problem {
+	network, known := r.Networks[name]
+	field := annotationField(NetworkAnnotation)
+	switch {
+	case network.Reason != "":
+		return &Problem{network.Reason, field, 0, "names the Network " + quote(name) + ", which " + network.Detail}
+	case !known:
+		return &Problem{NetworkMissing, field, 0, fmt.Sprintf("names the Network %s, which does not exist in namespace %s: apply it, or correct the name", quote(name), r.Namespace)}
+	case hostNetwork:
+		return &Problem{NetworkBackend, "spec.hostNetwork", 0, fmt.Sprintf("is true, and a pod on its node's network is attached to no other, such as %s: take one of them away", quote(name))}
+	}
+	if backend := cmp.Or(network.Backend, r.Backend, MultusBackend); backend != MultusBackend {
+		return &Problem{NetworkBackend, field, 0, fmt.Sprintf("names the Network %s of the backend %s, which attaches no pods: pods are attached by the backend %s", quote(name), backend, MultusBackend)}
+	}
+	return nil
+}
+
+// state is a Network in a step.
+func (n Network) state() string {
+	return cmp.Or(string(n.Reason), n.Unready, "found")
+}

@@ -1,0 +1,3 @@
+from keystone.cmd.manage import main
+
+main()

@@ -1,0 +1,5 @@
+import sys
+
+from neutron.cmd.eventlet.server import main
+
+sys.exit(main())

@@ -1,0 +1,229 @@
+// Package process_test runs usher's webhook as it runs in a cluster, as
+// processes of their own, and does to them what befalls processes.
+package process_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/usher-dev/usher/test/controlplane"
+)
+
+// cluster is a real API server with what usher.yaml installs.
+type cluster struct {
+	*kubernetes.Clientset
+	plane   *controlplane.ControlPlane
+	program string
+}
+
+var shared cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "usher-process-")
+	if err == nil {
+		defer func() { _ = os.RemoveAll(folder) }()
+		err = start(folder)
+	}
+	if shared.plane != nil {
+		defer func() { _ = shared.plane.Stop() }()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+func start(folder string) (err error) {
+	shared.program = filepath.Join(folder, "usher")
+	if out, err := exec.Command("go", "build", "-o", shared.program, "../../cmd/usher").CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	if shared.plane, err = controlplane.Start(os.Stderr); err != nil {
+		return err
+	}
+	config := rest.CopyConfig(shared.plane.Config)
+	config.QPS, config.Burst, config.WarningHandler = 500, 500, rest.NoWarnings{}
+	if shared.Clientset, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if out, err := shared.plane.Kubectl(ctx, "", "apply", "-f", "../../deploy/usher.yaml"); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	if _, err := shared.CoreV1().ServiceAccounts("default").Create(ctx, account, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	template := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "side-initializer"}, Data: map[string]string{"config": "containers: [{name: side, image: 'side:1'}]"}}
+	_, err = shared.CoreV1().ConfigMaps(controlplane.Namespace).Create(ctx, template, metav1.CreateOptions{})
+	return err
+}
+
+// A service is usher's replicas, and the tunnel that the API server calls them
+// by.
+type service struct {
+	*tunnel
+	kubeconfig string
+	replicas   []*replica
+	next       int // whose turn it is
+}
+
+// newService starts replicas that reach the API server by its address.
+func newService(t *testing.T, apiServer string, replicas int) *service {
+	t.Helper()
+	s := &service{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	if err := shared.plane.WebhookKubeconfig(t.Context(), s.kubeconfig, apiServer); err != nil {
+		t.Fatal(err)
+	}
+	s.tunnel = newTunnel(t, s.ready)
+	if replicas == 0 {
+		return s // for the test to start
+	}
+	s.scale(t, replicas)
+	if err := shared.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + s.Addr().String()}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "pods are injected", func() bool { got, err := create(t.Context()); return err == nil && got == "app side" })
+	return s
+}
+
+// scale starts replicas in the place of those there were.
+func (s *service) scale(t *testing.T, replicas int) {
+	t.Helper()
+	started := make([]*replica, replicas)
+	for i := range started {
+		started[i] = s.start(t)
+	}
+	for _, r := range started {
+		until(t, "it is ready", r.ready)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replicas = started
+}
+
+// ready is the address of a replica that is, each in its turn.
+func (s *service) ready() string {
+	s.mu.Lock()
+	s.next++
+	next, replicas := s.next, s.replicas
+	s.mu.Unlock()
+	for i := range replicas {
+		if r := replicas[(next+i)%len(replicas)]; r.ready() {
+			return r.address
+		}
+	}
+	return ""
+}
+
+// A replica is a process of `usher webhook`.
+type replica struct {
+	*exec.Cmd
+	address, health string
+	log             *lockedBuffer
+	ended           chan struct{}
+	err             error // after it ended
+}
+
+func (s *service) start(t *testing.T) *replica {
+	t.Helper()
+	r := &replica{log: &lockedBuffer{}, ended: make(chan struct{})}
+	var errs [2]error
+	r.address, errs[0] = controlplane.FreeAddress()
+	r.health, errs[1] = controlplane.FreeAddress()
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	r.Cmd = exec.Command(shared.program, "webhook", "--kubeconfig", s.kubeconfig, "--url", "https://"+s.Addr().String(),
+		"--bind-address", r.address, "--health-address", r.health, "--metrics-address", "0", "--shutdown-delay", "2s")
+	r.Stderr = r.log
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(r.ended)
+		r.err = r.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = r.Process.Signal(os.Interrupt)
+		<-r.ended
+		if t.Failed() {
+			log := r.log.String()
+			t.Logf("…%s", log[max(0, len(log)-2000):])
+		}
+	})
+	return r
+}
+
+func (r *replica) ready() bool {
+	res, err := http.Get("http://" + r.health + "/readyz")
+	if err != nil {
+		return false
+	}
+	res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+// create asks for a pod that asks for the sidecar, and returns its containers.
+func create(ctx context.Context) (string, error) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "p-", Annotations: map[string]string{"inject.usher.dev/side": "true"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+	}
+	got, err := shared.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, c := range got.Spec.Containers {
+		names = append(names, c.Name)
+	}
+	return strings.Join(slices.Sorted(slices.Values(names)), " "), nil
+}
+
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 40*time.Second, true, func(context.Context) (bool, error) { return done(), nil })
+	if err != nil {
+		t.Fatalf("waiting until %s: %v", what, err)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

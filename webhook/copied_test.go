@@ -1,0 +1,25 @@
+package webhook_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/injector"
+)
+
+// A copy of a workload holds what was carried in the first; on the copy nobody
+// removed its source.
+func TestACopyOfAWorkloadKeepsWhatWasCarriedIntoItsTemplate(t *testing.T) {
+	c := started(t)
+	c.template(t, "side", small, "")
+	d := deployment(t, "")
+	d.Spec.Template.Annotations = map[string]string{"inject.usher.dev/side": "true", injector.CarriedAnnotation: "inject.usher.dev/side"}
+	d, err := c.AppsV1().Deployments(c.newNamespace(t, nil)).Create(t.Context(), d, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Spec.Template.Annotations["inject.usher.dev/side"] != "true" {
+		t.Errorf("the template has %v", d.Spec.Template.Annotations)
+	}
+}
