@@ -44,7 +44,7 @@ test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
 
 .PHONY: e2e
 e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
-	$(GO) test -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
+	$(GO) test -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e ./test/etcd
 
 FOR ?= 1m
 SEED ?= 1

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/usher-dev/usher/controllers/etcdcluster"
 	"github.com/usher-dev/usher/controllers/ownnetwork"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
@@ -35,6 +36,10 @@ func known() []controller {
 		{
 			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
 			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },
+		},
+		{
+			name: "etcdcluster", scheme: etcdcluster.AddToScheme,
+			setup: func(m manager.Manager, o Options) error { return etcdcluster.New(m, o.EtcdCluster).SetupWithManager(m) },
 		},
 		{
 			name: "ownnetwork", scheme: ownnetwork.AddToScheme,

@@ -1,0 +1,111 @@
+//go:build e2e
+
+// Package etcd_test plays what happens to etcd clusters on a node whose pods
+// run, with usher installed as its users install it.
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/test/cluster/components"
+	"github.com/usher-dev/usher/test/cluster/node"
+	"github.com/usher-dev/usher/test/cluster/usher"
+)
+
+var (
+	killFor = flag.Duration("kill-for", time.Minute, "how long members are killed at random")
+	seeds   = flag.Int("seeds", 1, "with how many seeds they are")
+)
+
+// The versions between which clusters are upgraded; their images have the names
+// that manifests without a repository mean.
+const (
+	v36 = etcd.DefaultVersion
+	v37 = "3.7.3"
+)
+
+var shared struct {
+	*node.Node
+	client client.Client
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status, err := run(ctx, m)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "etcd:", err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+func run(ctx context.Context, m *testing.M) (status int, err error) {
+	n, err := node.Start(ctx, os.Stderr)
+	if err != nil {
+		return 1, err
+	}
+	ends := []func() error{n.Release}
+	defer func() {
+		for _, end := range slices.Backward(ends) {
+			err = errors.Join(err, end())
+		}
+	}()
+	shared.Node = n
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), etcdv1beta2.AddToScheme(scheme)); err != nil {
+		return 1, err
+	}
+	if shared.client, err = client.New(n.Config, client.Options{Scheme: scheme}); err != nil {
+		return 1, err
+	}
+	programs, err := components.Ensure(ctx, os.Stderr, "etcd-3.6", "etcd-3.7")
+	if err != nil {
+		return 1, err
+	}
+	for version, program := range map[string]string{v36: "etcd-3.6", v37: "etcd-3.7"} {
+		image := node.Image{Name: etcd.DefaultRepository + ":v" + version, Binaries: []string{filepath.Join(programs, program) + ":/usr/local/bin/etcd"}}
+		if err := n.Load(ctx, image); err != nil {
+			return 1, err
+		}
+	}
+	installed, err := usher.Install(ctx, n)
+	if err != nil {
+		n.Dump(ctx, os.Stderr, usher.Namespace)
+		return 1, err
+	}
+	ends = append(ends, func() error { return installed.Uninstall(context.WithoutCancel(ctx)) })
+	// The clusters go before the definition of what they are.
+	ends = append(ends, func() error {
+		_, err := n.Kubectl(context.WithoutCancel(ctx), "", "delete", "etcdclusters", "--all", "--all-namespaces", "--cascade=foreground", "--timeout=60s")
+		return err
+	})
+	// A test does not wait as long for a member as an operator would.
+	patch := `[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--etcd-member-timeout=20s"}]`
+	for _, args := range [][]string{
+		{"patch", "-n", usher.Namespace, "deployment/usher-controller", "--type=json", "-p", patch},
+		{"rollout", "status", "-n", usher.Namespace, "deployment/usher-controller", "--timeout=120s"},
+	} {
+		if out, err := n.Kubectl(ctx, "", args...); err != nil {
+			return 1, fmt.Errorf("%w\n%s", err, out)
+		}
+	}
+	return m.Run(), nil
+}

@@ -1,0 +1,60 @@
+//go:build e2e
+
+package etcd_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// process is a member's process on the machine's node.
+func (s *scene) process(name string) int {
+	s.Helper()
+	if !shared.Owned() {
+		s.Fatal("the processes of another cluster cannot be killed: run this test on the machine's node")
+	}
+	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	s.must(err)
+	for _, file := range commands {
+		// A process may end meanwhile.
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.HasPrefix(string(text), "/usr/local/bin/etcd\x00") || !strings.Contains(string(text), "--name="+name+"\x00") {
+			continue
+		}
+		id, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		s.must(err)
+		return id
+	}
+	s.Fatalf("the member %s has no process", name)
+	return 0
+}
+
+// kill ends a member's process with SIGKILL.
+func (s *scene) kill(name string) {
+	s.Helper()
+	s.must(syscall.Kill(s.process(name), syscall.SIGKILL))
+}
+
+// wipe deletes a member's data, and ends its process.
+func (s *scene) wipe(name string) {
+	s.Helper()
+	id := s.process(name)
+	s.must(os.RemoveAll(fmt.Sprintf("/proc/%d/root/var/etcd/data", id)))
+	s.must(syscall.Kill(id, syscall.SIGKILL))
+}
+
+// restarts tells one run of a member from another: its pod, and how often its
+// container was started.
+func (s *scene) restarts(name string) string {
+	s.Helper()
+	for _, p := range s.pods() {
+		if p.Name == name && len(p.Status.ContainerStatuses) > 0 {
+			return fmt.Sprint(p.UID, p.Status.ContainerStatuses[0].RestartCount)
+		}
+	}
+	return ""
+}

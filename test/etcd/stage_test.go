@@ -1,0 +1,202 @@
+//go:build e2e
+
+package etcd_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/test/cluster/usher"
+	"github.com/usher-dev/usher/test/writer"
+)
+
+// A scene is a namespace with a cluster in it, apart from those of other tests.
+// Its pods must be as restricted as Pod Security knows.
+type scene struct {
+	*testing.T
+	namespace, name string
+	secure          *tls.Config
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	t.Parallel()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "etcd-", Labels: map[string]string{
+		"pod-security.kubernetes.io/enforce": "restricted",
+	}}}
+	s := &scene{T: t, name: "example"}
+	s.must(shared.client.Create(t.Context(), ns))
+	s.namespace = ns.Name
+	t.Cleanup(func() {
+		ctx := context.Background()
+		if t.Failed() {
+			out, _ := shared.Kubectl(ctx, "", "-n", s.namespace, "get", "etcdclusters", "-o", "yaml")
+			t.Log(out)
+			shared.Dump(ctx, t.Output(), s.namespace, usher.Namespace)
+		}
+		_ = shared.client.Delete(ctx, ns)
+	})
+	return s
+}
+
+func (s *scene) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// create creates the cluster.
+func (s *scene) create(spec etcdv1beta2.ClusterSpec) {
+	s.Helper()
+	s.must(shared.client.Create(s.Context(), &etcdv1beta2.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.name}, Spec: spec,
+	}))
+}
+
+// edit changes the cluster's spec.
+func (s *scene) edit(change func(*etcdv1beta2.ClusterSpec)) {
+	s.Helper()
+	c, err := s.cluster(s.Context())
+	s.must(err)
+	patch := client.MergeFrom(c.DeepCopy())
+	change(&c.Spec)
+	s.must(shared.client.Patch(s.Context(), c, patch))
+}
+
+func (s *scene) cluster(ctx context.Context) (*etcdv1beta2.EtcdCluster, error) {
+	c := &etcdv1beta2.EtcdCluster{}
+	return c, shared.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.name}, c)
+}
+
+// until waits until the cluster is so, and says how long that took.
+func (s *scene) until(what string, holds func(*etcdv1beta2.EtcdCluster) bool) time.Duration {
+	s.Helper()
+	start := time.Now()
+	err := wait.PollUntilContextTimeout(s.Context(), 100*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+		c, err := s.cluster(ctx)
+		return err == nil && holds(c), nil
+	})
+	if err != nil {
+		s.Fatalf("waiting until %s: %v", what, err)
+	}
+	took := time.Since(start).Round(100 * time.Millisecond)
+	s.Logf("%s after %s", what, took)
+	return took
+}
+
+// whole says whether so many members of a version are ready, and nothing is
+// left to do.
+func whole(c *etcdv1beta2.EtcdCluster, size int, version string) bool {
+	st := c.Status
+	if st.ObservedGeneration != c.Generation || st.Phase != etcdv1beta2.ClusterPhaseRunning || st.Step != "" ||
+		len(st.MemberStatuses) != size || len(st.Members.Ready) != size {
+		return false
+	}
+	return !slices.ContainsFunc(st.MemberStatuses, func(m etcdv1beta2.MemberStatus) bool { return m.Learner || m.Version != version })
+}
+
+// settled waits until the cluster is whole.
+func (s *scene) settled(size int, version string) time.Duration {
+	s.Helper()
+	return s.until(fmt.Sprintf("%d members run %s", size, version), func(c *etcdv1beta2.EtcdCluster) bool { return whole(c, size, version) })
+}
+
+// names are the members, by name.
+func (s *scene) names() []string {
+	s.Helper()
+	c, err := s.cluster(s.Context())
+	s.must(err)
+	var names []string
+	for _, m := range c.Status.MemberStatuses {
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// pods are the cluster's that are not being deleted.
+func (s *scene) pods() []corev1.Pod {
+	s.Helper()
+	var pods corev1.PodList
+	s.must(shared.client.List(s.Context(), &pods, client.InNamespace(s.namespace), client.MatchingLabels{"etcd_cluster": s.name}))
+	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+}
+
+// deletePods deletes pods at once, as where a machine is gone.
+func (s *scene) deletePods(names ...string) {
+	s.Helper()
+	for _, name := range names {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+		s.must(client.IgnoreNotFound(shared.client.Delete(s.Context(), p, client.GracePeriodSeconds(0))))
+	}
+}
+
+// connect connects through the Service for clients.
+func (s *scene) connect(ctx context.Context) (*clientv3.Client, error) {
+	service := &corev1.Service{}
+	if err := shared.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.name + "-client"}, service); err != nil {
+		return nil, err
+	}
+	if service.Spec.ClusterIP == "" {
+		return nil, errors.New("the Service has no address")
+	}
+	scheme := "http"
+	if s.secure != nil {
+		scheme = "https"
+	}
+	return clientv3.New(clientv3.Config{
+		Context: ctx, Logger: zap.NewNop(), TLS: s.secure,
+		Endpoints: []string{scheme + "://" + net.JoinHostPort(service.Spec.ClusterIP, "2379")},
+	})
+}
+
+// write starts a writer, which verify ends.
+func (s *scene) write() *writer.Writer {
+	w := writer.Start(s.Context(), s.connect)
+	s.Cleanup(w.Stop)
+	s.until("something was written", func(*etcdv1beta2.EtcdCluster) bool { return w.Puts() > 100 })
+	return w
+}
+
+// verify ends the writer and looks for every acknowledged put.
+func (s *scene) verify(w *writer.Writer) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 30*time.Second)
+	defer cancel()
+	report, err := w.Verify(ctx)
+	s.must(err)
+	s.Log(report)
+	if report.Lost > 0 || report.Puts == 0 {
+		s.Error("acknowledged puts are lost")
+	}
+}
+
+func ofSize(size int) etcdv1beta2.ClusterSpec {
+	return etcdv1beta2.ClusterSpec{Size: size, Version: v36}
+}
+
+// onClaims is a cluster whose members have claims.
+func onClaims(size int) etcdv1beta2.ClusterSpec {
+	spec := ofSize(size)
+	spec.Pod = &etcdv1beta2.PodPolicy{PersistentVolumeClaimSpec: &corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("64Mi")}},
+	}}
+	return spec
+}
