@@ -23,7 +23,7 @@ func TestADeploymentGetsItsNetworkAndItsPodsWaitForIt(t *testing.T) {
 	c.pool(t, "10.128.0.0/22", 24)
 	d := c.deploy(t, namespace, "web")
 	// Without a controller, the ReplicaSet tries and is told why not.
-	c.condition(t, d, appsv1.DeploymentReplicaFailure, "FailedCreate", `network-creating: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which is the Deployment's own and is being created`)
+	c.refused(t, d, `network-creating: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which is the Deployment's own and is being created`)
 
 	defer c.controller(t)()
 	n := c.network(t, d)
@@ -106,7 +106,7 @@ func TestAnExhaustedPoolIsToldAndWaitedFor(t *testing.T) {
 	if err := c.Patch(t.Context(), third, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":2}}`))); err != nil {
 		t.Fatal(err)
 	}
-	c.condition(t, third, appsv1.DeploymentReplicaFailure, "FailedCreate", `network-pool: metadata.annotations[samplecrd.k8s.io/network]: names the Network "third", which cannot be made: the pool 10.32.0.0/29`)
+	c.refused(t, third, `network-pool: metadata.annotations[samplecrd.k8s.io/network]: names the Network "third", which cannot be made: the pool 10.32.0.0/29`)
 	if err := c.Delete(t.Context(), first, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestWhatAnotherMadeIsLeftAsItIs(t *testing.T) {
 	}
 	stop := c.controller(t)
 	c.condition(t, d, injector.OwnNetworkCondition, injector.OwnNetworkForeign, "was not made for this Deployment")
-	c.condition(t, d, appsv1.DeploymentReplicaFailure, "FailedCreate", `network-foreign: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which was not made for the Deployment`)
+	c.refused(t, d, `network-foreign: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which was not made for the Deployment`)
 	n := c.network(t, d)
 	if n.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("it was changed: %+v", n)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,7 +138,7 @@ func (c *cluster) deploy(t *testing.T, namespace, name string) *appsv1.Deploymen
 func until(t *testing.T, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		ok, err := condition(ctx)
 		last = err
 		return ok, nil
@@ -162,6 +163,26 @@ func (c *cluster) condition(t *testing.T, of *appsv1.Deployment, kind appsv1.Dep
 			}
 		}
 		return false, fmt.Errorf("it has %+v", d.Status.Conditions)
+	})
+}
+
+// refused waits until a pod of a Deployment was refused with a text. The
+// ReplicaSet's condition keeps the message of the first refusal; its Events
+// have them all.
+func (c *cluster) refused(t *testing.T, of *appsv1.Deployment, text string) {
+	t.Helper()
+	until(t, "a pod of "+of.Name+" is refused: "+text, func(ctx context.Context) (bool, error) {
+		var events corev1.EventList
+		if err := c.List(ctx, &events, client.InNamespace(of.Namespace)); err != nil {
+			return false, err
+		}
+		var told []string
+		for _, e := range events.Items {
+			if e.Reason == "FailedCreate" && strings.HasPrefix(e.InvolvedObject.Name, of.Name+"-") {
+				told = append(told, e.Message)
+			}
+		}
+		return slices.ContainsFunc(told, func(message string) bool { return strings.Contains(message, text) }), fmt.Errorf("told: %q", told)
 	})
 }
 
