@@ -47,6 +47,9 @@ lint: ## Check style and imports with golangci-lint
 generate: ## Write the documents and manifests that come from others
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=deploy/base/crds
+	for crd in deploy/base/crds/*_*.yaml; do \
+	  { echo '{{- if .Values.crds.install }}'; cat "$$crd"; echo '{{- end }}'; } >"deploy/chart/usher/templates/crds/$${crd##*/}"; \
+	done
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
 	@assets=$(ASSETS); $$assets/kubectl kustomize deploy/base >deploy/usher.yaml.new && mv deploy/usher.yaml.new deploy/usher.yaml

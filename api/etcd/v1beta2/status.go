@@ -1,0 +1,155 @@
+package v1beta2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A ClusterPhase is the state of a cluster in a word.
+type ClusterPhase string
+
+// The phases of a cluster.
+const (
+	// ClusterPhaseNone: not looked at yet.
+	ClusterPhaseNone ClusterPhase = ""
+	// ClusterPhaseCreating: the first member has not formed the cluster yet.
+	ClusterPhaseCreating ClusterPhase = "Creating"
+	// ClusterPhaseRunning: the cluster answers.
+	ClusterPhaseRunning ClusterPhase = "Running"
+	// ClusterPhaseFailed: the cluster does not answer, or is not run.
+	ClusterPhaseFailed ClusterPhase = "Failed"
+)
+
+// ClusterStatus is what was last seen of a cluster.
+type ClusterStatus struct {
+	// Phase is the cluster's state in a word.
+	// +optional
+	Phase ClusterPhase `json:"phase,omitempty"`
+	// Reason says why the phase is what it is, where a person should know.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// ControlPaused says that the controller leaves the cluster as it is.
+	// +optional
+	ControlPaused bool `json:"controlPaused,omitempty"`
+	// Conditions are the details of the state.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []ClusterCondition `json:"conditions,omitempty"`
+	// Size is the number of members, learners too.
+	// +optional
+	Size int `json:"size"`
+	// ServiceName is the Service for clients.
+	// +optional
+	ServiceName string `json:"serviceName,omitempty"`
+	// ClientPort is the port for clients.
+	// +optional
+	ClientPort int `json:"clientPort,omitempty"`
+	// Members are the names of the members, by whether they are ready.
+	// +optional
+	Members MembersStatus `json:"members,omitempty"`
+	// CurrentVersion is the version every member runs, or ran before an upgrade
+	// that is under way.
+	// +optional
+	CurrentVersion string `json:"currentVersion,omitempty"`
+	// TargetVersion is the version of an upgrade that is under way.
+	// +optional
+	TargetVersion string `json:"targetVersion,omitempty"`
+
+	// ObservedGeneration is that of the spec which the status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Selector finds the members' pods, for those who scale.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+	// ClusterID is etcd's id of the cluster. Where it is set the cluster was
+	// formed, and is never formed anew.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+	// ClusterVersion is the version of etcd's API and raft that all members
+	// speak, such as 3.6: the lowest of theirs.
+	// +optional
+	ClusterVersion string `json:"clusterVersion,omitempty"`
+	// StorageVersion is the version of the data's format, where etcd tells it.
+	// +optional
+	StorageVersion string `json:"storageVersion,omitempty"`
+	// Quorum counts the members that vote.
+	// +optional
+	Quorum *QuorumStatus `json:"quorum,omitempty"`
+	// MemberStatuses are the members one by one.
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	MemberStatuses []MemberStatus `json:"memberStatuses,omitempty"`
+	// Step is what the controller does now.
+	// +optional
+	Step string `json:"step,omitempty"`
+	// IgnoredFields are fields of the spec that are set and have no effect.
+	// +listType=set
+	// +optional
+	IgnoredFields []string `json:"ignoredFields,omitempty"`
+}
+
+// MembersStatus are the names of members.
+type MembersStatus struct {
+	// Ready are those that serve.
+	// +listType=set
+	// +optional
+	Ready []string `json:"ready,omitempty"`
+	// Unready are those that do not.
+	// +listType=set
+	// +optional
+	Unready []string `json:"unready,omitempty"`
+}
+
+// QuorumStatus counts the members that vote.
+type QuorumStatus struct {
+	// Voters are the members that vote.
+	Voters int `json:"voters"`
+	// Healthy are the voters that answer.
+	Healthy int `json:"healthy"`
+	// Margin is how many more may fail before the cluster stops; below zero it
+	// has stopped.
+	Margin int `json:"margin"`
+}
+
+// MemberStatus is what was last seen of a member.
+type MemberStatus struct {
+	// Name is the member's and its pod's.
+	Name string `json:"name"`
+	// ID is etcd's id of it, in hexadecimal; empty until it is a member.
+	// +optional
+	ID string `json:"id,omitempty"`
+	// Version is what it last said it runs; empty until it said so.
+	// +optional
+	Version string `json:"version,omitempty"`
+	// TargetVersion is what its pod was last told to run.
+	// +optional
+	TargetVersion string `json:"targetVersion,omitempty"`
+	// Learner says that it does not vote yet.
+	// +optional
+	Learner bool `json:"learner,omitempty"`
+	// Leader says that it leads.
+	// +optional
+	Leader bool `json:"leader,omitempty"`
+	// Ready says that it answers.
+	// +optional
+	Ready bool `json:"ready,omitempty"`
+	// Lost says that its data is gone, so that it cannot come back as itself.
+	// +optional
+	Lost bool `json:"lost,omitempty"`
+	// Claim is the PersistentVolumeClaim its data is on.
+	// +optional
+	Claim string `json:"claim,omitempty"`
+	// PodRevision is of what in the spec its pod was made from.
+	// +optional
+	PodRevision string `json:"podRevision,omitempty"`
+	// StorageRevision is of what in the spec its storage was made from.
+	// +optional
+	StorageRevision string `json:"storageRevision,omitempty"`
+	// Since is when it was made.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+	// Message says what is wrong with it.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
