@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/usher-dev/usher/controllers/etcdbackup"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
 
@@ -31,6 +32,10 @@ type controller struct {
 // known are the controllers, in the order they are set up.
 func known() []controller {
 	return []controller{
+		{
+			name: "etcdbackup", scheme: etcdbackup.AddToScheme,
+			setup: func(m manager.Manager, _ Options) error { return etcdbackup.New(m).SetupWithManager(m) },
+		},
 		{
 			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
 			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },

@@ -1,9 +1,12 @@
 package objectstore
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // A Fault is what goes wrong on the way. None is the zero value. Bytes are
@@ -27,9 +30,10 @@ type Proxy struct {
 	to       string
 	listener net.Listener
 
-	mu    sync.Mutex
-	fault Fault
-	open  map[net.Conn]bool
+	mu      sync.Mutex
+	fault   Fault
+	open    map[net.Conn]bool
+	stalled chan struct{}
 }
 
 // StartProxy starts a proxy before an address. The caller stops it.
@@ -38,7 +42,7 @@ func StartProxy(to string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{Address: l.Addr().String(), to: to, listener: l, open: map[net.Conn]bool{}}
+	p := &Proxy{Address: l.Addr().String(), to: to, listener: l, open: map[net.Conn]bool{}, stalled: make(chan struct{}, 1)}
 	go p.accept()
 	return p, nil
 }
@@ -49,6 +53,22 @@ func (p *Proxy) Set(f Fault) {
 	defer p.mu.Unlock()
 	p.fault = f
 	p.endAll()
+	select {
+	case <-p.stalled:
+	default:
+	}
+}
+
+// UntilStalled waits until a connection came as far as the fault lets it.
+func (p *Proxy) UntilStalled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	select {
+	case <-p.stalled:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for a connection to stall: %w", ctx.Err())
+	}
 }
 
 // Stop ends the proxy and its connections.
@@ -94,7 +114,7 @@ func (p *Proxy) serve(down net.Conn) {
 	p.mu.Unlock()
 	ended := make(chan struct{}, 2)
 	pass := func(to io.Writer, from io.Reader, stall, cut, flip int64) {
-		copyFaulty(to, from, stall, cut, flip)
+		p.copy(to, from, stall, cut, flip)
 		ended <- struct{}{}
 	}
 	go pass(up, down, f.StallUp, f.CutUp, f.FlipUp)
@@ -106,8 +126,8 @@ func (p *Proxy) serve(down net.Conn) {
 	delete(p.open, up)
 }
 
-// copyFaulty copies until either end closes, or until it is to be cut.
-func copyFaulty(to io.Writer, from io.Reader, stall, cut, flip int64) {
+// copy copies until either end closes, or until it is to be cut.
+func (p *Proxy) copy(to io.Writer, from io.Reader, stall, cut, flip int64) {
 	var passed int64
 	buffer := make([]byte, 16<<10)
 	for {
@@ -121,6 +141,10 @@ func copyFaulty(to io.Writer, from io.Reader, stall, cut, flip int64) {
 			return
 		}
 		if stall > 0 && passed+int64(n) > stall {
+			select {
+			case p.stalled <- struct{}{}:
+			default:
+			}
 			_, _ = io.Copy(io.Discard, from) // reads on and says nothing
 			return
 		}
