@@ -217,11 +217,11 @@ func TestWhateverGoesWrongIsToldAndHarmsNothing(t *testing.T) {
 		want   string
 	}{
 		"S3 refuses":                   {fault: objectstore.Fault{Refuse: true}, want: string(store.Unavailable)},
-		"S3 stalls":                    {fault: objectstore.Fault{StallUp: 3 << 20}, want: etcdbackup.ReasonTimeout, change: timeout(4)},
+		"S3 stalls":                    {fault: objectstore.Fault{StallUp: 3 << 20}, want: etcdbackup.ReasonTimeout, change: timeout(8)},
 		"the upload is cut":            {fault: objectstore.Fault{CutUp: 3 << 20}, want: string(store.Unavailable)},
 		"the answers are cut":          {fault: objectstore.Fault{CutDown: 200}, want: string(store.Unavailable)},
 		"reading it again is cut":      {fault: objectstore.Fault{CutDown: 6 << 20}, want: string(store.Unavailable)},
-		"reading it again stalls":      {fault: objectstore.Fault{StallDown: 6 << 20}, want: etcdbackup.ReasonTimeout, change: timeout(6)},
+		"reading it again stalls":      {fault: objectstore.Fault{StallDown: 6 << 20}, want: etcdbackup.ReasonTimeout, change: timeout(8)},
 		"a byte flips on the way back": {fault: objectstore.Fault{FlipDown: 6 << 20}, want: etcdbackup.ReasonDamaged},
 		"the Secret was rotated":       {secret: rotated, want: string(store.Denied)},
 		"the Secret is empty":          {secret: map[string][]byte{}, want: string(store.BadSecret)},
@@ -240,6 +240,7 @@ func TestWhateverGoesWrongIsToldAndHarmsNothing(t *testing.T) {
 			until(t, old, succeeded)
 			before := files(t, "faults/"+ns)
 
+			put(t, etcd(t, world.etcd), "after", "the older one") // another revision is another key
 			proxy.Set(tc.fault)
 			if tc.secret != nil {
 				secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "aws"}, Data: tc.secret}
@@ -329,8 +330,8 @@ func TestAKilledControllerLeavesNothingHalfDone(t *testing.T) {
 	for name, fault := range map[string]objectstore.Fault{
 		"before it asks S3":           {StallUp: 1},
 		"when it asked what is there": {StallDown: 1},
-		"in the first part":           {StallUp: 2 << 20},
-		"between parts":               {StallUp: 7 << 20},
+		"in a part":                   {StallUp: 2 << 20},
+		"near the end of a part":      {StallUp: 5<<20 - 1000},
 		"when it reads it again":      {StallDown: 2 << 20},
 		"near the end of reading":     {StallDown: 11 << 20},
 	} {

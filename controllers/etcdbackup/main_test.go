@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -39,6 +40,7 @@ var world struct {
 }
 
 func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
 	if kubeconfig := os.Getenv(asController); kubeconfig != "" {
 		os.Exit(runController(kubeconfig))
 	}

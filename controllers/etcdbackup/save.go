@@ -53,7 +53,8 @@ func save(ctx context.Context, reader client.Reader, b *etcdv1beta2.EtcdBackup, 
 	key := place.Key
 	if periodic(b) {
 		key = periodicKey(place.Key, m.revision, now)
-	} else if err := free(ctx, place, about.Maker); err != nil {
+	}
+	if err := free(ctx, place, key, about.Maker); err != nil {
 		return nil, nil, err
 	}
 	done, err = stream(ctx, etcd, m, place, key, about)
@@ -63,17 +64,17 @@ func save(ctx context.Context, reader client.Reader, b *etcdv1beta2.EtcdBackup, 
 	return done, retain(ctx, place, b), nil
 }
 
-// free says that nothing is at the path of a single backup, or what was left by
-// an attempt at the same: a backup never takes the place of another.
-func free(ctx context.Context, place *Place, maker string) error {
-	is, err := place.Store.Stat(ctx, place.Key)
+// free says that nothing has the key, or what was left by an attempt at the same
+// backup, which never takes the place of another.
+func free(ctx context.Context, place *Place, key, maker string) error {
+	is, err := place.Store.Stat(ctx, key)
 	switch {
 	case store.ReasonOf(err) == store.NotFound:
 		return nil
 	case err != nil:
 		return err
 	case is.About.Maker != maker:
-		return fault(ReasonTaken, "%s is there already, of %s: write another path, or delete it", place.Path, is.Modified.UTC().Format(time.RFC3339))
+		return fault(ReasonTaken, "%s is there already, of %s: write another path, or delete it", place.name(key), is.Modified.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
@@ -95,8 +96,7 @@ func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, 
 	if err := again(ctx, place, key, sent); err != nil {
 		return nil, err
 	}
-	path := place.Path + key[len(place.Key):]
-	return &saved{path: path, version: m.version, sha256: sent.SHA256(), revision: about.Revision, size: sent.Size()}, nil
+	return &saved{path: place.name(key), version: m.version, sha256: sent.SHA256(), revision: about.Revision, size: sent.Size()}, nil
 }
 
 // again reads what was saved, and deletes it where it is not what was sent: a

@@ -3,6 +3,7 @@ package etcdbackup
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +22,9 @@ type Place struct {
 	// Path names it for people.
 	Path string
 }
+
+// name is what people call an object of the place.
+func (p *Place) name(key string) string { return p.Path + strings.TrimPrefix(key, p.Key) }
 
 // Open opens the place that a source names. Secrets are read anew each time, so
 // that one that was changed is used from then on.

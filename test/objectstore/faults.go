@@ -34,6 +34,7 @@ type Proxy struct {
 	fault   Fault
 	open    map[net.Conn]bool
 	stalled chan struct{}
+	reset   chan struct{} // closed where the fault changes
 }
 
 // StartProxy starts a proxy before an address. The caller stops it.
@@ -42,7 +43,7 @@ func StartProxy(to string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{Address: l.Addr().String(), to: to, listener: l, open: map[net.Conn]bool{}, stalled: make(chan struct{}, 1)}
+	p := &Proxy{Address: l.Addr().String(), to: to, listener: l, open: map[net.Conn]bool{}, stalled: make(chan struct{}, 1), reset: make(chan struct{})}
 	go p.accept()
 	return p, nil
 }
@@ -80,6 +81,8 @@ func (p *Proxy) Stop() {
 }
 
 func (p *Proxy) endAll() {
+	close(p.reset)
+	p.reset = make(chan struct{})
 	for c := range p.open {
 		c.Close()
 	}
@@ -99,7 +102,7 @@ func (p *Proxy) accept() {
 func (p *Proxy) serve(down net.Conn) {
 	defer down.Close()
 	p.mu.Lock()
-	f := p.fault
+	f, reset := p.fault, p.reset
 	p.mu.Unlock()
 	if f.Refuse {
 		return
@@ -114,7 +117,9 @@ func (p *Proxy) serve(down net.Conn) {
 	p.mu.Unlock()
 	ended := make(chan struct{}, 2)
 	pass := func(to io.Writer, from io.Reader, stall, cut, flip int64) {
-		p.copy(to, from, stall, cut, flip)
+		if p.copy(to, from, stall, cut, flip) {
+			<-reset
+		}
 		ended <- struct{}{}
 	}
 	go pass(up, down, f.StallUp, f.CutUp, f.FlipUp)
@@ -126,8 +131,8 @@ func (p *Proxy) serve(down net.Conn) {
 	delete(p.open, up)
 }
 
-// copy copies until either end closes, or until it is to be cut.
-func (p *Proxy) copy(to io.Writer, from io.Reader, stall, cut, flip int64) {
+// copy copies until either end closes, or until it is to be cut or has stalled.
+func (p *Proxy) copy(to io.Writer, from io.Reader, stall, cut, flip int64) (stalled bool) {
 	var passed int64
 	buffer := make([]byte, 16<<10)
 	for {
@@ -138,7 +143,7 @@ func (p *Proxy) copy(to io.Writer, from io.Reader, stall, cut, flip int64) {
 		}
 		if cut > 0 && passed+int64(n) > cut {
 			_, _ = to.Write(part[:cut-passed])
-			return
+			return false
 		}
 		if stall > 0 && passed+int64(n) > stall {
 			select {
@@ -146,16 +151,16 @@ func (p *Proxy) copy(to io.Writer, from io.Reader, stall, cut, flip int64) {
 			default:
 			}
 			_, _ = io.Copy(io.Discard, from) // reads on and says nothing
-			return
+			return true
 		}
 		passed += int64(n)
 		if n > 0 {
 			if _, err := to.Write(part); err != nil {
-				return
+				return false
 			}
 		}
 		if err != nil {
-			return
+			return false
 		}
 	}
 }

@@ -98,9 +98,24 @@ func (s *S3) Get(ctx context.Context, key string) (io.ReadCloser, *Object, error
 	if err != nil {
 		return nil, nil, s.explain(err, "reading", key)
 	}
-	return out.Body, &Object{
+	return &body{out.Body, s.bucket + "/" + key}, &Object{
 		Key: key, Size: aws.ToInt64(out.ContentLength), Modified: aws.ToTime(out.LastModified), About: decodeAbout(out.Metadata),
 	}, nil
+}
+
+// A body is an object on its way; what breaks it is the store's.
+type body struct {
+	io.ReadCloser
+	name string
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = failed(Unavailable, "reading %s: %w", b.name, err)
+	}
+	return n, err
 }
 
 // Stat implements Store.
