@@ -12,7 +12,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # The API server the tests talk to: the folder named by KUBEBUILDER_ASSETS as
 # it is, or etcd, kube-apiserver, kube-controller-manager and kubectl built
 # from Go modules.
-ASSETS = $${KUBEBUILDER_ASSETS:-$$($(GO) -C test/cluster run . etcd kube-apiserver kube-controller-manager kubectl)}
+ASSETS = $${KUBEBUILDER_ASSETS:-$$($(GO) run ./test/cluster etcd kube-apiserver kube-controller-manager kubectl)}
 
 .PHONY: help
 help: ## Show this help
@@ -32,7 +32,8 @@ image: ## Write dist/usher.tar, an OCI image archive, and print its digest
 .PHONY: test
 test: ## Run every test, against a real kube-apiserver where one is needed
 	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; $(GO) test ./... && $(GO) -C test/certmanager test ./...
-	$(GO) -C test/cluster vet ./...
+	$(GO) -C test/cluster/components/coredns vet ./...
+	$(GO) -C test/cluster/components/provisioner vet ./...
 	$(GO) -C tools/packaging vet ./...
 
 .PHONY: race
@@ -70,6 +71,14 @@ fuzz: ## Run each fuzz target for FUZZTIME (default 30s)
 .PHONY: bench
 bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: cluster
+cluster: ## Start a whole node on this machine, if none runs (Linux, root)
+	@$(GO) run ./test/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## Take the node down, also what a crash left of one
+	@$(GO) run ./test/cluster down
 
 .PHONY: assets
 assets: ## Build the control plane's programs and print their folder

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/usher-dev/usher/controllers/etcdbackup"
+	"github.com/usher-dev/usher/controllers/etcdcluster"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
 
@@ -39,6 +40,10 @@ func known() []controller {
 		{
 			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
 			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },
+		},
+		{
+			name: "etcdcluster", scheme: etcdcluster.AddToScheme, cache: etcdcluster.Cache,
+			setup: func(m manager.Manager, o Options) error { return etcdcluster.New(m, o.EtcdCluster).SetupWithManager(m) },
 		},
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/usher-dev/usher/controllers/etcdcluster"
 )
 
 // LeaseName is the Lease that the replica whose controllers run holds.
@@ -30,6 +32,8 @@ type Options struct {
 	// them off.
 	HealthAddress, MetricsAddress string
 	Log                           logr.Logger
+	// EtcdCluster are the options of the controller of that name.
+	EtcdCluster etcdcluster.Options
 	// Repeated lets controllers be set up more than once in a process, as tests
 	// do; their metrics are then of them all.
 	Repeated bool

@@ -75,7 +75,7 @@ func benchValidate(b *testing.B) *endpoint {
 	namespaces := NewNamespaces(nil)
 	namespaces.Put("default", nil)
 	rules := &Policies{
-		Namespaces: namespaces, Configuration: NewConfiguration(logr.Discard()), Transitions: transition.Kubernetes(),
+		Namespaces: namespaces, Configuration: NewConfiguration(logr.Discard()), Transitions: transition.All(),
 		Injection: &Injection{Templates: NewTemplates("usher-system", nil, e.metrics, logr.Discard()), NativeSidecars: func() bool { return true }},
 		Reader:    fake.NewClientBuilder().Build(), Server: func() *version.Version { return version.MajorMinor(1, 36) },
 	}

@@ -88,7 +88,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	proof := &TemplateProof{Templates: injection.Templates, Namespaces: injection.Namespaces, DryRun: &DryRun{Writer: m.GetClient()}}
 	configuration := NewConfiguration(o.Log)
 	rules := &Policies{
-		Namespaces: injection.Namespaces, Configuration: configuration, Injection: injection, Transitions: transition.Kubernetes(),
+		Namespaces: injection.Namespaces, Configuration: configuration, Injection: injection, Transitions: transition.All(),
 		Mapper: m.GetRESTMapper(), Reader: m.GetAPIReader(), Server: sidecars.Server, Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller",
 	}
 	handlers := func() []Handler {

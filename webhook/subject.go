@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/transition"
@@ -86,12 +87,23 @@ func (s *subject) custom() bool { return !builtin[s.apiVersion] }
 // builtin are the groups whose objects the API server validates itself.
 var builtin = map[string]bool{"v1": true, "apps/v1": true, "batch/v1": true, "rbac.authorization.k8s.io/v1": true}
 
-// scaled are the kinds whose …/scale is registered.
-var scaled = map[string]string{"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet"}
+// A scalable is a kind whose …/scale is registered.
+type scalable struct {
+	apiVersion, kind string
+	replicas         []string // the field that a Scale sets
+}
 
-// readScale reads the workload that is scaled and sets its replicas.
+// scaled are the scalable kinds by their resources.
+var scaled = map[string]scalable{
+	"deployments":  {"apps/v1", "Deployment", []string{"spec", "replicas"}},
+	"replicasets":  {"apps/v1", "ReplicaSet", []string{"spec", "replicas"}},
+	"statefulsets": {"apps/v1", "StatefulSet", []string{"spec", "replicas"}},
+	"etcdclusters": {etcdv1beta2.GroupVersion.String(), "EtcdCluster", []string{"spec", "size"}},
+}
+
+// readScale reads the object that is scaled and sets its replicas.
 func (s *subject) readScale(ctx context.Context) (*injector.Problem, error) {
-	kind, ok := scaled[s.req.Resource.Resource]
+	of, ok := scaled[s.req.Resource.Resource]
 	if !ok {
 		return nil, fmt.Errorf("a Scale of %s: nobody asked to be sent it", s.req.Resource.Resource)
 	}
@@ -104,14 +116,15 @@ func (s *subject) readScale(ctx context.Context) (*injector.Problem, error) {
 		return &injector.Problem{Reason: injector.Undecodable, Field: "spec.replicas", Detail: err.Error()}, nil
 	}
 	workload := &unstructured.Unstructured{}
-	workload.SetGroupVersionKind(schema.GroupVersionKind{Group: s.req.Resource.Group, Version: "v1", Kind: kind})
+	workload.SetAPIVersion(of.apiVersion)
+	workload.SetKind(of.kind)
 	err := s.policies.Reader.Get(ctx, client.ObjectKey{Namespace: s.req.Namespace, Name: s.req.Name}, workload)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("%w: reading the %s that is scaled: %w", errUnavailable, kind, err)
+		return nil, fmt.Errorf("%w: reading the %s that is scaled: %w", errUnavailable, of.kind, err)
 	}
-	s.kind, s.apiVersion, s.ofScale = kind, s.req.Resource.Group+"/v1", true
+	s.kind, s.apiVersion, s.ofScale = of.kind, of.apiVersion, true
 	replicas := func(n int64) ([]byte, error) {
-		if err := unstructured.SetNestedField(workload.Object, n, "spec", "replicas"); err != nil {
+		if err := unstructured.SetNestedField(workload.Object, n, of.replicas...); err != nil {
 			return nil, err
 		}
 		return workload.MarshalJSON()

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/policies/transition"
 )
@@ -69,6 +70,13 @@ func (p *Policies) Handler() Handler {
 		{Name: "not-judged-as-its-controller", Expression: notJudgedAsItsController},
 		{Name: "spec-changed", Expression: specChanged},
 	}
+	own := []admissionregistrationv1.RuleWithOperations{
+		rule(etcdv1beta2.GroupName, "etcdclusters", create, update),
+		rule(etcdv1beta2.GroupName, "etcdclusters/scale", update),
+	}
+	for i := range own {
+		own[i].APIVersions = []string{etcdv1beta2.GroupVersion.Version}
+	}
 	levels := config.LevelNames()
 	entry := func(name string, policy admissionregistrationv1.FailurePolicyType, labels ...LabelRequirement) Entry {
 		return Entry{Name: name, Rules: namespaced, MatchConditions: conditions, NamespaceLabels: labels, FailurePolicy: policy}
@@ -83,6 +91,12 @@ func (p *Policies) Handler() Handler {
 			{
 				Name: "cluster.policy.usher.dev", Rules: []admissionregistrationv1.RuleWithOperations{bindings},
 				MatchConditions: conditions, FailurePolicy: admissionregistrationv1.Ignore,
+			},
+			{
+				// Their controllers judge once more: an outage of usher must
+				// not keep clusters from being mended.
+				Name: "own.policy.usher.dev", Rules: own, MatchConditions: conditions,
+				NamespaceLabels: []LabelRequirement{NotIn(config.EnforceLabel, "off")}, FailurePolicy: admissionregistrationv1.Ignore,
 			},
 		},
 		Decide: p.decide,

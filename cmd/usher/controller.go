@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/usher-dev/usher/controllers"
+	"github.com/usher-dev/usher/controllers/etcdcluster"
 )
 
 func newController(s streams) *cobra.Command {
@@ -51,6 +52,7 @@ In a cluster one replica at a time does, the one that holds the Lease
 	f.BoolVar(&o.LeaderElection, "leader-elect", true, "run the controllers only while holding the Lease; turn it off where one replica alone can ever run")
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
 	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)
+	f.DurationVar(&o.EtcdCluster.Settling, "etcd-member-timeout", etcdcluster.DefaultSettling, "how long a member of an EtcdCluster may be down before it is replaced, where the others go on without it")
 	connect.register(f)
 	logs.register(f)
 	return cmd

@@ -90,7 +90,7 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	var compare transition.Options
+	compare := transition.Options{Plan: true}
 	if o.server != "" {
 		if compare.Server, err = transition.ParseVersion(o.server); err != nil {
 			return fmt.Errorf("--kubernetes-version: %w", err)

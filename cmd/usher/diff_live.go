@@ -55,7 +55,7 @@ func newLive(o *diffOptions) (*liveObjects, error) {
 // would change it.
 func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Document, o transition.Options) (*diffReport, []error) {
 	report := newReport()
-	table := transition.Kubernetes()
+	table := transition.All()
 	if o.Server == (transition.Version{}) {
 		version, err := cluster.discovery.ServerVersion()
 		if err != nil {

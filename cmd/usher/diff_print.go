@@ -104,6 +104,30 @@ func writeChanges(b *strings.Builder, o diffObject) {
 	if o.Omitted > 0 {
 		fmt.Fprintf(b, "  and %d more changes\n", o.Omitted)
 	}
+	if o.Plan != nil {
+		writePlan(b, o.Plan)
+	}
+}
+
+// writePlan writes what the controller will do, and how many more voters may
+// fail after each step.
+func writePlan(b *strings.Builder, p *transition.Plan) {
+	if len(p.Steps) > 0 {
+		fmt.Fprintf(b, "  what will be done, where all goes well; the margin is how many more voters may fail:\n")
+	}
+	for n, s := range p.Steps {
+		margin := fmt.Sprintf("margin %d", s.Margin)
+		if s.Meanwhile < s.Margin {
+			margin += fmt.Sprintf(", %d meanwhile", s.Meanwhile)
+		}
+		if s.Meanwhile < 0 {
+			margin += ": no writes"
+		}
+		fmt.Fprintf(b, "    %3d. %s (%s)\n", n+1, s.Step, margin)
+	}
+	if p.Blocked != "" {
+		fmt.Fprintf(b, "  not all of it: %s\n", p.Blocked)
+	}
 }
 
 func alike(a, b transition.Change) bool {

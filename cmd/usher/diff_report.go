@@ -41,6 +41,7 @@ type diffObject struct {
 	Error      string             `json:"error,omitempty"`
 	Changes    []diffChange       `json:"changes,omitempty"`
 	Omitted    int                `json:"omitted,omitempty"`
+	Plan       *transition.Plan   `json:"plan,omitempty"`
 }
 
 // A diffChange is a change and where it is written.
@@ -79,6 +80,7 @@ func (r *diffReport) compared(old, new *manifest.Document, d *transition.Diff, e
 		o.Action, o.Error = actionFailed, err.Error()
 	case len(d.Changes) > 0:
 		o.Action, o.Outcome, o.Omitted, o.Namespace = actionChanged, d.Outcome(), d.Omitted, d.Namespace
+		o.Plan = d.Plan
 		for _, c := range d.Changes {
 			at := new
 			if c.To == nil && old != nil {
@@ -121,7 +123,7 @@ func (r *diffReport) objects(docs []*manifest.Document) []*manifest.Document {
 // diffFiles compares the objects of two sets of documents.
 func diffFiles(old, new []*manifest.Document, o transition.Options) (*diffReport, []error) {
 	report := newReport()
-	table := transition.Kubernetes()
+	table := transition.All()
 	was, will := report.objects(old), report.objects(new)
 	before, errs := byIdentity(was)
 	after, twice := byIdentity(will)

@@ -22,7 +22,7 @@ breaks, and the steps around it. KIND is a kind such as Deployment, in any case;
 without it every kind is printed.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			kinds := transition.Kubernetes().Kinds()
+			kinds := transition.All().Kinds()
 			if len(args) == 1 {
 				var err error
 				if kinds, err = selectKind(kinds, args[0]); err != nil {

@@ -21,6 +21,21 @@ func Kubernetes() *Table {
 	return t
 }
 
+// Own returns what the table knows of usher's own kinds, which its controllers
+// keep to.
+func Own() []Kind {
+	return []Kind{etcdCluster()}
+}
+
+// All returns the table of every kind.
+func All() *Table {
+	t, err := New(append(Builtin(), Own()...)...)
+	if err != nil {
+		panic(err) // a row of this package contradicts itself: tests find it first
+	}
+	return t
+}
+
 // podTemplate and metadata are defaults that workloads share.
 var (
 	podTemplateRollout = Default{Path: "spec.template", Outcome: Rollout,

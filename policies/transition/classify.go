@@ -9,7 +9,7 @@ func (w *walk) report(p *path, was, will any, unset bool) {
 	steps := p.steps()
 	for i := range w.kind.Rows {
 		if row := &w.kind.Rows[i]; w.kind.rows[i].cover(steps) && row.holds(&m) {
-			w.keep(row, p, was, will)
+			w.keep(row, &m, p)
 			return
 		}
 	}
@@ -45,7 +45,7 @@ func (w *walk) restored(p *path, was any) {
 func (w *walk) whole() {
 	for i := range w.kind.Rows {
 		if row := &w.kind.Rows[i]; len(w.kind.rows[i]) == 0 && row.holds(&w.move) {
-			w.keep(row, nil, nil, nil)
+			w.keep(row, &w.move, nil)
 		}
 	}
 }
@@ -54,14 +54,20 @@ func (r *Row) holds(m *Move) bool {
 	return m.server.has(r.Since) && (r.applies == nil || r.applies(m))
 }
 
-func (w *walk) keep(row *Row, p *path, was, will any) {
+func (w *walk) keep(row *Row, m *Move, p *path) {
 	if !w.room(row.ID) {
 		return
 	}
+	steps := row.Steps
+	if row.lead != nil {
+		if led := row.lead(m); len(led) > 0 {
+			steps = led
+		}
+	}
 	w.diff.Changes = append(w.diff.Changes, Change{
-		Path: p.String(), From: was, To: will,
+		Path: p.String(), From: m.From, To: m.To,
 		Row: row.ID, Outcome: row.Outcome, RefusedBy: row.RefusedBy, Level: row.Level,
-		Harm: row.Harm, Steps: w.diff.fill(row.Steps),
+		Harm: row.Harm, Steps: w.diff.fill(steps),
 	})
 }
 

@@ -17,6 +17,8 @@ type Options struct {
 	// Server is the version that would apply the change; rows of later
 	// versions do not hold. Zero is the newest known.
 	Server Version
+	// Plan asks for the plan, of kinds that have one.
+	Plan bool
 }
 
 // A Change is one field that differs, and what becomes of it.
@@ -45,6 +47,9 @@ type Diff struct {
 	Name       string `json:"name,omitempty"`
 	// Changes are in the order of the fields' names.
 	Changes []Change `json:"changes,omitempty"`
+	// Plan leads from what is to what is wanted, where it was asked for and the
+	// kind has one.
+	Plan *Plan `json:"plan,omitempty"`
 	// Omitted counts changes beyond the bound; the first of every row is kept.
 	Omitted int `json:"omitted,omitempty"`
 }
@@ -114,8 +119,12 @@ func (t *Table) CompareObjects(old, new map[string]any, o Options) (*Diff, error
 	if kind == nil {
 		return nil, fmt.Errorf("%s %s: %w", d.APIVersion, d.Kind, ErrUnknownKind)
 	}
-	w := &walk{kind: kind, diff: d, move: Move{Old: old, New: new, server: o.Server}}
+	var read any
+	w := &walk{kind: kind, diff: d, move: Move{Old: old, New: new, server: o.Server, read: &read}}
 	w.root(old, new)
+	if o.Plan && kind.plan != nil && w.changed {
+		d.Plan = kind.plan(&w.move)
+	}
 	return d, nil
 }
 

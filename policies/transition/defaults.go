@@ -8,6 +8,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/policies/etcd"
 )
 
 // defaults are what the API server does with the absent fields of one type.
@@ -43,6 +46,11 @@ var ignored = fieldDefault{ignored: true}
 // out, or leaving it out, is no change.
 func serverDefaults() map[reflect.Type]defaults {
 	all := map[reflect.Type]defaults{
+		reflect.TypeFor[v1beta2.ClusterSpec](): {
+			"repository": always(etcd.DefaultRepository),
+			"version":    always(etcd.DefaultVersion),
+		},
+		reflect.TypeFor[v1beta2.IssuerReference](): {"kind": always("Issuer"), "group": always("cert-manager.io")},
 		reflect.TypeFor[appsv1.DeploymentSpec](): {
 			"replicas":                always(1),
 			"revisionHistoryLimit":    always(10),

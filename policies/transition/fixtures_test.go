@@ -39,7 +39,7 @@ func fixtures(t *testing.T, row string) (pairs [][2][]byte) {
 }
 
 func TestEveryRowClassifiesItsFixtures(t *testing.T) {
-	table := transition.Kubernetes()
+	table := transition.All()
 	for _, kind := range table.Kinds() {
 		for _, row := range kind.Rows {
 			t.Run(row.ID, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestEveryRowClassifiesItsFixtures(t *testing.T) {
 }
 
 func TestEveryFixtureFolderHasARow(t *testing.T) {
-	table := transition.Kubernetes()
+	table := transition.All()
 	folders, err := os.ReadDir("testdata")
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // FuzzCompare: whatever the two objects hold, Compare returns, an object does
 // not differ from itself, and no change is without an outcome.
 func FuzzCompare(f *testing.F) {
-	table := transition.Kubernetes()
+	table := transition.All()
 	for _, kind := range table.Kinds() {
 		for _, row := range kind.Rows {
 			var pair [2][]byte

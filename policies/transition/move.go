@@ -12,6 +12,9 @@ type Move struct {
 	Unset bool
 
 	server Version
+	// read is what a kind's conditions made of the objects, once for all moves
+	// of a comparison.
+	read *any
 }
 
 // lookup follows field names from an object's root; nil is absent.

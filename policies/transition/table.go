@@ -22,6 +22,9 @@ type Kind struct {
 	// fields are quantities, which lists have keys, and what absence means.
 	Type reflect.Type `json:"-"`
 
+	// plan makes the plan of a change; nil where the kind has none.
+	plan func(*Move) *Plan
+
 	schema   *node
 	rows     []patterns // of Rows
 	defaults []patterns // of Defaults

@@ -97,6 +97,9 @@ type Row struct {
 
 	// applies is the condition that When puts into words; nil is always.
 	applies func(*Move) bool
+	// lead are the steps of the change at hand, instead of Steps; nil or none
+	// leaves those.
+	lead func(*Move) []string
 }
 
 // If returns the row with its condition, for tables built outside this package.

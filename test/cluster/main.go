@@ -1,11 +1,13 @@
-// Command cluster builds the parts of a Kubernetes control plane from Go
-// modules and prints the folder that holds them, as envtest expects it in
-// KUBEBUILDER_ASSETS.
+// Command cluster builds the parts of a Kubernetes cluster from Go modules, and
+// runs a whole node of them.
 //
-//	go run . [COMPONENT...]    default: etcd kube-apiserver kubectl
+//	go run ./test/cluster [COMPONENT...]
+//	go run ./test/cluster up|down
 //
-// The versions are those of this module's go.mod. What was built once is kept
-// in the user's cache folder, one folder a set of versions.
+// The first builds the components, by default etcd kube-apiserver kubectl, and
+// prints the folder that holds them, as envtest expects it in
+// KUBEBUILDER_ASSETS. What was built once is kept in the user's cache folder.
+// The second starts the machine's node, or takes it down.
 package main
 
 import (
@@ -14,20 +16,49 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/usher-dev/usher/test/cluster/components"
+	"github.com/usher-dev/usher/test/cluster/node"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	names := os.Args[1:]
-	if len(names) == 0 {
-		names = []string{"etcd", "kube-apiserver", "kubectl"}
-	}
-	dir, err := ensure(ctx, names, os.Stderr)
+	err := run(ctx, os.Args[1:])
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
-		stop()
 		os.Exit(1)
 	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 1 && args[0] == "up" {
+		return up(ctx)
+	}
+	if len(args) == 1 && args[0] == "down" {
+		return node.Down(ctx, os.Stderr)
+	}
+	if len(args) == 0 {
+		args = []string{"etcd", "kube-apiserver", "kubectl"}
+	}
+	dir, err := components.Ensure(ctx, os.Stderr, args...)
+	if err != nil {
+		return err
+	}
 	fmt.Println(dir)
+	return nil
+}
+
+// up leaves the node running and tells how to use it.
+func up(ctx context.Context) error {
+	n, err := node.Start(ctx, os.Stderr)
+	if err != nil {
+		return err
+	}
+	n.Keep()
+	if err := n.Release(); err != nil {
+		return err
+	}
+	fmt.Printf("export KUBECONFIG=%s\n", n.Kubeconfig)
+	return nil
 }

@@ -1,19 +1,18 @@
 // Package controlplane starts a real etcd and kube-apiserver for tests and for
-// the demo, from the programs that test/cluster builds.
+// the demo, from the programs that test/cluster/components builds.
 package controlplane
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/usher-dev/usher/test/cluster/components"
 )
 
 // A ControlPlane is a running etcd and kube-apiserver.
@@ -63,20 +62,10 @@ func (c *ControlPlane) Stop() error {
 }
 
 // Assets returns the folder of the control plane's programs: KUBEBUILDER_ASSETS
-// as it is where set, else the one that test/cluster builds and keeps.
-func Assets(progress io.Writer, components ...string) (string, error) {
+// as it is where set, else what test/cluster/components builds and keeps.
+func Assets(progress io.Writer, names ...string) (string, error) {
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
 		return dir, nil
 	}
-	if !filepath.IsAbs(root()) {
-		return "", fmt.Errorf("set KUBEBUILDER_ASSETS, or build without -trimpath")
-	}
-	var out bytes.Buffer
-	cmd := exec.Command("go", append([]string{"run", "."}, components...)...)
-	cmd.Dir = filepath.Join(root(), "test", "cluster")
-	cmd.Stdout, cmd.Stderr = &out, progress
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("building the control plane in %s: %w", cmd.Dir, err)
-	}
-	return strings.TrimSpace(out.String()), nil
+	return components.Ensure(context.Background(), progress, names...)
 }

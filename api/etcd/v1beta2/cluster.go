@@ -12,6 +12,8 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.size,selectorpath=.status.selector
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="the name must have at most 52 characters: members add 11 to it, and it becomes a label"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.pod) || !has(oldSelf.spec.pod.persistentVolumeClaimSpec) || has(self.spec.pod) && has(self.spec.pod.persistentVolumeClaimSpec) || !has(oldSelf.status) || !has(oldSelf.status.memberStatuses) || !oldSelf.status.memberStatuses.exists(m, has(m.claim) && m.claim != '')",message="spec.pod.persistentVolumeClaimSpec cannot be given up while members keep their data on claims: without claims the data is gone when the pods are"
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`
 // +kubebuilder:printcolumn:name="Members",type=integer,JSONPath=`.status.size`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
@@ -45,6 +47,7 @@ type EtcdClusterList struct {
 type ClusterSpec struct {
 	// Size is the number of members, 1 to 7. Odd sizes survive more: an even one
 	// tolerates no more failures than the odd one below it.
+	// +kubebuilder:validation:XValidation:rule="self >= 1 && self <= 7",message="a cluster has 1 to 7 members"
 	Size int `json:"size"`
 	// Repository holds the images; each version is a tag, v before its number.
 	// +kubebuilder:default="quay.io/coreos/etcd"
@@ -53,6 +56,7 @@ type ClusterSpec struct {
 	// Version is the version of etcd, such as 3.6.16; a leading v is ignored.
 	// +kubebuilder:default="3.6.16"
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^v?[1-9][0-9]{0,3}([.](0|[1-9][0-9]{0,3})){2}$')",message="is no released version of etcd: write three numbers, such as 3.6.16"
 	// +optional
 	Version string `json:"version,omitempty"`
 	// Paused leaves the cluster as it is: no member is added, removed, replaced
@@ -71,6 +75,8 @@ type ClusterSpec struct {
 type PodPolicy struct {
 	// Labels are added to the pods. The label "app" and those that begin with
 	// "etcd_" are the controller's own.
+	// +kubebuilder:validation:MaxProperties=256
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k == 'app' || k.startsWith('etcd_'))",message="the label app and those that begin with etcd_ are the controller's own"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 	// NodeSelector limits the nodes.
@@ -116,6 +122,8 @@ type PodPolicy struct {
 }
 
 // TLSPolicy is where certificates come from.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.static) || !has(self.certManager)",message="write static or certManager, not both"
 type TLSPolicy struct {
 	// Static names Secrets that exist.
 	// +optional
@@ -126,6 +134,8 @@ type TLSPolicy struct {
 }
 
 // StaticTLS names the Secrets that hold certificates.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.operatorSecret) && self.operatorSecret != '') == (has(self.member) && has(self.member.serverSecret) && self.member.serverSecret != '')",message="operatorSecret and member.serverSecret go together: one end of the clients' traffic cannot be encrypted alone"
 type StaticTLS struct {
 	// Member are the Secrets of the members.
 	// +optional

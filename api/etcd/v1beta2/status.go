@@ -1,6 +1,7 @@
 package v1beta2
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -72,10 +73,15 @@ type ClusterStatus struct {
 	// StorageVersion is the version of the data's format, where etcd tells it.
 	// +optional
 	StorageVersion string `json:"storageVersion,omitempty"`
+	// TLS is what traffic of the members is encrypted: all, peers, clients, or
+	// empty for none.
+	// +optional
+	TLS string `json:"TLS,omitempty"`
 	// Quorum counts the members that vote.
 	// +optional
 	Quorum *QuorumStatus `json:"quorum,omitempty"`
 	// MemberStatuses are the members one by one.
+	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
 	// +optional
@@ -131,7 +137,7 @@ type MemberStatus struct {
 	// Leader says that it leads.
 	// +optional
 	Leader bool `json:"leader,omitempty"`
-	// Ready says that it answers.
+	// Ready says that it answers; of a learner, that it has caught up, too.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
 	// Lost says that its data is gone, so that it cannot come back as itself.
@@ -140,6 +146,9 @@ type MemberStatus struct {
 	// Claim is the PersistentVolumeClaim its data is on.
 	// +optional
 	Claim string `json:"claim,omitempty"`
+	// Storage is the size its claim asked for.
+	// +optional
+	Storage *resource.Quantity `json:"storage,omitempty"`
 	// PodRevision is of what in the spec its pod was made from.
 	// +optional
 	PodRevision string `json:"podRevision,omitempty"`

@@ -1,7 +1,10 @@
-// Command image writes an OCI image archive of one static binary, without a
-// daemon and the same for the same binary, and prints the image's digest.
+// Command image writes an OCI image archive of static binaries, without a
+// daemon and the same for the same binaries, and prints the image's digest.
 //
 //	go run ./image -binary bin/usher -arch amd64 -name usher:latest -o dist/usher.tar
+//
+// The first binary is what the image runs. Each lies in the root folder under
+// its own name, unless its place is given, as in -binary bin/proxy:/usr/bin/proxy.
 package main
 
 import (
@@ -12,7 +15,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -27,12 +32,27 @@ import (
 const user = "65532:65532"
 
 func main() {
-	binary := flag.String("binary", "", "static binary that the image runs")
-	arch := flag.String("arch", "amd64", "architecture of the binary, as Go names it")
+	var binaries []binary
+	flag.Func("binary", "static `FILE[:PLACE]` of the image, and its place there; may be repeated", func(text string) error {
+		file, place, given := strings.Cut(text, ":")
+		if !given {
+			place = "/" + filepath.Base(file)
+		}
+		if !path.IsAbs(place) {
+			return fmt.Errorf("%q is no place in an image; write it as in bin/proxy:/usr/bin/proxy", place)
+		}
+		binaries = append(binaries, binary{file, path.Clean(place)})
+		return nil
+	})
+	arch := flag.String("arch", "amd64", "architecture of the binaries, as Go names it")
 	name := flag.String("name", "usher:latest", "name that the archive is imported under")
 	out := flag.String("o", "", "archive to write")
 	flag.Parse()
-	digest, err := run(*binary, *arch, *name, *out)
+	if len(binaries) == 0 {
+		fmt.Fprintln(os.Stderr, "image: no binary; name one with -binary")
+		os.Exit(2)
+	}
+	digest, err := run(binaries, *arch, *name, *out)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
@@ -40,8 +60,11 @@ func main() {
 	fmt.Println(digest)
 }
 
-func run(binary, arch, name, out string) (v1.Hash, error) {
-	image, err := build(binary, arch)
+// A binary is a file, and where it lies in the image.
+type binary struct{ file, place string }
+
+func run(binaries []binary, arch, name, out string) (v1.Hash, error) {
+	image, err := build(binaries, arch)
 	if err != nil {
 		return v1.Hash{}, fmt.Errorf("building the image: %w", err)
 	}
@@ -51,17 +74,18 @@ func run(binary, arch, name, out string) (v1.Hash, error) {
 	return image.Digest()
 }
 
-// build makes the image: one layer with one file, whose name is the binary's.
-func build(binary, arch string) (v1.Image, error) {
-	program, err := os.ReadFile(binary)
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Base(binary)
+// build makes the image: one layer with the binaries.
+func build(binaries []binary, arch string) (v1.Image, error) {
 	var files bytes.Buffer
 	w := tar.NewWriter(&files)
-	if err := add(w, path, program, 0o755); err != nil {
-		return nil, err
+	for _, b := range binaries {
+		program, err := os.ReadFile(b.file)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(w, strings.TrimPrefix(b.place, "/"), program, 0o755); err != nil {
+			return nil, err
+		}
 	}
 	if err := w.Close(); err != nil {
 		return nil, err
@@ -82,7 +106,7 @@ func build(binary, arch string) (v1.Image, error) {
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", arch
-	config.Config = v1.Config{Entrypoint: []string{"/" + path}, User: user}
+	config.Config = v1.Config{Entrypoint: []string{binaries[0].place}, User: user}
 	return mutate.ConfigFile(image, config)
 }
 

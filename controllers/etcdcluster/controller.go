@@ -1,0 +1,194 @@
+// Package etcdcluster runs etcd clusters whose members are pods.
+//
+// etcd's own list says who the members are; pods and claims are what they run
+// on. Reconcile looks at both, decides one step (next is a pure function of what
+// was seen), takes it, and looks again: nothing is remembered from one look to
+// the next, so the controller may be killed before and after any call. It never
+// removes a member, nor data, that the others cannot vote without.
+package etcdcluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// DefaultSettling is how long a member may be down before it is replaced.
+const DefaultSettling = 5 * time.Minute
+
+// Options configure a Controller. The zero value is what is run in a cluster.
+type Options struct {
+	// Settling is how long a member may be down before it is replaced, where the
+	// others go on without it: DefaultSettling where it is zero.
+	Settling time.Duration
+	// Busy is how long after a step the next look is at the latest, Calm how long
+	// after one that found nothing to do: a second and half a minute where they
+	// are zero.
+	Busy, Calm time.Duration
+}
+
+func (o *Options) complete() {
+	for value, otherwise := range map[*time.Duration]time.Duration{&o.Settling: DefaultSettling, &o.Busy: time.Second, &o.Calm: 30 * time.Second} {
+		if *value == 0 {
+			*value = otherwise
+		}
+	}
+}
+
+// AddToScheme adds the types the controller reads and writes.
+func AddToScheme(s *runtime.Scheme) error {
+	return (&runtime.SchemeBuilder{
+		corev1.AddToScheme, policyv1.AddToScheme, metav1.AddMetaToScheme, etcdv1beta2.AddToScheme, certmanagerv1.AddToScheme,
+	}).AddToScheme(s)
+}
+
+// Cache keeps, of what members run on, that alone which is labelled so, to be
+// woken up by it.
+func Cache() map[client.Object]cache.ByObject {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{LabelApp: "etcd"})}
+	kept := map[client.Object]cache.ByObject{}
+	for _, kind := range []schema.GroupVersionKind{
+		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
+		corev1.SchemeGroupVersion.WithKind("Service"), policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+	} {
+		o := &metav1.PartialObjectMetadata{}
+		o.SetGroupVersionKind(kind)
+		kept[o] = ours
+	}
+	return kept
+}
+
+// A Controller keeps clusters as their manifests say.
+type Controller struct {
+	client client.Client
+	// reader asks the API server: decisions are never taken on a cache.
+	reader  client.Reader
+	events  events.EventRecorder
+	options Options
+	metrics *metrics
+	silence silence
+	// connect connects to a cluster's etcd.
+	connect func(context.Context, []endpoint, *tls.Config) (caller, error)
+}
+
+// New returns the controller of that manager's cluster.
+func New(m manager.Manager, o Options) *Controller {
+	o.complete()
+	return &Controller{
+		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdcluster"),
+		options: o, metrics: newMetrics(), connect: connect,
+	}
+}
+
+// SetupWithManager makes the manager run the controller. What the clusters own
+// wakes it up; of that, metadata is kept alone.
+func (c *Controller) SetupWithManager(m manager.Manager) error {
+	return ctrl.NewControllerManagedBy(m).
+		Named("etcdcluster").
+		For(&etcdv1beta2.EtcdCluster{}).
+		Owns(&corev1.Pod{}, builder.OnlyMetadata).
+		Owns(&corev1.PersistentVolumeClaim{}, builder.OnlyMetadata).
+		Owns(&corev1.Service{}, builder.OnlyMetadata).
+		Owns(&policyv1.PodDisruptionBudget{}, builder.OnlyMetadata).
+		// A look waits for members that do not answer.
+		WithOptions(controller.Options{MaxConcurrentReconciles: 8}).
+		Complete(c)
+}
+
+// Reconcile looks at a cluster and takes the next step.
+func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	cluster := &etcdv1beta2.EtcdCluster{}
+	if err := c.reader.Get(ctx, req.NamespacedName, cluster); err != nil || cluster.DeletionTimestamp != nil {
+		if apierrors.IsNotFound(err) {
+			c.forget(req.NamespacedName)
+		}
+		return reconcile.Result{}, client.IgnoreNotFound(err) // what it owns goes with it
+	}
+	s, err := c.look(ctx, cluster)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	d := desire(effective(cluster, s))
+	if err := c.prepare(ctx, d); err != nil {
+		return reconcile.Result{}, err
+	}
+	if err := c.know(ctx, d, s); err != nil {
+		return reconcile.Result{}, err
+	}
+	if s.etcd != nil {
+		defer s.etcd.Close()
+	}
+	c.tellMembers(d, s, &cluster.Status)
+	plan := decide(cluster)
+	if err := c.ensureDisruptionBudget(ctx, d, s.view); err != nil {
+		return reconcile.Result{}, err
+	}
+	t := step{why: d.unable}
+	if d.unable == "" {
+		t = next(s.view, plan)
+	}
+	if err := c.report(ctx, cluster, d, s, plan, t); err != nil {
+		return reconcile.Result{}, err
+	}
+	return c.take(ctx, d, s, t)
+}
+
+// decide plans for a cluster whose members the status tells.
+func decide(cluster *etcdv1beta2.EtcdCluster) etcd.Plan {
+	seen := etcd.Observe(&cluster.Status)
+	return etcd.Next(&cluster.Spec, &seen)
+}
+
+// prepare makes what members need before they are. What is missing that others
+// make, it notes.
+func (c *Controller) prepare(ctx context.Context, d *desired) error {
+	err := errors.Join(c.ensureServices(ctx, d), c.ensureCertificates(ctx, d))
+	if err == nil {
+		err = d.tls.read(ctx, c.reader, d.cluster.Namespace)
+	}
+	if m := (missing{}); errors.As(err, &m) {
+		d.unable, err = m.what, nil
+	}
+	return err
+}
+
+// take takes a step and says when to look again.
+func (c *Controller) take(ctx context.Context, d *desired, s *sight, t step) (reconcile.Result, error) {
+	err := c.execute(ctx, d, s, t)
+	switch {
+	case errors.Is(err, errNotYet), apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: c.options.Busy}, nil
+	case err != nil:
+		return reconcile.Result{}, fmt.Errorf("%s: %w", t.why, err)
+	case t.do == doNothing:
+		return reconcile.Result{RequeueAfter: c.options.Calm}, nil
+	case t.do == doWait:
+		return reconcile.Result{RequeueAfter: c.options.Busy}, nil
+	}
+	c.metrics.steps.WithLabelValues(string(t.do)).Inc()
+	c.events.Eventf(d.cluster, nil, corev1.EventTypeNormal, eventReasons[t.do], string(t.do), "%s", t.why)
+	// Not everything that a step changes wakes the controller up.
+	return reconcile.Result{RequeueAfter: min(c.options.Busy, 100*time.Millisecond)}, nil
+}

@@ -1,0 +1,70 @@
+package etcd
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+)
+
+// DefaultRepository holds the images where no other is named.
+const DefaultRepository = "quay.io/coreos/etcd"
+
+// PodRevision names what pods are made from, the version and the storage apart:
+// a member whose pod is of another revision is given a new one.
+func PodRevision(spec *v1beta2.ClusterSpec) string {
+	pod := v1beta2.PodPolicy{}
+	if spec.Pod != nil {
+		pod = *spec.Pod
+	}
+	pod.PersistentVolumeClaimSpec = nil
+	pod.BusyboxImage, pod.DNSTimeoutInSecond = "", 0
+	return revision(struct {
+		Repository string
+		Pod        v1beta2.PodPolicy
+		TLS        *v1beta2.TLSPolicy
+	}{cmp.Or(spec.Repository, DefaultRepository), pod, spec.TLS})
+}
+
+// StorageRevision names what members keep their data on.
+func StorageRevision(spec *v1beta2.ClusterSpec) string {
+	return revision(claimSpec(spec))
+}
+
+func claimSpec(spec *v1beta2.ClusterSpec) *corev1.PersistentVolumeClaimSpec {
+	if spec.Pod == nil {
+		return nil
+	}
+	return spec.Pod.PersistentVolumeClaimSpec
+}
+
+func revision(of any) string {
+	data, err := json.Marshal(of)
+	if err != nil {
+		panic(err) // API types are always JSON
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:5])
+}
+
+// IgnoredFields are the fields that are set and have no effect.
+func IgnoredFields(spec *v1beta2.ClusterSpec) []string {
+	if spec.Pod == nil {
+		return nil
+	}
+	var ignored []string
+	if spec.Pod.BusyboxImage != "" {
+		ignored = append(ignored, "spec.pod.busyboxImage")
+	}
+	if spec.Pod.DNSTimeoutInSecond != 0 {
+		ignored = append(ignored, "spec.pod.DNSTimeoutInSecond")
+	}
+	if spec.Pod.AntiAffinity && spec.Pod.Affinity != nil {
+		ignored = append(ignored, "spec.pod.antiAffinity")
+	}
+	return ignored
+}

@@ -1,0 +1,149 @@
+package transition
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+func etcdVersion() []Row {
+	oneByOne := func(m *Move) []string {
+		for _, r := range readEtcd(m).refusals {
+			if len(r.Path) == 0 {
+				continue
+			}
+			var steps []string
+			for _, v := range r.Path {
+				steps = append(steps, "write spec.version: "+v.String()+" and wait until status.currentVersion is "+v.String())
+			}
+			return steps
+		}
+		return nil
+	}
+	way := []string{"write the newest patch of the version at hand, wait until status.currentVersion is it, then the next minor"}
+	version := []string{"spec.version"}
+	return []Row{
+		{
+			ID: "etcd-version-spelling", Paths: version, When: "the version is written with or without a v",
+			Outcome: InPlace, applies: func(m *Move) bool { return sameVersion(text(m.From), text(m.To)) },
+		},
+		{
+			ID: etcd.RefuseDowngrade, Paths: version, When: "a member runs a newer one",
+			Outcome: Refused, RefusedBy: Usher, Level: Invariant, applies: refusedAs(etcd.RefuseDowngrade),
+			Harm: "etcd does not go back: the data may be in a format that the older version does not read",
+			Steps: []string{
+				"apply an EtcdCluster of another name with the older version",
+				"restore into it, with an EtcdRestore, a backup that the older version made, and point clients there",
+			},
+		},
+		{
+			ID: etcd.RefuseVersionZombie, Paths: version, When: "it is 3.6 or later, and a member runs 3.5 before 3.5.26",
+			Outcome: Refused, RefusedBy: Usher, Level: Invariant, applies: refusedAs(etcd.RefuseVersionZombie),
+			Harm:  "before 3.5.26 members that were removed can come back to life on the upgrade",
+			Steps: way, lead: oneByOne,
+		},
+		{
+			ID: etcd.RefuseVersionSkip, Paths: version, When: "a minor version is skipped from the oldest that a member runs",
+			Outcome: Refused, RefusedBy: Usher, Level: Invariant, applies: refusedAs(etcd.RefuseVersionSkip),
+			Harm:  "members more than one minor version apart do not form a cluster, and the data's format is carried over one minor at a time",
+			Steps: way, lead: oneByOne,
+		},
+		{
+			ID: etcd.RefuseVersionNone, Paths: version, When: "the version is none that is run, and the cluster runs",
+			Outcome: Refused, RefusedBy: Usher, Level: Invariant, applies: refusedAs(etcd.RefuseVersionNone),
+			Harm:  "what leads to that version is not known",
+			Steps: []string{"write a version that is run: 3.5, 3.6 or 3.7"},
+		},
+		{
+			ID: "etcd-version-take-back", Paths: version, When: "an upgrade is taken back that no member has made",
+			Outcome: Rollout, applies: func(m *Move) bool { return compareVersions(text(m.To), text(m.From)) < 0 },
+			Harm: "gives members that were told to run the newer version, and never did, the older one again",
+		},
+		{
+			ID: "etcd-version-minor", Paths: version, When: "the version is the next minor",
+			Outcome: Rollout, applies: func(m *Move) bool {
+				from, _ := etcd.ParseVersion(text(m.From))
+				to, _ := etcd.ParseVersion(text(m.To))
+				return to.Minor > from.Minor
+			},
+			Harm: "has members run it one at a time, the leader last; once one does there is no way back",
+		},
+		{
+			ID: "etcd-version-patch", Paths: version, When: "the version is another patch",
+			Outcome: Rollout, Harm: "has members run it one at a time, the leader last",
+		},
+	}
+}
+
+func sameVersion(a, b string) bool { return compareVersions(a, b) == 0 }
+
+// compareVersions takes what is none for older than all.
+func compareVersions(a, b string) int {
+	v, _ := etcd.ParseVersion(a)
+	w, _ := etcd.ParseVersion(b)
+	return v.Compare(w)
+}
+
+// refusedAs is the condition that the controller would refuse the change, too.
+func refusedAs(row string) func(*Move) bool {
+	return func(m *Move) bool {
+		return slices.ContainsFunc(readEtcd(m).refusals, func(r etcd.Refusal) bool { return r.Row == row })
+	}
+}
+
+// An etcdMove is what conditions want to know of a change to an EtcdCluster.
+type etcdMove struct {
+	seen     etcd.Observed
+	will     v1beta2.ClusterSpec
+	refusals []etcd.Refusal
+}
+
+// readEtcd reads a change once.
+func readEtcd(m *Move) *etcdMove {
+	if e, ok := (*m.read).(*etcdMove); ok {
+		return e
+	}
+	e := &etcdMove{seen: seenEtcd(m.Old), will: etcdSpec(m.New)}
+	e.refusals = etcd.Refusals(&e.will, &e.seen)
+	*m.read = e
+	return e
+}
+
+// seenEtcd is the cluster as its status tells; of a manifest, as its spec wants
+// it.
+func seenEtcd(object map[string]any) etcd.Observed {
+	status, _ := object["status"].(map[string]any)
+	if status["memberStatuses"] == nil && status["clusterID"] == nil && !complete(object) {
+		spec := etcdSpec(object)
+		return etcd.Settled(textOr(lookup(object, "metadata", "name"), "member"), &spec)
+	}
+	var read v1beta2.ClusterStatus
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &read); err != nil {
+		return etcd.Observed{}
+	}
+	return etcd.Observe(&read)
+}
+
+// etcdSpec reads a spec; what does not decode is a finding of its own.
+func etcdSpec(object map[string]any) v1beta2.ClusterSpec {
+	var spec v1beta2.ClusterSpec
+	if written, ok := object["spec"].(map[string]any); ok {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(written, &spec); err != nil {
+			return v1beta2.ClusterSpec{}
+		}
+	}
+	return spec
+}
+
+func planEtcd(m *Move) *Plan {
+	e := readEtcd(m)
+	plan := etcd.Make(&e.will, &e.seen)
+	p := &Plan{Blocked: plan.Message}
+	for _, s := range plan.Steps {
+		p.Steps = append(p.Steps, PlannedStep{Step: s.String(), Margin: s.Margin, Meanwhile: s.Meanwhile})
+	}
+	return p
+}

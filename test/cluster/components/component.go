@@ -1,0 +1,81 @@
+// Package components builds the programs of a Kubernetes cluster from Go
+// modules. Each folder beside it is a module of its own, because what the
+// programs need differs, and its go.mod pins their versions.
+package components
+
+import "fmt"
+
+// A component is one program.
+type component struct {
+	name    string // file name of the binary
+	module  string // folder of the module that builds it
+	pkg     string // package of its main
+	version string // module whose version it reports; none for our own programs
+	flag    string // linker variable that carries the version, if the program has one
+	tags    string // build tags
+}
+
+const (
+	kubernetes = "k8s.io/kubernetes"
+	containerd = "github.com/containerd/containerd/v2"
+	etcd       = "go.etcd.io/etcd"
+	// withoutDrivers leaves out the snapshotters that need C or programs of
+	// their own.
+	withoutDrivers = "no_btrfs,no_zfs,no_devmapper"
+)
+
+var components = []component{
+	{name: "etcd", module: "kubernetes", pkg: etcd + "/server/v3", version: etcd + "/server/v3"},
+	kube("kube-apiserver"),
+	kube("kube-controller-manager"),
+	kube("kube-scheduler"),
+	kube("kubelet"),
+	kube("kube-proxy"),
+	kube("kubectl"),
+	runtime("containerd"),
+	runtime("containerd-shim-runc-v2"),
+	runtime("ctr"),
+	{name: "coredns", module: "coredns", pkg: ".", version: "github.com/coredns/coredns"},
+	{name: "pause", module: "pause", pkg: "."},
+	{name: "provisioner", module: "provisioner", pkg: "."},
+	// What runs in pods.
+	{name: "proxy", module: "proxy", pkg: ".", version: "github.com/caddyserver/caddy/v2"},
+	// The same, in the versions between which it is upgraded.
+	etcdOf("3.6", "etcd", "server"),
+	etcdOf("3.6", "etcdctl", "etcdctl"),
+	etcdOf("3.6", "etcdutl", "etcdutl"),
+	etcdOf("3.7", "etcd", "server"),
+	etcdOf("3.7", "etcdctl", "etcdctl"),
+	etcdOf("3.7", "etcdutl", "etcdutl"),
+}
+
+func kube(name string) component {
+	return component{
+		name: name, module: "kubernetes", pkg: kubernetes + "/cmd/" + name,
+		version: kubernetes, flag: "k8s.io/component-base/version.gitVersion",
+	}
+}
+
+func runtime(name string) component {
+	return component{
+		name: name, module: "containerd", pkg: containerd + "/cmd/" + name,
+		version: containerd, flag: containerd + "/version.Version", tags: withoutDrivers,
+	}
+}
+
+// etcdOf is a program of a minor version of etcd, called as in etcdctl-3.6.
+func etcdOf(minor, name, folder string) component {
+	pkg := etcd + "/" + folder + "/v3"
+	return component{name: name + "-" + minor, module: "etcd-" + minor, pkg: pkg, version: pkg}
+}
+
+func find(name string) (component, error) {
+	known := make([]string, 0, len(components))
+	for _, c := range components {
+		if c.name == name {
+			return c, nil
+		}
+		known = append(known, c.name)
+	}
+	return component{}, fmt.Errorf("unknown component %q; write one of %q", name, known)
+}

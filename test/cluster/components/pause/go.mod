@@ -1,0 +1,3 @@
+module github.com/usher-dev/usher/test/cluster/components/pause
+
+go 1.26.0

@@ -1,0 +1,185 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// addNetwork makes the interface of the node's own programs and lets the
+// machine forward what pods send.
+func addNetwork() error {
+	link := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: hostInterface}}
+	if err := netlink.LinkAdd(link); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("adding the interface %s: %w", hostInterface, err)
+	}
+	address, err := netlink.ParseAddr(hostAddress + "/32")
+	if err != nil {
+		return err
+	}
+	if err := netlink.AddrReplace(link, address); err != nil {
+		return fmt.Errorf("adding the address %s: %w", hostAddress, err)
+	}
+	if err := netlink.LinkSetUp(link); err != nil {
+		return err
+	}
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0); err != nil {
+		return err
+	}
+	removeTables()
+	if out, err := exec.Command("nft", "-f", Folder+"/nat.nft").CombinedOutput(); err != nil {
+		return fmt.Errorf("nft: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func removeNetwork() error {
+	removeTables()
+	link, err := netlink.LinkByName(hostInterface)
+	if errors.As(err, &netlink.LinkNotFoundError{}) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return netlink.LinkDel(link)
+}
+
+// removeTables removes the node's nftables tables. One that is not there is
+// none to remove.
+func removeTables() {
+	for _, table := range [][2]string{{"ip", natTable}, {"ip", "kube-proxy"}, {"ip6", "kube-proxy"}} {
+		_ = exec.Command("nft", "delete", "table", table[0], table[1]).Run()
+	}
+}
+
+// removeMounts unmounts what is mounted in the node's folder, the newest first:
+// the file systems of containers, the volumes of pods, and their network
+// namespaces, with which their interfaces go.
+func removeMounts() error {
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	var points []string
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(line)
+		if len(fields) > 4 && strings.HasPrefix(fields[4], Folder+"/") {
+			points = append(points, fields[4])
+		}
+	}
+	var failed error
+	for _, point := range slices.Backward(points) {
+		// A space and its like are written as octal.
+		path, err := strconv.Unquote(`"` + point + `"`)
+		if err != nil {
+			path = point
+		}
+		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+			failed = errors.Join(failed, fmt.Errorf("unmounting %s: %w", path, err))
+		}
+	}
+	return failed
+}
+
+// tasks are containerd's running containers, a folder each that is named after
+// the container, as its cgroup is.
+const tasks = Folder + "/containerd-state/io.containerd.runtime.v2.task/k8s.io"
+
+// killPods kills every process of a pod and removes what the kernel keeps of
+// it. The kubelet and containerd would, if they had the time.
+func killPods() error {
+	containers, err := os.ReadDir(tasks)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	known := map[string]bool{}
+	for _, c := range containers {
+		known[c.Name()] = true
+	}
+	emptied := gone(20*time.Second, func() bool {
+		pids := podProcesses(known)
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		return len(pids) == 0
+	})
+	if !emptied {
+		return fmt.Errorf("killing the processes of pods: still there as %d", podProcesses(known))
+	}
+	return errors.Join(removeCgroups(known), removeResults(known))
+}
+
+// podProcesses returns the processes whose cgroup is that of a container.
+func podProcesses(containers map[string]bool) []int {
+	var pids []int
+	paths, _ := filepath.Glob("/proc/[0-9]*/cgroup")
+	for _, file := range paths {
+		cgroups, err := os.ReadFile(file)
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		line, _, _ := strings.Cut(string(cgroups), "\n")
+		if !containers[path.Base(line)] {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// removeCgroups removes the cgroups of containers, in the one hierarchy or in
+// each, and their folder where no others are in it.
+func removeCgroups(containers map[string]bool) error {
+	for _, pattern := range []string{"/sys/fs/cgroup/k8s.io", "/sys/fs/cgroup/*/k8s.io"} {
+		folders, err := filepath.Glob(pattern)
+		if err != nil {
+			return err
+		}
+		for _, folder := range folders {
+			for id := range containers {
+				// It is busy until the kernel is done with the last process.
+				var err error
+				removed := gone(10*time.Second, func() bool {
+					err = os.Remove(filepath.Join(folder, id))
+					return err == nil || errors.Is(err, fs.ErrNotExist)
+				})
+				if !removed {
+					return err
+				}
+			}
+			_ = os.Remove(folder)
+		}
+	}
+	return nil
+}
+
+// removeResults removes what CNI wrote down of the interfaces of pods.
+func removeResults(containers map[string]bool) error {
+	for id := range containers {
+		results, err := filepath.Glob("/var/lib/cni/results/*-" + id + "-*")
+		if err != nil {
+			return err
+		}
+		for _, result := range results {
+			if err := os.Remove(result); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+// Package node runs a whole Kubernetes node on this machine, for tests whose
+// pods must really run: etcd, the control plane, containerd, kubelet,
+// kube-proxy and CoreDNS, from the programs that components builds, with runc
+// and the CNI plugins of the distribution. It needs Linux and root.
+//
+// There is one node a machine. Start waits in line for it, so tests of several
+// packages and checkouts take turns. With E2E_KUBECONFIG the same tests run on
+// any cluster.
+package node
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/usher-dev/usher/test/cluster/components"
+)
+
+// Folder holds everything of the machine's node but its lock. It is short,
+// since names of sockets must be.
+const Folder = "/var/lib/usher-node"
+
+// Kubeconfig is the kubeconfig of the machine's node.
+const Kubeconfig = Folder + "/kubeconfig"
+
+// A Node is a running cluster of one node, or, with E2E_KUBECONFIG, another
+// cluster.
+type Node struct {
+	// Config connects as a cluster administrator.
+	Config *rest.Config
+	// Kubeconfig names a kubeconfig file that does the same.
+	Kubeconfig string
+
+	machine  *machine // nil where the cluster is another
+	kubectl  string
+	progress io.Writer
+	unlock   func()
+	started  bool // by this Node, which so takes it down
+}
+
+// Start starts the machine's node, or takes over the one that runs if it is
+// whole and of the same versions. Until it is released, nobody else has it.
+func Start(ctx context.Context, progress io.Writer) (*Node, error) {
+	if kubeconfig, ok := another(); ok {
+		return connect(ctx, progress, kubeconfig)
+	}
+	if err := require(ctx, progress); err != nil {
+		return nil, err
+	}
+	m, err := newMachine(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := lock(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Kubeconfig: Kubeconfig, machine: m, kubectl: m.program("kubectl"), progress: progress, unlock: unlock}
+	if n.started, err = m.up(ctx); err != nil {
+		unlock()
+		return nil, fmt.Errorf("starting the node: %w", err)
+	}
+	return n, n.load()
+}
+
+// connect uses a cluster that this package did not start.
+func connect(ctx context.Context, progress io.Writer, kubeconfig string) (*Node, error) {
+	dir, err := components.Ensure(ctx, progress, "kubectl")
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Kubeconfig: kubeconfig, kubectl: filepath.Join(dir, "kubectl"), progress: progress, unlock: func() {}}
+	return n, n.load()
+}
+
+func (n *Node) load() error {
+	config, err := clientcmd.BuildConfigFromFlags("", n.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	// The tests wait by asking often.
+	config.QPS, config.Burst = 200, 200
+	n.Config = config
+	return nil
+}
+
+// Release gives the node to whoever waits for it. One that Start started is
+// taken down, one that it found stays.
+func (n *Node) Release() error {
+	defer n.unlock()
+	if !n.started {
+		return nil
+	}
+	return n.machine.down()
+}
+
+// Keep leaves the node running when it is released.
+func (n *Node) Keep() {
+	n.started = false
+}
+
+// Down takes the machine's node down, or what a crash left of one.
+func Down(ctx context.Context, progress io.Writer) error {
+	if err := supported(); err != nil {
+		return err
+	}
+	unlock, err := lock(ctx, progress)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return (&machine{progress: progress}).down()
+}
+
+// Kubectl runs kubectl as an administrator and returns what it prints on both
+// streams.
+func (n *Node) Kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, n.kubectl, append([]string{"--kubeconfig", n.Kubeconfig}, args...)...)
+	cmd.Stdin = bytes.NewBufferString(stdin)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}

@@ -1,0 +1,70 @@
+package node
+
+import (
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/template"
+)
+
+const (
+	// NodeName is the node's name in the cluster.
+	NodeName = "usher-node"
+
+	// hostAddress is where the node's own programs listen: on an interface of
+	// its own, so that pods reach them and other machines do not.
+	hostAddress   = "10.245.0.1"
+	hostInterface = "usher-node"
+	podRange      = "10.244.0.0/24"
+	serviceRange  = "10.96.0.0/16"
+	firstService  = "10.96.0.1"
+	clusterDomain = "cluster.local"
+
+	apiPort   = "16443"
+	apiServer = "https://" + hostAddress + ":" + apiPort
+	etcdURL   = "http://127.0.0.1:12379"
+	etcdPeer  = "http://127.0.0.1:12380"
+
+	auditLog = Folder + "/log/audit.log"
+	// provisioner makes the volumes of claims.
+	provisioner = "usher.dev/node"
+	// natTable is the nftables table of files/nat.nft.
+	natTable = "usher-node"
+	// pauseImage has a dot in its first part, without which it would be looked
+	// for in a registry.
+	pauseImage = "node.local/pause:1"
+)
+
+//go:embed files
+var files embed.FS
+
+// writeFiles writes the programs' configuration files into the node's folder.
+func writeFiles() error {
+	all, err := template.ParseFS(files, "files/*")
+	if err != nil {
+		return err
+	}
+	values := map[string]string{
+		"Folder": Folder, "Host": hostAddress, "Pods": podRange, "Domain": clusterDomain,
+		"Pause": pauseImage, "Plugins": pluginFolder, "Provisioner": provisioner,
+	}
+	for _, file := range all.Templates() {
+		path := filepath.Join(Folder, file.Name())
+		if filepath.Ext(path) == ".conflist" {
+			path = filepath.Join(Folder, "cni", file.Name())
+		}
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		if err := file.Execute(f, values); err != nil {
+			f.Close()
+			return fmt.Errorf("writing %s: %w", path, err)
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+// Package usher installs usher on a node as its users do: its image, the
+// manifests in deploy, and in the end the uninstallation that
+// docs/operations.md describes.
+package usher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/usher-dev/usher/test/cluster/node"
+)
+
+const (
+	// Namespace is usher's own.
+	Namespace = "usher-system"
+	// Image is usher's on the node.
+	Image = "node.local/usher:e2e"
+	// Pods selects those of the webhook.
+	Pods = "app.kubernetes.io/name=usher,app.kubernetes.io/component=webhook"
+)
+
+// An Installation is usher on a node.
+type Installation struct {
+	// Binary is the usher command.
+	Binary string
+
+	node   *node.Node
+	folder string
+}
+
+// Install builds usher, loads its image, applies deploy/base with the image's
+// name put in by kustomize, and waits until it decides. What a test that was
+// broken off left of another installation goes first.
+func Install(ctx context.Context, n *node.Node) (*Installation, error) {
+	folder, err := os.MkdirTemp("", "usher-install-")
+	if err != nil {
+		return nil, err
+	}
+	i := &Installation{node: n, folder: folder}
+	if err := i.install(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("installing usher: %w", err), os.RemoveAll(folder))
+	}
+	return i, nil
+}
+
+func (i *Installation) install(ctx context.Context) error {
+	root, err := node.Root()
+	if err != nil {
+		return err
+	}
+	if i.Binary, err = node.Compile(ctx, root, "./cmd/usher", i.folder); err != nil {
+		return err
+	}
+	if err := i.remove(ctx); err != nil {
+		return err
+	}
+	if err := i.node.Load(ctx, node.Image{Name: Image, Binaries: []string{i.Binary}}); err != nil {
+		return err
+	}
+	if err := i.kustomize(root); err != nil {
+		return err
+	}
+	if err := i.kubectl(ctx, "apply", "-k", i.folder); err != nil {
+		return err
+	}
+	if err := i.kubectl(ctx, "rollout", "status", "-n", Namespace, "deployment", "--timeout=120s"); err != nil {
+		return err
+	}
+	return i.UntilDeciding(ctx)
+}
+
+// kustomize writes what a user does to put the name of the image in.
+func (i *Installation) kustomize(root string) error {
+	base, err := filepath.Rel(i.folder, filepath.Join(root, "deploy", "base"))
+	if err != nil {
+		return err
+	}
+	name, tag, _ := strings.Cut(Image, ":")
+	text := fmt.Sprintf("resources: [%s]\nimages: [{name: usher, newName: %s, newTag: %s}]\n", base, name, tag)
+	return os.WriteFile(filepath.Join(i.folder, "kustomization.yaml"), []byte(text), 0o644)
+}
+
+// UntilDeciding waits until the API server asks usher, both about what it
+// injects and about what it judges.
+func (i *Installation) UntilDeciding(ctx context.Context) error {
+	const asks = `{apiVersion: v1, kind: Pod, metadata: {name: asks, namespace: default, annotations: {inject.usher.dev/no-such-template: "true"}},
+spec: {containers: [{name: app, image: app}]}}`
+	const cannot = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: cannot, namespace: default}, spec: {schedule: "0 0 31 2 *",
+jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: app}]}}}}}}`
+	last := ""
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		for _, denied := range []string{asks, cannot} {
+			// What begins with a brace is taken for JSON.
+			out, err := i.node.Kubectl(ctx, "---\n"+denied, "create", "--dry-run=server", "-f", "-")
+			if err == nil || !strings.Contains(out, "usher.dev") {
+				last = out
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until usher decides: %w; a pod that asks for a template which does not exist got %q", err, last)
+	}
+	return nil
+}
+
+// Uninstall removes usher as docs/operations.md says.
+func (i *Installation) Uninstall(ctx context.Context) error {
+	return errors.Join(i.remove(ctx), os.RemoveAll(i.folder))
+}
+
+func (i *Installation) remove(ctx context.Context) error {
+	out, err := i.node.Kubectl(ctx, "", "get", "namespace", Namespace, "--ignore-not-found", "-o", "name")
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	if strings.TrimSpace(out) == "" {
+		return nil
+	}
+	if err := i.kubectl(ctx, "scale", "-n", Namespace, "deployment/usher-webhook", "--replicas=0"); err != nil {
+		return err
+	}
+	if err := i.kubectl(ctx, "wait", "-n", Namespace, "--for=delete", "pod", "-l", Pods, "--timeout=60s"); err != nil {
+		return err
+	}
+	if status, _, stderr := i.Run(ctx, "uninstall", "--all"); status != 0 {
+		return fmt.Errorf("usher uninstall: exit status %d\n%s", status, stderr)
+	}
+	root, err := node.Root()
+	if err != nil {
+		return err
+	}
+	return i.kubectl(ctx, "delete", "--ignore-not-found", "-f", filepath.Join(root, "deploy", "usher.yaml"))
+}
+
+// Run runs the usher command against the node.
+func (i *Installation) Run(ctx context.Context, args ...string) (status int, stdout, stderr string) {
+	cmd := exec.CommandContext(ctx, i.Binary, args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+i.node.Kubeconfig)
+	var out, text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &text
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		return -1, "", err.Error()
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), text.String()
+}
+
+func (i *Installation) kubectl(ctx context.Context, args ...string) error {
+	if out, err := i.node.Kubectl(ctx, "", args...); err != nil {
+		return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}

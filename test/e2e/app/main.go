@@ -1,0 +1,103 @@
+// Command app is what runs in the pods of the tests. It needs nothing but
+// itself in its image.
+//
+//	app serve ADDRESS          answer requests, until it is ended
+//	app call URL               succeed once the URL answers
+//	app load ADDRESS URL       request the URL over and over, and tell at ADDRESS how it went
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	// Ended before it has begun: PID 1 has no default of its own.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "app:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	switch {
+	case len(args) == 2 && args[0] == "serve":
+		return serve(ctx, args[1], http.HandlerFunc(hello))
+	case len(args) == 2 && args[0] == "call":
+		return call(ctx, args[1])
+	case len(args) == 3 && args[0] == "load":
+		l := &load{url: args[2], client: newClient()}
+		go l.run(ctx)
+		return serve(ctx, args[1], l)
+	}
+	return fmt.Errorf("got %q; write serve ADDRESS, call URL or load ADDRESS URL", args)
+}
+
+// hello tells who answers and which proxies the request came through.
+func hello(w http.ResponseWriter, r *http.Request) {
+	name, _ := os.Hostname()
+	fmt.Fprintf(w, "hello from %s, asked for %s via %q\n", name, r.URL.Path, r.Header.Get("Via"))
+}
+
+// serve answers until the context ends, and then what is under way.
+func serve(ctx context.Context, address string, handler http.Handler) error {
+	server := &http.Server{Addr: address, Handler: handler}
+	ended := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		ended <- server.Shutdown(context.Background())
+	}()
+	if err := server.ListenAndServe(); err != http.ErrServerClosed {
+		return err
+	}
+	return <-ended
+}
+
+// call asks until it is answered: a sidecar may not listen yet.
+func call(ctx context.Context, url string) error {
+	client := newClient()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := get(ctx, client, url)
+		if err == nil {
+			fmt.Println("answered:", url)
+			return nil
+		}
+		fmt.Println(err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// newClient makes a connection for each request, so that each is balanced anew.
+func newClient() *http.Client {
+	return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+}
+
+func get(ctx context.Context, client *http.Client, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, res.Status)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestThePodsOfTheSeedRunWithTheirProxy applies the seed's template as it is.
+// Its image holds Caddy, a real proxy that is a Go program, under Envoy's name.
+func TestThePodsOfTheSeedRunWithTheirProxy(t *testing.T) {
+	t.Parallel()
+	c := shared
+	c.template(t, deployed(t, "envoy.yaml"))
+	ns := c.namespace(t, nil)
+	c.apply(t, ns, fixture(t, "seed.yaml"))
+	c.rolledOut(t, ns, "app")
+	pods := c.pods(t, ns, "app=app")
+	if len(pods) != 2 {
+		t.Fatalf("%d pods, want 2", len(pods))
+	}
+	for i := range pods {
+		if diff := cmp.Diff([]string{"app", "envoy"}, names(pods[i].Spec.Containers)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", pods[i].Name, diff)
+		}
+		// The application listens on its loopback address alone.
+		path := "/to-" + pods[i].Name
+		c.reaches(t, ns, "pods/"+pods[i].Name+":80", path)
+		c.logged(t, ns, pods[i].Name, "envoy", path)
+	}
+	c.reaches(t, ns, "services/app:80", "/to-the-service")
+}
+
+// TestTheInitContainerHandsTheProxyTheTrafficOfItsPod requests the
+// application's own port, which `usher redirect` has handed to the proxy.
+func TestTheInitContainerHandsTheProxyTheTrafficOfItsPod(t *testing.T) {
+	t.Parallel()
+	c := shared
+	c.template(t, takeover(t, "handed"))
+	ns := c.namespace(t, nil)
+	c.apply(t, ns, strings.ReplaceAll(fixture(t, "takeover.yaml"), "TEMPLATE", "handed"))
+	c.rolledOut(t, ns, "app")
+	pods := c.pods(t, ns, "app=app")
+	if len(pods) != 1 {
+		t.Fatalf("%d pods, want 1", len(pods))
+	}
+	pod := pods[0]
+	if diff := cmp.Diff([]string{"envoy-redirect"}, names(pod.Spec.InitContainers)); diff != "" {
+		t.Errorf("init containers (-want +got):\n%s", diff)
+	}
+	c.reaches(t, ns, "pods/"+pod.Name+":8080", "/to-the-application")
+	c.logged(t, ns, pod.Name, "envoy", "/to-the-application")
+	c.logged(t, ns, pod.Name, "envoy-redirect", "table inet usher")
+	// The kubelet's probe of the application comes through the proxy, too.
+	c.logged(t, ns, pod.Name, "envoy", "/readiness")
+}
+
+// reaches requests a path until the application answers through the proxy.
+func (c *cluster) reaches(t *testing.T, namespace, resource, path string) {
+	t.Helper()
+	var body string
+	var err error
+	c.until(t, resource+" answers", func() bool {
+		body, err = c.get(t, namespace, resource, path)
+		return err == nil
+	})
+	if !strings.Contains(body, "asked for "+path) || !strings.Contains(body, "Caddy") {
+		t.Errorf("the answer is not the application's through the proxy: %s", body)
+	}
+}

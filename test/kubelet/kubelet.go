@@ -1,0 +1,199 @@
+// Package kubelet runs the pods of etcd's members as processes of this machine,
+// where tests have an API server and no node. The processes, their data and
+// what they say to each other are real. Of a kubelet it has what members need:
+// it assigns addresses, mounts emptyDirs, claims and Secrets, reads annotations
+// into variables whenever it starts a container, restarts containers, probes
+// them, and takes its time to delete.
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/usher-dev/usher/test/cluster/components"
+)
+
+// nodeName is the node that pods are bound to.
+const nodeName = "processes"
+
+// tick is how often a pod is looked after.
+const tick = 50 * time.Millisecond
+
+// A Kubelet runs pods.
+type Kubelet struct {
+	clients  kubernetes.Interface
+	folder   string
+	binaries string
+	names    *names
+
+	mu       sync.Mutex
+	pods     map[types.UID]*pod
+	versions map[types.UID]*corev1.Pod // as the API server last told
+	next     byte
+	block    byte
+	ended    sync.WaitGroup
+}
+
+// Start runs the pods of all namespaces until the context ends; Wait waits for
+// the processes to end then. Data is kept in the folder.
+func Start(ctx context.Context, config *rest.Config, folder string, progress io.Writer) (*Kubelet, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	k := &Kubelet{
+		clients: clients, folder: folder,
+		pods: map[types.UID]*pod{}, versions: map[types.UID]*corev1.Pod{}, block: byte(os.Getpid()%250) + 1,
+	}
+	if k.binaries, err = components.Ensure(ctx, progress, "etcd-3.6", "etcd-3.7"); err != nil {
+		return nil, err
+	}
+	if k.names, err = serveNames(); err != nil {
+		return nil, err
+	}
+	list := toolscache.NewListWatchFromClient(clients.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, fieldsEverything())
+	_, informer, watcher, _ := watchtools.NewIndexerInformerWatcher(list, &corev1.Pod{})
+	_ = informer
+	k.ended.Go(func() {
+		defer watcher.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case event, open := <-watcher.ResultChan():
+				if !open {
+					return
+				}
+				k.hear(ctx, event)
+			}
+		}
+	})
+	return k, nil
+}
+
+// Wait waits until everything has ended.
+func (k *Kubelet) Wait() {
+	k.ended.Wait()
+	k.names.close()
+}
+
+// hear takes in what the API server tells of a pod.
+func (k *Kubelet) hear(ctx context.Context, event watch.Event) {
+	p, ok := event.Object.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if event.Type == watch.Deleted {
+		delete(k.versions, p.UID)
+		return
+	}
+	k.versions[p.UID] = p
+	if _, known := k.pods[p.UID]; known || p.Status.Phase == corev1.PodFailed {
+		return
+	}
+	k.next++
+	run := &pod{kubelet: k, uid: p.UID, ip: fmt.Sprintf("127.77.%d.%d", k.block, k.next)}
+	k.pods[p.UID] = run
+	k.ended.Go(func() { run.run(ctx) })
+}
+
+// spec is the pod as the API server last told of it, nil once it is gone.
+func (k *Kubelet) spec(uid types.UID) *corev1.Pod {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.versions[uid]
+}
+
+// of finds the pod of that name that runs.
+func (k *Kubelet) of(namespace, name string) (*pod, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for uid, run := range k.pods {
+		if p := k.versions[uid]; p != nil && p.Namespace == namespace && p.Name == name {
+			return run, nil
+		}
+	}
+	return nil, fmt.Errorf("no pod %s/%s runs", namespace, name)
+}
+
+// Kill ends the pod's process with SIGKILL; it is started again.
+func (k *Kubelet) Kill(namespace, name string) error {
+	run, err := k.of(namespace, name)
+	if err != nil {
+		return err
+	}
+	run.kill()
+	return nil
+}
+
+// Wipe deletes the data of a pod and ends its process with SIGKILL; it is
+// started again.
+func (k *Kubelet) Wipe(namespace, name string) error {
+	run, err := k.of(namespace, name)
+	if err != nil {
+		return err
+	}
+	return run.wipe()
+}
+
+// Evict ends a pod for good, as a kubelet that runs out of disk does: its
+// emptyDirs go.
+func (k *Kubelet) Evict(ctx context.Context, namespace, name string) error {
+	run, err := k.of(namespace, name)
+	if err != nil {
+		return err
+	}
+	run.evict()
+	return nil
+}
+
+// bind binds the pod to the node, without which the API server deletes it at
+// once.
+func (k *Kubelet) bind(ctx context.Context, p *corev1.Pod) error {
+	err := k.clients.CoreV1().Pods(p.Namespace).Bind(ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: nodeName},
+	}, metav1.CreateOptions{})
+	if apierrors.IsConflict(err) {
+		return nil // it was bound before
+	}
+	return err
+}
+
+// claimFolder is where the data of a claim is.
+func (k *Kubelet) claimFolder(namespace, claim string) string {
+	return filepath.Join(k.folder, "claims", namespace, claim)
+}
+
+// Log is what the pod's process wrote since it was started last.
+func (k *Kubelet) Log(namespace, name string) string {
+	run, err := k.of(namespace, name)
+	if err != nil {
+		return err.Error()
+	}
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	if run.process == nil {
+		return run.said
+	}
+	return run.process.lastWords()
+}

@@ -1,0 +1,81 @@
+package kubelet
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+)
+
+func fieldsEverything() fields.Selector { return fields.Everything() }
+
+// probe asks the container whether it is ready, as its readiness probe says.
+func (r *pod) probe(ctx context.Context) bool {
+	r.mu.Lock()
+	running := r.process
+	r.mu.Unlock()
+	p := r.kubelet.spec(r.uid)
+	if running == nil || running.ended() || p == nil || p.Spec.Containers[0].ReadinessProbe == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	url := "http://" + net.JoinHostPort(r.ip, "2381") + p.Spec.Containers[0].ReadinessProbe.HTTPGet.Path
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+// statusOf is the status of a pod that is not evicted.
+func (r *pod) statusOf(ready bool) corev1.PodStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := corev1.PodStatus{Phase: corev1.PodPending, PodIP: r.ip, PodIPs: []corev1.PodIP{{IP: r.ip}}}
+	container := corev1.ContainerStatus{Name: "etcd", RestartCount: r.restarts, Ready: ready}
+	if r.process != nil && !r.process.ended() {
+		s.Phase = corev1.PodRunning
+		container.State.Running = &corev1.ContainerStateRunning{}
+	} else {
+		container.State.Waiting = &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}
+		container.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", Message: r.said, ExitCode: 1}
+	}
+	s.ContainerStatuses = []corev1.ContainerStatus{container}
+	status := corev1.ConditionFalse
+	if ready {
+		status = corev1.ConditionTrue
+	}
+	condition := corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.Now()}
+	for _, was := range r.status.Conditions {
+		if was.Type == condition.Type && was.Status == status {
+			condition.LastTransitionTime = was.LastTransitionTime
+		}
+	}
+	s.Conditions = []corev1.PodCondition{condition}
+	return s
+}
+
+// write writes the status where it changed.
+func (r *pod) write(ctx context.Context, p *corev1.Pod, s corev1.PodStatus) error {
+	if equality.Semantic.DeepEqual(r.status, s) {
+		return nil
+	}
+	changed := p.DeepCopy()
+	changed.Status = s
+	_, err := r.kubelet.clients.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	if err == nil {
+		r.status = s
+	}
+	return err
+}
