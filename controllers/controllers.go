@@ -17,6 +17,7 @@ import (
 
 	"github.com/usher-dev/usher/controllers/etcdbackup"
 	"github.com/usher-dev/usher/controllers/etcdcluster"
+	"github.com/usher-dev/usher/controllers/etcdrestore"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
 
@@ -40,6 +41,13 @@ func known() []controller {
 		{
 			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
 			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },
+		},
+		{
+			name: "etcdrestore", scheme: etcdrestore.AddToScheme,
+			setup: func(m manager.Manager, o Options) error {
+				o.EtcdRestore.Namespace = o.Namespace
+				return etcdrestore.New(m, o.EtcdRestore).SetupWithManager(m)
+			},
 		},
 		{
 			name: "etcdcluster", scheme: etcdcluster.AddToScheme, cache: etcdcluster.Cache,

@@ -72,3 +72,14 @@ func surplus(newestFirst []Kept, keep int) []Kept {
 	}
 	return newestFirst[keep:]
 }
+
+// RevisionIn is the revision that the key of a periodic backup tells; 0 where it
+// tells none.
+func RevisionIn(key string) int64 {
+	if at := strings.LastIndex(key, "_v"); at >= 0 {
+		if revision, _, ok := parseKey(key[:at], key); ok {
+			return revision
+		}
+	}
+	return 0
+}
