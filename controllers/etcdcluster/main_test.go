@@ -1,9 +1,11 @@
-package etcdcluster
+package etcdcluster_test
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcdcluster"
 	"github.com/usher-dev/usher/policies/etcd"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/kubelet"
@@ -79,7 +82,7 @@ func testScheme() *runtime.Scheme {
 	if err := clientgoscheme.AddToScheme(s); err != nil {
 		panic(err)
 	}
-	if err := AddToScheme(s); err != nil {
+	if err := etcdcluster.AddToScheme(s); err != nil {
 		panic(err)
 	}
 	return s
@@ -92,8 +95,9 @@ type scene struct {
 	namespace string
 	name      string
 	stop      func()
+	looked    atomic.Int64
 	// change changes controllers before they start.
-	change func(*Controller)
+	change func(*etcdcluster.Controller)
 }
 
 // newScene makes a namespace, and starts the controller for it.
@@ -143,7 +147,8 @@ func (s *scene) start() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	c := New(m, Options{Settling: 6 * time.Second, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond})
+	c := etcdcluster.New(m, etcdcluster.Options{Settling: 6 * time.Second, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond})
+	c.Looked(func() { s.looked.Add(1) })
 	if s.change != nil {
 		s.change(c)
 	}
@@ -280,4 +285,38 @@ func onClaims(size int) etcdv1beta2.ClusterSpec {
 	spec := ofSize(size)
 	spec.Pod = &etcdv1beta2.PodPolicy{PersistentVolumeClaimSpec: claimTemplate("1Gi")}
 	return spec
+}
+
+// names are the members, by name.
+func (s *scene) names() []string {
+	s.Helper()
+	var names []string
+	for _, m := range s.cluster().Status.MemberStatuses {
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func equal(a, b []string) bool { return slices.Equal(a, b) }
+
+func contains(all []string, one string) bool { return slices.Contains(all, one) }
+
+func (s *scene) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *scene) deletePod(name string) {
+	s.Helper()
+	s.must(shared.client.Delete(s.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}))
+}
+
+// looks waits until the controller has looked so many times more.
+func (s *scene) looks(times int64) {
+	s.Helper()
+	until := s.looked.Load() + times
+	s.until(fmt.Sprintf("it was looked at %d times", times), func(*etcdv1beta2.EtcdCluster) bool { return s.looked.Load() >= until })
 }

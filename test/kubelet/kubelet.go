@@ -157,7 +157,7 @@ func (k *Kubelet) Wipe(namespace, name string) error {
 
 // Evict ends a pod for good, as a kubelet that runs out of disk does: its
 // emptyDirs go.
-func (k *Kubelet) Evict(ctx context.Context, namespace, name string) error {
+func (k *Kubelet) Evict(namespace, name string) error {
 	run, err := k.of(namespace, name)
 	if err != nil {
 		return err

@@ -160,6 +160,9 @@ func (r *pod) start(ctx context.Context, p *corev1.Pod) (*process, error) {
 	if _, err := os.Stat(binary); err != nil {
 		return nil, fmt.Errorf("ErrImagePull: %s", c.Image)
 	}
+	if err := os.MkdirAll(r.folder(), 0o700); err != nil {
+		return nil, err
+	}
 	hosts := filepath.Join(r.folder(), "hosts")
 	if err := os.WriteFile(hosts, []byte(r.kubelet.names.hosts()), 0o600); err != nil {
 		return nil, err
