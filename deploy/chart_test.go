@@ -22,6 +22,7 @@ replicas: 3
 extraArgs: [--log-level=debug]
 resources: {requests: {cpu: 100m, memory: 100Mi}}
 controller: {replicas: 2, extraArgs: [--log-level=debug], resources: {requests: {cpu: 100m}}, goMemLimit: ""}
+crds: {install: false}
 configuration: {policies: {enforce: baseline}}
 absenceWarnings: true
 priorityClassName: system-node-critical

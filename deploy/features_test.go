@@ -105,6 +105,10 @@ var features = []feature{
 				t.Errorf("%s: %v, want a warning: %s", workload, err, out)
 			}
 		}
+		c.apply(t, ns, `{apiVersion: etcd.database.coreos.com/v1beta2, kind: EtcdCluster, metadata: {name: app}, spec: {size: 3}}`)
+		if out, err := c.plane.Kubectl(t.Context(), "", "scale", "-n", ns, "etcdcluster/app", "--replicas=4"); err != nil || !strings.Contains(out, "etcd-even-size") {
+			t.Errorf("etcdcluster/app: %v, want a warning: %s", err, out)
+		}
 	}},
 }
 

@@ -103,6 +103,10 @@ func (e *Evaluator) Judges(apiVersion, kind string) bool {
 	return len(e.pods) > 0 && slices.ContainsFunc(e.templates, func(t TemplatePath) bool { return t.matches(apiVersion, kind) })
 }
 
+// LooksAt reports whether rules look at objects of this kind beside those they
+// judge, without judging them.
+func LooksAt(apiVersion, kind string) bool { return apiVersion == "v1" && kind == "Secret" }
+
 // Decode reads an object so that this evaluator can judge it.
 func (e *Evaluator) Decode(apiVersion, kind string, raw []byte) *Object {
 	return decode(apiVersion, kind, raw, e.templates)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/policies/cron"
 )
 
@@ -49,8 +50,8 @@ type problem struct {
 // Decodable reports whether the object fits its kind.
 func (o *Object) Decodable() bool { return len(o.undecodable) == 0 }
 
-// newTyped returns an empty object of a built-in kind that rules judge or look
-// at, or nil.
+// newTyped returns an empty object of a kind that rules judge or look at, built
+// in or usher's own, or nil.
 func newTyped(apiVersion, kind string) any {
 	switch apiVersion + "/" + kind {
 	case "v1/Pod":
@@ -83,13 +84,17 @@ func newTyped(apiVersion, kind string) any {
 		return &rbacv1.RoleBinding{}
 	case "rbac.authorization.k8s.io/v1/ClusterRoleBinding":
 		return &rbacv1.ClusterRoleBinding{}
+	case "v1/Secret":
+		return &corev1.Secret{}
+	case "etcd.database.coreos.com/v1beta2/EtcdCluster":
+		return &etcdv1beta2.EtcdCluster{}
 	}
 	return nil
 }
 
-// knownKinds are the built-in kinds that are decoded.
+// knownKinds are the kinds that are decoded and judged.
 func knownKinds() []string {
-	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding")
+	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding", "EtcdCluster")
 }
 
 func known(apiVersion, kind string) bool { return newTyped(apiVersion, kind) != nil }

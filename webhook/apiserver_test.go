@@ -69,7 +69,7 @@ func started(t *testing.T) *cluster {
 }
 
 func start() (*cluster, error) {
-	plane, err := controlplane.Start(os.Stderr)
+	plane, err := controlplane.Start(os.Stderr, "../deploy/base/crds")
 	if err != nil {
 		return nil, err
 	}

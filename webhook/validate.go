@@ -144,6 +144,9 @@ func (p *Policies) decide(ctx context.Context, req *Request) (*Response, error) 
 	if err := s.changes(v); err != nil {
 		return nil, err
 	}
+	if s.kind == "EtcdCluster" && len(v.denials) == 0 {
+		v.warnings = append(v.warnings, absentSecrets(ctx, p.Reader, req.Namespace, s.was, s.is)...)
+	}
 	return v.response(), nil
 }
 

@@ -241,7 +241,7 @@ func TestEditsInMidOperation(t *testing.T) {
 	all := states.Of(states.Axes())
 	random := rand.New(rand.NewPCG(1, 2))
 	refused, converged := 0, 0
-	for converged < 2000 {
+	for converged < 500 {
 		from, over, to := all[random.IntN(len(all))], all[random.IntN(len(all))], all[random.IntN(len(all))]
 		m := settledModel(from.Spec)
 		if to.Spec.Paused || len(etcd.Refusals(over.Spec, m.seen())) > 0 {
@@ -338,9 +338,9 @@ func TestAClusterIsFormedWhateverFails(t *testing.T) {
 // sampled chooses one pair in many for what is tried with faults at every step,
 // always the same.
 func sampled(from, to states.State) bool {
-	every := uint32(24)
+	every := uint32(61)
 	if testing.Short() {
-		every = 251
+		every = 509
 	}
 	h := fnv.New32a()
 	fmt.Fprint(h, from.Name, to.Name)

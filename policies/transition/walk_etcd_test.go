@@ -16,7 +16,9 @@ import (
 // what the controller would refuse, too.
 func TestEveryPairOfEtcdStatesHasAnOutcome(t *testing.T) {
 	table := transition.All()
-	all := states.Of(states.Axes())
+	axes := states.Axes()
+	axes[0] = axes[0][:3] // up, down, and down to one
+	all := states.Of(axes)
 	objects := make([]map[string]any, len(all))
 	for i, s := range all {
 		objects[i] = object(t, s.Spec)

@@ -8,8 +8,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -35,6 +37,7 @@ var resources = map[string]string{
 	"DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs", "Service": "services",
 	"PersistentVolumeClaim": "persistentvolumeclaims", "StorageClass": "storageclasses",
 	"RoleBinding": "rolebindings", "ClusterRoleBinding": "clusterrolebindings",
+	"EtcdCluster": "etcdclusters",
 }
 
 func (c cluster) of(o *unstructured.Unstructured) dynamic.ResourceInterface {
@@ -84,14 +87,25 @@ func (c cluster) valid(t *testing.T, o *unstructured.Unstructured) error {
 // new one, over what the server holds. It is a dry run.
 func (c cluster) apply(t *testing.T, old, new, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	t.Helper()
-	patch := threeWay(t, old, new, live)
-	return c.of(live).Patch(t.Context(), live.GetName(), types.StrategicMergePatchType, patch,
+	kind := types.StrategicMergePatchType
+	if !scheme.Scheme.Recognizes(live.GroupVersionKind()) {
+		kind = types.MergePatchType
+	}
+	return c.of(live).Patch(t.Context(), live.GetName(), kind, threeWay(t, old, new, live),
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
 func threeWay(t *testing.T, old, new, live *unstructured.Unstructured) []byte {
 	t.Helper()
 	typed, err := scheme.Scheme.New(live.GroupVersionKind())
+	if runtime.IsNotRegisteredError(err) { // a custom resource
+		patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(
+			marshal(t, withoutStatus(old)), marshal(t, withoutStatus(new)), marshal(t, live))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return patch
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func run(m *testing.M) int {
 	var err error
 	plane, err = controlplane.StartWithFlags(os.Stderr, map[string]string{
 		"service-cluster-ip-range": "10.0.0.0/16,fd00:10::/112",
-	})
+	}, "../../deploy/base/crds")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -52,6 +52,7 @@ var dryRunResources = map[string]string{
 	"apps/v1/Deployment": "deployments", "apps/v1/ReplicaSet": "replicasets", "apps/v1/StatefulSet": "statefulsets", "apps/v1/DaemonSet": "daemonsets",
 	"batch/v1/Job": "jobs", "batch/v1/CronJob": "cronjobs",
 	"autoscaling/v1/HorizontalPodAutoscaler": "horizontalpodautoscalers", "autoscaling/v2/HorizontalPodAutoscaler": "horizontalpodautoscalers",
+	"v1/Secret": "secrets", "etcd.database.coreos.com/v1beta2/EtcdCluster": "etcdclusters",
 	"rbac.authorization.k8s.io/v1/RoleBinding": "rolebindings", "rbac.authorization.k8s.io/v1/ClusterRoleBinding": "clusterrolebindings",
 }
 

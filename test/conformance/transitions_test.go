@@ -22,7 +22,7 @@ const rowFixtures = "../../policies/transition/testdata"
 func TestEveryTransitionIsAsTheServerHasIt(t *testing.T) {
 	c := newCluster(t)
 	storageClass(t, c)
-	table := transition.Kubernetes()
+	table := transition.All()
 	for _, kind := range table.Kinds() {
 		for _, row := range kind.Rows {
 			t.Run(row.ID, func(t *testing.T) {

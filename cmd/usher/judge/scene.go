@@ -66,6 +66,9 @@ func (s *scene) open(f *file) {
 		case d.APIVersion == "v1" && d.Kind == "Namespace", slices.ContainsFunc(f.templates, about):
 			f.judged++
 		default:
+			if policies.LooksAt(d.APIVersion, d.Kind) {
+				f.subjects = append(f.subjects, s.subject(f, d, ns))
+			}
 			f.skip(d, "no rule for this kind")
 		}
 	}

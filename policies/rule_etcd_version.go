@@ -1,0 +1,30 @@
+package policies
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// etcd-version: a version that is none.
+//
+// Versions are those that etcd released: three numbers, with or without a v.
+func init() {
+	register(Rule{
+		ID:              "etcd-version",
+		Level:           Invariant,
+		Kinds:           []string{"EtcdCluster"},
+		Summary:         "version is no released version of etcd",
+		Harm:            "the API server refuses the object",
+		Fix:             "write three numbers, such as 3.6.16",
+		RefusedByServer: true,
+		Check: on(func(p *Pass, c *v1beta2.EtcdCluster) {
+			if v := c.Spec.Version; v != "" {
+				if _, err := etcd.ParseVersion(v); err != nil {
+					p.Report(field.NewPath("spec", "version"), v, "version is "+quoted(v)+", which is no released version of etcd: write three numbers, such as "+etcd.DefaultVersion)
+				}
+			}
+		}),
+	})
+}
