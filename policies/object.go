@@ -88,13 +88,17 @@ func newTyped(apiVersion, kind string) any {
 		return &corev1.Secret{}
 	case "etcd.database.coreos.com/v1beta2/EtcdCluster":
 		return &etcdv1beta2.EtcdCluster{}
+	case "etcd.database.coreos.com/v1beta2/EtcdBackup":
+		return &etcdv1beta2.EtcdBackup{}
+	case "etcd.database.coreos.com/v1beta2/EtcdRestore":
+		return &etcdv1beta2.EtcdRestore{}
 	}
 	return nil
 }
 
 // knownKinds are the kinds that are decoded and judged.
 func knownKinds() []string {
-	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding", "EtcdCluster")
+	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding", "EtcdCluster", "EtcdBackup", "EtcdRestore")
 }
 
 func known(apiVersion, kind string) bool { return newTyped(apiVersion, kind) != nil }

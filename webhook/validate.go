@@ -71,7 +71,7 @@ func (p *Policies) Handler() Handler {
 		{Name: "spec-changed", Expression: specChanged},
 	}
 	own := []admissionregistrationv1.RuleWithOperations{
-		rule(etcdv1beta2.GroupName, "etcdclusters", create, update),
+		rule(etcdv1beta2.GroupName, "etcdclusters,etcdbackups,etcdrestores", create, update),
 		rule(etcdv1beta2.GroupName, "etcdclusters/scale", update),
 	}
 	for i := range own {
