@@ -1,6 +1,7 @@
 package etcdbackup
 
 import (
+	"math"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,14 +26,19 @@ func interval(b *etcdv1beta2.EtcdBackup) time.Duration {
 	if b.Spec.BackupPolicy == nil {
 		return 0
 	}
-	return time.Duration(b.Spec.BackupPolicy.BackupIntervalInSecond) * time.Second
+	return seconds(b.Spec.BackupPolicy.BackupIntervalInSecond)
+}
+
+// seconds are no more than a duration takes.
+func seconds(n int64) time.Duration {
+	return time.Duration(min(n, int64(math.MaxInt64/time.Second))) * time.Second
 }
 
 func timeout(b *etcdv1beta2.EtcdBackup) time.Duration {
 	if b.Spec.BackupPolicy == nil || b.Spec.BackupPolicy.TimeoutInSecond <= 0 {
 		return defaultTimeout
 	}
-	return time.Duration(b.Spec.BackupPolicy.TimeoutInSecond) * time.Second
+	return seconds(b.Spec.BackupPolicy.TimeoutInSecond)
 }
 
 // due says how long it is until the next one, and whether there is to be one.
