@@ -218,7 +218,7 @@ func (s *scene) cluster(name string, size int, annotations map[string]string) {
 // until waits, and says in the end what was seen last.
 func (s *scene) until(what string, seen func() any, wanted func() bool) {
 	s.Helper()
-	err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, 4*time.Minute, true, func(context.Context) (bool, error) { return wanted(), nil })
+	err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) { return wanted(), nil })
 	if err != nil {
 		s.Fatalf("waiting for %s: %v: %+v", what, err, seen())
 	}

@@ -137,6 +137,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed,
 	}
 	s.Pod.Annotations[annotationServer] = c.server.ID()
 	spec := &s.Pod.Spec
+	spec.ServiceAccountName = "default" // which the token is of
 	spec.Volumes = append(spec.Volumes,
 		corev1.Volume{Name: fetchVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		corev1.Volume{Name: tokenVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{

@@ -49,12 +49,13 @@ func webhookAccount() account {
 func controllerAccount() account {
 	return account{
 		name:      "usher-controller",
-		manifests: []string{"base/controller/account.yaml", "base/controller/rights.yaml", "base/controller/serviceaccount.yaml", "base/controller/etcdbackup.yaml", "base/controller/etcdrestore.yaml"},
+		manifests: []string{"base/controller/account.yaml", "base/controller/rights.yaml", "base/controller/serviceaccount.yaml", "base/controller/etcdbackup.yaml", "base/controller/etcdcluster.yaml", "base/controller/etcdrestore.yaml"},
 		proofs: []authorizationv1.ResourceAttributes{
 			{Verb: "watch", Resource: "namespaces"},
 			{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace},
 			{Verb: "watch", Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
 			{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdbackups"},
+			{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdclusters"},
 			{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdrestores"},
 		},
 	}
