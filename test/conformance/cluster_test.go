@@ -37,7 +37,7 @@ var resources = map[string]string{
 	"DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs", "Service": "services",
 	"PersistentVolumeClaim": "persistentvolumeclaims", "StorageClass": "storageclasses",
 	"RoleBinding": "rolebindings", "ClusterRoleBinding": "clusterrolebindings",
-	"EtcdCluster": "etcdclusters",
+	"EtcdCluster": "etcdclusters", "EtcdBackup": "etcdbackups", "EtcdRestore": "etcdrestores",
 }
 
 func (c cluster) of(o *unstructured.Unstructured) dynamic.ResourceInterface {
