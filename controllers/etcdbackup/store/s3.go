@@ -27,9 +27,11 @@ const (
 	partSize  = 5 << 20
 	partsSent = 2
 
-	// A store that does not begin to answer within these is tried again.
+	// A store that does not begin to answer within these is tried again. To put
+	// the parts of a large object together takes some of them minutes, and to be
+	// asked a second time meanwhile they do not take well.
 	connectWithin = 10 * time.Second
-	answerWithin  = 30 * time.Second
+	answerWithin  = 5 * time.Minute
 	// What is left of an upload that failed is removed within this.
 	abortWithin = 10 * time.Second
 )
