@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -183,13 +182,4 @@ func succeeded(b *etcdv1beta2.EtcdBackup) bool {
 
 func failing(b *etcdv1beta2.EtcdBackup) bool {
 	return b.Status.ObservedGeneration == b.Generation && !b.Status.Succeeded
-}
-
-// again has the controller try at once, by a change that changes nothing else.
-func again(t *testing.T, b *etcdv1beta2.EtcdBackup) {
-	t.Helper()
-	patch := fmt.Appendf(nil, `{"spec":{"backupPolicy":{"timeoutInSecond":%d}}}`, 60+b.Generation)
-	if err := world.client.Patch(t.Context(), b, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -44,7 +44,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	}
 	n, err := r.from.Read(p)
 	r.take(p[:n])
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = r.verdict()
 	}
 	r.end = err
@@ -85,4 +85,4 @@ func (r *Reader) Size() int64 { return r.size }
 func (r *Reader) SHA256() string { return hex.EncodeToString(r.whole.Sum(nil)) }
 
 // Whole says whether the end was reached and all of it fits.
-func (r *Reader) Whole() bool { return r.end == io.EOF }
+func (r *Reader) Whole() bool { return errors.Is(r.end, io.EOF) }
