@@ -15,7 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/usher-dev/usher/controllers/etcdbackup"
 	"github.com/usher-dev/usher/controllers/etcdcluster"
+	"github.com/usher-dev/usher/controllers/etcdrestore"
 	"github.com/usher-dev/usher/controllers/ownnetwork"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
@@ -34,8 +36,19 @@ type controller struct {
 func known() []controller {
 	return []controller{
 		{
+			name: "etcdbackup", scheme: etcdbackup.AddToScheme,
+			setup: func(m manager.Manager, _ Options) error { return etcdbackup.New(m).SetupWithManager(m) },
+		},
+		{
 			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
 			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },
+		},
+		{
+			name: "etcdrestore", scheme: etcdrestore.AddToScheme,
+			setup: func(m manager.Manager, o Options) error {
+				o.EtcdRestore.Namespace = o.Namespace
+				return etcdrestore.New(m, o.EtcdRestore).SetupWithManager(m)
+			},
 		},
 		{
 			name: "etcdcluster", scheme: etcdcluster.AddToScheme,

@@ -15,6 +15,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/usher-dev/usher/controllers/etcdcluster"
+	"github.com/usher-dev/usher/controllers/etcdrestore"
 )
 
 // LeaseName is the Lease that the replica whose controllers run holds.
@@ -36,6 +37,8 @@ type Options struct {
 	Log                           logr.Logger
 	// EtcdCluster are the options of the controller of that name.
 	EtcdCluster etcdcluster.Options
+	// EtcdRestore are those of the controller of that name.
+	EtcdRestore etcdrestore.Options
 	// Repeated lets controllers be set up more than once in a process, as tests
 	// do; their metrics are then of them all.
 	Repeated bool

@@ -18,6 +18,11 @@ import (
 // elsewhere are metrics that usher registers apart from those of its decisions.
 var elsewhere = []string{
 	"usher_certificate_expiry_seconds",
+	// Of the controller of EtcdBackups.
+	"usher_etcdbackup_created_timestamp_seconds",
+	"usher_etcdbackup_interval_seconds",
+	"usher_etcdbackup_last_success_timestamp_seconds",
+	"usher_etcdbackup_succeeded",
 }
 
 // TestAlertsAndDashboardAskForMetricsThatAre reads both as Prometheus does.

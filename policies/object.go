@@ -91,13 +91,17 @@ func newTyped(apiVersion, kind string) any {
 		return &etcdv1beta2.EtcdCluster{}
 	case "samplecrd.k8s.io/v1/Network":
 		return &samplecrdv1.Network{}
+	case "etcd.database.coreos.com/v1beta2/EtcdBackup":
+		return &etcdv1beta2.EtcdBackup{}
+	case "etcd.database.coreos.com/v1beta2/EtcdRestore":
+		return &etcdv1beta2.EtcdRestore{}
 	}
 	return nil
 }
 
 // knownKinds are the kinds that are decoded and judged.
 func knownKinds() []string {
-	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding", "EtcdCluster", samplecrdv1.Kind)
+	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding", "EtcdCluster", "EtcdBackup", "EtcdRestore", samplecrdv1.Kind)
 }
 
 func known(apiVersion, kind string) bool { return newTyped(apiVersion, kind) != nil }

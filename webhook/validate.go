@@ -99,9 +99,9 @@ func (p *Policies) Handler() Handler {
 // clusters from being mended.
 func ownRules() []admissionregistrationv1.RuleWithOperations {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
-	clusters, scale := rule(etcdv1beta2.GroupName, "etcdclusters", create, update), rule(etcdv1beta2.GroupName, "etcdclusters/scale", update)
-	clusters.APIVersions, scale.APIVersions = []string{etcdv1beta2.GroupVersion.Version}, []string{etcdv1beta2.GroupVersion.Version}
-	return []admissionregistrationv1.RuleWithOperations{clusters, scale, rule(samplecrdv1.GroupName, "networks", create, update)}
+	resources, scale := rule(etcdv1beta2.GroupName, "etcdclusters,etcdbackups,etcdrestores", create, update), rule(etcdv1beta2.GroupName, "etcdclusters/scale", update)
+	resources.APIVersions, scale.APIVersions = []string{etcdv1beta2.GroupVersion.Version}, []string{etcdv1beta2.GroupVersion.Version}
+	return []admissionregistrationv1.RuleWithOperations{resources, scale, rule(samplecrdv1.GroupName, "networks", create, update)}
 }
 
 // templateRules are those of the configured kinds that hold a pod template. A

@@ -109,6 +109,9 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err) // what it owns goes with it
 	}
+	if restore := cluster.Annotations[etcdv1beta2.AnnotationRestore]; restore != "" {
+		return c.leave(ctx, cluster, restore)
+	}
 	s, err := c.look(ctx, cluster)
 	if err != nil {
 		return reconcile.Result{}, err

@@ -36,8 +36,7 @@ var resources = map[string]string{
 	"DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs", "Service": "services",
 	"PersistentVolumeClaim": "persistentvolumeclaims", "StorageClass": "storageclasses",
 	"RoleBinding": "rolebindings", "ClusterRoleBinding": "clusterrolebindings",
-	"Network":     "networks",
-	"EtcdCluster": "etcdclusters",
+	"Network": "networks", "EtcdCluster": "etcdclusters", "EtcdBackup": "etcdbackups", "EtcdRestore": "etcdrestores",
 }
 
 func (c cluster) of(o *unstructured.Unstructured) dynamic.ResourceInterface {

@@ -53,6 +53,7 @@ var dryRunResources = map[string]string{
 	"batch/v1/Job": "jobs", "batch/v1/CronJob": "cronjobs",
 	"autoscaling/v1/HorizontalPodAutoscaler": "horizontalpodautoscalers", "autoscaling/v2/HorizontalPodAutoscaler": "horizontalpodautoscalers",
 	"v1/Secret": "secrets", "etcd.database.coreos.com/v1beta2/EtcdCluster": "etcdclusters",
+	"etcd.database.coreos.com/v1beta2/EtcdBackup": "etcdbackups", "etcd.database.coreos.com/v1beta2/EtcdRestore": "etcdrestores",
 	"rbac.authorization.k8s.io/v1/RoleBinding": "rolebindings", "rbac.authorization.k8s.io/v1/ClusterRoleBinding": "clusterrolebindings",
 	"samplecrd.k8s.io/v1/Network": "networks",
 }

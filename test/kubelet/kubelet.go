@@ -36,6 +36,9 @@ const tick = 50 * time.Millisecond
 
 // A Kubelet runs pods.
 type Kubelet struct {
+	// Usher is the program that runs as usher, in init containers.
+	Usher string
+
 	clients  kubernetes.Interface
 	folder   string
 	binaries string
@@ -62,7 +65,7 @@ func Start(ctx context.Context, config *rest.Config, folder string, progress io.
 		clients: clients, folder: folder,
 		pods: map[types.UID]*pod{}, versions: map[types.UID]*corev1.Pod{}, block: byte(os.Getpid()%250) + 1,
 	}
-	if k.binaries, err = components.Ensure(ctx, progress, "etcd-3.6", "etcd-3.7"); err != nil {
+	if k.binaries, err = components.Ensure(ctx, progress, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7"); err != nil {
 		return nil, err
 	}
 	if k.names, err = serveNames(); err != nil {

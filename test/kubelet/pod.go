@@ -30,6 +30,7 @@ type pod struct {
 	said     string
 	evicted  bool
 	status   corev1.PodStatus
+	prepared []corev1.ContainerStatus
 }
 
 // run looks after the pod until it is gone.
@@ -85,6 +86,9 @@ func (r *pod) look(ctx context.Context, p *corev1.Pod) (ended bool) {
 		return r.write(ctx, p, corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: ephemeral-storage."}) == nil
 	}
 	r.kubelet.names.set(key(p), r.ip)
+	if !r.prepare(ctx, p) {
+		return false
+	}
 	r.keepRunning(ctx, p)
 	ready := r.probe(ctx)
 	_ = r.write(ctx, p, r.statusOf(ready))
@@ -127,7 +131,7 @@ func (r *pod) keepRunning(ctx context.Context, p *corev1.Pod) {
 // start starts the pod's container as it is to be now.
 func (r *pod) start(ctx context.Context, p *corev1.Pod) (*process, error) {
 	c := p.Spec.Containers[0]
-	folders, err := r.mount(ctx, p)
+	folders, err := r.mount(ctx, p, &c)
 	if err != nil {
 		return nil, err
 	}
@@ -183,9 +187,9 @@ func (r *pod) clean() { _ = os.RemoveAll(r.folder()) }
 
 // mount makes the pod's volumes and returns their folders by where they are
 // mounted.
-func (r *pod) mount(ctx context.Context, p *corev1.Pod) (map[string]string, error) {
+func (r *pod) mount(ctx context.Context, p *corev1.Pod, c *corev1.Container) (map[string]string, error) {
 	folders := map[string]string{}
-	for _, m := range p.Spec.Containers[0].VolumeMounts {
+	for _, m := range c.VolumeMounts {
 		for _, v := range p.Spec.Volumes {
 			if v.Name != m.Name {
 				continue
@@ -203,6 +207,11 @@ func (r *pod) mount(ctx context.Context, p *corev1.Pod) (map[string]string, erro
 			}
 			if v.Secret != nil {
 				if err := r.writeSecret(ctx, p.Namespace, v.Secret, folder); err != nil {
+					return nil, err
+				}
+			}
+			if v.Projected != nil {
+				if err := r.writeTokens(ctx, p, v.Projected, folder); err != nil {
 					return nil, err
 				}
 			}

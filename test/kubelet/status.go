@@ -42,7 +42,7 @@ func (r *pod) probe(ctx context.Context) bool {
 func (r *pod) statusOf(ready bool) corev1.PodStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := corev1.PodStatus{Phase: corev1.PodPending, PodIP: r.ip, PodIPs: []corev1.PodIP{{IP: r.ip}}}
+	s := corev1.PodStatus{Phase: corev1.PodPending, PodIP: r.ip, PodIPs: []corev1.PodIP{{IP: r.ip}}, InitContainerStatuses: r.prepared}
 	container := corev1.ContainerStatus{Name: "etcd", RestartCount: r.restarts, Ready: ready}
 	if r.process != nil && !r.process.ended() {
 		s.Phase = corev1.PodRunning

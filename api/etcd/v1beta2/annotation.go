@@ -1,0 +1,28 @@
+package v1beta2
+
+const (
+	// AnnotationRestore on an EtcdCluster names the EtcdRestore that has it: the
+	// cluster is left alone until the restore takes it off. On one that is made
+	// with it no cluster is formed before.
+	AnnotationRestore = "etcd.usher.dev/restore"
+	// AnnotationReplaceRunning on an EtcdRestore, with the value "true", allows
+	// it to take the place of a cluster that works.
+	AnnotationReplaceRunning = "etcd.usher.dev/replace-running-cluster"
+)
+
+// The phases of an EtcdRestore, in their order.
+const (
+	// RestorePhaseLooking: the backup is looked at, and nothing is touched.
+	RestorePhaseLooking = "Looking"
+	// RestorePhaseSeeding: a member is started from the backup, beside the old.
+	RestorePhaseSeeding = "Seeding"
+	// RestorePhaseProving: it is asked whether it holds what was saved.
+	RestorePhaseProving = "Proving"
+	// RestorePhaseSwitching: it takes the place of the old members, whose claims
+	// are kept.
+	RestorePhaseSwitching = "Switching"
+	// RestorePhaseGrowing: the cluster grows to its size.
+	RestorePhaseGrowing = "Growing"
+	// RestorePhaseSucceeded: it serves.
+	RestorePhaseSucceeded = "Succeeded"
+)

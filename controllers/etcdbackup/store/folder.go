@@ -1,0 +1,174 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Suffixes beside a backup's file: one that is not whole yet, and what is said
+// about one.
+const (
+	suffixPartial = ".partial"
+	suffixAbout   = ".about.json"
+)
+
+// A Folder keeps backups as files, such as on a PersistentVolume. A file has its
+// name once it is whole and on the disk.
+type Folder struct{ root *os.Root }
+
+// OpenFolder opens the store in a folder that exists. No key leads out of it,
+// whatever links are in it.
+func OpenFolder(path string) (*Folder, error) {
+	root, err := os.OpenRoot(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, failed(NoBucket, "there is no folder %s: %w", path, err)
+	}
+	if err != nil {
+		return nil, failed(Unavailable, "opening the folder %s: %w", path, err)
+	}
+	return &Folder{root}, nil
+}
+
+// Close lets the folder go.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// Put implements Store.
+func (f *Folder) Put(_ context.Context, key string, about About, r io.Reader) error {
+	if dir := filepath.Dir(key); dir != "." {
+		if err := f.root.MkdirAll(dir, 0o700); err != nil {
+			return f.explain(err, "making the folder of", key)
+		}
+	}
+	said, err := json.Marshal(about.encode())
+	if err != nil {
+		return err
+	}
+	if err := f.write(key+suffixPartial, r); err != nil {
+		return err
+	}
+	if err := f.write(key+suffixAbout, bytes.NewReader(said)); err != nil {
+		return err
+	}
+	if err := f.root.Rename(key+suffixPartial, key); err != nil {
+		return f.explain(err, "saving", key)
+	}
+	return f.syncFolder(filepath.Dir(key))
+}
+
+// write writes a file to the disk, or leaves none.
+func (f *Folder) write(name string, r io.Reader) (err error) {
+	file, err := f.root.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return f.explain(err, "saving", name)
+	}
+	defer func() {
+		file.Close()
+		if err != nil {
+			err = errors.Join(err, f.root.Remove(name))
+		}
+	}()
+	if _, err := io.Copy(file, r); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return f.explain(err, "saving", name)
+	}
+	return nil
+}
+
+// syncFolder makes the names in a folder last.
+func (f *Folder) syncFolder(name string) error {
+	dir, err := f.root.Open(name)
+	if err != nil {
+		return f.explain(err, "opening", name)
+	}
+	defer dir.Close()
+	return f.explain(dir.Sync(), "saving", name)
+}
+
+// Get implements Store.
+func (f *Folder) Get(ctx context.Context, key string) (io.ReadCloser, *Object, error) {
+	o, err := f.Stat(ctx, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := f.root.Open(key)
+	if err != nil {
+		return nil, nil, f.explain(err, "opening", key)
+	}
+	return file, o, nil
+}
+
+// Stat implements Store.
+func (f *Folder) Stat(_ context.Context, key string) (*Object, error) {
+	info, err := f.root.Stat(key)
+	if err != nil {
+		return nil, f.explain(err, "looking for", key)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, failed(NotFound, "looking for %s: it is no file", key)
+	}
+	o := &Object{Key: key, Size: info.Size(), Modified: info.ModTime()}
+	if text, err := f.root.ReadFile(key + suffixAbout); err == nil {
+		var said map[string]string
+		if json.Unmarshal(text, &said) == nil { // what cannot be read is as good as missing
+			o.About = decodeAbout(said)
+		}
+	}
+	return o, nil
+}
+
+// List implements Store.
+func (f *Folder) List(ctx context.Context, prefix string) ([]Object, error) {
+	var all []Object
+	err := fs.WalkDir(f.root.FS(), filepath.Dir(prefix), func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && !strings.HasPrefix(path+"/", prefix) && !strings.HasPrefix(prefix, path+"/") && path != ".":
+			return fs.SkipDir
+		case !entry.Type().IsRegular() || !strings.HasPrefix(path, prefix),
+			strings.HasSuffix(path, suffixPartial), strings.HasSuffix(path, suffixAbout):
+			return nil
+		}
+		o, err := f.Stat(ctx, path)
+		if err != nil {
+			return err
+		}
+		all = append(all, *o)
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return all, f.explain(err, "listing", prefix)
+}
+
+// Delete implements Store.
+func (f *Folder) Delete(_ context.Context, key string) error {
+	for _, name := range []string{key, key + suffixAbout} {
+		if err := f.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return f.explain(err, "deleting", name)
+		}
+	}
+	return nil
+}
+
+func (f *Folder) explain(err error, doing, name string) error {
+	switch {
+	case err == nil || ReasonOf(err) != "":
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return failed(NotFound, "%s %s: it is not there: %w", doing, name, err)
+	case errors.Is(err, fs.ErrPermission):
+		return failed(Denied, "%s %s: %w", doing, name, err)
+	}
+	return failed(Unavailable, "%s %s: %w", doing, name, err)
+}

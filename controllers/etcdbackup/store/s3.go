@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+)
+
+const (
+	// An upload holds so many parts of this size, and one that is being filled.
+	// 10,000 parts are the most that S3 takes: 48 GiB, six times the largest
+	// store that etcd is run with.
+	partSize  = 5 << 20
+	partsSent = 2
+
+	// A store that does not begin to answer within these is tried again. To put
+	// the parts of a large object together takes some of them minutes, and to be
+	// asked a second time meanwhile they do not take well.
+	connectWithin = 10 * time.Second
+	answerWithin  = 5 * time.Minute
+	// What is left of an upload that failed is removed within this.
+	abortWithin = 10 * time.Second
+)
+
+// S3 keeps backups in a bucket.
+type S3 struct {
+	bucket string
+	client *s3.Client
+	upload *transfermanager.Client
+}
+
+// NewS3 returns the store that the source names, and the key in it. The data is
+// that of its Secret.
+func NewS3(source *etcdv1beta2.S3Source, data map[string][]byte) (*S3, string, error) {
+	bucket, key, ok := strings.Cut(source.Path, "/")
+	if !ok || bucket == "" || key == "" {
+		return nil, "", failed(NoBucket, "path %q is not bucket/key", source.Path)
+	}
+	id, err := identityOf(data)
+	if err != nil {
+		return nil, "", err
+	}
+	o := s3.Options{
+		Region:       id.region,
+		Credentials:  credentials.StaticCredentialsProvider{Value: id.credentials},
+		HTTPClient:   httpClient(id),
+		UsePathStyle: source.ForcePathStyle,
+	}
+	if source.Endpoint != "" {
+		o.BaseEndpoint = aws.String(source.Endpoint)
+		// Much of what speaks S3 does not know the checksums that AWS came to
+		// send with everything. What was saved is read again in any case.
+		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+	}
+	client := s3.New(o)
+	return &S3{
+		bucket: bucket,
+		client: client,
+		upload: transfermanager.New(client, func(t *transfermanager.Options) {
+			t.PartSizeBytes, t.MultipartUploadThreshold, t.Concurrency = partSize, partSize, partsSent
+			t.FailTimeout = abortWithin
+			t.RequestChecksumCalculation = o.RequestChecksumCalculation
+		}),
+	}, key, nil
+}
+
+func httpClient(id *identity) *awshttp.BuildableClient {
+	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.TLSHandshakeTimeout, t.ResponseHeaderTimeout = connectWithin, answerWithin
+		t.TLSClientConfig = &tls.Config{RootCAs: id.roots, MinVersion: tls.VersionTLS12}
+	}).WithDialerOptions(func(d *net.Dialer) { d.Timeout = connectWithin })
+}
+
+// Put implements Store.
+func (s *S3) Put(ctx context.Context, key string, about About, r io.Reader) error {
+	_, err := s.upload.UploadObject(ctx, &transfermanager.UploadObjectInput{
+		Bucket: &s.bucket, Key: &key, Body: r, Metadata: about.encode(), ContentType: aws.String("application/octet-stream"),
+	})
+	return s.explain(err, "saving to", key)
+}
+
+// Get implements Store.
+func (s *S3) Get(ctx context.Context, key string) (io.ReadCloser, *Object, error) {
+	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})
+	if err != nil {
+		return nil, nil, s.explain(err, "reading", key)
+	}
+	return &body{out.Body, s.bucket + "/" + key}, &Object{
+		Key: key, Size: aws.ToInt64(out.ContentLength), Modified: aws.ToTime(out.LastModified), About: decodeAbout(out.Metadata),
+	}, nil
+}
+
+// A body is an object on its way; what breaks it is the store's.
+type body struct {
+	io.ReadCloser
+	name string
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = failed(Unavailable, "reading %s: %w", b.name, err)
+	}
+	return n, err
+}
+
+// Stat implements Store.
+func (s *S3) Stat(ctx context.Context, key string) (*Object, error) {
+	out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &key})
+	if err != nil {
+		return nil, s.explain(err, "looking for", key)
+	}
+	return &Object{
+		Key: key, Size: aws.ToInt64(out.ContentLength), Modified: aws.ToTime(out.LastModified), About: decodeAbout(out.Metadata),
+	}, nil
+}
+
+// List implements Store.
+func (s *S3) List(ctx context.Context, prefix string) ([]Object, error) {
+	var all []Object
+	pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, s.explain(err, "listing", prefix)
+		}
+		for _, o := range page.Contents {
+			all = append(all, Object{Key: aws.ToString(o.Key), Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified)})
+		}
+	}
+	return all, nil
+}
+
+// Delete implements Store.
+func (s *S3) Delete(ctx context.Context, key string) error {
+	_, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key})
+	if err = s.explain(err, "deleting", key); ReasonOf(err) == NotFound {
+		return nil
+	}
+	return err
+}
+
+// explain says what S3 answered, in the words of who wrote the manifest.
+func (s *S3) explain(err error, doing, key string) error {
+	if err == nil {
+		return nil
+	}
+	var said smithy.APIError
+	var answer *awshttp.ResponseError
+	status := 0
+	if errors.As(err, &answer) {
+		status = answer.HTTPStatusCode()
+	}
+	code := ""
+	if errors.As(err, &said) {
+		code = said.ErrorCode()
+	}
+	switch {
+	case code == "NoSuchBucket":
+		return failed(NoBucket, "%s %s/%s: the bucket %s is not there: make it, or write another in path: %w", doing, s.bucket, key, s.bucket, err)
+	case code == "NoSuchKey" || status == http.StatusNotFound && (code == "" || code == "NotFound"):
+		return failed(NotFound, "%s %s/%s: it is not there: %w", doing, s.bucket, key, err)
+	case status == http.StatusForbidden, status == http.StatusUnauthorized,
+		code == "XAdminUserNotFound": // what versitygw says of an unknown key
+		return failed(Denied, "%s %s/%s: the credentials in the Secret are wrong, or may not do it: %w", doing, s.bucket, key, err)
+	case status != 0 || isTransport(err):
+		return failed(Unavailable, "%s %s/%s: %w", doing, s.bucket, key, err)
+	}
+	return err // of what was to be saved
+}
+
+// isTransport says whether the store was not reached.
+func isTransport(err error) bool {
+	var sent *smithy.OperationError
+	return errors.As(err, &sent)
+}

@@ -1,0 +1,67 @@
+package policies
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+)
+
+// backup-storage: a backup in a kind of place that backups are not kept in, or
+// whose place is not written.
+//
+// S3 and what speaks it is where they are kept. ABS, GCS and OSS were, by other
+// operators: GCS and OSS speak S3, too.
+func init() {
+	register(Rule{
+		ID:      "backup-storage",
+		Level:   Invariant,
+		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
+		Summary: "A backup's storage type is not one that is run, or says nothing about where",
+		Harm:    "nothing is saved, or restored",
+		Fix:     "write S3, and s3.path and s3.awsSecret; for GCS and OSS with their S3 endpoint",
+		Check: onBackups(func(p *Pass, kind *field.Path, b *backupSource) {
+			switch b.storage {
+			case v1beta2.BackupStorageS3:
+			case "":
+				p.Report(kind, nil, subject(kind, "")+" is not set: write S3")
+				return
+			case v1beta2.BackupStorageGCS, v1beta2.BackupStorageOSS:
+				p.Report(kind, b.storage, subject(kind, "")+" is "+string(b.storage)+", which is not spoken: write S3, with its S3 endpoint in s3.endpoint")
+				return
+			case v1beta2.BackupStorageABS, v1beta2.BackupStorageVolume:
+				p.Report(kind, b.storage, subject(kind, "")+" is "+string(b.storage)+", which is not run: write S3, with the endpoint of what speaks it in s3.endpoint")
+				return
+			default:
+				p.Report(kind, b.storage, subject(kind, "")+" is "+quoted(string(b.storage))+", which is no storage type: write S3")
+				return
+			}
+			switch path := field.NewPath("spec", "s3"); {
+			case b.source.S3 == nil:
+				p.Report(path, nil, "s3 is not set: write its path and awsSecret")
+			case b.source.S3.AWSSecret == "":
+				p.Report(path.Child("awsSecret"), nil, "awsSecret is not set: write the name of a Secret with the keys credentials and config")
+			default:
+				p.shaped(path.Child("awsSecret"), b.source.S3.AWSSecret, dnsSubdomain())
+			}
+		}),
+	})
+}
+
+// A backupSource is where an EtcdBackup saves to, or an EtcdRestore restores
+// from.
+type backupSource struct {
+	storage v1beta2.BackupStorageType
+	source  *v1beta2.BackupSource
+}
+
+// onBackups makes a check of both kinds; kind is the place of the storage type.
+func onBackups(check func(p *Pass, kind *field.Path, b *backupSource)) func(*Pass) {
+	return func(p *Pass) {
+		switch o := p.Typed.(type) {
+		case *v1beta2.EtcdBackup:
+			check(p, field.NewPath("spec", "storageType"), &backupSource{o.Spec.StorageType, &o.Spec.BackupSource})
+		case *v1beta2.EtcdRestore:
+			check(p, field.NewPath("spec", "backupStorageType"), &backupSource{o.Spec.BackupStorageType, &o.Spec.BackupSource})
+		}
+	}
+}

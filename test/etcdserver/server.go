@@ -1,0 +1,190 @@
+// Package etcdserver starts real etcd clusters on loopback for tests.
+package etcdserver
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/usher-dev/usher/test/objectstore"
+)
+
+// A Cluster is a running cluster.
+type Cluster struct {
+	Members []*Member
+
+	programs string
+}
+
+// A Member is one of a cluster.
+type Member struct {
+	Name     string
+	Endpoint string // for clients, a URL
+	Data     string // its folder
+
+	peer string
+	args []string
+	cmd  *exec.Cmd
+	said bytes.Buffer
+}
+
+// Start starts a cluster of so many members, with its data below a folder, and
+// waits until it answers. The caller stops it.
+func Start(ctx context.Context, folder string, size int) (*Cluster, error) {
+	programs, err := objectstore.Programs()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{programs: programs}
+	var peers []string
+	for i := range size {
+		m, err := newMember(fmt.Sprintf("m%d", i), filepath.Join(folder, fmt.Sprintf("m%d", i)))
+		if err != nil {
+			return nil, err
+		}
+		c.Members = append(c.Members, m)
+		peers = append(peers, m.Name+"="+m.peer)
+	}
+	for _, m := range c.Members {
+		m.args = append(m.args, "--initial-cluster="+strings.Join(peers, ","), "--initial-cluster-token="+folder)
+		if err := c.start(m); err != nil {
+			c.Stop()
+			return nil, err
+		}
+	}
+	if err := c.untilAnswering(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Restore starts a cluster of one member from a snapshot's file.
+func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
+	programs, err := objectstore.Programs()
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMember("restored", folder)
+	if err != nil {
+		return nil, err
+	}
+	m.args = append(m.args, "--initial-cluster="+m.Name+"="+m.peer)
+	out, err := exec.CommandContext(ctx, filepath.Join(programs, "etcdutl"), "snapshot", "restore", file, "--data-dir="+folder, "--name="+m.Name,
+		"--initial-cluster="+m.Name+"="+m.peer, "--initial-advertise-peer-urls="+m.peer).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("restoring %s: %w\n%s", file, err, out)
+	}
+	c := &Cluster{Members: []*Member{m}, programs: programs}
+	if err := c.start(m); err != nil {
+		return nil, err
+	}
+	if err := c.untilAnswering(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+func newMember(name, data string) (*Member, error) {
+	client, err := freeURL()
+	if err != nil {
+		return nil, err
+	}
+	peer, err := freeURL()
+	if err != nil {
+		return nil, err
+	}
+	return &Member{Name: name, Endpoint: client, Data: data, peer: peer, args: []string{
+		"--name=" + name, "--data-dir=" + data, "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+		"--quota-backend-bytes=8589934592", "--log-level=warn", "--unsafe-no-fsync",
+	}}, nil
+}
+
+func freeURL() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String(), nil
+}
+
+func (c *Cluster) start(m *Member) error {
+	m.cmd = exec.Command(filepath.Join(c.programs, "server"), m.args...)
+	m.cmd.Stdout, m.cmd.Stderr = &m.said, &m.said
+	return m.cmd.Start()
+}
+
+func (c *Cluster) untilAnswering(ctx context.Context) error {
+	client, err := c.Client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		within, cancel := context.WithTimeout(ctx, time.Second)
+		_, err := client.Get(within, "health")
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("etcd does not answer: %w\n%s", err, c.Members[0].said.Bytes())
+		}
+	}
+}
+
+// Endpoints are the members' URLs.
+func (c *Cluster) Endpoints() []string {
+	var all []string
+	for _, m := range c.Members {
+		all = append(all, m.Endpoint)
+	}
+	return all
+}
+
+// Client connects to the cluster.
+func (c *Cluster) Client() (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop(), DialTimeout: 5 * time.Second})
+}
+
+// Stop kills every member; the data stays.
+func (c *Cluster) Stop() {
+	for _, m := range c.Members {
+		m.Stop()
+	}
+}
+
+// Stop kills the member, so that it has no time to tell the others.
+func (m *Member) Stop() {
+	if m.cmd == nil || m.cmd.Process == nil {
+		return
+	}
+	_ = m.cmd.Process.Kill()
+	_ = m.cmd.Wait()
+	m.cmd = nil
+}
+
+// Lose stops every member and removes the data.
+func (c *Cluster) Lose() error {
+	c.Stop()
+	for _, m := range c.Members {
+		if err := os.RemoveAll(m.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
