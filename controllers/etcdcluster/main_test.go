@@ -2,6 +2,7 @@ package etcdcluster_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"slices"
@@ -95,6 +96,7 @@ type scene struct {
 	namespace string
 	name      string
 	stop      func()
+	secure    *tls.Config
 	looked    atomic.Int64
 	// change changes controllers before they start.
 	change func(*etcdcluster.Controller)

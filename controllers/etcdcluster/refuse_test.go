@@ -92,6 +92,8 @@ func TestMembersSpeakTLS(t *testing.T) {
 			t.Errorf("the member %s speaks in the clear: %s", p.Name, command)
 		}
 	}
+	s.secure = certificates.Client
+	s.write().verify()
 	// Taken out while nobody looked, it is still by them that members are reached.
 	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.TLS = nil })
 	s.until("it is refused", func(c *etcdv1beta2.EtcdCluster) bool {

@@ -2,12 +2,9 @@ package etcdcluster_test
 
 import (
 	"context"
-	"errors"
-	"net"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,20 +30,17 @@ func (s *scene) write() load {
 
 // client is one of the cluster, through the voters that there are now.
 func (s *scene) client(ctx context.Context) (*clientv3.Client, error) {
-	config := clientv3.Config{Context: ctx, Logger: zap.NewNop()}
 	var pods corev1.PodList
 	if err := shared.client.List(ctx, &pods, ctrlclient.InNamespace(s.namespace)); err != nil {
 		return nil, err
 	}
+	voters := map[string]string{}
 	for _, p := range pods.Items {
 		if p.Status.PodIP != "" && p.Labels[etcdcluster.LabelVoter] == "true" {
-			config.Endpoints = append(config.Endpoints, "http://"+net.JoinHostPort(p.Status.PodIP, "2379"))
+			voters[p.Name+"."+s.name+"."+s.namespace+".svc"] = p.Status.PodIP
 		}
 	}
-	if len(config.Endpoints) == 0 {
-		return nil, errors.New("no member serves clients")
-	}
-	return clientv3.New(config)
+	return writer.Client(ctx, s.secure, voters)
 }
 
 // verify ends the writer and looks for every acknowledged put.

@@ -78,13 +78,27 @@ func TestRandomKills(t *testing.T) {
 				names := s.names()
 				victim := names[random.IntN(len(names))]
 				s.harm(random.IntN(3), victim)
-				took = append(took, s.settled(3, v36))
+				took = append(took, s.until("the cluster is whole again", func(c *etcdv1beta2.EtcdCluster) bool {
+					return whole(c, 3, v36) && s.running(c.Status.Members.Ready)
+				}))
 			}
 			s.verify(w)
 			slices.Sort(took)
 			t.Logf("seed %d: %d kills; whole again after %s in the middle, %s at most", seed, len(took), took[len(took)/2], took[len(took)-1])
 		})
 	}
+}
+
+// running says whether the ready members are the pods that there are, all of
+// them ready: the status may be of before the harm.
+func (s *scene) running(ready []string) bool {
+	pods := s.pods()
+	for _, p := range pods {
+		if len(p.Status.ContainerStatuses) == 0 || !p.Status.ContainerStatuses[0].Ready || !slices.Contains(ready, p.Name) {
+			return false
+		}
+	}
+	return len(pods) == len(ready)
 }
 
 // harm kills a member in one of three ways, and waits until it is seen to be

@@ -43,6 +43,7 @@ func (s *scene) kill(name string) {
 func (s *scene) wipe(name string) {
 	s.Helper()
 	id := s.process(name)
+	s.must(syscall.Kill(id, syscall.SIGSTOP))
 	s.must(os.RemoveAll(fmt.Sprintf("/proc/%d/root/var/etcd/data", id)))
 	s.must(syscall.Kill(id, syscall.SIGKILL))
 }

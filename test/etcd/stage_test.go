@@ -7,13 +7,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -156,14 +154,8 @@ func (s *scene) connect(ctx context.Context) (*clientv3.Client, error) {
 	if service.Spec.ClusterIP == "" {
 		return nil, errors.New("the Service has no address")
 	}
-	scheme := "http"
-	if s.secure != nil {
-		scheme = "https"
-	}
-	return clientv3.New(clientv3.Config{
-		Context: ctx, Logger: zap.NewNop(), TLS: s.secure,
-		Endpoints: []string{scheme + "://" + net.JoinHostPort(service.Spec.ClusterIP, "2379")},
-	})
+	name := service.Name + "." + s.namespace + ".svc"
+	return writer.Client(ctx, s.secure, map[string]string{name: service.Spec.ClusterIP})
 }
 
 // write starts a writer, which verify ends.

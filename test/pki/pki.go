@@ -49,7 +49,7 @@ func New(namespace, cluster string) (*PKI, error) {
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(authority.certificate)
-	p.Client = &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, ServerName: service, MinVersion: tls.VersionTLS12}
+	p.Client = &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}
 	return p, nil
 }
 
