@@ -99,13 +99,13 @@ func known(apiVersion, kind string) bool { return newTyped(apiVersion, kind) != 
 // fit is kept for the rule undecodable-object.
 func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Object {
 	o := &Object{APIVersion: apiVersion, Kind: kind}
-	typed := newTyped(apiVersion, kind)
-	if typed == nil {
+	if !known(apiVersion, kind) {
 		o.decodeTemplates(raw, templates)
 		return o
 	}
 	o.builtin = true
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, typed); err != nil {
+	typed, err := unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
+	if err != nil {
 		o.undecodable = locate(raw, func(part []byte) error {
 			return kjson.UnmarshalCaseSensitivePreserveInts(part, newTyped(apiVersion, kind))
 		}, nil)

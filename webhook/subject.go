@@ -127,7 +127,7 @@ func (s *subject) readScale(ctx context.Context) (*injector.Problem, error) {
 // brought: on CREATE all.
 func (s *subject) judge(ctx context.Context) (all, fresh []policies.Finding) {
 	in := policies.Input{
-		Server: s.policies.Server(), Features: s.current.Policies.FeatureGates, Update: s.was != nil,
+		Server: s.policies.Server(), Features: s.current.Policies.FeatureGates, Update: s.was != nil, Validated: true,
 		Others: others(ctx, s.policies.Reader, s.evaluator),
 	}
 	all = s.evaluator.Evaluate(s.evaluator.Decode(s.apiVersion, s.kind, s.is), in)
