@@ -111,7 +111,13 @@ func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Obje
 		}, nil)
 		return o
 	}
-	o.Typed = typed
+	return NewObject(apiVersion, kind, typed)
+}
+
+// NewObject is an object that was decoded elsewhere; typed is a pointer to the
+// Go type of a built-in kind, and is kept.
+func NewObject(apiVersion, kind string, typed any) *Object {
+	o := &Object{APIVersion: apiVersion, Kind: kind, Typed: typed, builtin: true}
 	o.view()
 	return o
 }
