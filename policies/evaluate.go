@@ -106,6 +106,20 @@ func (e *Evaluator) Judges(apiVersion, kind string) bool {
 	return len(e.pods) > 0 && slices.ContainsFunc(e.templates, func(t TemplatePath) bool { return t.matches(apiVersion, kind) })
 }
 
+// Beside returns the kinds whose objects are looked at beside every object of a
+// built-in kind, each once.
+func (e *Evaluator) Beside(kind string) []string {
+	var kinds []string
+	for _, r := range e.byKind[kind] {
+		for _, k := range r.Beside {
+			if !slices.Contains(kinds, k) {
+				kinds = append(kinds, k)
+			}
+		}
+	}
+	return kinds
+}
+
 // Decode reads an object so that this evaluator can judge it.
 func (e *Evaluator) Decode(apiVersion, kind string, raw []byte) *Object {
 	return decode(apiVersion, kind, raw, e.templates)

@@ -32,7 +32,7 @@ func (p *Policies) existing(ctx context.Context, namespace string, levels config
 	}
 	ctx, cancel := context.WithTimeout(ctx, existingTimeout)
 	defer cancel()
-	in := policies.Input{Server: p.Server(), Validated: true, Others: p.others(ctx)}
+	in := policies.Input{Server: p.Server(), Validated: true, Others: p.others(ctx, namespace)}
 	var denied []string
 	looked, complete := 0, true
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job", "ReplicaSet", "Pod"} {

@@ -48,16 +48,24 @@ func listables() map[string]listable {
 
 // others lists other objects of a request's namespace, a kind once, by one
 // page. There is no cache of them: their specs would be most of the memory.
-// Requests that ask at once share what is read.
-func (p *Policies) others(ctx context.Context) policies.Others {
-	known := map[string]page{}
-	return func(kind, namespace string) ([]*policies.Object, string) {
-		a, ok := known[kind]
-		if !ok {
-			a = p.pages.read(ctx, place{kind, namespace}, func(ctx context.Context) page { return list(ctx, p.Reader, kind, namespace) })
-			known[kind] = a
+// Requests that ask at once share what is read. Those of the kinds named are
+// read at once, all others when they are asked for.
+func (p *Policies) others(ctx context.Context, namespace string, kinds ...string) policies.Others {
+	readings := map[string]*reading{}
+	start := func(kind string) *reading {
+		r := readings[kind]
+		if r == nil {
+			r = p.pages.join(ctx, place{kind, namespace}, func(ctx context.Context) page { return list(ctx, p.Reader, kind, namespace) })
+			readings[kind] = r
 		}
-		return a.found, a.unseen
+		return r
+	}
+	for _, kind := range kinds {
+		start(kind)
+	}
+	return func(kind, _ string) ([]*policies.Object, string) {
+		page := start(kind).wait(ctx, kind)
+		return page.found, page.unseen
 	}
 }
 

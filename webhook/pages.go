@@ -23,21 +23,19 @@ type reading struct {
 	page page
 }
 
-// read returns the page of a place, read after this was called, or says that
-// it did not come in time.
-func (p *pages) read(ctx context.Context, at place, list func(context.Context) page) page {
+// wait returns the page, or says that it did not come in time.
+func (r *reading) wait(ctx context.Context, kind string) page {
 	ctx, cancel := context.WithTimeout(ctx, othersTimeout)
 	defer cancel()
-	r := p.join(ctx, at, list)
 	select {
 	case <-r.done:
 		return r.page
 	case <-ctx.Done():
-		return unread(at.kind)
+		return unread(kind)
 	}
 }
 
-// join returns the reading that begins next. Who comes first makes it, and what
+// join returns the reading of a place that begins next. Who comes first makes it, and what
 // makes it outlives who waits.
 func (p *pages) join(ctx context.Context, at place, list func(context.Context) page) *reading {
 	p.mu.Lock()

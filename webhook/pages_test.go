@@ -18,7 +18,9 @@ func TestRequestsThatAskAtOnceShareAPageReadAfterTheyAsked(t *testing.T) {
 			<-release
 			return page{unseen: strconv.Itoa(n)}
 		}
-		ask := func() string { return p.read(t.Context(), place{"Service", "default"}, list).unseen }
+		ask := func() string {
+			return p.join(t.Context(), place{"Service", "default"}, list).wait(t.Context(), "Service").unseen
+		}
 		var group sync.WaitGroup
 		answers := make([]string, 4)
 		group.Go(func() { answers[0] = ask() })
@@ -46,10 +48,10 @@ func TestRequestsThatAskAtOnceShareAPageReadAfterTheyAsked(t *testing.T) {
 func TestAPageThatDoesNotComeIsSaidToBeUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pages
-		got := p.read(t.Context(), place{"Service", "default"}, func(ctx context.Context) page {
+		got := p.join(t.Context(), place{"Service", "default"}, func(ctx context.Context) page {
 			<-ctx.Done()
 			return unread("Service")
-		})
+		}).wait(t.Context(), "Service")
 		if got.unseen == "" || len(got.found) > 0 {
 			t.Errorf("got %+v", got)
 		}

@@ -127,7 +127,7 @@ func (s *subject) readScale(ctx context.Context) (*injector.Problem, error) {
 func (s *subject) judge(ctx context.Context) (all, fresh []policies.Finding) {
 	in := policies.Input{
 		Server: s.policies.Server(), Features: s.current.Policies.FeatureGates, Update: s.was != nil, Validated: true,
-		Others: s.policies.others(ctx),
+		Others: s.policies.others(ctx, s.req.Namespace, s.evaluator.Beside(s.kind)...),
 	}
 	all = s.evaluator.Evaluate(s.evaluator.Decode(s.apiVersion, s.kind, s.is), in)
 	if s.was == nil || len(all) == 0 {
