@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -20,6 +23,9 @@ type process struct {
 	*exec.Cmd
 	name, address string
 	log           string
+	// read is how much of the log was, collected what its lines told.
+	read      int64
+	collected time.Duration
 }
 
 // startProcess starts a server that says on stderr when it collects garbage,
@@ -96,10 +102,17 @@ func (p *process) memory(line *regexp.Regexp) (float64, error) {
 var gcLine = regexp.MustCompile(`(?m)^gc \d+ @.* ms clock, ([\d.]+)\+([\d.]+)/([\d.]+)/[\d.]+\+([\d.]+) ms cpu`)
 
 func (p *process) gc() (time.Duration, error) {
-	text, err := os.ReadFile(p.log)
+	file, err := os.Open(p.log)
 	if err != nil {
 		return 0, err
 	}
+	defer file.Close()
+	text, err := io.ReadAll(io.NewSectionReader(file, p.read, math.MaxInt64-p.read))
+	if err != nil {
+		return 0, err
+	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1] // the last line may still be written
+	p.read += int64(len(text))
 	var ms float64
 	for _, m := range gcLine.FindAllSubmatch(text, -1) {
 		for _, part := range m[1:] {
@@ -110,5 +123,6 @@ func (p *process) gc() (time.Duration, error) {
 			ms += n
 		}
 	}
-	return time.Duration(ms * float64(time.Millisecond)), nil
+	p.collected += time.Duration(ms * float64(time.Millisecond))
+	return p.collected, nil
 }
