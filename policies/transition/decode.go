@@ -54,7 +54,7 @@ func (w words) object(data []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.ReadToken(); err != io.EOF {
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, errors.Join(errNoObject, err)
 	}
 	object, ok := value.(map[string]any)

@@ -29,13 +29,14 @@ func serving(ctx context.Context, b *bench) (section, error) {
 	var text strings.Builder
 	budgets := table{head: []string{"work, 32 at once", "floor", "usher", "share of the floor's throughput", "budget", ""}}
 	all := table{head: []string{"work", "bytes", "at once", "floor/s", "usher/s", "share", "floor p50", "usher p50", "floor p99", "usher p99",
-		"floor CPU s/1,000", "usher CPU s/1,000", "share", "usher GC"}}
+		"floor CPU s/1,000", "usher CPU s/1,000", "share", "floor GC", "usher GC"}}
 	latency := table{head: []string{"one at a time", "floor p50 ms", "usher p50 ms", "of the floor's", "budget", ""}}
 	bars := plot{title: "Share of the floor's throughput", xName: "at once", yName: "share", logarithmic: true}
-	if err := errors.Join(b.floor.forgetPeak(), b.usher.forgetPeak()); err != nil {
-		return section{}, err
-	}
+	replica := table{head: []string{"memory of a replica, peak MiB", "floor", "usher", "of that its own", "budget", ""}}
 	for _, w := range works {
+		if err := errors.Join(b.floor.forgetPeak(), b.usher.forgetPeak()); err != nil {
+			return section{}, err
+		}
 		line := series{name: w.name}
 		for _, workers := range []int{1, 8, 32} {
 			c, err := b.compare(ctx, w.path, w.body, shape{workers: workers})
@@ -45,7 +46,7 @@ func serving(ctx context.Context, b *bench) (section, error) {
 			share, cpu := 1/c.ratio(rate), c.ratio(spent)
 			all.add(w.name, fmt.Sprint(len(w.body)), fmt.Sprint(workers), two(medianOf(c.floor, rate)), two(medianOf(c.usher, rate)), two(share),
 				two(medianOf(c.floor, half)), two(medianOf(c.usher, half)), two(medianOf(c.floor, slowest)), two(medianOf(c.usher, slowest)),
-				two(medianOf(c.floor, spent)), two(medianOf(c.usher, spent)), two(cpu), two(medianOf(c.usher, garbage))+" %")
+				two(medianOf(c.floor, spent)), two(medianOf(c.usher, spent)), two(cpu), two(medianOf(c.floor, garbage))+" %", two(medianOf(c.usher, garbage))+" %")
 			line.x, line.y = append(line.x, float64(workers)), append(line.y, share)
 			if workers == 32 && w.budget > 0 {
 				budgets.add(w.name, two(medianOf(c.floor, rate))+"/s", two(medianOf(c.usher, rate))+"/s", two(share), "≥ "+two(w.budget), held(share >= w.budget))
@@ -56,18 +57,19 @@ func serving(ctx context.Context, b *bench) (section, error) {
 			}
 		}
 		bars.lines = append(bars.lines, line)
-	}
-	replica := table{head: []string{"memory of a replica, peak under the load above", "MiB", "budget", ""}}
-	for _, p := range []*process{b.floor, b.usher} {
-		peak, err := p.memory(peakLine)
+		floor, err := b.floor.memory(peakLine)
 		if err != nil {
 			return section{}, err
 		}
-		if p == b.usher {
-			replica.add(p.name, two(peak), "≤ 40", held(peak <= 40))
-		} else {
-			replica.add(p.name, two(peak), "", "")
+		peak, err := b.usher.memory(peakLine)
+		if err != nil {
+			return section{}, err
 		}
+		program, err := b.usher.memory(fileLine)
+		if err != nil {
+			return section{}, err
+		}
+		replica.add(w.name, two(floor), two(peak), two(peak-program), "≤ 40", held(peak <= 40))
 	}
 	fmt.Fprintf(&text, "%s\n%s\n%s\n%s\n", &budgets, &latency, &replica, "![Share of the floor's throughput](performance-serving.svg)")
 	fmt.Fprintf(&text, "\nEverything, HTTP/1.1; times in ms, share of the processor time is the floor's over usher's:\n\n%s\n", &all)
