@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -175,12 +176,14 @@ func (b *bench) namespace(ctx context.Context, w way) error {
 	if w.annotation == "" {
 		pod.Annotations = nil
 	}
+	var last error
 	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		got, err := b.clients.CoreV1().Pods(w.namespace).Create(ctx, pod.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		last = err
 		return err == nil && w.expected(got), nil
 	})
 	if err != nil {
-		return fmt.Errorf("waiting until %s: %w", w.name, err)
+		return fmt.Errorf("waiting until %s: %w", w.name, errors.Join(err, last))
 	}
 	return nil
 }
