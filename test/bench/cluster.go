@@ -91,7 +91,7 @@ func (b *bench) servers(ctx context.Context, program string) error {
 	if err := b.plane.WebhookKubeconfig(ctx, kubeconfig, b.plane.Config.Host); err != nil {
 		return err
 	}
-	if b.usher, err = startProcess(ctx, "usher", addresses[1], b.folder, []string{"GOMEMLIMIT=115MiB"}, program, "webhook",
+	if b.usher, err = startProcess(ctx, "usher", addresses[1], b.folder, []string{"GOMEMLIMIT=115MiB", "GOGC=200"}, program, "webhook",
 		"--kubeconfig", kubeconfig, "--url", "https://"+addresses[1], "--bind-address", addresses[1], "--health-address", addresses[2],
 		"--metrics-address", "0", "--http2", "--profiling"); err != nil {
 		return err
