@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// quick is a round of a short run: long enough for the clock of processor time,
-// which ticks each 10 ms.
-const quick = 500 * time.Millisecond
+// quick is a round of a short run.
+const quick = 300 * time.Millisecond
 
 // limits are those of a short run: about half of what is measured, so that only
 // a change of the code falls below them. They are the floor's processor time of
