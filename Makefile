@@ -16,7 +16,7 @@ ASSETS = $${KUBEBUILDER_ASSETS:-$$($(GO) run ./test/cluster etcd kube-apiserver 
 
 .PHONY: help
 help: ## Show this help
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z0-9-]*:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z0-9-]*:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build bin/usher
@@ -89,9 +89,19 @@ fuzz: ## Run each fuzz target for FUZZTIME (default 30s)
 	  done; \
 	done
 
+BENCH ?=
 .PHONY: bench
-bench: ## Run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: build ## Measure usher beside the floor and write docs/performance.md
+	$(GO) build -o $(BIN)/bench ./test/bench
+	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(BIN)/bench $(BENCH)
+
+.PHONY: bench-short
+bench-short: BENCH = -short
+bench-short: bench ## Fail where usher's share of the floor has fallen
+
+.PHONY: bench-stages
+bench-stages: ## Run the Go benchmarks of every stage, for benchstat
+	$(GO) test -run '^$$' -bench . -benchmem -count 6 ./webhook ./injector ./policies/...
 
 .PHONY: cluster
 cluster: ## Start a whole node on this machine, if none runs (Linux, root)

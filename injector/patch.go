@@ -86,7 +86,7 @@ func escape(key string) string {
 	if !strings.ContainsAny(key, "~/") {
 		return key
 	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
 func quoted(s string) jsontext.Value {

@@ -45,6 +45,9 @@ type Input struct {
 	Features map[string]bool
 	// Update is set where the object exists already.
 	Update bool
+	// Validated is set where the API server has validated the object: in kinds
+	// that are built in nothing that it refuses is looked for.
+	Validated bool
 	// Others finds other objects; nil where none can be seen.
 	Others Others
 }
@@ -107,6 +110,20 @@ func (e *Evaluator) Judges(apiVersion, kind string) bool {
 // judge, without judging them.
 func LooksAt(apiVersion, kind string) bool { return apiVersion == "v1" && kind == "Secret" }
 
+// Beside returns the kinds whose objects are looked at beside every object of a
+// built-in kind, each once.
+func (e *Evaluator) Beside(kind string) []string {
+	var kinds []string
+	for _, r := range e.byKind[kind] {
+		for _, k := range r.Beside {
+			if !slices.Contains(kinds, k) {
+				kinds = append(kinds, k)
+			}
+		}
+	}
+	return kinds
+}
+
 // Decode reads an object so that this evaluator can judge it.
 func (e *Evaluator) Decode(apiVersion, kind string, raw []byte) *Object {
 	return decode(apiVersion, kind, raw, e.templates)
@@ -125,6 +142,9 @@ func (e *Evaluator) Evaluate(o *Object, in Input) []Finding {
 	}
 	pass := Pass{Object: o, Input: &in, findings: &findings}
 	for _, r := range rules {
+		if r.RefusedByServer && in.Validated && o.builtin {
+			continue
+		}
 		pass.rule = r
 		r.Check(&pass)
 	}

@@ -103,3 +103,52 @@ func FuzzEveryObjectIsJudged(f *testing.F) {
 		}
 	})
 }
+
+func TestWhatTheServerRefusedIsNotLookedForInWhatItValidated(t *testing.T) {
+	e := evaluator(t, Options{Level: Invariant, Templates: []TemplatePath{{Group: "example.com", Kind: "Pool", Path: "spec.template"}}})
+	const template = `"spec":{"template":{"spec":{"containers":[{"name":"A","image":"a"}]}}}`
+	for name, c := range map[string]struct {
+		apiVersion, kind, raw string
+		found                 bool
+	}{
+		"a built-in kind":                      {"apps/v1", "DaemonSet", `{` + template + `}`, false},
+		"a built-in kind that does not decode": {"apps/v1", "DaemonSet", `{"spec":7}`, false},
+		"a kind the server knows nothing of":   {"example.com/v1", "Pool", `{` + template + `}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := e.Decode(c.apiVersion, c.kind, []byte(c.raw))
+			if len(e.Evaluate(o, Input{})) == 0 {
+				t.Fatal("nothing is found in it at all")
+			}
+			for _, f := range e.Evaluate(o, Input{Validated: true}) {
+				if f.RefusedByServer != c.found {
+					t.Errorf("found %s %s", f.Rule, f.Field)
+				}
+			}
+			if found := len(e.Evaluate(o, Input{Validated: true})) > 0; found != c.found {
+				t.Errorf("found something: %t", found)
+			}
+		})
+	}
+}
+
+// TestRulesSayWhatTheyLookAtBeside holds them to it: what one asks for without
+// having said so is read late.
+func TestRulesSayWhatTheyLookAtBeside(t *testing.T) {
+	e := evaluator(t, Options{})
+	raw := []byte(`{"metadata":{"name":"a","labels":{"a":"b"}},"spec":{"replicas":1,"serviceName":"a","selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`)
+	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"} {
+		asked := map[string]bool{}
+		e.Evaluate(e.Decode("apps/v1", kind, raw), Input{Others: func(kind, _ string) ([]*Object, string) {
+			asked[kind] = true
+			return nil, ""
+		}})
+		said := map[string]bool{}
+		for _, k := range e.Beside(kind) {
+			said[k] = true
+		}
+		if diff := cmp.Diff(said, asked); diff != "" {
+			t.Errorf("%s (-said +asked):\n%s", kind, diff)
+		}
+	}
+}

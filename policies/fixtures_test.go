@@ -30,6 +30,7 @@ type fixture struct {
 	input    Input
 	want     []string
 	objects  []*Object
+	raw      [][]byte // of the objects
 }
 
 var headerLine = regexp.MustCompile(`(?m)^# (server|features|finding): (.*)\n`)
@@ -69,6 +70,7 @@ func readFixture(t *testing.T, path string) *fixture {
 			t.Fatalf("%s holds a document without kind: %v", path, err)
 		}
 		f.objects = append(f.objects, decode(head.APIVersion, head.Kind, raw, nil))
+		f.raw = append(f.raw, raw)
 	}
 	f.input.Others = func(kind, namespace string) (found []*Object, unseen string) {
 		for _, o := range f.objects {

@@ -111,19 +111,25 @@ func known(apiVersion, kind string) bool { return newTyped(apiVersion, kind) != 
 // fit is kept for the rule undecodable-object.
 func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Object {
 	o := &Object{APIVersion: apiVersion, Kind: kind}
-	typed := newTyped(apiVersion, kind)
-	if typed == nil {
+	if !known(apiVersion, kind) {
 		o.decodeTemplates(raw, templates)
 		return o
 	}
 	o.builtin = true
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, typed); err != nil {
+	typed, err := unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
+	if err != nil {
 		o.undecodable = locate(raw, func(part []byte) error {
 			return kjson.UnmarshalCaseSensitivePreserveInts(part, newTyped(apiVersion, kind))
 		}, nil)
 		return o
 	}
-	o.Typed = typed
+	return NewObject(apiVersion, kind, typed)
+}
+
+// NewObject is an object that was decoded elsewhere; typed is a pointer to the
+// Go type of a built-in kind, and is kept.
+func NewObject(apiVersion, kind string, typed any) *Object {
+	o := &Object{APIVersion: apiVersion, Kind: kind, Typed: typed, builtin: true}
 	o.view()
 	return o
 }

@@ -18,6 +18,9 @@ type Rule struct {
 	Kinds []string
 	// Pods makes the rule judge every pod template, whatever kind holds it.
 	Pods bool
+	// Beside are the kinds whose objects it looks at for every object, so that
+	// they can be read at once. What it looks at for few of them is not among them.
+	Beside []string
 	// Summary says in one line what the rule finds.
 	Summary string
 	// Harm says what happens to an object with a finding.

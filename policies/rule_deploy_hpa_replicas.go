@@ -17,6 +17,7 @@ func init() {
 		ID:      "deploy-hpa-replicas",
 		Level:   Baseline,
 		Kinds:   []string{"Deployment", "StatefulSet", "ReplicaSet"},
+		Beside:  []string{"HorizontalPodAutoscaler"},
 		Summary: "replicas is set although a HorizontalPodAutoscaler sets it",
 		Harm:    "each apply throws the number of pods back, in the middle of a peak as well",
 		Fix:     "remove replicas from the manifest",

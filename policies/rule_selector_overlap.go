@@ -19,6 +19,7 @@ func init() {
 		ID:      "selector-overlap",
 		Level:   Baseline,
 		Kinds:   []string{"Deployment", "StatefulSet", "DaemonSet"},
+		Beside:  []string{"Deployment", "StatefulSet", "DaemonSet"},
 		Summary: "Two workloads select the same pods",
 		Harm:    "orphaned pods go to either, and whatever counts by labels counts both",
 		Fix:     "give each workload a label of its own in selector and template",

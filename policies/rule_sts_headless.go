@@ -19,6 +19,7 @@ func init() {
 		ID:      "sts-headless",
 		Level:   Baseline,
 		Kinds:   []string{"StatefulSet"},
+		Beside:  []string{"Service"},
 		Summary: "serviceName is empty, or names no headless Service of its pods",
 		Harm:    "the pods cannot be reached by their names, which is what a StatefulSet is for",
 		Fix:     "write serviceName: the name of a Service with clusterIP: None and the pods' labels as its selector",

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/config"
@@ -31,32 +32,31 @@ func (p *Policies) existing(ctx context.Context, namespace string, levels config
 	}
 	ctx, cancel := context.WithTimeout(ctx, existingTimeout)
 	defer cancel()
-	in := policies.Input{Server: p.Server(), Others: others(ctx, p.Reader, evaluator)}
+	in := policies.Input{Server: p.Server(), Validated: true, Others: p.others(ctx, namespace)}
 	var denied []string
 	looked, complete := 0, true
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job", "ReplicaSet", "Pod"} {
-		gvk := listable[kind]
-		page := &unstructured.UnstructuredList{}
-		page.SetGroupVersionKind(gvk.GroupVersion().WithKind(kind + "List"))
+		l := listables()[kind]
 		if looked >= existingLimit {
 			complete = false
 			break
 		}
-		if err := p.Reader.List(ctx, page, client.InNamespace(namespace), client.Limit(int64(existingLimit-looked))); err != nil {
+		if err := p.Reader.List(ctx, l.list, client.InNamespace(namespace), client.Limit(int64(existingLimit-looked))); err != nil {
 			complete = false
 			continue
 		}
-		complete = complete && page.GetContinue() == ""
-		for i := range page.Items {
+		complete = complete && l.list.GetContinue() == ""
+		_ = meta.EachListItem(l.list, func(item runtime.Object) error {
 			looked++
-			o := &page.Items[i]
+			o := item.(client.Object)
 			if metav1.GetControllerOf(o) != nil {
-				continue // judged as its controller
+				return nil // judged as its controller
 			}
-			if rules := wouldDeny(evaluator, o, in, levels); len(rules) > 0 {
+			if rules := wouldDeny(evaluator, policies.NewObject(l.apiVersion, kind, o), in, levels); len(rules) > 0 {
 				denied = append(denied, fmt.Sprintf("%s/%s (%s)", strings.ToLower(kind), o.GetName(), strings.Join(rules, ", ")))
 			}
-		}
+			return nil
+		})
 	}
 	var warnings []string
 	if n := len(denied); n > 0 {
@@ -79,13 +79,9 @@ func (p *Policies) existing(ctx context.Context, namespace string, levels config
 }
 
 // wouldDeny lists the rules that would deny the object if it were created now.
-func wouldDeny(evaluator *policies.Evaluator, o *unstructured.Unstructured, in policies.Input, levels config.Namespace) []string {
-	raw, err := o.MarshalJSON()
-	if err != nil {
-		return nil // it came as JSON
-	}
+func wouldDeny(evaluator *policies.Evaluator, o *policies.Object, in policies.Input, levels config.Namespace) []string {
 	var rules []string
-	for _, f := range evaluator.Evaluate(evaluator.Decode(o.GetAPIVersion(), o.GetKind(), raw), in) {
+	for _, f := range evaluator.Evaluate(o, in) {
 		if levels.Enforce.Includes(f.Level) && f.Exempt == "" && !f.RefusedByServer && !slices.Contains(rules, f.Rule) {
 			rules = append(rules, f.Rule)
 		}

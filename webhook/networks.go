@@ -166,7 +166,7 @@ func (n *Networks) workload(ctx context.Context, req *Request) (*Response, error
 		return nil, err
 	}
 	res := networksResponse(d)
-	res.Allowed, res.Patch, res.Causes, res.Message, res.Warnings = true, own.Patch, nil, "", append(own.Warnings, d.Warnings...)
+	res.Allowed, res.Patch, res.Causes, res.Message, res.Warnings = true, own.Patch, nil, "", slices.Concat(own.Warnings, d.Warnings)
 	if d.Denied {
 		res.Warnings = append(res.Warnings, "its pods will be denied: "+d.Message())
 	}

@@ -9,9 +9,9 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
@@ -24,67 +24,83 @@ const (
 	othersLimit   = 500
 )
 
-// listable are the kinds that rules look at beside the object they judge.
-var listable = map[string]schema.GroupVersionKind{
-	"Service":                 corev1.SchemeGroupVersion.WithKind("Service"),
-	"PersistentVolumeClaim":   corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
-	"HorizontalPodAutoscaler": autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
-	"Deployment":              appsv1.SchemeGroupVersion.WithKind("Deployment"),
-	"ReplicaSet":              appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
-	"StatefulSet":             appsv1.SchemeGroupVersion.WithKind("StatefulSet"),
-	"DaemonSet":               appsv1.SchemeGroupVersion.WithKind("DaemonSet"),
-	"Job":                     batchv1.SchemeGroupVersion.WithKind("Job"),
-	"CronJob":                 batchv1.SchemeGroupVersion.WithKind("CronJob"),
-	"Pod":                     corev1.SchemeGroupVersion.WithKind("Pod"),
-	"ReplicationController":   corev1.SchemeGroupVersion.WithKind("ReplicationController"),
-	"Network":                 samplecrdv1.GroupVersion().WithKind(samplecrdv1.Kind),
+// A listable is a kind that rules look at beside the object they judge. Its Go
+// type lets the API server answer in its binary form.
+type listable struct {
+	apiVersion string
+	list       client.ObjectList
 }
 
-// others lists other objects of a request's namespace, or of all, a kind once,
-// by one page. There is no cache of them: their specs would be most of the memory.
-func others(ctx context.Context, reader client.Reader, evaluator *policies.Evaluator) policies.Others {
-	type answer struct {
-		found  []*policies.Object
-		unseen string
+func listables() map[string]listable {
+	core, apps, batch := corev1.SchemeGroupVersion.String(), appsv1.SchemeGroupVersion.String(), batchv1.SchemeGroupVersion.String()
+	return map[string]listable{
+		"Service":                 {core, &corev1.ServiceList{}},
+		"PersistentVolumeClaim":   {core, &corev1.PersistentVolumeClaimList{}},
+		"HorizontalPodAutoscaler": {autoscalingv2.SchemeGroupVersion.String(), &autoscalingv2.HorizontalPodAutoscalerList{}},
+		"Deployment":              {apps, &appsv1.DeploymentList{}},
+		"ReplicaSet":              {apps, &appsv1.ReplicaSetList{}},
+		"StatefulSet":             {apps, &appsv1.StatefulSetList{}},
+		"DaemonSet":               {apps, &appsv1.DaemonSetList{}},
+		"Job":                     {batch, &batchv1.JobList{}},
+		"CronJob":                 {batch, &batchv1.CronJobList{}},
+		"Pod":                     {core, &corev1.PodList{}},
+		"ReplicationController":   {core, &corev1.ReplicationControllerList{}},
+		"Network":                 {samplecrdv1.GroupVersion().String(), &samplecrdv1.NetworkList{}},
 	}
-	type question struct{ kind, namespace string }
-	known := map[question]answer{}
+}
+
+// others lists other objects of a namespace, or of all, a kind once, by one
+// page. There is no cache of them: their specs would be most of the memory.
+// Requests that ask at once share what is read. Those of the kinds named are
+// read at once in the request's namespace, all others when they are asked for.
+func (p *Policies) others(ctx context.Context, namespace string, kinds ...string) policies.Others {
+	readings := map[place]*reading{}
+	start := func(kind, namespace string) *reading {
+		if namespace == policies.Everywhere {
+			namespace = metav1.NamespaceAll
+		}
+		at := place{kind, namespace}
+		r := readings[at]
+		if r == nil {
+			r = p.pages.join(ctx, at, func(ctx context.Context) page { return list(ctx, p.Reader, kind, namespace) })
+			readings[at] = r
+		}
+		return r
+	}
+	for _, kind := range kinds {
+		start(kind, namespace)
+	}
 	return func(kind, namespace string) ([]*policies.Object, string) {
-		asked := question{kind, namespace}
-		if a, ok := known[asked]; ok {
-			return a.found, a.unseen
-		}
-		found, unseen := list(ctx, reader, evaluator, kind, namespace)
-		known[asked] = answer{found, unseen}
-		return found, unseen
+		page := start(kind, namespace).wait(ctx, kind)
+		return page.found, page.unseen
 	}
 }
 
-func list(ctx context.Context, reader client.Reader, evaluator *policies.Evaluator, kind, namespace string) ([]*policies.Object, string) {
-	gvk, ok := listable[kind]
+// A page is what was seen of a kind in a namespace, and in words what was not.
+type page struct {
+	found  []*policies.Object
+	unseen string
+}
+
+func unread(kind string) page {
+	return page{unseen: fmt.Sprintf("the objects of kind %s could not be read", kind)}
+}
+
+func list(ctx context.Context, reader client.Reader, kind, namespace string) page {
+	l, ok := listables()[kind]
 	if !ok {
-		return nil, fmt.Sprintf("objects of kind %s are not looked at in the cluster", kind)
+		return page{unseen: fmt.Sprintf("objects of kind %s are not looked at in the cluster", kind)}
 	}
-	if namespace == policies.Everywhere {
-		namespace = metav1.NamespaceAll
+	if err := reader.List(ctx, l.list, client.InNamespace(namespace), client.Limit(othersLimit)); err != nil {
+		return unread(kind)
 	}
-	ctx, cancel := context.WithTimeout(ctx, othersTimeout)
-	defer cancel()
-	page := &unstructured.UnstructuredList{}
-	page.SetGroupVersionKind(gvk.GroupVersion().WithKind(kind + "List"))
-	if err := reader.List(ctx, page, client.InNamespace(namespace), client.Limit(othersLimit)); err != nil {
-		return nil, fmt.Sprintf("the objects of kind %s could not be read", kind)
+	p := page{found: make([]*policies.Object, 0, meta.LenList(l.list))}
+	_ = meta.EachListItem(l.list, func(o runtime.Object) error {
+		p.found = append(p.found, policies.NewObject(l.apiVersion, kind, o))
+		return nil
+	})
+	if l.list.GetContinue() != "" {
+		p.unseen = fmt.Sprintf("only %d objects of kind %s were looked at", othersLimit, kind)
 	}
-	found := make([]*policies.Object, 0, len(page.Items))
-	for i := range page.Items {
-		raw, err := page.Items[i].MarshalJSON()
-		if err != nil {
-			continue // it came as JSON
-		}
-		found = append(found, evaluator.Decode(gvk.GroupVersion().String(), kind, raw))
-	}
-	if page.GetContinue() != "" {
-		return found, fmt.Sprintf("only %d objects of kind %s were looked at", othersLimit, kind)
-	}
-	return found, ""
+	return p
 }

@@ -52,7 +52,7 @@ func (r *Response) verbosity() int {
 // respond writes the review that goes back.
 func respond(w http.ResponseWriter, uid string, r *Response) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(r.appendReview(make([]byte, 0, 4096), uid))
+	_, _ = w.Write(r.appendReview(make([]byte, 0, 512), uid))
 }
 
 func (r *Response) appendReview(b []byte, uid string) []byte {
@@ -65,7 +65,9 @@ func (r *Response) appendReview(b []byte, uid string) []byte {
 	}
 	if len(r.Patch) > 0 && r.Allowed {
 		b = append(b, `,"patchType":"JSONPatch","patch":"`...)
-		b = base64.StdEncoding.AppendEncode(b, r.Patch.JSON())
+		patch := r.Patch.JSON()
+		b = slices.Grow(b, base64.StdEncoding.EncodedLen(len(patch))+512) // what comes after fits, too
+		b = base64.StdEncoding.AppendEncode(b, patch)
 		b = append(b, '"')
 	}
 	if len(r.Audit) > 0 {

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -178,7 +180,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 // usher's namespace, and of namespaces the labels.
 func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme),
+	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), autoscalingv2.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme),
 		admissionregistrationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -138,8 +137,8 @@ func (s *subject) readScale(ctx context.Context) (*injector.Problem, error) {
 // brought: on CREATE all.
 func (s *subject) judge(ctx context.Context) (all, fresh []policies.Finding) {
 	in := policies.Input{
-		Server: s.policies.Server(), Features: s.current.Policies.FeatureGates, Update: s.was != nil,
-		Others: others(ctx, s.policies.Reader, s.evaluator),
+		Server: s.policies.Server(), Features: s.current.Policies.FeatureGates, Update: s.was != nil, Validated: true,
+		Others: s.policies.others(ctx, s.req.Namespace, s.evaluator.Beside(s.kind)...),
 	}
 	all = s.evaluator.Evaluate(s.evaluator.Decode(s.apiVersion, s.kind, s.is), in)
 	if s.was == nil || len(all) == 0 {
@@ -153,8 +152,8 @@ func (s *subject) changes(v *judgement) error {
 	if s.was == nil || s.policies.Transitions.Kind(s.apiVersion, s.kind) == nil {
 		return nil
 	}
-	var is, was map[string]any
-	if err := errors.Join(kjson.UnmarshalCaseSensitivePreserveInts(s.is, &is), kjson.UnmarshalCaseSensitivePreserveInts(s.was, &was)); err != nil {
+	was, is, err := transition.DecodeBoth(s.was, s.is)
+	if err != nil {
 		return nil // what does not decode is a finding already
 	}
 	for _, object := range []map[string]any{is, was} {

@@ -32,6 +32,9 @@ func (c *connection) config() (*rest.Config, error) {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
 	}
 	config.UserAgent = "usher/" + buildVersion()
+	// The API server's priority and fairness limits; client-go's own five
+	// requests a second would hold up decisions that wait for it.
+	config.QPS = -1
 	return config, nil
 }
 

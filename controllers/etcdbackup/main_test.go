@@ -67,7 +67,7 @@ func run(m *testing.M) int {
 	if err != nil {
 		return failed(err)
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	if world.s3, err = objectstore.Start(folder, "backups"); err != nil {
 		return failed(err)
 	}

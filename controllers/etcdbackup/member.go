@@ -38,7 +38,7 @@ func ask(ctx context.Context, secure *tls.Config, endpoints []string) ([]member,
 	if err != nil {
 		return nil, fault(ReasonInvalid, "etcdEndpoints: %w", err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	members := make([]member, len(endpoints))

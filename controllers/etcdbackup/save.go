@@ -47,7 +47,7 @@ func save(ctx context.Context, reader client.Reader, b *etcdv1beta2.EtcdBackup, 
 	if err != nil {
 		return nil, nil, err
 	}
-	defer etcd.Close()
+	defer func() { _ = etcd.Close() }()
 
 	about := store.About{Revision: m.revision, Version: m.version, Taken: now, Maker: string(b.UID)}
 	key := place.Key

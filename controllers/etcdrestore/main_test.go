@@ -81,7 +81,7 @@ func run(m *testing.M) int {
 	if err != nil {
 		return failed(err)
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if world.s3, err = objectstore.Start(folder, "backups"); err != nil {

@@ -40,7 +40,7 @@ func (c *Controller) proved(ctx context.Context, a *attempt) (*proved, error) {
 	if err != nil {
 		return nil, wait(ReasonUnproved, "connecting to the restored member: %w", err)
 	}
-	defer etcd.Close()
+	defer func() { _ = etcd.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	// A read that needs a majority, which is the seed's alone.

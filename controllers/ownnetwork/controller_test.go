@@ -31,7 +31,7 @@ func TestADeploymentGetsItsNetworkAndItsPodsWaitForIt(t *testing.T) {
 	if n.Spec.CIDR != "10.128.0.0/24" || n.Spec.Gateway != "10.128.0.1" || owner == nil || owner.UID != d.UID {
 		t.Errorf("the Network is %+v, owned by %+v", n.Spec, owner)
 	}
-	c.condition(t, d, injector.OwnNetworkCondition, injector.OwnNetworkMade, "10.128.0.0/24")
+	c.condition(t, d, injector.OwnNetworkMade, "10.128.0.0/24")
 	until(t, "its pod is there, attached", func(ctx context.Context) (bool, error) {
 		var pods corev1.PodList
 		if err := c.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
@@ -101,7 +101,7 @@ func TestAnExhaustedPoolIsToldAndWaitedFor(t *testing.T) {
 	c.network(t, first)
 	c.network(t, second)
 	third := c.deploy(t, namespace, "third")
-	c.condition(t, third, injector.OwnNetworkCondition, injector.OwnNetworkPool, "10.32.0.0/29 in parts of /30")
+	c.condition(t, third, injector.OwnNetworkPool, "10.32.0.0/29 in parts of /30")
 	// Its pods may have been denied before that was known; the next are told.
 	if err := c.Patch(t.Context(), third, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":2}}`))); err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestAnExhaustedPoolIsToldAndWaitedFor(t *testing.T) {
 	if n := c.network(t, third); n.Spec.CIDR != "10.32.0.0/30" && n.Spec.CIDR != "10.32.0.4/30" {
 		t.Errorf("it has %s", n.Spec.CIDR)
 	}
-	c.condition(t, third, injector.OwnNetworkCondition, injector.OwnNetworkMade, "")
+	c.condition(t, third, injector.OwnNetworkMade, "")
 	c.clear(t, namespace)
 	stop()
 }
@@ -148,7 +148,7 @@ func TestWhatAnotherMadeIsLeftAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := c.controller(t)
-	c.condition(t, d, injector.OwnNetworkCondition, injector.OwnNetworkForeign, "was not made for this Deployment")
+	c.condition(t, d, injector.OwnNetworkForeign, "was not made for this Deployment")
 	c.refused(t, d, `network-foreign: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which was not made for the Deployment`)
 	n := c.network(t, d)
 	if n.ResourceVersion != theirs.ResourceVersion {
@@ -157,7 +157,7 @@ func TestWhatAnotherMadeIsLeftAsItIs(t *testing.T) {
 	if err := c.Delete(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
-	c.condition(t, d, injector.OwnNetworkCondition, injector.OwnNetworkMade, "10.8.0.0/24")
+	c.condition(t, d, injector.OwnNetworkMade, "10.8.0.0/24")
 	c.clear(t, namespace)
 	stop()
 }
@@ -167,7 +167,7 @@ func TestWithoutAPoolNoNetworkIsMade(t *testing.T) {
 	c.pool(t, "", 0)
 	stop := c.controller(t)
 	d := c.deploy(t, namespace, "web")
-	c.condition(t, d, injector.OwnNetworkCondition, injector.OwnNetworkNoPool, "networks.pool")
+	c.condition(t, d, injector.OwnNetworkNoPool, "networks.pool")
 	c.pool(t, "10.4.0.0/24", 24)
 	c.network(t, d)
 

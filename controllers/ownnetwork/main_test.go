@@ -148,17 +148,17 @@ func until(t *testing.T, what string, condition func(context.Context) (bool, err
 	}
 }
 
-// condition waits for a Deployment's condition with a reason and in its message
+// condition waits for the condition OwnNetwork with a reason and in its message
 // a text.
-func (c *cluster) condition(t *testing.T, of *appsv1.Deployment, kind appsv1.DeploymentConditionType, reason, text string) {
+func (c *cluster) condition(t *testing.T, of *appsv1.Deployment, reason, text string) {
 	t.Helper()
-	until(t, fmt.Sprintf("the condition %s of %s is %s", kind, of.Name, reason), func(ctx context.Context) (bool, error) {
+	until(t, fmt.Sprintf("the condition %s of %s is %s", injector.OwnNetworkCondition, of.Name, reason), func(ctx context.Context) (bool, error) {
 		d := &appsv1.Deployment{}
 		if err := c.Get(ctx, client.ObjectKeyFromObject(of), d); err != nil {
 			return false, err
 		}
 		for _, is := range d.Status.Conditions {
-			if is.Type == kind && is.Reason == reason && strings.Contains(is.Message, text) {
+			if is.Type == injector.OwnNetworkCondition && is.Reason == reason && strings.Contains(is.Message, text) {
 				return true, nil
 			}
 		}

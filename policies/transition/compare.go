@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-
-	kjson "sigs.k8s.io/json"
 )
 
 // ErrUnknownKind tells that the table has nothing on the objects' kind.
@@ -77,23 +75,11 @@ func (d *Diff) RefusedBy(r Refuser) bool {
 
 // Compare compares two objects in JSON; see CompareObjects.
 func (t *Table) Compare(old, new []byte, o Options) (*Diff, error) {
-	was, err := decode(old)
+	was, will, err := DecodeBoth(old, new)
 	if err != nil {
-		return nil, fmt.Errorf("decoding the old object: %w", err)
-	}
-	will, err := decode(new)
-	if err != nil {
-		return nil, fmt.Errorf("decoding the new object: %w", err)
-	}
-	return t.CompareObjects(was, will, o)
-}
-
-func decode(data []byte) (map[string]any, error) {
-	var m map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &m); err != nil {
 		return nil, err
 	}
-	return m, nil
+	return t.CompareObjects(was, will, o)
 }
 
 // CompareObjects finds what differs between two decoded objects of one kind

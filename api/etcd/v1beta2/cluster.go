@@ -13,7 +13,7 @@ import (
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.size,selectorpath=.status.selector
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be lower-case letters, digits and dashes after a letter, 52 at most: the members' pods and Services are named after it"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.pod) || !has(oldSelf.spec.pod.persistentVolumeClaimSpec) || has(self.spec.pod) && has(self.spec.pod.persistentVolumeClaimSpec) || !has(oldSelf.status) || !has(oldSelf.status.memberStatuses) || !oldSelf.status.memberStatuses.exists(m, has(m.claim) && m.claim != ”)",message="spec.pod.persistentVolumeClaimSpec cannot be given up while members keep their data on claims: without claims the data is gone when the pods are"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.pod) || !has(oldSelf.spec.pod.persistentVolumeClaimSpec) || has(self.spec.pod) && has(self.spec.pod.persistentVolumeClaimSpec) || !has(oldSelf.status) || !has(oldSelf.status.memberStatuses) || !oldSelf.status.memberStatuses.exists(m, has(m.claim) && m.claim.size() > 0)",message="spec.pod.persistentVolumeClaimSpec cannot be given up while members keep their data on claims: without claims the data is gone when the pods are"
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`
 // +kubebuilder:printcolumn:name="Members",type=integer,JSONPath=`.status.size`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
@@ -135,7 +135,7 @@ type TLSPolicy struct {
 
 // StaticTLS names the Secrets that hold certificates.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.operatorSecret) && self.operatorSecret != ”) == (has(self.member) && has(self.member.serverSecret) && self.member.serverSecret != ”)",message="operatorSecret and member.serverSecret go together: one end of the clients' traffic cannot be encrypted alone"
+// +kubebuilder:validation:XValidation:rule="(has(self.operatorSecret) && self.operatorSecret.size() > 0) == (has(self.member) && has(self.member.serverSecret) && self.member.serverSecret.size() > 0)",message="operatorSecret and member.serverSecret go together: one end of the clients' traffic cannot be encrypted alone"
 type StaticTLS struct {
 	// Member are the Secrets of the members.
 	// +optional

@@ -31,7 +31,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	if server, err = objectstore.Start(folder, "backups"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -79,7 +79,7 @@ func TestStoresKeepWhatTheyAreGiven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer folder.Close()
+	defer func() { _ = folder.Close() }()
 	about := store.About{Revision: 42, Version: "3.6.16", Taken: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Maker: "uid"}
 	for name, s := range map[string]store.Store{"S3": inS3(t, server.Address), "a folder": folder} {
 		for _, size := range []int{1, 100_000, 5 << 20, 12<<20 + 1} {
@@ -138,7 +138,7 @@ func TestAStreamThatBreaksLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer folder.Close()
+	defer func() { _ = folder.Close() }()
 	broken := errors.New("the member went away")
 	for name, s := range map[string]store.Store{"S3": inS3(t, server.Address), "a folder": folder} {
 		for _, size := range []int{1000, 12 << 20} {
@@ -166,7 +166,7 @@ func TestAFolderIsNotLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer folder.Close()
+	defer func() { _ = folder.Close() }()
 	for _, key := range []string{"../escaped", "link/escaped", "/etc/escaped"} {
 		if err := folder.Put(t.Context(), key, store.About{}, strings.NewReader("x")); err == nil {
 			t.Errorf("%s was written", key)

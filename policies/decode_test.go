@@ -1,0 +1,90 @@
+package policies
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// sameAsTheServers fails where an object decodes to something else than the API
+// server's decoder makes of it.
+func sameAsTheServers(t *testing.T, apiVersion, kind string, raw []byte) {
+	t.Helper()
+	want := newTyped(apiVersion, kind)
+	if want == nil {
+		return
+	}
+	wantErr := kjson.UnmarshalCaseSensitivePreserveInts(raw, want)
+	got, err := unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
+	if (err == nil) != (wantErr == nil) {
+		t.Fatalf("%s: error %v, the API server's decoder says %v", raw, err, wantErr)
+	}
+	if diff := cmp.Diff(want, got); err == nil && diff != "" {
+		t.Errorf("%s (-want +got):\n%s", raw, diff)
+	}
+}
+
+func TestObjectsDecodeAsInTheAPIServer(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*/*/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(len(paths), err)
+	}
+	for _, path := range paths {
+		f := readFixture(t, path)
+		for i, o := range f.objects {
+			sameAsTheServers(t, o.APIVersion, o.Kind, f.raw[i])
+		}
+	}
+	for name, raw := range map[string]string{
+		"a name of other case":         `{"Metadata":{"name":"a"},"spec":{"CONTAINERS":[{}]}}`,
+		"a field twice":                `{"metadata":{"name":"a","name":"b"},"metadata":{"namespace":"c"}}`,
+		"an item twice":                `{"spec":{"containers":[{"name":"a","image":"b"}],"containers":[{"name":"c"}]}}`,
+		"null everywhere":              `{"metadata":null,"spec":{"containers":[null],"volumes":null,"restartPolicy":null,"hostNetwork":null}}`,
+		"whole numbers with a point":   `{"spec":{"terminationGracePeriodSeconds":30.0}}`,
+		"an exponent":                  `{"spec":{"terminationGracePeriodSeconds":3e1}}`,
+		"a number for a string":        `{"metadata":{"name":7}}`,
+		"a string for a number":        `{"spec":{"terminationGracePeriodSeconds":"30"}}`,
+		"quantities as numbers":        `{"spec":{"containers":[{"resources":{"limits":{"cpu":1,"memory":1.5}}}]}}`,
+		"a quantity that is none":      `{"spec":{"containers":[{"resources":{"limits":{"cpu":"one"}}}]}}`,
+		"times":                        `{"metadata":{"creationTimestamp":null,"deletionTimestamp":"2026-01-01T00:00:00Z"}}`,
+		"managed fields":               `{"metadata":{"managedFields":[{"manager":"a","fieldsV1":{"f:a":{"b":1}},"time":"2026-01-01T00:00:00Z"}]}}`,
+		"a string that is no UTF-8":    "{\"metadata\":{\"name\":\"\xff\"}}",
+		"half of a surrogate pair":     `{"metadata":{"name":"\ud800"}}`,
+		"empty lists and maps":         `{"metadata":{"labels":{},"annotations":{}},"spec":{"containers":[],"volumes":[]}}`,
+		"a port by name and by number": `{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":"http"}},"readinessProbe":{"httpGet":{"port":80}}}]}}`,
+		"a list for a mapping":         `{"spec":[]}`,
+		"no object":                    `[]`,
+		"null":                         `null`,
+		"nothing":                      ``,
+		"something behind":             `{} {}`,
+		"a number too large":           `{"spec":{"terminationGracePeriodSeconds":9223372036854775808}}`,
+	} {
+		t.Run(name, func(t *testing.T) { sameAsTheServers(t, "v1", "Pod", []byte(raw)) })
+	}
+}
+
+// FuzzUnmarshal compares the two decoders on whatever is sent.
+func FuzzUnmarshal(f *testing.F) {
+	for _, kind := range []string{"deployment", "job", "cronjob"} {
+		text, err := os.ReadFile("benchdata/" + kind + ".yaml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		raw, err := yaml.YAMLToJSON([]byte(strings.TrimSpace(string(text))))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		for _, kind := range []string{"apps/v1/Deployment", "batch/v1/CronJob"} {
+			cut := strings.LastIndexByte(kind, '/')
+			sameAsTheServers(t, kind[:cut], kind[cut+1:], raw)
+		}
+	})
+}

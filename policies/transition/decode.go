@@ -1,0 +1,152 @@
+package transition
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+	kjson "sigs.k8s.io/json"
+)
+
+// DecodeBoth reads the old and the new object for CompareObjects: as the API
+// server does, whole numbers as integers. The two are mostly the same words,
+// which are kept once.
+func DecodeBoth(old, new []byte) (was, will map[string]any, err error) {
+	words := words{}
+	was, err = words.decode(old)
+	if err != nil {
+		return nil, nil, fmt.Errorf("decoding the old object: %w", err)
+	}
+	will, err = words.decode(new)
+	if err != nil {
+		return nil, nil, fmt.Errorf("decoding the new object: %w", err)
+	}
+	return was, will, nil
+}
+
+// words are the strings read so far, as values.
+type words map[string]any
+
+// maxWord is the longest string that is looked up: longer ones are values that
+// seldom come twice.
+const maxWord = 64
+
+var errNoObject = errors.New("the value is no object")
+
+// decode leaves what the fast decoder does not take to the API server's own.
+func (w words) decode(data []byte) (map[string]any, error) {
+	if object, err := w.object(data); err == nil {
+		return object, nil
+	}
+	var object map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &object); err != nil {
+		return nil, err
+	}
+	return object, nil
+}
+
+func (w words) object(data []byte) (map[string]any, error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(data)) // a Buffer is read in place
+	value, err := w.read(d)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errors.Join(errNoObject, err)
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, errNoObject
+	}
+	return object, nil
+}
+
+// read reads one value. The decoder bounds how deep they nest.
+func (w words) read(d *jsontext.Decoder) (any, error) {
+	switch d.PeekKind() {
+	case '{':
+		return w.members(d)
+	case '[':
+		return w.items(d)
+	case '"':
+		return w.text(d)
+	case '0':
+		token, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		return whole(token.String())
+	}
+	token, err := d.ReadToken()
+	if err != nil || token.Kind() == 'n' {
+		return nil, err
+	}
+	return token.Bool(), nil
+}
+
+func (w words) members(d *jsontext.Decoder) (any, error) {
+	object := map[string]any{}
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	for d.PeekKind() != '}' {
+		name, err := w.text(d)
+		if err != nil {
+			return nil, err
+		}
+		if object[name.(string)], err = w.read(d); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.ReadToken()
+	return object, err
+}
+
+func (w words) items(d *jsontext.Decoder) (any, error) {
+	list := []any{}
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	for d.PeekKind() != ']' {
+		item, err := w.read(d)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, item)
+	}
+	_, err := d.ReadToken()
+	return list, err
+}
+
+// text reads a string, or the name of a member.
+func (w words) text(d *jsontext.Decoder) (any, error) {
+	quoted, err := d.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	plain := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(plain, '\\') >= 0 {
+		plain, err = jsontext.AppendUnquote(nil, quoted)
+		return string(plain), err
+	}
+	if len(plain) > maxWord {
+		return string(plain), nil
+	}
+	if known, ok := w[string(plain)]; ok {
+		return known, nil
+	}
+	word := string(plain)
+	w[word] = word
+	return w[word], nil
+}
+
+// whole is a number, an integer where it is written as one.
+func whole(text string) (any, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, nil
+	}
+	return strconv.ParseFloat(text, 64)
+}

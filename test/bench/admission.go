@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/yaml"
+)
+
+// ways are the namespaces that pods are created in, and so what happens to them:
+// each has its own, so that they take turns.
+func ways() []way {
+	off := map[string]string{"policy.usher.dev/enforce": "off", "policy.usher.dev/warn": "off"}
+	return []way{
+		{"no webhook", "none", off, ""},
+		{"the floor, constant patch", "floor", off, ""},
+		{"usher injects", "injects", off, "true"},
+		{"usher injects, and judges by the rules", "judges", nil, "true"},
+		{"MutatingAdmissionPolicy", "policy", off, ""},
+		{"MutatingAdmissionPolicy and ValidatingAdmissionPolicy", "policies", off, ""},
+	}
+}
+
+// A way is how a pod gets its sidecar.
+type way struct {
+	name, namespace string
+	labels          map[string]string
+	annotation      string // of usher's
+}
+
+// expected says whether a pod comes back as the way promises.
+func (w way) expected(pod *corev1.Pod) bool {
+	return len(pod.Spec.Containers) == 2 || w.namespace == "none"
+}
+
+// admission creates pods through the API server.
+func admission(ctx context.Context, b *bench) (section, error) {
+	if err := b.prepare(ctx); err != nil {
+		return section{}, err
+	}
+	var text string
+	for _, dryRun := range []bool{true, false} {
+		t := table{head: []string{"pods created, one at a time", "p50 ms", "p99 ms", "added at p50", "of the floor's addition", "added at p99"}}
+		if dryRun {
+			t.head[0] = "the same with dry-run"
+		}
+		took, err := b.creations(ctx, dryRun)
+		if err != nil {
+			return section{}, err
+		}
+		p50 := func(i int) float64 { return percentile(took[i], 50) }
+		for i, w := range ways() {
+			row := []string{w.name, two(p50(i)), two(percentile(took[i], 99)), "", "", ""}
+			if i > 0 {
+				row[3], row[4] = two(p50(i)-p50(0)), two((p50(i)-p50(0))/(p50(1)-p50(0)))
+				row[5] = two(percentile(took[i], 99) - percentile(took[0], 99))
+			}
+			t.add(row...)
+		}
+		text = t.String() + "\n" + text
+	}
+	return section{text: text}, nil
+}
+
+// percentile is the value that p of a hundred do not exceed.
+func percentile(values []float64, p float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	return values[min(len(values)-1, int(float64(len(values))*p/100))]
+}
+
+// creations takes turns: a pod each way, again and again.
+func (b *bench) creations(ctx context.Context, dryRun bool) ([][]float64, error) {
+	seed, err := object("injector/testdata/myapp-pod.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var options metav1.CreateOptions
+	if dryRun {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	took := make([][]float64, len(ways()))
+	for turn := range b.rounds * 40 {
+		for i, w := range ways() {
+			pod := &corev1.Pod{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(clone(seed), pod); err != nil {
+				return nil, err
+			}
+			pod.Name, pod.GenerateName, pod.Namespace, pod.Annotations = "", "p-", w.namespace, nil
+			if w.annotation != "" {
+				pod.Annotations = map[string]string{"initializer.kubernetes.io/envoy": w.annotation}
+			}
+			began := time.Now()
+			got, err := b.clients.CoreV1().Pods(w.namespace).Create(ctx, pod, options)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", w.name, err)
+			}
+			if !w.expected(got) {
+				return nil, fmt.Errorf("%s: the pod came back with %d containers", w.name, len(got.Spec.Containers))
+			}
+			if turn >= 10 { // connections are made, and code is warm
+				took[i] = append(took[i], time.Since(began).Seconds()*1000)
+			}
+		}
+	}
+	return took, nil
+}
+
+// prepare makes the namespaces, the floor's webhook and the policies, and waits
+// until each way does what it promises.
+func (b *bench) prepare(ctx context.Context) error {
+	authority, err := os.ReadFile(filepath.Join(b.folder, "floor.crt"))
+	if err != nil {
+		return err
+	}
+	none, url, policy := admissionregistrationv1.SideEffectClassNone, "https://"+b.floor.address+"/patch", admissionregistrationv1.Fail
+	selector := func(namespace string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}}
+	}
+	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "floor"},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "floor.bench.usher.dev", ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: authority},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+			NamespaceSelector: selector("floor"), SideEffects: &none, FailurePolicy: &policy, AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+	if _, err := b.clients.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, configuration, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	policies, err := os.ReadFile("test/bench/policies.yaml")
+	if err != nil {
+		return err
+	}
+	if out, err := b.plane.Kubectl(ctx, string(policies), "apply", "-f", "-"); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	for _, w := range ways() {
+		if err := b.namespace(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namespace makes the way's, and waits until pods in it are what it promises.
+func (b *bench) namespace(ctx context.Context, w way) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Labels: w.labels}}
+	if _, err := b.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	if _, err := b.clients.CoreV1().ServiceAccounts(w.namespace).Create(ctx, account, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	text, err := os.ReadFile("injector/testdata/myapp-pod.yaml")
+	if err != nil {
+		return err
+	}
+	pod := &corev1.Pod{}
+	if err := yaml.Unmarshal(text, pod); err != nil {
+		return err
+	}
+	if w.annotation == "" {
+		pod.Annotations = nil
+	}
+	var last error
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		got, err := b.clients.CoreV1().Pods(w.namespace).Create(ctx, pod.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		last = err
+		return err == nil && w.expected(got), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until %s: %w", w.name, errors.Join(err, last))
+	}
+	return nil
+}

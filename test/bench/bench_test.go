@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAPlotIsWellFormedWhateverItsNames(t *testing.T) {
+	p := plot{title: `a < b & "c"`, xName: "<x>", yName: "y", logarithmic: true, lines: []series{{"<line>", []float64{0, 15, 15000}, []float64{0, 1, 2}}}}
+	d := xml.NewDecoder(strings.NewReader(p.svg()))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Contains(p.svg(), "NaN") {
+		t.Error(p.svg())
+	}
+}
+
+func TestASectionReplacesWhatItsMarksHoldAndNothingElse(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "performance.md")
+	const document = "before\n<!-- measured: a -->\nold\n<!-- end: a -->\nbetween\n<!-- measured: b -->\nkept\n<!-- end: b -->\nafter\n"
+	if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (section{text: "\nnew\n"}).write(folder, "a"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Replace(document, "old", "new", 1); string(got) != want {
+		t.Errorf("got %q", got)
+	}
+	if err := (section{}).write(folder, "c"); err == nil {
+		t.Error("a section without marks is written")
+	}
+}
+
+func TestCollectingGarbageIsReadFromTheTraceWithoutWhatIdleProcessorsDid(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	const trace = `{"msg":"decided"}
+gc 1 @0.1s 1%: 0.5+1.0+0.5 ms clock, 1.0+2.0/3.0/100+4.0 ms cpu, 6->6->3 MB, 8 MB goal, 0 MB stacks, 0 MB globals, 2 P
+gc 2 @0.2s 1%: 0.5+1.0+0.5 ms clock, 0.5+0/0.5/100+0 ms cpu, 6->6->3 MB, 8 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)
+`
+	if err := os.WriteFile(log, []byte(trace), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := (&process{log: log}).gc()
+	if want := 11 * time.Millisecond; got != want || err != nil {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+}
+
+func TestAProcessTellsItsProcessorTimeAndMemory(t *testing.T) {
+	p, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := &process{Cmd: &exec.Cmd{Process: p}}
+	before, err := own.cpu()
+	if err != nil {
+		t.Fatal(err)
+	}
+	timed(func() {})
+	after, err := own.cpu()
+	if err != nil || after <= before {
+		t.Errorf("%v, then %v, %v", before, after, err)
+	}
+	if peak, err := own.memory(peakLine); err != nil || peak < 1 {
+		t.Errorf("peak of %v MiB, %v", peak, err)
+	}
+}
+
+func TestTheMedianOfRatiosIsNotMovedByOneRound(t *testing.T) {
+	c := comparison{
+		floor: []sample{{rate: 10}, {rate: 10}, {rate: 1}},
+		usher: []sample{{rate: 5}, {rate: 5}, {rate: 50}},
+	}
+	if got := c.ratio(rate); got != 2 {
+		t.Errorf("got %v", got)
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// A work is a review and where it is sent.
+type work struct {
+	name, path string
+	body       []byte
+	// budget is the share of the floor's throughput that usher owes at 32 at
+	// once, 0 where none is set.
+	budget float64
+}
+
+// corpus is what kube-apiserver sends, from the smallest to the largest.
+func corpus() ([]work, error) {
+	seed, err := object("injector/testdata/myapp-pod.yaml")
+	if err != nil {
+		return nil, err
+	}
+	deployment, err := object("policies/benchdata/deployment.yaml")
+	if err != nil {
+		return nil, err
+	}
+	job, err := object("policies/benchdata/job.yaml")
+	if err != nil {
+		return nil, err
+	}
+	cronjob, err := object("policies/benchdata/cronjob.yaml")
+	if err != nil {
+		return nil, err
+	}
+	before := clone(deployment)
+	spec(before)["replicas"] = 7
+	works := []work{
+		{"seed pod", "/mutate", review(seed, nil), 0.5},
+		{"realistic pod", "/mutate", review(realistic(seed), nil), 0.4},
+		{"pod, 1,500 variables", "/mutate", review(withEnv(seed, 1500), nil), 0.3},
+		{"pod of 200 KB", "/mutate", review(annotated(seed, 200<<10), nil), 0},
+		{"Deployment CREATE", "/validate", review(deployment, nil), 0.4},
+		{"Job CREATE", "/validate", review(job, nil), 0.4},
+		{"CronJob CREATE", "/validate", review(cronjob, nil), 0.4},
+		{"Deployment UPDATE", "/validate", review(deployment, before), 0},
+	}
+	return works, nil
+}
+
+// object reads one manifest.
+func object(path string) (map[string]any, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var o map[string]any
+	if err := yaml.Unmarshal(text, &o); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	member(o, "metadata")["namespace"] = "default"
+	return o, nil
+}
+
+func member(o map[string]any, name string) map[string]any {
+	m, _ := o[name].(map[string]any)
+	if m == nil {
+		m = map[string]any{}
+		o[name] = m
+	}
+	return m
+}
+
+func spec(o map[string]any) map[string]any { return member(o, "spec") }
+
+func container(pod map[string]any) map[string]any {
+	return spec(pod)["containers"].([]any)[0].(map[string]any)
+}
+
+func clone(o map[string]any) map[string]any {
+	var copied map[string]any
+	if err := json.Unmarshal(encode(o), &copied); err != nil {
+		panic(err) // it was JSON a moment ago
+	}
+	return copied
+}
+
+func encode(o any) []byte {
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // maps of JSON values
+	}
+	return text
+}
+
+func withEnv(pod map[string]any, n int) map[string]any {
+	pod = clone(pod)
+	env := make([]any, n)
+	for i := range env {
+		env[i] = map[string]any{"name": fmt.Sprintf("VARIABLE_%05d", i), "value": fmt.Sprintf("the value of the variable no. %d, as it is", i)}
+	}
+	container(pod)["env"] = env
+	return pod
+}
+
+func withContainers(pod map[string]any, n int) map[string]any {
+	pod = clone(pod)
+	first := container(pod)
+	containers := make([]any, n)
+	for i := range containers {
+		c := clone(first)
+		c["name"] = fmt.Sprintf("container-%d", i)
+		containers[i] = c
+	}
+	spec(pod)["containers"] = containers
+	return pod
+}
+
+func annotated(pod map[string]any, size int) map[string]any {
+	pod = clone(pod)
+	member(member(pod, "metadata"), "annotations")["example.com/blob"] = strings.Repeat("0123456789abcdef", size/16)
+	return pod
+}
+
+// realistic is the pod as it comes from a ReplicaSet: defaults filled in,
+// probes, a service account's volume, managedFields.
+func realistic(seed map[string]any) map[string]any {
+	pod := withEnv(withContainers(seed, 2), 24)
+	probe := map[string]any{"httpGet": map[string]any{"path": "/healthz", "port": 8080, "scheme": "HTTP"},
+		"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+	for _, c := range spec(pod)["containers"].([]any) {
+		c := c.(map[string]any)
+		c["livenessProbe"], c["readinessProbe"] = probe, probe
+		c["imagePullPolicy"], c["terminationMessagePath"], c["terminationMessagePolicy"] = "IfNotPresent", "/dev/termination-log", "File"
+		c["resources"] = map[string]any{"limits": map[string]any{"memory": "256Mi"}, "requests": map[string]any{"cpu": "100m", "memory": "128Mi"}}
+		c["volumeMounts"] = []any{map[string]any{"name": "kube-api-access-x7k2p", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": true}}
+	}
+	s := spec(pod)
+	s["volumes"] = []any{map[string]any{"name": "kube-api-access-x7k2p", "projected": map[string]any{"defaultMode": 420, "sources": []any{
+		map[string]any{"serviceAccountToken": map[string]any{"expirationSeconds": 3607, "path": "token"}},
+		map[string]any{"configMap": map[string]any{"name": "kube-root-ca.crt", "items": []any{map[string]any{"key": "ca.crt", "path": "ca.crt"}}}}}}}}
+	s["dnsPolicy"], s["restartPolicy"], s["schedulerName"], s["serviceAccountName"] = "ClusterFirst", "Always", "default-scheduler", "default"
+	s["terminationGracePeriodSeconds"], s["securityContext"], s["enableServiceLinks"] = 30, map[string]any{}, true
+	written := map[string]any{}
+	for _, name := range []string{"env", "image", "imagePullPolicy", "livenessProbe", "name", "readinessProbe", "resources", "terminationMessagePath"} {
+		written["f:"+name] = map[string]any{".": map[string]any{}, "f:value": map[string]any{}}
+	}
+	member(pod, "metadata")["managedFields"] = []any{map[string]any{"manager": "kube-controller-manager", "operation": "Update", "apiVersion": "v1",
+		"time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{".": map[string]any{}, "f:app": map[string]any{}}},
+			"f:spec": map[string]any{"f:containers": map[string]any{`k:{"name":"container-0"}`: written}}}}}
+	return pod
+}
+
+// review is the AdmissionReview of a CREATE, or of an UPDATE where old is the
+// object before.
+func review(o, old map[string]any) []byte {
+	version, err := schema.ParseGroupVersion(o["apiVersion"].(string))
+	if err != nil {
+		panic(err) // the corpus is this folder's own
+	}
+	kind, name := o["kind"].(string), member(o, "metadata")["name"].(string)
+	dryRun := false
+	request := &admissionv1.AdmissionRequest{
+		UID: "705ab4f5-6393-11e8-b7cc-42010a800002", Operation: admissionv1.Create, Namespace: "default", Name: name,
+		Kind:     metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: kind},
+		Resource: metav1.GroupVersionResource{Group: version.Group, Version: version.Version, Resource: strings.ToLower(kind) + "s"},
+		UserInfo: authenticationv1.UserInfo{Username: "system:serviceaccount:kube-system:replicaset-controller", Groups: []string{"system:authenticated"}},
+		Object:   runtime.RawExtension{Raw: encode(o)}, DryRun: &dryRun,
+	}
+	if old != nil {
+		request.Operation, request.OldObject = admissionv1.Update, runtime.RawExtension{Raw: encode(old)}
+	}
+	return encode(&admissionv1.AdmissionReview{TypeMeta: metav1.TypeMeta{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1"}, Request: request})
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/usher-dev/usher/policies"
+)
+
+// growth is the processor time of a request against the size of what there is.
+func growth(ctx context.Context, b *bench) (section, error) {
+	seed, err := object("injector/testdata/myapp-pod.yaml")
+	if err != nil {
+		return section{}, err
+	}
+	s := section{plots: map[string]plot{}}
+	var text strings.Builder
+	for _, g := range []struct {
+		name, of string
+		sizes    []int
+		body     func(context.Context, int) ([]byte, error)
+	}{
+		{"env", "environment variables", []int{15, 150, 1500, 15000}, func(_ context.Context, n int) ([]byte, error) { return review(withEnv(seed, n), nil), nil }},
+		{"containers", "containers", []int{1, 10, 100}, func(_ context.Context, n int) ([]byte, error) { return review(withContainers(seed, n), nil), nil }},
+		{"templates", "templates in the cluster, one asked for", []int{1, 20, 200}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.templates(ctx, n) }},
+		{"namespaces", "namespaces", []int{10, 1000, 10000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.namespaces(ctx, n) }},
+	} {
+		t := table{head: []string{g.of, "bytes", "floor CPU ms", "usher CPU ms", "times the one before"}}
+		floor, usher := series{name: "floor"}, series{name: "usher"}
+		for _, n := range g.sizes {
+			body, err := g.body(ctx, n)
+			if err != nil {
+				return section{}, fmt.Errorf("%d %s: %w", n, g.of, err)
+			}
+			c, err := b.compare(ctx, "/mutate", body, shape{workers: 8})
+			if err != nil {
+				return section{}, fmt.Errorf("%d %s: %w", n, g.of, err)
+			}
+			floor.x, floor.y = append(floor.x, float64(n)), append(floor.y, medianOf(c.floor, spent))
+			usher.x, usher.y = append(usher.x, float64(n)), append(usher.y, medianOf(c.usher, spent))
+			times := ""
+			if k := len(usher.y); k > 1 {
+				times = two(usher.y[k-1] / usher.y[k-2])
+			}
+			t.add(fmt.Sprint(n), fmt.Sprint(len(body)), two(medianOf(c.floor, spent)), two(medianOf(c.usher, spent)), times)
+		}
+		s.plots[g.name] = plot{title: "Processor time of a request against " + g.of, xName: g.of, yName: "ms", logarithmic: true, lines: []series{floor, usher}}
+		fmt.Fprintf(&text, "%s\n![%s](performance-%s.svg)\n\n", &t, g.of, g.name)
+	}
+	rules, err := byLevel()
+	if err != nil {
+		return section{}, err
+	}
+	s.text = text.String() + rules
+	return s, nil
+}
+
+// templates sees to that many templates, proved and loaded.
+func (b *bench) templates(ctx context.Context, n int) error {
+	for i := 1; i < n; i++ {
+		if err := b.template(ctx, fmt.Sprintf("sidecar-%d", i)); err != nil && !isThere(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// namespaces sees to that many namespaces.
+func (b *bench) namespaces(ctx context.Context, n int) error {
+	return b.fill(ctx, n, func(ctx context.Context, i int) error {
+		_, err := b.clients.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("tenant-%d", i)}}, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// byLevel is the time of the rules of each level, in this process: no server
+// has them apart.
+func byLevel() (string, error) {
+	deployment, err := object("policies/benchdata/deployment.yaml")
+	if err != nil {
+		return "", err
+	}
+	raw := encode(deployment)
+	t := table{head: []string{"rules, on a Deployment", "rules", "µs to judge", "of those the API server left, µs"}}
+	var decoding float64
+	for _, level := range policies.Levels() {
+		e, err := policies.New(policies.Options{Level: level})
+		if err != nil {
+			return "", err
+		}
+		o, count := e.Decode("apps/v1", "Deployment", raw), 0
+		for _, r := range policies.Rules() {
+			if level.Includes(r.Level) && r.Judges("Deployment") {
+				count++
+			}
+		}
+		all := timed(func() { e.Evaluate(o, policies.Input{}) })
+		left := timed(func() { e.Evaluate(o, policies.Input{Validated: true}) })
+		t.add("up to "+level.String(), fmt.Sprint(count), two(all), two(left))
+		decoding = timed(func() { e.Decode("apps/v1", "Deployment", raw) })
+	}
+	return fmt.Sprintf("%s\nDecoding it takes %s µs.\n", &t, two(decoding)), nil
+}
+
+// timed is the time of one call in µs: the least of many rounds, since all that
+// can befall a round makes it longer.
+func timed(do func()) float64 {
+	const calls = 200
+	least := time.Hour
+	for range 50 {
+		began := time.Now()
+		for range calls {
+			do()
+		}
+		least = min(least, time.Since(began))
+	}
+	return float64(least.Nanoseconds()) / calls / 1000
+}
+
+// filled is usher's memory against what there is in the cluster.
+func filled(ctx context.Context, b *bench, most int) (section, error) {
+	seed, err := object("injector/testdata/myapp-pod.yaml")
+	if err != nil {
+		return section{}, err
+	}
+	body := review(seed, nil)
+	t := table{head: []string{"pods in the cluster", "usher at rest MiB", "usher's peak under load MiB", "usher CPU ms"}}
+	rest, peak := series{name: "at rest"}, series{name: "peak under load"}
+	for _, n := range []int{0, most / 10, most / 2, most} {
+		if err := b.pods(ctx, n); err != nil {
+			return section{}, err
+		}
+		resident, err := b.usher.memory(residentLine)
+		if err != nil {
+			return section{}, err
+		}
+		if err := b.usher.forgetPeak(); err != nil {
+			return section{}, err
+		}
+		c, err := b.compare(ctx, "/mutate", body, shape{workers: 32})
+		if err != nil {
+			return section{}, err
+		}
+		high, err := b.usher.memory(peakLine)
+		if err != nil {
+			return section{}, err
+		}
+		rest.x, rest.y = append(rest.x, float64(n)), append(rest.y, resident)
+		peak.x, peak.y = append(peak.x, float64(n)), append(peak.y, high)
+		t.add(fmt.Sprint(n), two(resident), two(high), two(medianOf(c.usher, spent)))
+	}
+	return section{
+		text:  t.String() + "\n![Memory against pods](performance-memory.svg)\n",
+		plots: map[string]plot{"memory": {title: "Memory of a replica against pods in the cluster", xName: "pods", yName: "MiB", lines: []series{rest, peak}}},
+	}, nil
+}
+
+// pods sees to that many pods.
+func (b *bench) pods(ctx context.Context, n int) error {
+	const namespace = "crowd"
+	_, err := b.clients.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{
+		"policy.usher.dev/enforce": "off", "policy.usher.dev/warn": "off"}}}, metav1.CreateOptions{})
+	if err != nil && !isThere(err) {
+		return err
+	}
+	_, err = b.clients.CoreV1().ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{})
+	if err != nil && !isThere(err) {
+		return err
+	}
+	create := func(ctx context.Context, i int) error {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d", i)}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}}}
+		_, err := b.clients.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	}
+	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := create(ctx, 0)
+		return err == nil || isThere(err), nil
+	}); err != nil {
+		return err
+	}
+	return b.fill(ctx, n, create)
+}

@@ -1,0 +1,107 @@
+// Command bench measures usher beside the floor: a TLS server that reads the
+// body and echoes the uid. What it finds is written to docs/performance.md; with
+// -short it measures little, and fails where usher's share of the floor falls.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if len(os.Args) == 4 && os.Args[1] == "floor" {
+		exit(floorMain(os.Args[2], os.Args[3]))
+	}
+	short := flag.Bool("short", false, "measure little, write nothing, fail where a ratio falls below its limit")
+	program := flag.String("usher", "bin/usher", "usher's binary")
+	only := flag.String("only", "", "parts to measure, separated by commas: serving,admission,growth,memory,offline (default all)")
+	rounds := flag.Int("rounds", 7, "rounds of each server for each kind of work")
+	lasts := flag.Duration("round", 500*time.Millisecond, "how long a round lasts")
+	objects := flag.Int("objects", 20000, "objects to fill the cluster with")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	exit(run(ctx, *program, *only, *short, *rounds, *objects, *lasts))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// A part is one section of the report: it writes what it found, and its plots.
+type part struct {
+	name    string
+	cluster bool // needs one
+	measure func(context.Context, *bench) (section, error)
+}
+
+// A section is what a part found: Markdown, and plots by the name of their file.
+type section struct {
+	text  string
+	plots map[string]plot
+}
+
+func run(ctx context.Context, program, only string, short bool, rounds, objects int, lasts time.Duration) error {
+	program, err := filepath.Abs(program)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "usher-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	if short {
+		b, err := start(ctx, folder, program)
+		if err != nil {
+			return err
+		}
+		defer b.stop()
+		return b.short(ctx)
+	}
+	parts := []part{
+		{"offline", false, func(ctx context.Context, b *bench) (section, error) { return offline(ctx, program, b.folder) }},
+		{"serving", true, serving},
+		{"admission", true, admission},
+		{"growth", true, growth},
+		{"memory", true, func(ctx context.Context, b *bench) (section, error) { return filled(ctx, b, objects) }},
+	}
+	var b *bench
+	for _, p := range parts {
+		if only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "%s %s\n", time.Now().Format(time.TimeOnly), p.name)
+		if p.cluster && b == nil {
+			if b, err = start(ctx, folder, program); err != nil {
+				return err
+			}
+			defer b.stop()
+			b.rounds, b.lasts = rounds, lasts
+		}
+		against := b
+		if against == nil {
+			against = &bench{folder: folder}
+		}
+		s, err := p.measure(ctx, against)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		if err := s.write("docs", p.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// A process is a server under load.
+type process struct {
+	*exec.Cmd
+	name, address string
+	log           string
+	// read is how much of the log was, collected what its lines told.
+	read      int64
+	collected time.Duration
+}
+
+// startProcess starts a server that says on stderr when it collects garbage,
+// and waits until it listens.
+func startProcess(ctx context.Context, name, address, folder string, env []string, program string, args ...string) (*process, error) {
+	p := &process{Cmd: exec.CommandContext(ctx, program, args...), name: name, address: address, log: filepath.Join(folder, name+".log")}
+	stderr, err := os.Create(p.log)
+	if err != nil {
+		return nil, err
+	}
+	defer stderr.Close()
+	p.Stderr = stderr
+	p.Env = append(append(os.Environ(), "GODEBUG=gctrace=1", "KUBECONFIG="), env...)
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil, nil
+	})
+	if err != nil {
+		p.stop()
+		return nil, fmt.Errorf("waiting until %s listens on %s: %w", name, address, err)
+	}
+	return p, nil
+}
+
+func (p *process) stop() {
+	_ = p.Process.Kill()
+	_ = p.Wait()
+}
+
+// cpu is the processor time of the process so far, by its clock: /proc tells
+// it in hundredths of a second only.
+func (p *process) cpu() (time.Duration, error) {
+	const ofAll = 2 // threads, as CPUCLOCK_SCHED in the kernel
+	var now unix.Timespec
+	if err := unix.ClockGettime(int32(^p.Process.Pid<<3|ofAll), &now); err != nil {
+		return 0, fmt.Errorf("reading the clock of process %d: %w", p.Process.Pid, err)
+	}
+	return time.Duration(now.Nano()), nil
+}
+
+// forgetPeak makes the peak of resident memory what is resident now.
+func (p *process) forgetPeak() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.Process.Pid), []byte("5"), 0)
+}
+
+var (
+	peakLine     = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+	fileLine     = regexp.MustCompile(`RssFile:\s+(\d+) kB`)
+	residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+)
+
+// memory is a line of /proc/PID/status, in MiB.
+func (p *process) memory(line *regexp.Regexp) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	m := line.FindSubmatch(status)
+	if m == nil {
+		return 0, fmt.Errorf("/proc/%d/status has no %s", p.Process.Pid, line)
+	}
+	kib, err := strconv.ParseFloat(string(m[1]), 64)
+	return kib / 1024, err
+}
+
+// gc tells the processor time of collecting garbage, of a line such as
+// "gc 7 @1s 1%: 0.01+0.9+0.02 ms clock, 0.03+0.1/0.8/0.2+0.05 ms cpu, …"; the
+// third of the slashes is what idle processors did.
+var gcLine = regexp.MustCompile(`(?m)^gc \d+ @.* ms clock, ([\d.]+)\+([\d.]+)/([\d.]+)/[\d.]+\+([\d.]+) ms cpu`)
+
+func (p *process) gc() (time.Duration, error) {
+	file, err := os.Open(p.log)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.NewSectionReader(file, p.read, math.MaxInt64-p.read))
+	if err != nil {
+		return 0, err
+	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1] // the last line may still be written
+	p.read += int64(len(text))
+	var ms float64
+	for _, m := range gcLine.FindAllSubmatch(text, -1) {
+		for _, part := range m[1:] {
+			n, err := strconv.ParseFloat(string(part), 64)
+			if err != nil {
+				return 0, err
+			}
+			ms += n
+		}
+	}
+	p.collected += time.Duration(ms * float64(time.Millisecond))
+	return p.collected, nil
+}
