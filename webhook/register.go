@@ -46,6 +46,10 @@ const (
 // change.
 const resync = 10 * time.Minute
 
+// lookAgain is how often what is declared is looked at though nobody told of a
+// change: a kind that the configuration names may come after it.
+const lookAgain = 5 * time.Second
+
 // NewRegistration returns a Registration that can be told of changes.
 func NewRegistration(election *Election, c client.Client, m metadata.Interface, target func() Target, handlers func() []Handler, log logr.Logger) *Registration {
 	return &Registration{Election: election, Client: c, Metadata: m, Target: target, Handlers: handlers, Log: log, changed: make(chan struct{}, 1)}
@@ -107,6 +111,8 @@ func (r *Registration) keep(ctx context.Context) error {
 	}
 	limiter := flowcontrol.NewTokenBucketRateLimiter(repairRate, repairBurst)
 	wake(events)
+	look := time.NewTicker(lookAgain)
+	defer look.Stop()
 	var applied []client.Object
 	var later <-chan time.Time // a repair that has to wait for its turn
 	for {
@@ -119,6 +125,7 @@ func (r *Registration) keep(ctx context.Context) error {
 		case <-later:
 			later, repair = nil, true
 		case <-r.changed:
+		case <-look.C:
 		}
 		if !repair && equality.Semantic.DeepEqual(r.render(), applied) {
 			continue // most templates change nothing here
