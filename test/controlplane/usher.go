@@ -149,13 +149,20 @@ func (c *ControlPlane) TakeLease(ctx context.Context) (giveBack func() error, er
 	if err != nil {
 		return nil, err
 	}
-	hold := func(identity string) error {
-		patch := fmt.Sprintf(`{"spec":{"holderIdentity":%q}}`, identity)
-		_, err := leases.Patch(context.WithoutCancel(ctx), webhook.LeaseName, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	// Only while the one before holds it: a replica that came meanwhile keeps it.
+	hold := func(before, identity string) error {
+		patch := fmt.Sprintf(`[{"op":"test","path":"/spec/holderIdentity","value":%q},{"op":"replace","path":"/spec/holderIdentity","value":%q}]`, before, identity)
+		_, err := leases.Patch(context.WithoutCancel(ctx), webhook.LeaseName, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
 		return err
 	}
 	holder := *lease.Spec.HolderIdentity
-	return func() error { return hold(holder) }, hold("nobody")
+	giveBack = func() error {
+		if err := hold("nobody", holder); !apierrors.IsInvalid(err) {
+			return err
+		}
+		return nil
+	}
+	return giveBack, hold(holder, "nobody")
 }
 
 // Ready says whether /readyz does.
