@@ -44,7 +44,11 @@ test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
 
 .PHONY: e2e
 e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
-	$(GO) test -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e ./test/etcd
+	$(GO) test -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
+
+.PHONY: e2e-etcd
+e2e-etcd: ## Play the stories of etcd clusters on a node whose pods run
+	$(GO) test -tags e2e -count=1 -parallel 2 -timeout 60m -v ./test/etcd
 
 FOR ?= 1m
 SEED ?= 1

@@ -110,9 +110,9 @@ func whole(c *etcdv1beta2.EtcdCluster, size int, version string) bool {
 }
 
 // settled waits until the cluster is whole.
-func (s *scene) settled(size int, version string) time.Duration {
+func (s *scene) settled(size int, version string) {
 	s.Helper()
-	return s.until(fmt.Sprintf("%d members run %s", size, version), func(c *etcdv1beta2.EtcdCluster) bool { return whole(c, size, version) })
+	s.until(fmt.Sprintf("%d members run %s", size, version), func(c *etcdv1beta2.EtcdCluster) bool { return whole(c, size, version) })
 }
 
 // names are the members, by name.
