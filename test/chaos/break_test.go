@@ -99,27 +99,35 @@ func (c *cluster) restartUsher(ctx context.Context) error {
 }
 
 // arguments runs usher with more arguments than it is installed with, until
-// the test ends.
+// the test ends, and has it make a CA by them.
 func (c *cluster) arguments(t *testing.T, arguments ...string) {
 	t.Helper()
-	set := func(ctx context.Context, arguments []string) error {
-		patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":"usher","args":["%s"]}]}}}}`,
-			strings.Join(append([]string{"webhook", "--namespace=" + usher.Namespace}, arguments...), `","`))
-		out, err := c.node.Kubectl(ctx, "", "patch", "-n", usher.Namespace, "deployment/usher-webhook", "-p", patch)
-		if err != nil {
-			return fmt.Errorf("%w\n%s", err, out)
-		}
-		return nil
-	}
-	if err := set(t.Context(), arguments); err != nil {
+	if err := c.install(t.Context(), arguments); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := set(context.Background(), nil); err != nil {
+		if err := c.install(context.Background(), nil); err != nil {
 			t.Error(err)
 		}
 	})
 	c.untilReady(t)
+}
+
+func (c *cluster) install(ctx context.Context, arguments []string) error {
+	patch := fmt.Sprintf(`{"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"usher","args":["%s"]}]}}}}`,
+		strings.Join(append([]string{"webhook", "--namespace=" + usher.Namespace}, arguments...), `","`))
+	for _, step := range [][]string{
+		{"scale", "deployment/usher-webhook", "--replicas=0"},
+		{"wait", "--for=delete", "pod", "-l", usher.Pods, "--timeout=60s"},
+		// A CA that is there is kept for as long as it was made for.
+		{"delete", "secret", "usher-ca"},
+		{"patch", "deployment/usher-webhook", "-p", patch},
+	} {
+		if out, err := c.node.Kubectl(ctx, "", append([]string{"-n", usher.Namespace}, step...)...); err != nil {
+			return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(step, " "), err, out)
+		}
+	}
+	return nil
 }
 
 // namespace makes a namespace that goes with the test.
