@@ -53,7 +53,7 @@ func TestTheManifestMeetsWhatItAsksOfOthers(t *testing.T) {
 
 func kustomize(t *testing.T, folder string) []byte {
 	t.Helper()
-	assets, err := controlplane.Assets(os.Stderr)
+	assets, err := controlplane.Assets(os.Stderr, "kubectl")
 	if err != nil {
 		t.Fatal(err)
 	}
