@@ -120,7 +120,7 @@ func (c *cluster) install(ctx context.Context, arguments []string) error {
 		{"scale", "deployment/usher-webhook", "--replicas=0"},
 		{"wait", "--for=delete", "pod", "-l", usher.Pods, "--timeout=60s"},
 		// A CA that is there is kept for as long as it was made for.
-		{"delete", "secret", "usher-ca"},
+		{"delete", "secret", "usher-ca", "--ignore-not-found"},
 		{"patch", "deployment/usher-webhook", "-p", patch},
 	} {
 		if out, err := c.node.Kubectl(ctx, "", append([]string{"-n", usher.Namespace}, step...)...); err != nil {
