@@ -157,7 +157,7 @@ func startEtcdController(t *testing.T, namespace string) {
 	}
 	if err := errors.Join(
 		etcdcluster.AddToScheme(m.GetScheme()),
-		etcdcluster.New(m, etcdcluster.Options{Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond}).SetupWithManager(m),
+		etcdcluster.New(m, etcdcluster.Options{Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond, Namespace: namespace}).SetupWithManager(m),
 	); err != nil {
 		t.Fatal(err)
 	}
