@@ -37,7 +37,7 @@ test: ## Run every test, against a real kube-apiserver where one is needed
 # two minutes the first time and needs no root where apt has its lists.
 .PHONY: test-neutron
 test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
-	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -tags neutron -p 1 -timeout 20m ./test/neutron/... ./controllers/network/neutron/...
+	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -tags neutron -p 1 -count=1 -v -timeout 40m ./test/neutron/... ./controllers/network/neutron/...
 
 .PHONY: e2e
 e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)

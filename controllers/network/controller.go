@@ -2,6 +2,7 @@
 //
 // The path of a Network, a phase a file:
 //
+//	watch   what of a Network's changes asks for something
 //	gate    what could never be made is told and left alone
 //	claim   the finalizer, before the first call outside
 //	ensure  the backend makes it, changes it, or says why not
@@ -20,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -85,7 +87,7 @@ func New(m manager.Manager, o Options) (*Controller, error) {
 func (c *Controller) SetupWithManager(m manager.Manager) error {
 	built, err := ctrl.NewControllerManagedBy(m).
 		Named("network").
-		For(&samplecrdv1.Network{}).
+		For(&samplecrdv1.Network{}, builder.WithPredicates(asked())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(c.options.Workers, 1)}).
 		Build(c)
 	if err != nil {

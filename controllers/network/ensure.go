@@ -16,15 +16,11 @@ type outcome struct {
 	err error
 }
 
-// ensure has the backend make the network and asks who uses it.
+// ensure has the backend make the network.
 func (c *Controller) ensure(ctx context.Context, want backend.Wanted) outcome {
 	made, err := c.options.Backend.Ensure(ctx, want)
 	if err != nil {
 		return outcome{users: backend.UsersOf(err), err: err}
 	}
-	users, err := c.options.Backend.Users(ctx, want.Owner)
-	if err != nil {
-		return outcome{made: made, err: err}
-	}
-	return outcome{made: made, users: append([]string{}, users...)}
+	return outcome{made: made, users: append([]string{}, made.Users...)}
 }

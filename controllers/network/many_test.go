@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/controllers/network"
 )
 
 // A tally counts the requests that reach the API server, watches and Events
@@ -50,7 +51,11 @@ func TestManyNetworksAtOnce(t *testing.T) {
 	const many = 200
 	c := newCluster(t)
 	calls := &tally{calls: map[string]int{}}
-	c.control(t, setting{transport: func(next http.RoundTripper) http.RoundTripper { calls.next = next; return calls }})
+	asked := &counting{namespace: c.namespace}
+	c.control(t, setting{
+		options:   func(o *network.Options) { asked.Backend, o.Backend = o.Backend, asked },
+		transport: func(next http.RoundTripper) http.RoundTripper { calls.next = next; return calls },
+	})
 
 	var networks [many]*samplecrdv1.Network
 	each := func(do func(i int) error) {
@@ -86,7 +91,7 @@ func TestManyNetworksAtOnce(t *testing.T) {
 			t.Errorf("%s: %d definitions, want %d", what, got, definitions)
 		}
 		all, text := calls.take()
-		t.Logf("%s: %.2f calls of the API server a Network %s", what, float64(all)/many, text)
+		t.Logf("%s: %.2f calls of the API server a Network %s, %.2f of the backend to ensure it", what, float64(all)/many, text, float64(asked.ensured.Swap(0))/many)
 		if each := float64(all) / many; each > most {
 			t.Errorf("%s: %.2f calls a Network, want %.0f at most", what, each, most)
 		}

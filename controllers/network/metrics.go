@@ -80,12 +80,6 @@ func (m *measured) Ensure(ctx context.Context, want backend.Wanted) (*backend.Ma
 	return made, err
 }
 
-func (m *measured) Users(ctx context.Context, owner backend.Owner) ([]string, error) {
-	users, err := m.Backend.Users(ctx, owner)
-	m.count("users", err)
-	return users, err
-}
-
 func (m *measured) Delete(ctx context.Context, owner backend.Owner) error {
 	err := m.Backend.Delete(ctx, owner)
 	m.count("delete", err)

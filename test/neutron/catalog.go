@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
@@ -12,8 +13,10 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projects"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/roles"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/services"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/quotas"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
 )
 
@@ -101,13 +104,25 @@ func (p *Project) create(ctx context.Context, c *catalog) error {
 }
 
 // ChangePassword gives the user another; Keystone takes the tokens back that
-// the old one gave.
+// the old one gave. Its tokens know the second of their making alone, so those
+// of the new one are refused, too, while the second of the change lasts: the
+// method returns when they are not.
 func (p *Project) ChangePassword(ctx context.Context) error {
 	password := rand.Text()
 	if err := users.Update(ctx, p.neutron.catalog.identity, p.user, users.UpdateOpts{Password: password}).Err; err != nil {
 		return fmt.Errorf("changing the password of %s: %w", p.Name, err)
 	}
 	p.Password = password
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		client, err := p.Client(ctx)
+		if err != nil {
+			return false, err
+		}
+		return tokens.Validate(ctx, p.neutron.catalog.identity, client.Token())
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until Keystone takes the new password of %s: %w", p.Name, err)
+	}
 	return nil
 }
 

@@ -24,7 +24,7 @@ type Backend interface {
 	// Name is what the flag and status.backend call it.
 	Name() string
 	// Ensure brings the owner's network to what is wanted, and says what is
-	// there then and what it did. It is called again and again:
+	// there then, who uses it, and what it did. It is called again and again:
 	//   - nothing there: it makes the network, marked from the first call on;
 	//   - some or all of it there and marked with the owner's namespace and
 	//     name: it adopts that and makes what is missing, whatever UID is in the
@@ -36,10 +36,6 @@ type Backend interface {
 	//   - something that it did not mark is in the way: Foreign, untouched.
 	// A call that failed half way is finished by the next.
 	Ensure(ctx context.Context, want Wanted) (*Made, error)
-	// Users names what uses the owner's network or is about to, sorted, such as
-	// "pod default/web-0"; none where there is no network. What the backend
-	// itself attaches (DHCP, say) is no user.
-	Users(ctx context.Context, owner Owner) ([]string, error)
 	// Delete removes everything marked with the owner's namespace and name, and
 	// nothing else. Nothing there is success. Where something uses the network
 	// it changes nothing and returns InUse with Users.
@@ -71,6 +67,10 @@ type Made struct {
 	subnet.Subnet
 	// Resources are what was made, for the status.
 	Resources []samplecrdv1.Resource
+	// Users are what uses the network or is about to, sorted, such as "pod
+	// default/web-0", from Ensure alone. What the backend itself attaches (DHCP,
+	// say) is no user.
+	Users []string
 	// Change is what the call did, from Ensure alone.
 	Change Change
 }

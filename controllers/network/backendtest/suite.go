@@ -25,7 +25,7 @@ type World interface {
 	// Networks are the networks for an owner that are there, whoever made them,
 	// as the outside itself describes them: range and gateway.
 	Networks(t *testing.T, owner backend.Owner) []subnet.Subnet
-	// Attach lets something use the owner's network and returns what Users
+	// Attach lets something use the owner's network and returns what Made.Users
 	// calls it, and how to take it away.
 	Attach(t *testing.T, owner backend.Owner) (user string, detach func())
 	// Drift sets another gateway on the owner's network, as an administrator
@@ -117,6 +117,18 @@ func (s suite) ensure(t *testing.T, want backend.Wanted, change backend.Change) 
 		t.Errorf("made for %+v: %+v; want the owner %+v, and what was made", made.Owner, made.Resources, want.Owner)
 	}
 	s.there(t, want.Owner, want.Subnet)
+}
+
+// used checks who uses a network that is as wanted.
+func (s suite) used(t *testing.T, want backend.Wanted, users ...string) {
+	t.Helper()
+	made, err := s.settle(t.Context(), want)
+	if err != nil {
+		t.Fatalf("ensuring %s: %v", want.Owner, err)
+	}
+	if diff := cmp.Diff(users, made.Users, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("users of %s (-want +got):\n%s", want.Owner, diff)
+	}
 }
 
 // settle asks for the network again while what it stands on is behind.

@@ -2,7 +2,6 @@ package backendtest
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	"github.com/usher-dev/usher/controllers/network/backend"
@@ -113,11 +112,9 @@ func deleteUsed(t *testing.T, s suite, owner backend.Owner) {
 	user, detach := s.world.Attach(t, owner)
 	fails(t, s.backend.Delete(t.Context(), owner), backend.InUse, user)
 	s.there(t, owner, want.Subnet)
-	users, err := s.backend.Users(t.Context(), owner)
-	if err != nil || !slices.Equal(users, []string{user}) {
-		t.Errorf("users are %q (%v), want %q", users, err, user)
-	}
+	s.used(t, want, user)
 	detach()
+	s.used(t, want)
 	if err := s.backend.Delete(t.Context(), owner); err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +124,6 @@ func deleteUsed(t *testing.T, s suite, owner backend.Owner) {
 func deleteNothing(t *testing.T, s suite, owner backend.Owner) {
 	if err := s.backend.Delete(t.Context(), owner); err != nil {
 		t.Error(err)
-	}
-	if users, err := s.backend.Users(t.Context(), owner); err != nil || len(users) != 0 {
-		t.Errorf("users are %q (%v), want none", users, err)
 	}
 }
 
@@ -165,13 +159,13 @@ func listed(t *testing.T, s suite, owner backend.Owner) {
 func apart(t *testing.T, s suite, owner backend.Owner) {
 	other := owner
 	other.Name, other.UID = owner.Name+"-other", owner.UID+"-other"
-	s.ensure(t, wanted(t, owner, "10.23.0.0/24", "10.23.0.1"), backend.Created)
-	s.ensure(t, wanted(t, other, "10.24.0.0/24", "10.24.0.1"), backend.Created)
+	one, another := wanted(t, owner, "10.23.0.0/24", "10.23.0.1"), wanted(t, other, "10.24.0.0/24", "10.24.0.1")
+	s.ensure(t, one, backend.Created)
+	s.ensure(t, another, backend.Created)
 	user, detach := s.world.Attach(t, other)
 	defer detach()
-	if users, err := s.backend.Users(t.Context(), owner); err != nil || len(users) != 0 {
-		t.Errorf("users are %q (%v), want none", users, err)
-	}
+	s.used(t, one)
+	s.used(t, another, user)
 	if err := s.backend.Delete(t.Context(), owner); err != nil {
 		t.Error(err)
 	}

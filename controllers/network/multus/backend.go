@@ -86,7 +86,7 @@ func (b *Backend) Ensure(ctx context.Context, want backend.Wanted) (*backend.Mad
 		return nil, explain("reading", err)
 	}
 	if err := b.client.Create(ctx, should); err == nil {
-		return made(should, backend.Created), nil
+		return b.used(ctx, want.Owner, made(should, backend.Created))
 	} else if !apierrors.IsAlreadyExists(err) {
 		return nil, explain("creating", err)
 	}
@@ -105,9 +105,9 @@ func (b *Backend) change(ctx context.Context, is, should *netattdefv1.NetworkAtt
 		return nil, backend.Errorf(backend.Foreign,
 			"the NetworkAttachmentDefinition %s was not made by usher and is left as it is: rename it, or the Network", want.Owner)
 	case same(is, should):
-		return made(is, backend.Unchanged), nil
+		return b.used(ctx, want.Owner, made(is, backend.Unchanged))
 	case was.IsValid() && was != want.Prefix:
-		users, err := b.Users(ctx, want.Owner)
+		users, err := b.pods.attachedTo(ctx, want.Owner)
 		if err != nil {
 			return nil, err
 		}
@@ -120,12 +120,15 @@ func (b *Backend) change(ctx context.Context, is, should *netattdefv1.NetworkAtt
 	if err := b.client.Update(ctx, is); err != nil {
 		return nil, explain("changing", err)
 	}
-	return made(is, change), nil
+	return b.used(ctx, want.Owner, made(is, change))
 }
 
-// Users are the pods that name the definition and have not ended.
-func (b *Backend) Users(ctx context.Context, owner backend.Owner) ([]string, error) {
-	return b.pods.attachedTo(ctx, owner)
+// used adds who uses what was made: the pods that name the definition and have
+// not ended. The cache knows them.
+func (b *Backend) used(ctx context.Context, owner backend.Owner, m *backend.Made) (*backend.Made, error) {
+	var err error
+	m.Users, err = b.pods.attachedTo(ctx, owner)
+	return m, err
 }
 
 // Delete removes the definition, if it is the backend's.
@@ -141,7 +144,7 @@ func (b *Backend) Delete(ctx context.Context, owner backend.Owner) error {
 	case !ours(is):
 		return nil
 	}
-	users, err := b.Users(ctx, owner)
+	users, err := b.pods.attachedTo(ctx, owner)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -49,6 +51,15 @@ func (b *Backend) Watch(m manager.Manager, c controller.Controller) error {
 			return nil // the process ends
 		}
 		return c.Watch(source.Kind(b.definitions, &netattdefv1.NetworkAttachmentDefinition{},
-			handler.TypedEnqueueRequestForOwner[*netattdefv1.NetworkAttachmentDefinition](m.GetScheme(), m.GetRESTMapper(), &samplecrdv1.Network{}, handler.OnlyControllerOwner())))
+			handler.TypedEnqueueRequestForOwner[*netattdefv1.NetworkAttachmentDefinition](m.GetScheme(), m.GetRESTMapper(), &samplecrdv1.Network{}, handler.OnlyControllerOwner()),
+			editedOrGone()))
 	}))
+}
+
+// editedOrGone leaves out definitions that come: who makes one that a Network
+// owns is the backend itself.
+func editedOrGone() predicate.TypedPredicate[*netattdefv1.NetworkAttachmentDefinition] {
+	return predicate.TypedFuncs[*netattdefv1.NetworkAttachmentDefinition]{
+		CreateFunc: func(event.TypedCreateEvent[*netattdefv1.NetworkAttachmentDefinition]) bool { return false },
+	}
 }

@@ -83,9 +83,13 @@ func (c *cluster) Attach(t *testing.T, owner backend.Owner) (user string, detach
 
 func (c *cluster) untilUsed(t *testing.T, owner backend.Owner, user string, want bool) {
 	t.Helper()
+	is := backend.Wanted{Owner: owner, Subnet: c.Networks(t, owner)[0]}
 	until(t, func(ctx context.Context) (bool, error) {
-		users, err := c.backend.Users(ctx, owner)
-		return slices.Contains(users, user) == want, err
+		made, err := c.backend.Ensure(ctx, is)
+		if backend.ReasonOf(err) == backend.Conflict {
+			return false, nil // the cache is behind
+		}
+		return err == nil && slices.Contains(made.Users, user) == want, err
 	})
 }
 

@@ -22,11 +22,17 @@ func (b *Backend) Ensure(ctx context.Context, want backend.Wanted) (*backend.Mad
 	if err != nil {
 		return nil, err
 	}
+	var on occupancy // of one just made: nothing
+	if !created {
+		if on, err = b.occupancyOf(ctx, c, *network); err != nil {
+			return nil, err
+		}
+	}
 	renamed, err := b.rename(ctx, c, network, want.Owner)
 	if err != nil {
 		return nil, err
 	}
-	s, change, err := b.ensureSubnet(ctx, c, *network, want)
+	s, change, err := b.ensureSubnet(ctx, c, *network, on, want)
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +40,7 @@ func (b *Backend) Ensure(ctx context.Context, want backend.Wanted) (*backend.Mad
 	if err != nil {
 		return nil, err
 	}
+	m.Users = on.users
 	switch {
 	case created:
 		m.Change = backend.Created

@@ -48,35 +48,42 @@ func (b *Backend) subnets(ctx context.Context, c *connection, network string) ([
 	return found, nil
 }
 
-// users are the ports on a network that others attached, and the subnets that
-// others put there and that would go with it.
-func (b *Backend) users(ctx context.Context, c *connection, network networks.Network) ([]string, error) {
+// An occupancy is what is on a network.
+type occupancy struct {
+	// subnets are all, whoever made them.
+	subnets []subnets.Subnet
+	// users are the ports that others attached, and the subnets that others put
+	// there and that would go with the network, sorted.
+	users []string
+}
+
+// occupancyOf finds what is on a network.
+func (b *Backend) occupancyOf(ctx context.Context, c *connection, network networks.Network) (occupancy, error) {
+	var on occupancy
 	pages, err := ports.List(c.ServiceClient, ports.ListOpts{NetworkID: network.ID}).AllPages(ctx)
 	if err != nil {
-		return nil, b.failed(c, "listing the ports of network "+network.ID, err)
+		return on, b.failed(c, "listing the ports of network "+network.ID, err)
 	}
 	attached, err := ports.ExtractPorts(pages)
 	if err != nil {
-		return nil, fmt.Errorf("reading Neutron's list of ports: %w", err)
+		return on, fmt.Errorf("reading Neutron's list of ports: %w", err)
 	}
-	var users []string
 	for _, p := range attached {
 		// Neutron takes its own away with the subnet.
 		if p.DeviceOwner != "network:dhcp" && p.DeviceOwner != "network:distributed" {
-			users = append(users, described("port", p.Name, p.ID))
+			on.users = append(on.users, described("port", p.Name, p.ID))
 		}
 	}
-	there, err := b.subnets(ctx, c, network.ID)
-	if err != nil {
-		return nil, err
+	if on.subnets, err = b.subnets(ctx, c, network.ID); err != nil {
+		return on, err
 	}
-	for _, s := range there {
+	for _, s := range on.subnets {
 		if _, ours := b.marks.uid(s.Description); !ours {
-			users = append(users, described("subnet", s.Name, s.ID))
+			on.users = append(on.users, described("subnet", s.Name, s.ID))
 		}
 	}
-	slices.Sort(users)
-	return users, nil
+	slices.Sort(on.users)
+	return on, nil
 }
 
 // described names a thing for people: by its name, which need not be the only

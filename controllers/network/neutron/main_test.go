@@ -87,10 +87,11 @@ func (e *tenant) write(t *testing.T, clouds []byte) {
 	}
 }
 
-// backend is a new one, as after a restart.
+// backend is a new one, as after a restart. It has time: a Neutron that shares
+// its processors takes it.
 func (e *tenant) backend(t *testing.T, changes ...func(*neutron.Options)) *neutron.Backend {
 	t.Helper()
-	o := neutron.Options{Cluster: clusterName, CloudsFile: e.file, Cloud: "here", RequestsPerSecond: 1000}
+	o := neutron.Options{Cluster: clusterName, CloudsFile: e.file, Cloud: "here", RequestsPerSecond: 1000, Timeout: 5 * time.Minute}
 	for _, change := range changes {
 		change(&o)
 	}

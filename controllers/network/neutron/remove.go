@@ -11,34 +11,6 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// Users names the ports on the owner's network, and subnets that others put
-// there.
-func (b *Backend) Users(ctx context.Context, owner backend.Owner) ([]string, error) {
-	c, err := b.session.client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := b.networksOf(ctx, c, owner)
-	if err != nil {
-		return nil, err
-	}
-	return b.usersOf(ctx, c, found)
-}
-
-// usersOf are those of several networks.
-func (b *Backend) usersOf(ctx context.Context, c *connection, all []networks.Network) ([]string, error) {
-	var users []string
-	for _, n := range all {
-		more, err := b.users(ctx, c, n)
-		if err != nil {
-			return nil, err
-		}
-		users = append(users, more...)
-	}
-	slices.Sort(users)
-	return users, nil
-}
-
 // Delete removes the owner's network, with its subnet.
 func (b *Backend) Delete(ctx context.Context, owner backend.Owner) error {
 	c, err := b.session.client(ctx)
@@ -53,11 +25,16 @@ func (b *Backend) Delete(ctx context.Context, owner backend.Owner) error {
 		return b.lost.settled(owner)
 	}
 	b.lost.answered(owner)
-	users, err := b.usersOf(ctx, c, found)
-	if err != nil {
-		return err
+	var users []string
+	for _, n := range found {
+		on, err := b.occupancyOf(ctx, c, n)
+		if err != nil {
+			return err
+		}
+		users = append(users, on.users...)
 	}
 	if len(users) > 0 {
+		slices.Sort(users)
 		return backend.Used("deleting the network", users)
 	}
 	for _, n := range found {

@@ -219,33 +219,3 @@ func TestTheAuditFindsWhatNobodyOwns(t *testing.T) {
 	c.remove(t, kept)
 	poll(t, "it is gone", func() bool { return c.gone(t, kept) })
 }
-
-func TestManyNetworksSettle(t *testing.T) {
-	e := newTenant(t)
-	c, w := newCluster(t, e), e.world(t)
-	c.control(t, func(o *controllers.NetworkOptions) { o.Resync = 0 })
-	const many = 20
-	all := make([]*samplecrdv1.Network, many)
-	for i := range all {
-		all[i] = c.network(t, fmt.Sprintf("net-%d", i), fmt.Sprintf("10.%d.0.0/24", i), fmt.Sprintf("10.%d.0.1", i))
-	}
-	for i, n := range all {
-		c.until(t, n, "it is made", made(fmt.Sprintf("10.%d.0.0/24", i), fmt.Sprintf("10.%d.0.1", i)))
-	}
-	t.Logf("creating %d Networks asked Neutron %d times", many, len(e.proxy.Calls()))
-	for i, n := range all {
-		c.edit(t, n, n.Spec.CIDR, fmt.Sprintf("10.%d.0.2", i))
-	}
-	for i, n := range all {
-		c.until(t, n, "it is changed", made(fmt.Sprintf("10.%d.0.0/24", i), fmt.Sprintf("10.%d.0.2", i)))
-	}
-	t.Logf("changing %d Networks asked Neutron %d times", many, len(e.proxy.Calls()))
-	if got := w.all(t, ""); len(got) != many {
-		t.Errorf("Neutron has %d networks, want %d", len(got), many)
-	}
-	for _, n := range all {
-		c.remove(t, n)
-	}
-	poll(t, "all are gone", func() bool { return len(w.all(t, "")) == 0 })
-	t.Logf("deleting %d Networks asked Neutron %d times", many, len(e.proxy.Calls()))
-}

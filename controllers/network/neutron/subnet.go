@@ -14,18 +14,14 @@ import (
 
 // ensureSubnet finds the network's subnet and brings it to what is wanted, makes
 // it, or replaces it: Neutron changes the range of none.
-func (b *Backend) ensureSubnet(ctx context.Context, c *connection, n networks.Network, want backend.Wanted) (*subnets.Subnet, backend.Change, error) {
-	all, err := b.subnets(ctx, c, n.ID)
-	if err != nil {
-		return nil, "", err
-	}
-	is, outdated, err := b.sort(all, want)
+func (b *Backend) ensureSubnet(ctx context.Context, c *connection, n networks.Network, on occupancy, want backend.Wanted) (*subnets.Subnet, backend.Change, error) {
+	is, outdated, err := b.sort(on.subnets, want)
 	if err != nil {
 		return nil, "", err
 	}
 	change := backend.Unchanged
 	if len(outdated) > 0 {
-		if err := b.clear(ctx, c, n, outdated, want); err != nil {
+		if err := b.clear(ctx, c, n, on.users, outdated, want); err != nil {
 			return nil, "", err
 		}
 		change = backend.Replaced
@@ -67,12 +63,8 @@ func (b *Backend) sort(all []subnets.Subnet, want backend.Wanted) (is *subnets.S
 }
 
 // clear takes subnets of other ranges away, where nothing uses the network.
-func (b *Backend) clear(ctx context.Context, c *connection, n networks.Network, outdated []subnets.Subnet, want backend.Wanted) error {
+func (b *Backend) clear(ctx context.Context, c *connection, n networks.Network, users []string, outdated []subnets.Subnet, want backend.Wanted) error {
 	doing := fmt.Sprintf("replacing %s by %s", outdated[0].CIDR, want.Prefix)
-	users, err := b.users(ctx, c, n)
-	if err != nil {
-		return err
-	}
 	if len(users) > 0 {
 		return backend.Used(doing, users)
 	}
@@ -157,15 +149,15 @@ func (b *Backend) used(ctx context.Context, c *connection, n networks.Network, d
 	if backend.ReasonOf(err) != backend.InUse {
 		return err
 	}
-	users, listErr := b.users(ctx, c, n)
+	on, listErr := b.occupancyOf(ctx, c, n)
 	if listErr != nil {
 		return listErr
 	}
-	if len(users) == 0 {
+	if len(on.users) == 0 {
 		// Those of other projects are not shown to this one.
 		return err
 	}
-	return backend.Used(doing, users)
+	return backend.Used(doing, on.users)
 }
 
 func version(prefix netip.Prefix) gophercloud.IPVersion {
