@@ -55,16 +55,7 @@ func deployments(t *testing.T, c *cluster, namespace string) {
 // refused would try again after up to 16 minutes: they are hurried.
 func (c *cluster) settled(t *testing.T, namespace string) {
 	t.Helper()
-	sets, err := c.AppsV1().ReplicaSets(namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range sets.Items {
-		hurry := fmt.Appendf(nil, `{"metadata":{"annotations":{"hurried":%q}}}`, time.Now())
-		if _, err := c.AppsV1().ReplicaSets(namespace).Patch(t.Context(), sets.Items[i].Name, types.MergePatchType, hurry, metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	var hurried time.Time
 	until(t, "every Deployment has its pod", func(ctx context.Context) bool {
 		list, err := c.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -72,11 +63,27 @@ func (c *cluster) settled(t *testing.T, namespace string) {
 		}
 		for i := range list.Items {
 			if s := list.Items[i].Status; s.ObservedGeneration < list.Items[i].Generation || s.AvailableReplicas != 1 || s.UpdatedReplicas != 1 || s.Replicas != 1 {
+				if time.Since(hurried) > 10*time.Second {
+					hurried = time.Now()
+					c.hurry(ctx, namespace)
+				}
 				return false
 			}
 		}
 		return true
 	})
+}
+
+// hurry has the controller look at the ReplicaSets of a namespace at once.
+func (c *cluster) hurry(ctx context.Context, namespace string) {
+	sets, err := c.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return // it is asked again
+	}
+	for i := range sets.Items {
+		change := fmt.Appendf(nil, `{"metadata":{"annotations":{"hurried":%q}}}`, time.Now())
+		_, _ = c.AppsV1().ReplicaSets(namespace).Patch(ctx, sets.Items[i].Name, types.MergePatchType, change, metav1.PatchOptions{})
+	}
 }
 
 // wants is the template that a pod asks for, "" for none.
