@@ -23,6 +23,7 @@ import (
 	"github.com/usher-dev/usher/test/cluster/components"
 	"github.com/usher-dev/usher/test/cluster/node"
 	"github.com/usher-dev/usher/test/cluster/usher"
+	"github.com/usher-dev/usher/test/objectstore"
 )
 
 var (
@@ -48,17 +49,23 @@ func TestMain(m *testing.M) {
 }
 
 func loadImages(ctx context.Context, n *node.Node) error {
-	programs, err := components.Ensure(ctx, os.Stderr, "etcd-3.6", "etcd-3.7")
+	programs, err := components.Ensure(ctx, os.Stderr, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7")
 	if err != nil {
 		return err
 	}
-	for version, program := range map[string]string{v36: "etcd-3.6", v37: "etcd-3.7"} {
-		image := node.Image{Name: etcd.DefaultRepository + ":v" + version, Binaries: []string{filepath.Join(programs, program) + ":/usr/local/bin/etcd"}}
+	for version, minor := range map[string]string{v36: "3.6", v37: "3.7"} {
+		image := node.Image{Name: etcd.DefaultRepository + ":v" + version, Binaries: []string{
+			filepath.Join(programs, "etcd-"+minor) + ":/usr/local/bin/etcd", filepath.Join(programs, "etcdutl-"+minor) + ":/usr/local/bin/etcdutl",
+		}}
 		if err := n.Load(ctx, image); err != nil {
 			return err
 		}
 	}
-	return nil
+	tools, err := objectstore.Programs()
+	if err != nil {
+		return err
+	}
+	return n.Load(ctx, node.Image{Name: objectStoreImage, Binaries: []string{filepath.Join(tools, "versitygw")}})
 }
 
 func begin(ctx context.Context, n *node.Node, _ *usher.Installation) (end func() error, err error) {
