@@ -6,6 +6,7 @@ package etcdbackup
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,6 +111,7 @@ func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) {
 	}
 	s.Succeeded, s.Reason = true, ""
 	s.EtcdVersion, s.EtcdRevision = done.version, done.revision
+	s.ClusterID, s.Source = strconv.FormatUint(done.cluster, 16), done.source
 	s.Path, s.SizeBytes, s.SHA256 = done.path, done.size, done.sha256
 	s.LastSuccessDate, s.Duration = metav1.Time{Time: began}, metav1.Duration{Duration: ended.Sub(began).Round(time.Millisecond)}
 	c.tell(b, ConditionSaved, nil, done.path)

@@ -18,7 +18,9 @@ import (
 // A saved is a backup that was saved, read again and found whole.
 type saved struct {
 	path, version, sha256 string
+	cluster               uint64
 	revision, size        int64
+	source                *etcdv1beta2.BackupSource
 }
 
 // save makes one backup, and deletes those that are too many then. surplus is
@@ -96,7 +98,10 @@ func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, 
 	if err := again(ctx, place, key, sent); err != nil {
 		return nil, err
 	}
-	return &saved{path: place.name(key), version: m.version, sha256: sent.SHA256(), revision: about.Revision, size: sent.Size()}, nil
+	return &saved{
+		path: place.name(key), source: place.source(key), cluster: m.cluster, version: m.version,
+		sha256: sent.SHA256(), revision: about.Revision, size: sent.Size(),
+	}, nil
 }
 
 // again reads what was saved, and deletes it where it is not what was sent: a

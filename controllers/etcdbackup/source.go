@@ -21,10 +21,21 @@ type Place struct {
 	Key   string
 	// Path names it for people.
 	Path string
+
+	from etcdv1beta2.BackupSource
 }
 
 // name is what people call an object of the place.
 func (p *Place) name(key string) string { return p.Path + strings.TrimPrefix(key, p.Key) }
+
+// source is that of an object of the place.
+func (p *Place) source(key string) *etcdv1beta2.BackupSource {
+	s := p.from.DeepCopy()
+	if s.S3 != nil {
+		s.S3.Path = p.name(key)
+	}
+	return s
+}
 
 // Open opens the place that a source names. Secrets are read anew each time, so
 // that one that was changed is used from then on.
@@ -43,7 +54,7 @@ func Open(ctx context.Context, reader client.Reader, namespace string, kind etcd
 	if err != nil {
 		return nil, fmt.Errorf("opening %s with the Secret %s: %w", source.S3.Path, source.S3.AWSSecret, err)
 	}
-	return &Place{Store: s, Key: key, Path: source.S3.Path}, nil
+	return &Place{Store: s, Key: key, Path: source.S3.Path, from: etcdv1beta2.BackupSource{S3: source.S3}}, nil
 }
 
 // secret reads the content of a Secret.

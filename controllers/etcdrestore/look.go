@@ -73,7 +73,7 @@ func fits(saved, wanted string) error {
 	if err != nil {
 		return stop(ReasonVersion, "the EtcdCluster's version: %w", err)
 	}
-	if to.Major != from.Major || to.Minor < from.Minor || to.Minor > from.Minor+1 {
+	if !to.Takes(from) {
 		return stop(ReasonVersion, "the backup is of etcd %s, and the EtcdCluster asks for %s: write version %s, and upgrade after it was restored", from, to, from)
 	}
 	return nil

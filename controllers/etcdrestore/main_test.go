@@ -150,9 +150,9 @@ func (s *scene) clear() {
 }
 
 // controllers starts them in this process, as their ServiceAccount.
-func (s *scene) controllers() {
+func (s *scene) controllers(changes ...func(*controllers.Options)) {
 	s.Helper()
-	running, err := world.plane.StartController(context.WithoutCancel(s.Context()), logr.Discard(), change)
+	running, err := world.plane.StartController(context.WithoutCancel(s.Context()), logr.Discard(), append([]func(*controllers.Options){change}, changes...)...)
 	if err != nil {
 		s.Fatal(err)
 	}

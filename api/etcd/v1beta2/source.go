@@ -38,6 +38,23 @@ type BackupSource struct {
 	PersistentVolume *VolumeSource `json:"persistentVolume,omitempty"`
 }
 
+// StorageType is the kind of the first place that is set; empty where none is.
+func (s *BackupSource) StorageType() BackupStorageType {
+	switch {
+	case s.S3 != nil:
+		return BackupStorageS3
+	case s.PersistentVolume != nil:
+		return BackupStorageVolume
+	case s.ABS != nil:
+		return BackupStorageABS
+	case s.GCS != nil:
+		return BackupStorageGCS
+	case s.OSS != nil:
+		return BackupStorageOSS
+	}
+	return ""
+}
+
 // S3Source is a place in S3.
 type S3Source struct {
 	// Path is bucket/key. A periodic backup's key is a prefix.
