@@ -28,6 +28,7 @@ import (
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/etcdcluster"
 	"github.com/usher-dev/usher/controllers/etcdrestore"
+	"github.com/usher-dev/usher/controllers/handover"
 	"github.com/usher-dev/usher/test/cluster/node"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/kubelet"
@@ -56,7 +57,7 @@ func TestMain(m *testing.M) {
 func change(o *controllers.Options) {
 	o.Controllers, o.LeaderElection = []string{"etcdbackup", "etcdcluster", "etcdrestore"}, false
 	o.EtcdCluster = etcdcluster.Options{Settling: time.Minute, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond}
-	o.EtcdRestore.Image = "usher:test"
+	o.Handover.Image = "usher:test"
 }
 
 func runControllers(kubeconfig string) int {
@@ -65,7 +66,7 @@ func runControllers(kubeconfig string) int {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err == nil {
 		o := controllers.Options{Namespace: controlplane.Namespace, HealthAddress: "0", MetricsAddress: "0", Log: logr.Discard()}
-		o.EtcdRestore = etcdrestore.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"}
+		o.Handover = handover.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"}
 		change(&o)
 		err = controllers.Run(ctx, config, o)
 	}

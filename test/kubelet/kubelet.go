@@ -36,7 +36,7 @@ const tick = 50 * time.Millisecond
 
 // A Kubelet runs pods.
 type Kubelet struct {
-	// Usher is the program that runs as usher, in init containers.
+	// Usher is the program that runs as usher.
 	Usher string
 
 	clients  kubernetes.Interface
@@ -181,6 +181,9 @@ func (k *Kubelet) bind(ctx context.Context, p *corev1.Pod) error {
 	}
 	return err
 }
+
+// Claim is the folder that the data of a claim is in.
+func (k *Kubelet) Claim(namespace, claim string) string { return k.claimFolder(namespace, claim) }
 
 // claimFolder is where the data of a claim is.
 func (k *Kubelet) claimFolder(namespace, claim string) string {
