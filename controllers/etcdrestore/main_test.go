@@ -2,6 +2,7 @@ package etcdrestore_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"os/exec"
@@ -122,6 +123,8 @@ func failed(err error) int {
 type scene struct {
 	*testing.T
 	namespace string
+	// secure is how members are called, where they speak TLS.
+	secure *tls.Config
 }
 
 func newScene(t *testing.T) *scene {
@@ -246,7 +249,11 @@ func (s *scene) endpoints(cluster string) []string {
 	var all []string
 	for _, p := range pods.Items {
 		if p.Status.PodIP != "" && p.DeletionTimestamp == nil {
-			all = append(all, "http://"+p.Status.PodIP+":2379")
+			scheme := "http://"
+			if s.secure != nil {
+				scheme = "https://"
+			}
+			all = append(all, scheme+p.Status.PodIP+":2379")
 		}
 	}
 	slices.Sort(all)
@@ -255,7 +262,7 @@ func (s *scene) endpoints(cluster string) []string {
 
 func (s *scene) etcd(cluster string) *clientv3.Client {
 	s.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: s.endpoints(cluster), Logger: zap.NewNop()})
+	c, err := clientv3.New(clientv3.Config{Endpoints: s.endpoints(cluster), TLS: s.secure, Logger: zap.NewNop()})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -268,11 +275,14 @@ func (s *scene) source(path string) etcdv1beta2.BackupSource {
 }
 
 // backup saves the cluster.
-func (s *scene) backup(name, cluster, path string, policy *etcdv1beta2.BackupPolicy) *etcdv1beta2.EtcdBackup {
+func (s *scene) backup(name, cluster, path string, policy *etcdv1beta2.BackupPolicy, changes ...func(*etcdv1beta2.EtcdBackup)) *etcdv1beta2.EtcdBackup {
 	s.Helper()
 	b := &etcdv1beta2.EtcdBackup{ObjectMeta: s.meta(name), Spec: etcdv1beta2.BackupSpec{
 		EtcdEndpoints: s.endpoints(cluster), StorageType: etcdv1beta2.BackupStorageS3, BackupSource: s.source(path), BackupPolicy: policy,
 	}}
+	for _, change := range changes {
+		change(b)
+	}
 	s.create(b)
 	s.until("the backup", func() any { return b.Status }, func() bool {
 		s.get(b, name)

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -180,6 +181,15 @@ func (k *Kubelet) bind(ctx context.Context, p *corev1.Pod) error {
 		return nil // it was bound before
 	}
 	return err
+}
+
+// Addresses are those that pods get.
+func (k *Kubelet) Addresses() []net.IP {
+	var all []net.IP
+	for last := range 255 {
+		all = append(all, net.IPv4(127, 77, k.block, byte(last+1)))
+	}
+	return all
 }
 
 // Claim is the folder that the data of a claim is in.

@@ -100,8 +100,10 @@ type OSSSource struct {
 
 // VolumeSource is a place on a PersistentVolumeClaim.
 type VolumeSource struct {
-	// ClaimName is the claim's, in the same namespace.
+	// ClaimName is the claim's, in the same namespace. A pod mounts it for as long
+	// as it is needed.
 	ClaimName string `json:"claimName"`
-	// Path is a file's on it; a periodic backup's is a prefix.
+	// Path is a file's on it, below the claim's root; a periodic backup's is a
+	// prefix.
 	Path string `json:"path"`
 }
