@@ -87,7 +87,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	wait, ok := due(b, c.now())
 	if !ok || wait > 0 {
-		return reconcile.Result{RequeueAfter: wait}, nil
+		return reconcile.Result{RequeueAfter: wait}, c.places.Close(ctx, b)
 	}
 	was := b.DeepCopy()
 	waits := c.attempt(ctx, b)
@@ -159,7 +159,7 @@ func (c *Controller) tell(b *etcdv1beta2.EtcdBackup, condition string, err error
 	before := meta.FindStatusCondition(b.Status.Conditions, condition)
 	if changed := before == nil || before.Status != is.Status || before.Reason != is.Reason; changed {
 		kind := corev1.EventTypeNormal
-		if err != nil {
+		if err != nil && !Waits(err) {
 			kind = corev1.EventTypeWarning
 		}
 		c.events.Eventf(b, nil, kind, is.Reason, "Backup", "%s", is.Message)

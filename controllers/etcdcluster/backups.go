@@ -29,7 +29,9 @@ func (c *Controller) judgeQuorum(ctx context.Context, j *judgement, plan etcd.Pl
 	if newest == nil {
 		j.when(etcdv1beta2.ClusterQuorumLost, true, reason, plan.Message+fmt.Sprintf(
 			"; no EtcdBackup of the namespace has saved %s in a version that it takes: take a snapshot that was made by other means", cluster.Name))
-		st.Restore = nil
+		if st.Restore != nil && st.Restore.EtcdRestore == "" {
+			st.Restore = nil // of one that was made is remembered that it was
+		}
 		return
 	}
 	b := &newest.Status

@@ -8,20 +8,31 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 )
 
 // Serve serves the folder to the Volume at the other end of the connection, until
-// that or the context ends. It closes the connection.
+// that or the context ends, and what was broken off is removed. It closes the
+// connection.
 func Serve(ctx context.Context, conn net.Conn, folder *Folder) error {
 	watched := &watchedConn{Conn: conn, gone: make(chan struct{})}
+	var busy sync.RWMutex
+	handler := served(folder)
 	server := &http.Server{
-		Handler: served(folder), Protocols: connectionProtocols(), HTTP2: connectionConfig(),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if busy.TryRLock() {
+				defer busy.RUnlock()
+				handler.ServeHTTP(w, r)
+			}
+		}),
+		Protocols: connectionProtocols(), HTTP2: connectionConfig(),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	err := server.Serve(&single{conn: watched})
 	_ = server.Close()
+	busy.Lock() // and for good: nobody is served any more
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -104,6 +115,7 @@ func served(folder *Folder) http.Handler {
 		}
 		return nil
 	})
+	answer("GET "+pathReady, func(http.ResponseWriter, *http.Request, string) error { return nil })
 	answer("DELETE "+pathObject, func(_ http.ResponseWriter, r *http.Request, key string) error {
 		return folder.Delete(r.Context(), key)
 	})

@@ -16,7 +16,7 @@ import (
 
 // What the two ends of a connection to a folder say to each other, in HTTP/2.
 const (
-	pathObject, pathAbout, pathList = "/object", "/about", "/list"
+	pathReady, pathObject, pathAbout, pathList = "/ready", "/object", "/about", "/list"
 	// An Object or About in JSON, and the Reason of what failed.
 	headerObject, headerAbout, headerReason = "Usher-Object", "Usher-About", "Usher-Reason"
 )
@@ -66,11 +66,12 @@ func NewVolume(ctx context.Context, conn net.Conn) (*Volume, error) {
 		Protocols: connectionProtocols(), HTTP2: connectionConfig(), DisableCompression: true,
 	}
 	v := &Volume{client: &http.Client{Transport: t}, transport: t, conn: watched}
-	if _, err := v.List(ctx, "\x00"); err != nil {
+	res, err := v.do(ctx, http.MethodGet, pathReady, "", nil, nil, "calling")
+	if err != nil {
 		v.Close()
 		return nil, err
 	}
-	return v, nil
+	return v, res.Body.Close()
 }
 
 // Close ends the connection.
