@@ -134,18 +134,19 @@ func (e *endpoint) decides(req *Request) bool {
 	return len(e.handler.Kinds) == 0 || slices.Contains(e.handler.Kinds, req.Kind.Kind)
 }
 
-// answer logs and counts the decision and writes it.
+// answer counts the decision, writes it, and logs it while the API server goes
+// on.
 func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, req *Request, res *Response) {
 	e.metrics.decided(e.handler.Path, res)
 	describe(ctx, req, res)
+	_, end := tracing.Stage(ctx, "respond")
+	respond(w, req.UID, res)
+	end()
 	if log := e.log.V(res.verbosity()); log.Enabled() {
 		log.Info("decided", "reason", res.Reason, "allowed", res.Allowed, "kind", req.Kind.Kind, "namespace", req.Namespace,
 			"name", req.Name, "operation", req.Operation, "dryRun", req.DryRun, "user", req.UserInfo.Username,
 			"templates", res.Audit["templates"], "message", res.Message, "uid", req.UID)
 	}
-	_, end := tracing.Stage(ctx, "respond")
-	defer end()
-	respond(w, req.UID, res)
 }
 
 // refuse answers what is no review, or too large to be read.

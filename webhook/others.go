@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -46,6 +47,19 @@ func listables() map[string]listable {
 		"Pod":                     {core, &corev1.PodList{}},
 		"ReplicationController":   {core, &corev1.ReplicationControllerList{}},
 		"Network":                 {samplecrdv1.GroupVersion().String(), &samplecrdv1.NetworkList{}},
+	}
+}
+
+// nearby finds other objects as others does, but for the kinds that rules look
+// at beside every workload: of these it is what Beside keeps, where it does.
+func (p *Policies) nearby(ctx context.Context, namespace string, kinds []string) policies.Others {
+	unknown := slices.DeleteFunc(kinds, p.Beside.keeps)
+	read := p.others(ctx, namespace, unknown...)
+	return func(kind, namespace string) ([]*policies.Object, string) {
+		if found, ok := p.Beside.known(place{kind, namespace}); ok {
+			return found, ""
+		}
+		return read(kind, namespace)
 	}
 }
 

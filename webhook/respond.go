@@ -49,10 +49,13 @@ func (r *Response) verbosity() int {
 	return 0
 }
 
-// respond writes the review that goes back.
+// respond writes the review that goes back, at once.
 func respond(w http.ResponseWriter, uid string, r *Response) {
+	review := r.appendReview(make([]byte, 0, 512), uid)
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(r.appendReview(make([]byte, 0, 512), uid))
+	w.Header().Set("Content-Length", strconv.Itoa(len(review)))
+	_, _ = w.Write(review)
+	_ = http.NewResponseController(w).Flush() // else it goes when the handler returns
 }
 
 func (r *Response) appendReview(b []byte, uid string) []byte {

@@ -145,6 +145,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		}
 		var first sync.Once
 		var group errgroup.Group
+		group.Go(func() error { return rules.Beside.Follow(running, m.GetCache(), o.Log) })
 		group.Go(func() error {
 			return certs.Follow(running, certificates, func([]byte) error {
 				first.Do(func() { close(ready) })
@@ -177,12 +178,23 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 }
 
 // newManager limits the caches to what decisions need: the ConfigMaps of
-// usher's namespace, and of namespaces the labels.
+// usher's namespace, of namespaces the labels, and of workloads those of their
+// pods.
 func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), autoscalingv2.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme),
 		admissionregistrationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
 		return nil, err
+	}
+	kept := map[client.Object]cache.ByObject{
+		&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{o.Namespace: {}}, Transform: stripConfigMap},
+		&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.Namespace: {
+			FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, o.secret().Name),
+		}}, Transform: stripSecret},
+		partialNamespace(): {Transform: stripNamespace},
+	}
+	for _, object := range besideKinds() {
+		kept[object] = cache.ByObject{Transform: strip}
 	}
 	return manager.New(config, manager.Options{
 		Scheme:                 scheme,
@@ -191,13 +203,7 @@ func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 		Metrics:                metricsserver.Options{BindAddress: o.MetricsAddress},
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
-			ByObject: map[client.Object]cache.ByObject{
-				&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{o.Namespace: {}}, Transform: stripConfigMap},
-				&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.Namespace: {
-					FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, o.secret().Name),
-				}}, Transform: stripSecret},
-				partialNamespace(): {Transform: stripNamespace},
-			},
+			ByObject:         kept,
 		},
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 	})

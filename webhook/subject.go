@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -136,15 +137,28 @@ func (s *subject) readScale(ctx context.Context) (*injector.Problem, error) {
 // judge returns the findings of the object, and which of them the change
 // brought: on CREATE all.
 func (s *subject) judge(ctx context.Context) (all, fresh []policies.Finding) {
+	beside := s.evaluator.Beside(s.kind)
 	in := policies.Input{
 		Server: s.policies.Server(), Features: s.current.Policies.FeatureGates, Update: s.was != nil, Validated: true,
-		Others: s.policies.others(ctx, s.req.Namespace, s.evaluator.Beside(s.kind)...),
+		Others: s.policies.nearby(ctx, s.req.Namespace, slices.Clone(beside)),
 	}
-	all = s.evaluator.Evaluate(s.evaluator.Decode(s.apiVersion, s.kind, s.is), in)
+	is := s.evaluator.Decode(s.apiVersion, s.kind, s.is)
+	all = s.evaluator.Evaluate(is, in)
+	if slices.ContainsFunc(all, restsOnOthers) {
+		in.Others = s.policies.others(ctx, s.req.Namespace, beside...)
+		all = s.evaluator.Evaluate(is, in)
+	}
 	if s.was == nil || len(all) == 0 {
 		return all, all
 	}
 	return all, policies.Introduced(s.evaluator.Evaluate(s.evaluator.Decode(s.apiVersion, s.kind, s.was), in), all)
+}
+
+// restsOnOthers reports whether a finding is of a rule that looks at what is
+// kept: what stood there may be gone, and is looked for where it is known.
+func restsOnOthers(f policies.Finding) bool {
+	rule, err := policies.Lookup(f.Rule)
+	return err == nil && len(rule.Beside) > 0
 }
 
 // changes judges what an UPDATE does to the object.

@@ -31,6 +31,8 @@ type Policies struct {
 	// Controller is the user that usher's own controller is: what it binds is
 	// reported and never denied.
 	Controller string
+	// Beside is what stands beside the workloads that are judged.
+	Beside Beside
 
 	pages pages
 }

@@ -42,6 +42,9 @@ In a cluster one replica at a time does, the one that holds the Lease
 				return err
 			}
 			o.Log = log
+			if err := await(cmd.Context(), config, o.HealthAddress, log); err != nil || cmd.Context().Err() != nil {
+				return err
+			}
 			if err := controllers.Run(cmd.Context(), config, o); err != nil {
 				return &exitError{exitFindings, fmt.Errorf("running the controllers: %w", err)}
 			}

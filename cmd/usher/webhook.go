@@ -53,6 +53,9 @@ tenths of the memory limit.`,
 				return err
 			}
 			o.Log, o.Tracing.Version = log, buildVersion()
+			if err := await(cmd.Context(), config, o.HealthAddress, log); err != nil || cmd.Context().Err() != nil {
+				return err
+			}
 			if err := webhook.Run(cmd.Context(), config, o); err != nil {
 				return &exitError{exitFindings, fmt.Errorf("serving: %w", err)}
 			}

@@ -45,6 +45,9 @@ type Options struct {
 	// after one that found nothing to do: a second and half a minute where they
 	// are zero.
 	Busy, Calm time.Duration
+	// Namespace is the only one whose clusters are looked at, where the cache of
+	// the manager holds no other; "" where it holds all.
+	Namespace string
 }
 
 func (o *Options) complete() {
@@ -91,7 +94,7 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 		For(&etcdv1beta2.EtcdCluster{}).
 		// A look waits for members that do not answer.
 		WithOptions(controller.Options{MaxConcurrentReconciles: 8})
-	sources, err := parts(m)
+	sources, err := parts(m, c.options.Namespace)
 	if err != nil {
 		return err
 	}

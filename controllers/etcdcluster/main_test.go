@@ -3,6 +3,7 @@ package etcdcluster_test
 import (
 	"context"
 	"crypto/tls"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -58,6 +59,10 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
+	// The scenes wait for members most of the time, each in its namespace.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		return 1, err
+	}
 	shared.plane, err = controlplane.Start(os.Stderr, "../../deploy/base/crds")
 	if err != nil {
 		return 1, err
@@ -102,7 +107,8 @@ type scene struct {
 	change func(*etcdcluster.Controller)
 }
 
-// newScene makes a namespace, and starts the controller for it.
+// newScene makes a namespace, and starts the controller for it. The test goes on
+// beside others.
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := emptyScene(t)
@@ -112,6 +118,7 @@ func newScene(t *testing.T) *scene {
 
 func emptyScene(t *testing.T) *scene {
 	t.Helper()
+	t.Parallel()
 	s := &scene{T: t, ctx: t.Context(), name: "example"}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "etcd-", Labels: map[string]string{
 		"pod-security.kubernetes.io/enforce": "restricted",
@@ -149,7 +156,7 @@ func (s *scene) start() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	c := etcdcluster.New(m, etcdcluster.Options{Settling: 6 * time.Second, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond})
+	c := etcdcluster.New(m, etcdcluster.Options{Settling: 6 * time.Second, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond, Namespace: s.namespace})
 	c.Looked(func() { s.looked.Add(1) })
 	if s.change != nil {
 		s.change(c)

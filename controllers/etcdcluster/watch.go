@@ -19,10 +19,15 @@ import (
 // parts wake the controller up by what clusters own. They have a cache of their
 // own, which keeps the metadata of what is labelled as members are: other
 // controllers watch other pods.
-func parts(m manager.Manager) ([]source.Source, error) {
+func parts(m manager.Manager, namespace string) ([]source.Source, error) {
+	var namespaces map[string]cache.Config
+	if namespace != "" {
+		namespaces = map[string]cache.Config{namespace: {}}
+	}
 	own, err := cache.New(m.GetConfig(), cache.Options{
 		HTTPClient: m.GetHTTPClient(), Scheme: m.GetScheme(), Mapper: m.GetRESTMapper(),
 		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{LabelApp: "etcd"}),
+		DefaultNamespaces:    namespaces,
 		DefaultTransform:     cache.TransformStripManagedFields(),
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ func run(m *testing.M) int {
 		}
 		plane, err = controlplane.StartWithFlags(os.Stderr, map[string]string{
 			"audit-policy-file": policy, "audit-log-path": auditLog, "audit-log-mode": "blocking",
-		}, crds)
+		}, crds, "../../deploy/base/crds")
 		return err
 	}()
 	if err != nil {
@@ -171,6 +171,11 @@ func TestDeletedObjectsAreKept(t *testing.T) {
 // renew asks cert-manager for another certificate, as `cmctl renew` does.
 func renew(t *testing.T, c client.Client, name string) {
 	t.Helper()
+	renewIn(t, c, namespace, name)
+}
+
+func renewIn(t *testing.T, c client.Client, namespace, name string) {
+	t.Helper()
 	until(t, name+" is ready and is asked to be renewed", func() bool {
 		certificate := &certmanagerv1.Certificate{}
 		if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, certificate); err != nil {
@@ -276,7 +281,12 @@ func informers(t *testing.T) cache.Cache {
 
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return done(), nil })
+	untilWithin(t, 30*time.Second, what, done)
+}
+
+func untilWithin(t *testing.T, most time.Duration, what string, done func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, most, true, func(context.Context) (bool, error) { return done(), nil })
 	if err != nil {
 		t.Fatalf("waiting until %s: %v", what, err)
 	}

@@ -50,9 +50,11 @@ func (c *cluster) untilReady(t *testing.T) {
 	}
 }
 
+// until waits longer than the kubelet does at most before it starts a container
+// again.
 func until(t *testing.T, what string, condition func(context.Context) bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 4*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 7*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return condition(ctx), nil
 	})
 	if err != nil {

@@ -11,10 +11,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -31,7 +27,7 @@ var (
 	rate     = flag.Float64("rate", 100, "pod creations offered a second, as dry-runs")
 )
 
-const appImage = "node.local/app:e2e"
+const appImage = usher.AppImage
 
 // cluster is the node with usher installed.
 type cluster struct {
@@ -46,63 +42,23 @@ var shared *cluster
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status, err := run(ctx, m)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "chaos:", err)
-		status = 1
-	}
-	os.Exit(status)
+	usher.Stories{Run: m.Run, Prepare: usher.LoadApp, Begin: begin}.Main()
 }
 
-func run(ctx context.Context, m *testing.M) (status int, err error) {
-	n, err := node.Start(ctx, os.Stderr)
-	if err != nil {
-		return 1, err
-	}
-	ends := []func() error{n.Release}
-	defer func() {
-		for _, end := range slices.Backward(ends) {
-			if failed := end(); err == nil {
-				err = failed
-			}
-		}
-	}()
-	shared = &cluster{node: n}
+func begin(ctx context.Context, n *node.Node, installed *usher.Installation) (end func() error, err error) {
+	shared = &cluster{node: n, usher: installed}
 	if shared.Clientset, err = kubernetes.NewForConfig(n.Config); err != nil {
-		return 1, err
+		return nil, err
 	}
 	config := rest.CopyConfig(n.Config)
 	config.QPS = -1
 	if shared.flood, err = kubernetes.NewForConfig(config); err != nil {
-		return 1, err
+		return nil, err
 	}
-	folder, err := os.MkdirTemp("", "usher-chaos-")
-	if err != nil {
-		return 1, err
-	}
-	ends = append(ends, func() error { return os.RemoveAll(folder) })
-	root, err := node.Root()
-	if err != nil {
-		return 1, err
-	}
-	app, err := node.Compile(ctx, root, "./test/e2e/app", folder)
-	if err != nil {
-		return 1, err
-	}
-	if err := n.Load(ctx, node.Image{Name: appImage, Binaries: []string{app}}); err != nil {
-		return 1, err
-	}
-	if shared.usher, err = usher.Install(ctx, n); err != nil {
-		n.Dump(ctx, os.Stderr, usher.Namespace)
-		return 1, err
-	}
-	ends = append(ends, func() error { return shared.usher.Uninstall(context.WithoutCancel(ctx)) })
 	if out, err := n.Kubectl(ctx, templates, "apply", "-f", "-"); err != nil {
-		return 1, fmt.Errorf("%w\n%s", err, out)
+		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
-	return m.Run(), nil
+	return nil, nil
 }
 
 // templates are one that is mandatory and one that is not. What they add is

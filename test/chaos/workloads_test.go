@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	toolscache "k8s.io/client-go/tools/cache"
 )
@@ -50,9 +51,20 @@ func deployments(t *testing.T, c *cluster, namespace string) {
 	c.settled(t, namespace)
 }
 
-// settled waits until every Deployment has its pod.
+// settled waits until every Deployment has its pod. ReplicaSets whose pods were
+// refused would try again after up to 16 minutes: they are hurried.
 func (c *cluster) settled(t *testing.T, namespace string) {
 	t.Helper()
+	sets, err := c.AppsV1().ReplicaSets(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range sets.Items {
+		hurry := fmt.Appendf(nil, `{"metadata":{"annotations":{"hurried":%q}}}`, time.Now())
+		if _, err := c.AppsV1().ReplicaSets(namespace).Patch(t.Context(), sets.Items[i].Name, types.MergePatchType, hurry, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	until(t, "every Deployment has its pod", func(ctx context.Context) bool {
 		list, err := c.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {

@@ -64,6 +64,7 @@ func TestRandomKills(t *testing.T) {
 	t.Parallel()
 	for seed := range *seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t)
 			random := rand.New(rand.NewPCG(uint64(seed), 1))
 			spec := ofSize(3)

@@ -10,10 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -47,56 +44,32 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status, err := run(ctx, m)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "etcd:", err)
-		status = 1
-	}
-	os.Exit(status)
+	usher.Stories{Run: m.Run, Prepare: loadImages, Begin: begin}.Main()
 }
 
-func run(ctx context.Context, m *testing.M) (status int, err error) {
-	n, err := node.Start(ctx, os.Stderr)
-	if err != nil {
-		return 1, err
-	}
-	ends := []func() error{n.Release}
-	defer func() {
-		for _, end := range slices.Backward(ends) {
-			err = errors.Join(err, end())
-		}
-	}()
-	shared.Node = n
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), etcdv1beta2.AddToScheme(scheme)); err != nil {
-		return 1, err
-	}
-	if shared.client, err = client.New(n.Config, client.Options{Scheme: scheme}); err != nil {
-		return 1, err
-	}
+func loadImages(ctx context.Context, n *node.Node) error {
 	programs, err := components.Ensure(ctx, os.Stderr, "etcd-3.6", "etcd-3.7")
 	if err != nil {
-		return 1, err
+		return err
 	}
 	for version, program := range map[string]string{v36: "etcd-3.6", v37: "etcd-3.7"} {
 		image := node.Image{Name: etcd.DefaultRepository + ":v" + version, Binaries: []string{filepath.Join(programs, program) + ":/usr/local/bin/etcd"}}
 		if err := n.Load(ctx, image); err != nil {
-			return 1, err
+			return err
 		}
 	}
-	installed, err := usher.Install(ctx, n)
-	if err != nil {
-		n.Dump(ctx, os.Stderr, usher.Namespace)
-		return 1, err
+	return nil
+}
+
+func begin(ctx context.Context, n *node.Node, _ *usher.Installation) (end func() error, err error) {
+	shared.Node = n
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), etcdv1beta2.AddToScheme(scheme)); err != nil {
+		return nil, err
 	}
-	ends = append(ends, func() error { return installed.Uninstall(context.WithoutCancel(ctx)) })
-	// The clusters go before the definition of what they are.
-	ends = append(ends, func() error {
-		_, err := n.Kubectl(context.WithoutCancel(ctx), "", "delete", "etcdclusters", "--all", "--all-namespaces", "--cascade=foreground", "--timeout=60s")
-		return err
-	})
+	if shared.client, err = client.New(n.Config, client.Options{Scheme: scheme}); err != nil {
+		return nil, err
+	}
 	// A test does not wait as long for a member as an operator would.
 	patch := `[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--etcd-member-timeout=20s"}]`
 	for _, args := range [][]string{
@@ -104,8 +77,12 @@ func run(ctx context.Context, m *testing.M) (status int, err error) {
 		{"rollout", "status", "-n", usher.Namespace, "deployment/usher-controller", "--timeout=120s"},
 	} {
 		if out, err := n.Kubectl(ctx, "", args...); err != nil {
-			return 1, fmt.Errorf("%w\n%s", err, out)
+			return nil, fmt.Errorf("%w\n%s", err, out)
 		}
 	}
-	return m.Run(), nil
+	// The clusters go before the definition of what they are.
+	return func() error {
+		_, err := n.Kubectl(context.WithoutCancel(ctx), "", "delete", "etcdclusters", "--all", "--all-namespaces", "--cascade=foreground", "--timeout=60s")
+		return err
+	}, nil
 }

@@ -82,11 +82,12 @@ func (s *scene) cluster(ctx context.Context) (*etcdv1beta2.EtcdCluster, error) {
 	return c, shared.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.name}, c)
 }
 
-// until waits until the cluster is so, and says how long that took.
+// until waits until the cluster is so, and says how long that took: longer than
+// the kubelet waits at most before it starts a container again.
 func (s *scene) until(what string, holds func(*etcdv1beta2.EtcdCluster) bool) time.Duration {
 	s.Helper()
 	start := time.Now()
-	err := wait.PollUntilContextTimeout(s.Context(), 100*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(s.Context(), 100*time.Millisecond, 7*time.Minute, true, func(ctx context.Context) (bool, error) {
 		c, err := s.cluster(ctx)
 		return err == nil && holds(c), nil
 	})

@@ -110,8 +110,8 @@ func TestAMissingRightIsTold(t *testing.T) {
 	until(t, "it is ready with the right", r.ready)
 }
 
-// TestTheWholeClusterStopsAndStarts ends everything at once. What starts is
-// started again, as the kubelet does, until it runs.
+// TestTheWholeClusterStopsAndStarts ends everything at once. A replica that
+// starts first waits for the API server, and serves when it is there.
 func TestTheWholeClusterStopsAndStarts(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 2)
 	for _, r := range s.replicas {
@@ -120,18 +120,19 @@ func TestTheWholeClusterStopsAndStarts(t *testing.T) {
 		}
 		<-r.ended
 	}
+	var early *replica
 	if err := shared.plane.Restart(func() {
-		early := s.start(t)
-		<-early.ended
-		if early.err == nil || early.ProcessState.ExitCode() != 1 {
-			t.Errorf("a replica that finds no API server ended with %v, want 1", early.err)
+		early = s.start(t)
+		until(t, "a replica waits", func() bool { return strings.Contains(early.log.String(), "waiting for the API server") })
+		if early.ready() {
+			t.Error("it is ready without an API server")
 		}
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := create(t.Context()); err != nil || got != "app" {
-		t.Errorf("a pod that asks, before usher runs: %q, %v; want it without the sidecar", got, err)
-	}
-	s.scale(t, 2)
+	until(t, "the replica that waited is ready", early.ready)
+	s.mu.Lock()
+	s.replicas = []*replica{early}
+	s.mu.Unlock()
 	until(t, "pods are injected again", func() bool { got, err := create(t.Context()); return err == nil && got == "app side" })
 }

@@ -13,8 +13,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// keys is how many keys are written in turn.
-const keys = 500
+// keys is how many keys are written in turn, pause the time from one put to the
+// next at the least: tests are about what is lost, not about how fast etcd is.
+const (
+	keys  = 500
+	pause = 4 * time.Millisecond
+)
 
 // A Connect connects to the cluster as it is.
 type Connect func(context.Context) (*clientv3.Client, error)
@@ -50,7 +54,13 @@ func (w *Writer) run(ctx context.Context) {
 		}
 	}
 	defer drop()
+	next := time.NewTicker(pause)
+	defer next.Stop()
 	for n := 0; ctx.Err() == nil; n++ {
+		select {
+		case <-ctx.Done():
+		case <-next.C:
+		}
 		key := fmt.Sprintf("key-%d", n%keys)
 		for ctx.Err() == nil {
 			if client == nil {

@@ -79,6 +79,18 @@ func removeTables() {
 	}
 }
 
+// alive tells whether a process still holds anything: on its way out it loses
+// its name before its ports.
+func alive(pid int) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Close(fd) }()
+	ended, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	return ended == 0
+}
+
 // removeMounts unmounts what is mounted in the node's folder, the newest first:
 // the file systems of containers, the volumes of pods, and their network
 // namespaces, with which their interfaces go.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -78,7 +79,7 @@ func end(program string) error {
 				return fmt.Errorf("ending %s: %w", program, err)
 			}
 		}
-		if gone(10*time.Second, func() bool { return len(running(program)) == 0 }) {
+		if gone(10*time.Second, func() bool { return !slices.ContainsFunc(pids, alive) }) {
 			return nil
 		}
 	}

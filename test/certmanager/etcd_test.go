@@ -1,0 +1,165 @@
+package certmanager
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
+	"github.com/go-logr/logr/testr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcdcluster"
+	"github.com/usher-dev/usher/test/kubelet"
+)
+
+// TestAnEtcdClusterIsSecuredByCertManager has a cluster of real etcds speak by
+// certificates of cert-manager's alone, and go on when they are renewed.
+func TestAnEtcdClusterIsSecuredByCertManager(t *testing.T) {
+	c := newClient(t)
+	if err := etcdcluster.AddToScheme(c.Scheme()); err != nil {
+		t.Fatal(err)
+	}
+	startControllers(t)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "etcd-"}}
+	create := func(o client.Object) {
+		t.Helper()
+		if err := c.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(ns)
+	create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "default"}})
+	issueFromCA(t, create, ns.Name)
+	startEtcdController(t, ns.Name)
+
+	cluster := &etcdv1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "example"}, Spec: etcdv1beta2.ClusterSpec{
+		Size: 3, TLS: &etcdv1beta2.TLSPolicy{CertManager: &etcdv1beta2.CertManagerTLS{IssuerRef: etcdv1beta2.IssuerReference{Name: "ca"}}},
+	}}
+	create(cluster)
+	nameCallers(t, c, ns.Name)
+	whole := func() bool {
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
+			t.Fatal(err)
+		}
+		return cluster.Status.Phase == etcdv1beta2.ClusterPhaseRunning && len(cluster.Status.Members.Ready) == 3 && cluster.Status.Step == ""
+	}
+	untilWithin(t, 3*time.Minute, "three members serve", whole)
+	members := slices.Clone(cluster.Status.Members.Ready)
+
+	var pods corev1.PodList
+	if err := c.List(t.Context(), &pods, client.InNamespace(ns.Name)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range pods.Items {
+		if command := strings.Join(pods.Items[i].Spec.Containers[0].Command, " "); strings.Contains(command, "--advertise-client-urls=http:") || !strings.Contains(command, "--client-cert-auth=true") {
+			t.Errorf("the member %s speaks in the clear: %s", pods.Items[i].Name, command)
+		}
+	}
+
+	// Etcd reads its certificates for each connection, the controller its own
+	// for each look: nobody is started again.
+	secret := func() []byte {
+		s := &corev1.Secret{}
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: ns.Name, Name: "example-client-tls"}, s); err != nil {
+			t.Fatal(err)
+		}
+		return s.Data[corev1.TLSCertKey]
+	}
+	before := secret()
+	for _, part := range []string{"peer", "server", "client"} {
+		renewIn(t, c, ns.Name, "example-"+part)
+	}
+	until(t, "the client's certificate is another", func() bool { return !bytes.Equal(before, secret()) })
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Spec.Size = 5
+	if err := c.Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	untilWithin(t, 3*time.Minute, "it grows by renewed certificates", func() bool {
+		whole()
+		return len(cluster.Status.Members.Ready) == 5 && cluster.Status.Step == ""
+	})
+	for _, member := range members {
+		if !slices.Contains(cluster.Status.Members.Ready, member) {
+			t.Errorf("the member %s was replaced", member)
+		}
+	}
+}
+
+// nameCallers adds what members here call each other from, as no name: their
+// pods are processes, whose addresses are in no DNS. What a user adds to a
+// Certificate stays.
+func nameCallers(t *testing.T, c client.Client, namespace string) {
+	t.Helper()
+	peer := &certmanagerv1.Certificate{}
+	until(t, "the peers' certificate is asked for", func() bool {
+		return c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "example-peer"}, peer) == nil
+	})
+	patch := client.MergeFrom(peer.DeepCopy())
+	peer.Spec.IPAddresses = []string{"127.0.0.1"}
+	if err := c.Patch(t.Context(), peer, patch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// issueFromCA makes an Issuer that signs by a CA of its own.
+func issueFromCA(t *testing.T, create func(client.Object), namespace string) {
+	t.Helper()
+	in := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+	create(&certmanagerv1.Issuer{ObjectMeta: in("self"), Spec: certmanagerv1.IssuerSpec{
+		IssuerConfig: certmanagerv1.IssuerConfig{SelfSigned: &certmanagerv1.SelfSignedIssuer{}},
+	}})
+	create(&certmanagerv1.Certificate{ObjectMeta: in("ca"), Spec: certmanagerv1.CertificateSpec{
+		IsCA: true, CommonName: "etcd", SecretName: "ca", IssuerRef: cmmeta.IssuerReference{Name: "self"},
+	}})
+	create(&certmanagerv1.Issuer{ObjectMeta: in("ca"), Spec: certmanagerv1.IssuerSpec{
+		IssuerConfig: certmanagerv1.IssuerConfig{CA: &certmanagerv1.CAIssuer{SecretName: "ca"}},
+	}})
+}
+
+// startEtcdController runs the controller in a namespace, and its pods as
+// processes.
+func startEtcdController(t *testing.T, namespace string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	k, err := kubelet.Start(ctx, plane.Config, t.TempDir(), os.Stderr)
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		k.Wait()
+	})
+	m, err := manager.New(plane.Config, manager.Options{
+		Scheme: newClient(t).Scheme(), Logger: testr.New(t), Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}}, Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(
+		etcdcluster.AddToScheme(m.GetScheme()),
+		etcdcluster.New(m, etcdcluster.Options{Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond, Namespace: namespace}).SetupWithManager(m),
+	); err != nil {
+		t.Fatal(err)
+	}
+	start(t, m.Start)
+}
