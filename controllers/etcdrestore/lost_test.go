@@ -21,11 +21,11 @@ func (s *scene) passing(name string, annotations map[string]string) {
 	s.create(c)
 }
 
-// loseMajority deletes two of three pods.
-func (s *scene) loseMajority(cluster string) {
+// loseMajority deletes two of the three pods of the cluster example.
+func (s *scene) loseMajority() {
 	s.Helper()
 	left := 2
-	for name := range s.pods(cluster) {
+	for name := range s.pods("example") {
 		if left == 0 {
 			break
 		}
@@ -62,7 +62,7 @@ func TestALostClusterSaysWhatToApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.backup("newer", "example", "backups/"+s.namespace+"/newer", &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 3600})
-	s.loseMajority("example")
+	s.loseMajority()
 	c := s.lost("example")
 	offered := c.Status.Restore
 	if offered == nil || offered.Backup != "newer" || offered.Path != b.Status.Path || offered.EtcdRevision != b.Status.EtcdRevision || !offered.Date.Equal(&b.Status.LastSuccessDate) {
@@ -96,7 +96,7 @@ func TestALostClusterIsRestoredByItselfOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.backup("once", "example", "backups/"+s.namespace+"/once", nil)
-	s.loseMajority("example")
+	s.loseMajority()
 	made := s.made()
 	first := s.untilRestore(made, "the restore", succeeded)
 	c := s.untilServing("example", 3)
@@ -114,7 +114,7 @@ func TestALostClusterIsRestoredByItselfOnce(t *testing.T) {
 	if err := world.client.Delete(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	s.loseMajority("example")
+	s.loseMajority()
 	second := s.made(made)
 	s.untilRestore(second, "the failure", func(r *etcdv1beta2.EtcdRestore) bool { return r.Status.Reason != "" })
 	if err := world.client.Delete(t.Context(), &etcdv1beta2.EtcdRestore{ObjectMeta: s.meta(second)}); err != nil {

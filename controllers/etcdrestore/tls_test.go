@@ -32,7 +32,7 @@ func TestAClusterWithTLSIsSavedAndRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.backup("once", "example", "backups/"+s.namespace+"/once", nil, func(b *etcdv1beta2.EtcdBackup) { b.Spec.ClientTLSSecret = "operator" })
-	s.loseMajority("example")
+	s.loseMajority()
 	offered := s.lost("example").Status.Restore
 	if offered == nil || offered.Path != b.Status.Path {
 		t.Fatalf("offered is %+v", offered)

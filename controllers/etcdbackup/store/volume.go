@@ -91,17 +91,15 @@ func (v *Volume) Put(ctx context.Context, key string, about About, r io.Reader) 
 		return err
 	}
 	from := &upload{from: r}
-	// What is read from r is not read any more once this returns.
-	defer from.Close()
 	res, err := v.do(ctx, http.MethodPut, pathObject, key, from, http.Header{headerAbout: {string(said)}}, "saving")
-	if err != nil {
-		_ = from.Close()
-		if from.failed != nil {
-			return from.failed
-		}
-		return err
+	_ = from.Close() // r is the caller's again
+	switch {
+	case err == nil:
+		return res.Body.Close()
+	case from.failed != nil:
+		return from.failed
 	}
-	return res.Body.Close()
+	return err
 }
 
 // Get implements Store.

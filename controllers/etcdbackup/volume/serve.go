@@ -108,6 +108,7 @@ func (s Serve) call(ctx context.Context) (_ net.Conn, err error) {
 	if err != nil {
 		return nil, err
 	}
+	defer res.Body.Close() // which the answer that is wanted does not have
 	if res.StatusCode != http.StatusSwitchingProtocols {
 		said, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
 		return nil, fmt.Errorf("it does not take the volume: %s: %s", res.Status, strings.TrimSpace(string(said)))
