@@ -37,7 +37,13 @@ func known() []controller {
 	return []controller{
 		{
 			name: "etcdbackup", scheme: etcdbackup.AddToScheme,
-			setup: func(m manager.Manager, _ Options) error { return etcdbackup.New(m).SetupWithManager(m) },
+			setup: func(m manager.Manager, o Options) error {
+				shared, err := o.backups()
+				if err != nil {
+					return err
+				}
+				return etcdbackup.New(m, shared.volumes).SetupWithManager(m)
+			},
 		},
 		{
 			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
@@ -46,8 +52,11 @@ func known() []controller {
 		{
 			name: "etcdrestore", scheme: etcdrestore.AddToScheme,
 			setup: func(m manager.Manager, o Options) error {
-				o.EtcdRestore.Namespace = o.Namespace
-				return etcdrestore.New(m, o.EtcdRestore).SetupWithManager(m)
+				shared, err := o.backups()
+				if err != nil {
+					return err
+				}
+				return etcdrestore.New(m, shared.server, shared.volumes).SetupWithManager(m)
 			},
 		},
 		{

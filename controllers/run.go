@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,7 +16,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/usher-dev/usher/controllers/etcdcluster"
-	"github.com/usher-dev/usher/controllers/etcdrestore"
+	"github.com/usher-dev/usher/controllers/handover"
 )
 
 // LeaseName is the Lease that the replica whose controllers run holds.
@@ -37,11 +38,15 @@ type Options struct {
 	Log                           logr.Logger
 	// EtcdCluster are the options of the controller of that name.
 	EtcdCluster etcdcluster.Options
-	// EtcdRestore are those of the controller of that name.
-	EtcdRestore etcdrestore.Options
+	// Handover says where pods that are started for backups and restores find the
+	// controllers.
+	Handover handover.Options
 	// Repeated lets controllers be set up more than once in a process, as tests
 	// do; their metrics are then of them all.
 	Repeated bool
+
+	// backups is what the controllers of backups and restores share.
+	backups func() (*backups, error)
 }
 
 // Validate says what is wrong with the options.
@@ -82,6 +87,7 @@ func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
 	if err := errors.Join(m.AddHealthzCheck("ping", healthz.Ping), m.AddReadyzCheck("ping", healthz.Ping)); err != nil {
 		return err
 	}
+	o.backups = sync.OnceValues(func() (*backups, error) { return serveBackups(m, o) })
 	for _, c := range all {
 		if err := c.setup(m, o); err != nil {
 			return fmt.Errorf("setting up the controller %s: %w", c.name, err)

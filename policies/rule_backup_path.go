@@ -1,24 +1,31 @@
 package policies
 
 import (
+	"io/fs"
+	"slices"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// backup-path: a path that is no bucket and key.
+// backup-path: a path that is no bucket and key, or no file's on a claim.
 //
 // The bucket's name is part of a host name or of a URL; a key is 1,024 bytes at
-// most, and a periodic backup adds its revision and time.
+// most, and a periodic backup adds its revision and time. So it does to the name
+// of a file, which has 255 at most.
 func init() {
 	register(Rule{
 		ID:      "backup-path",
 		Level:   Invariant,
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
-		Summary: "A backup's path is no bucket and key",
+		Summary: "A backup's path is no bucket and key, or no file's on a claim",
 		Harm:    "nothing is saved, or restored",
-		Fix:     "write bucket/key, without a slash before it or at its end",
+		Fix:     "write bucket/key, or folders and a file below the claim's root, without a slash before it or at its end",
 		Check: onBackups(func(p *Pass, _ *field.Path, b *backupSource) {
+			if b.source.PersistentVolume != nil {
+				p.file(field.NewPath("spec", "persistentVolume", "path"), b.source.PersistentVolume.Path)
+			}
 			if b.source.S3 == nil {
 				return
 			}
@@ -38,4 +45,19 @@ func init() {
 			}
 		}),
 	})
+}
+
+// file reports a path that leads out of a claim, or to no file of it.
+func (p *Pass) file(at *field.Path, text string) {
+	parts := strings.Split(text, "/")
+	switch last := parts[len(parts)-1]; {
+	case text == "":
+		p.Report(at, nil, "path is not set: write a file's on the claim, such as backups/example")
+	case !fs.ValidPath(text) || text == ".":
+		p.Report(at, text, "path is "+quoted(text)+", which is no file's on the claim: write folders and a file below its root, without a slash before it or at its end, or a folder . or .. in it")
+	case len(text) > 950 || slices.ContainsFunc(parts, func(part string) bool { return len(part) > 255 }) || len(last) > 180:
+		p.Report(at, nil, "path is longer than what a file can be called once the revision and time are added: write at most 180 bytes after the last slash, and 950 in all")
+	case strings.ContainsFunc(text, unicode.IsControl) || strings.HasSuffix(last, ".partial") || strings.HasSuffix(last, ".about.json"):
+		p.Report(at, text, "path is "+quoted(text)+", which is used beside backups: write another")
+	}
 }

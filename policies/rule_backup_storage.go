@@ -9,8 +9,8 @@ import (
 // backup-storage: a backup in a kind of place that backups are not kept in, or
 // whose place is not written.
 //
-// S3 and what speaks it is where they are kept. ABS, GCS and OSS were, by other
-// operators: GCS and OSS speak S3, too.
+// S3 and what speaks it is where they are kept, or a PersistentVolumeClaim. ABS,
+// GCS and OSS were, by other operators: GCS and OSS speak S3, too.
 func init() {
 	register(Rule{
 		ID:      "backup-storage",
@@ -18,33 +18,48 @@ func init() {
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
 		Summary: "A backup's storage type is not one that is run, or says nothing about where",
 		Harm:    "nothing is saved, or restored",
-		Fix:     "write S3, and s3.path and s3.awsSecret; for GCS and OSS with their S3 endpoint",
+		Fix:     "write S3, and s3.path and s3.awsSecret, for GCS and OSS with their S3 endpoint; or PersistentVolume, and persistentVolume.claimName and path",
 		Check: onBackups(func(p *Pass, kind *field.Path, b *backupSource) {
 			switch b.storage {
 			case v1beta2.BackupStorageS3:
+				p.inS3(b.source.S3)
+			case v1beta2.BackupStorageVolume:
+				p.onVolume(b.source.PersistentVolume)
 			case "":
-				p.Report(kind, nil, subject(kind, "")+" is not set: write S3")
-				return
+				p.Report(kind, nil, subject(kind, "")+" is not set: write S3 or PersistentVolume")
 			case v1beta2.BackupStorageGCS, v1beta2.BackupStorageOSS:
 				p.Report(kind, b.storage, subject(kind, "")+" is "+string(b.storage)+", which is not spoken: write S3, with its S3 endpoint in s3.endpoint")
-				return
-			case v1beta2.BackupStorageABS, v1beta2.BackupStorageVolume:
+			case v1beta2.BackupStorageABS:
 				p.Report(kind, b.storage, subject(kind, "")+" is "+string(b.storage)+", which is not run: write S3, with the endpoint of what speaks it in s3.endpoint")
-				return
 			default:
-				p.Report(kind, b.storage, subject(kind, "")+" is "+quoted(string(b.storage))+", which is no storage type: write S3")
-				return
-			}
-			switch path := field.NewPath("spec", "s3"); {
-			case b.source.S3 == nil:
-				p.Report(path, nil, "s3 is not set: write its path and awsSecret")
-			case b.source.S3.AWSSecret == "":
-				p.Report(path.Child("awsSecret"), nil, "awsSecret is not set: write the name of a Secret with the keys credentials and config")
-			default:
-				p.shaped(path.Child("awsSecret"), b.source.S3.AWSSecret, dnsSubdomain())
+				p.Report(kind, b.storage, subject(kind, "")+" is "+quoted(string(b.storage))+", which is no storage type: write S3 or PersistentVolume")
 			}
 		}),
 	})
+}
+
+// inS3 reports what is missing of a place in S3.
+func (p *Pass) inS3(source *v1beta2.S3Source) {
+	switch path := field.NewPath("spec", "s3"); {
+	case source == nil:
+		p.Report(path, nil, "s3 is not set: write its path and awsSecret")
+	case source.AWSSecret == "":
+		p.Report(path.Child("awsSecret"), nil, "awsSecret is not set: write the name of a Secret with the keys credentials and config")
+	default:
+		p.shaped(path.Child("awsSecret"), source.AWSSecret, dnsSubdomain())
+	}
+}
+
+// onVolume reports what is missing of a place on a claim.
+func (p *Pass) onVolume(source *v1beta2.VolumeSource) {
+	switch path := field.NewPath("spec", "persistentVolume"); {
+	case source == nil:
+		p.Report(path, nil, "persistentVolume is not set: write its claimName and path")
+	case source.ClaimName == "":
+		p.Report(path.Child("claimName"), nil, "claimName is not set: write the name of a PersistentVolumeClaim of the namespace")
+	default:
+		p.shaped(path.Child("claimName"), source.ClaimName, dnsSubdomain())
+	}
 }
 
 // A backupSource is where an EtcdBackup saves to, or an EtcdRestore restores

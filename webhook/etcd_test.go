@@ -317,3 +317,20 @@ spec:
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestAConsentIsJudgedWhenItIsGiven annotates a cluster whose spec stays as it
+// was.
+func TestAConsentIsJudgedWhenItIsGiven(t *testing.T) {
+	c := started(t)
+	kube, _ := etcdClient(t, c)
+	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	spec := states.Of([][]states.Variant{{states.Size(3)}, {states.Version("3.6.16")}})[0].Spec
+	live := running(t, kube, ns, "example", spec, asIs)
+	for value, refused := range map[string]bool{"true": false, "false": false, "yes": true, "": true} {
+		changed := live.DeepCopy()
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1beta2.AnnotationAutoRestore, value)
+		if err := kube.Update(t.Context(), changed, client.DryRunAll); refused != (err != nil && strings.Contains(err.Error(), "etcd-auto-restore")) {
+			t.Errorf("%q: got %v", value, err)
+		}
+	}
+}

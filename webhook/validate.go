@@ -49,6 +49,9 @@ const (
 	// A Scale and a binding have no template to compare; of everything else the
 	// spec says what it is.
 	specChanged = `oldObject == null || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec`
+	// Annotations say what usher's own resources allow to be done to them.
+	specOrAnnotationsChanged = specChanged + ` || has(object.metadata.annotations) && ` +
+		`(!has(oldObject.metadata.annotations) || object.metadata.annotations != oldObject.metadata.annotations)`
 )
 
 // Handler declares the handler of /validate. Namespaces that ask for
@@ -77,6 +80,8 @@ func (p *Policies) Handler() Handler {
 		{Name: "not-judged-as-its-controller", Expression: notJudgedAsItsController},
 		{Name: "spec-changed", Expression: specChanged},
 	}
+	ownConditions := slices.Clone(conditions)
+	ownConditions[len(ownConditions)-1].Expression = specOrAnnotationsChanged
 	levels := config.LevelNames()
 	entry := func(name string, rules []admissionregistrationv1.RuleWithOperations, policy admissionregistrationv1.FailurePolicyType, labels ...LabelRequirement) Entry {
 		return Entry{Name: name, Rules: rules, MatchConditions: conditions, NamespaceLabels: labels, FailurePolicy: policy}
@@ -87,7 +92,10 @@ func (p *Policies) Handler() Handler {
 		Entries: []Entry{
 			entry("enforced.policy.usher.dev", namespaced, admissionregistrationv1.Fail, In(config.EnforceLabel, levels...)),
 			entry("default.policy.usher.dev", namespaced, admissionregistrationv1.Ignore, NotIn(config.EnforceLabel, append(levels, "off")...)),
-			entry("resources.policy.usher.dev", own, admissionregistrationv1.Ignore, NotIn(config.EnforceLabel, "off")),
+			{
+				Name: "resources.policy.usher.dev", Rules: own, MatchConditions: ownConditions,
+				NamespaceLabels: []LabelRequirement{NotIn(config.EnforceLabel, "off")}, FailurePolicy: admissionregistrationv1.Ignore,
+			},
 			entry("warned.policy.usher.dev", slices.Concat(namespaced, own), admissionregistrationv1.Ignore, In(config.EnforceLabel, "off"), In(config.WarnLabel, levels...)),
 			{
 				Name: "cluster.policy.usher.dev", Rules: []admissionregistrationv1.RuleWithOperations{bindings},

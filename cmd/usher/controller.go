@@ -64,9 +64,9 @@ In a cluster one replica at a time does, the one that holds the Lease
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
 	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)
 	f.DurationVar(&o.EtcdCluster.Settling, "etcd-member-timeout", etcdcluster.DefaultSettling, "how long a member of an EtcdCluster may be down before it is replaced, where the others go on without it")
-	f.StringVar(&o.EtcdRestore.Address, "snapshot-address", ":8443", "address where the pods that an EtcdRestore starts fetch their backup")
-	f.StringVar(&o.EtcdRestore.Host, "snapshot-host", os.Getenv("POD_IP"), "host by which those pods find this one (default the variable POD_IP)")
-	f.StringVar(&o.EtcdRestore.Image, "snapshot-image", "", "usher's image in those pods (default that of this pod)")
+	f.StringVar(&o.Handover.Address, "snapshot-address", ":8443", "address where the pods of backups and restores find this one")
+	f.StringVar(&o.Handover.Host, "snapshot-host", os.Getenv("POD_IP"), "host by which those pods find this one (default the variable POD_IP)")
+	f.StringVar(&o.Handover.Image, "snapshot-image", "", "usher's image in those pods (default that of this pod)")
 	connect.register(f)
 	logs.register(f)
 	return cmd

@@ -122,13 +122,13 @@ func TestASingleBackupIsSavedAndFoundWhole(t *testing.T) {
 	}
 	want := etcdv1beta2.BackupStatus{
 		Succeeded: true, ObservedGeneration: 1, Path: "backups/single/" + ns, EtcdRevision: s.EtcdRevision,
-		SizeBytes: info.Size(), SHA256: files(t, "single/"+ns)["single/"+ns], EtcdVersion: "3.6.16",
+		ClusterID: s.ClusterID, Source: &b.Spec.BackupSource, SizeBytes: info.Size(), SHA256: files(t, "single/"+ns)["single/"+ns], EtcdVersion: "3.6.16",
 		LastSuccessDate: s.LastSuccessDate, Duration: s.Duration, Conditions: s.Conditions,
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("status: -want +got:\n%s", diff)
 	}
-	if s.LastSuccessDate.IsZero() || s.Duration.Duration <= 0 || !meta.IsStatusConditionTrue(s.Conditions, etcdbackup.ConditionSaved) {
+	if s.ClusterID == "" || s.LastSuccessDate.IsZero() || s.Duration.Duration <= 0 || !meta.IsStatusConditionTrue(s.Conditions, etcdbackup.ConditionSaved) {
 		t.Errorf("status is %+v", s)
 	}
 }

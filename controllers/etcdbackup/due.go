@@ -74,3 +74,10 @@ func following(b *etcdv1beta2.EtcdBackup, began, ended time.Time) *metav1.Time {
 	}
 	return &metav1.Time{Time: at}
 }
+
+// late says whether a backup that waits for its place is to be told of: the one
+// before counts until the next is late by as long as one may take.
+func late(b *etcdv1beta2.EtcdBackup, now time.Time) bool {
+	saved := meta.FindStatusCondition(b.Status.Conditions, ConditionSaved)
+	return saved == nil || saved.Status != metav1.ConditionTrue || b.Status.NextRun == nil || now.Sub(b.Status.NextRun.Time) > timeout(b)
+}

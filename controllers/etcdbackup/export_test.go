@@ -12,7 +12,7 @@ import (
 
 // Save makes one backup at a time of the test's choice, and says where it is.
 func Save(ctx context.Context, reader client.Reader, b *etcdv1beta2.EtcdBackup, now time.Time) (string, error) {
-	done, surplusErr, err := save(ctx, reader, b, now)
+	done, surplusErr, err := save(ctx, &Places{Reader: reader}, b, now)
 	if err = errors.Join(surplusErr, err); err != nil {
 		return "", err
 	}

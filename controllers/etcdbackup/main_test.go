@@ -22,6 +22,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/etcdbackup"
+	"github.com/usher-dev/usher/controllers/handover"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/etcdserver"
 	"github.com/usher-dev/usher/test/objectstore"
@@ -53,6 +54,7 @@ func runController(kubeconfig string) int {
 	if err == nil {
 		err = controllers.Run(ctx, config, controllers.Options{
 			Namespace: controlplane.Namespace, Controllers: []string{"etcdbackup"}, HealthAddress: "0", MetricsAddress: "0", Log: logr.Discard(),
+			Handover: handover.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"},
 		})
 	}
 	if err != nil {

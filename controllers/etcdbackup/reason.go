@@ -7,6 +7,7 @@ import (
 
 	"github.com/usher-dev/usher/controllers/etcdbackup/snapshot"
 	"github.com/usher-dev/usher/controllers/etcdbackup/store"
+	"github.com/usher-dev/usher/controllers/etcdbackup/volume"
 )
 
 // ConditionSaved is the condition of an EtcdBackup that says what became of the
@@ -26,6 +27,8 @@ const (
 	ReasonUnsupported = "UnsupportedStorage"
 	// ReasonMissingSecret: a Secret is not there.
 	ReasonMissingSecret = "MissingSecret"
+	// ReasonStarting: the pod that mounts a volume has not called yet.
+	ReasonStarting = "VolumeStarting"
 	// ReasonUnreachable: no member of the cluster can be saved.
 	ReasonUnreachable = "EtcdUnreachable"
 	// ReasonTaken: something else is at the path.
@@ -59,6 +62,8 @@ func Reason(err error) string {
 	switch {
 	case errors.As(err, &known):
 		return known.reason
+	case Waits(err):
+		return ReasonStarting
 	case errors.Is(err, context.DeadlineExceeded):
 		return ReasonTimeout
 	case errors.Is(err, snapshot.ErrDamaged):
@@ -67,6 +72,12 @@ func Reason(err error) string {
 		return string(store.ReasonOf(err))
 	}
 	return ReasonFailed
+}
+
+// Waits says whether nothing went wrong: a volume is not mounted yet.
+func Waits(err error) bool {
+	var pending *volume.Pending
+	return errors.As(err, &pending)
 }
 
 // hopeless says whether an attempt can only fail again, until the spec is

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcdbackup/snapshot"
@@ -18,20 +17,22 @@ import (
 // A saved is a backup that was saved, read again and found whole.
 type saved struct {
 	path, version, sha256 string
+	cluster               uint64
 	revision, size        int64
+	source                *etcdv1beta2.BackupSource
 }
 
 // save makes one backup, and deletes those that are too many then. surplus is
 // why it did not delete them.
-func save(ctx context.Context, reader client.Reader, b *etcdv1beta2.EtcdBackup, now time.Time) (done *saved, surplusErr, err error) {
-	place, err := Open(ctx, reader, b.Namespace, b.Spec.StorageType, &b.Spec.BackupSource)
+func save(ctx context.Context, places *Places, b *etcdv1beta2.EtcdBackup, now time.Time) (done *saved, surplusErr, err error) {
+	place, err := places.Open(ctx, b, b.Spec.StorageType, &b.Spec.BackupSource)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(b.Spec.EtcdEndpoints) == 0 {
 		return nil, nil, fault(ReasonInvalid, "etcdEndpoints is empty: write the URLs of the cluster's members, or of its Service")
 	}
-	secure, err := ClientTLS(ctx, reader, b.Namespace, b.Spec.ClientTLSSecret)
+	secure, err := ClientTLS(ctx, places.Reader, b.Namespace, b.Spec.ClientTLSSecret)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,7 +97,10 @@ func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, 
 	if err := again(ctx, place, key, sent); err != nil {
 		return nil, err
 	}
-	return &saved{path: place.name(key), version: m.version, sha256: sent.SHA256(), revision: about.Revision, size: sent.Size()}, nil
+	return &saved{
+		path: place.name(key), source: place.source(key), cluster: m.cluster, version: m.version,
+		sha256: sent.SHA256(), revision: about.Revision, size: sent.Size(),
+	}, nil
 }
 
 // again reads what was saved, and deletes it where it is not what was sent: a

@@ -80,6 +80,54 @@ func TestAttemptsArePlanned(t *testing.T) {
 
 func at(t time.Time) *time.Time { return &t }
 
+func TestWaitingForAVolumeIsToldWhereTheNextBackupIsLate(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	condition := func(status metav1.ConditionStatus) []metav1.Condition {
+		return []metav1.Condition{{Type: ConditionSaved, Status: status}}
+	}
+	for name, tc := range map[string]struct {
+		status etcdv1beta2.BackupStatus
+		want   bool
+	}{
+		"the first":                       {etcdv1beta2.BackupStatus{}, true},
+		"one after a failure":             {etcdv1beta2.BackupStatus{Conditions: condition(metav1.ConditionFalse), NextRun: &metav1.Time{Time: now}}, true},
+		"the next, which is due":          {etcdv1beta2.BackupStatus{Conditions: condition(metav1.ConditionTrue), NextRun: &metav1.Time{Time: now.Add(-time.Second)}}, false},
+		"the next, which is overdue":      {etcdv1beta2.BackupStatus{Conditions: condition(metav1.ConditionTrue), NextRun: &metav1.Time{Time: now.Add(-2 * defaultTimeout)}}, true},
+		"another, after the spec changed": {etcdv1beta2.BackupStatus{Conditions: condition(metav1.ConditionTrue)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := late(&etcdv1beta2.EtcdBackup{Status: tc.status}, now); got != tc.want {
+				t.Errorf("it is told: %v", got)
+			}
+		})
+	}
+}
+
+func TestASourceSaysWhereTheNewestIs(t *testing.T) {
+	s3 := &etcdv1beta2.S3Source{Path: "backups/example", AWSSecret: "aws", Endpoint: "https://s3.example"}
+	onVolume := &etcdv1beta2.VolumeSource{ClaimName: "backups", Path: "nightly/example"}
+	for name, tc := range map[string]struct {
+		place Place
+		key   string
+		want  etcdv1beta2.BackupSource
+	}{
+		"in S3": {
+			Place{Key: "example", Path: s3.Path, from: etcdv1beta2.BackupSource{S3: s3}}, "example_v7_2026-01-01-00:00:00",
+			etcdv1beta2.BackupSource{S3: &etcdv1beta2.S3Source{Path: "backups/example_v7_2026-01-01-00:00:00", AWSSecret: "aws", Endpoint: "https://s3.example"}},
+		},
+		"on a volume": {
+			Place{Key: onVolume.Path, Path: onVolume.Path, from: etcdv1beta2.BackupSource{PersistentVolume: onVolume}}, "nightly/example_v7_2026-01-01-00:00:00",
+			etcdv1beta2.BackupSource{PersistentVolume: &etcdv1beta2.VolumeSource{ClaimName: "backups", Path: "nightly/example_v7_2026-01-01-00:00:00"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(&tc.want, tc.place.source(tc.key)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestReasonsTellWhoseFaultItIs(t *testing.T) {
 	for want, err := range map[string]error{
 		ReasonTimeout:          errors.Join(&store.Error{Reason: store.Unavailable, Err: errors.New("cut")}, context.DeadlineExceeded),

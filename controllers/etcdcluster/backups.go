@@ -3,34 +3,40 @@ package etcdcluster
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// backups says which backup of the cluster to restore: the newest that succeeded
-// of those that were made through its Service or its members.
-func (c *Controller) backups(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) string {
+// judgeQuorum says whether the majority is lost for good, and how to have the
+// cluster again.
+func (c *Controller) judgeQuorum(ctx context.Context, j *judgement, plan etcd.Plan) {
+	cluster, st := j.cluster, &j.cluster.Status
+	if plan.Blocked != etcd.QuorumLost {
+		j.when(etcdv1beta2.ClusterQuorumLost, false, "", "")
+		st.Restore = nil
+		return
+	}
+	const reason = "MembersLost"
 	var all etcdv1beta2.EtcdBackupList
 	if err := c.reader.List(ctx, &all, client.InNamespace(cluster.Namespace)); err != nil {
-		return "; its backups could not be listed"
+		j.when(etcdv1beta2.ClusterQuorumLost, true, reason, plan.Message+"; its backups could not be listed")
+		return
 	}
-	var newest *etcdv1beta2.EtcdBackup
-	for i := range all.Items {
-		b := &all.Items[i]
-		of := false
-		for _, endpoint := range b.Spec.EtcdEndpoints {
-			of = of || strings.Contains(endpoint, "//"+clientService(cluster.Name)) || strings.Contains(endpoint, "."+cluster.Name+".")
-		}
-		if of && !b.Status.LastSuccessDate.IsZero() && (newest == nil || newest.Status.LastSuccessDate.Before(&b.Status.LastSuccessDate)) {
-			newest = b
-		}
-	}
+	newest := newestBackup(cluster, all.Items)
 	if newest == nil {
-		return fmt.Sprintf("; no EtcdBackup in the namespace %s names %s as its endpoint: take the snapshot that was made by other means", cluster.Namespace, clientService(cluster.Name))
+		j.when(etcdv1beta2.ClusterQuorumLost, true, reason, plan.Message+fmt.Sprintf(
+			"; no EtcdBackup of the namespace has saved %s in a version that it takes: take a snapshot that was made by other means", cluster.Name))
+		if st.Restore != nil && st.Restore.EtcdRestore == "" {
+			st.Restore = nil // of one that was made is remembered that it was
+		}
+		return
 	}
-	return fmt.Sprintf("; the newest is that of EtcdBackup %s, of %s, at revision %d, in %s: write an EtcdRestore with its storage and that path", newest.Name,
-		newest.Status.LastSuccessDate.UTC().Format("2006-01-02 15:04:05"), newest.Status.EtcdRevision, newest.Status.Path)
+	b := &newest.Status
+	j.when(etcdv1beta2.ClusterQuorumLost, true, reason, plan.Message+fmt.Sprintf(
+		"; the newest is that of EtcdBackup %s, of %s, at revision %d, in %s: apply the EtcdRestore in status.restore.manifest",
+		newest.Name, b.LastSuccessDate.UTC().Format("2006-01-02 15:04:05"), b.EtcdRevision, b.Path))
+	st.Restore = offer(cluster, newest)
 }

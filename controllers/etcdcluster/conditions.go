@@ -77,12 +77,7 @@ func (j *judgement) when(t etcdv1beta2.ClusterConditionType, holds bool, reason,
 // judge sets the phase and the conditions.
 func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, d *desired, s *sight, plan etcd.Plan, t step) {
 	j := &judgement{cluster: cluster, now: metav1.Now().Rfc3339Copy()}
-	lost := plan.Blocked == etcd.QuorumLost
-	message := plan.Message
-	if lost {
-		message += c.backups(ctx, cluster)
-	}
-	j.when(etcdv1beta2.ClusterQuorumLost, lost, "MembersLost", message)
+	c.judgeQuorum(ctx, j, plan)
 	j.when(etcdv1beta2.ClusterUnsupportedVersion, plan.Blocked == etcd.UnsupportedVersion, string(plan.Blocked), plan.Message)
 	j.when(etcdv1beta2.ClusterRefusedChange, len(plan.Refusals) > 0 || plan.Blocked == etcd.InvalidSize, "Refused", refused(plan))
 	j.when(etcdv1beta2.ClusterIgnoredFields, len(cluster.Status.IgnoredFields) > 0, ReasonSet,
@@ -122,7 +117,7 @@ func (c *Controller) available(j *judgement, d *desired, s *sight, plan etcd.Pla
 			st.Reason = why
 		}
 		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionFalse, ReasonCreating, why)
-	case silent < patience && s.before.Phase == etcdv1beta2.ClusterPhaseRunning:
+	case silent < patience && s.before.Phase == etcdv1beta2.ClusterPhaseRunning && plan.Blocked != etcd.QuorumLost:
 		st.Phase = s.before.Phase
 	default:
 		why := plan.Message

@@ -38,7 +38,8 @@ const DefaultSettling = 5 * time.Minute
 // Options configure a Controller. The zero value is what is run in a cluster.
 type Options struct {
 	// Settling is how long a member may be down before it is replaced, where the
-	// others go on without it: DefaultSettling where it is zero.
+	// others go on without it, and how long a majority is lost before a cluster
+	// that asks for it is restored: DefaultSettling where it is zero.
 	Settling time.Duration
 	// Busy is how long after a step the next look is at the latest, Calm how long
 	// after one that found nothing to do: a second and half a minute where they
@@ -140,6 +141,11 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	if err := c.report(ctx, cluster, d, s, plan, t); err != nil {
 		return reconcile.Result{}, err
+	}
+	if mayRestore(cluster, time.Now(), c.options.Settling) {
+		if err := c.autoRestore(ctx, cluster); err != nil {
+			return reconcile.Result{}, err
+		}
 	}
 	return c.take(ctx, d, s, t)
 }

@@ -108,6 +108,25 @@ func MayReplace(c *etcdv1beta2.EtcdCluster) bool {
 	return c.Status.ClusterID == "" || available == nil || available.Status != corev1.ConditionTrue
 }
 
+// Answers says whether a majority of the cluster's members agrees now, whatever
+// its status says.
+func Answers(ctx context.Context, reader client.Reader, cluster *etcdv1beta2.EtcdCluster) (bool, error) {
+	c := &Controller{reader: reader, connect: connect}
+	s, err := c.look(ctx, cluster)
+	if err != nil {
+		return false, err
+	}
+	d := desire(effective(cluster, s))
+	if err := d.tls.read(ctx, reader, cluster.Namespace); err != nil {
+		return false, err
+	}
+	err = c.know(ctx, d, s)
+	if s.etcd != nil {
+		_ = s.etcd.Close()
+	}
+	return s.quorum, err
+}
+
 // leave leaves a cluster alone that an EtcdRestore has: it sees to what the
 // members need, and says so.
 func (c *Controller) leave(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, restore string) (ctrl.Result, error) {

@@ -30,6 +30,9 @@ func (c *Controller) change(ctx context.Context, a *attempt) error {
 		return err
 	}
 	if a.cluster.Status.ClusterID != etcdcluster.ID(seed.clusterID) {
+		if err := c.untouched(ctx, a); err != nil {
+			return err
+		}
 		kept, err := c.keep(ctx, a)
 		if err != nil {
 			return err
@@ -43,6 +46,20 @@ func (c *Controller) change(ctx context.Context, a *attempt) error {
 		}
 	}
 	return c.adopt(ctx, a, seed)
+}
+
+// untouched goes back to proving where nothing was set apart yet and the cluster
+// has come back.
+func (c *Controller) untouched(ctx context.Context, a *attempt) error {
+	kept, err := c.claims(ctx, a.Namespace, map[string]string{LabelKept: a.Name})
+	if err != nil || len(kept) > 0 {
+		return err
+	}
+	if err := c.stillLost(ctx, a); err != nil {
+		a.Status.Phase = etcdv1beta2.RestorePhaseProving
+		return err
+	}
+	return nil
 }
 
 // keep sets the old members' claims apart from the cluster, and returns their

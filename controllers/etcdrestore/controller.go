@@ -9,9 +9,7 @@ package etcdrestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -32,7 +30,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcdrestore/handover"
+	"github.com/usher-dev/usher/controllers/etcdbackup"
+	"github.com/usher-dev/usher/controllers/etcdbackup/volume"
+	"github.com/usher-dev/usher/controllers/handover"
 )
 
 // Finalizer is on an EtcdRestore from when it has the cluster until the cluster
@@ -48,20 +48,6 @@ const (
 	lookWithin = 30 * time.Minute
 )
 
-// Options configure a Controller.
-type Options struct {
-	// Address is where pods that are restored fetch their backup from: host:port
-	// to listen on.
-	Address string
-	// Host is where those pods find this one, its IP; this machine's name where it
-	// is empty.
-	Host string
-	// Image is usher's own. Where it is empty, it is that of this pod.
-	Image string
-	// Namespace is usher's own, with this pod in it.
-	Namespace string
-}
-
 // AddToScheme adds the types the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{corev1.AddToScheme, authenticationv1.AddToScheme, etcdv1beta2.AddToScheme}).AddToScheme(s)
@@ -71,32 +57,25 @@ func AddToScheme(s *runtime.Scheme) error {
 type Controller struct {
 	client client.Client
 	// reader asks the API server: decisions are never taken on a cache.
-	reader  client.Reader
-	events  events.EventRecorder
-	options Options
-	server  *handover.Server
+	reader client.Reader
+	events events.EventRecorder
+	places *etcdbackup.Places
+	server *handover.Server
 }
 
-// New returns the controller of that manager's cluster.
-func New(m manager.Manager, o Options) *Controller {
-	return &Controller{client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"), options: o}
-}
-
-// SetupWithManager makes the manager run the controller, and what hands backups
+// New returns the controller of that manager's cluster. The server hands backups
 // over.
+func New(m manager.Manager, server *handover.Server, volumes *volume.Mounts) *Controller {
+	c := &Controller{
+		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
+		places: &etcdbackup.Places{Reader: m.GetAPIReader(), Volumes: volumes}, server: server,
+	}
+	server.HandOver(c)
+	return c
+}
+
+// SetupWithManager makes the manager run the controller.
 func (c *Controller) SetupWithManager(m manager.Manager) error {
-	var err error
-	if c.options.Host == "" { // not in a pod
-		if c.options.Host, err = os.Hostname(); err != nil {
-			return err
-		}
-	}
-	if c.server, err = handover.New(c.options.Address, c.options.Host, m.GetClient(), c, m.GetLogger()); err != nil {
-		return err
-	}
-	if err := m.Add(c.server); err != nil {
-		return err
-	}
 	return ctrl.NewControllerManagedBy(m).
 		Named("etcdrestore").
 		For(&etcdv1beta2.EtcdRestore{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -172,13 +151,12 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // again says when to look again.
 func again(failed error) (reconcile.Result, error) {
-	var known *reasonError
 	switch {
 	case failed == nil:
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
 	case apierrors.IsConflict(failed):
 		return reconcile.Result{RequeueAfter: busy}, nil
-	case errors.As(failed, &known) && known.waits:
+	case waits(failed):
 		return reconcile.Result{RequeueAfter: busy}, nil
 	}
 	return reconcile.Result{RequeueAfter: slow}, nil
@@ -240,6 +218,9 @@ func (c *Controller) abandon(ctx context.Context, a *attempt) error {
 		if err := c.giveBack(ctx, a.cluster); err != nil {
 			return err
 		}
+	}
+	if err := c.places.Close(ctx, a.EtcdRestore); err != nil {
+		return err
 	}
 	return c.release(ctx, a.EtcdRestore) // the seed goes with it
 }

@@ -222,7 +222,7 @@ func TestABackupThatCannotBeRestoredTouchesNothing(t *testing.T) {
 		"a cluster that works":  {"once", "example", "aws", nil, etcdrestore.ReasonRunning},
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := &scene{t, s.namespace}
+			at := &scene{T: t, namespace: s.namespace}
 			r := &etcdv1beta2.EtcdRestore{ObjectMeta: at.meta(strings.ToLower(strings.ReplaceAll(name, " ", "-"))), Spec: etcdv1beta2.RestoreSpec{
 				BackupStorageType: etcdv1beta2.BackupStorageS3, BackupSource: at.source("backups/" + s.namespace + "/" + tc.path),
 				EtcdCluster: etcdv1beta2.EtcdClusterRef{Name: tc.cluster},

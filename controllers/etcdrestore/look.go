@@ -15,8 +15,16 @@ import (
 )
 
 // look reads the whole backup, and sees whether it fits the cluster and may take
-// its place.
+// its place. A volume stays mounted where it does.
 func (c *Controller) look(ctx context.Context, a *attempt) error {
+	err := c.examine(ctx, a)
+	if err != nil && !waits(err) {
+		return errors.Join(err, c.places.Close(ctx, a.EtcdRestore))
+	}
+	return err
+}
+
+func (c *Controller) examine(ctx context.Context, a *attempt) error {
 	if other := a.cluster.Annotations[etcdv1beta2.AnnotationRestore]; other != "" && other != a.Name {
 		return stop(ReasonTaken, "the EtcdRestore %s has the cluster: wait for it, delete it, or, where there is none of that name, take the annotation %s off the EtcdCluster", other, etcdv1beta2.AnnotationRestore)
 	}
@@ -43,7 +51,7 @@ func (c *Controller) look(ctx context.Context, a *attempt) error {
 
 // open opens the backup.
 func (c *Controller) open(ctx context.Context, r *etcdv1beta2.EtcdRestore) (io.ReadCloser, *store.Object, error) {
-	place, err := etcdbackup.Open(ctx, c.reader, r.Namespace, r.Spec.BackupStorageType, &r.Spec.BackupSource)
+	place, err := c.places.Open(ctx, r, r.Spec.BackupStorageType, &r.Spec.BackupSource)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,7 +81,7 @@ func fits(saved, wanted string) error {
 	if err != nil {
 		return stop(ReasonVersion, "the EtcdCluster's version: %w", err)
 	}
-	if to.Major != from.Major || to.Minor < from.Minor || to.Minor > from.Minor+1 {
+	if !to.Takes(from) {
 		return stop(ReasonVersion, "the backup is of etcd %s, and the EtcdCluster asks for %s: write version %s, and upgrade after it was restored", from, to, from)
 	}
 	return nil

@@ -2,6 +2,7 @@ package etcdrestore_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,7 @@ import (
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/etcdcluster"
 	"github.com/usher-dev/usher/controllers/etcdrestore"
+	"github.com/usher-dev/usher/controllers/handover"
 	"github.com/usher-dev/usher/test/cluster/node"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/kubelet"
@@ -56,7 +58,7 @@ func TestMain(m *testing.M) {
 func change(o *controllers.Options) {
 	o.Controllers, o.LeaderElection = []string{"etcdbackup", "etcdcluster", "etcdrestore"}, false
 	o.EtcdCluster = etcdcluster.Options{Settling: time.Minute, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond}
-	o.EtcdRestore.Image = "usher:test"
+	o.Handover.Image = "usher:test"
 }
 
 func runControllers(kubeconfig string) int {
@@ -65,7 +67,7 @@ func runControllers(kubeconfig string) int {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err == nil {
 		o := controllers.Options{Namespace: controlplane.Namespace, HealthAddress: "0", MetricsAddress: "0", Log: logr.Discard()}
-		o.EtcdRestore = etcdrestore.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"}
+		o.Handover = handover.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"}
 		change(&o)
 		err = controllers.Run(ctx, config, o)
 	}
@@ -121,6 +123,8 @@ func failed(err error) int {
 type scene struct {
 	*testing.T
 	namespace string
+	// secure is how members are called, where they speak TLS.
+	secure *tls.Config
 }
 
 func newScene(t *testing.T) *scene {
@@ -150,9 +154,9 @@ func (s *scene) clear() {
 }
 
 // controllers starts them in this process, as their ServiceAccount.
-func (s *scene) controllers() {
+func (s *scene) controllers(changes ...func(*controllers.Options)) {
 	s.Helper()
-	running, err := world.plane.StartController(context.WithoutCancel(s.Context()), logr.Discard(), change)
+	running, err := world.plane.StartController(context.WithoutCancel(s.Context()), logr.Discard(), append([]func(*controllers.Options){change}, changes...)...)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -245,7 +249,11 @@ func (s *scene) endpoints(cluster string) []string {
 	var all []string
 	for _, p := range pods.Items {
 		if p.Status.PodIP != "" && p.DeletionTimestamp == nil {
-			all = append(all, "http://"+p.Status.PodIP+":2379")
+			scheme := "http://"
+			if s.secure != nil {
+				scheme = "https://"
+			}
+			all = append(all, scheme+p.Status.PodIP+":2379")
 		}
 	}
 	slices.Sort(all)
@@ -254,7 +262,7 @@ func (s *scene) endpoints(cluster string) []string {
 
 func (s *scene) etcd(cluster string) *clientv3.Client {
 	s.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: s.endpoints(cluster), Logger: zap.NewNop()})
+	c, err := clientv3.New(clientv3.Config{Endpoints: s.endpoints(cluster), TLS: s.secure, Logger: zap.NewNop()})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -267,11 +275,14 @@ func (s *scene) source(path string) etcdv1beta2.BackupSource {
 }
 
 // backup saves the cluster.
-func (s *scene) backup(name, cluster, path string, policy *etcdv1beta2.BackupPolicy) *etcdv1beta2.EtcdBackup {
+func (s *scene) backup(name, cluster, path string, policy *etcdv1beta2.BackupPolicy, changes ...func(*etcdv1beta2.EtcdBackup)) *etcdv1beta2.EtcdBackup {
 	s.Helper()
 	b := &etcdv1beta2.EtcdBackup{ObjectMeta: s.meta(name), Spec: etcdv1beta2.BackupSpec{
 		EtcdEndpoints: s.endpoints(cluster), StorageType: etcdv1beta2.BackupStorageS3, BackupSource: s.source(path), BackupPolicy: policy,
 	}}
+	for _, change := range changes {
+		change(b)
+	}
 	s.create(b)
 	s.until("the backup", func() any { return b.Status }, func() bool {
 		s.get(b, name)

@@ -7,6 +7,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcdcluster"
 )
 
@@ -20,10 +21,29 @@ type proved struct {
 	version             string
 }
 
-// prove asks the seed whether it holds what was saved.
+// prove asks the seed whether it holds what was saved, and the old members
+// whether they still cannot agree.
 func (c *Controller) prove(ctx context.Context, a *attempt) error {
-	_, err := c.proved(ctx, a)
-	return err
+	if _, err := c.proved(ctx, a); err != nil {
+		return err
+	}
+	return c.stillLost(ctx, a)
+}
+
+// stillLost says whether the cluster may be replaced now: what was true when the
+// backup was looked at need not be any more, since volumes come back.
+func (c *Controller) stillLost(ctx context.Context, a *attempt) error {
+	if a.Annotations[etcdv1beta2.AnnotationReplaceRunning] == "true" {
+		return nil
+	}
+	answers, err := etcdcluster.Answers(ctx, c.reader, a.cluster)
+	if err != nil {
+		return err
+	}
+	if answers {
+		return stop(ReasonRunning, "the EtcdCluster %s has come back meanwhile: delete this EtcdRestore to have it go on, or, to throw away what was written to it since the backup, write the annotation %s: \"true\" on it", a.cluster.Name, etcdv1beta2.AnnotationReplaceRunning)
+	}
+	return nil
 }
 
 // proved is the seed, which agrees with itself alone that it holds at least the

@@ -51,7 +51,7 @@ func wait(reason, format string, args ...any) error {
 
 func waits(err error) bool {
 	var known *reasonError
-	return errors.As(err, &known) && known.waits
+	return errors.As(err, &known) && known.waits || etcdbackup.Waits(err)
 }
 
 func reason(err error) string {

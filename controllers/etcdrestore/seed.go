@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +15,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcdcluster"
-	"github.com/usher-dev/usher/controllers/etcdrestore/handover"
+	"github.com/usher-dev/usher/controllers/handover"
 )
 
 // annotationServer is on a seed's pod and tells whom it fetches the backup from.
@@ -51,9 +50,13 @@ func (c *Controller) seed(ctx context.Context, a *attempt) error {
 		return err
 	}
 	p, err := c.pod(ctx, a)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	if err := c.mount(ctx, a, p == nil || !restored(p)); err != nil {
+		return err
+	}
+	switch {
 	case p == nil:
 		return c.make(ctx, want)
 	case p.DeletionTimestamp != nil:
@@ -73,6 +76,18 @@ func (c *Controller) seed(ctx context.Context, a *attempt) error {
 		return wait(ReasonStarting, "waits for the restored member %s to be ready", p.Name)
 	}
 	return nil
+}
+
+// mount keeps a volume mounted while the seed needs its backup.
+func (c *Controller) mount(ctx context.Context, a *attempt, needed bool) error {
+	switch {
+	case a.Spec.BackupStorageType != etcdv1beta2.BackupStorageVolume:
+		return nil
+	case !needed:
+		return c.places.Close(ctx, a.EtcdRestore)
+	}
+	_, err := c.places.Open(ctx, a.EtcdRestore, a.Spec.BackupStorageType, &a.Spec.BackupSource)
+	return err
 }
 
 // take has the cluster left alone by its controller, and waits until that knows.
@@ -125,7 +140,7 @@ func (c *Controller) make(ctx context.Context, s *etcdcluster.Seed) error {
 // seedOf is the cluster's first member, with the containers that make its data.
 // It is the EtcdRestore's until it has taken the old members' place.
 func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed, error) {
-	image, err := c.image(ctx)
+	image, err := c.server.Image(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -175,22 +190,6 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed,
 		init.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	}
 	return s, nil
-}
-
-// image is usher's own.
-func (c *Controller) image(ctx context.Context) (string, error) {
-	if c.options.Image != "" {
-		return c.options.Image, nil
-	}
-	name, err := os.Hostname()
-	if err != nil {
-		return "", err
-	}
-	self := &corev1.Pod{}
-	if err := c.reader.Get(ctx, key(c.options.Namespace, name), self); err != nil {
-		return "", fmt.Errorf("looking up which image this pod runs, or write --snapshot-image: %w", err)
-	}
-	return self.Spec.Containers[0].Image, nil
 }
 
 // restored says whether the seed's data is made.

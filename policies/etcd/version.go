@@ -80,6 +80,12 @@ func (v Version) compareMinor(w Version) int {
 	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor))
 }
 
+// Takes says whether a cluster of version v takes a backup of that version: of
+// the same minor version, or of the one before.
+func (v Version) Takes(saved Version) bool {
+	return v.Major == saved.Major && (v.Minor == saved.Minor || v.Minor == saved.Minor+1)
+}
+
 // Supported says whether the version is run.
 func (v Version) Supported() bool {
 	for _, n := range newest {

@@ -52,13 +52,7 @@ func (r *pod) runOnce(ctx context.Context, p *corev1.Pod, c *corev1.Container) (
 	}
 	var args []string
 	for _, arg := range append(c.Command, c.Args...) {
-		for mount, folder := range folders {
-			at := strings.Index(arg, mount)
-			whole := at >= 0 && (len(arg) == at+len(mount) || arg[at+len(mount)] == '/')
-			if whole && (at == 0 || arg[at-1] == '=') {
-				arg = arg[:at] + folder + arg[at+len(mount):]
-			}
-		}
+		arg = inFolders(arg, folders)
 		if program, ok := r.kubelet.programs(arg, c.Image); ok {
 			arg = program
 		}
@@ -75,16 +69,30 @@ func (r *pod) runOnce(ctx context.Context, p *corev1.Pod, c *corev1.Container) (
 	return lines[len(lines)-1], err
 }
 
+// inFolders writes the folders in the place of where they are mounted, at the
+// beginning of an argument or of a flag's value.
+func inFolders(arg string, folders map[string]string) string {
+	for mount, folder := range folders {
+		at := strings.Index(arg, mount)
+		whole := at >= 0 && (len(arg) == at+len(mount) || arg[at+len(mount)] == '/')
+		if whole && (at == 0 || arg[at-1] == '=') {
+			return arg[:at] + folder + arg[at+len(mount):]
+		}
+	}
+	return arg
+}
+
 // programs finds what an image has in that place.
 func (k *Kubelet) programs(path, image string) (string, bool) {
-	switch path {
-	case "/usher":
+	program, found := strings.CutPrefix(path, "/usr/local/bin/")
+	switch {
+	case path == "/usher":
 		return k.Usher, true
-	case "/usr/local/bin/etcdutl":
-		_, tag, _ := strings.Cut(image, ":v")
-		return filepath.Join(k.binaries, "etcdutl-"+strings.Join(strings.SplitN(tag, ".", 3)[:2], ".")), true
+	case !found:
+		return "", false
 	}
-	return "", false
+	_, tag, _ := strings.Cut(image, ":v")
+	return filepath.Join(k.binaries, program+"-"+strings.Join(strings.SplitN(tag+".", ".", 3)[:2], ".")), true
 }
 
 // writeTokens writes the tokens of a projected volume.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -36,7 +37,7 @@ const tick = 50 * time.Millisecond
 
 // A Kubelet runs pods.
 type Kubelet struct {
-	// Usher is the program that runs as usher, in init containers.
+	// Usher is the program that runs as usher.
 	Usher string
 
 	clients  kubernetes.Interface
@@ -181,6 +182,18 @@ func (k *Kubelet) bind(ctx context.Context, p *corev1.Pod) error {
 	}
 	return err
 }
+
+// Addresses are those that pods get.
+func (k *Kubelet) Addresses() []net.IP {
+	var all []net.IP
+	for last := range 255 {
+		all = append(all, net.IPv4(127, 77, k.block, byte(last+1)))
+	}
+	return all
+}
+
+// Claim is the folder that the data of a claim is in.
+func (k *Kubelet) Claim(namespace, claim string) string { return k.claimFolder(namespace, claim) }
 
 // claimFolder is where the data of a claim is.
 func (k *Kubelet) claimFolder(namespace, claim string) string {

@@ -91,7 +91,7 @@ func (r *pod) look(ctx context.Context, p *corev1.Pod) (ended bool) {
 	}
 	r.keepRunning(ctx, p)
 	ready := r.probe(ctx)
-	_ = r.write(ctx, p, r.statusOf(ready))
+	_ = r.write(ctx, p, r.statusOf(p, ready))
 	return false
 }
 
@@ -101,6 +101,9 @@ func (r *pod) keepRunning(ctx context.Context, p *corev1.Pod) {
 	running := r.process
 	r.mu.Unlock()
 	if running != nil && !running.ended() && running.image == p.Spec.Containers[0].Image {
+		return
+	}
+	if running != nil && p.Spec.RestartPolicy == corev1.RestartPolicyNever {
 		return
 	}
 	if running != nil {
@@ -153,15 +156,10 @@ func (r *pod) start(ctx context.Context, p *corev1.Pod) (*process, error) {
 			arg = strings.ReplaceAll(arg, "$("+name+")", value)
 		}
 		arg = strings.ReplaceAll(arg, "0.0.0.0", r.ip)
-		for mount, folder := range folders {
-			arg = strings.ReplaceAll(arg, "="+mount+"/", "="+folder+"/")
-		}
-		args = append(args, arg)
+		args = append(args, inFolders(arg, folders))
 	}
-	_, tag, _ := strings.Cut(c.Image, ":v")
-	minor := strings.Join(strings.SplitN(tag, ".", 3)[:2], ".")
-	binary := filepath.Join(r.kubelet.binaries, "etcd-"+minor)
-	if _, err := os.Stat(binary); err != nil {
+	binary, known := r.kubelet.programs(c.Command[0], c.Image)
+	if _, err := os.Stat(binary); !known || err != nil {
 		return nil, fmt.Errorf("ErrImagePull: %s", c.Image)
 	}
 	if err := os.MkdirAll(r.folder(), 0o700); err != nil {

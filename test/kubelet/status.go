@@ -39,15 +39,22 @@ func (r *pod) probe(ctx context.Context) bool {
 }
 
 // statusOf is the status of a pod that is not evicted.
-func (r *pod) statusOf(ready bool) corev1.PodStatus {
+func (r *pod) statusOf(p *corev1.Pod, ready bool) corev1.PodStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := corev1.PodStatus{Phase: corev1.PodPending, PodIP: r.ip, PodIPs: []corev1.PodIP{{IP: r.ip}}, InitContainerStatuses: r.prepared}
-	container := corev1.ContainerStatus{Name: "etcd", RestartCount: r.restarts, Ready: ready}
-	if r.process != nil && !r.process.ended() {
+	container := corev1.ContainerStatus{Name: p.Spec.Containers[0].Name, RestartCount: r.restarts, Ready: ready}
+	switch {
+	case r.process != nil && !r.process.ended():
 		s.Phase = corev1.PodRunning
 		container.State.Running = &corev1.ContainerStateRunning{}
-	} else {
+	case r.process != nil && p.Spec.RestartPolicy == corev1.RestartPolicyNever:
+		s.Phase = corev1.PodSucceeded
+		container.State.Terminated = &corev1.ContainerStateTerminated{Message: r.process.lastWords(), ExitCode: int32(r.process.cmd.ProcessState.ExitCode())}
+		if container.State.Terminated.ExitCode != 0 {
+			s.Phase = corev1.PodFailed
+		}
+	default:
 		container.State.Waiting = &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}
 		container.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", Message: r.said, ExitCode: 1}
 	}

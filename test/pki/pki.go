@@ -23,8 +23,9 @@ type PKI struct {
 	Client *tls.Config
 }
 
-// New issues certificates for a cluster of that name.
-func New(namespace, cluster string) (*PKI, error) {
+// New issues certificates for a cluster of that name, whose members may be called
+// by those addresses, too.
+func New(namespace, cluster string, addresses ...net.IP) (*PKI, error) {
 	authority, err := newAuthority()
 	if err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func New(namespace, cluster string) (*PKI, error) {
 		prefix string
 		names  []string
 	}{{&p.Peer, "peer", members}, {&p.Server, "server", append([]string{"localhost", service}, members...)}, {&p.Operator, "etcd-client", nil}} {
-		certificate, key, err := authority.issue(part.prefix, part.names)
+		certificate, key, err := authority.issue(part.prefix, part.names, addresses)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +82,7 @@ func newAuthority() (*authority, error) {
 }
 
 // issue issues a certificate for servers and clients.
-func (a *authority) issue(name string, names []string) (certificate, key []byte, err error) {
+func (a *authority) issue(name string, names []string, addresses []net.IP) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
@@ -96,7 +97,7 @@ func (a *authority) issue(name string, names []string) (certificate, key []byte,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	if len(names) > 0 {
-		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+		template.IPAddresses = append([]net.IP{net.IPv4(127, 0, 0, 1)}, addresses...)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, private.Public(), a.key)
 	if err != nil {

@@ -8,6 +8,9 @@ const (
 	// AnnotationReplaceRunning on an EtcdRestore, with the value "true", allows
 	// it to take the place of a cluster that works.
 	AnnotationReplaceRunning = "etcd.usher.dev/replace-running-cluster"
+	// AnnotationAutoRestore on an EtcdCluster, with the value "true", has it
+	// restored from its newest backup once its majority is lost for good.
+	AnnotationAutoRestore = "etcd.usher.dev/auto-restore"
 )
 
 // The phases of an EtcdRestore, in their order.

@@ -90,6 +90,12 @@ type BackupStatus struct {
 	// ObservedGeneration is that of the spec which the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// ClusterID is etcd's id of the cluster that was saved.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+	// Source is where the last one is, as an EtcdRestore has to name it.
+	// +optional
+	Source *BackupSource `json:"source,omitempty"`
 	// Path is where the last one is.
 	// +optional
 	Path string `json:"path,omitempty"`

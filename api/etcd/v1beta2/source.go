@@ -38,6 +38,23 @@ type BackupSource struct {
 	PersistentVolume *VolumeSource `json:"persistentVolume,omitempty"`
 }
 
+// StorageType is the kind of the first place that is set; empty where none is.
+func (s *BackupSource) StorageType() BackupStorageType {
+	switch {
+	case s.S3 != nil:
+		return BackupStorageS3
+	case s.PersistentVolume != nil:
+		return BackupStorageVolume
+	case s.ABS != nil:
+		return BackupStorageABS
+	case s.GCS != nil:
+		return BackupStorageGCS
+	case s.OSS != nil:
+		return BackupStorageOSS
+	}
+	return ""
+}
+
 // S3Source is a place in S3.
 type S3Source struct {
 	// Path is bucket/key. A periodic backup's key is a prefix.
@@ -83,8 +100,10 @@ type OSSSource struct {
 
 // VolumeSource is a place on a PersistentVolumeClaim.
 type VolumeSource struct {
-	// ClaimName is the claim's, in the same namespace.
+	// ClaimName is the claim's, in the same namespace. A pod mounts it for as long
+	// as it is needed.
 	ClaimName string `json:"claimName"`
-	// Path is a file's on it; a periodic backup's is a prefix.
+	// Path is a file's on it, below the claim's root; a periodic backup's is a
+	// prefix.
 	Path string `json:"path"`
 }

@@ -86,6 +86,10 @@ type ClusterStatus struct {
 	// +listMapKey=name
 	// +optional
 	MemberStatuses []MemberStatus `json:"memberStatuses,omitempty"`
+	// Restore is how to have the cluster again, while its majority is lost and
+	// there is a backup of it.
+	// +optional
+	Restore *RestoreOffer `json:"restore,omitempty"`
 	// Step is what the controller does now.
 	// +optional
 	Step string `json:"step,omitempty"`
@@ -116,6 +120,26 @@ type QuorumStatus struct {
 	// Margin is how many more may fail before the cluster stops; below zero it
 	// has stopped.
 	Margin int `json:"margin"`
+}
+
+// RestoreOffer is how to have a cluster again: its newest backup, and what to
+// apply.
+type RestoreOffer struct {
+	// Backup is the EtcdBackup that made it.
+	Backup string `json:"backup"`
+	// Path is where the backup is.
+	Path string `json:"path"`
+	// EtcdRevision is the revision of the backup: what was written after it is
+	// lost.
+	EtcdRevision int64 `json:"etcdRevision"`
+	// Date is when the backup was made.
+	Date metav1.Time `json:"date"`
+	// Manifest is the EtcdRestore to apply, in YAML.
+	Manifest string `json:"manifest"`
+	// EtcdRestore is the one that the controller has made of the manifest. It
+	// makes one for each loss, where the cluster asks for it.
+	// +optional
+	EtcdRestore string `json:"etcdRestore,omitempty"`
 }
 
 // MemberStatus is what was last seen of a member.

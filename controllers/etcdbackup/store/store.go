@@ -1,4 +1,5 @@
-// Package store keeps backups: in S3 and what speaks it, or in a folder.
+// Package store keeps backups: in S3 and what speaks it, or in a folder, of this
+// process or of one at the other end of a connection.
 package store
 
 import (
@@ -57,6 +58,8 @@ const (
 	NotFound Reason = "BackupNotFound"
 	// NoBucket: there is no such bucket or folder.
 	NoBucket Reason = "BucketNotFound"
+	// NoClaim: there is no such PersistentVolumeClaim.
+	NoClaim Reason = "MissingClaim"
 	// Denied: the credentials are wrong, or may not do it.
 	Denied Reason = "StorageDenied"
 	// BadSecret: the Secret does not say who to be.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -19,6 +21,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcdbackup/store"
 	"github.com/usher-dev/usher/test/objectstore"
+	"github.com/usher-dev/usher/test/pki"
 )
 
 var server *objectstore.Server
@@ -54,6 +57,51 @@ func inS3(t *testing.T, address string) store.Store {
 	return s
 }
 
+// onVolume is the store of a folder at the other end of a connection of TLS.
+func onVolume(t *testing.T, root string) (v *store.Volume, cut func()) {
+	t.Helper()
+	certificates, err := pki.New("any", "any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(certificates.Server["server.crt"], certificates.Server["server.key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	folder, err := store.OpenFolder(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	var pod net.Conn
+	go func() {
+		var err error
+		if pod, err = tls.Dial("tcp", l.Addr().String(), certificates.Client); err == nil {
+			err = store.Serve(context.WithoutCancel(t.Context()), pod, folder)
+		}
+		served <- errors.Join(err, folder.Close())
+	}()
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err = store.NewVolume(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		v.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return v, func() { _ = conn.(*tls.Conn).NetConn().Close() }
+}
+
 func content(size int) []byte {
 	b := make([]byte, size)
 	_, _ = rand.Read(b)
@@ -81,7 +129,8 @@ func TestStoresKeepWhatTheyAreGiven(t *testing.T) {
 	}
 	defer func() { _ = folder.Close() }()
 	about := store.About{Revision: 42, Version: "3.6.16", Taken: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Maker: "uid"}
-	for name, s := range map[string]store.Store{"S3": inS3(t, server.Address), "a folder": folder} {
+	volume, _ := onVolume(t, t.TempDir())
+	for name, s := range map[string]store.Store{"S3": inS3(t, server.Address), "a folder": folder, "a volume": volume} {
 		for _, size := range []int{1, 100_000, 5 << 20, 12<<20 + 1} {
 			t.Run(fmt.Sprintf("%s, %d bytes", name, size), func(t *testing.T) {
 				key := fmt.Sprintf("keep/size/%d_v1", size)
@@ -140,7 +189,8 @@ func TestAStreamThatBreaksLeavesNothing(t *testing.T) {
 	}
 	defer func() { _ = folder.Close() }()
 	broken := errors.New("the member went away")
-	for name, s := range map[string]store.Store{"S3": inS3(t, server.Address), "a folder": folder} {
+	volume, _ := onVolume(t, t.TempDir())
+	for name, s := range map[string]store.Store{"S3": inS3(t, server.Address), "a folder": folder, "a volume": volume} {
 		for _, size := range []int{1000, 12 << 20} {
 			t.Run(fmt.Sprintf("%s after %d bytes", name, size), func(t *testing.T) {
 				key := fmt.Sprintf("broken/%d", size)
@@ -167,12 +217,15 @@ func TestAFolderIsNotLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = folder.Close() }()
+	volume, _ := onVolume(t, root)
 	for _, key := range []string{"../escaped", "link/escaped", "/etc/escaped"} {
-		if err := folder.Put(t.Context(), key, store.About{}, strings.NewReader("x")); err == nil {
-			t.Errorf("%s was written", key)
-		}
-		if _, _, err := folder.Get(t.Context(), key); err == nil {
-			t.Errorf("%s was read", key)
+		for name, s := range map[string]store.Store{"a folder": folder, "a volume": volume} {
+			if err := s.Put(t.Context(), key, store.About{}, strings.NewReader("x")); err == nil {
+				t.Errorf("%s: %s was written", name, key)
+			}
+			if _, _, err := s.Get(t.Context(), key); err == nil {
+				t.Errorf("%s: %s was read", name, key)
+			}
 		}
 	}
 }

@@ -1,0 +1,24 @@
+package controllers
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/usher-dev/usher/controllers/etcdbackup/volume"
+	"github.com/usher-dev/usher/controllers/handover"
+)
+
+// backups is what the controllers of backups and restores share: where the pods
+// that they start find them, and the volumes that are mounted.
+type backups struct {
+	server  *handover.Server
+	volumes *volume.Mounts
+}
+
+func serveBackups(m manager.Manager, o Options) (*backups, error) {
+	o.Handover.Namespace = o.Namespace
+	server, err := handover.New(o.Handover, m.GetClient(), m.GetAPIReader(), m.GetLogger())
+	if err != nil {
+		return nil, err
+	}
+	return &backups{server, volume.New(m.GetClient(), m.GetAPIReader(), server, m.GetLogger())}, m.Add(server)
+}

@@ -1,0 +1,246 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// What the two ends of a connection to a folder say to each other, in HTTP/2.
+const (
+	pathReady, pathObject, pathAbout, pathList = "/ready", "/object", "/about", "/list"
+	// An Object or About in JSON, and the Reason of what failed.
+	headerObject, headerAbout, headerReason = "Usher-Object", "Usher-About", "Usher-Reason"
+)
+
+// A connection on which nothing comes for so long is asked, and given up where
+// no answer does.
+const (
+	askAfter     = 15 * time.Second
+	answerBefore = 15 * time.Second
+)
+
+// connectionConfig and connectionProtocols are those of both ends: HTTP/2 from
+// the first byte, inside of a connection that is secured already.
+func connectionConfig() *http.HTTP2Config {
+	return &http.HTTP2Config{SendPingTimeout: askAfter, PingTimeout: answerBefore}
+}
+
+func connectionProtocols() *http.Protocols {
+	p := &http.Protocols{}
+	p.SetUnencryptedHTTP2(true)
+	return p
+}
+
+// A Volume keeps backups in a Folder at the other end of a connection, where
+// Serve serves it. Many may be on their way at once.
+type Volume struct {
+	client    *http.Client
+	transport *http.Transport
+	conn      *watchedConn
+}
+
+// NewVolume returns the store at the other end of the connection, once that has
+// answered. It closes the connection.
+func NewVolume(ctx context.Context, conn net.Conn) (*Volume, error) {
+	watched := &watchedConn{Conn: conn, gone: make(chan struct{})}
+	once := make(chan net.Conn, 1)
+	once <- watched
+	t := &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			select {
+			case c := <-once:
+				return c, nil
+			default:
+				return nil, errors.New("the connection to the volume is gone")
+			}
+		},
+		Protocols: connectionProtocols(), HTTP2: connectionConfig(), DisableCompression: true,
+	}
+	v := &Volume{client: &http.Client{Transport: t}, transport: t, conn: watched}
+	res, err := v.do(ctx, http.MethodGet, pathReady, "", nil, nil, "calling")
+	if err != nil {
+		v.Close()
+		return nil, err
+	}
+	return v, res.Body.Close()
+}
+
+// Close ends the connection.
+func (v *Volume) Close() {
+	v.conn.end()
+	_ = v.conn.Close()
+	v.transport.CloseIdleConnections()
+}
+
+// Gone is closed once the connection has ended.
+func (v *Volume) Gone() <-chan struct{} { return v.conn.gone }
+
+// Put implements Store.
+func (v *Volume) Put(ctx context.Context, key string, about About, r io.Reader) error {
+	said, err := json.Marshal(about)
+	if err != nil {
+		return err
+	}
+	from := &upload{from: r}
+	res, err := v.do(ctx, http.MethodPut, pathObject, key, from, http.Header{headerAbout: {string(said)}}, "saving")
+	_ = from.Close() // r is the caller's again
+	switch {
+	case err == nil:
+		return res.Body.Close()
+	case from.failed != nil:
+		return from.failed
+	}
+	return err
+}
+
+// Get implements Store.
+func (v *Volume) Get(ctx context.Context, key string) (io.ReadCloser, *Object, error) {
+	res, err := v.do(ctx, http.MethodGet, pathObject, key, nil, nil, "reading")
+	if err != nil {
+		return nil, nil, err
+	}
+	o := &Object{}
+	if err := json.Unmarshal([]byte(res.Header.Get(headerObject)), o); err != nil {
+		res.Body.Close()
+		return nil, nil, failed(Unavailable, "reading %s: what is said about it: %w", key, err)
+	}
+	return &body{res.Body, key}, o, nil
+}
+
+// Stat implements Store.
+func (v *Volume) Stat(ctx context.Context, key string) (*Object, error) {
+	res, err := v.do(ctx, http.MethodGet, pathAbout, key, nil, nil, "looking for")
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	o := &Object{}
+	if err := json.NewDecoder(res.Body).Decode(o); err != nil {
+		return nil, failed(Unavailable, "looking for %s: %w", key, err)
+	}
+	return o, nil
+}
+
+// List implements Store.
+func (v *Volume) List(ctx context.Context, prefix string) ([]Object, error) {
+	res, err := v.do(ctx, http.MethodGet, pathList, prefix, nil, nil, "listing")
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	var all []Object
+	for objects := json.NewDecoder(res.Body); ; {
+		var o Object
+		switch err := objects.Decode(&o); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, failed(Unavailable, "listing %s: %w", prefix, err)
+		}
+		all = append(all, o)
+	}
+}
+
+// Delete implements Store.
+func (v *Volume) Delete(ctx context.Context, key string) error {
+	res, err := v.do(ctx, http.MethodDelete, pathObject, key, nil, nil, "deleting")
+	if err != nil {
+		return err
+	}
+	return res.Body.Close()
+}
+
+// do asks the other end. What that could not do is an Error, as a Folder's.
+func (v *Volume) do(ctx context.Context, method, path, key string, content io.Reader, header http.Header, doing string) (*http.Response, error) {
+	u := url.URL{Scheme: "http", Host: "volume", Path: path, RawQuery: url.Values{"key": {key}}.Encode()}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), content)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	res, err := v.client.Do(req)
+	if err != nil {
+		return nil, failed(Unavailable, "%s %s: %w", doing, key, err)
+	}
+	if res.StatusCode < http.StatusBadRequest {
+		return res, nil
+	}
+	defer res.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(res.Body, 1024))
+	if err != nil {
+		return nil, failed(Unavailable, "%s %s: %w", doing, key, err)
+	}
+	reason := Reason(res.Header.Get(headerReason))
+	if reason == "" {
+		reason = Unavailable
+	}
+	return nil, &Error{Reason: reason, Err: fmt.Errorf("%s", strings.TrimSpace(string(said)))}
+}
+
+// An upload is what is saved on its way. It is left alone once it is closed,
+// which waits for the piece that is being read.
+type upload struct {
+	mu     sync.Mutex
+	from   io.Reader
+	closed bool
+	// failed is why it could not be read.
+	failed error
+}
+
+// Read implements io.Reader.
+func (u *upload) Read(p []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed {
+		return 0, net.ErrClosed
+	}
+	n, err := u.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		u.failed = err
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (u *upload) Close() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.closed = true
+	return nil
+}
+
+// A watchedConn tells when it has ended. It hides what else the connection is:
+// of one of TLS, net/http would look at which protocol that has agreed on.
+type watchedConn struct {
+	net.Conn
+	once sync.Once
+	gone chan struct{}
+}
+
+func (c *watchedConn) end() { c.once.Do(func() { close(c.gone) }) }
+
+// Read implements net.Conn.
+func (c *watchedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		c.end()
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *watchedConn) Close() error {
+	c.end()
+	return c.Conn.Close()
+}

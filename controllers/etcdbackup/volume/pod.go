@@ -1,0 +1,133 @@
+package volume
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/usher-dev/usher/controllers/handover"
+)
+
+// Annotations of a volume's pod: whom it calls, and what it mounts.
+const (
+	annotationServer = "etcd.usher.dev/snapshot-server"
+	annotationClaim  = "etcd.usher.dev/volume-claim"
+)
+
+// Names in a volume's pod.
+const (
+	dataVolume, dataMount   = "backups", "/backups"
+	tokenVolume, tokenMount = "usher-token", "/var/run/secrets/usher"
+	usherProgram            = "/usher"
+	usherUser               = 65532
+)
+
+// podName is the same whenever it is asked for, and no other owner's.
+func podName(owner client.Object) string {
+	name := owner.GetName()
+	sum := sha256.Sum256([]byte(owner.GetUID()))
+	return fmt.Sprintf("%s-volume-%x", strings.TrimRight(name[:min(len(name), 40)], "-."), sum[:5])
+}
+
+// podOf is the pod that mounts the claim and calls the server. It ends when its
+// connection does.
+func (m *Mounts) podOf(ctx context.Context, owner client.Object, claim string) (*corev1.Pod, error) {
+	image, err := m.server.Image(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := apiutil.GVKForObject(owner, m.client.Scheme())
+	if err != nil {
+		return nil, err
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: owner.GetNamespace(), Name: podName(owner),
+			Labels:          map[string]string{"app.kubernetes.io/name": "usher", "app.kubernetes.io/component": "volume"},
+			Annotations:     map[string]string{annotationServer: m.server.ID(), annotationClaim: claim},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, kind)},
+		},
+		Spec: corev1.PodSpec{
+			RestartPolicy:                corev1.RestartPolicyNever,
+			ServiceAccountName:           "default", // which the token is of
+			AutomountServiceAccountToken: ptr.To(false),
+			EnableServiceLinks:           ptr.To(false),
+			// What a backup is worth is lost where it is cut off by a deletion.
+			TerminationGracePeriodSeconds: ptr.To[int64](5),
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](usherUser), RunAsGroup: ptr.To[int64](usherUser), FSGroup: ptr.To[int64](usherUser),
+				// Not every file of a large volume, each time.
+				FSGroupChangePolicy: ptr.To(corev1.FSGroupChangeOnRootMismatch),
+				SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			Containers: []corev1.Container{{
+				Name: "usher", Image: image,
+				Command: []string{
+					usherProgram, "serve-volume", "--url=" + m.server.URL + "/volume/" + owner.GetNamespace(),
+					"--token-file=" + tokenMount + "/token", "--folder=" + dataMount,
+				},
+				Env: []corev1.EnvVar{{Name: handover.EnvCA, Value: m.server.CA}},
+				VolumeMounts: []corev1.VolumeMount{
+					{Name: dataVolume, MountPath: dataMount}, {Name: tokenVolume, MountPath: tokenMount, ReadOnly: true},
+				},
+				Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")},
+					Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")},
+				},
+				SecurityContext: &corev1.SecurityContext{
+					AllowPrivilegeEscalation: ptr.To(false), ReadOnlyRootFilesystem: ptr.To(true),
+					Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				},
+				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+			}},
+			Volumes: []corev1.Volume{
+				{Name: dataVolume, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}},
+				{Name: tokenVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+					Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
+						Audience: Audience, ExpirationSeconds: ptr.To[int64](600), Path: "token",
+					}}},
+				}}},
+			},
+		},
+	}, nil
+}
+
+func finished(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+}
+
+// ended is why a pod has.
+func ended(p *corev1.Pod) string {
+	said := ""
+	for _, s := range p.Status.ContainerStatuses {
+		if t := s.State.Terminated; t != nil {
+			lines := strings.Split(strings.TrimSpace(t.Message), "\n")
+			said = cmp.Or(lines[len(lines)-1], t.Reason)
+		}
+	}
+	return cmp.Or(said, p.Status.Message, p.Status.Reason, string(p.Status.Phase))
+}
+
+// trouble is why a pod does not run, after a colon; empty where nothing is known.
+func trouble(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return ": it is not scheduled: " + c.Message
+		}
+	}
+	for _, s := range p.Status.ContainerStatuses {
+		if w := s.State.Waiting; w != nil {
+			return ": " + strings.TrimSpace(w.Reason+" "+w.Message)
+		}
+	}
+	return ""
+}
