@@ -29,12 +29,18 @@ func (m *machine) untilReady(ctx context.Context) error {
 // until waits for a condition that programs bring about, as long as they run.
 func (m *machine) until(ctx context.Context, what string, condition func(context.Context) error, programs ...process) error {
 	var last error
+	missed := map[string]int{}
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		if last = condition(ctx); last == nil {
 			return true, nil
 		}
 		for _, p := range programs {
-			if len(running(p.program)) == 0 {
+			missed[p.program]++
+			if len(running(p.program)) > 0 {
+				missed[p.program] = 0
+			}
+			// One that has just started has no name yet.
+			if missed[p.program] > 10 {
 				return false, fmt.Errorf("%s ended:\n%s", p.program, lastLines(p.program, 10))
 			}
 		}
