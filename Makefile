@@ -31,13 +31,16 @@ image: ## Write dist/usher.tar, an OCI image archive, and print its digest
 
 .PHONY: test
 test: ## Run every test, against a real kube-apiserver where one is needed
-	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; $(GO) test -timeout 30m ./... && $(GO) -C test/certmanager test ./...
+	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; $(GO) test -p 3 -timeout 30m ./... && $(GO) -C test/certmanager test ./...
 
 # Debian's Neutron and Keystone are unpacked into the cache folder, which takes
-# two minutes the first time and needs no root where apt has its lists.
+# two minutes the first time and needs no root where apt has its lists. NETWORKS
+# is how many there are at once in one of the tests.
+NETWORKS ?= 200
 .PHONY: test-neutron
 test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
-	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -tags neutron -p 1 -count=1 -v -timeout 40m ./test/neutron/... ./controllers/network/neutron/...
+	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -tags neutron -count=1 -v -timeout 20m ./test/neutron/... && \
+	  KUBEBUILDER_ASSETS=$$assets $(GO) test -tags neutron -count=1 -v -timeout 40m ./controllers/network/neutron/... -networks=$(NETWORKS)
 
 .PHONY: e2e
 e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)

@@ -4,6 +4,7 @@ package neutron_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,15 +20,17 @@ import (
 	"github.com/usher-dev/usher/controllers"
 )
 
-// TestManyNetworksAtOnce creates, changes and deletes two hundred, each phase
-// at once, and states what it takes of Neutron.
+var atOnce = flag.Int("networks", 200, "how many Networks there are at once; Neutron takes about half a second for each")
+
+// TestManyNetworksAtOnce creates, changes and deletes many, each phase at once,
+// and states what it takes of Neutron.
 func TestManyNetworksAtOnce(t *testing.T) {
-	const many = 200
+	many := *atOnce
 	e := newTenant(t)
 	c, w := newCluster(t, e), e.world(t)
 	c.control(t, func(o *controllers.NetworkOptions) { o.Resync = 0 })
 
-	var all [many]*samplecrdv1.Network
+	all := make([]*samplecrdv1.Network, many)
 	cidr := func(i int) string { return fmt.Sprintf("10.%d.%d.0/24", i/100, i%100) }
 	gateway := func(i, host int) string { return fmt.Sprintf("10.%d.%d.%d", i/100, i%100, host) }
 	phase := func(what string, most float64, there int, do func(i int) error, done func(n *samplecrdv1.Network) bool) {
@@ -54,7 +57,7 @@ func TestManyNetworksAtOnce(t *testing.T) {
 			t.Fatalf("waiting until all are %s: %v", what, err)
 		}
 		calls := e.proxy.Calls()
-		each := float64(len(calls)) / many
+		each := float64(len(calls)) / float64(many)
 		t.Logf("%s: %.2f calls of Neutron a Network (%s), %s for %d", what, each, counted(calls), time.Since(start).Round(time.Second), many)
 		if each > most {
 			t.Errorf("%s: %.2f calls of Neutron a Network, want %.1f at most", what, each, most)
