@@ -48,8 +48,9 @@ func (s *scene) lost(cluster string) *etcdv1beta2.EtcdCluster {
 	return c
 }
 
-// settle has clusters that ask for it restored soon.
-func settle(o *controllers.Options) { o.EtcdCluster.Settling = 3 * time.Second }
+// settle has clusters that ask for it restored soon, and late enough for members
+// to start meanwhile where this machine has other things to do.
+func settle(o *controllers.Options) { o.EtcdCluster.Settling = 20 * time.Second }
 
 // TestALostClusterSaysWhatToApply applies the manifest in its status as it is.
 func TestALostClusterSaysWhatToApply(t *testing.T) {
