@@ -17,8 +17,6 @@ import (
 	"github.com/usher-dev/usher/test/cluster/usher"
 )
 
-const appImage = usher.AppImage
-
 // envoyImages are the names by which templates know Envoy. On the node they
 // are Caddy: see test/cluster/components/proxy.
 var envoyImages = []string{

@@ -60,7 +60,8 @@ spec:
         readinessProbe: {tcpSocket: {port: 7070}, periodSeconds: 1}
         securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
         volumeMounts:
-        - {name: objects, mountPath: /objects/backups, subPath: objects}
+        - {name: objects, mountPath: /objects, subPath: objects}
+        - {name: objects, mountPath: /objects/backups, subPath: backups}
         - {name: objects, mountPath: /metadata, subPath: metadata}
       volumes: [{name: objects, emptyDir: {}}]
 `
@@ -139,7 +140,7 @@ func (s *scene) put(count int) int64 {
 	s.Helper()
 	c, err := s.connect(s.Context())
 	s.must(err)
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	var last int64
 	for i := range count {
 		ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
@@ -156,7 +157,7 @@ func (s *scene) found(count int) {
 	s.Helper()
 	c, err := s.connect(s.Context())
 	s.must(err)
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	ctx, cancel := context.WithTimeout(s.Context(), 30*time.Second)
 	defer cancel()
 	all, err := c.Get(ctx, "saved/", clientv3.WithPrefix())

@@ -61,10 +61,8 @@ func TestAllMembersKilledWithoutClaims(t *testing.T) {
 // TestRandomKills kills members in every way, whenever the cluster is whole: one
 // at a time, since more than that is the majority.
 func TestRandomKills(t *testing.T) {
-	t.Parallel()
 	for seed := range *seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			t.Parallel()
 			s := newScene(t)
 			random := rand.New(rand.NewPCG(uint64(seed), 1))
 			spec := ofSize(3)
