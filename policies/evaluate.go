@@ -56,6 +56,7 @@ type Input struct {
 // concurrent use.
 type Evaluator struct {
 	byKind map[string][]*Rule
+	beside map[string][]string
 	pods   []*Rule
 	// undecodable are the rules for what did not decode: one, or none.
 	undecodable []*Rule
@@ -76,7 +77,7 @@ func New(o Options) (*Evaluator, error) {
 			return nil, err
 		}
 	}
-	e := &Evaluator{byKind: map[string][]*Rule{}, templates: o.Templates, exemptable: o.Exemptable}
+	e := &Evaluator{byKind: map[string][]*Rule{}, beside: map[string][]string{}, templates: o.Templates, exemptable: o.Exemptable}
 	for _, r := range Rules() {
 		switch {
 		case o.Level != 0 && !o.Level.Includes(r.Level),
@@ -87,6 +88,11 @@ func New(o Options) (*Evaluator, error) {
 		}
 		for _, kind := range r.AllKinds() {
 			e.byKind[kind] = append(e.byKind[kind], r)
+			for _, k := range r.Beside {
+				if !slices.Contains(e.beside[kind], k) {
+					e.beside[kind] = append(e.beside[kind], k)
+				}
+			}
 		}
 		switch {
 		case r.Pods:
@@ -111,18 +117,8 @@ func (e *Evaluator) Judges(apiVersion, kind string) bool {
 func LooksAt(apiVersion, kind string) bool { return apiVersion == "v1" && kind == "Secret" }
 
 // Beside returns the kinds whose objects are looked at beside every object of a
-// built-in kind, each once.
-func (e *Evaluator) Beside(kind string) []string {
-	var kinds []string
-	for _, r := range e.byKind[kind] {
-		for _, k := range r.Beside {
-			if !slices.Contains(kinds, k) {
-				kinds = append(kinds, k)
-			}
-		}
-	}
-	return kinds
-}
+// built-in kind, each once. The slice is the evaluator's.
+func (e *Evaluator) Beside(kind string) []string { return e.beside[kind] }
 
 // Decode reads an object so that this evaluator can judge it.
 func (e *Evaluator) Decode(apiVersion, kind string, raw []byte) *Object {
