@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 )
 
-// await waits until the API server answers or the context ends, alive and not
+// await waits until the API server serves or the context ends, alive and not
 // ready to the kubelet. To end instead would be to be started again later and later: after an outage
 // the kubelet's back-off would be usher's, up to five minutes.
 func await(ctx context.Context, config *rest.Config, healthAddress string, log logr.Logger) error {
@@ -43,13 +42,12 @@ func await(ctx context.Context, config *rest.Config, healthAddress string, log l
 	return nil
 }
 
-// reach asks the API server for its version. One that answers is there; one that
-// asks to be asked later is not yet.
-func reach(client discovery.ServerVersionInterface) error {
-	_, err := client.ServerVersion()
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError && !apierrors.IsTooManyRequests(err) {
-		return nil
+// reach asks the API server what it serves. One that has just started answers
+// and knows nobody's rights yet.
+func reach(client discovery.ServerGroupsInterface) error {
+	groups, err := client.ServerGroups()
+	if err == nil && len(groups.Groups) == 0 {
+		err = errors.New("it does not say which groups it serves")
 	}
 	return err
 }
