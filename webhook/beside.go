@@ -78,20 +78,16 @@ func workloadGlimpse(kind string, of *metav1.ObjectMeta, labels map[string]strin
 
 // Follow keeps what is in the cluster from now on. A kind that cannot be watched
 // is tried again, and read when it is asked for until then.
-func (b *Beside) Follow(ctx context.Context, c cache.Cache, log logr.Logger) error {
+func (b *Beside) Follow(ctx context.Context, c cache.Cache, log logr.Logger) {
 	for kind, object := range besideKinds() {
-		err := wait.PollUntilContextCancel(ctx, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_ = wait.PollUntilContextCancel(ctx, time.Minute, true, func(ctx context.Context) (bool, error) {
 			err := b.follow(ctx, c, kind, object)
 			if err != nil {
 				log.Error(err, "cannot watch, and reads it for each request", "kind", kind)
 			}
 			return err == nil, nil
 		})
-		if err != nil {
-			return nil // usher ends
-		}
 	}
-	return nil
 }
 
 func (b *Beside) follow(ctx context.Context, c cache.Cache, kind string, object client.Object) error {

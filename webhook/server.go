@@ -145,7 +145,10 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		}
 		var first sync.Once
 		var group errgroup.Group
-		group.Go(func() error { return rules.Beside.Follow(running, m.GetCache(), o.Log) })
+		group.Go(func() error {
+			rules.Beside.Follow(running, m.GetCache(), o.Log)
+			return nil
+		})
 		group.Go(func() error {
 			return certs.Follow(running, certificates, func([]byte) error {
 				first.Do(func() { close(ready) })
