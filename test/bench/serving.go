@@ -13,8 +13,7 @@ const quick = 300 * time.Millisecond
 
 // limits are those of a short run: about half of what is measured, so that only
 // a change of the code falls below them. They are the floor's processor time of
-// a request over usher's, which other work on the machine changes least. What
-// compares with what was is not among them.
+// a request over usher's, which other work on the machine changes least.
 func limits() map[string]float64 {
 	return map[string]float64{"seed pod": 0.12, "realistic pod": 0.12, "pod, 1,500 variables": 0.15, "Deployment CREATE": 0.12, "Job CREATE": 0.12, "CronJob CREATE": 0.12}
 }
