@@ -64,7 +64,7 @@ func (p *Policies) nearby(ctx context.Context, namespace string, kinds []string)
 }
 
 // others lists other objects of a namespace, or of all, a kind once, by one
-// page. There is no cache of them: their specs would be most of the memory.
+// page. There is no cache of whole ones: their specs would be most of the memory.
 // Requests that ask at once share what is read. Those of the kinds named are
 // read at once in the request's namespace, all others when they are asked for.
 func (p *Policies) others(ctx context.Context, namespace string, kinds ...string) policies.Others {

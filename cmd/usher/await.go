@@ -15,8 +15,9 @@ import (
 )
 
 // await waits until the API server serves or the context ends, alive and not
-// ready to the kubelet. To end instead would be to be started again later and later: after an outage
-// the kubelet's back-off would be usher's, up to five minutes.
+// ready to the kubelet. To end instead would be to be started again later and
+// later: after an outage the kubelet's back-off would be usher's, up to five
+// minutes.
 func await(ctx context.Context, config *rest.Config, healthAddress string, log logr.Logger) error {
 	config = rest.CopyConfig(config)
 	config.Timeout = 5 * time.Second
