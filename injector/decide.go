@@ -105,7 +105,7 @@ func (d *decision) run() {
 		d.skip(ask{}, NotAsked, "")
 		return
 	}
-	d.merge = &merge{pod: view}
+	d.merge = &merge{pod: view, token: view.tokenVolume()}
 	if d.record, problem = ParseRecord(view.annotations()); problem != nil {
 		d.deny(ask{}, *problem)
 		return

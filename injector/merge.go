@@ -19,8 +19,10 @@ type merge struct {
 	// duplicates says that the additions repeat a merge key, which a
 	// strategic merge patch cannot tell apart.
 	duplicates bool
-	labels     []pair
-	notes      []pair // annotations
+	// token is the volume of the pod's token where added containers mount it.
+	token  string
+	labels []pair
+	notes  []pair // annotations
 }
 
 // add merges a template that has no conflicts: after what the user wrote, but
@@ -35,7 +37,7 @@ func (m *merge) add(t *Template, where placement) RecordEntry {
 			entry.InitContainers = append(entry.InitContainers, c.name)
 			continue
 		}
-		m.item("containers", spec.Containers == nil, "-", c.raw)
+		m.item("containers", spec.Containers == nil, "-", c.withToken(c.raw, m.token))
 		spec.Containers = append(spec.Containers, seen(t, c))
 		entry.Containers = append(entry.Containers, c.name)
 	}
@@ -44,7 +46,7 @@ func (m *merge) add(t *Template, where placement) RecordEntry {
 		if c.isNative() {
 			m.addNative(t, c, c.raw)
 		} else {
-			m.item("initContainers", spec.InitContainers == nil, "-", c.raw)
+			m.item("initContainers", spec.InitContainers == nil, "-", c.withToken(c.raw, m.token))
 			spec.InitContainers = append(spec.InitContainers, seen(t, c))
 		}
 		entry.InitContainers = append(entry.InitContainers, c.name)
@@ -68,7 +70,7 @@ func (m *merge) item(list string, create bool, index string, value jsontext.Valu
 
 func (m *merge) addNative(t *Template, c *container, raw jsontext.Value) {
 	spec := m.pod.Spec
-	m.item("initContainers", spec.InitContainers == nil, strconv.Itoa(m.natives), raw)
+	m.item("initContainers", spec.InitContainers == nil, strconv.Itoa(m.natives), c.withToken(raw, m.token))
 	m.natives++
 	spec.InitContainers = append(spec.InitContainers, seen(t, c))
 }

@@ -40,14 +40,17 @@ func (p Patch) AppendJSON(b []byte) []byte {
 	return append(b, ']')
 }
 
-// JSON returns the patch as an admission webhook answers it.
-func (p Patch) JSON() []byte {
+// Size is about how many bytes AppendJSON appends.
+func (p Patch) Size() int {
 	size := 2
 	for _, op := range p {
 		size += len(op.Op) + len(op.Path) + len(op.Value) + len(`{"op":"","path":"","value":},`)
 	}
-	return p.AppendJSON(make([]byte, 0, size))
+	return size
 }
+
+// JSON returns the patch as an admission webhook answers it.
+func (p Patch) JSON() []byte { return p.AppendJSON(make([]byte, 0, p.Size())) }
 
 // Apply returns the object with the patch applied. The values that the patch
 // does not touch stay byte for byte.

@@ -34,8 +34,9 @@ type podSpec struct {
 }
 
 type podContainer struct {
-	Name  string    `json:"name"`
-	Ports []podPort `json:"ports"`
+	Name         string     `json:"name"`
+	Ports        []podPort  `json:"ports"`
+	VolumeMounts []podMount `json:"volumeMounts"`
 
 	origin string // the template that added it, "" for the pod's own
 }
@@ -45,6 +46,11 @@ type podPort struct {
 	HostPort      int32  `json:"hostPort"`
 	HostIP        string `json:"hostIP"`
 	Protocol      string `json:"protocol"`
+}
+
+type podMount struct {
+	Name      string `json:"name"`
+	MountPath string `json:"mountPath"`
 }
 
 // podVolume keeps the source as it is: it is compared only where names meet.

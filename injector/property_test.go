@@ -214,18 +214,23 @@ func (g generator) pod(names []string) string {
 		meta += `,"annotations":null`
 	}
 	meta += g.maybe(2, func() string { return `,"labels":{"app":"` + g.one("a", "b") + `"}` })
+	volumes, mounts := []string{"null", "[]", `[{"name":"data","emptyDir":{}}]`, `[{"name":"data","hostPath":{"path":"/"}}]`, `[{"name":"w","futureSource":{"x":1.0}}]`}, ""
+	if g.coin() { // as the API server hands the pod on
+		volumes = []string{`[{"name":"kube-api-access-x1","projected":{"sources":[]}}]`, `[{"name":"data","emptyDir":{}},{"name":"kube-api-access-x1","projected":{}}]`}
+		mounts = `,"volumeMounts":[{"name":"kube-api-access-x1","readOnly":true,"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}]`
+	}
 	spec := `"future":{"n":12345678901234567890,"s":"<é\u2028>"}`
 	spec += g.maybe(3, func() string { return `,"restartPolicy":"` + g.one("Never", "OnFailure", "Always") + `"` })
 	spec += g.maybe(4, func() string { return `,"hostNetwork":true` })
+	spec += g.maybe(2, func() string { return `,"volumes":` + g.one(volumes...) })
 	spec += g.maybe(2, func() string {
-		return `,"volumes":` + g.one("null", "[]", `[{"name":"data","emptyDir":{}}]`, `[{"name":"data","hostPath":{"path":"/"}}]`, `[{"name":"w","futureSource":{"x":1.0}}]`)
+		return `,"initContainers":` + g.one("null", "[]", `[{"name":"setup"`+mounts+`},{"name":"late"`+mounts+`}]`)
 	})
-	spec += g.maybe(2, func() string { return `,"initContainers":` + g.one("null", "[]", `[{"name":"setup"},{"name":"late"}]`) })
 	spec += g.maybe(3, func() string { return `,"imagePullSecrets":[{"name":"` + g.one("pull", "mine") + `"}]` })
 	spec += g.maybe(3, func() string { return `,"hostAliases":[{"ip":"10.0.0.1","hostnames":["` + g.one("a", "z") + `"]}]` })
-	containers := []string{`{"name":"app","env":[{"name":"A","value":"1"},{"name":"B","value":"$(A)"},{"name":"A","value":"2"}],"later":{"f":1.50}}`}
+	containers := []string{`{"name":"app","env":[{"name":"A","value":"1"},{"name":"B","value":"$(A)"},{"name":"A","value":"2"}],"later":{"f":1.50}` + mounts + `}`}
 	if g.IntN(3) == 0 {
-		containers = append(containers, fmt.Sprintf(`{"name":%q,"ports":[{"containerPort":80}]}`, g.one("web", "envoy-0")))
+		containers = append(containers, fmt.Sprintf(`{"name":%q,"ports":[{"containerPort":80}]%s}`, g.one("web", "envoy-0"), mounts))
 	}
 	spec += `,"containers":[` + strings.Join(containers, ", ") + `]`
 	return `{"metadata":{` + meta + `}, "spec":{` + spec + `}}`

@@ -27,7 +27,7 @@ type RecordEntry struct {
 }
 
 func (r Record) String() string {
-	b, _ := json.Marshal(r) // strings and lists of them always marshal
+	b, _ := jsonv2.Marshal(r, jsonv2.Deterministic(true)) // strings and lists of them always marshal
 	return string(b)
 }
 

@@ -50,6 +50,8 @@ type container struct {
 	// native is the same as a native sidecar: an init container that is
 	// restarted always (KEP-753).
 	native jsontext.Value
+	// mounts is where the list volumeMounts of both ends; see endOfMounts.
+	mounts int
 }
 
 type volume struct {
@@ -150,11 +152,11 @@ func newTemplate(name string, canonical []byte, frag *fragment, options Options)
 	}
 	for i, c := range frag.Containers {
 		t.containers = append(t.containers, container{
-			name: c.Name, typed: c, raw: raw.Containers[i], native: asNative(raw.Containers[i]),
+			name: c.Name, typed: c, raw: raw.Containers[i], native: asNative(raw.Containers[i]), mounts: endOfMounts(raw.Containers[i]),
 		})
 	}
 	for i, c := range frag.InitContainers {
-		t.initContainers = append(t.initContainers, container{name: c.Name, typed: c, raw: raw.InitContainers[i]})
+		t.initContainers = append(t.initContainers, container{name: c.Name, typed: c, raw: raw.InitContainers[i], mounts: endOfMounts(raw.InitContainers[i])})
 	}
 	for i, v := range frag.Volumes {
 		t.volumes = append(t.volumes, volume{name: v.Name, typed: v, raw: raw.Volumes[i]})

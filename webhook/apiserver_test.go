@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +38,34 @@ type cluster struct {
 	health   string
 	warnings *warnings
 	plane    *controlplane.ControlPlane
+	metrics  *prometheus.Registry
+}
+
+// count has the server counted that is started.
+func (c *cluster) count(o *webhook.Options) {
+	c.metrics = prometheus.NewRegistry()
+	o.Registry = c.metrics
+}
+
+// decisions counts those of a path so far.
+func (c *cluster) decisions(t *testing.T, path string) float64 {
+	t.Helper()
+	families, err := c.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, f := range families {
+		if f.GetName() != "usher_decisions_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			if slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == "path" && l.GetValue() == path }) {
+				sum += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
 }
 
 var shared struct {
@@ -85,7 +115,7 @@ func start() (*cluster, error) {
 	if err := c.createOld(ctx); err != nil {
 		return nil, err
 	}
-	if shared.server, err = plane.StartUsher(ctx, logger(), shortOverlap); err != nil {
+	if shared.server, err = plane.StartUsher(ctx, logger(), shortOverlap, c.count); err != nil {
 		return nil, err
 	}
 	shared.stops = append(shared.stops, func() error { return shared.server.Stop() })
@@ -120,8 +150,7 @@ func (c *cluster) newNamespace(t *testing.T, labels map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	if _, err := c.CoreV1().ServiceAccounts(ns.Name).Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+	if err := c.plane.Account(t.Context(), ns.Name); err != nil {
 		t.Fatal(err)
 	}
 	return ns.Name

@@ -19,9 +19,7 @@ func (c *cluster) createOld(ctx context.Context) error {
 	if _, err := c.CoreV1().Namespaces().Create(ctx, namespace(oldNamespace, nil), metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	// No controller makes it here.
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	if _, err := c.CoreV1().ServiceAccounts(oldNamespace).Create(ctx, account, metav1.CreateOptions{}); err != nil {
+	if err := c.plane.Account(ctx, oldNamespace); err != nil {
 		return err
 	}
 	one := int32(1)

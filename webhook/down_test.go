@@ -158,8 +158,7 @@ func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
 	}
 	// So does what else the cluster needs to come back.
 	for _, ns := range []string{"kube-system", "kube-node-lease"} {
-		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-		if _, err := c.CoreV1().ServiceAccounts(ns).Create(t.Context(), account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := c.plane.Account(t.Context(), ns); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, `"inject.usher.dev/must": "true"`, ""), metav1.CreateOptions{}); err != nil {

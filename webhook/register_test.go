@@ -109,8 +109,9 @@ func (c *cluster) replicas(t *testing.T, revisions ...string) {
 	owned := func(kind string, owner metav1.Object) []metav1.OwnerReference {
 		return []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind(kind))}
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	_, _ = c.CoreV1().ServiceAccounts(ownNamespace).Create(ctx, account, metav1.CreateOptions{}) // it may be there
+	if err := c.plane.Account(ctx, ownNamespace); err != nil {
+		t.Fatal(err)
+	}
 	deployment, err := c.AppsV1().Deployments(ownNamespace).Create(ctx, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "webhook", Annotations: revision(len(revisions))}, Spec: appsv1.DeploymentSpec{Selector: selector, Template: spec},
 	}, metav1.CreateOptions{})
@@ -148,7 +149,7 @@ func (c *cluster) down(t *testing.T) {
 
 func (c *cluster) up(t *testing.T) {
 	t.Helper()
-	server, err := c.plane.StartReplica(context.Background(), logger(), shortOverlap)
+	server, err := c.plane.StartReplica(context.Background(), logger(), shortOverlap, c.count)
 	if err != nil {
 		t.Fatal(err)
 	}

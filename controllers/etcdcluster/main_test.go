@@ -127,8 +127,7 @@ func emptyScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	s.namespace = ns.Name
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "default"}}
-	if err := client.IgnoreAlreadyExists(shared.client.Create(s.ctx, account)); err != nil {
+	if err := shared.plane.Account(s.ctx, s.namespace); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

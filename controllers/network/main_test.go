@@ -89,6 +89,9 @@ func clusterOn(t *testing.T, plane *controlplane.ControlPlane) *cluster {
 	if err := c.Create(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
+	if err := plane.Account(t.Context(), ns.Name); err != nil {
+		t.Fatal(err)
+	}
 	return &cluster{c, plane, ns.Name}
 }
 

@@ -161,8 +161,7 @@ func (b *bench) namespace(ctx context.Context, w way) error {
 	if _, err := b.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	if _, err := b.clients.CoreV1().ServiceAccounts(w.namespace).Create(ctx, account, metav1.CreateOptions{}); err != nil {
+	if err := b.plane.Account(ctx, w.namespace); err != nil {
 		return err
 	}
 	text, err := os.ReadFile("injector/testdata/myapp-pod.yaml")

@@ -169,8 +169,7 @@ func (b *bench) pods(ctx context.Context, n int) error {
 	if err != nil && !isThere(err) {
 		return err
 	}
-	_, err = b.clients.CoreV1().ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{})
-	if err != nil && !isThere(err) {
+	if err := b.plane.Account(ctx, namespace); err != nil {
 		return err
 	}
 	create := func(ctx context.Context, i int) error {

@@ -10,6 +10,10 @@ import (
 	"os"
 	"path/filepath"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -59,6 +63,9 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 			return nil, errors.Join(err, os.RemoveAll(data))
 		}
 	}
+	// The plugin ServiceAccount is on, as in any cluster: it changes pods, and
+	// has webhooks called again.
+	env.ControlPlane.GetAPIServer().Configure().Disable("disable-admission-plugins")
 	for name, value := range flags {
 		env.ControlPlane.GetAPIServer().Configure().Set(name, value)
 	}
@@ -67,7 +74,26 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 		// What was started before the failure would outlive this process.
 		return nil, errors.Join(fmt.Errorf("starting the control plane: %w", err), env.Stop(), os.RemoveAll(data))
 	}
-	return &ControlPlane{Config: cfg, Kubeconfig: env.KubeConfig, Assets: assets, env: env, data: data}, nil
+	c := &ControlPlane{Config: cfg, Kubeconfig: env.KubeConfig, Assets: assets, env: env, data: data}
+	if err := c.Account(context.Background(), metav1.NamespaceDefault); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+// Account makes the ServiceAccount that pods of a namespace have, which no
+// controller makes here, if it is not there.
+func (c *ControlPlane) Account(ctx context.Context, namespace string) error {
+	clients, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	_, err = clients.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
 }
 
 // Stop ends both programs and removes their data.

@@ -72,10 +72,6 @@ func start(folder string) (err error) {
 	if out, err := shared.plane.Kubectl(ctx, "", "apply", "-f", "../../deploy/usher.yaml"); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	if _, err := shared.CoreV1().ServiceAccounts("default").Create(ctx, account, metav1.CreateOptions{}); err != nil {
-		return err
-	}
 	template := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "side-initializer"}, Data: map[string]string{"config": "containers: [{name: side, image: 'side:1'}]"}}
 	_, err = shared.CoreV1().ConfigMaps(controlplane.Namespace).Create(ctx, template, metav1.CreateOptions{})
 	return err

@@ -46,6 +46,9 @@ func newCluster(t *testing.T, e *tenant) *cluster {
 	if err := c.Create(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
+	if err := plane.Account(t.Context(), ns.Name); err != nil {
+		t.Fatal(err)
+	}
 	return &cluster{c, e, ns.Name}
 }
 
