@@ -77,7 +77,6 @@ func (s *scene) kept(restore string) []string {
 // periodically, loses all of it, and has it again.
 func TestBackupAndRestore(t *testing.T) {
 	s := newScene(t)
-	s.controllers()
 	s.cluster("example", 3, nil)
 	s.untilServing("example", 3)
 	etcd := s.etcd("example")
@@ -162,7 +161,6 @@ func TestBackupAndRestore(t *testing.T) {
 
 func TestABackupIsRestoredIntoANewName(t *testing.T) {
 	s := newScene(t)
-	s.controllers()
 	s.cluster("old", 1, nil)
 	s.untilServing("old", 1)
 	if _, err := s.etcd("old").Put(t.Context(), "key", "value"); err != nil {
@@ -190,7 +188,6 @@ func TestABackupIsRestoredIntoANewName(t *testing.T) {
 // and then has it right.
 func TestABackupThatCannotBeRestoredTouchesNothing(t *testing.T) {
 	s := newScene(t)
-	s.controllers()
 	s.cluster("example", 1, nil)
 	c := s.untilServing("example", 1)
 	before := s.pods("example")
@@ -253,7 +250,7 @@ func TestABackupThatCannotBeRestoredTouchesNothing(t *testing.T) {
 
 // TestRestartOperator kills the controllers in every phase of a restore.
 func TestRestartOperator(t *testing.T) {
-	s := newScene(t)
+	s := emptyScene(t)
 	process := s.process()
 	s.cluster("example", 3, nil)
 	s.untilServing("example", 3)

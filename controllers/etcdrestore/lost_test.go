@@ -55,7 +55,6 @@ func settle(o *controllers.Options) { o.EtcdCluster.Settling = 20 * time.Second 
 // TestALostClusterSaysWhatToApply applies the manifest in its status as it is.
 func TestALostClusterSaysWhatToApply(t *testing.T) {
 	s := newScene(t)
-	s.controllers()
 	s.passing("example", nil)
 	s.untilServing("example", 3)
 	s.backup("older", "example", "backups/"+s.namespace+"/older", nil)
@@ -89,7 +88,7 @@ func TestALostClusterSaysWhatToApply(t *testing.T) {
 // TestALostClusterIsRestoredByItselfOnce has each of two losses restored, and
 // the second restore deleted.
 func TestALostClusterIsRestoredByItselfOnce(t *testing.T) {
-	s := newScene(t)
+	s := emptyScene(t)
 	s.controllers(settle)
 	s.passing("example", map[string]string{etcdv1beta2.AnnotationAutoRestore: "true"})
 	s.untilServing("example", 3)
@@ -169,7 +168,6 @@ func (s *scene) looked(cluster string) {
 // after the restore has begun.
 func TestAClusterThatCameBackIsNotReplaced(t *testing.T) {
 	s := newScene(t)
-	s.controllers()
 	s.cluster("example", 1, nil)
 	c := s.untilServing("example", 1)
 	b := s.backup("once", "example", "backups/"+s.namespace+"/once", nil)

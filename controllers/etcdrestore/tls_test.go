@@ -13,7 +13,6 @@ import (
 // without a certificate, loses it, and has it again.
 func TestAClusterWithTLSIsSavedAndRestored(t *testing.T) {
 	s := newScene(t)
-	s.controllers()
 	certificates, err := pki.New(s.namespace, "example", world.kubelet.Addresses()...)
 	if err != nil {
 		t.Fatal(err)

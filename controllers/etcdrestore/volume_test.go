@@ -67,7 +67,6 @@ func (s *scene) files(claim string) []string {
 // all of it, and has it again from there.
 func TestABackupOnAVolumeIsRestored(t *testing.T) {
 	s := newScene(t)
-	s.controllers()
 	s.cluster("example", 1, nil)
 	s.untilServing("example", 1)
 	if _, err := s.etcd("example").Put(t.Context(), "key", "value"); err != nil {
@@ -127,7 +126,7 @@ func TestABackupOnAVolumeIsRestored(t *testing.T) {
 // TestAVolumeOfAControllerThatWasKilledIsMountedAgain kills the controllers while
 // the pod of a backup runs.
 func TestAVolumeOfAControllerThatWasKilledIsMountedAgain(t *testing.T) {
-	s := newScene(t)
+	s := emptyScene(t)
 	process := s.process()
 	s.cluster("example", 1, nil)
 	s.untilServing("example", 1)
@@ -156,7 +155,6 @@ func TestAVolumeOfAControllerThatWasKilledIsMountedAgain(t *testing.T) {
 // TestAVolumeIsTakenFromItsPodAlone calls the controller as others would.
 func TestAVolumeIsTakenFromItsPodAlone(t *testing.T) {
 	s := newScene(t)
-	s.controllers()
 	s.claim("backups")
 	// Its pod has an image that nobody has, and never calls.
 	b := &etcdv1beta2.EtcdBackup{ObjectMeta: s.meta("once"), Spec: etcdv1beta2.BackupSpec{
