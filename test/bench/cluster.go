@@ -20,18 +20,30 @@ import (
 
 // A bench is the control plane with the two servers beside it.
 type bench struct {
-	plane        *controlplane.ControlPlane
-	clients      *kubernetes.Clientset
-	floor, usher *process
-	folder       string
+	plane   *controlplane.ControlPlane
+	clients *kubernetes.Clientset
+	pair
+	folder  string
+	program string // usher's
 	// rounds of each server, and how long each lasts.
 	rounds int
 	lasts  time.Duration
 }
 
+// A pair is the two servers that are compared.
+type pair struct{ floor, usher *process }
+
+func (p pair) stop() {
+	for _, process := range []*process{p.floor, p.usher} {
+		if process != nil {
+			process.stop()
+		}
+	}
+}
+
 // start starts what there is to measure.
 func start(ctx context.Context, folder, program string) (b *bench, err error) {
-	b = &bench{folder: folder}
+	b = &bench{folder: folder, program: program}
 	defer func() {
 		if err != nil {
 			b.stop()
@@ -48,14 +60,18 @@ func start(ctx context.Context, folder, program string) (b *bench, err error) {
 	if out, err := b.plane.Kubectl(ctx, "", "apply", "-f", "deploy/usher.yaml"); err != nil {
 		return b, fmt.Errorf("%w\n%s", err, out)
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	if _, err := b.clients.CoreV1().ServiceAccounts("default").Create(ctx, account, metav1.CreateOptions{}); err != nil {
-		return b, err
-	}
 	if err := b.template(ctx, "envoy"); err != nil {
 		return b, err
 	}
-	return b, b.servers(ctx, program)
+	kubeconfig := filepath.Join(folder, "kubeconfig")
+	if err := b.plane.WebhookKubeconfig(ctx, kubeconfig, b.plane.Config.Host); err != nil {
+		return b, err
+	}
+	// As kube-apiserver calls a Service.
+	if b.pair, err = b.servers(ctx, false); err != nil {
+		return b, err
+	}
+	return b, b.plane.UntilRegistered(ctx, &controlplane.Usher{URL: "https://" + b.usher.address})
 }
 
 // template makes a template of the seed's Envoy.
@@ -73,8 +89,14 @@ func (b *bench) template(ctx context.Context, name string) error {
 	return err
 }
 
-// servers starts the floor, and usher as its Deployment does.
-func (b *bench) servers(ctx context.Context, program string) error {
+// servers starts the floor, and usher as its Deployment does, each with HTTP/2 or
+// without.
+func (b *bench) servers(ctx context.Context, http2 bool) (p pair, err error) {
+	defer func() {
+		if err != nil {
+			p.stop()
+		}
+	}()
 	var addresses [3]string
 	var errs [3]error
 	for i := range addresses {
@@ -82,41 +104,37 @@ func (b *bench) servers(ctx context.Context, program string) error {
 	}
 	self, err := os.Executable()
 	if err := errors.Join(append(errs[:], err)...); err != nil {
-		return err
+		return p, err
 	}
-	if b.floor, err = startProcess(ctx, "floor", addresses[0], b.folder, nil, self, "floor", addresses[0], b.folder); err != nil {
-		return err
+	suffix, folder := "", b.folder
+	if http2 {
+		suffix = "-http2"
+		if folder, err = os.MkdirTemp(b.folder, "http2-"); err != nil {
+			return p, err
+		}
 	}
-	kubeconfig := filepath.Join(b.folder, "kubeconfig")
-	if err := b.plane.WebhookKubeconfig(ctx, kubeconfig, b.plane.Config.Host); err != nil {
-		return err
+	if p.floor, err = startProcess(ctx, "floor"+suffix, addresses[0], b.folder, nil, self, "floor"+suffix, addresses[0], folder); err != nil {
+		return p, err
 	}
-	if b.usher, err = startProcess(ctx, "usher", addresses[1], b.folder, []string{"GOMEMLIMIT=115MiB", "GOGC=200"}, program, "webhook",
-		"--kubeconfig", kubeconfig, "--url", "https://"+addresses[1], "--bind-address", addresses[1], "--health-address", addresses[2],
-		"--metrics-address", "0", "--http2", "--profiling"); err != nil {
-		return err
+	if p.usher, err = startProcess(ctx, "usher"+suffix, addresses[1], b.folder, []string{"GOMEMLIMIT=115MiB", "GOGC=200"}, b.program, "webhook",
+		"--kubeconfig", filepath.Join(b.folder, "kubeconfig"), "--url", "https://"+addresses[1], "--bind-address", addresses[1], "--health-address", addresses[2],
+		"--metrics-address", "0", fmt.Sprintf("--http2=%t", http2), "--profiling"); err != nil {
+		return p, err
 	}
-	if err := b.plane.UntilRegistered(ctx, &controlplane.Usher{URL: "https://" + addresses[1]}); err != nil {
-		return err
-	}
+	fmt.Fprintf(os.Stderr, "usher%s: pid %d, health http://%s\n", suffix, p.usher.Process.Pid, addresses[2])
 	seed, err := object("injector/testdata/myapp-pod.yaml")
 	if err != nil {
-		return err
+		return p, err
 	}
-	c, body := client(false), review(seed, nil)
+	c, body := client(http2), review(seed, nil)
 	defer c.CloseIdleConnections()
-	fmt.Fprintf(os.Stderr, "usher: pid %d, health http://%s\n", b.usher.Process.Pid, addresses[2])
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	return p, wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return post(c, "https://"+addresses[1]+"/mutate", body) == nil, nil
 	})
 }
 
 func (b *bench) stop() {
-	for _, p := range []*process{b.floor, b.usher} {
-		if p != nil {
-			p.stop()
-		}
-	}
+	b.pair.stop()
 	if b.plane != nil {
 		_ = b.plane.Stop()
 	}

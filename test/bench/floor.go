@@ -23,7 +23,7 @@ import (
 // floorMain serves the floor until it is killed: TLS, the whole body read, the
 // uid echoed; under /patch with a constant patch. Its certificate is written to
 // folder/floor.crt, for the API server.
-func floorMain(address, folder string) error {
+func floorMain(address, folder string, http2 bool) error {
 	certificate, authority, err := selfSigned()
 	if err != nil {
 		return err
@@ -34,8 +34,11 @@ func floorMain(address, folder string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", echo(""))
 	mux.HandleFunc("/patch", echo(`,"patchType":"JSONPatch","patch":"`+base64.StdEncoding.EncodeToString([]byte(constantPatch))+`"`))
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(http2)
 	server := &http.Server{
-		Addr: address, Handler: mux, ReadHeaderTimeout: 5 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
+		Addr: address, Handler: mux, Protocols: protocols, ReadHeaderTimeout: 5 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*certificate}},
 	}
 	return server.ListenAndServeTLS("", "")

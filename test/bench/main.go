@@ -17,8 +17,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 4 && os.Args[1] == "floor" {
-		exit(floorMain(os.Args[2], os.Args[3]))
+	if len(os.Args) == 4 && strings.HasPrefix(os.Args[1], "floor") {
+		exit(floorMain(os.Args[2], os.Args[3], os.Args[1] == "floor-http2"))
 	}
 	short := flag.Bool("short", false, "measure little, write nothing, fail where a ratio falls below its limit")
 	program := flag.String("usher", "bin/usher", "usher's binary")
