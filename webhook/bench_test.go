@@ -190,7 +190,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || req.Namespace != "" || bytes.Contains(body, []byte("usher.dev")) || bytes.Contains(body, []byte("initializer")) {
 			return
 		}
-		res := (&Response{Allowed: true}).appendReview(nil, req.UID)
+		res := (&Response{Allowed: true}).appendReview(nil, req.UID, nil)
 		if !jsontext.Value(res).IsValid() {
 			t.Errorf("no JSON: %s", res)
 		}

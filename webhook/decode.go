@@ -36,14 +36,15 @@ const (
 	reviewKind    = "AdmissionReview"
 )
 
-// decode reads an AdmissionReview.
+// decode reads an AdmissionReview. Whether its object repeats a name is left to
+// who decides about it: that is looked for once.
 func decode(body []byte) (*Request, error) {
 	var review struct {
 		APIVersion string   `json:"apiVersion"`
 		Kind       string   `json:"kind"`
 		Request    *Request `json:"request"`
 	}
-	if err := json.Unmarshal(body, &review); err != nil {
+	if err := json.Unmarshal(body, &review, jsontext.AllowDuplicateNames(true)); err != nil {
 		var semantic *json.SemanticError
 		if errors.As(err, &semantic) {
 			return nil, malformed("the body is no AdmissionReview: %s is of the wrong type", semantic.JSONPointer)

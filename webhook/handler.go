@@ -75,24 +75,26 @@ type endpoint struct {
 	limit   *limit
 	metrics *Metrics
 	log     logr.Logger
+	buffers buffers
 }
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer e.recover(w)
-	ctx, cancel := context.WithTimeout(r.Context(), decisionTimeout)
-	defer cancel()
+	ctx := within(r.Context(), decisionTimeout)
+	defer ctx.stop()
 
 	memory := hold{limit: e.limit}
 	defer memory.release()
 	_, end := tracing.Stage(ctx, "read")
-	body, err := read(w, r, &memory)
+	body := e.buffers.get()
+	err := read(w, r, body, &memory)
 	end()
 	if errors.Is(err, errBusy) {
 		e.throttle(w, r)
 		return
 	}
 	if err != nil {
-		e.refuse(ctx, w, err)
+		e.refuse(ctx, w, r, err)
 		return
 	}
 	_, end = tracing.Stage(ctx, "wait")
@@ -104,14 +106,15 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer e.limit.leave()
 	_, end = tracing.Stage(ctx, "decode")
-	req, err := decode(body)
+	req, err := decode(body.Bytes())
+	e.buffers.put(body) // a Request holds copies
 	end()
 	if err != nil {
-		e.refuse(ctx, w, err)
+		e.refuse(ctx, w, r, err)
 		return
 	}
 	if !e.decides(req) {
-		e.refuse(ctx, w, malformed("%s decides about %v, and this review holds a %s: send it elsewhere", e.handler.Path, e.handler.Kinds, req.Kind.Kind))
+		e.refuse(ctx, w, r, malformed("%s decides about %v, and this review holds a %s: send it elsewhere", e.handler.Path, e.handler.Kinds, req.Kind.Kind))
 		return
 	}
 	select {
@@ -127,7 +130,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.fault(ctx, w, req, err)
 		return
 	}
-	e.answer(ctx, w, req, res)
+	e.answer(ctx, w, r, req, res)
 }
 
 func (e *endpoint) decides(req *Request) bool {
@@ -135,12 +138,13 @@ func (e *endpoint) decides(req *Request) bool {
 }
 
 // answer counts the decision, writes it, and logs it while the API server goes
-// on.
-func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, req *Request, res *Response) {
+// on: over HTTP/1.1, which it speaks to Services. Over HTTP/2 an answer ends when
+// the handler returns, and one that goes before it takes longer.
+func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, req *Request, res *Response) {
 	e.metrics.decided(e.handler.Path, res)
 	describe(ctx, req, res)
 	_, end := tracing.Stage(ctx, "respond")
-	respond(w, req.UID, res)
+	e.respond(w, req.UID, res, r.ProtoMajor == 1)
 	end()
 	if log := e.log.V(res.verbosity()); log.Enabled() {
 		log.Info("decided", "reason", res.Reason, "allowed", res.Allowed, "kind", req.Kind.Kind, "namespace", req.Namespace,
@@ -150,13 +154,13 @@ func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, req *Reque
 }
 
 // refuse answers what is no review, or too large to be read.
-func (e *endpoint) refuse(ctx context.Context, w http.ResponseWriter, err error) {
+func (e *endpoint) refuse(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
 	var bad *badRequest
 	if !errors.As(err, &bad) {
 		bad = malformed("%v", err)
 	}
 	if bad.uid != "" {
-		e.answer(ctx, w, &Request{UID: bad.uid}, bad.response())
+		e.answer(ctx, w, r, &Request{UID: bad.uid}, bad.response())
 		return
 	}
 	e.metrics.malformed.WithLabelValues(e.handler.Path).Inc()

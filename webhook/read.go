@@ -46,19 +46,18 @@ func (b *badRequest) response() *Response {
 	return &Response{Reason: string(injector.TooLarge), Code: http.StatusRequestEntityTooLarge, Message: string(injector.TooLarge) + ": " + b.message}
 }
 
-// read reads the body within the bounds. What it holds of a large one is
+// read reads into body, within the bounds. What it holds of a large one is
 // reserved.
-func read(w http.ResponseWriter, r *http.Request, memory *hold) ([]byte, error) {
+func read(w http.ResponseWriter, r *http.Request, body *bytes.Buffer, memory *hold) error {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return nil, &badRequest{status: http.StatusMethodNotAllowed, message: "POST an AdmissionReview"}
+		return &badRequest{status: http.StatusMethodNotAllowed, message: "POST an AdmissionReview"}
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, &badRequest{status: http.StatusUnsupportedMediaType, message: "Content-Type must be application/json"}
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return &badRequest{status: http.StatusUnsupportedMediaType, message: "Content-Type must be application/json"}
 	}
 	// Not every ResponseWriter has deadlines; the server's does.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout))
-	var body bytes.Buffer
 	// What is promised is believed once some of it has come.
 	if n := r.ContentLength; n > 0 {
 		body.Grow(int(min(n, eager)) + bytes.MinRead)
@@ -70,7 +69,7 @@ func read(w http.ResponseWriter, r *http.Request, memory *hold) ([]byte, error) 
 			size = n
 		}
 		if err := memory.reserve(size); err != nil {
-			return nil, err
+			return err
 		}
 		if r.ContentLength > 0 {
 			body.Grow(int(size) - eager + bytes.MinRead)
@@ -79,22 +78,30 @@ func read(w http.ResponseWriter, r *http.Request, memory *hold) ([]byte, error) 
 	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &badRequest{status: http.StatusRequestTimeout, message: fmt.Sprintf("the body did not arrive within %s", readTimeout)}
+		return &badRequest{status: http.StatusRequestTimeout, message: fmt.Sprintf("the body did not arrive within %s", readTimeout)}
 	case err != nil:
-		return nil, malformed("reading the body: %v", err)
+		return malformed("reading the body: %v", err)
 	case body.Len() == 0:
-		return nil, malformed("the body is empty; POST an AdmissionReview")
+		return malformed("the body is empty; POST an AdmissionReview")
 	case body.Len() > maxBody:
 		// Read on, so that the sender is done sending when the answer comes.
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 		w.Header().Set("Connection", "close")
-		return nil, &badRequest{
+		return &badRequest{
 			status:  http.StatusRequestEntityTooLarge,
 			message: fmt.Sprintf("the review is over the %d MiB that usher reads", maxBody>>20),
 			uid:     findUID(body.Bytes()),
 		}
 	}
-	return body.Bytes(), nil
+	return nil
+}
+
+func isJSON(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == "application/json"
 }
 
 // findUID looks for request.uid in the beginning of a review, where the API

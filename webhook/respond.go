@@ -49,16 +49,35 @@ func (r *Response) verbosity() int {
 	return 0
 }
 
-// respond writes the review that goes back, at once.
-func respond(w http.ResponseWriter, uid string, r *Response) {
-	review := r.appendReview(make([]byte, 0, 512), uid)
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(review)))
-	_, _ = w.Write(review)
-	_ = http.NewResponseController(w).Flush() // else it goes when the handler returns
+// jsonType is shared by all answers: a header's value is not changed.
+var jsonType = []string{"application/json"}
+
+// respond writes the review that goes back, at once where it is flushed, else
+// when the handler returns.
+func (e *endpoint) respond(w http.ResponseWriter, uid string, r *Response, flush bool) {
+	patch, answer := e.buffers.get(), e.buffers.get()
+	defer e.buffers.put(patch)
+	if len(r.Patch) > 0 && r.Allowed {
+		patch.Grow(r.Patch.Size())
+		patch.Write(r.Patch.AppendJSON(patch.AvailableBuffer()))
+	}
+	answer.Grow(512 + base64.StdEncoding.EncodedLen(patch.Len()))
+	answer.Write(r.appendReview(answer.AvailableBuffer(), uid, patch.Bytes()))
+
+	h := w.Header()
+	h["Content-Type"], h["Content-Length"] = jsonType, []string{strconv.Itoa(answer.Len())}
+	_, err := w.Write(answer.Bytes())
+	if flush && err == nil {
+		err = http.NewResponseController(w).Flush()
+	}
+	// HTTP/2 may go on reading what it could not write.
+	if err == nil {
+		e.buffers.put(answer)
+	}
 }
 
-func (r *Response) appendReview(b []byte, uid string) []byte {
+// appendReview appends the review, with a patch where there is one.
+func (r *Response) appendReview(b []byte, uid string, patch []byte) []byte {
 	b = append(b, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":`...)
 	b = appendString(b, uid)
 	b = append(b, `,"allowed":`...)
@@ -66,10 +85,8 @@ func (r *Response) appendReview(b []byte, uid string) []byte {
 	if !r.Allowed {
 		b = r.appendStatus(append(b, `,"status":`...))
 	}
-	if len(r.Patch) > 0 && r.Allowed {
+	if len(patch) > 0 {
 		b = append(b, `,"patchType":"JSONPatch","patch":"`...)
-		patch := r.Patch.JSON()
-		b = slices.Grow(b, base64.StdEncoding.EncodedLen(len(patch))+512) // what comes after fits, too
 		b = base64.StdEncoding.AppendEncode(b, patch)
 		b = append(b, '"')
 	}
