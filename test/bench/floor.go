@@ -45,9 +45,9 @@ func floorMain(address, folder string, http2 bool) error {
 }
 
 // constantPatch adds what the seed's Envoy is, a container and a volume, to pods
-// without volumes.
+// with volumes.
 const constantPatch = `[{"op":"add","path":"/spec/containers/-","value":{"name":"envoy","image":"lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1",` +
-	`"volumeMounts":[{"name":"envoy-conf","mountPath":"/etc/envoy"}]}},{"op":"add","path":"/spec/volumes","value":[{"name":"envoy-conf","configMap":{"name":"envoy"}}]}]`
+	`"volumeMounts":[{"name":"envoy-conf","mountPath":"/etc/envoy"}]}},{"op":"add","path":"/spec/volumes/-","value":{"name":"envoy-conf","configMap":{"name":"envoy"}}}]`
 
 func echo(patch string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
