@@ -124,6 +124,7 @@ func (s *scene) dying(m manager.Manager, holds func(*etcdv1beta2.EtcdCluster) bo
 }
 
 func TestAControllerKilledAroundEveryChangeConverges(t *testing.T) {
+	t.Parallel()
 	for name, spec := range map[string]etcdv1beta2.ClusterSpec{"without claims": ofSize(1), "with claims": onClaims(1)} {
 		t.Run(name, func(t *testing.T) {
 			s := emptyScene(t)

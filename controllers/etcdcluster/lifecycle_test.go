@@ -66,6 +66,7 @@ func TestAPausedClusterIsLeftAlone(t *testing.T) {
 }
 
 func TestPodsAndStorageAreRolled(t *testing.T) {
+	t.Parallel()
 	for name, spec := range map[string]etcdv1beta2.ClusterSpec{
 		"members without claims are replaced": ofSize(3),
 		"members with claims stay":            onClaims(3),

@@ -10,6 +10,7 @@ import (
 )
 
 func TestALostMemberIsReplaced(t *testing.T) {
+	t.Parallel()
 	for name, lose := range map[string]func(*scene, string){
 		"its pod is deleted": func(s *scene, name string) { s.deletePod(name) },
 		"its pod is evicted": func(s *scene, name string) { s.must(shared.kubelet.Evict(s.namespace, name)) },
@@ -32,6 +33,7 @@ func TestALostMemberIsReplaced(t *testing.T) {
 }
 
 func TestAMemberThatCrashesComesBack(t *testing.T) {
+	t.Parallel()
 	for name, spec := range map[string]etcdv1beta2.ClusterSpec{"without a claim": ofSize(3), "with a claim": onClaims(3)} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
@@ -90,6 +92,7 @@ func TestAClusterOnClaimsComesBackWhole(t *testing.T) {
 }
 
 func TestALostMajorityIsSaidAndNothingRemoved(t *testing.T) {
+	t.Parallel()
 	for name, losses := range map[string]int{"two of three": 2, "all": 3} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)

@@ -17,7 +17,7 @@ import (
 // next at the least: tests are about what is lost, not about how fast etcd is.
 const (
 	keys  = 500
-	pause = 4 * time.Millisecond
+	pause = 20 * time.Millisecond
 )
 
 // A Connect connects to the cluster as it is.
