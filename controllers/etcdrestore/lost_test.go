@@ -2,14 +2,12 @@ package etcdrestore_test
 
 import (
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/etcdrestore"
 )
 
@@ -48,10 +46,6 @@ func (s *scene) lost(cluster string) *etcdv1beta2.EtcdCluster {
 	return c
 }
 
-// settle has clusters that ask for it restored soon, and late enough for members
-// to start meanwhile where this machine has other things to do.
-func settle(o *controllers.Options) { o.EtcdCluster.Settling = 20 * time.Second }
-
 // TestALostClusterSaysWhatToApply applies the manifest in its status as it is.
 func TestALostClusterSaysWhatToApply(t *testing.T) {
 	s := newScene(t)
@@ -88,8 +82,7 @@ func TestALostClusterSaysWhatToApply(t *testing.T) {
 // TestALostClusterIsRestoredByItselfOnce has each of two losses restored, and
 // the second restore deleted.
 func TestALostClusterIsRestoredByItselfOnce(t *testing.T) {
-	s := emptyScene(t)
-	s.controllers(settle)
+	s := newScene(t)
 	s.passing("example", map[string]string{etcdv1beta2.AnnotationAutoRestore: "true"})
 	s.untilServing("example", 3)
 	if _, err := s.etcd("example").Put(t.Context(), "key", "value"); err != nil {

@@ -52,9 +52,11 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
+// change has clusters that ask for it restored soon, and late enough for members
+// to start meanwhile where this machine has other things to do.
 func change(o *controllers.Options) {
 	o.Controllers, o.LeaderElection = []string{"etcdbackup", "etcdcluster", "etcdrestore"}, false
-	o.EtcdCluster = etcdcluster.Options{Settling: time.Minute, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond}
+	o.EtcdCluster = etcdcluster.Options{Settling: 20 * time.Second, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond}
 	o.Handover.Image = "usher:test"
 }
 

@@ -19,9 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/etcdcluster"
-	"github.com/usher-dev/usher/test/controlplane"
 )
 
 // A scene is a namespace with a cluster in it.
@@ -42,8 +40,8 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// emptyScene makes a namespace for a test with controllers of its own. They look
-// at every namespace, so it has the world for itself.
+// emptyScene makes a namespace for a test with controllers of its own, in a
+// process. They look at every namespace, so it has the world for itself.
 func emptyScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{T: t}
@@ -69,46 +67,29 @@ func (s *scene) clear() {
 	}
 }
 
-// share has the controllers run until the last of those who share them is done.
+// share has the controllers run, in this process and as their ServiceAccount,
+// until the last of those who share them is done.
 func (s *scene) share() {
 	s.Helper()
 	world.mu.Lock()
 	defer world.mu.Unlock()
 	if world.users == 0 {
-		world.running = s.start()
+		var err error
+		if world.running, err = world.plane.StartController(context.WithoutCancel(s.Context()), logr.Discard(), change); err != nil {
+			s.Fatal(err)
+		}
 	}
 	world.users++
 	s.Cleanup(func() {
 		world.mu.Lock()
 		defer world.mu.Unlock()
-		if world.users--; world.users == 0 {
-			s.stop(world.running)
+		if world.users--; world.users > 0 {
+			return
+		}
+		if err := world.running.Stop(); err != nil {
+			s.Error(err)
 		}
 	})
-}
-
-// controllers runs some of the test's own.
-func (s *scene) controllers(change func(*controllers.Options)) {
-	s.Helper()
-	running := s.start(change)
-	s.Cleanup(func() { s.stop(running) })
-}
-
-// start starts the controllers in this process, as their ServiceAccount.
-func (s *scene) start(changes ...func(*controllers.Options)) *controlplane.Controller {
-	s.Helper()
-	running, err := world.plane.StartController(context.WithoutCancel(s.Context()), logr.Discard(), append([]func(*controllers.Options){change}, changes...)...)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return running
-}
-
-func (s *scene) stop(running *controlplane.Controller) {
-	s.Helper()
-	if err := running.Stop(); err != nil {
-		s.Error(err)
-	}
 }
 
 // process starts them in a process of its own.
