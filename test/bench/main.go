@@ -44,6 +44,7 @@ func exit(err error) {
 type part struct {
 	name    string
 	cluster bool // needs one
+	fresh   bool // needs one that nothing was done with
 	measure func(context.Context, *bench) (section, error)
 }
 
@@ -72,11 +73,11 @@ func run(ctx context.Context, program, only string, short bool, rounds, objects 
 		return b.short(ctx)
 	}
 	parts := []part{
-		{"offline", false, func(ctx context.Context, b *bench) (section, error) { return offline(ctx, program, b.folder) }},
-		{"serving", true, serving},
-		{"admission", true, admission},
-		{"growth", true, growth},
-		{"memory", true, func(ctx context.Context, b *bench) (section, error) { return filled(ctx, b, objects) }},
+		{"offline", false, false, func(ctx context.Context, b *bench) (section, error) { return offline(ctx, program, b.folder) }},
+		{"serving", true, false, serving},
+		{"admission", true, false, admission},
+		{"growth", true, false, growth},
+		{"memory", true, true, func(ctx context.Context, b *bench) (section, error) { return filled(ctx, b, objects) }},
 	}
 	var b *bench
 	for _, p := range parts {
@@ -84,6 +85,10 @@ func run(ctx context.Context, program, only string, short bool, rounds, objects 
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "%s %s\n", time.Now().Format(time.TimeOnly), p.name)
+		if p.fresh && b != nil {
+			b.stop()
+			b = nil
+		}
 		if p.cluster && b == nil {
 			if b, err = start(ctx, folder, program); err != nil {
 				return err
