@@ -25,6 +25,7 @@ type podMeta struct {
 type podSpec struct {
 	RestartPolicy       string          `json:"restartPolicy"`
 	HostNetwork         bool            `json:"hostNetwork"`
+	Automount           *bool           `json:"automountServiceAccountToken"`
 	Containers          []podContainer  `json:"containers"`
 	InitContainers      []podContainer  `json:"initContainers"`
 	EphemeralContainers []podContainer  `json:"ephemeralContainers"`

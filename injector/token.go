@@ -27,6 +27,9 @@ const unwritable = -1
 // where it will not: it has seen to every container of the pod, so one without
 // the mount tells that the token is not to be mounted.
 func (p *pod) tokenVolume() string {
+	if p.Spec.Automount != nil && !*p.Spec.Automount {
+		return ""
+	}
 	at := slices.IndexFunc(p.Spec.Volumes, func(v podVolume) bool { return strings.HasPrefix(v.Name, tokenVolumePrefix) })
 	if at < 0 {
 		return ""

@@ -34,6 +34,7 @@ func TestAddedContainersHaveTheTokenThatThePodsOwnHave(t *testing.T) {
 			spec: volumes + app, options: "overrides: [image]", notes: `, "inject.usher.dev/side.image": "side:2"`, want: []string{mounted},
 		},
 		"not where the pod has no token":      {spec: "containers: [{name: app, image: app}]"},
+		"not where it is not to be mounted":   {spec: "automountServiceAccountToken: false, " + volumes + app},
 		"not where a container does without":  {spec: volumes + app + ", initContainers: [{name: setup, image: i}]"},
 		"not where nothing mounts the volume": {spec: volumes + "containers: [{name: app, image: app}]"},
 		"not where all have another volume in its place": {

@@ -73,11 +73,11 @@ func run(ctx context.Context, program, only string, short bool, rounds, objects 
 		return b.short(ctx)
 	}
 	parts := []part{
-		{"offline", false, false, func(ctx context.Context, b *bench) (section, error) { return offline(ctx, program, b.folder) }},
-		{"serving", true, false, serving},
-		{"admission", true, false, admission},
-		{"growth", true, false, growth},
-		{"memory", true, true, func(ctx context.Context, b *bench) (section, error) { return filled(ctx, b, objects) }},
+		{name: "offline", measure: func(ctx context.Context, b *bench) (section, error) { return offline(ctx, program, b.folder) }},
+		{name: "serving", cluster: true, measure: serving},
+		{name: "admission", cluster: true, measure: admission},
+		{name: "growth", cluster: true, measure: growth},
+		{name: "memory", cluster: true, fresh: true, measure: func(ctx context.Context, b *bench) (section, error) { return filled(ctx, b, objects) }},
 	}
 	var b *bench
 	for _, p := range parts {
