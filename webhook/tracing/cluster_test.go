@@ -53,8 +53,17 @@ func TestDecisionsAreTracedBelowTheAPIServersRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	template := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: "side-initializer"}, Data: map[string]string{"config": "containers: [{name: side, image: side}]"},
+		ObjectMeta: metav1.ObjectMeta{Name: "side-initializer"}, Data: map[string]string{"config": "none"},
 	}
+	// What is registered takes a moment to reach the API server's admission.
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+		_, err := clients.CoreV1().ConfigMaps(controlplane.Namespace).Create(ctx, template, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil, nil
+	})
+	if err != nil {
+		t.Fatalf("a template that is none is not refused: %v", err)
+	}
+	template.Data["config"] = "containers: [{name: side, image: side}]"
 	if _, err := clients.CoreV1().ConfigMaps(controlplane.Namespace).Create(t.Context(), template, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
