@@ -55,10 +55,6 @@ spec:
 
 // play tells the story.
 func (s *stage) play(ctx context.Context) error {
-	// Nothing makes ServiceAccounts here: there is no controller manager.
-	if _, err := s.run(ctx, "", "create", "serviceaccount", "default"); err != nil {
-		return err
-	}
 	for _, scene := range []func(context.Context) error{s.injects, s.denies, s.warns, s.leavesAlone} {
 		if err := scene(ctx); err != nil {
 			return err
