@@ -18,7 +18,7 @@ type deadline struct {
 	cancel context.CancelFunc
 }
 
-// within returns a context that ends after d. The caller cancels it.
+// within returns a context that ends after d. The caller stops it.
 func within(parent context.Context, d time.Duration) *deadline {
 	return &deadline{Context: parent, at: time.Now().Add(d)}
 }

@@ -49,9 +49,6 @@ func (r *Response) verbosity() int {
 	return 0
 }
 
-// jsonType is shared by all answers: a header's value is not changed.
-var jsonType = []string{"application/json"}
-
 // respond writes the review that goes back, at once where it is flushed, else
 // when the handler returns.
 func (e *endpoint) respond(w http.ResponseWriter, uid string, r *Response, flush bool) {
@@ -64,8 +61,8 @@ func (e *endpoint) respond(w http.ResponseWriter, uid string, r *Response, flush
 	answer.Grow(512 + base64.StdEncoding.EncodedLen(patch.Len()))
 	answer.Write(r.appendReview(answer.AvailableBuffer(), uid, patch.Bytes()))
 
-	h := w.Header()
-	h["Content-Type"], h["Content-Length"] = jsonType, []string{strconv.Itoa(answer.Len())}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(answer.Len()))
 	_, err := w.Write(answer.Bytes())
 	if flush && err == nil {
 		err = http.NewResponseController(w).Flush()
