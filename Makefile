@@ -8,6 +8,9 @@ BIN := bin
 DIST := dist
 CONTROLLER_GEN := $(GO) tool -modfile=tools/codegen/go.mod controller-gen
 GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
+ACTIONLINT := $(GO) tool -modfile=tools/workflows/go.mod actionlint
+# Runs go test and ends with a summary.
+SUITE := $(GO) run ./test/suite
 
 # The API server the tests talk to: the folder named by KUBEBUILDER_ASSETS as
 # it is, or etcd, kube-apiserver, kube-controller-manager and kubectl built
@@ -19,19 +22,23 @@ help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z0-9-]*:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/usher
-	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/usher ./cmd/usher
+build: ## Build bin/usher, the command line, and bin/usher-server
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/usher ./cmd/usher-server
 
 IMAGE ?= usher:latest
 ARCH ?= $(shell $(GO) env GOARCH)
 .PHONY: image
-image: ## Write dist/usher.tar, an OCI image archive, and print its digest
-	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/$(ARCH)/usher ./cmd/usher
+image: ## Write dist/usher.tar, an OCI image archive of the server, and print its digest
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/$(ARCH)/usher ./cmd/usher-server
 	@$(GO) -C tools/packaging run ./image -binary $(CURDIR)/$(DIST)/$(ARCH)/usher -arch $(ARCH) -name $(IMAGE) -o $(CURDIR)/$(DIST)/usher.tar
 
+# ARGS are further arguments of go test, such as -count=1, SUMMARY those of the
+# suite. Test binaries link faster without debug information.
+ARGS ?=
+SUMMARY ?=
 .PHONY: test
 test: ## Run every test, against a real kube-apiserver where one is needed
-	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; $(GO) test -p 3 -timeout 30m ./... && $(GO) -C test/certmanager test ./...
+	@$(SUITE) -shared -modules .,test/certmanager $(SUMMARY) -- -p 3 -timeout 30m -ldflags=-w $(ARGS) ./...
 
 # Debian's Neutron and Keystone are unpacked into the cache folder, which takes
 # two minutes the first time and needs no root where apt has its lists. NETWORKS
@@ -39,16 +46,24 @@ test: ## Run every test, against a real kube-apiserver where one is needed
 NETWORKS ?= 200
 .PHONY: test-neutron
 test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
-	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -tags neutron -count=1 -v -timeout 20m ./test/neutron/... && \
-	  KUBEBUILDER_ASSETS=$$assets $(GO) test -tags neutron -count=1 -v -timeout 40m ./controllers/network/neutron/... -networks=$(NETWORKS)
+	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
+	  $(SUITE) -all -- -tags neutron -count=1 -v -timeout 20m ./test/neutron/... && \
+	  $(SUITE) -all -- -tags neutron -count=1 -v -timeout 40m ./controllers/network/neutron/... -networks=$(NETWORKS)
 
 .PHONY: e2e
 e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
-	$(GO) test -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
+	@$(SUITE) -- -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
 
+# How many stories are played at once on the node, how long members are killed
+# at random, and by how many seeds.
+PARALLEL ?= 2
+KILL_FOR ?= 1m
+SEEDS ?= 1
 .PHONY: e2e-etcd
-e2e-etcd: ## Play the stories of etcd clusters on a node whose pods run
-	$(GO) test -tags e2e -count=1 -parallel 2 -timeout 60m -v ./test/etcd
+e2e-etcd: ## Play the long stories of etcd clusters, as processes and on a node
+	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
+	  $(SUITE) -- -tags e2e -count=1 -p 1 -timeout 40m ./controllers/etcd... && \
+	  $(SUITE) -- -tags e2e -count=1 -parallel $(PARALLEL) -timeout 60m -v ./test/etcd -kill-for=$(KILL_FOR) -seeds=$(SEEDS)
 
 FOR ?= 1m
 SEED ?= 1
@@ -58,12 +73,26 @@ chaos: ## Break usher on a node under load, by SEED and for as long as FOR
 
 .PHONY: race
 race: ## Run every test with the race detector
-	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -race -timeout 60m ./...
+	@$(SUITE) -shared -- -race -p 2 -timeout 60m $(ARGS) ./...
 
-.PHONY: plugins
-plugins: ## Install the CNI plugins that the tests of Networks drive as root
-	@test -x /usr/lib/cni/bridge || test -x /opt/cni/bin/bridge || \
-	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends containernetworking-plugins; }
+SCENES ?= 10000
+.PHONY: differential
+differential: ## Play SCENES generated scenes of SEED in the cluster and on files
+	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -tags soak -count=1 -timeout 120m -v -run EverySurface ./test/differential -args -scenes $(SCENES) -seed $(SEED)
+
+# The seeds and sizes that CI has no time for. Tests that only make sense at that
+# length have the build tag soak.
+.PHONY: soak
+soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
+	$(MAKE) race
+	$(MAKE) fuzz FUZZTIME=5m
+	@packages=$$(grep -rlE --include='*_test.go' '^//go:build .*\bsoak\b' . | xargs -r -n1 dirname | sort -u); \
+	  if [ -n "$$packages" ]; then $(SUITE) -shared -- -tags soak -count=1 -p 1 -timeout 3h $$packages; fi
+	$(MAKE) test-neutron
+	$(MAKE) e2e
+	$(MAKE) e2e-etcd KILL_FOR=10m SEEDS=3
+	$(MAKE) chaos FOR=30m
+	$(MAKE) bench
 
 # The modules beside the main one that hold code of usher's own. Their go.mod
 # goes stale when the main one changes, which only a build of them tells.
@@ -73,6 +102,7 @@ MODULES = test/certmanager test/cluster/components/coredns test/cluster/componen
 lint: ## Check every module's go.mod, style and imports
 	for module in $(MODULES); do $(GO) -C $$module vet ./...; done
 	$(GOLANGCI_LINT) run ./...
+	$(ACTIONLINT)
 
 .PHONY: generate
 generate: ## Write the documents and manifests that come from others
@@ -87,15 +117,14 @@ generate: ## Write the documents and manifests that come from others
 
 .PHONY: demo
 demo: ## Start a throwaway control plane, inject the seed's Envoy, clean up
-	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) run ./test/demo
+	@$(GO) run ./test/demo
 
 FUZZTIME ?= 30s
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (default 30s)
-	$(GO) list ./... | while read -r pkg; do \
-	  for target in $$($(GO) test -list '^Fuzz' "$$pkg" | grep ^Fuzz || true); do \
-	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$pkg"; \
-	  done; \
+	@grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file function; do \
+	  echo "$$file $${function#func }"; \
+	  $(GO) test -run '^$$' -fuzz "^$${function#func }$$" -fuzztime $(FUZZTIME) "$${file%/*}"; \
 	done
 
 BENCH ?=

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	plane, err := controlplane.Start(os.Stderr)
+	plane, err := controlplane.Shared(os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -9,8 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/yaml"
 
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/rules"
 )
 
 // What a configuration says it is.
@@ -31,11 +33,11 @@ type Configuration struct {
 // Policies configures the rules.
 type Policies struct {
 	// Enforce is the level that denies, and that fails a check.
-	Enforce Level `json:"enforce,omitempty"`
+	Enforce finding.Level `json:"enforce"`
 	// Warn is the level that warns, and that a check reports.
-	Warn Level `json:"warn,omitempty"`
+	Warn finding.Level `json:"warn"`
 	// Audit is the level that is recorded.
-	Audit Level `json:"audit,omitempty"`
+	Audit finding.Level `json:"audit"`
 	// Exclude names rules that are not used.
 	Exclude []string `json:"exclude,omitempty"`
 	// Exemptions say which exemptions of objects are honoured.
@@ -68,7 +70,7 @@ type PodTemplate struct {
 func Default() *Configuration {
 	return &Configuration{
 		APIVersion: APIVersion, Kind: Kind,
-		Policies: Policies{Enforce: LevelOf(policies.Invariant), Warn: LevelOf(policies.Baseline), Audit: LevelOf(policies.Baseline)},
+		Policies: Policies{Enforce: finding.Invariant, Warn: finding.Baseline, Audit: finding.Baseline},
 		Networks: Networks{Backend: injector.MultusBackend},
 	}
 }
@@ -76,6 +78,14 @@ func Default() *Configuration {
 // Parse reads a configuration. Unknown fields, rules and levels are errors: a
 // setting that is misspelt must not be taken for one that is not there.
 func Parse(data []byte) (*Configuration, error) {
+	c, err := parse(data)
+	if err != nil {
+		return nil, locate(data, err)
+	}
+	return c, nil
+}
+
+func parse(data []byte) (*Configuration, error) {
 	c := Default()
 	c.APIVersion, c.Kind = "", ""
 	if err := yaml.UnmarshalStrict(data, c); err != nil {
@@ -86,12 +96,12 @@ func Parse(data []byte) (*Configuration, error) {
 	}
 	for _, list := range [][]string{c.Policies.Exclude, c.Policies.Exemptions.Rules} {
 		for _, id := range list {
-			if _, err := policies.Lookup(id); err != nil {
+			if _, err := rules.Lookup(id); err != nil {
 				return nil, fmt.Errorf("reading the configuration: %w", err)
 			}
 		}
 	}
-	if _, err := policies.New(c.Options()); err != nil {
+	if _, err := rules.New(c.Options()); err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
 	if _, err := c.Server(); err != nil {

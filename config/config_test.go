@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/finding"
 )
 
 const head = "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\n"
@@ -43,7 +43,7 @@ func TestWhatIsNotSetHasItsDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Default()
-	want.Policies.Warn = config.LevelOf(policies.Strict)
+	want.Policies.Warn = finding.Strict
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
@@ -60,7 +60,7 @@ func TestTheNearestFileCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, found, err := config.Nearest(below)
-	if err != nil || found != path || c.Policies.Enforce.On {
+	if err != nil || found != path || c.Policies.Enforce != finding.Off {
 		t.Errorf("found %q with enforce %s: %v", found, c.Policies.Enforce, err)
 	}
 }

@@ -17,6 +17,9 @@ const FileName = ".usher.yaml"
 const (
 	ConfigMapName = "usher"
 	ConfigMapKey  = "config.yaml"
+	// LastValidName is the ConfigMap of the last valid configuration, under the
+	// same key, which usher itself keeps.
+	LastValidName = "usher-last-valid"
 )
 
 // maxBytes bounds a configuration: the most a ConfigMap can hold.

@@ -3,7 +3,8 @@ package config
 import (
 	"fmt"
 
-	"github.com/usher-dev/usher/policies/release"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
 )
 
 // Labels of a namespace, which go before the configuration's defaults.
@@ -28,13 +29,28 @@ const View = "view"
 
 // A Namespace is what counts for the objects of one namespace.
 type Namespace struct {
-	Enforce, Warn, Audit Level
-	// Pin leaves out rules that are newer; zero pins nothing.
+	Enforce, Warn, Audit finding.Level
+	// Pin is the version of usher whose denials are enforced: what a later one
+	// finds warns and is recorded, and denies nothing. Zero pins nothing.
 	Pin release.Version
 }
 
+// Enforces reports whether the namespace asks to deny what is found.
+func (n Namespace) Enforces(f finding.Finding) bool {
+	return n.Enforce.Includes(f.Level) && n.Pin.Includes(f.Since)
+}
+
 // Any reports whether any level is on.
-func (n Namespace) Any() bool { return n.Enforce.On || n.Warn.On || n.Audit.On }
+func (n Namespace) Any() bool { return max(n.Enforce, n.Warn, n.Audit) != finding.Off }
+
+// IsLabel reports whether a key is a label of namespaces that FromLabels reads.
+func IsLabel(key string) bool {
+	switch key {
+	case EnforceLabel, WarnLabel, AuditLabel, EnforceVersionLabel, DefaultServiceAccountLabel:
+		return true
+	}
+	return false
+}
 
 // A LabelError is a label with a value that it cannot have.
 type LabelError struct {
@@ -62,9 +78,9 @@ func FromLabels(labels map[string]string, defaults Policies) (Namespace, []*Labe
 			errs = append(errs, &LabelError{Key: key, Value: value, Err: err})
 		}
 	}
-	level := func(to *Level) func(string) error {
+	level := func(to *finding.Level) func(string) error {
 		return func(value string) error {
-			l, err := ParseLevel(value)
+			l, err := finding.ParseLevel(value)
 			if err == nil {
 				*to = l
 			}
@@ -84,5 +100,9 @@ func FromLabels(labels map[string]string, defaults Policies) (Namespace, []*Labe
 		}
 		return nil
 	})
+	if _, warns := labels[WarnLabel]; labels[EnforceLabel] == "off" && !warns {
+		// The API server sends nothing of such a namespace.
+		n.Warn, n.Audit = finding.Off, finding.Off
+	}
 	return n, errs
 }

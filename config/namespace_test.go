@@ -6,12 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/policies/release"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
 )
 
 func TestLabelsGoBeforeTheDefaults(t *testing.T) {
-	invariant, baseline, strict := config.LevelOf(policies.Invariant), config.LevelOf(policies.Baseline), config.LevelOf(policies.Strict)
+	invariant, baseline, strict := finding.Invariant, finding.Baseline, finding.Strict
 	defaults := config.Default().Policies
 	for name, c := range map[string]struct {
 		labels map[string]string
@@ -53,5 +53,28 @@ func TestLabelsGoBeforeTheDefaults(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// As in Pod Security, the pin holds what is enforced; warn and audit see all.
+func TestNamespace_EnforcesNothingBeyondItsPin(t *testing.T) {
+	at := func(level finding.Level, since release.Version) finding.Finding {
+		return finding.Finding{Level: level, Since: since}
+	}
+	pinned := config.Namespace{Enforce: finding.Baseline, Pin: release.V(0, 1)}
+	for name, c := range map[string]struct {
+		namespace config.Namespace
+		finding   finding.Finding
+		want      bool
+	}{
+		"of the pinned version":     {pinned, at(finding.Baseline, release.V(0, 1)), true},
+		"of a later version":        {pinned, at(finding.Invariant, release.V(0, 2)), false},
+		"of no version":             {pinned, at(finding.Invariant, release.Version{}), true},
+		"above the enforced level":  {pinned, at(finding.Strict, release.V(0, 1)), false},
+		"in a namespace not pinned": {config.Namespace{Enforce: finding.Baseline}, at(finding.Baseline, release.V(9, 9)), true},
+	} {
+		if got := c.namespace.Enforces(c.finding); got != c.want {
+			t.Errorf("%s: enforced %t, want %t", name, got, c.want)
+		}
 	}
 }

@@ -3,7 +3,7 @@ package controllers
 import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/usher-dev/usher/controllers/etcdbackup/volume"
+	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
 	"github.com/usher-dev/usher/controllers/handover"
 )
 

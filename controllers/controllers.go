@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/usher-dev/usher/controllers/etcdbackup"
-	"github.com/usher-dev/usher/controllers/etcdcluster"
-	"github.com/usher-dev/usher/controllers/etcdrestore"
+	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
 	"github.com/usher-dev/usher/controllers/ownnetwork"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
@@ -56,7 +56,7 @@ func known() []controller {
 				if err != nil {
 					return err
 				}
-				return etcdrestore.New(m, shared.server, shared.volumes).SetupWithManager(m)
+				return etcdrestore.New(m, shared.server, shared.volumes, o.EtcdCluster.ClaimGrace).SetupWithManager(m)
 			},
 		},
 		{

@@ -75,8 +75,8 @@ func TestTheChartRefusesValuesItDoesNotKnow(t *testing.T) {
 		"more than every trace":   "tracing: {sampling: 100}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-f", "-"); err == nil || !strings.Contains(out, "values don't meet the specifications of the schema") {
-				t.Errorf("got %v, want a refusal: %s", err, out)
+			if out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-f", "-"); err == nil || !strings.Contains(err.Error(), "values don't meet the specifications of the schema") {
+				t.Errorf("got %v, want a refusal\n%s", err, out)
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func TestValuesBecomeFlags(t *testing.T) {
 	if diff := cmp.Diff(want, args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
-	if out, err := exec.Command("go", append([]string{"run", "../cmd/usher"}, append(args, "--help")...)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(filepath.Join(programs(t), "usher-server"), append(args, "--help")...).CombinedOutput(); err != nil {
 		t.Errorf("usher does not know them: %v\n%s", err, out)
 	}
 }
@@ -138,21 +138,27 @@ func TestTheChartTakesOverFromTheManifest(t *testing.T) {
 	}
 }
 
-// helm runs Helm's own command line, built from its module.
+// helm runs Helm's own command line, built from its module, and returns what it
+// prints; an error says what it complained of.
 func helm(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"-C", filepath.Join("..", "tools", "packaging"), "tool", "helm"}, args...)...)
+	cmd := exec.Command(filepath.Join(programs(t), "helm"), args...)
 	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(), "HELM_DATA_HOME="+t.TempDir())
 	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		return string(out), fmt.Errorf("helm %s: %w\n%s", args[0], err, complaints.Bytes())
+	}
+	return string(out), nil
 }
 
 func rendered(t *testing.T, values string) string {
 	t.Helper()
 	out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-n", "usher-system", "-f", "-")
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatal(err)
 	}
 	return out
 }

@@ -28,7 +28,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/usher-dev/usher/test/controlplane"
-	"github.com/usher-dev/usher/webhook"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // cluster is a real API server that usher.yaml was applied to, with usher
@@ -212,7 +212,7 @@ func (c *cluster) until(t *testing.T, what string, condition func() bool) {
 // review posts to usher as the API server does, by the registration.
 func (c *cluster) review(t *testing.T, path, body string) (status int, answer string) {
 	t.Helper()
-	registered, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	registered, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

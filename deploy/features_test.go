@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/config"
@@ -112,6 +113,21 @@ var features = []feature{
 		if got, err := c.plane.Kubectl(t.Context(), "", "get", "-n", ns, "deployment", "web", "-o", "jsonpath={.spec.template.metadata.annotations}"); err != nil || !strings.Contains(got, `"`+injector.NetworkAnnotation+`":"web"`) {
 			t.Errorf("%v: not declared: %s\n%s", err, got, out)
 		}
+	}},
+	{"the last valid configuration is kept, and forgotten with it", func(t *testing.T, c *cluster) {
+		configMaps := c.CoreV1().ConfigMaps("usher-system")
+		c.apply(t, "usher-system", `{apiVersion: v1, kind: ConfigMap, metadata: {name: usher}, data: {config.yaml: "{apiVersion: config.usher.dev/v1alpha1, kind: Configuration}"}}`)
+		c.until(t, "it is kept", func() bool {
+			_, err := configMaps.Get(t.Context(), config.LastValidName, metav1.GetOptions{})
+			return err == nil
+		})
+		if err := configMaps.Delete(t.Context(), config.ConfigMapName, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.until(t, "it is forgotten", func() bool {
+			_, err := configMaps.Get(t.Context(), config.LastValidName, metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
 	}},
 	{"a Scale is judged as its workload", func(t *testing.T, c *cluster) {
 		ns := c.newNamespace(t, map[string]string{config.WarnLabel: "strict"})

@@ -101,8 +101,11 @@ func runs(t *testing.T, archive map[string][]byte, digest string) {
 	if err := os.WriteFile(program, inside["usher"], 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(program, "version").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	// What containers run; cmd/usher-server tests their arguments.
+	for _, command := range []string{"webhook", "controller", "redirect", "fetch-snapshot", "restore-snapshot", "serve-volume", "version"} {
+		if out, err := exec.Command(program, command, "--help").CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func TestTheManifestMeetsWhatItAsksOfOthers(t *testing.T) {
 	if err != nil || strings.Contains(out, "Warning") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, err := exec.Command("go", "run", "../cmd/usher", "check", "--level=strict", "--fail-on=strict", manifest).CombinedOutput(); err != nil {
+	if out, err := exec.Command(filepath.Join(programs(t), "usher"), "check", "--level=strict", "--fail-on=strict", manifest).CombinedOutput(); err != nil {
 		t.Errorf("usher check: %v\n%s", err, out)
 	}
 }

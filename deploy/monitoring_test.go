@@ -12,7 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/yaml"
 
-	"github.com/usher-dev/usher/webhook"
+	facts "github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/webhook/review"
 )
 
 // elsewhere are metrics that usher registers apart from those of its decisions.
@@ -32,8 +33,7 @@ var elsewhere = []string{
 // TestAlertsAndDashboardAskForMetricsThatAre reads both as Prometheus does.
 func TestAlertsAndDashboardAskForMetricsThatAre(t *testing.T) {
 	known := registered()
-	cmd := exec.Command("go", "-C", filepath.Join("..", "tools", "packaging"), "run", "./alerts",
-		absolute(t, "monitoring/alerts.yaml"), absolute(t, "monitoring/dashboard.json"))
+	cmd := exec.Command(filepath.Join(programs(t), "alerts"), absolute(t, "monitoring/alerts.yaml"), absolute(t, "monitoring/dashboard.json"))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -53,7 +53,8 @@ func TestAlertsAndDashboardAskForMetricsThatAre(t *testing.T) {
 // registered are the names of the metrics that decisions count in.
 func registered() map[string]bool {
 	registry := prometheus.NewRegistry()
-	webhook.NewMetrics(registry)
+	review.NewMetrics(registry)
+	facts.NewMetrics(registry)
 	descriptions := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descriptions)

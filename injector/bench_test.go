@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/usher-dev/usher/reason"
 )
 
 // BenchmarkDecide is the decision alone, without the request around it. It is
@@ -16,7 +18,7 @@ func BenchmarkDecide(b *testing.B) {
 			b.SetBytes(int64(len(object)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if d := Decide(r); d.Reason != Injected {
+				if d := Decide(r); d.Reason != reason.Injected {
 					b.Fatal(d.Message())
 				}
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/usher-dev/usher/reason"
 )
 
 // TestRepeatsDoNotMakeTheAnswerLong holds what a pod that repeats a conflict
@@ -46,7 +48,7 @@ func TestHostileTemplatesAreRefusedShortly(t *testing.T) {
 
 func TestTooManyKeysAreNotCarried(t *testing.T) {
 	_, problem := Carry("Deployment", fromYAML(t, "{metadata: {annotations: {"+manyKeys(maxKeys+1)+"}}, spec: {template: {spec: {}}}}"), nil)
-	if problem == nil || problem.Reason != BadValue || !strings.Contains(problem.String(), "write at most 256") {
+	if problem == nil || problem.Reason != reason.BadValue || !strings.Contains(problem.String(), "write at most 256") {
 		t.Errorf("got %v", problem)
 	}
 }

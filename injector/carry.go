@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
 )
 
 // CarriedAnnotation is in a pod template and lists the keys that usher carried
@@ -40,11 +43,11 @@ type workload struct {
 // them by mistake. old is the object before an UPDATE, nil on CREATE. Objects
 // with a controller are never changed: their controller would see a difference
 // and make another one.
-func Carry(kind string, object, old []byte) (Carried, *Problem) {
+func Carry(kind string, object, old []byte) (Carried, *finding.Finding) {
 	var w workload
 	if err := json.Unmarshal(object, &w); err != nil {
 		field, detail := decodeProblem(err)
-		return Carried{}, &Problem{Reason: Undecodable, Field: field, Detail: detail}
+		return Carried{}, new(finding.Denial(reason.Undecodable, field, detail))
 	}
 	for _, owner := range w.Metadata.OwnerReferences {
 		if owner.Controller {
@@ -68,6 +71,9 @@ func Carry(kind string, object, old []byte) (Carried, *Problem) {
 		before, _, _, _ = templateAnnotations(kind, old)
 	}
 	c := &carrier{have: have, before: before, path: strings.Join(path, ".") + ".metadata.annotations"}
+	if len(old) == 0 && len(keys) == 0 && len(usherKeys(have)) == 0 {
+		return Carried{}, nil // the API server does not ask about an object without a key of usher's
+	}
 	c.carried, c.carriedBefore = carriedKeys(have), carriedKeys(before)
 	for _, k := range keys {
 		c.follow(k.key, w.Metadata.Annotations[k.key])
@@ -83,30 +89,6 @@ func Carry(kind string, object, old []byte) (Carried, *Problem) {
 		}
 	}
 	return Carried{Patch: c.patch(exists).under(pointer(path)), Warnings: c.warnings}, nil
-}
-
-// Inject decides about an object as it comes from a file: what a workload says
-// on its own metadata is carried into its pod template first, as the cluster
-// does when the workload is admitted, and the template is injected as its pods
-// would be. The patch holds both. An error is a fault of usher's.
-func Inject(r Request) (*Decision, error) {
-	if r.Kind == "" || r.Kind == "Pod" {
-		return Decide(r), nil
-	}
-	carried, problem := Carry(r.Kind, r.Object, nil)
-	if problem != nil {
-		return &Decision{Reason: problem.Reason, Denied: true, Problems: []Problem{*problem}, Outcomes: []Outcome{{Reason: problem.Reason}}}, nil
-	}
-	var err error
-	if r.Object, err = carried.Patch.Apply(r.Object); err != nil {
-		return nil, err
-	}
-	d := Decide(r)
-	d.Warnings = append(carried.Warnings, d.Warnings...)
-	if !d.Denied {
-		d.Patch = append(carried.Patch, d.Patch...)
-	}
-	return d, nil
 }
 
 // unchanged compares what matters of a workload before and after an UPDATE.
@@ -134,7 +116,7 @@ func usherAnnotations(w workload) map[string]string {
 
 // templateAnnotations reads the annotations of a workload's pod template.
 // exists says whether the template has metadata at all.
-func templateAnnotations(kind string, object []byte) (annotations map[string]string, exists bool, path []string, problem *Problem) {
+func templateAnnotations(kind string, object []byte) (annotations map[string]string, exists bool, path []string, problem *finding.Finding) {
 	raw, path, problem := podTemplate(kind, object)
 	if problem != nil {
 		return nil, false, nil, problem
@@ -144,7 +126,7 @@ func templateAnnotations(kind string, object []byte) (annotations map[string]str
 	}
 	if err := json.Unmarshal(raw, &template); err != nil {
 		field, detail := decodeProblem(err)
-		return nil, false, nil, &Problem{Reason: Undecodable, Field: strings.Join(path, ".") + "." + field, Detail: detail}
+		return nil, false, nil, new(finding.Denial(reason.Undecodable, strings.Join(path, ".")+"."+field, detail))
 	}
 	if template.Metadata == nil {
 		return nil, false, path, nil

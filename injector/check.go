@@ -7,6 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
 )
 
 // check adds what is wrong with a template whatever the pod: what no pod could
@@ -49,8 +52,8 @@ func (t *Template) checkVolume(bad *InvalidTemplate, i int, v volume, seen map[s
 	case v.name == "":
 		bad.add(path, 0, "is missing")
 	case seen[v.name]:
-		bad.put(Problem{Reason: ConflictVolume, Field: path,
-			Detail: fmt.Sprintf("is %q, which another volume of the template has", v.name)})
+		bad.put(finding.Denial(reason.ConflictVolume, path,
+			fmt.Sprintf("is %q, which another volume of the template has", v.name)))
 	case len(validation.IsDNS1123Label(v.name)) > 0:
 		bad.add(path, 0, "is %q; must be lower case letters, digits and '-'", v.name)
 	}
@@ -62,8 +65,8 @@ func (t *Template) checkContainer(bad *InvalidTemplate, path string, c *containe
 	case c.name == "":
 		bad.add(path+".name", 0, "is missing")
 	case names[c.name] != "":
-		bad.put(Problem{Reason: ConflictName, Field: path + ".name",
-			Detail: fmt.Sprintf("is %q, which %s has", c.name, strings.TrimPrefix(names[c.name], configField))})
+		bad.put(finding.Denial(reason.ConflictName, path+".name",
+			fmt.Sprintf("is %q, which %s has", c.name, strings.TrimPrefix(names[c.name], configField))))
 	case len(validation.IsDNS1123Label(c.name)) > 0:
 		bad.add(path+".name", 0, "is %q; must be lower case letters, digits and '-', at most 63", c.name)
 	}
@@ -79,8 +82,8 @@ func (t *Template) checkContainer(bad *InvalidTemplate, path string, c *containe
 		}
 		mountPath := strings.TrimRight(m.MountPath, "/")
 		if first, taken := mounts[mountPath]; taken {
-			bad.put(Problem{Reason: ConflictMount, Field: at + ".mountPath",
-				Detail: fmt.Sprintf("is %q, which volumeMounts[%d] has", m.MountPath, first)})
+			bad.put(finding.Denial(reason.ConflictMount, at+".mountPath",
+				fmt.Sprintf("is %q, which volumeMounts[%d] has", m.MountPath, first)))
 			continue
 		}
 		mounts[mountPath] = i
@@ -110,8 +113,8 @@ func (h hostPorts) check(bad *InvalidTemplate, path string, c *container) {
 			other, taken = h[at(others)]
 		}
 		if taken {
-			bad.put(Problem{Reason: ConflictHostPort, Field: field + ".hostPort",
-				Detail: fmt.Sprintf("is %d, which %s takes", p.HostPort, strings.TrimPrefix(other, configField))})
+			bad.put(finding.Denial(reason.ConflictHostPort, field+".hostPort",
+				fmt.Sprintf("is %d, which %s takes", p.HostPort, strings.TrimPrefix(other, configField))))
 			continue
 		}
 		h[at(own)] = field

@@ -1,6 +1,11 @@
 package injector
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
+)
 
 // side names one side of a conflict: a list's item of the pod, or of a
 // template that was added before.
@@ -14,8 +19,8 @@ func side(origin, list string, i int) string {
 // conflicts lists why a template cannot be added to the pod. Of each of the
 // template's items the first conflict is told: what a pod repeats without end
 // does not make the answer as long.
-func (m *merge) conflicts(t *Template) []Problem {
-	var problems []Problem
+func (m *merge) conflicts(t *Template) []finding.Finding {
+	var problems []finding.Finding
 	for _, c := range t.containers {
 		problems = append(problems, m.nameConflicts(t, c, "containers")...)
 	}
@@ -29,13 +34,13 @@ func (m *merge) conflicts(t *Template) []Problem {
 	return append(problems, m.metadataConflicts(t)...)
 }
 
-func (m *merge) nameConflicts(t *Template, c container, from string) []Problem {
-	var problems []Problem
+func (m *merge) nameConflicts(t *Template, c container, from string) []finding.Finding {
+	var problems []finding.Finding
 	check := func(list string, containers []podContainer) {
 		for i, other := range containers {
 			if other.Name == c.name {
-				problems = append(problems, Problem{Reason: ConflictName, Field: fmt.Sprintf("spec.%s[%d].name", list, i), Detail: fmt.Sprintf(
-					"the container %q of template %s (%s) has the name of one of %s; rename one of them", c.name, t.Name, from, side(other.origin, list, i))})
+				problems = append(problems, finding.Denial(reason.ConflictName, fmt.Sprintf("spec.%s[%d].name", list, i), fmt.Sprintf(
+					"the container %q of template %s (%s) has the name of one of %s; rename one of them", c.name, t.Name, from, side(other.origin, list, i))))
 				return // a list that repeats the name is refused for that
 			}
 		}
@@ -46,26 +51,26 @@ func (m *merge) nameConflicts(t *Template, c container, from string) []Problem {
 	return problems
 }
 
-func (m *merge) volumeConflicts(t *Template, v *volume) []Problem {
-	var problems []Problem
+func (m *merge) volumeConflicts(t *Template, v *volume) []finding.Finding {
+	var problems []finding.Finding
 	for i := range m.pod.Spec.Volumes {
 		other := &m.pod.Spec.Volumes[i]
 		if other.Name == v.name && !sameSource(v.typed, other) {
-			problems = append(problems, Problem{Reason: ConflictVolume, Field: fmt.Sprintf("spec.volumes[%d]", i), Detail: fmt.Sprintf(
+			problems = append(problems, finding.Denial(reason.ConflictVolume, fmt.Sprintf("spec.volumes[%d]", i), fmt.Sprintf(
 				"the volume %q of template %s has the name of one of %s with another source; rename one of them, or give both the same source to share it",
-				v.name, t.Name, side(other.origin, "volumes", i))})
+				v.name, t.Name, side(other.origin, "volumes", i))))
 			break
 		}
 	}
 	return problems
 }
 
-func (m *merge) hostPortConflicts(t *Template) []Problem {
+func (m *merge) hostPortConflicts(t *Template) []finding.Finding {
 	wanted := m.ports(t)
 	if len(wanted) == 0 {
 		return nil
 	}
-	var problems []Problem
+	var problems []finding.Finding
 	told := make([]bool, len(wanted))
 	m.eachPort(func(c *podContainer, list string, i, j int, p podPort) {
 		taken := m.bind(p)
@@ -75,9 +80,9 @@ func (m *merge) hostPortConflicts(t *Template) []Problem {
 		for n, w := range wanted {
 			if w.host != 0 && w.clashes(taken) && !told[n] {
 				told[n] = true
-				problems = append(problems, Problem{Reason: ConflictHostPort, Field: fmt.Sprintf("spec.%s[%d].ports[%d].hostPort", list, i, j), Detail: fmt.Sprintf(
+				problems = append(problems, finding.Denial(reason.ConflictHostPort, fmt.Sprintf("spec.%s[%d].ports[%d].hostPort", list, i, j), fmt.Sprintf(
 					"the container %q of template %s takes the host's port %d/%s, which the container %q of %s takes; change one of them",
-					w.container, t.Name, w.host, w.protocol, c.Name, side(c.origin, list, i))})
+					w.container, t.Name, w.host, w.protocol, c.Name, side(c.origin, list, i))))
 			}
 		}
 	})
@@ -145,8 +150,8 @@ func (m *merge) eachPort(visit func(c *podContainer, list string, i, j int, p po
 	}
 }
 
-func (m *merge) metadataConflicts(t *Template) []Problem {
-	var problems []Problem
+func (m *merge) metadataConflicts(t *Template) []finding.Finding {
+	var problems []finding.Finding
 	check := func(kind string, wanted []pair, have map[string]string, added []pair) {
 		for _, p := range wanted {
 			value, set := have[p.key]
@@ -157,8 +162,8 @@ func (m *merge) metadataConflicts(t *Template) []Problem {
 				}
 			}
 			if set && value != p.value {
-				problems = append(problems, Problem{Reason: ConflictMetadata, Field: fmt.Sprintf("metadata.%s[%s]", kind, p.key), Detail: fmt.Sprintf(
-					"is set to %s by %s and to %s by template %s; remove it from one of them", quote(value), by, quote(p.value), t.Name)})
+				problems = append(problems, finding.Denial(reason.ConflictMetadata, fmt.Sprintf("metadata.%s[%s]", kind, p.key), fmt.Sprintf(
+					"is set to %s by %s and to %s by template %s; remove it from one of them", quote(value), by, quote(p.value), t.Name)))
 			}
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
 )
 
 // SystemNamespaces are never touched, and never sent to usher.
@@ -32,10 +34,10 @@ type Request struct {
 // A Decision is what becomes of an object, and why.
 type Decision struct {
 	// Reason is the decision in one word; that of a denial, if any.
-	Reason Reason
+	Reason reason.Reason
 	// Denied refuses the object; Problems say why.
 	Denied   bool
-	Problems []Problem
+	Problems []finding.Finding
 	// Outcomes has one entry for each template that was spoken of, by name;
 	// with none, one without a template.
 	Outcomes []Outcome
@@ -55,10 +57,21 @@ type Outcome struct {
 	Version  string
 	// Network is the one it is about, of Attach alone.
 	Network string
-	Reason  Reason
+	Reason  reason.Reason
 	// Source is the key that asked or refused.
 	Source string
 	Detail string
+}
+
+// Denial is the decision about an object that was found wrong before the
+// templates were looked at.
+func Denial(f finding.Finding) *Decision {
+	return &Decision{Reason: f.Reason, Denied: true, Problems: []finding.Finding{f}, Outcomes: []Outcome{{Reason: f.Reason}}}
+}
+
+// Skipped is the decision about an object that no template is looked at for.
+func Skipped(r reason.Reason) *Decision {
+	return &Decision{Reason: r, Outcomes: []Outcome{{Reason: r}}}
 }
 
 // Decide decides about one object. It never fails: what it cannot read, it
@@ -85,7 +98,7 @@ func (d *decision) run() {
 	r := &d.request
 	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || slices.Contains(SystemNamespaces, r.Namespace)) {
 		d.step("namespace", r.Namespace, "is excluded")
-		d.skip(ask{}, NamespaceExclude, "namespace "+r.Namespace)
+		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
 	}
 	raw, path, problem := podTemplate(r.Kind, r.Object)
@@ -102,7 +115,7 @@ func (d *decision) run() {
 	asks := asked(view.annotations(), r.NamespaceLabels)
 	d.explainAsks(view, asks)
 	if len(asks) == 0 {
-		d.skip(ask{}, NotAsked, "")
+		d.skip(ask{}, reason.NotAsked, "")
 		return
 	}
 	d.merge = &merge{pod: view, token: view.tokenVolume()}
@@ -127,34 +140,34 @@ func (d *decision) template(a ask) bool {
 		d.deny(a, *a.problem)
 		return false
 	case a.refused:
-		d.skip(a, OptedOut, "")
+		d.skip(a, reason.OptedOut, "")
 		return false
 	}
 	entry, ok := d.request.Templates.Get(a.template)
 	if !ok {
-		d.deny(a, Problem{Reason: TemplateMissing, Detail: fmt.Sprintf("%s asks for the template %q, which does not exist; %s",
-			a.source, a.template, d.request.Templates.known())})
+		d.deny(a, finding.Denial(reason.TemplateMissing, "", fmt.Sprintf("%s asks for the template %q, which does not exist; %s",
+			a.source, a.template, d.request.Templates.known())))
 		return false
 	}
 	t := entry.Template
 	if t == nil {
-		d.deny(a, Problem{Reason: TemplateInvalid, Detail: fmt.Sprintf("%s asks for a template that cannot be used: %v", a.source, entry.Err)})
+		d.deny(a, finding.Denial(reason.TemplateInvalid, "", fmt.Sprintf("%s asks for a template that cannot be used: %v", a.source, entry.Err)))
 		return false
 	}
 	d.step("template "+t.Name, t.Version, "is used")
 	if d.merge.pod.Spec.HostNetwork && t.Options.HostNetwork != "allow" {
-		d.withhold(a, t, Problem{Reason: HostNetwork, Field: "spec.hostNetwork", Detail: fmt.Sprintf(
-			"is true, and the template %s is not for pods on the host's network (options.hostNetwork)", t.Name)})
+		d.withhold(a, t, finding.Denial(reason.HostNetwork, "spec.hostNetwork", fmt.Sprintf(
+			"is true, and the template %s is not for pods on the host's network (options.hostNetwork)", t.Name)))
 		return false
 	}
 	where := t.place(d.merge.pod, d.request.NativeSidecars)
 	if where == nowhere {
-		d.withhold(a, t, Problem{Reason: NoNativeSidecars, Field: "spec.restartPolicy", Detail: d.whyNoSidecars(t)})
+		d.withhold(a, t, finding.Denial(reason.NoNativeSidecars, "spec.restartPolicy", d.whyNoSidecars(t)))
 		return false
 	}
 	for _, other := range d.Outcomes {
 		problems := d.request.Templates.pairs[[2]string{other.Template, a.template}]
-		if len(problems) > 0 && (other.Reason == Injected || other.Reason == AlreadyInjected) {
+		if len(problems) > 0 && (other.Reason == reason.Injected || other.Reason == reason.AlreadyInjected) {
 			d.deny(a, problems...)
 			return false
 		}
@@ -170,25 +183,25 @@ func (d *decision) template(a ask) bool {
 // inject adds the template unless the pod has it already.
 func (d *decision) inject(a ask, t *Template, where placement) bool {
 	if claim, claimed := d.record[t.Name]; claimed {
-		known := claim.Version == t.Version
+		known := claim.Content == t.content
 		if !known && t.Options.Mandatory {
-			d.deny(a, outdated(t, claim.Version))
+			d.deny(a, outdated(t, claim.Version()))
 			return false
 		}
 		if known && d.merge.proves(d.raw, t, where) || !known && d.merge.resembles(d.raw, t, where) {
 			if !known {
-				d.warn("the pod carries version %s of the template %s, which is %s by now", claim.Version, t.Name, t.Version)
+				d.warn("the pod carries version %s of the template %s, which is %s by now", claim.Version(), t.Name, t.Version)
 			}
-			d.step("record", claim.Version, "is true")
-			d.done(a, AlreadyInjected, t.Version, "")
+			d.step("record", claim.Version(), "is true")
+			d.done(a, reason.AlreadyInjected, t.Version, "")
 			return false
 		}
-		d.step("record", claim.Version, "is not what the pod holds")
+		d.step("record", claim.Version(), "is not what the pod holds")
 	}
 	if problems := d.merge.conflicts(t); len(problems) > 0 {
 		if claim, claimed := d.record[t.Name]; claimed {
-			problems[0].Detail += fmt.Sprintf("; the record %s claims that version %s of the template added it, and it is not what version %s adds: "+
-				"if another webhook changed it, let it leave the template's containers alone, else remove the record and what it names", RecordAnnotation, quote(claim.Version), t.Version)
+			problems[0].Message += fmt.Sprintf("; the record %s claims that version %s of the template added it, and it is not what version %s adds: "+
+				"if another webhook changed it, let it leave the template's containers alone, else remove the record and what it names", RecordAnnotation, quote(claim.Version()), t.Version)
 		}
 		d.deny(a, problems...)
 		return false
@@ -199,7 +212,7 @@ func (d *decision) inject(a ask, t *Template, where placement) bool {
 	if where == native {
 		detail = "as native sidecars"
 	}
-	d.done(a, Injected, t.Version, detail)
+	d.done(a, reason.Injected, t.Version, detail)
 	return true
 }
 
@@ -217,17 +230,17 @@ func (d *decision) whyNoSidecars(t *Template) string {
 
 // withhold skips a template that this pod cannot have, with a warning; a
 // mandatory one denies the pod.
-func (d *decision) withhold(a ask, t *Template, p Problem) {
+func (d *decision) withhold(a ask, t *Template, p finding.Finding) {
 	if t.Options.Mandatory {
-		p.Detail += "; the template is mandatory"
+		p.Message += "; the template is mandatory"
 		d.deny(a, p)
 		return
 	}
-	d.warn("the template %s was not injected (%s): %s%s %s", t.Name, p.Reason, d.prefix(), p.Field, p.Detail)
-	d.skip(a, p.Reason, p.Detail)
+	d.warn("the template %s was not injected (%s): %s%s %s", t.Name, p.Reason, d.prefix(), p.Field, p.Message)
+	d.skip(a, p.Reason, p.Message)
 }
 
-func (d *decision) deny(a ask, problems ...Problem) {
+func (d *decision) deny(a ask, problems ...finding.Finding) {
 	d.Denied = true
 	for _, p := range problems {
 		if p.Field != "" {
@@ -235,18 +248,18 @@ func (d *decision) deny(a ask, problems ...Problem) {
 		}
 		d.Problems = append(d.Problems, p)
 	}
-	d.done(a, problems[0].Reason, "", problems[0].Detail)
+	d.done(a, problems[0].Reason, "", problems[0].Message)
 }
 
-func (d *decision) skip(a ask, reason Reason, detail string) { d.done(a, reason, "", detail) }
+func (d *decision) skip(a ask, why reason.Reason, detail string) { d.done(a, why, "", detail) }
 
-func (d *decision) done(a ask, reason Reason, version, detail string) {
-	d.Outcomes = append(d.Outcomes, Outcome{Template: a.template, Version: version, Reason: reason, Source: a.source, Detail: detail})
+func (d *decision) done(a ask, why reason.Reason, version, detail string) {
+	d.Outcomes = append(d.Outcomes, Outcome{Template: a.template, Version: version, Reason: why, Source: a.source, Detail: detail})
 	what := "decision"
 	if a.template != "" {
 		what += " about " + a.template
 	}
-	d.step(what, string(reason), detail)
+	d.step(what, string(why), detail)
 }
 
 func (d *decision) warn(format string, args ...any) {
@@ -260,7 +273,7 @@ func (d *decision) summarize() {
 		switch {
 		case d.Denied && len(d.Problems) > 0 && o.Reason == d.Problems[0].Reason:
 			return 0
-		case o.Reason == Injected, o.Reason == NetworkAttached:
+		case o.Reason == reason.Injected, o.Reason == reason.NetworkAttached:
 			return 1
 		}
 		return 2
@@ -271,9 +284,5 @@ func (d *decision) summarize() {
 
 // Message says in a sentence why the object was denied, every problem in it.
 func (d *Decision) Message() string {
-	lines := make([]string, len(d.Problems))
-	for i, p := range d.Problems {
-		lines[i] = fmt.Sprintf("%s: %s", p.Reason, p)
-	}
-	return strings.Join(lines, "; ")
+	return finding.Join(d.Problems)
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
 )
 
 const (
@@ -32,189 +35,191 @@ func TestEveryReason(t *testing.T) {
 		labels    map[string]string
 		templates *Set
 		sidecars  bool
-		want      Reason
+		want      reason.Reason
 		denied    bool
 		message   string // part of the denial
 		warning   string // part of a warning
 	}{
-		"the annotation asks": {object: asking(asks, ""), want: Injected},
+		"the annotation asks": {object: asking(asks, ""), want: reason.Injected},
 		"the Initializer's annotation asks": {
-			object: asking(`"initializer.kubernetes.io/side": "true"`, ""), want: Injected,
+			object: asking(`"initializer.kubernetes.io/side": "true"`, ""), want: reason.Injected,
 		},
 		"the namespace's label asks": {
-			object: asking("", ""), labels: map[string]string{NamespaceLabel: "side"}, want: Injected,
+			object: asking("", ""), labels: map[string]string{NamespaceLabel: "side"}, want: reason.Injected,
 		},
-		"nobody asks": {object: asking(`"other.io/side": "true"`, ""), want: NotAsked},
+		"nobody asks": {object: asking(`"other.io/side": "true"`, ""), want: reason.NotAsked},
 		"the annotation's refusal wins over the namespace's label": {
-			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"}, want: OptedOut,
+			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"}, want: reason.OptedOut,
 		},
 		"a refusal of one template leaves the other": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "log.side"},
-			templates: set(side, template(t, "log", second, "")), want: Injected,
+			templates: set(side, template(t, "log", second, "")), want: reason.Injected,
 		},
-		"system namespaces are left alone": {object: asking(asks, ""), namespace: "kube-system", want: NamespaceExclude},
+		"system namespaces are left alone": {object: asking(asks, ""), namespace: "kube-system", want: reason.NamespaceExclude},
 		"usher's own namespace is left alone": {
-			object: asking(asks, ""), namespace: "usher-system", want: NamespaceExclude,
+			object: asking(asks, ""), namespace: "usher-system", want: reason.NamespaceExclude,
 		},
 		"pods on the host network are skipped": {
-			object: asking(asks, "hostNetwork: true, containers: [{name: app}]"), want: HostNetwork,
+			object: asking(asks, "hostNetwork: true, containers: [{name: app}]"), want: reason.HostNetwork,
 			warning: "the template side was not injected (host-network): spec.hostNetwork is true",
 		},
 		"pods on the host network are denied where the template is mandatory": {
 			object: asking(asks, "hostNetwork: true, containers: [{name: app}]"), templates: set(template(t, "side", small, "mandatory: true")),
-			want: HostNetwork, denied: true, message: "the template is mandatory",
+			want: reason.HostNetwork, denied: true, message: "the template is mandatory",
 		},
 		"pods on the host network are injected where the template allows it": {
 			object:    asking(asks, "hostNetwork: true, containers: [{name: app}]"),
-			templates: set(template(t, "side", small, "hostNetwork: allow")), want: Injected,
+			templates: set(template(t, "side", small, "hostNetwork: allow")), want: reason.Injected,
 		},
 		"pods that end are skipped without native sidecars": {
-			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), want: NoNativeSidecars,
+			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), want: reason.NoNativeSidecars,
 			warning: "this cluster does not run native sidecars",
 		},
 		"pods that end get native sidecars": {
-			object: asking(asks, "restartPolicy: OnFailure, containers: [{name: app}]"), sidecars: true, want: Injected,
+			object: asking(asks, "restartPolicy: OnFailure, containers: [{name: app}]"), sidecars: true, want: reason.Injected,
 		},
 		"pods that end are skipped by a template that wants no native sidecars": {
 			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), sidecars: true,
-			templates: set(template(t, "side", small, "native: never")), want: NoNativeSidecars, warning: "options.native",
+			templates: set(template(t, "side", small, "native: never")), want: reason.NoNativeSidecars, warning: "options.native",
 		},
 		"native: always takes a cluster that runs native sidecars": {
-			object: asking(asks, ""), templates: set(template(t, "side", small, "native: always")), want: NoNativeSidecars,
+			object: asking(asks, ""), templates: set(template(t, "side", small, "native: always")), want: reason.NoNativeSidecars,
 			warning: "the template side adds native sidecars to every pod, and this cluster does not run native sidecars",
 		},
 		"a template that is a native sidecar by itself takes one as well": {
-			object: asking(asks, ""), templates: set(template(t, "side", "initContainers: [{name: side, image: s, restartPolicy: Always}]", "")), want: NoNativeSidecars,
+			object: asking(asks, ""), templates: set(template(t, "side", "initContainers: [{name: side, image: s, restartPolicy: Always}]", "")), want: reason.NoNativeSidecars,
 			warning: "this cluster does not run native sidecars",
 		},
 		"a namespace label that is empty asks for nothing": {
-			object: asking("", ""), labels: map[string]string{NamespaceLabel: ""}, want: NotAsked,
+			object: asking("", ""), labels: map[string]string{NamespaceLabel: ""}, want: reason.NotAsked,
 		},
 		"a template that was withheld does not conflict with another": {
 			object:    asking(asks+`, "inject.usher.dev/log": "true"`, "hostNetwork: true, containers: [{name: app}]"),
-			templates: set(template(t, "log", small, ""), template(t, "side", small, "hostNetwork: allow")), want: Injected,
+			templates: set(template(t, "log", small, ""), template(t, "side", small, "hostNetwork: allow")), want: reason.Injected,
 			warning: "the template log was not injected (host-network)",
 		},
 		"pods that end are denied where the template is mandatory": {
 			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), templates: set(template(t, "side", small, "mandatory: true")),
-			want: NoNativeSidecars, denied: true, message: "the template is mandatory",
+			want: reason.NoNativeSidecars, denied: true, message: "the template is mandatory",
 		},
 		"a template that does not exist is named with those that do": {
-			object: asking(`"inject.usher.dev/sied": "true"`, ""), want: TemplateMissing, denied: true,
+			object: asking(`"inject.usher.dev/sied": "true"`, ""), want: reason.TemplateMissing, denied: true,
 			message: `annotation inject.usher.dev/sied asks for the template "sied", which does not exist; there is side`,
 		},
 		"a template that cannot be used says why": {
 			object:    asking(asks, ""),
-			templates: NewSet(map[string]Entry{"side": {Err: &InvalidTemplate{Name: "side", Problems: []Problem{{Field: "data.config", Detail: "is missing"}}}}}),
-			want:      TemplateInvalid, denied: true, message: "data.config: is missing",
+			templates: NewSet(map[string]Entry{"side": {Err: &InvalidTemplate{Name: "side", Problems: []finding.Finding{{Field: "data.config", Message: "is missing"}}}}}),
+			want:      reason.TemplateInvalid, denied: true, message: "data.config: is missing",
 		},
 		"a value that is no boolean is denied": {
-			object: asking(`"inject.usher.dev/side": "yes"`, ""), want: BadValue, denied: true,
+			object: asking(`"inject.usher.dev/side": "yes"`, ""), want: reason.BadValue, denied: true,
 			message: `metadata.annotations[inject.usher.dev/side]: is "yes"; write "true" or "false"`,
 		},
 		"two keys that say the opposite are denied": {
-			object: asking(`"inject.usher.dev/side": "true", "initializer.kubernetes.io/side": "false"`, ""), want: BadValue, denied: true,
+			object: asking(`"inject.usher.dev/side": "true", "initializer.kubernetes.io/side": "false"`, ""), want: reason.BadValue, denied: true,
 			message: "initializer.kubernetes.io/side says the opposite",
 		},
 		"a name no template can have is denied": {
-			object: asking(`"inject.usher.dev/Side": "true"`, ""), want: BadValue, denied: true, message: "must be lower case",
+			object: asking(`"inject.usher.dev/Side": "true"`, ""), want: reason.BadValue, denied: true, message: "must be lower case",
 		},
 		"a namespace label with an empty name is denied": {
-			object: asking("", ""), labels: map[string]string{NamespaceLabel: "side."}, want: BadValue, denied: true,
+			object: asking("", ""), labels: map[string]string{NamespaceLabel: "side."}, want: reason.BadValue, denied: true,
 			message: "the namespace's label inject.usher.dev/templates",
 		},
 		"more keys than anyone needs are denied": {
-			object: asking(manyKeys(257), ""), want: BadValue, denied: true, message: "metadata.annotations: has 257 keys of usher's; write at most 256",
+			object: asking(manyKeys(257), ""), want: reason.BadValue, denied: true, message: "metadata.annotations: has 257 keys of usher's; write at most 256",
 		},
 		"a record that is none is denied": {
-			object: asking(asks+`, "usher.dev/injected": "yes"`, ""), want: BadValue, denied: true, message: "not a record",
+			object: asking(asks+`, "usher.dev/injected": "yes"`, ""), want: reason.BadValue, denied: true, message: "not a record",
 		},
 		"a container of the same name conflicts": {
-			object: asking(asks, "containers: [{name: app}, {name: side}]"), want: ConflictName, denied: true,
+			object: asking(asks, "containers: [{name: app}, {name: side}]"), want: reason.ConflictName, denied: true,
 			message: `spec.containers[1].name: the container "side" of template side (containers) has the name of one of the pod (spec.containers[1])`,
 		},
 		"an init container of the same name conflicts": {
-			object: asking(asks, "initContainers: [{name: side}], containers: [{name: app}]"), want: ConflictName, denied: true,
+			object: asking(asks, "initContainers: [{name: side}], containers: [{name: app}]"), want: reason.ConflictName, denied: true,
 			message: "spec.initContainers[0].name",
 		},
 		"a volume of the same name and another source conflicts": {
 			object:    asking(asks, "volumes: [{name: v, emptyDir: {}}], containers: [{name: app}]"),
 			templates: set(template(t, "side", small+"\nvolumes: [{name: v, configMap: {name: c}}]", "")),
-			want:      ConflictVolume, denied: true, message: "spec.volumes[0]",
+			want:      reason.ConflictVolume, denied: true, message: "spec.volumes[0]",
 		},
 		"a volume of the same name and source is shared": {
 			object:    asking(asks, "volumes: [{name: v, configMap: {name: c, defaultMode: 420}}], containers: [{name: app}]"),
 			templates: set(template(t, "side", small+"\nvolumes: [{name: v, configMap: {name: c}}]", "")),
-			want:      Injected,
+			want:      reason.Injected,
 		},
 		"a host port that is taken conflicts": {
 			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 1, hostPort: 80}]}]"),
 			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 2, hostPort: 80}]}]", "")),
-			want:      ConflictHostPort, denied: true, message: "spec.containers[0].ports[0].hostPort",
+			want:      reason.ConflictHostPort, denied: true, message: "spec.containers[0].ports[0].hostPort",
 		},
 		"a host port of another protocol or address does not": {
 			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 1, hostPort: 80, protocol: UDP}, {containerPort: 3, hostPort: 80, hostIP: 10.0.0.1}]}]"),
 			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 2, hostPort: 80, hostIP: 10.0.0.2}]}]", "")),
-			want:      Injected,
+			want:      reason.Injected,
 		},
 		"on the host network every port is the host's": {
 			object:    asking(asks, "hostNetwork: true, containers: [{name: app, ports: [{containerPort: 80}]}]"),
 			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "hostNetwork: allow")),
-			want:      ConflictHostPort, denied: true, message: "takes the host's port 80/TCP",
+			want:      reason.ConflictHostPort, denied: true, message: "takes the host's port 80/TCP",
 		},
 		"a container port that two share is a warning": {
 			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 80}]}]"),
 			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "")),
-			want:      Injected, warning: "only one of them can listen",
+			want:      reason.Injected, warning: "only one of them can listen",
 		},
 		"the same port of another protocol is none": {
 			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 80, protocol: UDP}]}]"),
 			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "")),
-			want:      Injected,
+			want:      reason.Injected,
 		},
 		"a label set to another value conflicts": {
 			object:    `{metadata: {labels: {a: x}, annotations: {` + asks + `}}, spec: {containers: [{name: app}]}}`,
 			templates: set(template(t, "side", small+"\nlabels: {a: b}", "")),
-			want:      ConflictMetadata, denied: true, message: `metadata.labels[a]: is set to "x" by the pod and to "b" by template side`,
+			want:      reason.ConflictMetadata, denied: true, message: `metadata.labels[a]: is set to "x" by the pod and to "b" by template side`,
 		},
 		"a label set to the same value is kept": {
 			object:    `{metadata: {labels: {a: b}, annotations: {` + asks + `}}, spec: {containers: [{name: app}]}}`,
-			templates: set(template(t, "side", small+"\nlabels: {a: b}", "")), want: Injected,
+			templates: set(template(t, "side", small+"\nlabels: {a: b}", "")), want: reason.Injected,
 		},
 		"two templates that cannot go together are both named": {
 			object:    asking(asks+`, "inject.usher.dev/log": "true"`, ""),
 			templates: set(side, template(t, "log", small, "")),
-			want:      ConflictName, denied: true, message: `conflict-container: the container "side" of template side (containers) has the name of one of template log`,
+			want:      reason.ConflictName, denied: true, message: `conflict-container: the container "side" of template side (containers) has the name of one of template log`,
 		},
 		"a field of the wrong type is undecodable": {
-			object: `{metadata: {annotations: {"inject.usher.dev/side": true}}, spec: {containers: [{name: app}]}}`, want: Undecodable, denied: true,
+			object: `{metadata: {annotations: {"inject.usher.dev/side": true}}, spec: {containers: [{name: app}]}}`, want: reason.Undecodable, denied: true,
 			message: "metadata.annotations[inject.usher.dev/side]: is a boolean; must be a string (quote it)",
 		},
 		"a pod without containers is undecodable": {
-			object: asking(asks, "containers: []"), want: Undecodable, denied: true, message: "spec.containers: is empty",
+			object: asking(asks, "containers: []"), want: reason.Undecodable, denied: true, message: "spec.containers: is empty",
 		},
-		"a pod without a spec is undecodable": {object: "{metadata: {}}", want: Undecodable, denied: true, message: "spec: is missing"},
+		"a pod without a spec is undecodable": {object: "{metadata: {}}", want: reason.Undecodable, denied: true, message: "spec: is missing"},
 		"a workload's problem is in its pod template": {
 			kind: "CronJob", object: "{spec: {jobTemplate: {spec: {template: {metadata: {annotations: {" + asks + "}}, spec: {containers: [{name: side}]}}}}}}",
-			want: ConflictName, denied: true, message: "spec.jobTemplate.spec.template.spec.containers[0].name",
+			want: reason.ConflictName, denied: true, message: "spec.jobTemplate.spec.template.spec.containers[0].name",
 		},
 	}
-	named := map[Reason]bool{
-		AlreadyInjected: true, // TestSecondPass
-		PolicyClean:     true, // the rules'
-		PolicyWarned:    true,
-		PolicyDenied:    true,
-		TemplateValid:   true, // the webhook's: for ConfigMaps and Namespaces
-		ConflictMount:   true, // TestParseTemplate: only a template can hold it
-		TooLarge:        true, // the webhook's: no object reaches a decision
-		NetworkAttached: true, // TestAttach, and the next five
-		NetworkPresent:  true,
-		NetworkMissing:  true,
-		NetworkCreating: true,
-		NetworkPool:     true,
-		NetworkBackend:  true,
-		NetworkDeclared: true, // the webhook's: for Deployments
-		NetworkForeign:  true,
+	named := map[reason.Reason]bool{
+		reason.AlreadyInjected:      true, // TestSecondPass
+		reason.PolicyClean:          true, // the rules'
+		reason.PolicyWarned:         true,
+		reason.PolicyDenied:         true,
+		reason.TemplateValid:        true, // the webhook's: for ConfigMaps and Namespaces
+		reason.ConflictMount:        true, // TestParseTemplate: only a template can hold it
+		reason.TooLarge:             true, // the webhook's: no object reaches a decision
+		reason.NetworkAttached:      true, // TestAttach, and the next five
+		reason.NetworkPresent:       true,
+		reason.NetworkMissing:       true,
+		reason.NetworkCreating:      true,
+		reason.NetworkPool:          true,
+		reason.NetworkBackend:       true,
+		reason.NetworkDeclared:      true, // the webhook's: for Deployments
+		reason.NetworkForeign:       true,
+		reason.ConfigurationValid:   true, // of the configuration, which no template decides about
+		reason.ConfigurationInvalid: true,
 	}
 	for name, tc := range tests {
 		named[tc.want] = true
@@ -235,12 +240,12 @@ func TestEveryReason(t *testing.T) {
 			if warnings := strings.Join(d.Warnings, "\n"); !strings.Contains(warnings, tc.warning) || tc.warning == "" && warnings != "" {
 				t.Errorf("warnings %q, want %q", warnings, tc.warning)
 			}
-			if (d.Reason == Injected) != (len(d.Patch) > 0) {
+			if (d.Reason == reason.Injected) != (len(d.Patch) > 0) {
 				t.Errorf("%s with the patch %s", d.Reason, d.Patch.JSON())
 			}
 		})
 	}
-	for _, r := range Reasons() {
+	for _, r := range reason.All() {
 		if !named[r] {
 			t.Errorf("no test names the reason %s", r)
 		}

@@ -4,31 +4,16 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/position"
+	"github.com/usher-dev/usher/reason"
 )
 
-// A Problem is one thing that stands in the way, with the field it is about.
-type Problem struct {
-	Reason Reason `json:"reason,omitempty"`
-	// Field is the path of the field, in the object that was judged.
-	Field string `json:"field,omitempty"`
-	// Line is the line of the field in the template's data key, from 1; 0
-	// where it is not known.
-	Line   int    `json:"line,omitempty"`
-	Detail string `json:"detail"`
-}
+// TemplateRule is the id under which a template that cannot be used is
+// reported, whatever the reason.
+const TemplateRule = string(reason.TemplateInvalid)
 
-func (p Problem) String() string {
-	switch {
-	case p.Field == "":
-		return p.Detail
-	case p.Line > 0:
-		return fmt.Sprintf("%s (line %d): %s", p.Field, p.Line, p.Detail)
-	}
-	return p.Field + ": " + p.Detail
-}
-
-// maxProblems is how many problems of a template are told: they go into
+// maxProblems is how many problems of a template are reported: they go into
 // messages and logs.
 const maxProblems = 20
 
@@ -36,7 +21,7 @@ const maxProblems = 20
 // it.
 type InvalidTemplate struct {
 	Name     string
-	Problems []Problem
+	Problems []finding.Finding
 
 	more int // problems beyond maxProblems
 }
@@ -44,7 +29,7 @@ type InvalidTemplate struct {
 func (e *InvalidTemplate) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
-		lines[i] = p.String()
+		lines[i] = p.Statement()
 	}
 	if e.more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", e.more))
@@ -53,14 +38,17 @@ func (e *InvalidTemplate) Error() string {
 }
 
 func (e *InvalidTemplate) add(field string, line int, format string, args ...any) {
-	e.put(Problem{Reason: TemplateInvalid, Field: field, Line: line, Detail: fmt.Sprintf(format, args...)})
+	p := finding.Denial(reason.TemplateInvalid, field, fmt.Sprintf(format, args...))
+	p.Line = line
+	e.put(p)
 }
 
-func (e *InvalidTemplate) put(p Problem) {
+func (e *InvalidTemplate) put(p finding.Finding) {
 	if len(e.Problems) == maxProblems {
 		e.more++
 		return
 	}
+	p.Rule = TemplateRule
 	e.Problems = append(e.Problems, p)
 }
 

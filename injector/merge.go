@@ -28,7 +28,7 @@ type merge struct {
 // add merges a template that has no conflicts: after what the user wrote, but
 // native sidecars before the user's init containers.
 func (m *merge) add(t *Template, where placement) RecordEntry {
-	entry := RecordEntry{Version: t.Version}
+	entry := RecordEntry{Content: t.content, Options: t.options}
 	spec := m.pod.Spec
 	for i := range t.containers {
 		c := &t.containers[i]

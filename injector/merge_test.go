@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/reason"
 )
 
 func TestSeedPodGetsTheSeedsEnvoy(t *testing.T) {
@@ -18,7 +20,7 @@ kind: Pod
 metadata:
   annotations:
     initializer.kubernetes.io/envoy: "true"
-    usher.dev/injected: '{"envoy":{"version":"` + version + `","containers":["envoy"],"volumes":["envoy-conf"]}}'
+    usher.dev/injected: '{"envoy":{"version":"` + version + `","options":"default","containers":["envoy"],"volumes":["envoy-conf"]}}'
   labels:
     app: myapp
   name: myapp-pod
@@ -182,12 +184,12 @@ func TestExplainTellsEachStep(t *testing.T) {
 }
 
 func TestReasonsAreExplained(t *testing.T) {
-	for _, r := range Reasons() {
+	for _, r := range reason.All() {
 		if r.Explain() == "" {
 			t.Errorf("%s is not explained", r)
 		}
 	}
-	if !slices.IsSortedFunc([]Reason{Injected, ConflictName}, func(a, b Reason) int {
+	if !slices.IsSortedFunc([]reason.Reason{reason.Injected, reason.ConflictName}, func(a, b reason.Reason) int {
 		if !a.Denies() && b.Denies() {
 			return -1
 		}

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector/attachment"
+	"github.com/usher-dev/usher/reason"
 )
 
 // NetworkAnnotation on a pod names Networks of its namespace, separated by
@@ -35,7 +37,7 @@ type Network struct {
 	Unready string
 	// Reason and Detail, where they are set, deny the pod: why the Network is
 	// not there, or not to be attached to.
-	Reason Reason
+	Reason reason.Reason
 	Detail string
 }
 
@@ -59,7 +61,7 @@ type AttachRequest struct {
 
 // Declared names the Networks that a pod, or the template in a workload,
 // declares, each once.
-func Declared(kind string, object []byte) ([]string, *Problem) {
+func Declared(kind string, object []byte) ([]string, *finding.Finding) {
 	annotations, _, path, problem := templateAnnotations(kind, object)
 	if problem != nil {
 		return nil, problem
@@ -73,13 +75,13 @@ func Declared(kind string, object []byte) ([]string, *Problem) {
 
 var networkName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-func declared(annotations map[string]string) ([]string, *Problem) {
+func declared(annotations map[string]string) ([]string, *finding.Finding) {
 	value, ok := annotations[NetworkAnnotation]
 	if !ok {
 		return nil, nil
 	}
-	bad := func(format string, args ...any) *Problem {
-		return &Problem{BadValue, annotationField(NetworkAnnotation), 0, "is " + quote(value) + fmt.Sprintf(format, args...)}
+	bad := func(format string, args ...any) *finding.Finding {
+		return new(finding.Denial(reason.BadValue, annotationField(NetworkAnnotation), "is "+quote(value)+fmt.Sprintf(format, args...)))
 	}
 	var names []string
 	for name := range strings.SplitSeq(value, ",") {
@@ -111,7 +113,7 @@ func Attach(r AttachRequest) *Decision {
 
 func (d *decision) attach(r AttachRequest) {
 	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || slices.Contains(SystemNamespaces, r.Namespace)) {
-		d.skip(ask{}, NamespaceExclude, "namespace "+r.Namespace)
+		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
 	}
 	raw, path, problem := podTemplate(r.Kind, r.Object)
@@ -132,12 +134,12 @@ func (d *decision) attach(r AttachRequest) {
 		return
 	}
 	if len(names) == 0 {
-		d.skip(ask{}, NotAsked, "")
+		d.skip(ask{}, reason.NotAsked, "")
 		return
 	}
 	list, err := attachment.Parse(pod.annotations()[attachment.Annotation])
 	if err != nil {
-		d.deny(source, Problem{BadValue, annotationField(attachment.Annotation), 0, err.Error()})
+		d.deny(source, finding.Denial(reason.BadValue, annotationField(attachment.Annotation), err.Error()))
 		return
 	}
 	added := d.addNetworks(r, pod, names, list)
@@ -159,30 +161,30 @@ func (d *decision) addNetworks(r AttachRequest, pod *pod, names []string, list a
 		if why := r.Networks[name].Unready; why != "" {
 			d.warn("the Network %s/%s is not ready (%s): pods wait for it", r.Namespace, name, why)
 		}
-		reason := NetworkPresent
+		outcome := reason.NetworkPresent
 		if !list.Has(r.Namespace, r.Namespace, name) {
-			reason, list = NetworkAttached, list.With(r.Namespace, name)
+			outcome, list = reason.NetworkAttached, list.With(r.Namespace, name)
 		}
-		d.done(a, reason, "", "")
+		d.done(a, outcome, "", "")
 		d.Outcomes[len(d.Outcomes)-1].Network = name
 	}
 	return list
 }
 
 // unattachable says why no pod can be attached to a Network.
-func (r AttachRequest) unattachable(name string, hostNetwork bool) *Problem {
+func (r AttachRequest) unattachable(name string, hostNetwork bool) *finding.Finding {
 	network, known := r.Networks[name]
 	field := annotationField(NetworkAnnotation)
 	switch {
 	case network.Reason != "":
-		return &Problem{network.Reason, field, 0, "names the Network " + quote(name) + ", which " + network.Detail}
+		return new(finding.Denial(network.Reason, field, "names the Network "+quote(name)+", which "+network.Detail))
 	case !known:
-		return &Problem{NetworkMissing, field, 0, fmt.Sprintf("names the Network %s, which does not exist in namespace %s: apply it, or correct the name", quote(name), r.Namespace)}
+		return new(finding.Denial(reason.NetworkMissing, field, fmt.Sprintf("names the Network %s, which does not exist in namespace %s: apply it, or correct the name", quote(name), r.Namespace)))
 	case hostNetwork:
-		return &Problem{NetworkBackend, "spec.hostNetwork", 0, fmt.Sprintf("is true, and a pod on its node's network is attached to no other, such as %s: take one of them away", quote(name))}
+		return new(finding.Denial(reason.NetworkBackend, "spec.hostNetwork", fmt.Sprintf("is true, and a pod on its node's network is attached to no other, such as %s: take one of them away", quote(name))))
 	}
 	if backend := cmp.Or(network.Backend, r.Backend, MultusBackend); backend != MultusBackend {
-		return &Problem{NetworkBackend, field, 0, fmt.Sprintf("names the Network %s of the backend %s, which attaches no pods: pods are attached by the backend %s", quote(name), backend, MultusBackend)}
+		return new(finding.Denial(reason.NetworkBackend, field, fmt.Sprintf("names the Network %s of the backend %s, which attaches no pods: pods are attached by the backend %s", quote(name), backend, MultusBackend)))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-dev/usher/injector/attachment"
+	"github.com/usher-dev/usher/reason"
 )
 
 const declares = `"samplecrd.k8s.io/network": `
@@ -16,35 +17,35 @@ func TestAttach(t *testing.T) {
 	tests := map[string]struct {
 		object, kind, namespace, backend string
 		networks                         map[string]Network
-		want                             Reason
+		want                             reason.Reason
 		denied                           bool
 		attached                         string // the annotation's value afterwards
 		message, warning                 string
 	}{
-		"nothing declared": {object: asking("", ""), want: NotAsked},
-		"one Network":      {object: asking(declares+`a`, ""), want: NetworkAttached, attached: "ns/a"},
-		"two, with a blank and one of them twice":  {object: asking(declares+`"a, b,a"`, ""), want: NetworkAttached, attached: "ns/a,ns/b"},
-		"beside names in the short form":           {object: asking(declares+`b, k8s.v1.cni.cncf.io/networks: "x@e,a"`, ""), want: NetworkAttached, attached: "x@e,a,ns/b"},
-		"beside a JSON list":                       {object: asking(declares+`b, k8s.v1.cni.cncf.io/networks: '[{"mtu":1e3,"name":"x"} ]'`, ""), want: NetworkAttached, attached: `[{"mtu":1e3,"name":"x"},{"name":"b","namespace":"ns"} ]`},
-		"one of two is there already":              {object: asking(declares+`"a,b", k8s.v1.cni.cncf.io/networks: a`, ""), want: NetworkAttached, attached: "a,ns/b"},
-		"there already, in the short form":         {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: a@eth1`, ""), want: NetworkPresent, attached: "a@eth1"},
-		"there already, as an element":             {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: '[{"name":"a"}]'`, ""), want: NetworkPresent, attached: `[{"name":"a"}]`},
-		"of that name in another namespace":        {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: other/a`, ""), want: NetworkAttached, attached: "other/a,ns/a"},
-		"not ready":                                {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {Unready: "BackendUnavailable"}}, want: NetworkAttached, attached: "ns/a", warning: "the Network ns/a is not ready (BackendUnavailable)"},
-		"in the template of a workload":            {kind: "CronJob", object: "{spec: {jobTemplate: {spec: {template: {metadata: {annotations: {" + declares + "c}}, spec: {containers: [{name: app}]}}}}}}", want: NetworkMissing, denied: true, message: "spec.jobTemplate.spec.template.metadata.annotations[samplecrd.k8s.io/network]"},
-		"missing":                                  {object: asking(declares+`"a,none"`, ""), want: NetworkMissing, denied: true, message: `names the Network "none", which does not exist in namespace ns`},
-		"being created":                            {object: asking(declares+`c`, ""), networks: map[string]Network{"c": {Reason: NetworkCreating, Detail: "is being created"}}, want: NetworkCreating, denied: true, message: "is being created"},
-		"without a range":                          {object: asking(declares+`c`, ""), networks: map[string]Network{"c": {Reason: NetworkPool, Detail: "the pool is exhausted"}}, want: NetworkPool, denied: true, message: "exhausted"},
-		"made by Neutron":                          {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {Backend: NeutronBackend}}, want: NetworkBackend, denied: true, message: `the backend neutron, which attaches no pods`},
-		"to be made by Neutron":                    {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {}}, backend: NeutronBackend, want: NetworkBackend, denied: true, message: "neutron"},
-		"made by Multus before Neutron was chosen": {object: asking(declares+`a`, ""), backend: NeutronBackend, want: NetworkAttached, attached: "ns/a"},
-		"on the node's network":                    {object: asking(declares+`a`, "hostNetwork: true, containers: [{name: app}]"), want: NetworkBackend, denied: true, message: "spec.hostNetwork: is true"},
-		"an empty value":                           {object: asking(declares+`""`, ""), want: BadValue, denied: true, message: `metadata.annotations[samplecrd.k8s.io/network]: is ""`},
-		"an empty name":                            {object: asking(declares+`"a,,b"`, ""), want: BadValue, denied: true, message: `"" is none`},
-		"another namespace's":                      {object: asking(declares+`"x/a"`, ""), want: BadValue, denied: true, message: `"x/a" is none`},
-		"what Multus attaches is unreadable":       {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: '{"name":"x"}'`, ""), want: BadValue, denied: true, message: "metadata.annotations[k8s.v1.cni.cncf.io/networks]: is neither"},
-		"an annotation that is no string":          {object: asking(declares+`1`, ""), want: Undecodable, denied: true, message: "quote it"},
-		"a system namespace":                       {object: asking(declares+`a`, ""), namespace: "kube-system", want: NamespaceExclude},
+		"nothing declared": {object: asking("", ""), want: reason.NotAsked},
+		"one Network":      {object: asking(declares+`a`, ""), want: reason.NetworkAttached, attached: "ns/a"},
+		"two, with a blank and one of them twice":  {object: asking(declares+`"a, b,a"`, ""), want: reason.NetworkAttached, attached: "ns/a,ns/b"},
+		"beside names in the short form":           {object: asking(declares+`b, k8s.v1.cni.cncf.io/networks: "x@e,a"`, ""), want: reason.NetworkAttached, attached: "x@e,a,ns/b"},
+		"beside a JSON list":                       {object: asking(declares+`b, k8s.v1.cni.cncf.io/networks: '[{"mtu":1e3,"name":"x"} ]'`, ""), want: reason.NetworkAttached, attached: `[{"mtu":1e3,"name":"x"},{"name":"b","namespace":"ns"} ]`},
+		"one of two is there already":              {object: asking(declares+`"a,b", k8s.v1.cni.cncf.io/networks: a`, ""), want: reason.NetworkAttached, attached: "a,ns/b"},
+		"there already, in the short form":         {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: a@eth1`, ""), want: reason.NetworkPresent, attached: "a@eth1"},
+		"there already, as an element":             {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: '[{"name":"a"}]'`, ""), want: reason.NetworkPresent, attached: `[{"name":"a"}]`},
+		"of that name in another namespace":        {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: other/a`, ""), want: reason.NetworkAttached, attached: "other/a,ns/a"},
+		"not ready":                                {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {Unready: "BackendUnavailable"}}, want: reason.NetworkAttached, attached: "ns/a", warning: "the Network ns/a is not ready (BackendUnavailable)"},
+		"in the template of a workload":            {kind: "CronJob", object: "{spec: {jobTemplate: {spec: {template: {metadata: {annotations: {" + declares + "c}}, spec: {containers: [{name: app}]}}}}}}", want: reason.NetworkMissing, denied: true, message: "spec.jobTemplate.spec.template.metadata.annotations[samplecrd.k8s.io/network]"},
+		"missing":                                  {object: asking(declares+`"a,none"`, ""), want: reason.NetworkMissing, denied: true, message: `names the Network "none", which does not exist in namespace ns`},
+		"being created":                            {object: asking(declares+`c`, ""), networks: map[string]Network{"c": {Reason: reason.NetworkCreating, Detail: "is being created"}}, want: reason.NetworkCreating, denied: true, message: "is being created"},
+		"without a range":                          {object: asking(declares+`c`, ""), networks: map[string]Network{"c": {Reason: reason.NetworkPool, Detail: "the pool is exhausted"}}, want: reason.NetworkPool, denied: true, message: "exhausted"},
+		"made by Neutron":                          {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {Backend: NeutronBackend}}, want: reason.NetworkBackend, denied: true, message: `the backend neutron, which attaches no pods`},
+		"to be made by Neutron":                    {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {}}, backend: NeutronBackend, want: reason.NetworkBackend, denied: true, message: "neutron"},
+		"made by Multus before Neutron was chosen": {object: asking(declares+`a`, ""), backend: NeutronBackend, want: reason.NetworkAttached, attached: "ns/a"},
+		"on the node's network":                    {object: asking(declares+`a`, "hostNetwork: true, containers: [{name: app}]"), want: reason.NetworkBackend, denied: true, message: "spec.hostNetwork: is true"},
+		"an empty value":                           {object: asking(declares+`""`, ""), want: reason.BadValue, denied: true, message: `metadata.annotations[samplecrd.k8s.io/network]: is ""`},
+		"an empty name":                            {object: asking(declares+`"a,,b"`, ""), want: reason.BadValue, denied: true, message: `"" is none`},
+		"another namespace's":                      {object: asking(declares+`"x/a"`, ""), want: reason.BadValue, denied: true, message: `"x/a" is none`},
+		"what Multus attaches is unreadable":       {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: '{"name":"x"}'`, ""), want: reason.BadValue, denied: true, message: "metadata.annotations[k8s.v1.cni.cncf.io/networks]: is neither"},
+		"an annotation that is no string":          {object: asking(declares+`1`, ""), want: reason.Undecodable, denied: true, message: "quote it"},
+		"a system namespace":                       {object: asking(declares+`a`, ""), namespace: "kube-system", want: reason.NamespaceExclude},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestDeclaredBoundsWhatItLooksUp(t *testing.T) {
 	for i := range names {
 		names[i] += strings.Repeat("x", i)
 	}
-	if _, problem := declared(map[string]string{NetworkAnnotation: strings.Join(names, ",")}); problem == nil || problem.Reason != BadValue {
+	if _, problem := declared(map[string]string{NetworkAnnotation: strings.Join(names, ",")}); problem == nil || problem.Reason != reason.BadValue {
 		t.Errorf("%d names: got %v", len(names), problem)
 	}
 	if got, problem := declared(map[string]string{NetworkAnnotation: strings.Join(names[1:], ",")}); problem != nil || len(got) != maxNetworks {

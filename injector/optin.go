@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
 )
 
 // Keys by which pods and namespaces ask. Both prefixes mean the same: the
@@ -29,7 +32,7 @@ type ask struct {
 	// overrides are the pod's changes to the template, by what follows the
 	// template's name in the key.
 	overrides []override
-	problem   *Problem
+	problem   *finding.Finding
 }
 
 // cutKey splits an annotation's key of usher's into the template's name and,
@@ -81,8 +84,8 @@ func MayAsk(object []byte) bool {
 		bytes.IndexByte(object, '\\') >= 0 // a key may be written with escapes
 }
 
-func tooManyKeys(n int) *Problem {
-	return &Problem{BadValue, "metadata.annotations", 0, fmt.Sprintf("has %d keys of usher's; write at most %d", n, maxKeys)}
+func tooManyKeys(n int) *finding.Finding {
+	return new(finding.Denial(reason.BadValue, "metadata.annotations", fmt.Sprintf("has %d keys of usher's; write at most %d", n, maxKeys)))
 }
 
 // OptIns returns the annotations by which templates are asked for or refused.
@@ -114,10 +117,10 @@ func usherKeys(annotations map[string]string) []usherKey {
 func addAnnotation(asks []ask, k usherKey, value string) []ask {
 	a := ask{template: k.template, source: "annotation " + k.key, refused: value == "false"}
 	field := "metadata.annotations[" + k.key + "]"
-	if reason := ValidTemplateName(k.template); reason != "" {
-		a.problem = &Problem{BadValue, field, 0, "names the template " + quote(k.template) + ", which " + reason}
+	if wrong := ValidTemplateName(k.template); wrong != "" {
+		a.problem = new(finding.Denial(reason.BadValue, field, "names the template "+quote(k.template)+", which "+wrong))
 	} else if value != "true" && value != "false" {
-		a.problem = &Problem{BadValue, field, 0, "is " + quote(value) + `; write "true" or "false"`}
+		a.problem = new(finding.Denial(reason.BadValue, field, "is "+quote(value)+`; write "true" or "false"`))
 	}
 	first := find(asks, k.template)
 	if first == nil {
@@ -129,17 +132,15 @@ func addAnnotation(asks []ask, k usherKey, value string) []ask {
 	case a.problem != nil:
 		first.problem = a.problem
 	case first.refused != a.refused:
-		first.problem = &Problem{BadValue, field, 0,
-			"is " + quote(value) + " and " + strings.TrimPrefix(first.source, "annotation ") + " says the opposite; keep one of them"}
+		first.problem = new(finding.Denial(reason.BadValue, field, "is "+quote(value)+" and "+strings.TrimPrefix(first.source, "annotation ")+" says the opposite; keep one of them"))
 	}
 	return asks
 }
 
 func fromLabel(template, value string) ask {
 	a := ask{template: template, source: "namespace label " + NamespaceLabel}
-	if reason := ValidTemplateName(template); reason != "" {
-		a.problem = &Problem{BadValue, "", 0,
-			"the namespace's label " + NamespaceLabel + " is " + quote(value) + "; write names of templates separated by dots, " + quote(template) + " " + reason}
+	if wrong := ValidTemplateName(template); wrong != "" {
+		a.problem = new(finding.Denial(reason.BadValue, "", "the namespace's label "+NamespaceLabel+" is "+quote(value)+"; write names of templates separated by dots, "+quote(template)+" "+wrong))
 	}
 	return a
 }
@@ -153,8 +154,7 @@ func addOverride(asks []ask, k usherKey, value string) {
 	case strings.HasPrefix(k.key, InjectPrefix):
 		a.overrides = append(a.overrides, override{key: k.key, name: k.rest, value: value})
 	case a.problem == nil:
-		a.problem = &Problem{BadValue, "metadata.annotations[" + k.key + "]", 0,
-			"names no template; for an override write " + InjectPrefix + k.template + "." + k.rest}
+		a.problem = new(finding.Denial(reason.BadValue, "metadata.annotations["+k.key+"]", "names no template; for an override write "+InjectPrefix+k.template+"."+k.rest))
 	}
 }
 

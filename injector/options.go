@@ -1,6 +1,7 @@
 package injector
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,6 +49,26 @@ type Options struct {
 	// template has several and none of its own name.
 	OverrideContainer string `json:"overrideContainer,omitempty"`
 }
+
+// digest identifies the options: "default", or the hash of what differs from the
+// defaults.
+func (o Options) digest() string {
+	if o.Native == NativeAuto {
+		o.Native = ""
+	}
+	if o.HostNetwork == "skip" {
+		o.HostNetwork = ""
+	}
+	o.Overrides = slices.Compact(slices.Sorted(slices.Values(o.Overrides)))
+	text, _ := json.Marshal(o) // strings and booleans always marshal
+	if string(text) == "{}" {
+		return defaultOptions
+	}
+	return hash(text)
+}
+
+// defaultOptions is the digest of options that are all defaults.
+const defaultOptions = "default"
 
 func parseOptions(text string, bad *InvalidTemplate) Options {
 	options := Options{}

@@ -10,6 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
 )
 
 // An override is a pod's change to a template's container: the annotation
@@ -22,7 +25,7 @@ type override struct {
 const overrideForms = "image, cpu, cpu-limit, memory, memory-limit, env.<NAME>"
 
 // with returns the template as the pod's overrides make it.
-func (t *Template) with(overrides []override) (*Template, *Problem) {
+func (t *Template) with(overrides []override) (*Template, *finding.Finding) {
 	if len(overrides) == 0 {
 		return t, nil
 	}
@@ -60,7 +63,7 @@ func replaced(list []container, name string, typed *corev1.Container, raw jsonte
 }
 
 // apply changes the container by one override, if the template allows it.
-func (t *Template) apply(o override, c *corev1.Container) *Problem {
+func (t *Template) apply(o override, c *corev1.Container) *finding.Finding {
 	switch name, variable, _ := strings.Cut(o.name, "."); {
 	case o.name == "image":
 		if p := t.allow(o, OverrideImage); p != nil {
@@ -88,7 +91,7 @@ func (t *Template) apply(o override, c *corev1.Container) *Problem {
 	return o.problem("is no override; write one of %s", overrideForms)
 }
 
-func (t *Template) setResource(o override, list *corev1.ResourceList, name corev1.ResourceName) *Problem {
+func (t *Template) setResource(o override, list *corev1.ResourceList, name corev1.ResourceName) *finding.Finding {
 	if p := t.allow(o, Override(name)); p != nil {
 		return p
 	}
@@ -105,7 +108,7 @@ func (t *Template) setResource(o override, list *corev1.ResourceList, name corev
 	return nil
 }
 
-func (t *Template) allow(o override, what Override) *Problem {
+func (t *Template) allow(o override, what Override) *finding.Finding {
 	if slices.Contains(t.Options.Overrides, what) {
 		return nil
 	}
@@ -123,7 +126,7 @@ func setEnv(c *corev1.Container, name, value string) {
 }
 
 // checkResources finds a request that an override put above its limit.
-func checkResources(overrides []override, c *corev1.Container) *Problem {
+func checkResources(overrides []override, c *corev1.Container) *finding.Finding {
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		request, limit := c.Resources.Requests[name], c.Resources.Limits[name]
 		if _, limited := c.Resources.Limits[name]; !limited || request.Cmp(limit) <= 0 {
@@ -139,6 +142,6 @@ func checkResources(overrides []override, c *corev1.Container) *Problem {
 	return nil
 }
 
-func (o override) problem(format string, args ...any) *Problem {
-	return &Problem{Reason: BadValue, Field: "metadata.annotations[" + o.key + "]", Detail: fmt.Sprintf(format, args...)}
+func (o override) problem(format string, args ...any) *finding.Finding {
+	return new(finding.Denial(reason.BadValue, "metadata.annotations["+o.key+"]", fmt.Sprintf(format, args...)))
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/reason"
 )
 
 func TestOverrides(t *testing.T) {
@@ -66,7 +68,7 @@ func TestOverrides(t *testing.T) {
 			r := Request{Object: fromYAML(t, asking(asks+", "+tc.overrides, "")), Templates: set(tpl)}
 			d := Decide(r)
 			if tc.message != "" {
-				if d.Reason != BadValue || !d.Denied || !strings.Contains(d.Message(), tc.message) {
+				if d.Reason != reason.BadValue || !d.Denied || !strings.Contains(d.Message(), tc.message) {
 					t.Fatalf("got %s %q, want bad-value %q", d.Reason, d.Message(), tc.message)
 				}
 				return
@@ -85,7 +87,7 @@ func TestOverrides(t *testing.T) {
 				t.Errorf("container (-want +got):\n%s", diff)
 			}
 			r.Object = out
-			if again := Decide(r); again.Reason != AlreadyInjected {
+			if again := Decide(r); again.Reason != reason.AlreadyInjected {
 				t.Errorf("the second pass says %s (%s)", again.Reason, again.Message())
 			}
 		})
@@ -102,7 +104,7 @@ func resources(text string) corev1.ResourceRequirements {
 
 func TestOverrideOfATemplateNobodyAskedForChangesNothing(t *testing.T) {
 	d := Decide(Request{Object: fromYAML(t, asking(`"inject.usher.dev/side.image": "x"`, "")), Templates: set(template(t, "side", small, ""))})
-	if d.Reason != NotAsked || d.Denied {
+	if d.Reason != reason.NotAsked || d.Denied {
 		t.Errorf("got %s, want not-asked", d.Reason)
 	}
 }

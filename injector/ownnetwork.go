@@ -8,6 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
 )
 
 // OwnNetworkKey is an annotation of a Deployment, or a label of its namespace:
@@ -31,14 +33,14 @@ const (
 // Coming is what pods of a Deployment are told of its own Network while that is
 // not there, by the Deployment's condition: its reason and message, "" where
 // there is none yet.
-func Coming(reason, message string) Network {
-	switch reason {
+func Coming(condition, message string) Network {
+	switch condition {
 	case OwnNetworkNoPool, OwnNetworkPool:
-		return Network{Reason: NetworkPool, Detail: "cannot be made: " + message}
+		return Network{Reason: reason.NetworkPool, Detail: "cannot be made: " + message}
 	case OwnNetworkForeign:
-		return Network{Reason: NetworkForeign, Detail: "cannot be made: " + message}
+		return Network{Reason: reason.NetworkForeign, Detail: "cannot be made: " + message}
 	}
-	return Network{Reason: NetworkCreating, Detail: "is the Deployment's own and is being created"}
+	return Network{Reason: reason.NetworkCreating, Detail: "is the Deployment's own and is being created"}
 }
 
 // An Own is what becomes of a Deployment that may ask for its own Network.
@@ -59,7 +61,7 @@ type Own struct {
 // on CREATE: on UPDATE something is changed only where the Deployment begins to
 // ask, or its template lost what was declared there, because a rollout comes of
 // it.
-func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *Problem) {
+func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *finding.Finding) {
 	w, problem := readDeployment(object)
 	if problem != nil {
 		return Own{}, problem
@@ -73,7 +75,7 @@ func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *Pr
 	case slices.ContainsFunc(w.Metadata.OwnerReferences, func(o ownerReference) bool { return o.Controller }):
 		return Own{Warnings: []string{fmt.Sprintf("annotation %s is not heard: the Deployment has a controller, which would undo what it brings", OwnNetworkKey)}}, nil
 	case own.Network == "":
-		return Own{}, &Problem{BadValue, "metadata.name", 0, "is not set, and its own Network has the Deployment's name: write one instead of generateName"}
+		return Own{}, new(finding.Denial(reason.BadValue, "metadata.name", "is not set, and its own Network has the Deployment's name: write one instead of generateName"))
 	}
 	if len(old) > 0 {
 		before, problem := readDeployment(old)
@@ -90,6 +92,14 @@ func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *Pr
 	}
 	own.Patch = w.declare(names, byNamespace)
 	return own, nil
+}
+
+// Foreign is the problem of a Deployment that asks for its own Network where
+// one of its name was not made for it.
+func Foreign(namespace, name string) finding.Finding {
+	return finding.Denial(reason.NetworkForeign, annotationField(OwnNetworkKey), fmt.Sprintf(
+		"asks for a Network of the Deployment's name, and the Network %s/%s was not made for it: rename the Deployment, remove that Network, or declare it by %s in the pod template",
+		namespace, name, NetworkAnnotation))
 }
 
 // deployment is what OwnNetwork reads of one.
@@ -110,11 +120,11 @@ type ownerReference struct {
 	Controller bool `json:"controller"`
 }
 
-func readDeployment(object []byte) (deployment, *Problem) {
+func readDeployment(object []byte) (deployment, *finding.Finding) {
 	var d deployment
 	if err := json.Unmarshal(object, &d); err != nil {
 		field, detail := decodeProblem(err)
-		return deployment{}, &Problem{Reason: Undecodable, Field: field, Detail: detail}
+		return deployment{}, new(finding.Denial(reason.Undecodable, field, detail))
 	}
 	return d, nil
 }
@@ -133,7 +143,7 @@ func (d deployment) networks() []string {
 
 // asksForNetwork reads the annotation, and for a new Deployment without one the
 // namespace's label.
-func (d deployment) asksForNetwork(labels map[string]string, create bool) (asks, byNamespace bool, _ *Problem) {
+func (d deployment) asksForNetwork(labels map[string]string, create bool) (asks, byNamespace bool, _ *finding.Finding) {
 	value, ok := d.Metadata.Annotations[OwnNetworkKey]
 	field := annotationField(OwnNetworkKey)
 	what := "is "
@@ -146,7 +156,7 @@ func (d deployment) asksForNetwork(labels map[string]string, create bool) (asks,
 	case !ok || value == "false":
 		return false, false, nil
 	case value != "true":
-		return false, false, &Problem{BadValue, field, 0, what + quote(value) + `; write "true" or "false"`}
+		return false, false, new(finding.Denial(reason.BadValue, field, what+quote(value)+`; write "true" or "false"`))
 	}
 	return true, byNamespace, nil
 }

@@ -4,6 +4,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
 )
 
 // pod is what a decision reads of a pod. Everything else of it is left alone,
@@ -84,17 +87,17 @@ type podHostAlias struct {
 
 // decodePod reads a pod, or the template of one. A problem is that of a pod
 // the API server would refuse as well.
-func decodePod(raw []byte) (*pod, *Problem) {
+func decodePod(raw []byte) (*pod, *finding.Finding) {
 	p := &pod{}
 	if err := json.Unmarshal(raw, p); err != nil {
 		field, detail := decodeProblem(err)
-		return nil, &Problem{Reason: Undecodable, Field: field, Detail: detail}
+		return nil, new(finding.Denial(reason.Undecodable, field, detail))
 	}
 	if p.Spec == nil {
-		return nil, &Problem{Reason: Undecodable, Field: "spec", Detail: "is missing"}
+		return nil, new(finding.Denial(reason.Undecodable, "spec", "is missing"))
 	}
 	if len(p.Spec.Containers) == 0 {
-		return nil, &Problem{Reason: Undecodable, Field: "spec.containers", Detail: "is empty; a pod needs a container of its own"}
+		return nil, new(finding.Denial(reason.Undecodable, "spec.containers", "is empty; a pod needs a container of its own"))
 	}
 	return p, nil
 }

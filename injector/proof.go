@@ -9,6 +9,9 @@ import (
 	"github.com/go-json-experiment/json"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
 )
 
 //go:embed corpus.yaml
@@ -20,7 +23,7 @@ const offlinePrefix = "offline-"
 // A Proof is what became of a template tried on the corpus of pods.
 type Proof struct {
 	// Problems refuse the template.
-	Problems []Problem
+	Problems []finding.Finding
 	// Effects say what the template changes of the pods that get it: their
 	// Pod Security level, QoS class and resources.
 	Effects []string
@@ -57,10 +60,11 @@ func Prove(t *Template) (*Proof, error) {
 			Templates: NewSet(map[string]Entry{t.Name: {Template: &tried}}),
 		})
 		for _, p := range d.Problems {
-			p.Detail = fmt.Sprintf("injected into a pod of the kind %q: %s", pod.Name, p.Detail)
+			p.Message = fmt.Sprintf("injected into a pod of the kind %q: %s", pod.Name, p.Message)
+			p.Rule = TemplateRule
 			proof.Problems = append(proof.Problems, p)
 		}
-		if d.Reason != Injected {
+		if d.Reason != reason.Injected {
 			continue
 		}
 		injected, err := d.Patch.Apply(bare)

@@ -9,6 +9,9 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
 )
 
 // RecordAnnotation records what was injected, as a Record in JSON.
@@ -20,10 +23,30 @@ type Record map[string]RecordEntry
 
 // A RecordEntry is what one template added.
 type RecordEntry struct {
-	Version        string   `json:"version"`
+	// Content is the hash of the template's data key config. Its name in JSON is that
+	// of releases before v0.2, in which it was the whole version: replicas of both
+	// agree on it while they serve side by side.
+	Content string `json:"version"`
+	// Options is the digest of the template's options; "" where a release before v0.2
+	// wrote the record.
+	Options        string   `json:"options,omitempty"`
 	Containers     []string `json:"containers,omitempty"`
 	InitContainers []string `json:"initContainers,omitempty"`
 	Volumes        []string `json:"volumes,omitempty"`
+}
+
+// Version is the version of the template that the record names.
+func (e RecordEntry) Version() string { return version(e.Content, e.Options) }
+
+// current reports whether the entry names the template as it is now.
+func (e RecordEntry) current(t *Template) bool {
+	return e.Agrees(RecordEntry{Content: t.content, Options: t.options})
+}
+
+// Agrees reports whether the entry names the version that a later one names. One
+// that says nothing of the options was written by a release before v0.2.
+func (e RecordEntry) Agrees(later RecordEntry) bool {
+	return e.Content == later.Content && (e.Options == "" || e.Options == later.Options)
 }
 
 func (r Record) String() string {
@@ -32,15 +55,15 @@ func (r Record) String() string {
 }
 
 // ParseRecord reads a pod's record; without one it is empty.
-func ParseRecord(annotations map[string]string) (Record, *Problem) {
+func ParseRecord(annotations map[string]string) (Record, *finding.Finding) {
 	text, ok := annotations[RecordAnnotation]
 	record := Record{}
 	if !ok {
 		return record, nil
 	}
 	if err := jsonv2.Unmarshal([]byte(text), &record); err != nil || record == nil {
-		return nil, &Problem{Reason: BadValue, Field: "metadata.annotations[" + RecordAnnotation + "]",
-			Detail: "is not a record that usher wrote; remove it, usher writes it"}
+		return nil, new(finding.Denial(reason.BadValue, "metadata.annotations["+RecordAnnotation+"]",
+			"is not a record that usher wrote; remove it, usher writes it"))
 	}
 	return record, nil
 }
@@ -191,8 +214,8 @@ func within(want, have any) bool {
 
 // outdated is the problem of a mandatory template whose record names a version
 // that is not at hand.
-func outdated(t *Template, claimed string) Problem {
-	return Problem{Reason: BadValue, Field: "metadata.annotations[" + RecordAnnotation + "]", Detail: fmt.Sprintf(
+func outdated(t *Template, claimed string) finding.Finding {
+	return finding.Denial(reason.BadValue, "metadata.annotations["+RecordAnnotation+"]", fmt.Sprintf(
 		"claims version %s of the mandatory template %s, which is %s and cannot be compared; remove the record and what it names, usher adds them anew",
-		quote(claimed), t.Name, t.Version)}
+		quote(claimed), t.Name, t.Version))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/reason"
 )
 
 const proved = `
@@ -27,39 +29,39 @@ func TestSecondPass(t *testing.T) {
 	tests := map[string]struct {
 		object    string
 		templates *Set
-		want      Reason
+		want      reason.Reason
 		message   string
 	}{
-		"nothing is done twice": {object: once, want: AlreadyInjected},
-		"what the API server defaults and writes anew changes nothing": {object: throughServer(t, once), want: AlreadyInjected},
+		"nothing is done twice": {object: once, want: reason.AlreadyInjected},
+		"what the API server defaults and writes anew changes nothing": {object: throughServer(t, once), want: reason.AlreadyInjected},
 		"what another webhook put between changes nothing": {
 			object: strings.NewReplacer(`{"name":"B"`, `{"name":"Z","value":"z"},{"name":"B"`, `{"name":"side"`, `{"name":"other","image":"o"},{"name":"side"`).Replace(once),
-			want:   AlreadyInjected,
+			want:   reason.AlreadyInjected,
 		},
 		"a record without its container is not believed": {
-			object: strings.Replace(once, `"name":"side"`, `"name":"fake"`, 1), want: Injected,
+			object: strings.Replace(once, `"name":"side"`, `"name":"fake"`, 1), want: reason.Injected,
 		},
 		"a container with another image is not believed": {
-			object: strings.Replace(once, "side:1", "evil:1", 1), want: ConflictName, message: "the record usher.dev/injected claims that version",
+			object: strings.Replace(once, "side:1", "evil:1", 1), want: reason.ConflictName, message: "the record usher.dev/injected claims that version",
 		},
 		"a container whose value was changed is not believed": {
-			object: strings.Replace(once, `"value":"a"`, `"value":"changed"`, 1), want: ConflictName,
+			object: strings.Replace(once, `"value":"a"`, `"value":"changed"`, 1), want: reason.ConflictName,
 		},
 		"a volume with another source is not believed": {
-			object: strings.Replace(once, `"configMap":{"name":"c"}`, `"emptyDir":{}`, 1), want: ConflictName, message: "conflict-volume: spec.volumes[0]",
+			object: strings.Replace(once, `"configMap":{"name":"c"}`, `"emptyDir":{}`, 1), want: reason.ConflictName, message: "conflict-volume: spec.volumes[0]",
 		},
 		"a record without the template's label is not believed, though its value is empty": {
-			object: once, templates: labelled, want: ConflictName,
+			object: once, templates: labelled, want: reason.ConflictName,
 		},
 		"a record that names nothing proves nothing": {
-			object: asking(asks+`, "usher.dev/injected": "{\"side\":{\"version\":\"`+template(t, "side", proved, "").Version+`\"}}"`, ""), want: Injected,
+			object: asking(asks+`, "usher.dev/injected": "{\"side\":{\"version\":\"`+template(t, "side", proved, "").Version+`\"}}"`, ""), want: reason.Injected,
 		},
-		"of another version names and images are compared": {object: once, templates: old, want: AlreadyInjected},
+		"of another version names and images are compared": {object: once, templates: old, want: reason.AlreadyInjected},
 		"of another version with another image": {
-			object: strings.Replace(once, "side:1", "side:0", 1), templates: old, want: ConflictName,
+			object: strings.Replace(once, "side:1", "side:0", 1), templates: old, want: reason.ConflictName,
 		},
 		"of another version of a mandatory template nothing is believed": {
-			object: once, templates: mandatory, want: BadValue, message: "claims version",
+			object: once, templates: mandatory, want: reason.BadValue, message: "claims version",
 		},
 	}
 	for name, tc := range tests {
@@ -72,7 +74,7 @@ func TestSecondPass(t *testing.T) {
 			if d.Reason != tc.want || !strings.Contains(d.Message(), tc.message) {
 				t.Fatalf("got %s (%s), want %s", d.Reason, d.Message(), tc.want)
 			}
-			if d.Reason == AlreadyInjected && len(d.Patch) > 0 {
+			if d.Reason == reason.AlreadyInjected && len(d.Patch) > 0 {
 				t.Errorf("a patch: %s", d.Patch.JSON())
 			}
 		})
@@ -104,12 +106,12 @@ func TestNativeSidecarsAreProvedToo(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(asks, "restartPolicy: Never, containers: [{name: app}]")), NativeSidecars: true, Templates: set(template(t, "side", proved, ""))}
 	once := apply(t, r, Decide(r))
 	r.Object = once
-	if d := Decide(r); d.Reason != AlreadyInjected {
+	if d := Decide(r); d.Reason != reason.AlreadyInjected {
 		t.Errorf("got %s (%s), want already-injected", d.Reason, d.Message())
 	}
 	// The same container, but one that ends: the promise was another.
 	r.Object = []byte(strings.Replace(string(once), `,"restartPolicy":"Always"`, "", 1))
-	if d := Decide(r); d.Reason != ConflictName {
+	if d := Decide(r); d.Reason != reason.ConflictName {
 		t.Errorf("got %s, want conflict-container", d.Reason)
 	}
 }
@@ -132,10 +134,10 @@ func TestAlwaysPullImages(t *testing.T) {
 	once := string(apply(t, r, Decide(r)))
 	tests := map[string]struct {
 		policy string
-		want   Reason
+		want   reason.Reason
 	}{
-		"Always is the plugin's":       {"Always", AlreadyInjected},
-		"Never is nobody's we know of": {"Never", ConflictName},
+		"Always is the plugin's":       {"Always", reason.AlreadyInjected},
+		"Never is nobody's we know of": {"Never", reason.ConflictName},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

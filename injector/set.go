@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/usher-dev/usher/finding"
 )
 
 // A Set is the templates there are, with what is known of them together. It is
@@ -12,7 +14,7 @@ import (
 type Set struct {
 	entries map[string]Entry
 	names   []string
-	pairs   map[[2]string][]Problem
+	pairs   map[[2]string][]finding.Finding
 }
 
 // An Entry is a template, or why it cannot be used. A template that was
@@ -20,6 +22,8 @@ type Set struct {
 type Entry struct {
 	Template *Template
 	Err      error
+	// ConfigMap is the name of the ConfigMap that holds the template.
+	ConfigMap string
 }
 
 // NewSet returns the set of the entries by the templates' names. Every pair is
@@ -28,7 +32,7 @@ type Entry struct {
 func NewSet(entries map[string]Entry) *Set { return newSet(entries, nil) }
 
 func newSet(entries map[string]Entry, known *Set) *Set {
-	s := &Set{entries: entries, names: slices.Sorted(maps.Keys(entries)), pairs: map[[2]string][]Problem{}}
+	s := &Set{entries: entries, names: slices.Sorted(maps.Keys(entries)), pairs: map[[2]string][]finding.Finding{}}
 	for i, a := range s.names {
 		for _, b := range s.names[i+1:] {
 			first, second := entries[a].Template, entries[b].Template
@@ -36,7 +40,7 @@ func newSet(entries map[string]Entry, known *Set) *Set {
 				continue
 			}
 			pair := [2]string{a, b}
-			var problems []Problem
+			var problems []finding.Finding
 			if known != nil && known.entries[a].Template == first && known.entries[b].Template == second {
 				problems = known.pairs[pair]
 			} else {
@@ -91,7 +95,7 @@ func (s *Set) Conflicts(of ...string) []string {
 				continue
 			}
 			for _, p := range s.pairs[[2]string{a, b}] {
-				lines = append(lines, fmt.Sprintf("templates %s and %s cannot be injected together: %s: %s", a, b, p.Reason, p.Detail))
+				lines = append(lines, fmt.Sprintf("templates %s and %s cannot be injected together: %s: %s", a, b, p.Reason, p.Message))
 			}
 		}
 	}
@@ -112,7 +116,7 @@ func (s *Set) known() string {
 }
 
 // together lists what keeps two templates out of one pod.
-func together(a, b *Template) []Problem {
+func together(a, b *Template) []finding.Finding {
 	m := &merge{pod: &pod{Spec: &podSpec{}}}
 	m.add(a, ordinary)
 	problems := m.conflicts(b)

@@ -28,10 +28,15 @@ const MaxTemplateName = 40
 // after it was made.
 type Template struct {
 	Name string
-	// Version is the hash of the template's canonical form, "sha256:…". It
-	// does not change with comments, layout or the order of keys.
+	// Version is the hash of the template's canonical form, options included,
+	// "sha256:…". It does not change with comments, layout or the order of keys, nor
+	// with options that are written as their defaults.
 	Version string
 	Options Options
+
+	// content is the hash of the data key config, which is the version of releases
+	// before v0.2; options is the digest of the data key options.
+	content, options string
 
 	containers     []container
 	initContainers []container
@@ -109,8 +114,8 @@ func ValidTemplateName(name string) string {
 // always an *InvalidTemplate.
 func ParseTemplate(name string, data map[string]string) (*Template, error) {
 	bad := &InvalidTemplate{Name: name}
-	if reason := ValidTemplateName(name); reason != "" {
-		bad.add("metadata.name", 0, "the template's name %q %s", name, reason)
+	if wrong := ValidTemplateName(name); wrong != "" {
+		bad.add("metadata.name", 0, "the template's name %q %s", name, wrong)
 		return nil, bad
 	}
 	options := parseOptions(data[OptionsKey], bad)
@@ -141,15 +146,16 @@ func newTemplate(name string, canonical []byte, frag *fragment, options Options)
 	}
 	// The strict parse accepted it, so this one does.
 	_ = json.Unmarshal(canonical, &raw)
-	sum := sha256.Sum256(canonical)
 	t := &Template{
 		Name:        name,
-		Version:     "sha256:" + hex.EncodeToString(sum[:]),
 		Options:     options,
+		content:     hash(canonical),
+		options:     options.digest(),
 		hostAliases: frag.HostAliases,
 		labels:      sorted(frag.Labels),
 		annotations: sorted(frag.Annotations),
 	}
+	t.Version = version(t.content, t.options)
 	for i, c := range frag.Containers {
 		t.containers = append(t.containers, container{
 			name: c.Name, typed: c, raw: raw.Containers[i], native: asNative(raw.Containers[i]), mounts: endOfMounts(raw.Containers[i]),
@@ -165,6 +171,21 @@ func newTemplate(name string, canonical []byte, frag *fragment, options Options)
 		t.pullSecrets = append(t.pullSecrets, s.Name)
 	}
 	return t
+}
+
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// version is the version of a template with these two parts. With default options
+// it is the content's, as in releases before v0.2, so that an upgrade makes no
+// pod look old.
+func version(content, options string) string {
+	if options == "" || options == defaultOptions {
+		return content
+	}
+	return hash([]byte(content + "\n" + options))
 }
 
 // asNative adds restartPolicy: Always to a container that does not have it.

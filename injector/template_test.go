@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/reason"
 )
 
 func TestParseTemplate(t *testing.T) {
@@ -12,7 +14,7 @@ func TestParseTemplate(t *testing.T) {
 		name   string
 		data   map[string]string
 		want   []string
-		reason Reason
+		reason reason.Reason
 	}{
 		"config is missing": {data: map[string]string{"conf": "x"}, want: []string{"data.config: is missing; write the containers and volumes to add under the key config"}},
 		"config is no YAML": {data: conf("containers: ["), want: []string{"data.config (line 1): did not find expected node content"}},
@@ -48,19 +50,19 @@ func TestParseTemplate(t *testing.T) {
 			},
 		},
 		"two containers have one name": {
-			data: conf("containers: [{name: a, image: i}]\ninitContainers: [{name: a, image: i}]"), reason: ConflictName,
+			data: conf("containers: [{name: a, image: i}]\ninitContainers: [{name: a, image: i}]"), reason: reason.ConflictName,
 			want: []string{`data.config.initContainers[0].name (line 2): is "a", which containers[0] has`},
 		},
 		"two volumes have one name": {
-			data: conf(small + "\nvolumes: [{name: v}, {name: v}]"), reason: ConflictVolume,
+			data: conf(small + "\nvolumes: [{name: v}, {name: v}]"), reason: reason.ConflictVolume,
 			want: []string{`data.config.volumes[1].name (line 2): is "v", which another volume of the template has`},
 		},
 		"two mounts have one path": {
-			data: conf("containers:\n- name: a\n  image: i\n  volumeMounts:\n  - {name: v, mountPath: /a}\n  - {name: v, mountPath: /a/}\nvolumes: [{name: v}]\n"), reason: ConflictMount,
+			data: conf("containers:\n- name: a\n  image: i\n  volumeMounts:\n  - {name: v, mountPath: /a}\n  - {name: v, mountPath: /a/}\nvolumes: [{name: v}]\n"), reason: reason.ConflictMount,
 			want: []string{`data.config.containers[0].volumeMounts[1].mountPath (line 6): is "/a/", which volumeMounts[0] has`},
 		},
 		"two containers take one port of the host": {
-			data: conf("containers:\n- {name: a, image: i, ports: [{containerPort: 1, hostPort: 5}]}\n- {name: b, image: i, ports: [{containerPort: 2, hostPort: 5}]}\n"), reason: ConflictHostPort,
+			data: conf("containers:\n- {name: a, image: i, ports: [{containerPort: 1, hostPort: 5}]}\n- {name: b, image: i, ports: [{containerPort: 2, hostPort: 5}]}\n"), reason: reason.ConflictHostPort,
 			want: []string{"data.config.containers[1].ports[0].hostPort (line 3): is 5, which containers[0].ports[0] takes"},
 		},
 		"a mount has no volume": {
@@ -106,7 +108,7 @@ func TestParseTemplate(t *testing.T) {
 			}
 			var got []string
 			for _, p := range invalid.Problems {
-				got = append(got, p.String())
+				got = append(got, p.Statement())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
@@ -120,9 +122,9 @@ func TestParseTemplate(t *testing.T) {
 
 func conf(text string) map[string]string { return map[string]string{ConfigKey: text} }
 
-func TestVersionFollowsTheContentAlone(t *testing.T) {
+func TestVersion_LayoutAndComments_DoNotCount(t *testing.T) {
 	base := template(t, "t", "containers:\n- name: a\n  image: i\n", "").Version
-	same := template(t, "t", "# a comment\ncontainers: [{image: i, name: a}]", "mandatory: true").Version
+	same := template(t, "t", "# a comment\ncontainers: [{image: i, name: a}]", "native: auto # the default").Version
 	other := template(t, "t", "containers: [{image: j, name: a}]", "").Version
 	if base != same {
 		t.Errorf("layout changed the version: %s, %s", base, same)

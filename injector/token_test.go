@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/reason"
 )
 
 // TestAddedContainersHaveTheTokenThatThePodsOwnHave compares with what the API
@@ -59,7 +61,7 @@ func TestAddedContainersHaveTheTokenThatThePodsOwnHave(t *testing.T) {
 			}
 			r := Request{Object: fromYAML(t, asking(asks+tc.notes, tc.spec)), Templates: set(template(t, "side", config, tc.options)), NativeSidecars: true}
 			d := Decide(r)
-			if d.Reason != Injected {
+			if d.Reason != reason.Injected {
 				t.Fatalf("%s: %s", d.Reason, d.Message())
 			}
 			var pod corev1.Pod
@@ -78,7 +80,7 @@ func TestAddedContainersHaveTheTokenThatThePodsOwnHave(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			r.Object = apply(t, r, d)
-			if again := Decide(r); again.Reason != AlreadyInjected || len(again.Patch) > 0 {
+			if again := Decide(r); again.Reason != reason.AlreadyInjected || len(again.Patch) > 0 {
 				t.Errorf("a second pass: %s %s", again.Reason, again.Patch.JSON())
 			}
 		})

@@ -16,7 +16,7 @@ func TestTwoWayMergePatch(t *testing.T) {
 	}
 	want := `metadata:
   annotations:
-    usher.dev/injected: '{"envoy":{"version":"` + seedTemplate(t).Version + `","containers":["envoy"],"volumes":["envoy-conf"]}}'
+    usher.dev/injected: '{"envoy":{"version":"` + seedTemplate(t).Version + `","options":"default","containers":["envoy"],"volumes":["envoy-conf"]}}'
 spec:
   $setElementOrder/containers:
   - name: myapp-container

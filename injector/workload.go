@@ -7,6 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
 )
 
 // templatePaths is where each kind of workload holds its pod template.
@@ -40,25 +43,29 @@ func Injects(apiVersion, kind string) bool {
 // Kinds lists the kinds that are pods or hold a pod template, sorted.
 func Kinds() []string { return slices.Sorted(maps.Keys(templatePaths)) }
 
+// TemplatePath returns the fields that lead to the pod template of a kind; none
+// for a pod, and for a kind that holds no template.
+func TemplatePath(kind string) []string { return slices.Clone(templatePaths[kind]) }
+
 // podTemplate returns the pod that an object is, or the template that it
 // holds, and where.
-func podTemplate(kind string, object []byte) (jsontext.Value, []string, *Problem) {
+func podTemplate(kind string, object []byte) (jsontext.Value, []string, *finding.Finding) {
 	if kind == "" {
 		kind = "Pod"
 	}
 	path, ok := templatePaths[kind]
 	if !ok {
-		return nil, nil, &Problem{Reason: Undecodable, Field: "kind", Detail: "is " + quote(kind) + ", which is no pod and holds none"}
+		return nil, nil, new(finding.Denial(reason.Undecodable, "kind", "is "+quote(kind)+", which is no pod and holds none"))
 	}
 	raw := jsontext.Value(object)
 	for i, step := range path {
 		var fields map[string]jsontext.Value
 		if err := json.Unmarshal(raw, &fields); err != nil {
 			field, detail := decodeProblem(err)
-			return nil, nil, &Problem{Reason: Undecodable, Field: strings.TrimSuffix(strings.Join(append(slices.Clone(path[:i]), field), "."), "."), Detail: detail}
+			return nil, nil, new(finding.Denial(reason.Undecodable, strings.TrimSuffix(strings.Join(append(slices.Clone(path[:i]), field), "."), "."), detail))
 		}
 		if raw = fields[step]; len(raw) == 0 || raw.Kind() == 'n' {
-			return nil, nil, &Problem{Reason: Undecodable, Field: strings.Join(path[:i+1], "."), Detail: "is missing"}
+			return nil, nil, new(finding.Denial(reason.Undecodable, strings.Join(path[:i+1], "."), "is missing"))
 		}
 	}
 	return raw, path, nil
@@ -95,4 +102,14 @@ func repeats[T any](items []T, key func(T) string) bool {
 		seen[k] = struct{}{}
 	}
 	return false
+}
+
+// Carries reports whether opt-ins on the own metadata of objects of a kind are
+// carried into their pod templates.
+func Carries(apiVersion, kind string) bool {
+	switch kind {
+	case "Pod", "PodTemplate", "ReplicationController":
+		return false
+	}
+	return Injects(apiVersion, kind)
 }

@@ -1,15 +1,18 @@
-package policies
+package policies_test
 
 import (
 	"os"
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/rules"
 )
 
 // BenchmarkEveryRule judges realistic objects by every rule, decoding left out.
 func BenchmarkEveryRule(b *testing.B) {
-	e, err := New(Options{})
+	e, err := rules.New(policies.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -19,7 +22,7 @@ func BenchmarkEveryRule(b *testing.B) {
 			o := e.Decode(apiVersion, name, raw)
 			b.ReportAllocs()
 			for b.Loop() {
-				e.Evaluate(o, Input{})
+				e.Evaluate(o, policies.Input{})
 			}
 		})
 	}
@@ -27,7 +30,7 @@ func BenchmarkEveryRule(b *testing.B) {
 
 // BenchmarkDecode is what comes before.
 func BenchmarkDecode(b *testing.B) {
-	e, err := New(Options{})
+	e, err := rules.New(policies.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

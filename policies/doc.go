@@ -1,9 +1,7 @@
-// Package policies decides whether Kubernetes workloads can work and will keep
-// working, and says what to write instead where they will not.
+// Package policies judges Kubernetes objects by rules: it decodes an object
+// once, has each rule look at it, and returns what the rules find. The rules
+// themselves are in package rules.
 //
-// A rule is one file, rule_<id>.go, with its specification in the comment at
-// the top, and one folder of fixtures, testdata/<id>/{allow,deny}. Rules
-// register themselves; nothing else names them. The package is pure: it reads
-// no files and no cluster, so the webhook, the command line and the generated
-// documents reach the same verdict.
+// The package is pure: it reads no files and no cluster, so that the webhook,
+// the command line and the generated documents reach the same verdict.
 package policies

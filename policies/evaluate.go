@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 
-	"github.com/usher-dev/usher/policies/release"
+	"github.com/usher-dev/usher/finding"
 )
 
 // Annotations by which an object asks to be let off.
@@ -21,13 +21,11 @@ const (
 // Options choose the rules of an Evaluator. The zero Options are every rule.
 type Options struct {
 	// Level is the last level whose rules are asked for; zero asks for all.
-	Level Level
+	Level finding.Level
 	// Only, where not empty, names the rules to use.
 	Only []string
 	// Exclude names rules not to use.
 	Exclude []string
-	// Pin leaves out rules that are newer; zero pins nothing.
-	Pin release.Version
 	// Exemptable reports whether an object may be exempted from a rule; nil
 	// allows no exemption. What the API server refuses is never exempt.
 	Exemptable func(rule string) bool
@@ -48,15 +46,15 @@ type Input struct {
 	// Validated is set where the API server has validated the object: in kinds
 	// that are built in nothing that it refuses is looked for.
 	Validated bool
-	// Others finds other objects; nil where none can be seen.
-	Others Others
+	// Lister finds other objects; nil where none can be seen.
+	Lister Lister
 }
 
 // An Evaluator judges objects by a chosen set of rules. It is safe for
 // concurrent use.
 type Evaluator struct {
 	byKind map[string][]*Rule
-	beside map[string][]string
+	lists  map[string][]string
 	pods   []*Rule
 	// undecodable are the rules for what did not decode: one, or none.
 	undecodable []*Rule
@@ -64,11 +62,11 @@ type Evaluator struct {
 	exemptable  func(string) bool
 }
 
-// New makes an Evaluator. It fails on rules that do not exist and on template
+// New makes an Evaluator that chooses among rules. It fails on rules that do not exist and on template
 // paths that cannot be read.
-func New(o Options) (*Evaluator, error) {
+func New(rules Rules, o Options) (*Evaluator, error) {
 	for _, id := range append(slices.Clone(o.Only), o.Exclude...) {
-		if _, err := Lookup(id); err != nil {
+		if _, err := rules.Lookup(id); err != nil {
 			return nil, err
 		}
 	}
@@ -77,27 +75,26 @@ func New(o Options) (*Evaluator, error) {
 			return nil, err
 		}
 	}
-	e := &Evaluator{byKind: map[string][]*Rule{}, beside: map[string][]string{}, templates: o.Templates, exemptable: o.Exemptable}
-	for _, r := range Rules() {
+	e := &Evaluator{byKind: map[string][]*Rule{}, lists: map[string][]string{}, templates: o.Templates, exemptable: o.Exemptable}
+	for _, r := range rules {
 		switch {
 		case o.Level != 0 && !o.Level.Includes(r.Level),
 			len(o.Only) > 0 && !slices.Contains(o.Only, r.ID),
-			slices.Contains(o.Exclude, r.ID),
-			!o.Pin.Includes(r.Since):
+			slices.Contains(o.Exclude, r.ID):
 			continue
 		}
 		for _, kind := range r.AllKinds() {
 			e.byKind[kind] = append(e.byKind[kind], r)
-			for _, k := range r.Beside {
-				if !slices.Contains(e.beside[kind], k) {
-					e.beside[kind] = append(e.beside[kind], k)
+			for _, k := range r.Lists {
+				if !slices.Contains(e.lists[kind], k) {
+					e.lists[kind] = append(e.lists[kind], k)
 				}
 			}
 		}
 		switch {
 		case r.Pods:
 			e.pods = append(e.pods, r)
-		case r.ID == "undecodable-object":
+		case r.Undecodable:
 			e.undecodable = append(e.undecodable, r)
 		}
 	}
@@ -106,19 +103,19 @@ func New(o Options) (*Evaluator, error) {
 
 // Judges reports whether any rule looks at objects of this kind.
 func (e *Evaluator) Judges(apiVersion, kind string) bool {
-	if known(apiVersion, kind) {
+	if Known(apiVersion, kind) {
 		return len(e.byKind[kind]) > 0
 	}
 	return len(e.pods) > 0 && slices.ContainsFunc(e.templates, func(t TemplatePath) bool { return t.matches(apiVersion, kind) })
 }
 
-// LooksAt reports whether rules look at objects of this kind beside those they
-// judge, without judging them.
+// LooksAt reports whether rules look at objects of this kind without judging
+// them.
 func LooksAt(apiVersion, kind string) bool { return apiVersion == "v1" && kind == "Secret" }
 
-// Beside returns the kinds whose objects are looked at beside every object of a
+// Lists returns the kinds whose objects are listed for every object of a
 // built-in kind, each once. The slice is the evaluator's.
-func (e *Evaluator) Beside(kind string) []string { return e.beside[kind] }
+func (e *Evaluator) Lists(kind string) []string { return e.lists[kind] }
 
 // Decode reads an object so that this evaluator can judge it.
 func (e *Evaluator) Decode(apiVersion, kind string, raw []byte) *Object {
@@ -127,8 +124,18 @@ func (e *Evaluator) Decode(apiVersion, kind string, raw []byte) *Object {
 
 // Evaluate returns the findings of an object, ordered by rule. Findings that
 // are exempt are among them, marked.
-func (e *Evaluator) Evaluate(o *Object, in Input) []Finding {
-	var findings []Finding
+func (e *Evaluator) Evaluate(o *Object, in Input) []finding.Finding {
+	return e.apply(o, in, func(r *Rule) bool { return !r.RefusedByServer || !in.Validated || !o.builtin })
+}
+
+// Refusals returns what the API server refuses of an object of a built-in kind.
+func (e *Evaluator) Refusals(o *Object, in Input) []finding.Finding {
+	return e.apply(o, in, func(r *Rule) bool { return r.RefusedByServer && o.builtin })
+}
+
+// apply applies the chosen rules.
+func (e *Evaluator) apply(o *Object, in Input, chosen func(*Rule) bool) []finding.Finding {
+	var findings []finding.Finding
 	rules := e.byKind[o.Kind]
 	switch {
 	case !o.Decodable():
@@ -138,18 +145,21 @@ func (e *Evaluator) Evaluate(o *Object, in Input) []Finding {
 	}
 	pass := Pass{Object: o, Input: &in, findings: &findings}
 	for _, r := range rules {
-		if r.RefusedByServer && in.Validated && o.builtin {
-			continue
+		if chosen(r) {
+			pass.rule, pass.since = r, r.Since
+			r.Check(&pass)
+			for i := range r.Stricter {
+				pass.since = r.Stricter[i].Since
+				r.Stricter[i].Check(&pass)
+			}
 		}
-		pass.rule = r
-		r.Check(&pass)
 	}
 	e.exempt(o, findings)
 	return findings
 }
 
 // exempt marks the findings that the object asks to be let off and may be.
-func (e *Evaluator) exempt(o *Object, findings []Finding) {
+func (e *Evaluator) exempt(o *Object, findings []finding.Finding) {
 	if e.exemptable == nil || len(findings) == 0 || o.Meta == nil {
 		return
 	}
@@ -166,14 +176,14 @@ func (e *Evaluator) exempt(o *Object, findings []Finding) {
 	}
 }
 
-// atLeast reports whether the server is of version 1.minor or newer; a server
+// AtLeast reports whether the server is of version 1.minor or newer; a server
 // of unknown version is taken for the newest.
-func (in *Input) atLeast(minor uint) bool {
+func (in *Input) AtLeast(minor uint) bool {
 	return in.Server == nil || in.Server.Major() > 1 || in.Server.Minor() >= minor
 }
 
-// serverName is the server in words, with its version where that is known.
-func (in *Input) serverName() string {
+// ServerName is the server in words, with its version where that is known.
+func (in *Input) ServerName() string {
 	if in.Server == nil {
 		return "the API server"
 	}

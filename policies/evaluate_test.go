@@ -1,16 +1,19 @@
-package policies
+package policies_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/usher-dev/usher/policies/release"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/rules"
+	"github.com/usher-dev/usher/release"
 )
 
-func evaluator(t *testing.T, o Options) *Evaluator {
+func evaluator(t *testing.T, o policies.Options) *policies.Evaluator {
 	t.Helper()
-	e, err := New(o)
+	e, err := rules.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,7 +21,7 @@ func evaluator(t *testing.T, o Options) *Evaluator {
 }
 
 func TestPodRulesReachConfiguredTemplates(t *testing.T) {
-	e := evaluator(t, Options{Level: Invariant, Templates: []TemplatePath{
+	e := evaluator(t, policies.Options{Level: finding.Invariant, Templates: []policies.TemplatePath{
 		{Group: "argoproj.io", Kind: "Rollout", Path: "spec.template"},
 		{Group: "example.com", Kind: "Pool", Path: "spec.pools[*].template"},
 	}})
@@ -39,7 +42,7 @@ func TestPodRulesReachConfiguredTemplates(t *testing.T) {
 				t.Fatal("the kind is not judged")
 			}
 			var got []string
-			for _, f := range e.Evaluate(e.Decode(c.apiVersion, c.kind, []byte(c.raw)), Input{}) {
+			for _, f := range e.Evaluate(e.Decode(c.apiVersion, c.kind, []byte(c.raw)), policies.Input{}) {
 				got = append(got, f.Rule+" "+f.Field)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -61,10 +64,10 @@ func TestVersionsAreReadAndCompared(t *testing.T) {
 }
 
 func TestWhatTheServerRefusesIsNeverExempt(t *testing.T) {
-	e := evaluator(t, Options{Only: []string{"job-restart-policy", "job-no-deadline"}, Exemptable: func(string) bool { return true }})
+	e := evaluator(t, policies.Options{Only: []string{"job-restart-policy", "job-no-deadline"}, Exemptable: func(string) bool { return true }})
 	raw := `{"metadata":{"name":"a","annotations":{"policy.usher.dev/exempt":"job-restart-policy,job-no-deadline","policy.usher.dev/exempt-reason":"why"}},"spec":{"template":{"spec":{}}}}`
 	got := map[string]string{}
-	for _, f := range e.Evaluate(e.Decode("batch/v1", "Job", []byte(raw)), Input{}) {
+	for _, f := range e.Evaluate(e.Decode("batch/v1", "Job", []byte(raw)), policies.Input{}) {
 		got[f.Rule] = f.Exempt
 	}
 	if diff := cmp.Diff(map[string]string{"job-restart-policy": "", "job-no-deadline": "why"}, got); diff != "" {
@@ -72,17 +75,10 @@ func TestWhatTheServerRefusesIsNeverExempt(t *testing.T) {
 	}
 }
 
-func TestAChangeIntroducesOnlyWhatWasNotThere(t *testing.T) {
-	now := []Finding{{Rule: "a", Field: "x", Message: "m"}, {Rule: "a", Field: "y", Message: "m"}}
-	if diff := cmp.Diff(now[1:], Introduced(now[:1], now)); diff != "" {
-		t.Errorf("introduced (-want +got):\n%s", diff)
-	}
-}
-
 func TestFindingsSayWhatCouldNotBeSeen(t *testing.T) {
-	e := evaluator(t, Options{Only: []string{"sts-headless"}})
+	e := evaluator(t, policies.Options{Only: []string{"sts-headless"}})
 	o := e.Decode("apps/v1", "StatefulSet", []byte(`{"metadata":{"name":"a"},"spec":{"serviceName":"db"}}`))
-	found := e.Evaluate(o, Input{})
+	found := e.Evaluate(o, policies.Input{})
 	if len(found) != 1 || found[0].Unseen != "no other object could be seen" {
 		t.Errorf("findings %+v", found)
 	}
@@ -92,20 +88,20 @@ func FuzzEveryObjectIsJudged(f *testing.F) {
 	f.Add("Deployment", []byte(`{"spec":{"strategy":{"rollingUpdate":{"maxSurge":"1%"}},"template":{"spec":{"containers":[{}]}}}}`))
 	f.Add("CronJob", []byte(`{"spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"completionMode":"Indexed","successPolicy":{"rules":[{}]}}}}}`))
 	f.Add("StatefulSet", []byte(`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}`))
-	e, err := New(Options{})
+	e, err := rules.New(policies.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
 	versions := map[string]string{"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1", "CronJob": "batch/v1", "Pod": "v1", "ReplicationController": "v1", "Service": "v1"}
 	f.Fuzz(func(_ *testing.T, kind string, raw []byte) {
 		if version := versions[kind]; version != "" {
-			e.Evaluate(e.Decode(version, kind, raw), Input{Features: map[string]bool{"MaxUnavailableStatefulSet": true}})
+			e.Evaluate(e.Decode(version, kind, raw), policies.Input{Features: map[string]bool{"MaxUnavailableStatefulSet": true}})
 		}
 	})
 }
 
 func TestWhatTheServerRefusedIsNotLookedForInWhatItValidated(t *testing.T) {
-	e := evaluator(t, Options{Level: Invariant, Templates: []TemplatePath{{Group: "example.com", Kind: "Pool", Path: "spec.template"}}})
+	e := evaluator(t, policies.Options{Level: finding.Invariant, Templates: []policies.TemplatePath{{Group: "example.com", Kind: "Pool", Path: "spec.template"}}})
 	const template = `"spec":{"template":{"spec":{"containers":[{"name":"A","image":"a"}]}}}`
 	for name, c := range map[string]struct {
 		apiVersion, kind, raw string
@@ -117,15 +113,15 @@ func TestWhatTheServerRefusedIsNotLookedForInWhatItValidated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := e.Decode(c.apiVersion, c.kind, []byte(c.raw))
-			if len(e.Evaluate(o, Input{})) == 0 {
+			if len(e.Evaluate(o, policies.Input{})) == 0 {
 				t.Fatal("nothing is found in it at all")
 			}
-			for _, f := range e.Evaluate(o, Input{Validated: true}) {
+			for _, f := range e.Evaluate(o, policies.Input{Validated: true}) {
 				if f.RefusedByServer != c.found {
 					t.Errorf("found %s %s", f.Rule, f.Field)
 				}
 			}
-			if found := len(e.Evaluate(o, Input{Validated: true})) > 0; found != c.found {
+			if found := len(e.Evaluate(o, policies.Input{Validated: true})) > 0; found != c.found {
 				t.Errorf("found something: %t", found)
 			}
 		})
@@ -135,20 +131,30 @@ func TestWhatTheServerRefusedIsNotLookedForInWhatItValidated(t *testing.T) {
 // TestRulesSayWhatTheyLookAtBeside holds them to it: what one asks for without
 // having said so is read late.
 func TestRulesSayWhatTheyLookAtBeside(t *testing.T) {
-	e := evaluator(t, Options{})
+	e := evaluator(t, policies.Options{})
 	raw := []byte(`{"metadata":{"name":"a","labels":{"a":"b"}},"spec":{"replicas":1,"serviceName":"a","selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`)
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"} {
-		asked := map[string]bool{}
-		e.Evaluate(e.Decode("apps/v1", kind, raw), Input{Others: func(kind, _ string) ([]*Object, string) {
-			asked[kind] = true
-			return nil, ""
-		}})
+		asked := askedKinds{}
+		e.Evaluate(e.Decode("apps/v1", kind, raw), policies.Input{Lister: asked})
 		said := map[string]bool{}
-		for _, k := range e.Beside(kind) {
+		for _, k := range e.Lists(kind) {
 			said[k] = true
 		}
-		if diff := cmp.Diff(said, asked); diff != "" {
+		if diff := cmp.Diff(said, map[string]bool(asked)); diff != "" {
 			t.Errorf("%s (-said +asked):\n%s", kind, diff)
 		}
 	}
+}
+
+// askedKinds is a policies.Lister that keeps the kinds it was asked for.
+type askedKinds map[string]bool
+
+func (a askedKinds) List(kind, _ string) ([]*policies.Object, string) {
+	a[kind] = true
+	return nil, ""
+}
+
+func (a askedKinds) Get(kind, _, _ string) (*policies.Object, string) {
+	a[kind] = true
+	return nil, ""
 }

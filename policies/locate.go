@@ -18,23 +18,23 @@ const maxProblems = 20
 // locate finds the values of an object that do not decode. Decoders stop at the
 // first, and those of Kubernetes name no element of a list; so each part of the
 // object is tried by itself, inside nothing but its parents.
-func locate(raw []byte, try func([]byte) error, base *field.Path) []problem {
+func locate(raw []byte, try func([]byte) error, base *field.Path) []Mismatch {
 	whole := try(raw)
 	var value any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {
-		return []problem{{base, nil, "is no JSON: " + err.Error()}}
+		return []Mismatch{{base, nil, "is no JSON: " + err.Error()}}
 	}
 	l := locator{try: try}
 	l.descend(value, base, func(part any) any { return part })
 	if len(l.found) == 0 {
-		return []problem{{base, nil, "does not fit its kind: " + whole.Error()}}
+		return []Mismatch{{base, nil, "does not fit its kind: " + whole.Error()}}
 	}
 	return l.found
 }
 
 type locator struct {
 	try   func([]byte) error
-	found []problem
+	found []Mismatch
 }
 
 // descend reports the deepest parts of value that fail inside their parents,
@@ -64,7 +64,7 @@ func (l *locator) descend(value any, path *field.Path, wrap func(any) any) {
 		}
 	}
 	if len(l.found) == before {
-		l.found = append(l.found, problem{path, value, explain(value, err)})
+		l.found = append(l.found, Mismatch{path, value, explain(value, err)})
 	}
 }
 

@@ -33,23 +33,25 @@ type Object struct {
 	// JobPath is the place of Job.
 	JobPath *field.Path
 
-	builtin     bool
-	undecodable []problem
-	// schedule is a CronJob's, parsed once for the rules about it; nil where it
-	// does not parse, with the reason.
-	schedule    *cron.Schedule
-	scheduleErr error
+	// Undecodable are the values that do not fit their fields.
+	Undecodable []Mismatch
+	// Schedule is a CronJob's, parsed once for all rules; nil where it does not
+	// parse, and ScheduleErr says why.
+	Schedule    *cron.Schedule
+	ScheduleErr error
+
+	builtin bool
 }
 
-// A problem is a value that does not fit its field.
-type problem struct {
-	path    *field.Path
-	value   any
-	message string
+// A Mismatch is a value that does not fit its field.
+type Mismatch struct {
+	Path    *field.Path
+	Value   any
+	Message string
 }
 
 // Decodable reports whether the object fits its kind.
-func (o *Object) Decodable() bool { return len(o.undecodable) == 0 }
+func (o *Object) Decodable() bool { return len(o.Undecodable) == 0 }
 
 // newTyped returns an empty object of a kind that rules judge or look at, built
 // in or usher's own, or nil.
@@ -99,26 +101,28 @@ func newTyped(apiVersion, kind string) any {
 	return nil
 }
 
-// knownKinds are the kinds that are decoded and judged.
-func knownKinds() []string {
+// Kinds are the kinds that are decoded and judged.
+func Kinds() []string {
 	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding", "EtcdCluster", "EtcdBackup", "EtcdRestore", samplecrdv1.Kind)
 }
 
-func known(apiVersion, kind string) bool { return newTyped(apiVersion, kind) != nil }
+// Known reports whether objects of a kind are decoded: rules judge them, or look
+// at them.
+func Known(apiVersion, kind string) bool { return newTyped(apiVersion, kind) != nil }
 
 // decode reads an object as the API server does: names of fields are
 // case-sensitive, unknown fields are no error. It never fails: what does not
 // fit is kept for the rule undecodable-object.
 func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Object {
 	o := &Object{APIVersion: apiVersion, Kind: kind}
-	if !known(apiVersion, kind) {
+	if !Known(apiVersion, kind) {
 		o.decodeTemplates(raw, templates)
 		return o
 	}
 	o.builtin = true
 	typed, err := unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
 	if err != nil {
-		o.undecodable = locate(raw, func(part []byte) error {
+		o.Undecodable = locate(raw, func(part []byte) error {
 			return kjson.UnmarshalCaseSensitivePreserveInts(part, newTyped(apiVersion, kind))
 		}, nil)
 		return o
@@ -167,7 +171,7 @@ func (o *Object) view() {
 		spec(&t.Spec.Template)
 	case *batchv1.CronJob:
 		o.Meta, o.Job, o.JobPath = &t.ObjectMeta, &t.Spec.JobTemplate.Spec, field.NewPath("spec", "jobTemplate", "spec")
-		o.schedule, o.scheduleErr = cron.Parse(t.Spec.Schedule, "")
+		o.Schedule, o.ScheduleErr = cron.Parse(t.Spec.Schedule, "")
 		o.Templates = []PodTemplate{{Path: o.JobPath.Child("template"), Meta: &o.Job.Template.ObjectMeta, Spec: &o.Job.Template.Spec}}
 	case metav1.ObjectMetaAccessor:
 		o.Meta, _ = t.GetObjectMeta().(*metav1.ObjectMeta)
@@ -183,7 +187,7 @@ func (o *Object) decodeTemplates(raw []byte, paths []TemplatePath) {
 		}
 		if object == nil {
 			if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
-				o.undecodable = []problem{{nil, nil, err.Error()}}
+				o.Undecodable = []Mismatch{{nil, nil, err.Error()}}
 				return
 			}
 			var meta struct {
@@ -202,7 +206,7 @@ func (o *Object) decodeTemplates(raw []byte, paths []TemplatePath) {
 			}
 			var t corev1.PodTemplateSpec
 			if err := kjson.UnmarshalCaseSensitivePreserveInts(part, &t); err != nil {
-				o.undecodable = append(o.undecodable, locate(part, func(part []byte) error {
+				o.Undecodable = append(o.Undecodable, locate(part, func(part []byte) error {
 					return kjson.UnmarshalCaseSensitivePreserveInts(part, &corev1.PodTemplateSpec{})
 				}, path)...)
 				return

@@ -3,7 +3,6 @@ package policies
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,16 +35,17 @@ type PodContainer struct {
 	*corev1.Container
 	// Init is set for init containers.
 	Init bool
-	list *PodTemplate
-	n    int
+	// Template holds it, at Index of its list.
+	Template *PodTemplate
+	Index    int
 }
 
 // Path is the container's place.
 func (c PodContainer) Path() *field.Path {
 	if c.Init {
-		return c.list.At("spec", "initContainers").Index(c.n)
+		return c.Template.At("spec", "initContainers").Index(c.Index)
 	}
-	return c.list.At("spec", "containers").Index(c.n)
+	return c.Template.At("spec", "containers").Index(c.Index)
 }
 
 // Sidecar reports whether c is an init container that runs beside the others.
@@ -120,6 +120,3 @@ func find(value any, steps []string, path *field.Path, visit func(*field.Path, a
 		find(item, steps[1:], path.Index(i), visit)
 	}
 }
-
-// printed is a value as a finding shows it.
-func printed[T ~int | ~int32 | ~int64](v T) string { return strconv.FormatInt(int64(v), 10) }

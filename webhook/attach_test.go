@@ -15,9 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/injector/attachment"
-	"github.com/usher-dev/usher/webhook"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // networkClient is a client of Networks.
@@ -110,8 +111,8 @@ func TestTheConfiguredBackendCountsWhereNoneMadeTheNetwork(t *testing.T) {
 	ns := c.newNamespace(t, nil)
 	c.network(t, ns, "new", "", "")
 	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: webhook.ConfigurationConfigMap},
-		Data:       map[string]string{webhook.ConfigurationKey: "{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, networks: {backend: neutron}}"},
+		ObjectMeta: metav1.ObjectMeta{Name: config.ConfigMapName},
+		Data:       map[string]string{config.ConfigMapKey: "{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, networks: {backend: neutron}}"},
 	}
 	if _, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -241,7 +242,7 @@ func TestANamespacesLabelForOwnNetworksIsABoolean(t *testing.T) {
 
 func TestOnlyWhatDeclaresANetworkIsRefusedWhileUsherIsDown(t *testing.T) {
 	c := started(t)
-	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,7 @@
-package webhook
+package webhook_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,15 +12,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
-	"github.com/usher-dev/usher/policies/transition"
+	facts "github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/webhook/admit"
+	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/tracing"
 )
 
@@ -34,13 +35,13 @@ func BenchmarkServe(b *testing.B) {
 			`"kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"namespace":"default","operation":"CREATE",` +
 			`"userInfo":{"username":"system:serviceaccount:kube-system:replicaset-controller"},"object":` + string(object) + `,"oldObject":null,"dryRun":false}}`)
 		b.Run(name+"/floor", func(b *testing.B) { serve(b, http.HandlerFunc(floor), body) })
-		b.Run(name+"/usher", func(b *testing.B) { serve(b, benchEndpoint(b), body) })
-		b.Run(name+"/traced", func(b *testing.B) { serve(b, benchTraced(b), body) })
+		b.Run(name+"/usher", func(b *testing.B) { serve(b, benchInjection(b, nil), body) })
+		b.Run(name+"/traced", func(b *testing.B) { serve(b, benchInjection(b, benchTracer(b)), body) })
 	}
 }
 
-// benchTraced sends its spans where they are thrown away.
-func benchTraced(b *testing.B) http.Handler {
+// benchTracer sends its spans where they are thrown away.
+func benchTracer(b *testing.B) *tracing.Tracer {
 	b.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	b.Cleanup(receiver.Close)
@@ -49,7 +50,7 @@ func benchTraced(b *testing.B) http.Handler {
 		b.Fatal(err)
 	}
 	b.Cleanup(tracer.Stop)
-	return tracer.Handler("/mutate", benchEndpoint(b))
+	return tracer
 }
 
 // BenchmarkValidate is every rule on a Deployment, and on an UPDATE of it the
@@ -73,29 +74,42 @@ func BenchmarkValidate(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	review := func(operation string, old []byte) []byte {
+	reviewOf := func(operation string, old []byte) []byte {
 		return []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002",` +
 			`"kind":{"group":"apps","version":"v1","kind":"Deployment"},"resource":{"group":"apps","version":"v1","resource":"deployments"},"namespace":"default",` +
 			`"operation":"` + operation + `","userInfo":{"username":"me"},"object":` + string(object) + `,"oldObject":` + string(old) + `}}`)
 	}
-	for name, body := range map[string][]byte{"create": review("CREATE", []byte("null")), "update": review("UPDATE", old)} {
+	for name, body := range map[string][]byte{"create": reviewOf("CREATE", []byte("null")), "update": reviewOf("UPDATE", old)} {
 		b.Run(name+"/floor", func(b *testing.B) { serve(b, http.HandlerFunc(floor), body) })
 		b.Run(name+"/usher", func(b *testing.B) { serve(b, benchValidate(b), body) })
 	}
 }
 
-func benchValidate(b *testing.B) *endpoint {
+func benchValidate(b *testing.B) http.Handler {
 	b.Helper()
-	e := benchEndpoint(b)
-	namespaces := NewNamespaces(nil)
-	namespaces.Put("default", nil)
-	rules := &Policies{
-		Namespaces: namespaces, Configuration: NewConfiguration(logr.Discard()), Transitions: transition.All(),
-		Injection: &Injection{Templates: NewTemplates("usher-system", nil, e.metrics, logr.Discard()), NativeSidecars: func() bool { return true }},
-		Reader:    fake.NewClientBuilder().Build(), Server: func() *version.Version { return version.MajorMinor(1, 36) },
+	known := benchFacts()
+	known.Others = &facts.Lister{Reader: fake.NewClientBuilder().Build()}
+	known.Server = func() *version.Version { return version.MajorMinor(1, 36) }
+	return benchServer(b, (&admit.Policies{Facts: known}).Handler(), nil)
+}
+
+// benchFacts know a namespace without labels.
+func benchFacts() *facts.Facts {
+	known := &facts.Facts{
+		OwnNamespace: "usher-system", Templates: facts.NewTemplates("usher-system", nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
+		Namespaces: facts.NewNamespaces(nil), Configuration: facts.NewConfiguration(facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()), NativeSidecars: func() bool { return true },
 	}
-	e.handler = rules.Handler()
-	return e
+	known.Namespaces.Put(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+	return known
+}
+
+// benchServer serves a handler at every path.
+func benchServer(b *testing.B, h admit.Handler, tracer *tracing.Tracer) http.Handler {
+	b.Helper()
+	ready := make(chan struct{})
+	close(ready)
+	h.Path = "/"
+	return review.NewMux(review.Options{Ready: ready, Metrics: review.NewMetrics(prometheus.NewRegistry()), Tracer: tracer, Log: logr.Discard()}, h.Handler)
 }
 
 func benchPods(b *testing.B) map[string][]byte {
@@ -116,7 +130,7 @@ func benchPods(b *testing.B) map[string][]byte {
 	return map[string][]byte{"seed": seed, "env-1500": large}
 }
 
-func benchEndpoint(b *testing.B) *endpoint {
+func benchInjection(b *testing.B, tracer *tracing.Tracer) http.Handler {
 	b.Helper()
 	text, err := os.ReadFile("../deploy/templates/envoy.yaml")
 	if err != nil {
@@ -126,16 +140,9 @@ func benchEndpoint(b *testing.B) *endpoint {
 	if err := yaml.Unmarshal(text, cm); err != nil {
 		b.Fatal(err)
 	}
-	metrics := NewMetrics(prometheus.NewRegistry())
-	injection := &Injection{
-		Templates: NewTemplates("usher-system", nil, metrics, logr.Discard()), Namespaces: NewNamespaces(nil),
-		OwnNamespace: "usher-system", NativeSidecars: func() bool { return true },
-	}
-	injection.Templates.Put(cm)
-	injection.Namespaces.Put("default", nil)
-	ready := make(chan struct{})
-	close(ready)
-	return &endpoint{handler: injection.Pods(), ready: ready, limit: newLimit(0), metrics: metrics, log: logr.Discard()}
+	known := benchFacts()
+	known.Templates.Put(cm)
+	return benchServer(b, (&admit.Injection{Facts: known}).Pods(), tracer)
 }
 
 func floor(w http.ResponseWriter, r *http.Request) {
@@ -171,31 +178,6 @@ func serve(b *testing.B, handler http.Handler, body []byte) {
 				b.Errorf("%d, %v", res.StatusCode, err)
 			}
 			res.Body.Close()
-		}
-	})
-}
-
-// FuzzDecode reads whatever is posted.
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"kind":"Pod"},"object":{"spec":{"containers":[{}]}}}}`))
-	f.Add([]byte(`{"request":{"uid":"u"`))
-	i := &Injection{
-		Templates: NewTemplates("usher-system", nil, NewMetrics(prometheus.NewRegistry()), logr.Discard()), Namespaces: NewNamespaces(nil),
-		NativeSidecars: func() bool { return true },
-	}
-	i.Namespaces.Put("", map[string]string{"usher.dev/x": "y"})
-	f.Fuzz(func(t *testing.T, body []byte) {
-		_ = findUID(body)
-		req, err := decode(body)
-		if err != nil || req.Namespace != "" || bytes.Contains(body, []byte("usher.dev")) || bytes.Contains(body, []byte("initializer")) {
-			return
-		}
-		res := (&Response{Allowed: true}).appendReview(nil, req.UID, nil)
-		if !jsontext.Value(res).IsValid() {
-			t.Errorf("no JSON: %s", res)
-		}
-		if len(req.OldObject) > 0 {
-			_, _ = i.workload(context.Background(), nil, req)
 		}
 	})
 }

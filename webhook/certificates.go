@@ -5,10 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 
-	"github.com/prometheus/client_golang/prometheus"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -16,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/usher-dev/usher/certs"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // Certificates say where the serving certificate comes from.
@@ -60,40 +58,43 @@ func (c Certificates) lifetimes() certs.Lifetimes {
 func (c Certificates) issued() bool { return c.From == CertificatesCertManager }
 
 // secret is the one that the source keeps, or follows.
-func (o Options) secret() client.ObjectKey {
+func (c Certificates) secret(namespace string) client.ObjectKey {
 	name := "usher-ca"
-	if o.Certificates.issued() {
+	if c.issued() {
 		name = "usher-serving"
 	}
-	return client.ObjectKey{Namespace: o.Namespace, Name: name}
+	return client.ObjectKey{Namespace: namespace, Name: name}
 }
 
-// source makes the chosen source, as part of the manager. Where replicas share
-// what asks for certificates, the one that leads keeps it.
-func (o Options) source(m manager.Manager, registry prometheus.Registerer, leads func() bool) (certs.Source, error) {
+// newCertificates returns the chosen source, which the manager runs. Where
+// replicas share what requests certificates, the one that leads keeps it.
+func newCertificates(m manager.Manager, o Options, leads func() bool) (certs.Source, error) {
 	if err := o.Certificates.Validate(); err != nil {
 		return nil, err
 	}
+	secret := o.Certificates.secret(o.Namespace)
 	config := certs.Config{
-		Lifetimes: o.Certificates.lifetimes(), Hosts: o.hosts(), Clock: clock.RealClock{}, Log: o.Log.WithName("certificates"),
-		Registered: func(ctx context.Context) ([]*x509.Certificate, error) { return trusted(ctx, m.GetAPIReader()) },
+		Lifetimes: o.Certificates.lifetimes(), Hosts: hosts(o), Clock: clock.RealClock{}, Log: o.Log.WithName("certificates"),
+		Registered: func(ctx context.Context) ([]*x509.Certificate, error) {
+			return registration.Trusted(ctx, m.GetAPIReader())
+		},
 	}
 	var source certs.Source
 	switch o.Certificates.From {
 	case CertificatesFiles:
 		source = &certs.Files{Config: config, Dir: o.Certificates.Dir}
 	case CertificatesCertManager:
-		config.Event = secretEvents(m.GetEventRecorder("usher"), o.secret())
+		config.Event = secretEvents(m.GetEventRecorder("usher"), secret)
 		source = &certs.CertManager{
-			Config: config, Secret: o.secret(), Reader: m.GetAPIReader(), Writer: m.GetClient(), Informers: m.GetCache(), Keeps: leads,
+			Config: config, Secret: secret, Reader: m.GetAPIReader(), Writer: m.GetClient(), Informers: m.GetCache(), Keeps: leads,
 		}
 	default:
-		config.Event = secretEvents(m.GetEventRecorder("usher"), o.secret())
+		config.Event = secretEvents(m.GetEventRecorder("usher"), secret)
 		source = &certs.SelfSigned{
-			Config: config, Secret: o.secret(), Reader: m.GetAPIReader(), Writer: m.GetClient(), Informers: m.GetCache(),
+			Config: config, Secret: secret, Reader: m.GetAPIReader(), Writer: m.GetClient(), Informers: m.GetCache(),
 		}
 	}
-	if err := registry.Register(certs.NewMetrics(source, clock.RealClock{})); err != nil {
+	if err := o.Registry.Register(certs.NewMetrics(source, clock.RealClock{})); err != nil {
 		return nil, err
 	}
 	return source, m.Add(source)
@@ -108,25 +109,4 @@ func secretEvents(recorder events.EventRecorder, key client.ObjectKey) func(even
 			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
 		}, nil, eventType, reason, "Serve", "%s", note)
 	}
-}
-
-// trusted is the CAs by which the API server trusts every one of usher's
-// webhooks.
-func trusted(ctx context.Context, c client.Reader) ([]*x509.Certificate, error) {
-	mutating, validating := &admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	for _, config := range []client.Object{mutating, validating} {
-		if err := c.Get(ctx, client.ObjectKey{Name: ConfigurationName}, config); apierrors.IsNotFound(err) {
-			return nil, nil
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	var bundles [][]byte
-	for _, w := range mutating.Webhooks {
-		bundles = append(bundles, w.ClientConfig.CABundle)
-	}
-	for _, w := range validating.Webhooks {
-		bundles = append(bundles, w.ClientConfig.CABundle)
-	}
-	return certs.Common(bundles...), nil
 }

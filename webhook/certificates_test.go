@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/webhook"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // The injection's failurePolicy is Ignore: a refused handshake shows as a pod
@@ -89,7 +90,7 @@ func (c *cluster) ca(t *testing.T) []byte {
 
 func (c *cluster) registeredBundle(t *testing.T) []byte {
 	t.Helper()
-	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

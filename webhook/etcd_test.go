@@ -17,8 +17,9 @@ import (
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/controllers/etcd/plan/states"
 	"github.com/usher-dev/usher/policies/etcd"
-	"github.com/usher-dev/usher/policies/etcd/states"
 )
 
 // etcdClient is a client of etcd clusters that keeps what it is warned of.
@@ -41,10 +42,10 @@ func etcdClient(t *testing.T, c *cluster) (client.Client, *warnings) {
 }
 
 // statusOf is the status of what was seen.
-func statusOf(o etcd.Observed) v1beta2.ClusterStatus {
+func statusOf(o plan.Observation) v1beta2.ClusterStatus {
 	s := v1beta2.ClusterStatus{ClusterID: "cdf818194e3a8c32", TLS: o.TLS, Size: len(o.Members)}
 	for _, m := range o.Members {
-		member := v1beta2.MemberStatus{Name: m.Name, Version: m.Version.String(), TargetVersion: m.Target.String(), Ready: m.Ready, Leader: m.Leader, Lost: m.Lost}
+		member := v1beta2.MemberStatus{Name: m.Name, Version: m.Version.String(), TargetVersion: m.Target.String(), Ready: m.Ready(), Leader: m.Leader, Lost: m.DataGone}
 		if m.Durable {
 			member.Claim, member.Storage = m.Name, &m.Storage
 		}
@@ -54,13 +55,13 @@ func statusOf(o etcd.Observed) v1beta2.ClusterStatus {
 }
 
 // running makes a cluster that was seen as edit has it.
-func running(t *testing.T, kube client.Client, namespace, name string, spec *v1beta2.ClusterSpec, edit func(*etcd.Observed)) *v1beta2.EtcdCluster {
+func running(t *testing.T, kube client.Client, namespace, name string, spec *v1beta2.ClusterSpec, edit func(*plan.Observation)) *v1beta2.EtcdCluster {
 	t.Helper()
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: *spec.DeepCopy()}
 	if err := kube.Create(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
-	seen := etcd.Settled(name, spec)
+	seen := plan.Settled(name, spec)
 	edit(&seen)
 	cluster.Status = statusOf(seen)
 	if err := kube.Status().Update(t.Context(), cluster); err != nil {
@@ -69,7 +70,7 @@ func running(t *testing.T, kube client.Client, namespace, name string, spec *v1b
 	return cluster
 }
 
-func asIs(*etcd.Observed) {}
+func asIs(*plan.Observation) {}
 
 // TestEveryChangeOfAnEtcdClusterIsJudgedAsByItsController walks every ordered
 // pair of states: what the controller would refuse is refused at the door, by
@@ -91,7 +92,7 @@ func TestEveryChangeOfAnEtcdClusterIsJudgedAsByItsController(t *testing.T) {
 		wait.Go(func() {
 			for i := range next {
 				live := running(t, kube, ns, fmt.Sprintf("c%d", i), all[i].Spec, asIs)
-				seen := etcd.Settled(live.Name, all[i].Spec)
+				seen := plan.Settled(live.Name, all[i].Spec)
 				for j, to := range all {
 					if i == j {
 						continue
@@ -99,7 +100,7 @@ func TestEveryChangeOfAnEtcdClusterIsJudgedAsByItsController(t *testing.T) {
 					changed := live.DeepCopy()
 					changed.Spec = *to.Spec.DeepCopy()
 					err := kube.Update(t.Context(), changed, client.DryRunAll)
-					refusals := etcd.Refusals(to.Spec, &seen)
+					refusals := plan.Refusals(to.Spec, &seen)
 					switch {
 					case err == nil && len(refusals) == 0:
 						accepted.Add(1)
@@ -127,7 +128,7 @@ func TestAnEditInMidRollIsJudgedByWhatMembersRun(t *testing.T) {
 	kube, _ := etcdClient(t, c)
 	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
 	spec := states.Of([][]states.Variant{{states.Size(3)}, {states.Version("3.6.16")}})[0].Spec
-	live := running(t, kube, ns, "rolling", spec, func(o *etcd.Observed) {
+	live := running(t, kube, ns, "rolling", spec, func(o *plan.Observation) {
 		o.Members[0].Version = etcd.Version{Major: 3, Minor: 5, Patch: 35}
 	})
 	for to, want := range map[string]string{
@@ -159,7 +160,7 @@ func TestScalingAnEtcdClusterIsJudgedAsAnEdit(t *testing.T) {
 		return kube.SubResource("scale").Update(t.Context(), of.DeepCopy(), client.WithSubResourceBody(body), client.DryRunAll)
 	}
 	well := running(t, kube, ns, "well", spec, asIs)
-	lost := running(t, kube, ns, "lost", spec, func(o *etcd.Observed) { o.Members[0].Ready, o.Members[1].Ready = false, false })
+	lost := running(t, kube, ns, "lost", spec, func(o *plan.Observation) { o.Members[0].Answers, o.Members[1].Answers = false, false })
 	warned.take()
 	for size, want := range map[int32]string{5: "", 1: "", 0: "1 to 7", 8: "1 to 7"} {
 		if err := scale(well, size); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -223,7 +224,7 @@ func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 			edit: func(c *v1beta2.EtcdCluster) {
 				c.Spec.TLS = &v1beta2.TLSPolicy{Static: &v1beta2.StaticTLS{Member: &v1beta2.MemberSecret{PeerSecret: "none"}}}
 			},
-			warning: "spec.TLS.static.member.peerSecret: is none, and there is no such Secret",
+			warning: "spec.TLS.static.member.peerSecret: peerSecret is none, and there is no such Secret",
 		},
 		"clients encrypted at one end": {
 			edit: func(c *v1beta2.EtcdCluster) {

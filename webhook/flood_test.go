@@ -51,8 +51,8 @@ func TestBadRequestsHarmNoGoodOnes(t *testing.T) {
 		then(conn)
 		return nil
 	}
-	good := review(`{"metadata":{"annotations":{"inject.usher.dev/side":"false"}},"spec":{"containers":[{"name":"app","image":"a"}]}}`)
-	large := review(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 8<<20) + `"}}}`)
+	good := reviewOf(`{"metadata":{"annotations":{"inject.usher.dev/side":"false"}},"spec":{"containers":[{"name":"app","image":"a"}]}}`)
+	large := reviewOf(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 8<<20) + `"}}}`)
 	begun := string(good[:len(good)/2])
 	abort := func(conn net.Conn) {}
 	trickle := func(conn net.Conn) {

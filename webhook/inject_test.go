@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/webhook"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
 const (
@@ -51,7 +51,7 @@ func TestSeedPodIsInjected(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.Annotations[injector.RecordAnnotation]), &record); err != nil {
 		t.Fatal(err)
 	}
-	if r := record["envoy"]; !strings.HasPrefix(r.Version, "sha256:") || r.Containers[0] != "envoy" || r.Volumes[0] != "envoy-conf" {
+	if r := record["envoy"]; !strings.HasPrefix(r.Version(), "sha256:") || r.Containers[0] != "envoy" || r.Volumes[0] != "envoy-conf" {
 		t.Errorf("record %+v", r)
 	}
 }
@@ -190,7 +190,7 @@ func (c *cluster) unguarded(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMa
 		t.Fatal(err)
 	}
 	api := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	config, err := api.Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	config, err := api.Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

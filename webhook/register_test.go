@@ -16,16 +16,17 @@ import (
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // rendered is a configuration's webhooks, as the API server has them.
 func (c *cluster) rendered(t *testing.T) (string, int64) {
 	t.Helper()
-	mutating, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	mutating, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		return err.Error(), 0
 	}
-	validating, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	validating, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		return err.Error(), 0
 	}
@@ -43,7 +44,7 @@ func TestRegistrationIsRepaired(t *testing.T) {
 	mutating, validating := c.AdmissionregistrationV1().MutatingWebhookConfigurations(), c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	patch := func(body string) func() error {
 		return func() error {
-			_, err := mutating.Patch(t.Context(), webhook.ConfigurationName, types.StrategicMergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "somebody"})
+			_, err := mutating.Patch(t.Context(), registration.ConfigurationName, types.StrategicMergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "somebody"})
 			return err
 		}
 	}
@@ -58,10 +59,10 @@ func TestRegistrationIsRepaired(t *testing.T) {
 		"a webhook that was removed": patch(`{"webhooks": [{"name": "annotated-pods.inject.usher.dev", "$patch": "delete"}]}`),
 		"no webhooks at all":         patch(`{"webhooks": null}`),
 		"the mutating one, deleted": func() error {
-			return mutating.Delete(t.Context(), webhook.ConfigurationName, metav1.DeleteOptions{})
+			return mutating.Delete(t.Context(), registration.ConfigurationName, metav1.DeleteOptions{})
 		},
 		"the validating one, deleted": func() error {
-			return validating.Delete(t.Context(), webhook.ConfigurationName, metav1.DeleteOptions{})
+			return validating.Delete(t.Context(), registration.ConfigurationName, metav1.DeleteOptions{})
 		},
 	}
 	for name, harm := range tests {
@@ -81,14 +82,14 @@ func TestRegistrationIsRepaired(t *testing.T) {
 // versions tell whether anything was written.
 func (c *cluster) versions(t *testing.T) string {
 	t.Helper()
-	mutating, _ := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
-	validating, _ := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	mutating, _ := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
+	validating, _ := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
 	return mutating.ResourceVersion + " " + validating.ResourceVersion
 }
 
 func (c *cluster) holder(t *testing.T) string {
 	t.Helper()
-	lease, err := c.CoordinationV1().Leases(ownNamespace).Get(t.Context(), webhook.LeaseName, metav1.GetOptions{})
+	lease, err := c.CoordinationV1().Leases(ownNamespace).Get(t.Context(), registration.LeaseName, metav1.GetOptions{})
 	if err != nil || lease.Spec.HolderIdentity == nil {
 		return ""
 	}
@@ -218,7 +219,7 @@ func TestOldAndNewVersionSideBySideChangeTheConfigurationOnce(t *testing.T) {
 
 func (c *cluster) policies(t *testing.T) map[string]string {
 	t.Helper()
-	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,13 +56,13 @@ func pool(bundle []byte) *x509.CertPool {
 	return p
 }
 
-func review(object string) []byte {
+func reviewOf(object string) []byte {
 	return []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"group":"","version":"v1","kind":"Pod"},` +
 		`"namespace":"default","operation":"CREATE","userInfo":{"username":"me"},"object":` + object + `}}`)
 }
 
 func TestBadRequests(t *testing.T) {
-	large := review(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 8<<20) + `"}}}`)
+	large := reviewOf(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 8<<20) + `"}}}`)
 	tests := map[string]struct {
 		body   string
 		media  string
@@ -71,15 +71,15 @@ func TestBadRequests(t *testing.T) {
 	}{
 		"empty":                  {status: 400, want: "the body is empty"},
 		"no JSON":                {body: "hello", status: 400, want: "the body is no JSON"},
-		"truncated":              {body: string(review("{}"))[:60], status: 400, want: "the body is no JSON"},
+		"truncated":              {body: string(reviewOf("{}"))[:60], status: 400, want: "the body is no JSON"},
 		"another kind":           {body: `{"kind":"Pod","apiVersion":"v1"}`, status: 400, want: `the body is a "Pod", not an AdmissionReview`},
-		"another version":        {body: strings.Replace(string(review("{}")), "k8s.io/v1", "k8s.io/v1beta1", 1), status: 400, want: "usher speaks admission.k8s.io/v1"},
+		"another version":        {body: strings.Replace(string(reviewOf("{}")), "k8s.io/v1", "k8s.io/v1beta1", 1), status: 400, want: "usher speaks admission.k8s.io/v1"},
 		"without a request":      {body: `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, status: 400, want: "has no request"},
 		"a list":                 {body: `[]`, status: 400, want: "is no AdmissionReview"},
-		"a kind nobody asked of": {body: strings.Replace(string(review("{}")), `"kind":"Pod"`, `"kind":"Secret"`, 1), status: 400, want: "holds a Secret"},
+		"a kind nobody asked of": {body: strings.Replace(string(reviewOf("{}")), `"kind":"Pod"`, `"kind":"Secret"`, 1), status: 400, want: "holds a Secret"},
 		"another media type":     {body: "x", media: "text/plain", status: 415, want: "application/json"},
-		"a pod that is a string": {body: string(review(`"pod"`)), status: 200, want: `"allowed":false,"status":{"status":"Failure","reason":"Forbidden","code":403,"message":"undecodable: `},
-		"a pod of wrong types":   {body: string(review(`{"spec":{"containers":[{"name":5}]}}`)), status: 200, want: "undecodable: spec.containers[0].name: is a number"},
+		"a pod that is a string": {body: string(reviewOf(`"pod"`)), status: 200, want: `"allowed":false,"status":{"status":"Failure","reason":"Forbidden","code":403,"message":"undecodable: `},
+		"a pod of wrong types":   {body: string(reviewOf(`{"spec":{"containers":[{"name":5}]}}`)), status: 200, want: "undecodable: spec.containers[0].name: is a number"},
 		"over the limit":         {body: string(large), status: 200, want: `"uid":"u-1","allowed":false,"status":{"status":"Failure","reason":"Forbidden","code":413,"message":"too-large: `},
 	}
 	for name, tc := range tests {
@@ -100,7 +100,7 @@ func TestBadRequests(t *testing.T) {
 func TestUnknownFieldsSurvive(t *testing.T) {
 	started(t).template(t, "side", small, "")
 	object := `{"metadata":{"annotations":{"inject.usher.dev/side":"true"},"later":1.50},"spec":{"containers":[{"name":"app","image":"a","future":{"n":12345678901234567890}}],"next":[1e3,null,"é"]}}`
-	status, body := started(t).post(t, "/mutate", "application/json", review(object))
+	status, body := started(t).post(t, "/mutate", "application/json", reviewOf(object))
 	if status != http.StatusOK {
 		t.Fatalf("%d %s", status, body)
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/webhook"
+	facts "github.com/usher-dev/usher/facts/cluster"
 )
 
 // serverVersion answers as a server of another version would.
@@ -49,7 +49,7 @@ func TestSidecars(t *testing.T) {
 			for _, kubelet := range tc.kubelets {
 				c.node(t, kubelet)
 			}
-			s := &webhook.Sidecars{Discovery: tc.server, Reader: reader, Log: logr.Discard()}
+			s := &facts.Sidecars{Discovery: tc.server, Reader: reader, Log: logr.Discard()}
 			if s.Available() {
 				t.Error("available before it was looked")
 			}

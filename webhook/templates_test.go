@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/webhook"
+	facts "github.com/usher-dev/usher/facts/cluster"
 )
 
 // counting counts what is asked of the API server.
@@ -39,7 +39,7 @@ func TestOnePodAsksTheServerLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader := &counting{Reader: direct}
-	templates := webhook.NewTemplates(ownNamespace, reader, webhook.NewMetrics(prometheus.NewRegistry()), logr.Discard())
+	templates := facts.NewTemplates(ownNamespace, reader, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard())
 	names := make([]string, 200)
 	for i := range names {
 		names[i] = fmt.Sprintf("missing-%d", i)
@@ -55,7 +55,7 @@ func TestOnePodAsksTheServerLittle(t *testing.T) {
 // TestAnOvertakenAnswerIsIgnored puts a version in after a later one, as an
 // answer from the API server may come after the cache's event.
 func TestAnOvertakenAnswerIsIgnored(t *testing.T) {
-	templates := webhook.NewTemplates(ownNamespace, nil, webhook.NewMetrics(prometheus.NewRegistry()), logr.Discard())
+	templates := facts.NewTemplates(ownNamespace, nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard())
 	put := func(version, image string) string {
 		templates.Put(&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: "side-initializer", ResourceVersion: version},

@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/usher-dev/usher/config"
 )
@@ -115,34 +117,61 @@ func TestOnlyWhatAChangeBringsIsDenied(t *testing.T) {
 	}
 }
 
-// TestWhatControllersMakeIsJudgedAsTheirWorkload: an UPDATE may keep an old
+// TestOwnerReferences_ExemptOnlyWhatAControllerMakes: an UPDATE may keep an old
 // finding, and then the Jobs and ReplicaSets that come of it must not be denied
-// for it.
-func TestWhatControllersMakeIsJudgedAsTheirWorkload(t *testing.T) {
+// for it. Anyone can write an owner reference, though.
+func TestOwnerReferences_ExemptOnlyWhatAControllerMakes(t *testing.T) {
 	c := started(t)
-	ns := c.enforced(t, "baseline")
-	create := func(owner string) error {
-		object := `{"apiVersion":"batch/v1","kind":"Job","metadata":{"generateName":"j-"` + owner + `},"spec":{"parallelism":0,"backoffLimit":1,` +
-			`"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"a","image":"a"}]}}}}`
-		return c.BatchV1().RESTClient().Post().Namespace(ns).Resource("jobs").SetHeader("Content-Type", "application/json").Body([]byte(object)).Do(t.Context()).Error()
-	}
+	enforced := c.enforced(t, "baseline")
+	pinned := c.newNamespace(t, map[string]string{config.EnforceLabel: "baseline", config.EnforceVersionLabel: "v0.1"})
+	const noOwner = ""
 	owned := func(apiVersion, kind string) string {
 		return `,"ownerReferences":[{"apiVersion":"` + apiVersion + `","kind":"` + kind + `","name":"o","uid":"1","controller":true}]`
 	}
-	if err := create(""); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "job-zero-work") {
-		t.Fatalf("got %v, want a denial", err)
+	byCronJob, byPipeline := owned("batch/v1", "CronJob"), owned("example.com/v1", "Pipeline")
+	tests := map[string]struct {
+		namespace, user, owner string
+		denied                 bool
+	}{
+		"no owner":                                  {enforced, "", noOwner, true},
+		"a forged owner":                            {enforced, "", byCronJob, true},
+		"a forged owner, by a ServiceAccount":       {enforced, "system:serviceaccount:" + enforced + ":cronjob-controller", byCronJob, true},
+		"a CronJob's, by its controller":            {enforced, "system:serviceaccount:kube-system:cronjob-controller", byCronJob, false},
+		"a CronJob's, by the controller manager":    {enforced, "system:kube-controller-manager", byCronJob, false},
+		"no owner, by a controller":                 {enforced, "system:serviceaccount:kube-system:cronjob-controller", noOwner, true},
+		"one that nobody judges":                    {enforced, "system:serviceaccount:kube-system:job-controller", byPipeline, true},
+		"no owner, pinned to v0.1":                  {pinned, "", noOwner, true},
+		"a forged owner, pinned to v0.1":            {pinned, "", byCronJob, false},
+		"an owner that nobody judges, pinned to it": {pinned, "", byPipeline, true},
 	}
-	if err := create(owned("batch/v1", "CronJob")); err != nil {
-		t.Errorf("a CronJob's Job: %v", err)
-	}
-	if err := create(owned("example.com/v1", "Pipeline")); !apierrors.IsForbidden(err) {
-		t.Errorf("the Job of a controller that nobody judges: %v, want a denial", err)
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			as := rest.CopyConfig(c.config)
+			if tc.user != "" {
+				as.Impersonate = rest.ImpersonationConfig{UserName: tc.user, Groups: []string{"system:masters"}}
+			}
+			clients, err := kubernetes.NewForConfig(as)
+			if err != nil {
+				t.Fatal(err)
+			}
+			object := `{"apiVersion":"batch/v1","kind":"Job","metadata":{"generateName":"j-"` + tc.owner + `},"spec":{"parallelism":0,"backoffLimit":1,` +
+				`"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"a","image":"a"}]}}}}`
+			err = clients.BatchV1().RESTClient().Post().Namespace(tc.namespace).Resource("jobs").SetHeader("Content-Type", "application/json").
+				Body([]byte(object)).Do(t.Context()).Error()
+			switch {
+			case tc.denied && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "job-zero-work")):
+				t.Errorf("got %v, want a denial", err)
+			case !tc.denied && err != nil:
+				t.Error(err)
+			}
+		})
 	}
 }
 
 func TestALabelWithAValueItCannotHaveIsDenied(t *testing.T) {
 	c := started(t)
 	for key, tc := range map[string]struct{ value, want string }{
+		config.AuditLabel:                 {"", "write invariant, baseline, strict or off"},
 		config.EnforceLabel:               {"strictest", "write invariant, baseline, strict or off"},
 		config.DefaultServiceAccountLabel: {"admin", `"admin" is no ClusterRole that usher binds: write view`},
 	} {
@@ -242,8 +271,6 @@ func TestConfigurationIsReadFromTheConfigMap(t *testing.T) {
 		_, err := c.BatchV1().CronJobs(ns).Create(t.Context(), hangs, dryRun)
 		return apierrors.IsForbidden(err)
 	})
-	// One that cannot be read leaves the last good one in force.
-	put("{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, policies: {enforc: off}}")
 	put("{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, policies: {enforce: baseline, exemptions: {allowed: true}}}")
 	hangs.Annotations = map[string]string{"policy.usher.dev/exempt": "cronjob-forbid-hang", "policy.usher.dev/exempt-reason": "it is watched"}
 	c.until(t, "exemptions are honoured", func() bool {
@@ -262,7 +289,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The sidecar's probes are the ones the rule finds.
-	if text := c.warnings.take(); !strings.Contains(text, "probe-identical: spec.template.spec.containers[1]") {
+	if text := c.warnings.take(); !strings.Contains(text, "probe-identical: spec.template.spec.containers: livenessProbe of container zero") {
 		t.Errorf("warnings %q", text)
 	}
 }

@@ -13,11 +13,15 @@ import (
 	"golang.org/x/term"
 	kubeversion "k8s.io/apimachinery/pkg/util/version"
 
-	"github.com/usher-dev/usher/cmd/usher/judge"
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/cmd/usher/check"
 	"github.com/usher-dev/usher/cmd/usher/report"
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/policies/rules"
+	"github.com/usher-dev/usher/verdict"
 )
 
 // checkFlags are the flags of check as written.
@@ -67,10 +71,10 @@ Findings go to standard output. The exit status is 1 where one is at or above
 			}
 			summarise(s, result)
 			if len(errs) > 0 {
-				return &exitError{exitUsage, errors.Join(errs...)}
+				return cli.Exit(cli.Usage, errors.Join(errs...))
 			}
 			if slices.ContainsFunc(result.Findings, func(f report.Finding) bool { return f.Fails }) {
-				return &exitError{status: exitFindings}
+				return cli.Exit(cli.Failed, nil)
 			}
 			return nil
 		},
@@ -90,7 +94,7 @@ Findings go to standard output. The exit status is 1 where one is at or above
 }
 
 // run makes a check from the flags and the configuration.
-func (f *checkFlags) run() (*judge.Run, error) {
+func (f *checkFlags) run() (*check.Run, error) {
 	if !slices.Contains(report.Formats(), f.output) {
 		return nil, fmt.Errorf("output format %q is unknown: write one of %s", f.output, strings.Join(report.Formats(), ", "))
 	}
@@ -101,19 +105,24 @@ func (f *checkFlags) run() (*judge.Run, error) {
 	if _, errs := config.FromLabels(f.namespaceLabels, c.Policies); len(errs) > 0 {
 		return nil, fmt.Errorf("--namespace-labels: %w", errs[0])
 	}
-	run := &judge.Run{
-		Policies: c.Policies, Networks: c.Networks, Options: c.Options(), Input: policies.Input{Features: c.Policies.FeatureGates},
+	run := &check.Run{
+		Options: files.Options{
+			Steps: verdict.All, Configuration: c, Rules: c.Options(), Validator: files.Rules{},
+			Namespace: f.namespace, OwnNamespace: cli.Namespace, NamespaceLabels: f.namespaceLabels,
+		},
 		Only: f.rules, Exclude: f.exclude, Templates: f.templates,
-		Namespace: f.namespace, OwnNamespace: ownNamespace, NamespaceLabels: f.namespaceLabels,
 	}
-	if run.Input.Server, err = c.Server(); err != nil {
+	o := &run.Options
+	if o.Server, err = c.Server(); err != nil {
 		return nil, err
 	}
 	if f.server != "" {
-		if run.Input.Server, err = kubeversion.ParseGeneric(f.server); err != nil {
-			return nil, fmt.Errorf("--kubernetes-version %q is no version: write it as 1.34", f.server)
+		if o.Server, err = kubeversion.ParseGeneric(f.server); err != nil {
+			return nil, fmt.Errorf("--kubernetes-version %q is not a version: write it as 1.34", f.server)
 		}
 	}
+	// The nodes are taken to be of the server's version.
+	o.NativeSidecars = o.Server == nil || o.Server.AtLeast(nativeSidecars)
 	if run.Report, err = level("--level", f.level); err != nil {
 		return nil, err
 	}
@@ -121,22 +130,27 @@ func (f *checkFlags) run() (*judge.Run, error) {
 		return nil, err
 	}
 	if len(f.rules) > 0 && f.level == "" {
-		all := config.LevelOf(policies.Strict) // a rule asked for by name is wanted whatever its level
+		all := finding.Strict // a rule asked for by name is wanted whatever its level
 		run.Report = &all
 	}
 	only, _ := catalog.Split(f.rules)
 	exclude, _ := catalog.Split(f.exclude)
-	run.Options.Only, run.Options.Exclude = only, append(slices.Clone(run.Options.Exclude), exclude...)
-	_, err = policies.New(run.Options)
+	o.Rules.Only, o.Rules.Exclude = only, append(slices.Clone(o.Rules.Exclude), exclude...)
+	o.Warn, o.Enforce = run.Report, run.FailOn
+	_, err = rules.New(o.Rules)
 	return run, err
 }
 
+// nativeSidecars is the first version in which native sidecars are on by default
+// (KEP-753).
+var nativeSidecars = kubeversion.MustParseGeneric("1.29")
+
 // level reads a level from a flag, nil where it is not given.
-func level(flag, name string) (*config.Level, error) {
+func level(flag, name string) (*finding.Level, error) {
 	if name == "" {
 		return nil, nil
 	}
-	l, err := config.ParseLevel(name)
+	l, err := finding.ParseLevel(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
 // aliasBomb is YAML that stands for 9^10 values.
@@ -58,7 +60,7 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 			}
 			start := time.Now()
 			status, out, errs := command("", "check", ".")
-			if status != exitUsage || !strings.Contains(errs, c.want+"\n") {
+			if status != cli.Usage || !strings.Contains(errs, c.want+"\n") {
 				t.Errorf("status %d, want standard error to say %q\n%s", status, c.want, errs)
 			}
 			if !strings.HasPrefix(out, "good.yaml:7:7: invariant") {
@@ -85,7 +87,7 @@ func TestLoopsOfLinkedFoldersEnd(t *testing.T) {
 	link("../../..", "a/b/c/up")(t)
 	link(".", "a/same")(t)
 	status, out, errs := command("", "check", ".")
-	if status != exitFindings || strings.Count(out, "\n") != 1 {
+	if status != cli.Failed || strings.Count(out, "\n") != 1 {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
 }
@@ -96,7 +98,7 @@ func TestABrokenDocumentHidesItselfAlone(t *testing.T) {
 	want := `all.yaml:15:7: invariant: restartPolicy is Always; a Job's pods must be able to end: write Never or OnFailure (job-restart-policy)
 all.yaml:26:8: baseline: completions is 0; the Job is complete before any pod runs: write 1 or more (job-zero-work)
 `
-	if diff := cmp.Diff(want, out); diff != "" || status != exitUsage {
+	if diff := cmp.Diff(want, out); diff != "" || status != cli.Usage {
 		t.Errorf("status %d, findings (-want +got):\n%s", status, diff)
 	}
 	for _, want := range []string{"all.yaml:7: YAML:", `all.yaml:19: YAML: key "kind" already set in map`} {
@@ -112,14 +114,14 @@ func TestWrongTypesAreFindings(t *testing.T) {
 	want := `job.yaml:5:3: invariant: parallelism is the string "two": write an integer (undecodable-object)
 job.yaml:6:18: invariant: backoffLimit[0] is 1: write an integer (undecodable-object)
 `
-	if diff := cmp.Diff(want, out); diff != "" || status != exitFindings {
+	if diff := cmp.Diff(want, out); diff != "" || status != cli.Failed {
 		t.Errorf("status %d, stderr %s, findings (-want +got):\n%s", status, errs, diff)
 	}
 }
 
 func TestWhatIsNoKubernetesObjectIsCounted(t *testing.T) {
 	folder(t, map[string]string{"values.yaml": "replicas: 3\n---\n- a\n---\njust text\n"})
-	for path, want := range map[string]int{".": exitClean, "values.yaml": exitUsage} {
+	for path, want := range map[string]int{".": cli.Clean, "values.yaml": cli.Usage} {
 		status, out, errs := command("", "check", path)
 		// The configuration itself is in the folder, and no object of a kind with rules.
 		if status != want || out != "" || !strings.Contains(errs, "3 skipped: not a Kubernetes object") {

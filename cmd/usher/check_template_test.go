@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
 func TestTemplatesAreJudgedAsWhenTheyAreApplied(t *testing.T) {
@@ -25,40 +27,45 @@ func TestTemplatesAreJudgedAsWhenTheyAreApplied(t *testing.T) {
 		"a field inside the block is found at its line": {
 			text:   plainTemplate + "      volumeMounts:\n      - {mountPath: /x, name: gone}\n",
 			want:   []string{`t.yaml:10:25 template-invalid data.config.containers[0].volumeMounts[0].name: name is "gone", and the template has no volume of that name; add it under volumes (a pod's volume of the same name and source is shared)`},
-			status: exitFindings,
+			status: cli.Failed,
 		},
 		"lines are counted over blank ones and comments": {
 			text:   strings.Replace(plainTemplate, "    containers:", "\n    # why\n    containers:", 1) + "      imagee: x\n",
 			want:   []string{`t.yaml:11:7 template-invalid data.config.containers[0].imagee: imagee is no field of this object`},
-			status: exitFindings,
+			status: cli.Failed,
 		},
 		"broken YAML inside the block is found at its line": {
 			text:   plainTemplate + "      args: [\n",
 			want:   []string{`t.yaml:9:5 template-invalid data.config: did not find expected node content`},
-			status: exitFindings,
+			status: cli.Failed,
 		},
 		"in other scalars the key stands for the field": {
 			text:   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {usher.dev/template: logs}}\ndata:\n  config: 'containers: [{name: logs}]'\n",
 			want:   []string{`t.yaml:5:3 template-invalid data.config.containers[0].image: image is missing`},
-			status: exitFindings,
+			status: cli.Failed,
 		},
 		"an option is found at its key": {
 			text:   plainTemplate + "  options: 'native: perhaps'\n",
 			want:   []string{`t.yaml:9:3 template-invalid data.options.native: native is "perhaps"; write one of auto, always, never`},
-			status: exitFindings,
+			status: cli.Failed,
 		},
 		"a label without the key config is a template without one": {
 			text:   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {usher.dev/template: logs}}\n",
 			want:   []string{`t.yaml:1:1 template-invalid data.config: config is missing; write the containers and volumes to add under the key config`},
-			status: exitFindings,
+			status: cli.Failed,
 		},
 		"what is no string is no template": {
 			text:   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logs-initializer}\ndata: {config: {containers: []}}\n",
-			want:   []string{`t.yaml:4:8 template-invalid data.config: config is no string: write it as a block of text, after config: |`},
-			status: exitFindings,
+			want:   []string{`t.yaml:4:8 template-invalid data.config: config is not a string: write it as a block of text, after config: |`},
+			status: cli.Failed,
 		},
-		"a ConfigMap that is only named like a template is none": {
-			text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logs-initializer}\ndata: {other: x}\n",
+		"a ConfigMap that is named like a template is one": {
+			text:   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logs-initializer}\ndata: {other: x}\n",
+			want:   []string{`t.yaml:4:1 template-invalid data.config: config is missing; write the containers and volumes to add under the key config`},
+			status: cli.Failed,
+		},
+		"a ConfigMap of another namespace is not a template": {
+			text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logs-initializer, namespace: team}\ndata: {other: x}\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,10 +86,10 @@ func TestTemplatesThatExcludeEachOtherAreToldOnce(t *testing.T) {
 	got, status, _ := found(t, "--rule", "template-conflict", ".")
 	want := []string{`b.yaml:5:3 template-conflict data.config: templates logs and more cannot be injected together: conflict-container: ` +
 		`the container "logs" of template more (containers) has the name of one of template logs; rename one of them`}
-	if diff := cmp.Diff(want, got); diff != "" || status != exitClean {
+	if diff := cmp.Diff(want, got); diff != "" || status != cli.Clean {
 		t.Errorf("status %d, findings (-want +got):\n%s", status, diff)
 	}
-	if _, status, _ := found(t, "--rule", "template-conflict", "--fail-on", "baseline", "."); status != exitFindings {
+	if _, status, _ := found(t, "--rule", "template-conflict", "--fail-on", "baseline", "."); status != cli.Failed {
 		t.Errorf("status %d with --fail-on baseline", status)
 	}
 }
@@ -90,7 +97,7 @@ func TestTemplatesThatExcludeEachOtherAreToldOnce(t *testing.T) {
 func TestFlagsChooseAmongWhatIsFoundBesidesTheRules(t *testing.T) {
 	folder(t, map[string]string{"t.yaml": plainTemplate + "      imagee: x\n"})
 	for _, args := range [][]string{{"--exclude", "template-invalid"}, {"--rule", "job-ttl"}, {"--rule", "inject-warning"}} {
-		if got, status, errs := found(t, append(args, "t.yaml")...); status != exitClean || len(got) > 0 {
+		if got, status, errs := found(t, append(args, "t.yaml")...); status != cli.Clean || len(got) > 0 {
 			t.Errorf("%v: status %d, %v\n%s", args, status, got, errs)
 		}
 	}
@@ -123,7 +130,7 @@ func TestEveryFormatKnowsWhatIsFoundBesidesTheRules(t *testing.T) {
 			t.Errorf("%s lacks %s:\n%s", format, want, out)
 		}
 	}
-	if status, out, _ := command("", "explain", "rule", "template-invalid"); status != exitClean || !strings.Contains(out, "template-invalid (invariant)") {
+	if status, out, _ := command("", "explain", "rule", "template-invalid"); status != cli.Clean || !strings.Contains(out, "template-invalid (invariant)") {
 		t.Errorf("status %d: %s", status, out)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/cmd/usher/report"
 )
 
@@ -59,7 +60,7 @@ func TestCheckSaysWhereWhatAndWhy(t *testing.T) {
 	folder(t, map[string]string{"job.yaml": brokenJob})
 	status, out, errs := command("", "check", "job.yaml")
 	want := "job.yaml:7:7: invariant: restartPolicy is Always; a Job's pods must be able to end: write Never or OnFailure (job-restart-policy)\n"
-	if diff := cmp.Diff(want, out); diff != "" || status != exitFindings {
+	if diff := cmp.Diff(want, out); diff != "" || status != cli.Failed {
 		t.Errorf("status %d, stderr %q, findings (-want +got):\n%s", status, errs, diff)
 	}
 }
@@ -70,22 +71,22 @@ func TestCheckExitStatuses(t *testing.T) {
 		args  []string
 		want  int
 	}{
-		"a sound object is clean":                         {soundJob, nil, exitClean},
-		"an invariant fails":                              {brokenJob, nil, exitFindings},
-		"a baseline finding only reports":                 {zeroWork, nil, exitClean},
-		"a baseline finding fails where asked":            {zeroWork, []string{"--fail-on", "baseline"}, exitFindings},
-		"nothing fails where that is off":                 {brokenJob, []string{"--fail-on", "off"}, exitClean},
-		"a rule left out does not fail":                   {brokenJob, []string{"--exclude", "job-restart-policy"}, exitClean},
-		"another rule alone does not fail":                {brokenJob, []string{"--rule", "job-pfp-never"}, exitClean},
-		"what does not decode is a finding":               {strings.Replace(soundJob, "name: sound", "name: 7", 1), nil, exitFindings},
-		"broken YAML beside a finding is bad input":       {brokenJob + "---\na: [\n", nil, exitUsage},
-		"no object at all in what was named":              {"a: b\n", nil, exitUsage},
-		"an unknown rule is bad usage":                    {soundJob, []string{"--rule", "nope"}, exitUsage},
-		"an unknown format is bad usage":                  {soundJob, []string{"-o", "xml"}, exitUsage},
-		"an unknown level is bad usage":                   {soundJob, []string{"--level", "high"}, exitUsage},
-		"a configuration that is missing is bad usage":    {soundJob, []string{"--config", "nowhere.yaml"}, exitUsage},
-		"a key written twice is bad input":                {"kind: Job\n" + brokenJob, nil, exitUsage},
-		"a kind without rules is counted, and no finding": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", nil, exitClean},
+		"a sound object is clean":                         {soundJob, nil, cli.Clean},
+		"an invariant fails":                              {brokenJob, nil, cli.Failed},
+		"a baseline finding only reports":                 {zeroWork, nil, cli.Clean},
+		"a baseline finding fails where asked":            {zeroWork, []string{"--fail-on", "baseline"}, cli.Failed},
+		"nothing fails where that is off":                 {brokenJob, []string{"--fail-on", "off"}, cli.Clean},
+		"a rule left out does not fail":                   {brokenJob, []string{"--exclude", "job-restart-policy"}, cli.Clean},
+		"another rule alone does not fail":                {brokenJob, []string{"--rule", "job-pfp-never"}, cli.Clean},
+		"what does not decode is a finding":               {strings.Replace(soundJob, "name: sound", "name: 7", 1), nil, cli.Failed},
+		"broken YAML beside a finding is bad input":       {brokenJob + "---\na: [\n", nil, cli.Usage},
+		"no object at all in what was named":              {"a: b\n", nil, cli.Usage},
+		"an unknown rule is bad usage":                    {soundJob, []string{"--rule", "nope"}, cli.Usage},
+		"an unknown format is bad usage":                  {soundJob, []string{"-o", "xml"}, cli.Usage},
+		"an unknown level is bad usage":                   {soundJob, []string{"--level", "high"}, cli.Usage},
+		"a configuration that is missing is bad usage":    {soundJob, []string{"--config", "nowhere.yaml"}, cli.Usage},
+		"a key written twice is bad input":                {"kind: Job\n" + brokenJob, nil, cli.Usage},
+		"a kind without rules is counted, and no finding": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", nil, cli.Clean},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder(t, map[string]string{})
@@ -99,13 +100,13 @@ func TestCheckExitStatuses(t *testing.T) {
 func TestOneBadDocumentDoesNotHideTheOthers(t *testing.T) {
 	folder(t, map[string]string{"a.yaml": "a: [\n---\n" + brokenJob, "notes.yaml": "just: notes\n"})
 	status, out, errs := command("", "check", ".")
-	if status != exitUsage || !strings.Contains(out, "a.yaml:9:7: invariant") || !strings.Contains(errs, "a.yaml:") || !strings.Contains(errs, "not a Kubernetes object") {
+	if status != cli.Usage || !strings.Contains(out, "a.yaml:9:7: invariant") || !strings.Contains(errs, "a.yaml:") || !strings.Contains(errs, "not a Kubernetes object") {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
 }
 
 func TestExemptionsAreHonouredWhereAllowed(t *testing.T) {
-	for allowed, want := range map[string]int{"true": exitClean, "false": exitFindings} {
+	for allowed, want := range map[string]int{"true": cli.Clean, "false": cli.Failed} {
 		folder(t, map[string]string{"job.yaml": zeroWork, ".usher.yaml": "policies: {exemptions: {allowed: " + allowed + "}}\n"})
 		status, out, _ := command("", "check", "--fail-on", "baseline", "job.yaml")
 		if status != want || strings.Contains(out, "[exempt: it is a template]") != (allowed == "true") {
@@ -125,7 +126,7 @@ func TestCheckWritesJSON(t *testing.T) {
 		t.Fatalf("result %+v", got)
 	}
 	f := got.Findings[0]
-	if f.File != "job.yaml" || f.Line != 7 || f.Column != 7 || f.Kind != "Job" || f.Namespace != "team" || f.Name != "report" || !f.RefusedByServer || f.FieldPath != "spec.template.spec.restartPolicy" || f.Value != "Always" {
+	if f.File != "job.yaml" || f.Line != 7 || f.Column != 7 || f.Kind != "Job" || f.Namespace != "team" || f.Name != "report" || !f.RefusedByServer || f.Field != "spec.template.spec.restartPolicy" || f.Value != "Always" {
 		t.Errorf("finding %+v", f)
 	}
 }

@@ -73,7 +73,7 @@ func (c *testCluster) start() error {
 	}
 	c.kubeconfig = path
 	c.stops = append(c.stops, remove)
-	stop, _, err := c.plane.StartControllerManager("deployment-controller,replicaset-controller,disruption-controller,serviceaccount-controller")
+	stop, _, err := c.plane.StartControllerManager("deployment-controller,replicaset-controller,disruption-controller,serviceaccount-controller,clusterrole-aggregation-controller")
 	if err != nil {
 		return err
 	}

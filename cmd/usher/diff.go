@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	kubeversion "k8s.io/apimachinery/pkg/util/version"
 
-	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/verdict"
 )
 
 // diffOptions are the flags of usher diff.
@@ -20,7 +26,8 @@ type diffOptions struct {
 	server     string
 	live       bool
 	namespace  string
-	connection connection
+	config     string
+	connection cli.Connection
 }
 
 func newDiff(s streams) *cobra.Command {
@@ -56,7 +63,8 @@ kubectl apply would change it. Nothing is written to the cluster.`,
 	f.StringVar(&o.server, "kubernetes-version", "", "version that would apply the change, such as 1.34 (default: the cluster's with --live, else the newest known)")
 	f.BoolVar(&o.live, "live", false, "compare with the objects in the cluster")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "namespace of objects that name none, with --live (default: the context's)")
-	o.connection.register(f)
+	f.StringVar(&o.config, "config", "", "configuration (default: the first "+config.FileName+" in this directory or a parent)")
+	o.connection.Register(f)
 	return cmd
 }
 
@@ -90,12 +98,6 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	compare := transition.Options{Plan: true}
-	if o.server != "" {
-		if compare.Server, err = transition.ParseVersion(o.server); err != nil {
-			return fmt.Errorf("--kubernetes-version: %w", err)
-		}
-	}
 	var report *diffReport
 	var errs []error
 	if o.live {
@@ -104,7 +106,7 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 		if err != nil {
 			return err
 		}
-		report, errs = diffLive(ctx, cluster, docs, compare)
+		report, errs = diffLive(ctx, cluster, docs, o)
 		errs = append(unread, errs...)
 	} else {
 		if args[0] == manifest.Stdin && args[1] == manifest.Stdin {
@@ -112,13 +114,36 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 		}
 		old, oldErrs := manifest.Read(args[:1], s.in)
 		new, newErrs := manifest.Read(args[1:], s.in)
-		report, errs = diffFiles(old, new, compare)
+		workspace, err := o.workspace(new, o.server)
+		if err != nil {
+			return err
+		}
+		report, errs = diffFiles(workspace, old, new)
 		errs = append(append(oldErrs, newErrs...), errs...)
 	}
 	if err := print(s.out, report); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	return exitOf(s.err, report, failOn, errs)
+}
+
+// workspace holds the new objects, for a server of that version.
+func (o *diffOptions) workspace(docs []*manifest.Document, server string) (*files.Workspace, error) {
+	c, err := configuration(o.config)
+	if err != nil {
+		return nil, err
+	}
+	options := files.Options{
+		Steps: verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.namespace, "default"),
+		OwnNamespace: cli.Namespace, Validator: files.Rules{}, Plan: true,
+	}
+	if server != "" {
+		if options.Server, err = kubeversion.ParseGeneric(server); err != nil {
+			return nil, fmt.Errorf("--kubernetes-version %q is not a version: write it as 1.34", server)
+		}
+	}
+	workspace, errs := files.Load(docs, nil, options)
+	return workspace, errors.Join(errs...)
 }
 
 // exitOf tells what could not be read, and turns the result into an exit status.
@@ -128,9 +153,9 @@ func exitOf(w io.Writer, report *diffReport, failOn transition.Outcome, errs []e
 	}
 	switch {
 	case len(errs) > 0:
-		return &exitError{status: exitUsage}
+		return cli.Exit(cli.Usage, nil)
 	case failOn != "" && report.reaches(failOn):
-		return &exitError{status: exitFindings}
+		return cli.Exit(cli.Failed, nil)
 	}
 	return nil
 }

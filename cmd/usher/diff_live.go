@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -15,8 +16,10 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/verdict"
 )
 
 // liveObjects are read from a cluster, object by object.
@@ -31,11 +34,11 @@ func newLive(o *diffOptions) (*liveObjects, error) {
 	namespace := o.namespace
 	if namespace == "" {
 		var err error
-		if namespace, _, err = o.connection.loader().Namespace(); err != nil {
+		if namespace, err = o.connection.Namespace(""); err != nil {
 			return nil, fmt.Errorf("finding the namespace: %w", err)
 		}
 	}
-	rest, err := o.connection.config()
+	rest, err := o.connection.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -53,40 +56,56 @@ func newLive(o *diffOptions) (*liveObjects, error) {
 
 // diffLive compares each object with the one in the cluster, as kubectl apply
 // would change it.
-func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Document, o transition.Options) (*diffReport, []error) {
+func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Document, o *diffOptions) (*diffReport, []error) {
 	report := newReport()
-	table := transition.All()
-	if o.Server == (transition.Version{}) {
+	server := o.server
+	if server == "" {
 		version, err := cluster.discovery.ServerVersion()
 		if err != nil {
 			return report, []error{fmt.Errorf("asking the cluster for its version: %w", err)}
 		}
-		if o.Server, err = transition.ParseVersion(version.GitVersion); err != nil {
-			return report, []error{fmt.Errorf("the cluster's version: %w", err)}
-		}
+		server = version.GitVersion
+	}
+	workspace, err := o.workspace(docs, server)
+	if err != nil {
+		return report, []error{err}
 	}
 	var errs []error
 	for _, d := range report.objects(docs) {
-		if table.Kind(d.APIVersion, d.Kind) == nil {
+		if transition.All().Kind(d.APIVersion, d.Kind) == nil {
 			report.add(describeDocument(d, actionUnknown))
 			continue
 		}
 		was, err := cluster.get(ctx, d)
 		switch {
 		case apierrors.IsNotFound(err):
-			report.add(describeDocument(d, actionCreated))
+			v, err := workspace.Judge(d, nil)
+			report.created(d, v, err)
 		case err != nil:
 			errs = append(errs, &manifest.Error{File: d.File, Line: d.Line, Err: fmt.Errorf("reading %s from the cluster: %w", d, err)})
 		default:
-			will, err := table.Applied(was.Object, d.JSON)
-			var diff *transition.Diff
-			if err == nil {
-				diff, err = table.CompareObjects(was.Object, will, o)
-			}
-			report.compared(nil, d, diff, err)
+			v, err := applied(workspace, was, d)
+			report.compared(nil, d, v, err)
 		}
 	}
 	return report, errs
+}
+
+// applied judges what kubectl apply makes of a live object.
+func applied(workspace *files.Workspace, was *unstructured.Unstructured, d *manifest.Document) (*verdict.Verdict, error) {
+	will, err := transition.All().Applied(was.Object, d.JSON)
+	if err != nil {
+		return nil, err
+	}
+	old, new := verdict.Object{APIVersion: was.GetAPIVersion(), Kind: was.GetKind(), Name: was.GetName()},
+		verdict.Object{APIVersion: d.APIVersion, Kind: d.Kind, Namespace: workspace.NamespaceOf(d), Name: d.Name}
+	if old.JSON, err = json.Marshal(was.Object); err != nil {
+		return nil, err
+	}
+	if new.JSON, err = json.Marshal(will); err != nil {
+		return nil, err
+	}
+	return workspace.JudgeObject(new, &old)
 }
 
 func (l *liveObjects) get(ctx context.Context, d *manifest.Document) (*unstructured.Unstructured, error) {

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/verdict"
 )
 
 // What happens to an object between OLD and NEW.
@@ -71,24 +72,67 @@ func (r *diffReport) add(o diffObject) {
 }
 
 // compared adds the result of a comparison. old is nil for a live object.
-func (r *diffReport) compared(old, new *manifest.Document, d *transition.Diff, err error) {
+func (r *diffReport) compared(old, new *manifest.Document, v *verdict.Verdict, err error) {
 	o := describeDocument(new, actionUnchanged)
+	at := func(c transition.Change) diffChange {
+		in := new
+		if c.To == nil && c.From != nil && old != nil {
+			in = old
+		}
+		line, column := in.Position(strings.TrimPrefix(c.Path, "."))
+		return diffChange{c, in.File, line, column}
+	}
+	if err == nil && old != nil && old.APIVersion != new.APIVersion {
+		err = fmt.Errorf("the old object is of %s, the new one of %s: give two of one version", old.APIVersion, new.APIVersion)
+	}
 	switch {
-	case errors.Is(err, transition.ErrUnknownKind):
-		o.Action = actionUnknown
 	case err != nil:
 		o.Action, o.Error = actionFailed, err.Error()
-	case len(d.Changes) > 0:
-		o.Action, o.Outcome, o.Omitted, o.Namespace = actionChanged, d.Outcome(), d.Omitted, d.Namespace
-		o.Plan = d.Plan
-		for _, c := range d.Changes {
-			at := new
-			if c.To == nil && old != nil {
-				at = old
-			}
-			line, column := at.Position(strings.TrimPrefix(c.Path, "."))
-			o.Changes = append(o.Changes, diffChange{c, at.File, line, column})
+		r.add(o)
+		return
+	case v.Diff == nil:
+		o.Action = actionUnknown
+	case len(v.Diff.Changes) > 0:
+		o.Action, o.Outcome, o.Omitted, o.Namespace, o.Plan = actionChanged, v.Diff.Outcome(), v.Diff.Omitted, v.Diff.Namespace, v.Diff.Plan
+		for _, c := range v.Diff.Changes {
+			o.Changes = append(o.Changes, at(c))
 		}
+	}
+	if old != nil {
+		// The rules know what people write; a live object has fields that only the
+		// server fills in.
+		r.refused(&o, v, at)
+	}
+	r.add(o)
+}
+
+// refused adds what the API server refuses of the new object: then nothing becomes
+// of the change.
+func (r *diffReport) refused(o *diffObject, v *verdict.Verdict, at func(transition.Change) diffChange) {
+	for _, f := range v.Findings {
+		if f.Source != verdict.FromServer {
+			continue
+		}
+		o.Outcome = transition.Refused
+		if o.Action == actionUnknown || o.Action == actionUnchanged {
+			o.Action = actionChanged
+		}
+		o.Changes = append(o.Changes, at(transition.Change{
+			Path: f.Field, Outcome: transition.Refused, RefusedBy: transition.Server, Level: f.Level, Harm: f.Message,
+		}))
+	}
+}
+
+// created adds an object that does not exist yet.
+func (r *diffReport) created(new *manifest.Document, v *verdict.Verdict, err error) {
+	o := describeDocument(new, actionCreated)
+	if err != nil {
+		o.Action, o.Error = actionFailed, err.Error()
+	} else {
+		r.refused(&o, v, func(c transition.Change) diffChange {
+			line, column := new.Position(c.Path)
+			return diffChange{c, new.File, line, column}
+		})
 	}
 	r.add(o)
 }
@@ -121,9 +165,8 @@ func (r *diffReport) objects(docs []*manifest.Document) []*manifest.Document {
 }
 
 // diffFiles compares the objects of two sets of documents.
-func diffFiles(old, new []*manifest.Document, o transition.Options) (*diffReport, []error) {
+func diffFiles(workspace *files.Workspace, old, new []*manifest.Document) (*diffReport, []error) {
 	report := newReport()
-	table := transition.All()
 	was, will := report.objects(old), report.objects(new)
 	before, errs := byIdentity(was)
 	after, twice := byIdentity(will)
@@ -133,12 +176,12 @@ func diffFiles(old, new []*manifest.Document, o transition.Options) (*diffReport
 			continue
 		}
 		previous := before[identity(d)]
+		v, err := workspace.Judge(d, previous)
 		if previous == nil {
-			report.add(describeDocument(d, actionCreated))
-			continue
+			report.created(d, v, err)
+		} else {
+			report.compared(previous, d, v, err)
 		}
-		diff, err := table.Compare(previous.JSON, d.JSON, o)
-		report.compared(previous, d, diff, err)
 	}
 	for _, d := range was {
 		if before[identity(d)] == d && after[identity(d)] == nil {

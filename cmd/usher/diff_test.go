@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
 const (
@@ -28,6 +30,7 @@ spec:
 apiVersion: v1
 kind: Service
 metadata: {name: old, namespace: shop}
+spec: {ports: [{port: 80}]}
 `
 	newManifests = `apiVersion: apps/v1
 kind: Deployment
@@ -45,6 +48,7 @@ spec:
 apiVersion: v1
 kind: Service
 metadata: {name: new, namespace: shop}
+spec: {ports: [{port: 80}]}
 ---
 apiVersion: example.com/v1
 kind: Widget
@@ -92,7 +96,7 @@ Service shop/old: deleted
 	if diff := cmp.Diff(want, strings.ReplaceAll(out, paths[1], "NEW")); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
-	if status != exitFindings || errs != "" {
+	if status != cli.Failed || errs != "" {
 		t.Errorf("status %d, stderr %q", status, errs)
 	}
 }
@@ -122,7 +126,7 @@ func TestDiffExitStatus(t *testing.T) {
 		"standard input twice":                {args: []string{"-", "-"}, want: 2, error: "only one"},
 		"an output nobody knows":              {args: []string{old, old, "-o", "xml"}, want: 2, error: "write text, json or yaml"},
 		"an outcome nobody knows":             {args: []string{old, old, "--fail-on", "x"}, want: 2, error: "is no outcome"},
-		"a version that is none":              {args: []string{old, old, "--kubernetes-version", "x"}, want: 2, error: "no Kubernetes version"},
+		"a version that is none":              {args: []string{old, old, "--kubernetes-version", "x"}, want: 2, error: "is not a version"},
 		"an older server":                     {args: []string{old, image, "--kubernetes-version", "1.30"}},
 		"a pair of two versions of one group": {args: []string{old, version}, want: 1},
 	}
@@ -140,7 +144,7 @@ func TestDiffInJSONAndYAML(t *testing.T) {
 	paths := manifests(t, oldManifests)
 	status, out, errs := invoke(newManifests, "diff", paths[0], "-", "-o", "json")
 	var report diffReport
-	if err := json.Unmarshal([]byte(out), &report); err != nil || status != exitFindings || errs != "" {
+	if err := json.Unmarshal([]byte(out), &report); err != nil || status != cli.Failed || errs != "" {
 		t.Fatalf("status %d, %v, stderr %q:\n%s", status, err, errs, out)
 	}
 	first := report.Objects[0].Changes[0]
@@ -160,7 +164,7 @@ func TestDiffInJSONAndYAML(t *testing.T) {
 func TestAnObjectGivenTwiceIsAnError(t *testing.T) {
 	paths := manifests(t, oldManifests+"---\n"+oldManifests, oldManifests)
 	status, _, errs := invoke("", "diff", paths[0], paths[1])
-	if status != exitUsage || !strings.Contains(errs, "a.yaml:16: deployment/web is at") {
+	if status != cli.Usage || !strings.Contains(errs, "a.yaml:17: deployment/web is at") {
 		t.Errorf("status %d, stderr %q", status, errs)
 	}
 }

@@ -10,12 +10,14 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/cmd/usher/drift"
-	"github.com/usher-dev/usher/cmd/usher/live"
+	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
 func newDrift(s streams) *cobra.Command {
-	var connect connection
+	var connect cli.Connection
 	var namespace, own, output string
 	var all, restart bool
 	r := drift.Restart{Poll: time.Second, Progress: s.err, Now: time.Now}
@@ -38,16 +40,16 @@ usage or a cluster that cannot be read.`,
 			if r.DryRun && !restart {
 				return fmt.Errorf("--dry-run goes with --restart")
 			}
-			config, err := connect.config()
+			config, err := connect.Config()
 			if err != nil {
 				return err
 			}
 			if all {
 				namespace = ""
-			} else if namespace, err = connect.namespace(namespace); err != nil {
+			} else if namespace, err = connect.Namespace(namespace); err != nil {
 				return err
 			}
-			if r.Cluster, err = live.Connect(cmd.Context(), config, own); err != nil {
+			if r.Cluster, err = live.Connect(cmd.Context(), config, live.Installation{Own: own, Registration: registration.ConfigurationName}); err != nil {
 				return err
 			}
 			findings, err := drift.Find(cmd.Context(), r.Cluster, namespace)
@@ -58,10 +60,10 @@ usage or a cluster that cannot be read.`,
 				return err
 			}
 			if !restart {
-				return &exitError{status: exitFindings}
+				return cli.Exit(cli.Failed, nil)
 			}
 			if err := r.Run(cmd.Context(), findings); err != nil {
-				return &exitError{exitFindings, err}
+				return cli.Exit(cli.Failed, err)
 			}
 			return nil
 		},
@@ -70,12 +72,12 @@ usage or a cluster that cannot be read.`,
 	f.StringVarP(&namespace, "namespace", "n", "", "namespace to look in")
 	f.BoolVarP(&all, "all-namespaces", "A", false, "look in every namespace")
 	f.StringVarP(&output, "output", "o", "text", "text|json|yaml")
-	f.StringVar(&own, "usher-namespace", ownNamespace, "usher's own namespace")
+	f.StringVar(&own, "usher-namespace", cli.Namespace, "usher's own namespace")
 	f.BoolVar(&restart, "restart", false, "roll the owners of the pods that drifted")
 	f.BoolVar(&r.DryRun, "dry-run", false, "with --restart: tell what would be rolled")
 	f.IntVar(&r.AtOnce, "max-concurrent", 1, "with --restart: how many workloads are rolled at a time")
 	f.DurationVar(&r.Timeout, "timeout", 10*time.Minute, "with --restart: how long one workload may take")
-	connect.register(f)
+	connect.Register(f)
 	return cmd
 }
 
@@ -104,7 +106,7 @@ func driftWriter(format string) (func(io.Writer, []drift.Finding) error, error) 
 
 func writeDriftTable(w io.Writer, findings []drift.Finding) error {
 	if len(findings) == 0 {
-		_, err := fmt.Fprintln(w, "No pod drifted.")
+		_, err := fmt.Fprintln(w, "All pods have the current sidecars.")
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)

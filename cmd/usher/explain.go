@@ -3,15 +3,11 @@ package main
 import "github.com/spf13/cobra"
 
 func newExplain(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "explain",
-		Short: "Explain a rule, a reason, or what an object will do",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Usage() },
-	}
+	cmd := newExplainWorkload(s, "explain KIND/NAME... | -l SELECTOR | -f FILE", "")
+	cmd.Short = "Explain what pods have and get, a rule, a reason, or when a CronJob runs"
 	cmd.AddCommand(
 		newExplainCronJob(s),
-		newExplainPod(s),
+		newExplainWorkload(s, "pod NAME... | KIND/NAME... | -l SELECTOR | -f FILE", "pod"),
 		newExplainReason(s),
 		newExplainRule(s),
 	)

@@ -10,7 +10,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies/cron"
 )
 
@@ -58,7 +59,7 @@ runs that an outage of the controller misses.`,
 				errs = append(errs, fmt.Errorf("%s holds no CronJob of batch/v1", args[0]))
 			}
 			if len(errs) > 0 {
-				return &exitError{exitUsage, errors.Join(errs...)}
+				return cli.Exit(cli.Usage, errors.Join(errs...))
 			}
 			return nil
 		},

@@ -2,132 +2,140 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"maps"
-	"slices"
+	"errors"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/usher-dev/usher/cmd/usher/live"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/cmd/usher/explain"
+	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
-func newExplainPod(s streams) *cobra.Command {
-	var connect connection
-	var namespace, own string
-	var offline injectOptions
+const explainLong = `Explain what pods have of usher's templates, and why:
+
+  NOW       what each pod has, read from the pod
+  NEXT POD  what the next pod of its owner gets, and what was looked at
+  DO        the command that changes it, or nothing
+
+KIND is pod, deployment, statefulset, daemonset, job, cronjob, replicaset or a
+short name of kubectl's. A pod that was denied does not exist: name its owner.
+
+NEXT POD is usher's own verdict on the templates of the cluster. Without the
+right to read them it comes from a dry run: the API server sends usher a pod and
+stores nothing, for which the right to create pods in the namespace is enough.
+
+Exit status: 0 explained, 1 if pods of a file would be denied, 2 bad usage, or
+objects that cannot be read.`
+
+// explainFlags are the flags of usher explain.
+type explainFlags struct {
+	connect   cli.Connection
+	namespace string
+	own       string
+	selector  string
+	output    string
+	offline   injectOptions
+}
+
+// newExplainWorkload returns the command that explains pods and their owners. A
+// name without a kind is of the given one.
+func newExplainWorkload(s streams, use, kind string) *cobra.Command {
+	var f explainFlags
 	cmd := &cobra.Command{
-		Use:   "pod NAME [-n NAMESPACE] | pod -f FILE [-t TEMPLATE-CONFIGMAP]",
-		Short: "Explain why a pod was or was not injected",
-		Long: `Explain why a pod was or was not injected: which key was looked at where, what
-was found, and the reason. It is the webhook's own decision, taken anew on the
-pod as it is in the cluster, or on a file.`,
-		Args: cobra.MaximumNArgs(1),
+		Use:   use,
+		Short: "Explain what pods have and get",
+		Long:  explainLong,
+		Example: `  usher explain pod api-5c9f8d7b6-x2x4z -n team
+  usher explain deployment/api -n team
+  usher explain -l app=api -n team -o json
+  usher explain pod -f pod.yaml -t template.yaml`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(offline.files) > 0 && len(args) == 0:
-				offline.output, offline.namespace = "text", namespace
-				if namespace == "" {
-					offline.namespace = "default"
-				}
-				return offline.run(s)
-			case len(args) == 0 || len(offline.files) > 0:
-				return fmt.Errorf("name one pod, or a file with -f")
+			if kind == "" && len(args) == 0 && f.selector == "" && len(f.offline.files) == 0 {
+				return cmd.Usage()
 			}
-			config, err := connect.config()
-			if err != nil {
-				return err
-			}
-			if namespace, err = connect.namespace(namespace); err != nil {
-				return err
-			}
-			cluster, err := live.Connect(cmd.Context(), config, own)
-			if err != nil {
-				return err
-			}
-			return explainPod(cmd.Context(), s.out, cluster, namespace, args[0])
+			return f.run(cmd.Context(), s, kind, args)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVarP(&namespace, "namespace", "n", "", "namespace of the pod")
-	f.StringVar(&own, "usher-namespace", ownNamespace, "usher's own namespace")
-	f.StringSliceVarP(&offline.files, "filename", "f", nil, `files or folders, "-" for standard input, instead of a pod in the cluster`)
-	f.StringSliceVarP(&offline.templates, "template", "t", nil, "files or folders of templates' ConfigMaps, with -f")
-	f.StringToStringVar(&offline.namespaceLabels, "namespace-labels", nil, "labels of every namespace, with -f")
-	f.BoolVar(&offline.nativeSidecars, "native-sidecars", true, "whether the cluster runs native sidecars, with -f")
-	connect.register(f)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the objects")
+	flags.StringVar(&f.own, "usher-namespace", cli.Namespace, "usher's own namespace")
+	flags.StringVarP(&f.selector, "selector", "l", "", "explain the pods with these labels, and what makes them")
+	flags.StringVarP(&f.output, "output", "o", "text", "text|json|yaml")
+	flags.StringSliceVarP(&f.offline.files, "filename", "f", nil, `files or folders, "-" for standard input, instead of objects in the cluster`)
+	flags.StringSliceVarP(&f.offline.templates, "template", "t", nil, "files or folders of templates' ConfigMaps, with -f")
+	flags.StringToStringVar(&f.offline.namespaceLabels, "namespace-labels", nil, "labels of every namespace, with -f")
+	flags.BoolVar(&f.offline.nativeSidecars, "native-sidecars", true, "whether the cluster runs native sidecars, with -f")
+	f.connect.Register(flags)
 	return cmd
 }
 
-func explainPod(ctx context.Context, w io.Writer, c *live.Cluster, namespace, name string) error {
-	pod := &unstructured.Unstructured{}
-	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
-	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, pod); err != nil {
-		return err
-	}
-	object, err := pod.MarshalJSON()
+func (f *explainFlags) run(ctx context.Context, s streams, kind string, args []string) error {
+	write, err := explain.Writer(f.output)
 	if err != nil {
 		return err
 	}
-	d, err := c.Decide(ctx, "Pod", namespace, object)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "pod/%s in namespace %s: %s\n", name, namespace, d.Reason)
-	for _, step := range d.Steps {
-		fmt.Fprintf(w, "  %s\n", step)
-	}
-	for _, text := range d.Warnings {
-		fmt.Fprintf(w, "  warning: %s\n", text)
-	}
-	for _, p := range d.Problems {
-		fmt.Fprintf(w, "  %s: %s\n", p.Reason, p)
-	}
-	var templates []string
-	for _, o := range d.Outcomes {
-		if o.Reason == injector.Injected || o.Reason == injector.AlreadyInjected {
-			templates = append(templates, o.Template)
+	given := 0
+	for _, is := range []bool{len(args) > 0, f.selector != "", len(f.offline.files) > 0} {
+		if is {
+			given++
 		}
 	}
-	for _, line := range c.Absent(ctx, namespace, templates...) {
-		fmt.Fprintf(w, "  warning: %s\n", line)
+	if given != 1 {
+		return errors.New("name the objects, or select them with -l, or write files with -f")
 	}
-	return explainWhatFollows(ctx, w, c, d, pod)
+	var all []*explain.Explanation
+	if len(f.offline.files) > 0 {
+		all, err = f.files(s)
+	} else {
+		all, err = f.cluster(ctx, kind, args)
+	}
+	if len(all) > 0 {
+		if failed := write(s.out, all); failed != nil {
+			return failed
+		}
+	}
+	return err
 }
 
-// explainWhatFollows says what the decision means for a pod that runs already.
-func explainWhatFollows(ctx context.Context, w io.Writer, c *live.Cluster, d *injector.Decision, pod *unstructured.Unstructured) error {
-	fmt.Fprintf(w, "%s\n", d.Reason.Explain())
-	switch {
-	case d.Reason == injector.NotAsked:
-		owners, err := c.Owners(ctx, pod.GetNamespace(), pod.GetOwnerReferences())
-		if err != nil {
-			return err
-		}
-		for _, owner := range owners {
-			asks := injector.OptIns(owner.Annotations)
-			for _, key := range slices.Sorted(maps.Keys(asks)) {
-				value := asks[key]
-				fmt.Fprintf(w, "%s carries %s: %q on its own metadata, where its pods do not get it; write it into its pod template.\n", owner, key, value)
-			}
-		}
-	case d.Reason == injector.Injected, d.Denied:
-		registered, err := c.Registered(ctx)
-		if err != nil {
-			return err
-		}
-		verb := "be injected"
-		if d.Denied {
-			verb = "be denied"
-		}
-		fmt.Fprintf(w, "This is what would happen now: the pod would %s. It runs as it was created: before the template, the annotation or the label were there, or while usher was down.\n", verb)
-		if !registered {
-			fmt.Fprintln(w, "usher is not registered in this cluster: the API server sends it nothing.")
-		}
+// cluster explains objects of the cluster. What cannot be explained does not
+// hide the others.
+func (f *explainFlags) cluster(ctx context.Context, kind string, args []string) ([]*explain.Explanation, error) {
+	targets, err := explain.ParseTargets(kind, args)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	selector, err := labels.Parse(f.selector)
+	if err != nil {
+		return nil, err
+	}
+	config, err := f.connect.Config()
+	if err != nil {
+		return nil, err
+	}
+	namespace, err := f.connect.Namespace(f.namespace)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := live.Connect(ctx, config, live.Installation{Own: f.own, Registration: registration.ConfigurationName})
+	if err != nil {
+		return nil, err
+	}
+	e := explain.Explainer{Cluster: cluster}
+	if f.selector != "" {
+		return e.Selected(ctx, namespace, selector)
+	}
+	var all []*explain.Explanation
+	var errs []error
+	for _, target := range targets {
+		explanation, err := e.Object(ctx, namespace, target)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		all = append(all, explanation)
+	}
+	return all, errors.Join(errs...)
 }

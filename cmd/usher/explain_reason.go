@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/reason"
 )
 
 func newExplainReason(s streams) *cobra.Command {
@@ -16,12 +16,12 @@ func newExplainReason(s streams) *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				for _, r := range injector.Reasons() {
+				for _, r := range reason.All() {
 					fmt.Fprintf(s.out, "%-20s %s\n", r, firstSentence(r.Explain()))
 				}
 				return nil
 			}
-			text := injector.Reason(args[0]).Explain()
+			text := reason.Reason(args[0]).Explain()
 			if text == "" {
 				return fmt.Errorf("%q is no reason code; `usher explain reason` lists them", args[0])
 			}

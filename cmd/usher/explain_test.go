@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
 // command runs a command line on an input.
@@ -29,7 +31,7 @@ spec:
 
 func TestExplainCronJobDrawsTheTimeline(t *testing.T) {
 	status, out, errs := command(nightly, "explain", "cronjob", "-", "--from", "2026-03-27T12:00:00Z", "--runs", "3", "--outage", "48h")
-	if status != exitClean || errs != "" {
+	if status != cli.Clean || errs != "" {
 		t.Fatalf("status %d, stderr %q", status, errs)
 	}
 	want := `cronjob/nightly: 30 2 * * *, in Europe/Berlin
@@ -60,7 +62,7 @@ func TestExplainCronJobSaysWhatNeverRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, out, _ := command(strings.Replace(nightly, c.old, c.new, 1), "explain", "cronjob", "-")
-			if status != exitClean || !strings.Contains(out, c.want) {
+			if status != cli.Clean || !strings.Contains(out, c.want) {
 				t.Errorf("status %d, output %q", status, out)
 			}
 		})
@@ -75,7 +77,7 @@ func TestExplainCronJobRefusesOtherInput(t *testing.T) {
 		"nothing but spaces": "  \n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if status, out, errs := command(input, "explain", "cronjob", "-"); status != exitUsage || out != "" || errs == "" {
+			if status, out, errs := command(input, "explain", "cronjob", "-"); status != cli.Usage || out != "" || errs == "" {
 				t.Errorf("status %d, stdout %q, stderr %q", status, out, errs)
 			}
 		})
@@ -84,22 +86,22 @@ func TestExplainCronJobRefusesOtherInput(t *testing.T) {
 
 func TestExplainRule(t *testing.T) {
 	status, out, _ := command("", "explain", "rule", "job-restart-policy")
-	if status != exitClean || !strings.Contains(out, "write restartPolicy: Never") {
+	if status != cli.Clean || !strings.Contains(out, "write restartPolicy: Never") {
 		t.Errorf("status %d, output %q", status, out)
 	}
 	status, _, errs := command("", "explain", "rule", "restart-policy")
-	if status != exitUsage || !strings.Contains(errs, "did you mean job-restart-policy, workload-restart-policy?") {
+	if status != cli.Usage || !strings.Contains(errs, "did you mean job-restart-policy, workload-restart-policy?") {
 		t.Errorf("status %d, stderr %q", status, errs)
 	}
 }
 
 func TestRulesAreListed(t *testing.T) {
 	for _, format := range []string{"text", "json", "yaml", "markdown"} {
-		if status, out, errs := command("", "rules", "-o", format); status != exitClean || !strings.Contains(out, "cronjob-deadline-zero") {
+		if status, out, errs := command("", "rules", "-o", format); status != cli.Clean || !strings.Contains(out, "cronjob-deadline-zero") {
 			t.Errorf("%s: status %d, stderr %q", format, status, errs)
 		}
 	}
-	if status, _, _ := command("", "rules", "-o", "xml"); status != exitUsage {
+	if status, _, _ := command("", "rules", "-o", "xml"); status != cli.Usage {
 		t.Errorf("status %d for an unknown format", status)
 	}
 }

@@ -1,15 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/usher-dev/usher/cmd/usher/manifest"
+	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/verdict"
 )
 
 // injectOptions are the flags of usher inject.
@@ -71,132 +74,64 @@ func (o *injectOptions) run(s streams) error {
 		return err
 	}
 	docs, errs := manifest.Read(o.files, s.in)
-	templates, more := manifest.Read(o.templates, s.in)
+	given, more := manifest.Read(o.templates, s.in)
 	errs = append(errs, more...)
-	set, invalid, more := templateSet(templates, docs)
+	workspace, more := files.Load(docs, given, files.Options{
+		Steps: verdict.Carry | verdict.Inject | verdict.Connect, Configuration: c, Rules: c.Options(),
+		Namespace: o.namespace, OwnNamespace: cli.Namespace, NamespaceLabels: o.namespaceLabels,
+		NativeSidecars: o.nativeSidecars, Explain: true,
+	})
 	errs = append(errs, more...)
 	for _, err := range errs {
 		fmt.Fprintln(s.err, err)
 	}
-	for _, conflict := range set.Conflicts() {
-		fmt.Fprintln(s.err, "warning: "+conflict)
-	}
-	around := surroundings{
-		templates: set, labels: namespaceLabels(docs, o.namespaceLabels), networks: manifest.Networks(docs, o.namespace), backend: c.Networks.Backend,
-	}
-	denied := len(invalid)
-	for _, err := range invalid {
-		fmt.Fprintln(s.err, err)
+	for _, note := range workspace.Notes {
+		fmt.Fprintln(s.err, note)
 	}
 	var results []*injected
-	for _, doc := range docs {
-		r, err := o.inject(doc, around)
+	denied := 0
+	given = slices.DeleteFunc(given, func(d *manifest.Document) bool { return !workspace.IsTemplate(d) })
+	for _, doc := range slices.Concat(given, docs) {
+		r, err := inject(workspace, doc)
 		if err != nil {
 			return err
 		}
 		r.report(s.err)
-		if r.decision != nil && r.decision.Denied {
+		if r.denied() {
 			denied++
 		}
-		results = append(results, r)
+		if !slices.Contains(given, doc) {
+			results = append(results, r)
+		}
 	}
 	if err := write(s.out, results); err != nil {
 		return err
 	}
 	switch {
 	case len(errs) > 0:
-		return &exitError{status: exitUsage}
+		return cli.Exit(cli.Usage, nil)
 	case denied > 0:
-		return &exitError{status: exitFindings}
+		return cli.Exit(cli.Failed, nil)
 	}
 	return nil
 }
 
-// surroundings are what decisions depend on beside the object.
-type surroundings struct {
-	templates *injector.Set
-	labels    func(namespace string) map[string]string
-	networks  map[string]map[string]injector.Network
-	backend   string
-}
-
-// inject decides about one document and proves the decision.
-func (o *injectOptions) inject(doc *manifest.Document, around surroundings) (*injected, error) {
+// inject judges one document and proves what is added to it.
+func inject(workspace *files.Workspace, doc *manifest.Document) (*injected, error) {
 	r := &injected{doc: doc, result: doc.JSON}
-	if !doc.IsObject() || !injector.Injects(doc.APIVersion, doc.Kind) {
+	if !doc.IsObject() {
 		return r, nil
 	}
 	var err error
-	if r.decision, err = o.decide(doc, around); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", doc.File, doc.Line, err)
+	if r.verdict, err = workspace.Judge(doc, nil); err != nil {
+		return nil, err
 	}
-	if r.decision.Denied || len(r.decision.Patch) == 0 {
+	if r.denied() || len(r.verdict.Changes) == 0 {
 		return r, nil
 	}
-	if r.result, err = r.decision.Patch.Apply(doc.JSON); err != nil {
+	if r.result, err = r.verdict.Changes.Apply(doc.JSON); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", doc.File, doc.Line, err)
 	}
 	r.twoWay, r.twoWayErr = injector.TwoWayMergePatch(doc.Kind, doc.JSON, r.result)
 	return r, nil
-}
-
-// decide decides about the templates of an object, and then about its Networks.
-func (o *injectOptions) decide(doc *manifest.Document, around surroundings) (*injector.Decision, error) {
-	namespace := cmp.Or(doc.Namespace, o.namespace)
-	labels := around.labels(namespace)
-	d, err := injector.Inject(injector.Request{
-		Object: doc.JSON, Kind: doc.Kind, Namespace: namespace, NamespaceLabels: labels, OwnNamespace: ownNamespace,
-		Templates: around.templates, NativeSidecars: o.nativeSidecars, Explain: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	object, err := d.Patch.Apply(doc.JSON)
-	if err != nil {
-		return nil, err
-	}
-	attached, err := injector.Connect(injector.AttachRequest{
-		Object: object, Kind: doc.Kind, Namespace: namespace, OwnNamespace: ownNamespace,
-		Networks: around.networks[namespace], Backend: around.backend, Explain: true,
-	}, labels)
-	if err != nil {
-		return nil, err
-	}
-	return d.And(attached), nil
-}
-
-// templateSet makes the set of the templates given, and of those among the
-// objects that go to usher's namespace or name none. invalid are those that
-// cannot be used, errs what is no template.
-func templateSet(given, objects []*manifest.Document) (set *injector.Set, invalid, errs []error) {
-	entries := map[string]injector.Entry{}
-	for i, docs := range [][]*manifest.Document{given, objects} {
-		for _, doc := range docs {
-			if i == 1 && doc.Namespace != "" && doc.Namespace != ownNamespace {
-				continue // a template nowhere but in usher's namespace
-			}
-			name, data, err := templateConfigMap(doc)
-			switch {
-			case err != nil:
-				errs = append(errs, &manifest.Error{File: doc.File, Line: doc.Line, Err: err})
-				continue
-			case name == "" && i == 0:
-				errs = append(errs, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf(
-					"%s is no template: write a ConfigMap named <template>%s, or labelled %s", doc, injector.TemplateSuffix, injector.TemplateLabel)})
-				continue
-			case name == "":
-				continue
-			}
-			if _, taken := entries[name]; taken {
-				errs = append(errs, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf("the template %q is given twice", name)})
-				continue
-			}
-			template, err := injector.ParseTemplate(name, data)
-			if err != nil {
-				invalid = append(invalid, &manifest.Error{File: doc.File, Line: doc.Line, Err: err})
-			}
-			entries[name] = injector.Entry{Template: template, Err: err}
-		}
-	}
-	return injector.NewSet(entries), invalid, errs
 }

@@ -9,17 +9,42 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
 
-	"github.com/usher-dev/usher/cmd/usher/manifest"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/verdict"
 )
 
 // injected is what became of one document.
 type injected struct {
 	doc       *manifest.Document
-	decision  *injector.Decision // nil where the document holds no pods
+	verdict   *verdict.Verdict // nil where the document is not an object
 	result    []byte
 	twoWay    []byte
 	twoWayErr error
+}
+
+// denied reports whether the cluster would deny the object, or the pods it makes.
+func (r *injected) denied() bool {
+	return r.verdict != nil && (r.verdict.Denied || r.verdict.PodsDenied)
+}
+
+// decisions are those about templates and Networks that were taken.
+func (r *injected) decisions() []*injector.Decision {
+	var taken []*injector.Decision
+	if r.verdict == nil {
+		return nil
+	}
+	for _, d := range []*injector.Decision{r.verdict.Injection, r.verdict.Attachment} {
+		if d != nil && (len(taken) == 0 || d.Reason != reason.NotAsked) {
+			taken = append(taken, d)
+		}
+	}
+	if len(taken) == 2 && taken[0].Reason == reason.NotAsked {
+		return taken[1:]
+	}
+	return taken
 }
 
 var injectFormats = []string{"yaml", "json", "patch", "strategic-patch", "text"}
@@ -31,7 +56,7 @@ func injectWriter(format string) (func(io.Writer, []*injected) error, error) {
 	case "json":
 		return writeInjectedJSON, nil
 	case "patch":
-		return writePatches(func(r *injected) []byte { return r.decision.Patch.JSON() }), nil
+		return writePatches(func(r *injected) []byte { return r.verdict.Changes.JSON() }), nil
 	case "strategic-patch":
 		return writePatches(func(r *injected) []byte { return r.twoWay }), nil
 	case "text":
@@ -42,22 +67,25 @@ func injectWriter(format string) (func(io.Writer, []*injected) error, error) {
 
 // report says on standard error what was decided: nothing happens in silence.
 func (r *injected) report(w io.Writer) {
-	d := r.decision
-	if d == nil {
+	if r.verdict == nil {
 		return
 	}
-	for _, warning := range d.Warnings {
-		fmt.Fprintf(w, "%s: warning: %s\n", r.where(), warning)
-	}
-	if d.Denied {
-		for _, p := range d.Problems {
-			line, _ := r.doc.Position(p.Field)
-			fmt.Fprintf(w, "%s:%d: %s: denied: %s: %s\n", r.doc.File, line, r.doc, p.Reason, p)
+	for _, f := range r.verdict.Findings {
+		switch {
+		case f.Effect == verdict.Warns && f.Rule != catalog.TemplateEffect:
+			fmt.Fprintf(w, "%s: warning: %s\n", r.where(), f.Message)
+		case f.Effect >= verdict.DeniesPods:
+			line, _ := r.doc.Position(f.Field)
+			fmt.Fprintf(w, "%s:%d: %s: denied: %s\n", r.doc.File, line, r.doc, f.String())
 		}
+	}
+	if r.denied() {
 		return
 	}
-	for _, o := range d.Outcomes {
-		fmt.Fprintf(w, "%s: %s\n", r.where(), outcome(o))
+	for _, d := range r.decisions() {
+		for _, o := range d.Outcomes {
+			fmt.Fprintf(w, "%s: %s\n", r.where(), outcome(o))
+		}
 	}
 	if r.twoWayErr != nil {
 		fmt.Fprintf(w, "%s: %v; the JSON Patch stands\n", r.where(), r.twoWayErr)
@@ -78,8 +106,6 @@ func outcome(o injector.Outcome) string {
 	}
 	return text
 }
-
-func (r *injected) denied() bool { return r.decision != nil && r.decision.Denied }
 
 func writeInjectedYAML(w io.Writer, results []*injected) error {
 	first := true
@@ -142,7 +168,7 @@ func writeIndented(w io.Writer, value jsontext.Value) error {
 func writePatches(patch func(*injected) []byte) func(io.Writer, []*injected) error {
 	return func(w io.Writer, results []*injected) error {
 		for _, r := range results {
-			if r.decision == nil || r.denied() || len(r.decision.Patch) == 0 {
+			if r.verdict == nil || r.denied() || len(r.verdict.Changes) == 0 {
 				continue
 			}
 			// Where a two-way merge patch cannot say it, standard error does.
@@ -156,25 +182,30 @@ func writePatches(patch func(*injected) []byte) func(io.Writer, []*injected) err
 	}
 }
 
-// writeInjectedText tells the path of each decision.
+// writeInjectedText prints the path of each decision.
 func writeInjectedText(w io.Writer, results []*injected) error {
 	for _, r := range results {
-		if r.decision == nil {
+		decisions := r.decisions()
+		if len(decisions) == 0 && !r.denied() {
 			fmt.Fprintf(w, "%s: holds no pods, passes unchanged\n", r.where())
 			continue
 		}
-		verdict := "allowed"
-		if r.decision.Denied {
-			verdict = "denied"
+		word := "allowed"
+		if r.denied() {
+			word = "denied"
 		}
-		fmt.Fprintf(w, "%s: %s, %s\n", r.where(), verdict, r.decision.Reason)
-		for _, step := range r.decision.Steps {
-			fmt.Fprintf(w, "  %s\n", step)
+		fmt.Fprintf(w, "%s: %s, %s\n", r.where(), word, r.verdict.Reason)
+		for _, d := range decisions {
+			for _, step := range d.Steps {
+				fmt.Fprintf(w, "  %s\n", step)
+			}
 		}
-		for _, p := range r.decision.Problems {
-			fmt.Fprintf(w, "  %s: %s\n", p.Reason, p)
+		for _, f := range r.verdict.Findings {
+			if f.Effect >= verdict.DeniesPods {
+				fmt.Fprintf(w, "  %s\n", f.String())
+			}
 		}
-		for _, op := range r.decision.Patch {
+		for _, op := range r.verdict.Changes {
 			fmt.Fprintf(w, "  + %s\n", op.Path)
 		}
 	}

@@ -99,7 +99,7 @@ func TestInject(t *testing.T) {
 		},
 		"a template that cannot be used": {
 			stdin: strings.Replace(sideTemplate, "image: s", "imagee: s", 1) + "\n---\n" + askingPod, args: []string{"-f", "-"}, status: 1,
-			stderr: []string{`-:1: template "side": data.config.containers[0].imagee (line 1): is no field of this object`, "denied: template-invalid"},
+			stderr: []string{`-:1: configmap/side-initializer: denied: template-invalid: data.config.containers[0].imagee (line 1): is no field of this object`, "denied: template-invalid"},
 		},
 		"without native sidecars a Job's pods are skipped": {
 			stdin: sideTemplate + "\n---\n" + strings.Replace(askingPod, "spec: {", "spec: {restartPolicy: Never, ", 1), args: []string{"-f", "-", "--native-sidecars=false"},
@@ -141,7 +141,7 @@ func TestInject(t *testing.T) {
 		"no file":                  {status: 2, stderr: []string{"name the files to inject into with -f"}},
 		"an unknown format":        {args: []string{"-f", "-", "-o", "xml"}, status: 2, stderr: []string{`--output is "xml"; write one of yaml, json, patch`}},
 		"something given as -t that is no template": {
-			stdin: askingPod, args: []string{"-f", "-", "-t", seedPod}, status: 2, stderr: []string{"pod/myapp-pod is no template"},
+			stdin: askingPod, args: []string{"-f", "-", "-t", seedPod}, status: 2, stderr: []string{"pod/myapp-pod is not a template"},
 		},
 	}
 	for name, tc := range tests {

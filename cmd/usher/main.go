@@ -1,6 +1,6 @@
-// Command usher admits objects into a Kubernetes cluster: it injects sidecars
-// into pods that ask for them and refuses workloads that cannot work, as a
-// webhook server in the cluster and as a command line on files.
+// Command usher is the command line: it injects sidecars into manifests, judges
+// them by usher's rules, and explains what usher decides in a cluster. What runs
+// in the cluster is usher-server.
 package main
 
 import (

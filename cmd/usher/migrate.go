@@ -8,8 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/usher-dev/usher/cmd/usher/manifest"
-	"github.com/usher-dev/usher/webhook/migrate"
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/migrate"
 )
 
 func newMigrate(s streams) *cobra.Command {
@@ -29,7 +30,7 @@ input that cannot be read.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if len(paths) == 0 {
-				return &exitError{exitUsage, fmt.Errorf("nothing to migrate: write -f FILE, or -f - for standard input")}
+				return cli.Exit(cli.Usage, fmt.Errorf("nothing to migrate: write -f FILE, or -f - for standard input"))
 			}
 			return runMigrate(s, paths)
 		},
@@ -69,9 +70,9 @@ func runMigrate(s streams, paths []string) error {
 	fmt.Fprintf(s.err, "%d converted, %d skipped, %d problems, %d reading errors\n", m.converted, m.skipped, m.problems, m.unreadable)
 	switch {
 	case m.unreadable > 0:
-		return &exitError{status: exitUsage}
+		return cli.Exit(cli.Usage, nil)
 	case m.problems > 0:
-		return &exitError{status: exitFindings}
+		return cli.Exit(cli.Failed, nil)
 	}
 	return nil
 }

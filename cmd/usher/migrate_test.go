@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
 const initializers = `apiVersion: admissionregistration.k8s.io/v1alpha1
@@ -30,42 +32,42 @@ func TestMigrate(t *testing.T) {
 		names  []string // of the configurations on stdout
 		err    string
 	}{
-		"a configuration on standard input": {initializers, []string{"-f", "-"}, exitClean, []string{"envoy-config"},
+		"a configuration on standard input": {initializers, []string{"-f", "-"}, cli.Clean, []string{"envoy-config"},
 			"1 converted, 0 skipped, 0 problems, 0 reading errors\n"},
 		"JSON": {`{"apiVersion":"admissionregistration.k8s.io/v1alpha1","kind":"InitializerConfiguration","metadata":{"name":"a"},
 			"initializers":[{"name":"a.b.c","rules":[{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]}]}`,
-			[]string{"-f", "-"}, exitClean, []string{"a"},
+			[]string{"-f", "-"}, cli.Clean, []string{"a"},
 			"1 converted, 0 skipped, 0 problems, 0 reading errors\n"},
-		"comments that YAML does not have, on a line of their own and behind a value": {"", []string{"-f", slashes}, exitUsage, nil,
+		"comments that YAML does not have, on a line of their own and behind a value": {"", []string{"-f", slashes}, cli.Usage, nil,
 			slashes + ":6: YAML: // starts no comment; write #\n" +
 				slashes + ":10: YAML: // starts no comment; write #\n" +
 				"0 converted, 0 skipped, 0 problems, 2 reading errors\n"},
-		"a comment that became part of a value": {strings.Replace(initializers, "[pods]", "[pods // all]", 1), []string{"-f", "-"}, exitFindings, nil,
+		"a comment that became part of a value": {strings.Replace(initializers, "[pods]", "[pods // all]", 1), []string{"-f", "-"}, cli.Failed, nil,
 			"-:10:21: initializers[0].rules[0].resources[0]: \"pods // all\" is part of the value from // on; write # for a comment\n" +
 				"-:6:5: initializers[0]: no rules are left, so envoy.initializer.kubernetes.io is left out\n" +
 				"0 converted, 0 skipped, 2 problems, 0 reading errors\n"},
-		"several documents, of which some are none of ours or wrong": {"", []string{"-f", mixed}, exitFindings, []string{"first", "second"},
+		"several documents, of which some are none of ours or wrong": {"", []string{"-f", mixed}, cli.Failed, []string{"first", "second"},
 			mixed + ":12: deployment/app is no InitializerConfiguration; skipped\n" +
 				mixed + ":17: no Kubernetes object; skipped\n" +
 				mixed + ":26:5: initializers[0].rulez: no field of this object\n" +
 				mixed + ":36:9: initializers[0].name: \"envoy\" is no initializer's name; write lower case letters and digits with at least two dots, as in envoy.initializer.kubernetes.io\n" +
 				"2 converted, 2 skipped, 2 problems, 0 reading errors\n"},
-		"a broken document does not hide the others, and wins": {initializers + "---\nx: [\n---\nkind: Pod\napiVersion: v1\n", []string{"-f", "-"}, exitUsage, []string{"envoy-config"},
+		"a broken document does not hide the others, and wins": {initializers + "---\nx: [\n---\nkind: Pod\napiVersion: v1\n", []string{"-f", "-"}, cli.Usage, []string{"envoy-config"},
 			"-:12: YAML: did not find expected node content\n" +
 				"-:13: pod/ is no InitializerConfiguration; skipped\n" +
 				"1 converted, 1 skipped, 0 problems, 1 reading errors\n"},
-		"two files": {initializers, []string{"-f", "-", "-f", "absent.yaml"}, exitUsage, []string{"envoy-config"},
+		"two files": {initializers, []string{"-f", "-", "-f", "absent.yaml"}, cli.Usage, []string{"envoy-config"},
 			"absent.yaml: no such file or directory\n" +
 				"1 converted, 0 skipped, 0 problems, 1 reading errors\n"},
-		"objects of other kinds alone are no fault": {"kind: Pod\napiVersion: v1\nmetadata: {name: p}\n", []string{"-f", "-"}, exitClean, nil,
+		"objects of other kinds alone are no fault": {"kind: Pod\napiVersion: v1\nmetadata: {name: p}\n", []string{"-f", "-"}, cli.Clean, nil,
 			"-:1: pod/p is no InitializerConfiguration; skipped\n" +
 				"0 converted, 1 skipped, 0 problems, 0 reading errors\n"},
-		"a file without any object": {"# nothing\n", []string{"-f", "-"}, exitUsage, nil,
+		"a file without any object": {"# nothing\n", []string{"-f", "-"}, cli.Usage, nil,
 			"-: holds no Kubernetes object\n" +
 				"0 converted, 0 skipped, 0 problems, 1 reading errors\n"},
-		"no file": {"", nil, exitUsage, nil,
+		"no file": {"", nil, cli.Usage, nil,
 			"Error: nothing to migrate: write -f FILE, or -f - for standard input\n"},
-		"a file without -f": {"", []string{mixed}, exitUsage, nil,
+		"a file without -f": {"", []string{mixed}, cli.Usage, nil,
 			"Error: unknown command \"" + mixed + "\" for \"usher migrate\"\n"},
 	}
 	for name, tc := range tests {
@@ -96,12 +98,12 @@ func configurationNames(out string) (names []string) {
 }
 
 func TestMigrateFolder(t *testing.T) {
-	if status, _, _ := usher(t, "", "migrate", "-f", t.TempDir()); status != exitClean {
+	if status, _, _ := usher(t, "", "migrate", "-f", t.TempDir()); status != cli.Clean {
 		t.Errorf("an empty folder: exit status %d", status)
 	}
 	dir := filepath.Dir(writeFile(t, "a.yaml", initializers))
 	status, out, _ := usher(t, "", "migrate", "-f", dir)
-	if diff := cmp.Diff([]string{"envoy-config"}, configurationNames(out)); diff != "" || status != exitClean {
+	if diff := cmp.Diff([]string{"envoy-config"}, configurationNames(out)); diff != "" || status != cli.Clean {
 		t.Errorf("exit status %d, configurations (-want +got):\n%s", status, diff)
 	}
 }

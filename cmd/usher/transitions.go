@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/transition"
 )
 
@@ -62,9 +63,13 @@ func printTransitions(w io.Writer, kinds []*transition.Kind) error {
 	fmt.Fprintln(t, "KIND\tFIELD\tWHEN\tOUTCOME\tREFUSED BY\tLEVEL\tSINCE\tROW")
 	for _, k := range kinds {
 		for _, r := range k.Rows {
+			level := ""
+			if r.Level != finding.Off {
+				level = r.Level.String()
+			}
 			for i, path := range r.Paths {
 				if i == 0 {
-					fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.Kind, path, r.When, r.Outcome, r.RefusedBy, r.Level, r.Since, r.ID)
+					fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.Kind, path, r.When, r.Outcome, r.RefusedBy, level, r.Since, r.ID)
 				} else {
 					fmt.Fprintf(t, "%s\t%s\t\t\t\t\t\t\n", k.Kind, path)
 				}

@@ -13,13 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/webhook"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
 func newUninstall(s streams) *cobra.Command {
 	u := uninstall{streams: s}
-	var connect connection
+	var connect cli.Connection
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "uninstall",
@@ -34,7 +36,7 @@ and the CA's Secret, too, if no replica runs.
 Exit status: 0 removed, 1 something could not be removed, 2 bad usage.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := connect.config()
+			config, err := connect.Config()
 			if err != nil {
 				return err
 			}
@@ -46,16 +48,16 @@ Exit status: 0 removed, 1 something could not be removed, 2 bad usage.`,
 				u.dryRun = []string{metav1.DryRunAll}
 			}
 			if err := u.run(cmd.Context()); err != nil {
-				return &exitError{exitFindings, err}
+				return cli.Exit(cli.Failed, err)
 			}
 			return nil
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&u.namespace, "namespace", ownNamespace, "usher's own namespace")
+	f.StringVar(&u.namespace, "namespace", cli.Namespace, "usher's own namespace")
 	f.BoolVar(&u.all, "all", false, "remove the Lease and the CA's Secret, too")
 	f.BoolVar(&dryRun, "dry-run", false, "ask the API server whether it could be done, and change nothing")
-	connect.register(f)
+	connect.Register(f)
 	return cmd
 }
 
@@ -80,10 +82,10 @@ func (u *uninstall) run(ctx context.Context) error {
 		return err
 	}
 	registrations := u.clients.AdmissionregistrationV1()
-	if err := u.remove(ctx, "MutatingWebhookConfiguration", webhook.ConfigurationName, registrations.MutatingWebhookConfigurations().Delete); err != nil {
+	if err := u.remove(ctx, "MutatingWebhookConfiguration", registration.ConfigurationName, registrations.MutatingWebhookConfigurations().Delete); err != nil {
 		return err
 	}
-	if err := u.remove(ctx, "ValidatingWebhookConfiguration", webhook.ConfigurationName, registrations.ValidatingWebhookConfigurations().Delete); err != nil {
+	if err := u.remove(ctx, "ValidatingWebhookConfiguration", registration.ConfigurationName, registrations.ValidatingWebhookConfigurations().Delete); err != nil {
 		return err
 	}
 	if holder != "" && u.dryRun == nil {
@@ -95,7 +97,7 @@ func (u *uninstall) run(ctx context.Context) error {
 		if err := u.remove(ctx, "Secret", u.namespace+"/"+caSecret, named(u.clients.CoreV1().Secrets(u.namespace).Delete, caSecret)); err != nil {
 			return err
 		}
-		if err := u.remove(ctx, "Lease", u.namespace+"/"+webhook.LeaseName, named(u.clients.CoordinationV1().Leases(u.namespace).Delete, webhook.LeaseName)); err != nil {
+		if err := u.remove(ctx, "Lease", u.namespace+"/"+registration.LeaseName, named(u.clients.CoordinationV1().Leases(u.namespace).Delete, registration.LeaseName)); err != nil {
 			return err
 		}
 	}
@@ -117,7 +119,7 @@ func (u *uninstall) removeAgain(ctx context.Context) error {
 	registrations := u.clients.AdmissionregistrationV1()
 	err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, time.Second, true, func(context.Context) (bool, error) {
 		for _, remove := range []deletion{registrations.MutatingWebhookConfigurations().Delete, registrations.ValidatingWebhookConfigurations().Delete} {
-			if err := remove(ctx, webhook.ConfigurationName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			if err := remove(ctx, registration.ConfigurationName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				return false, err
 			}
 		}
@@ -133,7 +135,7 @@ func (u *uninstall) removeAgain(ctx context.Context) error {
 // name.
 func (u *uninstall) takeLease(ctx context.Context) (holder string, err error) {
 	leases := u.clients.CoordinationV1().Leases(u.namespace)
-	lease, err := leases.Get(ctx, webhook.LeaseName, metav1.GetOptions{})
+	lease, err := leases.Get(ctx, registration.LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
@@ -147,7 +149,7 @@ func (u *uninstall) takeLease(ctx context.Context) (holder string, err error) {
 	now := metav1.NowMicro().UTC().Format(metav1.RFC3339Micro)
 	patch := fmt.Sprintf(`{"spec":{"holderIdentity":%q,"leaseDurationSeconds":%d,"acquireTime":%q,"renewTime":%q}}`,
 		uninstaller, int(uninstallerTime.Seconds()), now, now)
-	if _, err := leases.Patch(ctx, webhook.LeaseName, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: u.dryRun}); err != nil {
+	if _, err := leases.Patch(ctx, registration.LeaseName, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: u.dryRun}); err != nil {
 		return "", fmt.Errorf("taking the Lease: %w", err)
 	}
 	return holder, nil
@@ -201,15 +203,15 @@ func (u *uninstall) left(ctx context.Context) error {
 	}
 	for i := range configMaps.Items {
 		cm := &configMaps.Items[i]
-		if cm.Name == webhook.ConfigurationConfigMap || injector.TemplateName(cm.Name, cm.Labels) != "" {
+		if cm.Name == config.ConfigMapName || cm.Name == config.LastValidName || injector.TemplateName(cm.Name, cm.Labels) != "" {
 			u.stays("ConfigMap", cm.Name)
 		}
 	}
 	if _, err := u.clients.CoreV1().Secrets(u.namespace).Get(ctx, caSecret, metav1.GetOptions{}); err == nil && (!u.all || u.dryRun == nil) {
 		u.stays("Secret", caSecret)
 	}
-	if _, err := u.clients.CoordinationV1().Leases(u.namespace).Get(ctx, webhook.LeaseName, metav1.GetOptions{}); err == nil && (!u.all || u.dryRun == nil) {
-		u.stays("Lease", webhook.LeaseName)
+	if _, err := u.clients.CoordinationV1().Leases(u.namespace).Get(ctx, registration.LeaseName, metav1.GetOptions{}); err == nil && (!u.all || u.dryRun == nil) {
+		u.stays("Lease", registration.LeaseName)
 	}
 	return nil
 }

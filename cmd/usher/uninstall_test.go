@@ -9,17 +9,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/test/controlplane"
-	"github.com/usher-dev/usher/webhook"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
 func (c *testCluster) registered(t *testing.T) bool {
 	t.Helper()
-	_, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	_, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
-	_, other := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	_, other := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
 	if (err == nil) != (other == nil) {
 		return true
 	}
@@ -43,7 +44,7 @@ func TestUninstall(t *testing.T) {
 	t.Run("a dry-run changes nothing", func(t *testing.T) {
 		status, out, errs := uninstall(t, "--dry-run")
 		expect(t, out, "MutatingWebhookConfiguration usher: would be removed", "ValidatingWebhookConfiguration usher: would be removed", "Secret usher-system/usher-ca: stays")
-		if status != exitClean || !c.registered(t) {
+		if status != cli.Clean || !c.registered(t) {
 			t.Errorf("%d %s", status, errs)
 		}
 	})
@@ -51,7 +52,7 @@ func TestUninstall(t *testing.T) {
 		status, out, errs := uninstall(t)
 		expect(t, out, "MutatingWebhookConfiguration usher: removed", "ValidatingWebhookConfiguration usher: removed", "Lease usher-system/usher-registration: stays")
 		expect(t, errs, "registers again 5m0s from now")
-		if status != exitClean {
+		if status != cli.Clean {
 			t.Errorf("%d %s", status, errs)
 		}
 		// What tells the holder to repair has come by then.
@@ -75,7 +76,7 @@ func TestUninstall(t *testing.T) {
 		})
 		status, out, errs := uninstall(t, "--all")
 		expect(t, out, "MutatingWebhookConfiguration usher: is not there", "Secret usher-system/usher-ca: removed", "Lease usher-system/usher-registration: removed")
-		if status != exitClean || strings.Contains(out, "Secret usher-system/usher-ca: stays") {
+		if status != cli.Clean || strings.Contains(out, "Secret usher-system/usher-ca: stays") {
 			t.Errorf("%d %s", status, errs)
 		}
 	})

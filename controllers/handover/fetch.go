@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/usher-dev/usher/controllers/etcdbackup/snapshot"
+	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
 )
 
 // A Fetch is what the pod that is restored fetches, and where it puts it.

@@ -29,7 +29,9 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/controllers/network/backend"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/rules"
 )
 
 // Options configure a Controller.
@@ -71,7 +73,7 @@ func AddToScheme(s *runtime.Scheme) error { return samplecrdv1.AddToScheme(s) }
 
 // New returns the controller of that manager's cluster.
 func New(m manager.Manager, o Options) (*Controller, error) {
-	rules, err := policies.New(policies.Options{Level: policies.Invariant})
+	rules, err := rules.New(policies.Options{Level: finding.Invariant})
 	if err != nil {
 		return nil, err
 	}

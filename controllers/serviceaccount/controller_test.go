@@ -40,7 +40,7 @@ var shared *cluster
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	plane, err := controlplane.Start(os.Stderr)
+	plane, err := controlplane.Shared(os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -9,35 +9,48 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/rules"
 )
 
 // An Entry describes one rule.
 type Entry struct {
-	ID              string   `json:"id"`
-	Level           string   `json:"level"`
-	Kinds           []string `json:"kinds"`
-	Summary         string   `json:"summary"`
-	Harm            string   `json:"harm"`
-	Fix             string   `json:"fix"`
-	Since           string   `json:"since"`
-	RefusedByServer bool     `json:"refusedByServer"`
-	Servers         string   `json:"servers,omitempty"`
-	Anchor          string   `json:"anchor"`
+	ID              string        `json:"id"`
+	Level           finding.Level `json:"level"`
+	Kinds           []string      `json:"kinds"`
+	Summary         string        `json:"summary"`
+	Harm            string        `json:"harm"`
+	Fix             string        `json:"fix"`
+	Since           string        `json:"since"`
+	Stricter        []Stricter    `json:"stricter,omitempty"`
+	RefusedByServer bool          `json:"refusedByServer"`
+	Servers         string        `json:"servers,omitempty"`
+	Anchor          string        `json:"anchor"`
+}
+
+// Stricter is what a rule finds from a version of usher on.
+type Stricter struct {
+	Since string `json:"since"`
+	What  string `json:"what"`
 }
 
 // Of describes a rule.
 func Of(r *policies.Rule) Entry {
+	var stricter []Stricter
+	for _, c := range r.Stricter {
+		stricter = append(stricter, Stricter{c.Since.String(), c.What})
+	}
 	return Entry{
-		ID: r.ID, Level: r.Level.String(), Kinds: r.AllKinds(), Summary: r.Summary, Harm: r.Harm, Fix: r.Fix,
-		Since: r.Since.String(), RefusedByServer: r.RefusedByServer, Servers: r.Servers, Anchor: r.Anchor(),
+		ID: r.ID, Level: r.Level, Kinds: r.AllKinds(), Summary: r.Summary, Harm: r.Harm, Fix: r.Fix,
+		Since: r.Since.String(), Stricter: stricter, RefusedByServer: r.RefusedByServer, Servers: r.Servers, Anchor: r.Anchor(),
 	}
 }
 
 // Entries describes every rule, and what a check finds besides, ordered by id.
 func Entries() []Entry {
 	entries := beside()
-	for _, r := range policies.Rules() {
+	for _, r := range rules.All() {
 		entries = append(entries, Of(r))
 	}
 	slices.SortFunc(entries, byID)
@@ -73,6 +86,9 @@ func Text(e Entry) []byte {
 	if e.Servers != "" {
 		fmt.Fprintf(w, "Versions:\t%s\n", e.Servers)
 	}
+	for _, c := range e.Stricter {
+		fmt.Fprintf(w, "Stricter:\tsince usher %s: %s\n", c.Since, c.What)
+	}
 	fmt.Fprintf(w, "Since:\tusher %s\nDocument:\t%s\n", e.Since, e.Anchor)
 	_ = w.Flush() // to memory: it cannot fail
 	return b.Bytes()
@@ -101,6 +117,9 @@ An object is let off a rule by the annotations ` + "`" + policies.ExemptAnnotati
 			fmt.Fprintf(&b, "- **Kubernetes:** %s.\n", e.Servers)
 		}
 		fmt.Fprintf(&b, "- **Since:** usher %s.\n", e.Since)
+		for _, c := range e.Stricter {
+			fmt.Fprintf(&b, "- **Stricter since usher %s:** %s.\n", c.Since, c.What)
+		}
 	}
 	return b.Bytes()
 }

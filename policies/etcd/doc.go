@@ -1,6 +1,5 @@
-// Package etcd decides what is done to an etcd cluster: which versions are run
-// and which lead to which, which changes are refused, and, from what is wanted
-// and what was seen, the steps that lead from one to the other with the quorum
-// margin after each. The controller executes the first step and looks again; the
-// command line prints them all. The package is pure.
+// Package etcd says what the spec of an EtcdCluster means: which versions are run
+// and which lead to which, what of the spec a member's pod and storage are made
+// from, and which names are the controller's own. What is done about it is
+// decided in controllers/etcd/plan. The package is pure.
 package etcd

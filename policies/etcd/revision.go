@@ -32,10 +32,12 @@ func PodRevision(spec *v1beta2.ClusterSpec) string {
 
 // StorageRevision names what members keep their data on.
 func StorageRevision(spec *v1beta2.ClusterSpec) string {
-	return revision(claimSpec(spec))
+	return revision(ClaimSpec(spec))
 }
 
-func claimSpec(spec *v1beta2.ClusterSpec) *corev1.PersistentVolumeClaimSpec {
+// ClaimSpec is the claim that members keep their data on; nil where they have
+// none.
+func ClaimSpec(spec *v1beta2.ClusterSpec) *corev1.PersistentVolumeClaimSpec {
 	if spec.Pod == nil {
 		return nil
 	}

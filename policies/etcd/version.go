@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
 // A Version is a released version of etcd. The zero value is none.
@@ -18,9 +20,9 @@ const DefaultVersion = "3.6.16"
 // who maintains them; of newer ones it is not known what leads to them.
 var newest = [...]Version{{3, 5, 35}, {3, 6, 16}, {3, 7, 3}}
 
-// zombieFix is the first 3.5 from which 3.6 may be gone to: before it members
+// ZombieFix is the first 3.5 from which 3.6 may be gone to: before it members
 // that were removed can come back to life on the upgrade.
-var zombieFix = Version{3, 5, 26}
+var ZombieFix = Version{3, 5, 26}
 
 // ParseVersion reads a released version such as 3.6.16; a leading v is ignored.
 func ParseVersion(s string) (Version, error) {
@@ -47,8 +49,9 @@ func noVersion(s string) error {
 	return fmt.Errorf("%q is no released version of etcd: write three numbers, such as %s", s, DefaultVersion)
 }
 
-// parseLoosely reads what etcd says of itself, "3.6" too; zero where it is none.
-func parseLoosely(s string) Version {
+// ReadVersion reads what etcd says of itself, "3.6" too; zero where it is not a
+// version.
+func ReadVersion(s string) Version {
 	if strings.Count(s, ".") == 1 {
 		s += ".0"
 	}
@@ -73,10 +76,11 @@ func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil 
 // Compare is negative, zero or positive where v is older than, the same as, or
 // newer than w.
 func (v Version) Compare(w Version) int {
-	return cmp.Or(v.compareMinor(w), cmp.Compare(v.Patch, w.Patch))
+	return cmp.Or(v.CompareMinor(w), cmp.Compare(v.Patch, w.Patch))
 }
 
-func (v Version) compareMinor(w Version) int {
+// CompareMinor is Compare without the patch.
+func (v Version) CompareMinor(w Version) int {
 	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor))
 }
 
@@ -86,10 +90,24 @@ func (v Version) Takes(saved Version) bool {
 	return v.Major == saved.Major && (v.Minor == saved.Minor || v.Minor == saved.Minor+1)
 }
 
+// Newest is the newest version known of all.
+func Newest() Version { return newest[len(newest)-1] }
+
+// Known says whether the version is in the list of those that were released when
+// this was built: a later patch may exist, or be a typing error.
+func (v Version) Known() bool {
+	for _, n := range newest {
+		if v.CompareMinor(n) == 0 {
+			return v.Patch <= n.Patch
+		}
+	}
+	return false
+}
+
 // Supported says whether the version is run.
 func (v Version) Supported() bool {
 	for _, n := range newest {
-		if v.compareMinor(n) == 0 {
+		if v.CompareMinor(n) == 0 {
 			return true
 		}
 	}
@@ -100,7 +118,7 @@ func (v Version) Supported() bool {
 // nearest minor.
 func (v Version) Nearest() Version {
 	for _, n := range newest {
-		if v.compareMinor(n) <= 0 {
+		if v.CompareMinor(n) <= 0 {
 			return n
 		}
 	}
@@ -115,11 +133,11 @@ func Path(from, to Version) []Version {
 		return nil
 	}
 	var path []Version
-	if from.Minor == zombieFix.Minor && to.Minor > from.Minor && from.Compare(zombieFix) < 0 {
+	if from.Minor == ZombieFix.Minor && to.Minor > from.Minor && from.Compare(ZombieFix) < 0 {
 		path = append(path, from.Nearest())
 	}
 	for _, n := range newest {
-		if n.compareMinor(from) > 0 && n.compareMinor(to) < 0 {
+		if n.CompareMinor(from) > 0 && n.CompareMinor(to) < 0 {
 			path = append(path, n)
 		}
 	}
@@ -134,3 +152,27 @@ func Versions(from Version, path []Version) string {
 	}
 	return strings.Join(words, " → ")
 }
+
+// Unsupported says why a version is not run, and names the nearest that is.
+func Unsupported(version string) string {
+	v, err := ParseVersion(version)
+	if err != nil {
+		return "spec.version " + err.Error()
+	}
+	return fmt.Sprintf("spec.version is %s, which is not run: write %s", v, v.Nearest())
+}
+
+// WantedVersion is the version of a spec, zero where it is not one.
+func WantedVersion(spec *v1beta2.ClusterSpec) Version {
+	if spec.Version == "" {
+		return ReadVersion(DefaultVersion)
+	}
+	v, err := ParseVersion(spec.Version)
+	if err != nil {
+		return Version{}
+	}
+	return v
+}
+
+// Quorum is how many of the voters must agree.
+func Quorum(voters int) int { return voters/2 + 1 }

@@ -1,5 +1,7 @@
 package transition
 
+import "github.com/usher-dev/usher/finding"
+
 // report classifies one change and keeps it.
 func (w *walk) report(p *path, was, will any, unset bool) {
 	w.changed = true
@@ -18,7 +20,7 @@ func (w *walk) report(p *path, was, will any, unset bool) {
 		if d.Path == "." || w.kind.defaults[i].cover(steps) {
 			c = Change{Outcome: d.Outcome, RefusedBy: d.RefusedBy, Harm: d.Harm, Steps: w.diff.fill(d.Steps)}
 			if d.RefusedBy == Server {
-				c.Level = Invariant
+				c.Level = finding.Invariant
 			}
 			break
 		}
@@ -66,7 +68,7 @@ func (w *walk) keep(row *Row, m *Move, p *path) {
 	}
 	w.diff.Changes = append(w.diff.Changes, Change{
 		Path: p.String(), From: m.From, To: m.To,
-		Row: row.ID, Outcome: row.Outcome, RefusedBy: row.RefusedBy, Level: row.Level,
+		Row: row.ID, Outcome: row.Outcome, RefusedBy: row.RefusedBy, Level: row.Level, Release: row.Release,
 		Harm: row.Harm, Steps: w.diff.fill(steps),
 	})
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
 )
 
 // ErrUnknownKind tells that the table has nothing on the objects' kind.
@@ -30,11 +33,22 @@ type Change struct {
 	// Row is the id of the row that classified the change, empty for a default.
 	Row string `json:"row,omitempty"`
 	// The rest is the row's, with the object's name filled in.
-	Outcome   Outcome  `json:"outcome"`
-	RefusedBy Refuser  `json:"refusedBy,omitempty"`
-	Level     Level    `json:"level,omitempty"`
-	Harm      string   `json:"harm,omitempty"`
-	Steps     []string `json:"steps,omitempty"`
+	Outcome   Outcome `json:"outcome"`
+	RefusedBy Refuser `json:"refusedBy,omitempty"`
+	// Release is the version of usher that refuses the change first.
+	Release release.Version `json:"-"`
+	Level   finding.Level   `json:"level,omitempty"`
+	Harm    string          `json:"harm,omitempty"`
+	Steps   []string        `json:"steps,omitempty"`
+}
+
+// Finding is what usher says of the change when it refuses it, or warns of it.
+func (c *Change) Finding() finding.Finding {
+	message := fmt.Sprintf("%s: %s", c.Outcome, c.Harm)
+	if len(c.Steps) > 0 {
+		message += "; instead: " + strings.Join(c.Steps, ", then ")
+	}
+	return finding.Finding{Rule: c.Row, Level: c.Level, Since: c.Release, RefusedByServer: c.RefusedBy == Server, Field: c.Path, Value: c.To, Message: message}
 }
 
 // A Diff is what changes between an old and a new object.

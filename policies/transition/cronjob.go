@@ -4,6 +4,9 @@ import (
 	"reflect"
 
 	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
 )
 
 func cronJob() Kind {
@@ -27,7 +30,7 @@ func cronJob() Kind {
 		Rows: []Row{
 			{
 				ID: "cronjob-unsuspend", Paths: []string{"spec.suspend"}, When: "suspend becomes false, and there is no startingDeadlineSeconds",
-				Outcome: InSteps, RefusedBy: Usher, Level: Baseline,
+				Outcome: InSteps, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline,
 				applies: func(m *Move) bool {
 					return ceased(m) && lookup(m.New, "spec", "startingDeadlineSeconds") == nil
 				},

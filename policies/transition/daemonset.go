@@ -4,6 +4,9 @@ import (
 	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
 )
 
 func daemonSet() Kind {
@@ -14,7 +17,7 @@ func daemonSet() Kind {
 		Rows: []Row{
 			{
 				ID: "ds-selector", Paths: []string{"spec.selector"}, When: "the selector changes",
-				Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+				Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 				Harm: "would orphan the pods that the old selector found",
 				Steps: []string{
 					"kubectl -n {namespace} delete daemonset {name} --cascade=orphan # the pods keep running",
@@ -34,7 +37,7 @@ func daemonSet() Kind {
 			},
 			{
 				ID: "ds-history-zero", Paths: []string{"spec.revisionHistoryLimit"}, When: "the limit becomes 0",
-				Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, applies: toZero,
+				Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, applies: toZero,
 				Harm:  "deletes every old ControllerRevision, so that no rollback is possible, and raising the limit brings none back",
 				Steps: []string{"keep at least one old revision: revisionHistoryLimit: 1"},
 			},

@@ -4,6 +4,9 @@ import (
 	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
 )
 
 func deployment() Kind {
@@ -13,7 +16,7 @@ func deployment() Kind {
 		Rows: []Row{
 			{
 				ID: "deploy-selector", Paths: []string{"spec.selector"}, When: "the selector changes",
-				Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+				Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 				Harm: "would orphan the ReplicaSets and pods that the old selector found",
 				Steps: []string{
 					"kubectl -n {namespace} get replicasets -o name -l OLD-SELECTOR # note the old ReplicaSets",
@@ -39,7 +42,7 @@ func deployment() Kind {
 			},
 			{
 				ID: "deploy-history-zero", Paths: []string{"spec.revisionHistoryLimit"}, When: "the limit becomes 0",
-				Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, applies: toZero,
+				Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, applies: toZero,
 				Harm:  "deletes every old ReplicaSet, so that no rollback is possible, and raising the limit brings none back",
 				Steps: []string{"keep at least one old revision: revisionHistoryLimit: 1"},
 			},

@@ -4,7 +4,10 @@ import (
 	"reflect"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/release"
 )
 
 // etcdCluster is judged by what its members run and have, as its status tells,
@@ -41,7 +44,7 @@ func etcdValues() []Row {
 	return []Row{
 		{
 			ID: "etcd-size-range", Paths: []string{"spec.size"}, When: "the size is below 1 or above 7",
-			Outcome: Refused, RefusedBy: Server, Level: Invariant,
+			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool { n := integer(m.To, 0); return n < 1 || n > 7 },
 			Harm:    "no cluster has fewer than one member, and above seven each member makes writes slower and tolerates no more",
 			Steps: []string{
@@ -51,7 +54,7 @@ func etcdValues() []Row {
 		},
 		{
 			ID: "etcd-version-none", Paths: []string{"spec.version"}, When: "the version is none that was released",
-			Outcome: Refused, RefusedBy: Server, Level: Invariant,
+			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool { _, err := etcd.ParseVersion(text(m.To)); return err != nil },
 			Harm:    "there is no image of it",
 			Steps:   []string{"write three numbers, such as " + etcd.DefaultVersion},
@@ -68,7 +71,7 @@ func etcdSize() []Row {
 	return []Row{
 		{
 			ID: "etcd-size-quorum-lost", Paths: []string{"spec.size"}, When: "the size changes while too few members vote",
-			Outcome: Refused, RefusedBy: Usher, Level: Invariant,
+			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant,
 			applies: func(m *Move) bool { return readEtcd(m).seen.Margin() < 0 },
 			Harm:    "members are added and removed by a vote, and the vote cannot be had; what a member that does not answer holds may be the only copy",
 			Steps: []string{
@@ -79,7 +82,7 @@ func etcdSize() []Row {
 		},
 		{
 			ID: "etcd-size-single", Paths: []string{"spec.size"}, When: "the size becomes 1",
-			Outcome: InPlace, RefusedBy: Usher, Level: Baseline,
+			Outcome: InPlace, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline,
 			applies: func(m *Move) bool { return lowered(m) && integer(m.To, 0) == 1 },
 			Harm:    "leaves one copy of the data, and an outage whenever its pod restarts",
 			Steps:   []string{"keep three members, which tolerate the failure of one"},
@@ -106,14 +109,14 @@ func etcdStorage() []Row {
 	}
 	return []Row{
 		{
-			ID: etcd.RefuseStorageDrop, Paths: []string{claim}, When: "claims are given up, and a member has one",
-			Outcome: Refused, RefusedBy: Server, Level: Invariant, applies: refusedAs(etcd.RefuseStorageDrop),
+			ID: plan.RefuseStorageDrop, Paths: []string{claim}, When: "claims are given up, and a member has one",
+			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant, applies: refusedAs(plan.RefuseStorageDrop),
 			Harm:  "without claims the data is gone when the pods are",
 			Steps: restore,
 		},
 		{
-			ID: etcd.RefuseStorageShrink, Paths: []string{claim + ".resources"}, When: "less storage is asked for than a member's claim has",
-			Outcome: Refused, RefusedBy: Usher, Level: Invariant, applies: refusedAs(etcd.RefuseStorageShrink),
+			ID: plan.RefuseStorageShrink, Paths: []string{claim + ".resources"}, When: "less storage is asked for than a member's claim has",
+			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseStorageShrink),
 			Harm:  "volumes do not shrink, and the data might not fit",
 			Steps: restore,
 		},
@@ -128,8 +131,8 @@ func etcdStorage() []Row {
 func etcdTLS() []Row {
 	return []Row{
 		{
-			ID: etcd.RefuseTLSToggle, Paths: []string{"spec.TLS"}, When: "TLS is turned on or off, for peers or clients",
-			Outcome: Recreate, RefusedBy: Usher, Level: Invariant, applies: refusedAs(etcd.RefuseTLSToggle),
+			ID: plan.RefuseTLSToggle, Paths: []string{"spec.TLS"}, When: "TLS is turned on or off, for peers or clients",
+			Outcome: Recreate, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseTLSToggle),
 			Harm: "members that speak http and those that speak https do not hear each other",
 			Steps: []string{
 				"save an EtcdBackup",
@@ -164,7 +167,7 @@ func etcdPause() []Row {
 		},
 		{
 			ID: "etcd-paused-edit", Paths: []string{"."}, When: "the spec changes while the cluster is paused",
-			Outcome: InSteps, RefusedBy: Usher, Level: Baseline,
+			Outcome: InSteps, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline,
 			applies: func(m *Move) bool {
 				return truth(lookup(m.Old, "spec", "paused")) && truth(lookup(m.New, "spec", "paused")) &&
 					!same(lookup(m.Old, "spec"), lookup(m.New, "spec"))

@@ -6,7 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/release"
 )
 
 func etcdVersion() []Row {
@@ -31,8 +34,8 @@ func etcdVersion() []Row {
 			Outcome: InPlace, applies: func(m *Move) bool { return sameVersion(text(m.From), text(m.To)) },
 		},
 		{
-			ID: etcd.RefuseDowngrade, Paths: version, When: "a member runs a newer one",
-			Outcome: Refused, RefusedBy: Usher, Level: Invariant, applies: refusedAs(etcd.RefuseDowngrade),
+			ID: plan.RefuseDowngrade, Paths: version, When: "a member runs a newer one",
+			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseDowngrade),
 			Harm: "etcd does not go back: the data may be in a format that the older version does not read",
 			Steps: []string{
 				"apply an EtcdCluster of another name with the older version",
@@ -40,20 +43,20 @@ func etcdVersion() []Row {
 			},
 		},
 		{
-			ID: etcd.RefuseVersionZombie, Paths: version, When: "it is 3.6 or later, and a member runs 3.5 before 3.5.26",
-			Outcome: Refused, RefusedBy: Usher, Level: Invariant, applies: refusedAs(etcd.RefuseVersionZombie),
+			ID: plan.RefuseVersionZombie, Paths: version, When: "it is 3.6 or later, and a member runs 3.5 before 3.5.26",
+			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseVersionZombie),
 			Harm:  "before 3.5.26 members that were removed can come back to life on the upgrade",
 			Steps: way, lead: oneByOne,
 		},
 		{
-			ID: etcd.RefuseVersionSkip, Paths: version, When: "a minor version is skipped from the oldest that a member runs",
-			Outcome: Refused, RefusedBy: Usher, Level: Invariant, applies: refusedAs(etcd.RefuseVersionSkip),
+			ID: plan.RefuseVersionSkip, Paths: version, When: "a minor version is skipped from the oldest that a member runs",
+			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseVersionSkip),
 			Harm:  "members more than one minor version apart do not form a cluster, and the data's format is carried over one minor at a time",
 			Steps: way, lead: oneByOne,
 		},
 		{
-			ID: etcd.RefuseVersionNone, Paths: version, When: "the version is none that is run, and the cluster runs",
-			Outcome: Refused, RefusedBy: Usher, Level: Invariant, applies: refusedAs(etcd.RefuseVersionNone),
+			ID: plan.RefuseVersionNone, Paths: version, When: "the version is none that is run, and the cluster runs",
+			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseVersionNone),
 			Harm:  "what leads to that version is not known",
 			Steps: []string{"write a version that is run: 3.5, 3.6 or 3.7"},
 		},
@@ -90,15 +93,15 @@ func compareVersions(a, b string) int {
 // refusedAs is the condition that the controller would refuse the change, too.
 func refusedAs(row string) func(*Move) bool {
 	return func(m *Move) bool {
-		return slices.ContainsFunc(readEtcd(m).refusals, func(r etcd.Refusal) bool { return r.Row == row })
+		return slices.ContainsFunc(readEtcd(m).refusals, func(r plan.Refusal) bool { return r.Row == row })
 	}
 }
 
 // An etcdMove is what conditions want to know of a change to an EtcdCluster.
 type etcdMove struct {
-	seen     etcd.Observed
+	seen     plan.Observation
 	will     v1beta2.ClusterSpec
-	refusals []etcd.Refusal
+	refusals []plan.Refusal
 }
 
 // readEtcd reads a change once.
@@ -107,24 +110,24 @@ func readEtcd(m *Move) *etcdMove {
 		return e
 	}
 	e := &etcdMove{seen: seenEtcd(m.Old), will: etcdSpec(m.New)}
-	e.refusals = etcd.Refusals(&e.will, &e.seen)
+	e.refusals = plan.Refusals(&e.will, &e.seen)
 	*m.read = e
 	return e
 }
 
 // seenEtcd is the cluster as its status tells; of a manifest, as its spec wants
 // it.
-func seenEtcd(object map[string]any) etcd.Observed {
+func seenEtcd(object map[string]any) plan.Observation {
 	status, _ := object["status"].(map[string]any)
 	if status["memberStatuses"] == nil && status["clusterID"] == nil && !complete(object) {
 		spec := etcdSpec(object)
-		return etcd.Settled(textOr(lookup(object, "metadata", "name"), "member"), &spec)
+		return plan.Settled(textOr(lookup(object, "metadata", "name"), "member"), &spec)
 	}
 	var read v1beta2.ClusterStatus
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &read); err != nil {
-		return etcd.Observed{}
+		return plan.Observation{}
 	}
-	return etcd.Observe(&read)
+	return plan.Observe(&read)
 }
 
 // etcdSpec reads a spec; what does not decode is a finding of its own.
@@ -140,9 +143,9 @@ func etcdSpec(object map[string]any) v1beta2.ClusterSpec {
 
 func planEtcd(m *Move) *Plan {
 	e := readEtcd(m)
-	plan := etcd.Make(&e.will, &e.seen)
-	p := &Plan{Blocked: plan.Message}
-	for _, s := range plan.Steps {
+	made := plan.Make(&e.will, &e.seen)
+	p := &Plan{Blocked: made.Message}
+	for _, s := range made.Steps {
 		p.Steps = append(p.Steps, PlannedStep{Step: s.String(), Margin: s.Margin, Meanwhile: s.Meanwhile})
 	}
 	return p

@@ -4,6 +4,9 @@ import (
 	"reflect"
 
 	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
 )
 
 func job() Kind {
@@ -78,7 +81,7 @@ func jobFixed() []Row {
 	fixed := func(id, path, what, harm string) Row {
 		return Row{
 			ID: "job-" + id, Paths: []string{"spec." + path}, When: what + " changes",
-			Outcome: Recreate, RefusedBy: Server, Level: Invariant, Harm: harm, Steps: againAsNew,
+			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant, Harm: harm, Steps: againAsNew,
 		}
 	}
 	completions := fixed("completions", "completions", "completions", "how much work there is, is fixed at creation but for Indexed Jobs")
@@ -96,7 +99,7 @@ func jobFixed() []Row {
 		completions,
 		{
 			ID: "job-completions-tandem", Paths: []string{"spec.completions"}, When: "completions of an Indexed Job change, and differ from parallelism",
-			Outcome: InSteps, RefusedBy: Server, Level: Invariant,
+			Outcome: InSteps, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool {
 				return indexed(m) && integer(m.To, 1) != integer(lookup(m.New, "spec", "parallelism"), 1)
 			},
@@ -132,7 +135,7 @@ func jobRunning() []Row {
 		},
 		{
 			ID: "job-ttl-finished", Paths: []string{"spec.ttlSecondsAfterFinished"}, When: "a time to live is set on a Job that has finished, or lowered",
-			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline,
+			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline,
 			applies: func(m *Move) bool {
 				return m.To != nil && (m.From == nil || lowered(m)) && finished(m)
 			},

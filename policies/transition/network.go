@@ -4,7 +4,9 @@ import (
 	"reflect"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/release"
 )
 
 func network() Kind {
@@ -18,7 +20,7 @@ func network() Kind {
 			},
 			{
 				ID: "network-cidr-in-use", Paths: []string{"spec.cidr"}, When: "the range changes while something uses the network",
-				Outcome: Refused, RefusedBy: Usher, Level: Invariant,
+				Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant,
 				applies: func(m *Move) bool { return condition(m.Old, samplecrdv1.InUse) },
 				Harm:    "what uses the network would lose it: another range is another network",
 				Steps: []string{

@@ -4,6 +4,8 @@ import (
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/finding"
 )
 
 func persistentVolumeClaim() Kind {
@@ -22,7 +24,7 @@ func persistentVolumeClaim() Kind {
 		Rows: append([]Row{
 			{
 				ID: "pvc-grow-without-class", Paths: []string{storage}, When: "the size grows, and the claim has no class, or changes it too",
-				Outcome: Refused, RefusedBy: Server, Level: Invariant,
+				Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
 				applies: func(m *Move) bool { return bound(m) && grows(m) && !sameClass(m) },
 				Harm:    "only a claim of a class that allows it grows",
 				Steps: []string{
@@ -37,7 +39,7 @@ func persistentVolumeClaim() Kind {
 			},
 			{
 				ID: "pvc-grow-unbound", Paths: []string{storage}, When: "the size of a claim that is not bound grows",
-				Outcome: Recreate, RefusedBy: Server, Level: Invariant, applies: grows,
+				Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant, applies: grows,
 				Harm:  "a claim is fixed until it is bound",
 				Steps: []string{"kubectl -n {namespace} delete pvc {name} # nothing is stored in it yet", "kubectl -n {namespace} create -f NEW.yaml"},
 			},
@@ -53,7 +55,7 @@ func persistentVolumeClaim() Kind {
 			},
 			{
 				ID: "pvc-shrink", Paths: []string{storage}, When: "the size shrinks",
-				Outcome: Refused, RefusedBy: Server, Level: Invariant,
+				Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
 				Harm: "no volume shrinks: the data beyond the new size would be lost",
 				Steps: []string{
 					"create a claim of the new size under another name",
@@ -119,7 +121,7 @@ func claimAttributes(bound func(*Move) bool) []Row {
 	return []Row{
 		{
 			ID: "pvc-attributes-class-drop", Paths: []string{path}, When: "the attributes class of a claim that has one applied is removed",
-			Outcome: Refused, RefusedBy: Server, Level: Invariant, Since: "1.34",
+			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant, Since: "1.34",
 			applies: func(m *Move) bool { return applied(m) && text(m.To) == "" },
 			Harm:    "what the class set on the volume would stay",
 			Steps:   []string{"name the class whose parameters are wanted instead"},
@@ -137,7 +139,7 @@ func claimFixed() []Row {
 	fixed := func(id, when, harm string, paths ...string) Row {
 		return Row{
 			ID: "pvc-" + id, Paths: paths, When: when,
-			Outcome: Recreate, RefusedBy: Server, Level: Invariant, Harm: harm, Steps: sameVolumeAgain,
+			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant, Harm: harm, Steps: sameVolumeAgain,
 		}
 	}
 	source := fixed("data-source", "the data source changes", "a volume is filled once", "spec.dataSource", "spec.dataSourceRef")

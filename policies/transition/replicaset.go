@@ -4,6 +4,8 @@ import (
 	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/usher-dev/usher/finding"
 )
 
 func replicaSet() Kind {
@@ -13,7 +15,7 @@ func replicaSet() Kind {
 		Rows: []Row{
 			{
 				ID: "rs-selector", Paths: []string{"spec.selector"}, When: "the selector changes",
-				Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+				Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 				Harm: "would orphan the pods that the old selector found",
 				Steps: []string{
 					"kubectl -n {namespace} delete replicaset {name} --cascade=orphan # the pods keep running",

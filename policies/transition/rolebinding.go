@@ -4,6 +4,8 @@ import (
 	"reflect"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/usher-dev/usher/finding"
 )
 
 func roleBinding() Kind {
@@ -31,7 +33,7 @@ func clusterRoleBinding() Kind {
 func roleRef(id, step string) Row {
 	return Row{
 		ID: id, Paths: []string{"roleRef"}, When: "the role bound changes",
-		Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+		Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 		Harm:  "the subjects were granted one role, and would hold another unasked; between deletion and creation they hold none",
 		Steps: []string{step},
 	}

@@ -4,6 +4,9 @@ import (
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
 )
 
 func service() Kind {
@@ -39,7 +42,7 @@ func serviceType() []Row {
 	return []Row{
 		{
 			ID: "svc-external-name", Paths: []string{"spec.type"}, When: "the type becomes ExternalName",
-			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, applies: became("", "ExternalName"),
+			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, applies: became("", "ExternalName"),
 			Harm:  "gives up the cluster IP and node ports, which another Service may take; clients that hold the address fail",
 			Steps: []string{"serve the external name from a second Service, move the clients, then delete this one"},
 		},
@@ -50,7 +53,7 @@ func serviceType() []Row {
 		},
 		{
 			ID: "svc-load-balancer-release", Paths: []string{"spec.type"}, When: "the type was LoadBalancer",
-			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, applies: became("LoadBalancer", ""),
+			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, applies: became("LoadBalancer", ""),
 			Harm:  "deletes the load balancer; unless its address is reserved with the provider, it is gone for good",
 			Steps: []string{"reserve the address with the provider, or serve by a second Service until clients have moved"},
 		},
@@ -61,7 +64,7 @@ func serviceType() []Row {
 		},
 		{
 			ID: "svc-headless-exposed", Paths: []string{"spec.type"}, When: "a headless Service becomes NodePort or LoadBalancer",
-			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool {
 				return headless(m.Old) && (text(m.To) == "NodePort" || text(m.To) == "LoadBalancer")
 			},
@@ -113,7 +116,7 @@ func serviceAddresses() []Row {
 		},
 		{
 			ID: "svc-cluster-ip", Paths: ips, When: "a cluster IP, or None, becomes another",
-			Outcome: Recreate, RefusedBy: Server, Level: Invariant, applies: stays,
+			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant, applies: stays,
 			Harm:  "clients and DNS caches hold the old address",
 			Steps: anew,
 		},
@@ -124,7 +127,7 @@ func serviceAddresses() []Row {
 		},
 		{
 			ID: "svc-ip-families-order", Paths: []string{"spec.ipFamilies"}, When: "the first IP family of a Service with an address changes",
-			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool {
 				from, _ := m.From.([]any)
 				to, _ := m.To.([]any)
@@ -135,7 +138,7 @@ func serviceAddresses() []Row {
 		},
 		{
 			ID: "svc-ip-families-drop", Paths: []string{"spec.ipFamilies"}, When: "the second IP family is removed without ipFamilyPolicy SingleStack",
-			Outcome: InSteps, RefusedBy: Server, Level: Invariant,
+			Outcome: InSteps, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool {
 				from, _ := m.From.([]any)
 				to, _ := m.To.([]any)
@@ -151,14 +154,14 @@ func serviceAddresses() []Row {
 		},
 		{
 			ID: "svc-load-balancer-class", Paths: []string{"spec.loadBalancerClass"}, When: "the class of a LoadBalancer changes",
-			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool { return typeOf(m.Old) == "LoadBalancer" && typeOf(m.New) == "LoadBalancer" },
 			Harm:    "two controllers would claim one load balancer; its address goes with it unless reserved",
 			Steps:   anew,
 		},
 		{
 			ID: "svc-health-check-node-port", Paths: []string{"spec.healthCheckNodePort"}, When: "the health check's node port changes",
-			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool { return !m.Unset && checked(m.Old) && checked(m.New) },
 			Harm:    "load balancers check the old port",
 			Steps:   anew,

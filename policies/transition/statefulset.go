@@ -4,6 +4,9 @@ import (
 	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
 )
 
 func statefulSet() Kind {
@@ -45,7 +48,7 @@ func statefulSetFixed() []Row {
 	return []Row{
 		{
 			ID: "sts-selector", Paths: []string{"spec.selector"}, When: "the selector changes",
-			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			Harm: "would orphan the pods that the old selector found, under the very names the new ones need",
 			Steps: []string{
 				"kubectl -n {namespace} delete statefulset {name} --cascade=orphan # claims stay",
@@ -55,7 +58,7 @@ func statefulSetFixed() []Row {
 		},
 		{
 			ID: "sts-volume-claim-templates", Paths: []string{"spec.volumeClaimTemplates"}, When: "a claim template changes",
-			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			Harm: "claims that exist are never changed by their template; only claims made later follow it",
 			Steps: []string{
 				"to grow: kubectl -n {namespace} patch pvc CLAIM -p '{\"spec\":{\"resources\":{\"requests\":{\"storage\":\"SIZE\"}}}}' # each claim, where its class allows expansion",
@@ -65,13 +68,13 @@ func statefulSetFixed() []Row {
 		},
 		{
 			ID: "sts-service-name", Paths: []string{"spec.serviceName"}, When: "the governing Service changes",
-			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			Harm:  "the pods' DNS names, under which clients and peers know them, change",
 			Steps: append(readopt[:2:2], "kubectl -n {namespace} rollout restart statefulset/{name} # pods take their DNS name at creation"),
 		},
 		{
 			ID: "sts-pod-management", Paths: []string{"spec.podManagementPolicy"}, When: "podManagementPolicy changes",
-			Outcome: Recreate, RefusedBy: Server, Level: Invariant,
+			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			Harm:  "the order in which pods start and stop is fixed at creation",
 			Steps: readopt,
 		},
@@ -91,14 +94,14 @@ func statefulSetScale() []Row {
 	return []Row{
 		{
 			ID: "sts-pvc-delete", Paths: []string{"spec.replicas"}, When: "replicas are lowered while whenScaled is Delete",
-			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, Since: "1.27",
+			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, Since: "1.27",
 			applies: func(m *Move) bool { return lowered(m) && deletes(m) },
 			Harm:    "deletes the claims of the pods scaled away, and with them their data unless the volumes are retained",
 			Steps:   safe,
 		},
 		{
 			ID: "sts-ordinals-pvc-delete", Paths: []string{"spec.ordinals"}, When: "the first ordinal changes while whenScaled is Delete",
-			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, Since: "1.27", applies: deletes,
+			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, Since: "1.27", applies: deletes,
 			Harm:  "deletes the claims of the pods whose ordinals fall out of the range, and with them their data",
 			Steps: safe[:1],
 		},
@@ -134,17 +137,17 @@ func statefulSetClaims() []Row {
 	return []Row{
 		{
 			ID: "sts-pvc-when-scaled", Paths: []string{"spec.persistentVolumeClaimRetentionPolicy.whenScaled"}, When: "whenScaled becomes Delete",
-			Outcome: InPlace, RefusedBy: Usher, Level: Strict, Since: "1.27", applies: to("Delete"),
+			Outcome: InPlace, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Strict, Since: "1.27", applies: to("Delete"),
 			Harm: "from now on scaling down, by an autoscaler too, deletes data",
 		},
 		{
 			ID: "sts-pvc-when-deleted", Paths: []string{"spec.persistentVolumeClaimRetentionPolicy.whenDeleted"}, When: "whenDeleted becomes Delete",
-			Outcome: InPlace, RefusedBy: Usher, Level: Strict, Since: "1.27", applies: to("Delete"),
+			Outcome: InPlace, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Strict, Since: "1.27", applies: to("Delete"),
 			Harm: "from now on deleting the StatefulSet, also to make it anew, deletes all data",
 		},
 		{
 			ID: "sts-history-zero", Paths: []string{"spec.revisionHistoryLimit"}, When: "the limit becomes 0",
-			Outcome: Irreversible, RefusedBy: Usher, Level: Baseline, applies: toZero,
+			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, applies: toZero,
 			Harm:  "deletes every old ControllerRevision, so that no rollback is possible, and raising the limit brings none back",
 			Steps: []string{"keep at least one old revision: revisionHistoryLimit: 1"},
 		},
@@ -160,7 +163,7 @@ func statefulSetUpdates() []Row {
 		{
 			ID: "sts-on-delete-rolling-update", Paths: []string{"spec.updateStrategy.type"},
 			When:    "the strategy becomes OnDelete in a manifest that does not remove rollingUpdate",
-			Outcome: InSteps, RefusedBy: Server, Level: Invariant,
+			Outcome: InSteps, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool {
 				before, _ := lookup(m.Old, "spec", "updateStrategy").(map[string]any)
 				after, _ := lookup(m.New, "spec", "updateStrategy").(map[string]any)

@@ -1,10 +1,14 @@
 package transition
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
 )
 
 // A Kind is what the table knows of one kind of object.
@@ -106,10 +110,12 @@ func (r *Row) check() error {
 		return fmt.Errorf("outcome %q without harm", r.Outcome)
 	case (r.Outcome == InSteps || r.Outcome == Recreate || r.Outcome == Refused) && len(r.Steps) == 0:
 		return fmt.Errorf("outcome %q without steps", r.Outcome)
-	case r.RefusedBy == Server && r.Level != Invariant:
-		return fmt.Errorf("the API server refuses it, so its level is %q, not %q", Invariant, r.Level)
-	case r.Level != "" && r.RefusedBy == "", r.RefusedBy != "" && r.Level == "":
+	case r.RefusedBy == Server && r.Level != finding.Invariant:
+		return fmt.Errorf("the API server refuses it, so its level is %q, not %q", finding.Invariant, r.Level)
+	case (r.Level == finding.Off) != (r.RefusedBy == ""):
 		return fmt.Errorf("level %q, refused by %q: one wants the other", r.Level, r.RefusedBy)
+	case r.RefusedBy == Usher && r.Release == release.Version{}:
+		return errors.New("usher refuses it, so it needs the version of usher that does so first (Release)")
 	case r.Since != "":
 		if _, err := ParseVersion(r.Since); err != nil {
 			return err

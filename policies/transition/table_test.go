@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/release"
 )
 
 func TestTheDocumentIsGeneratedFromTheTable(t *testing.T) {
@@ -32,17 +34,20 @@ func TestATableRefusesRowsThatContradictThemselves(t *testing.T) {
 		rows []transition.Row
 		want string
 	}{
-		"a row that says all it must":             {rows: []transition.Row{good}},
-		"an id twice":                             {rows: []transition.Row{good, good}, want: "twice"},
-		"an id in other words":                    {rows: []transition.Row{edit(func(r *transition.Row) { r.ID = "Not Kebab" })}, want: "kebab-case"},
-		"no path":                                 {rows: []transition.Row{edit(func(r *transition.Row) { r.Paths = nil })}, want: "no path"},
-		"no condition in words":                   {rows: []transition.Row{edit(func(r *transition.Row) { r.When = "" })}, want: "no condition"},
-		"an outcome nobody knows":                 {rows: []transition.Row{edit(func(r *transition.Row) { r.Outcome = "maybe" })}, want: "no outcome"},
-		"recreate without harm":                   {rows: []transition.Row{edit(func(r *transition.Row) { r.Outcome = transition.Recreate })}, want: "without harm"},
-		"recreate without a recipe":               {rows: []transition.Row{edit(func(r *transition.Row) { r.Outcome, r.Harm = transition.Recreate, "hurts" })}, want: "without steps"},
-		"refused by the server below invariant":   {rows: []transition.Row{edit(func(r *transition.Row) { r.RefusedBy, r.Level = transition.Server, transition.Strict })}, want: "invariant"},
-		"a level at which nobody refuses":         {rows: []transition.Row{edit(func(r *transition.Row) { r.Level = transition.Strict })}, want: "wants the other"},
-		"a version that is none":                  {rows: []transition.Row{edit(func(r *transition.Row) { r.Since = "soon" })}, want: "no Kubernetes version"},
+		"a row that says all it must":           {rows: []transition.Row{good}},
+		"an id twice":                           {rows: []transition.Row{good, good}, want: "twice"},
+		"an id in other words":                  {rows: []transition.Row{edit(func(r *transition.Row) { r.ID = "Not Kebab" })}, want: "kebab-case"},
+		"no path":                               {rows: []transition.Row{edit(func(r *transition.Row) { r.Paths = nil })}, want: "no path"},
+		"no condition in words":                 {rows: []transition.Row{edit(func(r *transition.Row) { r.When = "" })}, want: "no condition"},
+		"an outcome nobody knows":               {rows: []transition.Row{edit(func(r *transition.Row) { r.Outcome = "maybe" })}, want: "no outcome"},
+		"recreate without harm":                 {rows: []transition.Row{edit(func(r *transition.Row) { r.Outcome = transition.Recreate })}, want: "without harm"},
+		"recreate without a recipe":             {rows: []transition.Row{edit(func(r *transition.Row) { r.Outcome, r.Harm = transition.Recreate, "hurts" })}, want: "without steps"},
+		"refused by the server below invariant": {rows: []transition.Row{edit(func(r *transition.Row) { r.RefusedBy, r.Level = transition.Server, finding.Strict })}, want: "invariant"},
+		"a level at which nobody refuses":       {rows: []transition.Row{edit(func(r *transition.Row) { r.Level = finding.Strict })}, want: "wants the other"},
+		"a version that is none":                {rows: []transition.Row{edit(func(r *transition.Row) { r.Since = "soon" })}, want: "no Kubernetes version"},
+		"refused by usher since no version": {rows: []transition.Row{edit(func(r *transition.Row) {
+			r.RefusedBy, r.Level = transition.Usher, finding.Baseline
+		})}, want: "(Release)"},
 		"refused by usher at no level whatsoever": {rows: []transition.Row{edit(func(r *transition.Row) { r.RefusedBy = transition.Usher })}, want: "wants the other"},
 	}
 	for name, tc := range tests {
@@ -64,7 +69,7 @@ func TestOtherKindsJoinTheTable(t *testing.T) {
 		Rows: []transition.Row{
 			transition.Row{
 				ID: "cluster-shrink", Paths: []string{"spec.size"}, When: "the size shrinks below a quorum",
-				Outcome: transition.Refused, RefusedBy: transition.Usher, Level: transition.Invariant,
+				Outcome: transition.Refused, RefusedBy: transition.Usher, Release: release.V(0, 1), Level: finding.Invariant,
 				Harm: "loses the quorum", Steps: []string{"shrink {name} one member at a time"},
 			}.If(func(m *transition.Move) bool { return m.To == int64(1) && m.From == int64(3) }),
 			transition.Row{

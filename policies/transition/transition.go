@@ -9,6 +9,11 @@
 // The package is pure: it reads no cluster, no network, no disk.
 package transition
 
+import (
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
+)
+
 // An Outcome is what becomes of a change, from harmless to impossible.
 type Outcome string
 
@@ -59,17 +64,6 @@ const (
 	Usher Refuser = "usher"
 )
 
-// A Level says from which enforcement level on usher denies a change. The
-// words are those of usher's rules; empty is never.
-type Level string
-
-// The levels, each containing the one before.
-const (
-	Invariant Level = "invariant"
-	Baseline  Level = "baseline"
-	Strict    Level = "strict"
-)
-
 // A Row is one entry of the table.
 type Row struct {
 	// ID names the row, in kebab-case.
@@ -87,7 +81,11 @@ type Row struct {
 	// RefusedBy is who refuses the change.
 	RefusedBy Refuser `json:"refusedBy,omitempty"`
 	// Level is the enforcement level from which usher denies the change.
-	Level Level `json:"level,omitempty"`
+	Level finding.Level `json:"level,omitempty"`
+	// Release is the version of usher that refuses the change first, where usher
+	// does: a namespace that pins an earlier one is not denied for it. To refuse
+	// more, add a row.
+	Release release.Version `json:"release,omitzero"`
 	// Steps lead to what the change is after, as commands where commands exist.
 	// {namespace} and {name} stand for the object's, NEW.yaml for its manifest.
 	Steps []string `json:"steps,omitempty"`

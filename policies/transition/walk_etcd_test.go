@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/policies/etcd"
-	"github.com/usher-dev/usher/policies/etcd/states"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/controllers/etcd/plan/states"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/transition"
 )
 
@@ -26,7 +27,7 @@ func TestEveryPairOfEtcdStatesHasAnOutcome(t *testing.T) {
 	pairs := 0
 	outcomes := map[transition.Outcome]int{}
 	for i, from := range all {
-		seen := etcd.Settled("c", from.Spec)
+		seen := plan.Settled("c", from.Spec)
 		for j, to := range all {
 			if i == j {
 				continue
@@ -42,12 +43,12 @@ func TestEveryPairOfEtcdStatesHasAnOutcome(t *testing.T) {
 				if c.Row == "" {
 					t.Fatalf("%s to %s: %s has no row", from.Name, to.Name, c.Path)
 				}
-				if c.RefusedBy != "" && c.Level == transition.Invariant && !slices.Contains(refused, c.Row) {
+				if c.RefusedBy != "" && c.Level == finding.Invariant && !slices.Contains(refused, c.Row) {
 					refused = append(refused, c.Row)
 				}
 			}
 			var want []string
-			for _, r := range etcd.Refusals(to.Spec, &seen) {
+			for _, r := range plan.Refusals(to.Spec, &seen) {
 				want = append(want, r.Row)
 			}
 			slices.Sort(refused)

@@ -10,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/rules"
 )
 
 // growth is the processor time of a request against the size of what there is.
@@ -89,13 +91,13 @@ func byLevel() (string, error) {
 	raw := encode(deployment)
 	t := table{head: []string{"rules, on a Deployment", "rules", "µs to judge", "of those the API server left, µs"}}
 	var decoding float64
-	for _, level := range policies.Levels() {
-		e, err := policies.New(policies.Options{Level: level})
+	for _, level := range finding.Levels() {
+		e, err := rules.New(policies.Options{Level: level})
 		if err != nil {
 			return "", err
 		}
 		o, count := e.Decode("apps/v1", "Deployment", raw), 0
-		for _, r := range policies.Rules() {
+		for _, r := range rules.All() {
 			if level.Includes(r.Level) && r.Judges("Deployment") {
 				count++
 			}

@@ -21,7 +21,8 @@ func main() {
 		exit(floorMain(os.Args[2], os.Args[3], os.Args[1] == "floor-http2"))
 	}
 	short := flag.Bool("short", false, "measure little, write nothing, fail where a ratio falls below its limit")
-	program := flag.String("usher", "bin/usher", "usher's binary")
+	commandLine := flag.String("usher", "bin/usher", "usher's command line")
+	server := flag.String("server", "bin/usher-server", "usher's server")
 	only := flag.String("only", "", "parts to measure, separated by commas: serving,admission,growth,memory,offline (default all)")
 	rounds := flag.Int("rounds", 7, "rounds of each server for each kind of work")
 	lasts := flag.Duration("round", 500*time.Millisecond, "how long a round lasts")
@@ -29,7 +30,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	exit(run(ctx, *program, *only, *short, *rounds, *objects, *lasts))
+	exit(run(ctx, *commandLine, *server, *only, *short, *rounds, *objects, *lasts))
 }
 
 func exit(err error) {
@@ -54,8 +55,8 @@ type section struct {
 	plots map[string]plot
 }
 
-func run(ctx context.Context, program, only string, short bool, rounds, objects int, lasts time.Duration) error {
-	program, err := filepath.Abs(program)
+func run(ctx context.Context, commandLine, server, only string, short bool, rounds, objects int, lasts time.Duration) error {
+	commandLine, err := filepath.Abs(commandLine)
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func run(ctx context.Context, program, only string, short bool, rounds, objects 
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	if short {
-		b, err := start(ctx, folder, program)
+		b, err := start(ctx, folder, server)
 		if err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func run(ctx context.Context, program, only string, short bool, rounds, objects 
 		return b.short(ctx)
 	}
 	parts := []part{
-		{name: "offline", measure: func(ctx context.Context, b *bench) (section, error) { return offline(ctx, program, b.folder) }},
+		{name: "offline", measure: func(ctx context.Context, b *bench) (section, error) { return offline(ctx, commandLine, b.folder) }},
 		{name: "serving", cluster: true, measure: serving},
 		{name: "admission", cluster: true, measure: admission},
 		{name: "growth", cluster: true, measure: growth},
@@ -90,7 +91,7 @@ func run(ctx context.Context, program, only string, short bool, rounds, objects 
 			b = nil
 		}
 		if p.cluster && b == nil {
-			if b, err = start(ctx, folder, program); err != nil {
+			if b, err = start(ctx, folder, server); err != nil {
 				return err
 			}
 			defer b.stop()

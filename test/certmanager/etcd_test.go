@@ -23,7 +23,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcdcluster"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/test/kubelet"
 )
 
@@ -139,7 +139,7 @@ func issueFromCA(t *testing.T, create func(client.Object), namespace string) {
 func startEtcdController(t *testing.T, namespace string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	k, err := kubelet.Start(ctx, plane.Config, t.TempDir(), os.Stderr)
+	k, err := kubelet.Start(ctx, plane.Config, "", t.TempDir(), os.Stderr)
 	if err != nil {
 		cancel()
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // auditPolicy has what usher's ServiceAccount does written down, and no more.
@@ -61,7 +62,7 @@ func TestTheOverlaysRightsAreEnoughAndOneReplicaKeepsTheObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	registered := &admissionregistrationv1.MutatingWebhookConfiguration{}
-	if err := c.Get(t.Context(), client.ObjectKey{Name: webhook.ConfigurationName}, registered); err != nil {
+	if err := c.Get(t.Context(), client.ObjectKey{Name: registration.ConfigurationName}, registered); err != nil {
 		t.Fatal(err)
 	}
 	if bundle := registered.Webhooks[0].ClientConfig.CABundle; !bytes.Equal(bundle, secret.Data["ca.crt"]) {

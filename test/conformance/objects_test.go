@@ -35,7 +35,7 @@ func describe(from string, raw []byte) object {
 // or a pattern for both, and valid objects with many fields.
 func fixtures(t testing.TB, verdict string) []object {
 	t.Helper()
-	paths, err := filepath.Glob("../../policies/testdata/*/" + verdict + "/*.yaml")
+	paths, err := filepath.Glob("../../policies/rules/testdata/*/" + verdict + "/*.yaml")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}

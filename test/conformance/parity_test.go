@@ -17,7 +17,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/rules"
 )
 
 // An outcome is what both said about an object.
@@ -25,9 +27,9 @@ type outcome struct {
 	object
 	server verdict
 	// refusing are our findings that say the server refuses.
-	refusing []policies.Finding
+	refusing []finding.Finding
 	// other are findings of level invariant that do not.
-	other []policies.Finding
+	other []finding.Finding
 	err   error
 }
 
@@ -46,7 +48,7 @@ func (o *outcome) cause() string {
 
 func judge(t *testing.T, objects []object) []outcome {
 	t.Helper()
-	e, err := policies.New(policies.Options{Level: policies.Invariant})
+	e, err := rules.New(policies.Options{Level: finding.Invariant})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +101,8 @@ var acceptedInvariants = []string{
 
 func TestInvariantsThatTheServerAcceptsAreFewAndNamed(t *testing.T) {
 	var got []string
-	for _, r := range policies.Rules() {
-		if r.Level == policies.Invariant && !r.RefusedByServer {
+	for _, r := range rules.All() {
+		if r.Level == finding.Invariant && !r.RefusedByServer {
 			got = append(got, r.ID)
 		}
 	}

@@ -131,6 +131,18 @@ func (c *ControlPlane) WebhookKubeconfig(ctx context.Context, file, server strin
 	return clientcmd.WriteToFile(*content, file)
 }
 
+// impersonating is the content of a kubeconfig that acts as a user of a group.
+func (c *ControlPlane) impersonating(user, group string) ([]byte, error) {
+	content, err := clientcmd.Load(c.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range content.AuthInfos {
+		a.Impersonate, a.ImpersonateGroups = user, []string{group}
+	}
+	return clientcmd.Write(*content)
+}
+
 func (c *ControlPlane) become(ctx context.Context, a account) (*rest.Config, error) {
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {

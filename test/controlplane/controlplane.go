@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,9 +30,12 @@ type ControlPlane struct {
 	// Assets is the folder of the programs, kubectl among them.
 	Assets string
 
-	env  *envtest.Environment
+	env  *envtest.Environment // nil where another process started it
 	data string
 }
+
+// programs are what every control plane here is made of.
+var programs = []string{"etcd", "kube-apiserver", "kubectl"}
 
 // Start starts a control plane; the caller stops it. Progress of a first build
 // is written to progress. crds names folders or files of
@@ -42,7 +46,7 @@ func Start(progress io.Writer, crds ...string) (*ControlPlane, error) {
 
 // StartWithFlags is Start with flags for kube-apiserver, named without dashes.
 func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string) (*ControlPlane, error) {
-	assets, err := Assets(progress, "etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
+	assets, err := Assets(progress, programs...)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +59,8 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 		BinaryAssetsDirectory: assets,
 		CRDDirectoryPaths:     crds,
 		ErrorIfCRDPathMissing: true,
+		// It takes seconds, and longer while other packages' tests are compiled.
+		ControlPlaneStartTimeout: 2 * time.Minute,
 	}
 	env.ControlPlane.Etcd = &envtest.Etcd{DataDir: filepath.Join(data, "etcd")}
 	env.ControlPlane.GetAPIServer().CertDir = filepath.Join(data, "kube-apiserver")
@@ -96,8 +102,12 @@ func (c *ControlPlane) Account(ctx context.Context, namespace string) error {
 	return err
 }
 
-// Stop ends both programs and removes their data.
+// Stop ends both programs and removes their data, unless another process started
+// them.
 func (c *ControlPlane) Stop() error {
+	if c.env == nil {
+		return nil
+	}
 	return errors.Join(c.env.Stop(), os.RemoveAll(c.data))
 }
 

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/usher-dev/usher/webhook"
+	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // Namespace is usher's own in the control plane.
@@ -88,7 +89,7 @@ func (c *ControlPlane) UntilRegistered(ctx context.Context, u *Usher) error {
 	}
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		// The validating one is applied last.
-		config, err := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, webhook.ConfigurationName, metav1.GetOptions{})
+		config, err := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, registration.ConfigurationName, metav1.GetOptions{})
 		return err == nil && len(config.Webhooks) > 0 && strings.HasPrefix(*config.Webhooks[0].ClientConfig.URL, u.URL), nil
 	})
 	if err != nil {
@@ -145,14 +146,14 @@ func (c *ControlPlane) TakeLease(ctx context.Context) (giveBack func() error, er
 		return nil, err
 	}
 	leases := clients.CoordinationV1().Leases(Namespace)
-	lease, err := leases.Get(ctx, webhook.LeaseName, metav1.GetOptions{})
+	lease, err := leases.Get(ctx, registration.LeaseName, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
 	// Only while the one before holds it: a replica that came meanwhile keeps it.
 	hold := func(before, identity string) error {
 		patch := fmt.Sprintf(`[{"op":"test","path":"/spec/holderIdentity","value":%q},{"op":"replace","path":"/spec/holderIdentity","value":%q}]`, before, identity)
-		_, err := leases.Patch(context.WithoutCancel(ctx), webhook.LeaseName, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+		_, err := leases.Patch(context.WithoutCancel(ctx), registration.LeaseName, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
 		return err
 	}
 	holder := *lease.Spec.HolderIdentity
@@ -188,15 +189,24 @@ func (u *Usher) Stop() error {
 }
 
 // StartControllerManager starts the named controllers of the real
-// kube-controller-manager.
-func (c *ControlPlane) StartControllerManager(controllers string) (stop func(), log *bytes.Buffer, err error) {
-	kubeconfig, remove, err := c.KubeconfigFile()
+// kube-controller-manager, as the user that it is in a cluster.
+func (c *ControlPlane) StartControllerManager(controllers string, flags ...string) (stop func(), log *bytes.Buffer, err error) {
+	assets, err := Assets(os.Stderr, "kube-controller-manager")
+	if err != nil {
+		return nil, nil, err
+	}
+	content, err := c.impersonating("system:kube-controller-manager", "system:masters")
+	if err != nil {
+		return nil, nil, fmt.Errorf("becoming kube-controller-manager: %w", err)
+	}
+	kubeconfig, remove, err := kubeconfigFile(content)
 	if err != nil {
 		return nil, nil, err
 	}
 	log = &bytes.Buffer{}
-	cmd := exec.Command(filepath.Join(c.Assets, "kube-controller-manager"), "--kubeconfig", kubeconfig, "--leader-elect=false",
-		"--secure-port=0", "--controllers="+controllers)
+	cmd := exec.Command(filepath.Join(assets, "kube-controller-manager"), append([]string{
+		"--kubeconfig", kubeconfig, "--leader-elect=false", "--secure-port=0", "--controllers=" + controllers,
+	}, flags...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		remove()
@@ -225,11 +235,15 @@ func (c *ControlPlane) Kubectl(ctx context.Context, stdin string, args ...string
 
 // KubeconfigFile writes the kubeconfig to a file of its own.
 func (c *ControlPlane) KubeconfigFile() (path string, remove func(), err error) {
+	return kubeconfigFile(c.Kubeconfig)
+}
+
+func kubeconfigFile(content []byte) (path string, remove func(), err error) {
 	f, err := os.CreateTemp("", "usher-kubeconfig-")
 	if err != nil {
 		return "", nil, err
 	}
-	_, err = f.Write(c.Kubeconfig)
+	_, err = f.Write(content)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", nil, err
 	}

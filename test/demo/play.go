@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -60,12 +61,12 @@ func (s *stage) play(ctx context.Context) error {
 			return err
 		}
 	}
-	say("Done; nothing is left running")
+	s.say("Done; nothing is left running")
 	return nil
 }
 
 func (s *stage) injects(ctx context.Context) error {
-	say("The template: the ConfigMap envoy-initializer, in usher's namespace")
+	s.say("The template: the ConfigMap envoy-initializer, in usher's namespace")
 	out, err := s.run(ctx, "", "apply", "-n", "usher-system", "-f", template)
 	fmt.Print(out)
 	if err != nil {
@@ -75,21 +76,21 @@ func (s *stage) injects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	say("What is asked for: kubectl apply -f myapp-pod.yaml")
+	s.say("What is asked for: kubectl apply -f myapp-pod.yaml")
 	fmt.Print(string(came))
 	if out, err = s.run(ctx, "", "apply", "-f", asking); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	out, err = s.run(ctx, "", "get", "pod", "myapp-pod", "-o", "yaml")
+	stored, err := s.read(ctx, "get", "pod", "myapp-pod", "-o", "yaml")
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
+		return err
 	}
-	say("What the API server stored, with what usher added marked +")
-	return markAdded(came, []byte(out))
+	s.say("What the API server stored, with what usher added marked +")
+	return markAdded(came, stored)
 }
 
 func (s *stage) denies(ctx context.Context) error {
-	say("A pod that asks for a template which does not exist is denied, and told why")
+	s.say("A pod that asks for a template which does not exist is denied, and told why")
 	out, err := s.run(ctx, typo, "apply", "-f", "-")
 	fmt.Print(out)
 	if err == nil || !strings.Contains(out, "template-missing") {
@@ -99,7 +100,7 @@ func (s *stage) denies(ctx context.Context) error {
 }
 
 func (s *stage) warns(ctx context.Context) error {
-	say("A Deployment whose pods will ask for it gets the warning at kubectl apply")
+	s.say("A Deployment whose pods will ask for it gets the warning at kubectl apply")
 	out, err := s.run(ctx, deployment, "apply", "-f", "-")
 	fmt.Print(out)
 	if err != nil {
@@ -116,14 +117,18 @@ func (s *stage) leavesAlone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	say("A pod that did not ask passes untouched, and injection never sees it")
+	s.say("A pod that did not ask passes untouched, and injection never sees it")
 	out, err := s.run(ctx, plain, "apply", "-f", "-")
 	fmt.Print(out)
 	if err != nil {
 		return err
 	}
-	if out, err = s.run(ctx, "", "get", "pod", "plain-pod", "-o", "jsonpath={.spec.containers[*].name}{.metadata.annotations.usher\\.dev/injected}"); err != nil || out != "app" {
-		return fmt.Errorf("the pod was touched: %s, %w", out, err)
+	stored, err := s.read(ctx, "get", "pod", "plain-pod", "-o", "jsonpath={.spec.containers[*].name}{.metadata.annotations.usher\\.dev/injected}")
+	if err != nil {
+		return err
+	}
+	if string(stored) != "app" {
+		return fmt.Errorf("the pod was touched: %s", stored)
 	}
 	after, err := s.decisions()
 	if err != nil {
@@ -189,10 +194,11 @@ func printItem(list string, item any, had bool) error {
 	return nil
 }
 
-// say prints a heading, bold on a terminal.
-func say(text string) {
+// say prints the heading of a step, bold on a terminal, with the time since the
+// demo began.
+func (s *stage) say(text string) {
 	if info, err := os.Stdout.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		text = "\x1b[1m" + text + "\x1b[0m"
 	}
-	fmt.Printf("\n== %s\n", text)
+	fmt.Printf("\n== %6.1f s  %s\n", time.Since(s.began).Seconds(), text)
 }

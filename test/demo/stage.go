@@ -18,6 +18,7 @@ import (
 
 // A stage is the control plane and the webhook server of one demo.
 type stage struct {
+	began   time.Time
 	plane   *controlplane.ControlPlane
 	dir     string
 	kubectl string
@@ -32,7 +33,7 @@ func newStage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{dir: dir}
+	s := &stage{dir: dir, began: time.Now()}
 	if err := s.start(ctx); err != nil {
 		s.close()
 		return nil, err
@@ -41,13 +42,14 @@ func newStage(ctx context.Context) (*stage, error) {
 }
 
 func (s *stage) start(ctx context.Context) error {
-	say("Building usher, starting etcd and kube-apiserver")
-	binary := filepath.Join(s.dir, "usher")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/usher")
+	s.say("Building usher")
+	binary := filepath.Join(s.dir, "usher-server")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/usher-server")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("building usher: %w", err)
 	}
+	s.say("Starting etcd and kube-apiserver, which the first time are built")
 	var err error
 	if s.plane, err = controlplane.Start(os.Stderr); err != nil {
 		return err
@@ -67,7 +69,7 @@ func (s *stage) start(ctx context.Context) error {
 		}
 	}
 	s.health, s.metrics = addresses[1], addresses[2]
-	say("Starting usher webhook beside it")
+	s.say("Starting usher webhook beside it")
 	s.usher = exec.Command(binary, "webhook", "--kubeconfig", kubeconfig, "--bind-address", addresses[0], "--url", "https://"+addresses[0],
 		"--health-address", s.health, "--metrics-address", s.metrics, "--log-format", "text")
 	s.usher.Stderr = &s.log
@@ -94,9 +96,24 @@ func (s *stage) close() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// run runs kubectl and returns what it prints on both streams.
+// command is a call of kubectl.
+func (s *stage) command(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, s.kubectl, append([]string{"--kubeconfig", filepath.Join(s.dir, "kubeconfig")}, args...)...)
+}
+
+// read runs kubectl and returns its standard output.
+func (s *stage) read(ctx context.Context, args ...string) ([]byte, error) {
+	out, err := s.command(ctx, args...).Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil, fmt.Errorf("kubectl %s: %w\n%s", args[0], err, exit.Stderr)
+	}
+	return out, err
+}
+
+// run runs kubectl and returns what a person sees: both streams.
 func (s *stage) run(ctx context.Context, stdin string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, s.kubectl, append([]string{"--kubeconfig", filepath.Join(s.dir, "kubeconfig")}, args...)...)
+	cmd := s.command(ctx, args...)
 	cmd.Stdin = bytes.NewBufferString(stdin)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

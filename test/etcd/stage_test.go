@@ -19,8 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/test/cluster/usher"
-	"github.com/usher-dev/usher/test/writer"
+	"github.com/usher-dev/usher/test/history"
+	"github.com/usher-dev/usher/test/traffic"
 )
 
 // A scene is a namespace with a cluster in it, apart from those of other tests.
@@ -156,27 +158,44 @@ func (s *scene) connect(ctx context.Context) (*clientv3.Client, error) {
 		return nil, errors.New("the Service has no address")
 	}
 	name := service.Name + "." + s.namespace + ".svc"
-	return writer.Client(ctx, s.secure, map[string]string{name: service.Spec.ClusterIP})
+	return traffic.Dial(ctx, s.secure, map[string]string{name: service.Spec.ClusterIP})
 }
 
-// write starts a writer, which verify ends.
-func (s *scene) write() *writer.Writer {
-	w := writer.Start(s.Context(), s.connect)
+// members connects to every member that votes, by its pod.
+func (s *scene) members(ctx context.Context) (*clientv3.Client, error) {
+	var pods corev1.PodList
+	voters := client.MatchingLabels{"etcd_cluster": s.name, etcdcluster.LabelVoter: "true"}
+	if err := shared.client.List(ctx, &pods, client.InNamespace(s.namespace), voters); err != nil {
+		return nil, err
+	}
+	addresses := map[string]string{}
+	for _, p := range pods.Items {
+		if p.Status.PodIP != "" && p.DeletionTimestamp == nil {
+			addresses[p.Name+"."+s.name+"."+s.namespace+".svc"] = p.Status.PodIP
+		}
+	}
+	return traffic.Dial(ctx, s.secure, addresses)
+}
+
+// write starts traffic, which verify ends.
+func (s *scene) write() *traffic.Traffic {
+	w := traffic.Start(s.Context(), s.connect)
 	s.Cleanup(w.Stop)
-	s.until("something was written", func(*etcdv1beta2.EtcdCluster) bool { return w.Puts() > 100 })
+	s.until("something was written", func(*etcdv1beta2.EtcdCluster) bool { return w.Writes() > 100 })
 	return w
 }
 
-// verify ends the writer and looks for every acknowledged put.
-func (s *scene) verify(w *writer.Writer) {
+// verify ends the traffic and judges what was recorded.
+func (s *scene) verify(w *traffic.Traffic) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(s.Context(), 2*time.Minute)
 	defer cancel()
-	report, err := w.Verify(ctx)
+	recorded, err := w.Finish(ctx, s.members)
 	s.must(err)
-	s.Log(report)
-	if report.Lost > 0 || report.Puts == 0 {
-		s.Error("acknowledged puts are lost")
+	v := history.Check(recorded, 5*history.Patience)
+	s.Log(v)
+	if len(v.Problems) > 0 {
+		s.Error("the cluster lost something, or was not linearizable")
 	}
 }
 

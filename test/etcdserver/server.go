@@ -21,8 +21,6 @@ import (
 // A Cluster is a running cluster.
 type Cluster struct {
 	Members []*Member
-
-	programs string
 }
 
 // A Member is one of a cluster.
@@ -31,10 +29,11 @@ type Member struct {
 	Endpoint string // for clients, a URL
 	Data     string // its folder
 
-	peer string
-	args []string
-	cmd  *exec.Cmd
-	said bytes.Buffer
+	peer    string
+	program string
+	args    []string
+	cmd     *exec.Cmd
+	said    bytes.Buffer
 }
 
 // Start starts a cluster of so many members, with its data below a folder, and
@@ -44,10 +43,10 @@ func Start(ctx context.Context, folder string, size int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{programs: programs}
+	c := &Cluster{}
 	var peers []string
 	for i := range size {
-		m, err := newMember(fmt.Sprintf("m%d", i), filepath.Join(folder, fmt.Sprintf("m%d", i)))
+		m, err := newMember(programs, fmt.Sprintf("m%d", i), filepath.Join(folder, fmt.Sprintf("m%d", i)))
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +55,7 @@ func Start(ctx context.Context, folder string, size int) (*Cluster, error) {
 	}
 	for _, m := range c.Members {
 		m.args = append(m.args, "--initial-cluster="+strings.Join(peers, ","), "--initial-cluster-token="+folder)
-		if err := c.start(m); err != nil {
+		if err := m.Start(); err != nil {
 			c.Stop()
 			return nil, err
 		}
@@ -74,7 +73,7 @@ func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMember("restored", folder)
+	m, err := newMember(programs, "restored", folder)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +83,8 @@ func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("restoring %s: %w\n%s", file, err, out)
 	}
-	c := &Cluster{Members: []*Member{m}, programs: programs}
-	if err := c.start(m); err != nil {
+	c := &Cluster{Members: []*Member{m}}
+	if err := m.Start(); err != nil {
 		return nil, err
 	}
 	if err := c.untilAnswering(ctx); err != nil {
@@ -95,7 +94,30 @@ func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
 	return c, nil
 }
 
-func newMember(name, data string) (*Member, error) {
+// Fork starts a second member on a copy of a member's data. Each takes itself
+// for the only member of its cluster, as after a volume was cloned.
+func Fork(ctx context.Context, of *Member, data string) (*Cluster, error) {
+	programs, err := objectstore.Programs()
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMember(programs, of.Name, data)
+	if err != nil {
+		return nil, err
+	}
+	m.args = append(m.args, "--initial-cluster="+m.Name+"="+m.peer)
+	c := &Cluster{Members: []*Member{m}}
+	if err := m.Start(); err != nil {
+		return nil, err
+	}
+	if err := c.untilAnswering(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+func newMember(programs, name, data string) (*Member, error) {
 	client, err := freeURL()
 	if err != nil {
 		return nil, err
@@ -104,7 +126,7 @@ func newMember(name, data string) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Member{Name: name, Endpoint: client, Data: data, peer: peer, args: []string{
+	return &Member{Name: name, Endpoint: client, Data: data, peer: peer, program: filepath.Join(programs, "server"), args: []string{
 		"--name=" + name, "--data-dir=" + data, "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
 		"--quota-backend-bytes=8589934592", "--log-level=warn", "--unsafe-no-fsync",
@@ -120,8 +142,9 @@ func freeURL() (string, error) {
 	return "http://" + l.Addr().String(), nil
 }
 
-func (c *Cluster) start(m *Member) error {
-	m.cmd = exec.Command(filepath.Join(c.programs, "server"), m.args...)
+// Start starts the member on the data that it has.
+func (m *Member) Start() error {
+	m.cmd = exec.Command(m.program, m.args...)
 	m.cmd.Stdout, m.cmd.Stderr = &m.said, &m.said
 	return m.cmd.Start()
 }

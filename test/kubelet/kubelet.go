@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,6 +42,7 @@ type Kubelet struct {
 	Usher string
 
 	clients  kubernetes.Interface
+	prefix   string // of the namespaces whose pods it runs
 	folder   string
 	binaries string
 	names    *names
@@ -50,12 +52,14 @@ type Kubelet struct {
 	versions map[types.UID]*corev1.Pod // as the API server last told
 	next     byte
 	block    byte
+	withheld map[string]bool // tags
 	ended    sync.WaitGroup
 }
 
-// Start runs the pods of all namespaces until the context ends; Wait waits for
-// the processes to end then. Data is kept in the folder.
-func Start(ctx context.Context, config *rest.Config, folder string, progress io.Writer) (*Kubelet, error) {
+// Start runs the pods of the namespaces whose names begin with the prefix until
+// the context ends; Wait waits for the processes to end then. Data is kept in
+// the folder.
+func Start(ctx context.Context, config *rest.Config, prefix, folder string, progress io.Writer) (*Kubelet, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	clients, err := kubernetes.NewForConfig(config)
@@ -63,8 +67,8 @@ func Start(ctx context.Context, config *rest.Config, folder string, progress io.
 		return nil, err
 	}
 	k := &Kubelet{
-		clients: clients, folder: folder,
-		pods: map[types.UID]*pod{}, versions: map[types.UID]*corev1.Pod{}, block: byte(os.Getpid()%250) + 1,
+		clients: clients, prefix: prefix, folder: folder,
+		pods: map[types.UID]*pod{}, versions: map[types.UID]*corev1.Pod{}, withheld: map[string]bool{}, block: byte(os.Getpid()%250) + 1,
 	}
 	if k.binaries, err = components.Ensure(ctx, progress, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7"); err != nil {
 		return nil, err
@@ -101,7 +105,7 @@ func (k *Kubelet) Wait() {
 // hear takes in what the API server tells of a pod.
 func (k *Kubelet) hear(ctx context.Context, event watch.Event) {
 	p, ok := event.Object.(*corev1.Pod)
-	if !ok {
+	if !ok || !strings.HasPrefix(p.Namespace, k.prefix) {
 		return
 	}
 	k.mu.Lock()

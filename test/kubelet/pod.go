@@ -2,9 +2,9 @@ package kubelet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,6 +23,8 @@ type pod struct {
 	uid     types.UID
 	ip      string
 
+	looking sync.Mutex // held while the pod is looked after
+
 	mu       sync.Mutex
 	process  *process
 	restarts int32
@@ -31,6 +33,10 @@ type pod struct {
 	evicted  bool
 	status   corev1.PodStatus
 	prepared []corev1.ContainerStatus
+	pull     error // why the image is not there
+
+	disconnected, unready bool
+	behind                time.Duration
 }
 
 // run looks after the pod until it is gone.
@@ -64,6 +70,14 @@ func key(p *corev1.Pod) string { return p.Spec.Hostname + "." + p.Spec.Subdomain
 
 // look brings the pod closer to what it should be, and says whether it ended.
 func (r *pod) look(ctx context.Context, p *corev1.Pod) (ended bool) {
+	r.looking.Lock()
+	defer r.looking.Unlock()
+	r.mu.Lock()
+	disconnected := r.disconnected
+	r.mu.Unlock()
+	if disconnected {
+		return false
+	}
 	if p.DeletionTimestamp != nil {
 		r.kubelet.names.remove(key(p), r.ip)
 		r.stop()
@@ -124,6 +138,10 @@ func (r *pod) keepRunning(ctx context.Context, p *corev1.Pod) {
 	started, err := r.start(ctx, p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.pull = nil
+	if pull := (pullError{}); errors.As(err, &pull) {
+		r.pull = err
+	}
 	if err != nil {
 		r.said = err.Error()
 		return
@@ -134,6 +152,9 @@ func (r *pod) keepRunning(ctx context.Context, p *corev1.Pod) {
 // start starts the pod's container as it is to be now.
 func (r *pod) start(ctx context.Context, p *corev1.Pod) (*process, error) {
 	c := p.Spec.Containers[0]
+	if err := r.kubelet.pull(c.Image); err != nil {
+		return nil, err
+	}
 	folders, err := r.mount(ctx, p, &c)
 	if err != nil {
 		return nil, err

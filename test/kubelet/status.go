@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -17,10 +18,10 @@ func fieldsEverything() fields.Selector { return fields.Everything() }
 // probe asks the container whether it is ready, as its readiness probe says.
 func (r *pod) probe(ctx context.Context) bool {
 	r.mu.Lock()
-	running := r.process
+	running, unready := r.process, r.unready
 	r.mu.Unlock()
 	p := r.kubelet.spec(r.uid)
-	if running == nil || running.ended() || p == nil || p.Spec.Containers[0].ReadinessProbe == nil {
+	if unready || running == nil || running.ended() || p == nil || p.Spec.Containers[0].ReadinessProbe == nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -34,7 +35,11 @@ func (r *pod) probe(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	res.Body.Close()
+	defer res.Body.Close()
+	// A body that was read leaves its connection to the next probe.
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		return false
+	}
 	return res.StatusCode == http.StatusOK
 }
 
@@ -48,6 +53,8 @@ func (r *pod) statusOf(p *corev1.Pod, ready bool) corev1.PodStatus {
 	case r.process != nil && !r.process.ended():
 		s.Phase = corev1.PodRunning
 		container.State.Running = &corev1.ContainerStateRunning{}
+	case r.pull != nil:
+		container.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: r.pull.Error()}
 	case r.process != nil && p.Spec.RestartPolicy == corev1.RestartPolicyNever:
 		s.Phase = corev1.PodSucceeded
 		container.State.Terminated = &corev1.ContainerStateTerminated{Message: r.process.lastWords(), ExitCode: int32(r.process.cmd.ProcessState.ExitCode())}
@@ -63,7 +70,7 @@ func (r *pod) statusOf(p *corev1.Pod, ready bool) corev1.PodStatus {
 	if ready {
 		status = corev1.ConditionTrue
 	}
-	condition := corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.Now()}
+	condition := corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.NewTime(time.Now().Add(-r.behind))}
 	for _, was := range r.status.Conditions {
 		if was.Type == condition.Type && was.Status == status {
 			condition.LastTransitionTime = was.LastTransitionTime

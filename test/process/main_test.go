@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/usher-dev/usher/test/admission"
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
@@ -30,6 +31,7 @@ import (
 type cluster struct {
 	*kubernetes.Clientset
 	plane   *controlplane.ControlPlane
+	server  *admission.Server
 	program string
 }
 
@@ -56,11 +58,18 @@ func run(m *testing.M) int {
 }
 
 func start(folder string) (err error) {
-	shared.program = filepath.Join(folder, "usher")
-	if out, err := exec.Command("go", "build", "-o", shared.program, "../../cmd/usher").CombinedOutput(); err != nil {
+	shared.program = filepath.Join(folder, "usher-server")
+	if out, err := exec.Command("go", "build", "-o", shared.program, "../../cmd/usher-server").CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	if shared.plane, err = controlplane.Start(os.Stderr); err != nil {
+	flags, err := admission.Flags(folder)
+	if err != nil {
+		return err
+	}
+	if shared.plane, err = controlplane.StartWithFlags(os.Stderr, flags); err != nil {
+		return err
+	}
+	if shared.server, err = admission.New(shared.plane.Config, folder); err != nil {
 		return err
 	}
 	config := rest.CopyConfig(shared.plane.Config)
@@ -82,6 +91,7 @@ func start(folder string) (err error) {
 type service struct {
 	*tunnel
 	kubeconfig string
+	program    string // what replicas are started from
 	replicas   []*replica
 	next       int // whose turn it is
 }
@@ -89,7 +99,7 @@ type service struct {
 // newService starts replicas that reach the API server by its address.
 func newService(t *testing.T, apiServer string, replicas int) *service {
 	t.Helper()
-	s := &service{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	s := &service{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), program: shared.program}
 	if err := shared.plane.WebhookKubeconfig(t.Context(), s.kubeconfig, apiServer); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +162,7 @@ func (s *service) start(t *testing.T) *replica {
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
-	r.Cmd = exec.Command(shared.program, "webhook", "--kubeconfig", s.kubeconfig, "--url", "https://"+s.Addr().String(),
+	r.Cmd = exec.Command(s.program, "webhook", "--kubeconfig", s.kubeconfig, "--url", "https://"+s.Addr().String(),
 		"--bind-address", r.address, "--health-address", r.health, "--metrics-address", "0", "--shutdown-delay", "2s")
 	r.Stderr = r.log
 	if err := r.Start(); err != nil {

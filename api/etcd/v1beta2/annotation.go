@@ -11,6 +11,14 @@ const (
 	// AnnotationAutoRestore on an EtcdCluster, with the value "true", has it
 	// restored from its newest backup once its majority is lost for good.
 	AnnotationAutoRestore = "etcd.usher.dev/auto-restore"
+	// AnnotationRetained on an EtcdCluster says what is done with the claims of a
+	// former cluster of its name: "adopt" has the cluster made of them, "ignore"
+	// another formed next to them. Without it none is formed.
+	AnnotationRetained = "etcd.usher.dev/retained-claims"
+
+	// FinalizerClaims is on an EtcdCluster whose spec.claimRetention is Delete: it
+	// is taken off once its claims are deleted.
+	FinalizerClaims = "etcd.usher.dev/claims"
 )
 
 // The phases of an EtcdRestore, in their order.

@@ -66,10 +66,27 @@ type ClusterSpec struct {
 	// Pod is about the members' pods.
 	// +optional
 	Pod *PodPolicy `json:"pod,omitempty"`
+	// ClaimRetention is what becomes of the members' claims when the EtcdCluster is
+	// deleted: Retain keeps them, Delete deletes them with it.
+	// +kubebuilder:default=Retain
+	// +kubebuilder:validation:Enum=Retain;Delete
+	// +optional
+	ClaimRetention ClaimRetention `json:"claimRetention,omitempty"`
 	// TLS secures the traffic between members and with clients.
 	// +optional
 	TLS *TLSPolicy `json:"TLS,omitempty"`
 }
+
+// ClaimRetention is what becomes of claims when their cluster is deleted.
+type ClaimRetention string
+
+// The retentions.
+const (
+	// RetainClaims keeps them; it is the default.
+	RetainClaims ClaimRetention = "Retain"
+	// DeleteClaims deletes them.
+	DeleteClaims ClaimRetention = "Delete"
+)
 
 // PodPolicy is about the members' pods.
 type PodPolicy struct {

@@ -26,6 +26,13 @@ const (
 	// ClusterQuorumLost: too few voters are left, and those missing cannot come
 	// back as themselves.
 	ClusterQuorumLost ClusterConditionType = "QuorumLost"
+	// ClusterStalled: the cluster does not get further without a person; the reason
+	// is the pod's own, where there is one.
+	ClusterStalled ClusterConditionType = "Stalled"
+	// ClusterClaimsSetAside: claims of members that were removed wait to be deleted.
+	ClusterClaimsSetAside ClusterConditionType = "ClaimsSetAside"
+	// ClusterRetainedClaims: claims of a former cluster of the name are there.
+	ClusterRetainedClaims ClusterConditionType = "RetainedClaims"
 	// ClusterIgnoredFields: the spec sets fields that have no effect.
 	ClusterIgnoredFields ClusterConditionType = "IgnoredFields"
 	// ClusterRefusedChange: the spec asks for a change that is not made.

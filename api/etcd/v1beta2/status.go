@@ -86,6 +86,15 @@ type ClusterStatus struct {
 	// +listMapKey=name
 	// +optional
 	MemberStatuses []MemberStatus `json:"memberStatuses,omitempty"`
+	// SetAside are claims that wait to be deleted, and those that will be.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=claim
+	// +optional
+	SetAside []SetAsideClaim `json:"setAside,omitempty"`
+	// HeldBy is the EtcdRestore that the controller leaves the cluster to.
+	// +optional
+	HeldBy string `json:"heldBy,omitempty"`
 	// Restore is how to have the cluster again, while its majority is lost and
 	// there is a backup of it.
 	// +optional
@@ -120,6 +129,22 @@ type QuorumStatus struct {
 	// Margin is how many more may fail before the cluster stops; below zero it
 	// has stopped.
 	Margin int `json:"margin"`
+}
+
+// SetAsideClaim is a claim whose member was, or is about to be, removed.
+type SetAsideClaim struct {
+	// Claim is its name.
+	Claim string `json:"claim"`
+	// Reason is why its member was removed: DataGone, Unresponsive, Shrunk,
+	// Replaced, Unneeded, NeverFormed or Restored; empty where that is not known.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// Message says it in a sentence.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Until is when it may be deleted; unset until it is set aside.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // RestoreOffer is how to have a cluster again: its newest backup, and what to
@@ -167,9 +192,17 @@ type MemberStatus struct {
 	// Lost says that its data is gone, so that it cannot come back as itself.
 	// +optional
 	Lost bool `json:"lost,omitempty"`
+	// Changed says that the controller changed its pod while it served, and that it
+	// has not served since: it is not given up for that.
+	// +optional
+	Changed bool `json:"changed,omitempty"`
 	// Claim is the PersistentVolumeClaim its data is on.
 	// +optional
 	Claim string `json:"claim,omitempty"`
+	// ClaimUID is the UID of that claim: another one of the same name does not
+	// hold the member's data.
+	// +optional
+	ClaimUID string `json:"claimUID,omitempty"`
 	// Storage is the size its claim asked for.
 	// +optional
 	Storage *resource.Quantity `json:"storage,omitempty"`

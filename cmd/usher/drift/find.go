@@ -5,29 +5,29 @@ package drift
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/cmd/usher/live"
+	"github.com/usher-dev/usher/facts/live"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/reason"
 )
 
-// A State says how a pod differs from what it should be.
+// A State says how a pod differs from the next one of its owner.
 type State string
 
 // The states of a pod that drifted.
 const (
-	// Outdated pods have the template, of another version than the one that
-	// serves.
-	Outdated State = "outdated"
+	// Outdated pods have the template, of another version than new pods get.
+	Outdated = State(injector.Outdated)
 	// Missing pods ask for the template, would get it now, and run without.
-	Missing State = "missing"
-	// Denied pods ask for the template and would be denied now.
+	Missing = State(injector.Missing)
+	// Denied pods ask for the template, and a new one is denied.
 	Denied State = "denied"
 )
 
@@ -47,31 +47,36 @@ type Finding struct {
 	labels map[string]string
 }
 
-// page is how many pods are listed at once.
-const page = 500
+// finder looks for pods that drifted.
+type finder struct {
+	*live.Cluster
+	next map[types.UID]*live.Next // by what makes the pods
+}
 
-// running leaves out pods that have ended.
-var running = fields.AndSelectors(
-	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
-	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
-)
-
-// Find lists the pods of a namespace, or of all with "", that drifted. It
-// lists their metadata in pages, and reads the whole of those alone whose
-// record lacks a template they ask for.
+// Find lists the pods of a namespace, or of all with "", that drifted. It lists
+// their metadata in pages. What a new pod gets is decided for those whose record
+// is not what they ask for, once for each of their owners.
 func Find(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, error) {
+	if c.Templates == nil {
+		return nil, fmt.Errorf("the templates in namespace %s may not be read; `usher explain` tells of single workloads without them", c.Own)
+	}
+	if namespace != "" {
+		if _, err := c.NamespaceLabels(ctx, namespace); err != nil {
+			return nil, err
+		}
+	}
+	f := &finder{Cluster: c, next: map[types.UID]*live.Next{}}
 	var findings []Finding
-	owners := map[string][]live.Owner{}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
 	for {
-		err := c.List(ctx, list, client.InNamespace(namespace), client.MatchingFieldsSelector{Selector: running},
-			client.Limit(page), client.Continue(list.Continue))
+		err := c.List(ctx, list, client.InNamespace(namespace), client.MatchingFieldsSelector{Selector: live.Running()},
+			client.Limit(live.Page), client.Continue(list.Continue))
 		if err != nil {
 			return nil, fmt.Errorf("listing pods: %w", err)
 		}
 		for i := range list.Items {
-			found, err := judge(ctx, c, &list.Items[i], owners)
+			found, err := f.pod(ctx, &list.Items[i])
 			if err != nil {
 				return nil, err
 			}
@@ -83,11 +88,11 @@ func Find(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, er
 	}
 }
 
-func judge(ctx context.Context, c *live.Cluster, pod *metav1.PartialObjectMetadata, known map[string][]live.Owner) ([]Finding, error) {
-	if pod.DeletionTimestamp != nil || pod.Namespace == c.Own {
+func (f *finder) pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]Finding, error) {
+	if pod.DeletionTimestamp != nil || pod.Namespace == f.Own {
 		return nil, nil
 	}
-	labels, err := c.NamespaceLabels(ctx, pod.Namespace)
+	labels, err := f.NamespaceLabels(ctx, pod.Namespace)
 	if apierrors.IsNotFound(err) {
 		return nil, nil // deleted meanwhile
 	}
@@ -95,96 +100,85 @@ func judge(ctx context.Context, c *live.Cluster, pod *metav1.PartialObjectMetada
 		return nil, err
 	}
 	var findings []Finding
-	for _, d := range injector.Drifts(pod.Annotations, labels, c.Templates) {
-		f := Finding{Namespace: pod.Namespace, Pod: pod.Name, Template: d.Template, Have: d.Have, Want: d.Want, labels: pod.Labels}
-		f.State, f.Reason = Outdated, fmt.Sprintf("has version %s, the template is %s", short(d.Have), short(d.Want))
-		if !d.Outdated() {
-			is, err := f.missing(ctx, c, d)
-			if err != nil {
-				return nil, err
-			}
-			if !is {
-				continue
-			}
-		} else if d.Want == "" {
-			f.State, f.Reason = Denied, gone(c, d.Template)
+	for _, s := range injector.Sidecars(pod.Annotations, labels, f.Templates) {
+		if s.State == injector.Current || s.Source == "" {
+			continue
 		}
-		chain, err := ownersOf(ctx, c, pod, known)
+		owners, err := f.Owners(ctx, pod)
 		if err != nil {
 			return nil, err
 		}
-		if len(chain) > 0 {
-			f.top = &chain[len(chain)-1]
-			f.Owner = f.top.String()
+		next, err := f.nextPod(ctx, pod, owners)
+		if apierrors.IsNotFound(err) {
+			return nil, nil // ended meanwhile
 		}
-		findings = append(findings, f)
+		if err != nil {
+			return nil, err
+		}
+		finding, drifted := compare(s, next)
+		if !drifted {
+			continue
+		}
+		finding.Namespace, finding.Pod, finding.labels = pod.Namespace, pod.Name, pod.Labels
+		if len(owners) > 0 {
+			finding.top = &owners[len(owners)-1]
+			finding.Owner = finding.top.String()
+		}
+		findings = append(findings, finding)
 	}
 	return findings, nil
 }
 
-// missing decides on the whole pod whether it should have the template.
-func (f *Finding) missing(ctx context.Context, c *live.Cluster, d injector.Drift) (bool, error) {
-	pod := &unstructured.Unstructured{}
-	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
-	err := c.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Pod}, pod)
-	if apierrors.IsNotFound(err) {
-		return false, nil // ended meanwhile
+// nextPod is what the next pod of the topmost owner gets that holds a pod
+// template; of a pod without one, what the pod would get.
+func (f *finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata, owners []live.Owner) (*live.Next, error) {
+	maker := live.Owner{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+	for _, owner := range owners {
+		if owner.HoldsTemplate() {
+			maker = owner
+		}
 	}
-	if err != nil {
-		return false, fmt.Errorf("reading the pod %s/%s: %w", f.Namespace, f.Pod, err)
+	if next, ok := f.next[maker.UID]; ok {
+		return next, nil
 	}
-	object, err := pod.MarshalJSON()
-	if err != nil {
-		return false, err
-	}
-	decision, err := c.Decide(ctx, "Pod", f.Namespace, object)
-	if err != nil {
-		return false, err
-	}
-	if decision.Withheld(d.Template) {
-		return false, nil
-	}
-	f.State, f.Reason = Missing, fmt.Sprintf("%s asks for it; created before it did, or while usher was down", d.Source)
-	if decision.Denied {
-		f.State, f.Reason = Denied, decision.Message()
-	}
-	if absent := c.Absent(ctx, f.Namespace, d.Template); len(absent) > 0 {
-		f.Reason += "; " + absent[0]
-	}
-	return true, nil
-}
-
-// gone says why no version of a template serves.
-func gone(c *live.Cluster, template string) string {
-	if entry, ok := c.Templates.Get(template); ok {
-		return fmt.Sprintf("the template cannot be used: %v", entry.Err)
-	}
-	return "the template does not exist any more"
-}
-
-// ownersOf follows the controllers of a pod, once for each controller.
-func ownersOf(ctx context.Context, c *live.Cluster, pod *metav1.PartialObjectMetadata, known map[string][]live.Owner) ([]live.Owner, error) {
-	ref := metav1.GetControllerOfNoCopy(pod)
-	if ref == nil {
-		return nil, nil
-	}
-	key := string(ref.UID)
-	if chain, ok := known[key]; ok {
-		return chain, nil
-	}
-	chain, err := c.Owners(ctx, pod.Namespace, pod.OwnerReferences)
+	w, err := f.Workload(ctx, maker.APIVersion, maker.Kind, maker.Namespace, maker.Name)
 	if err != nil {
 		return nil, err
 	}
-	known[key] = chain
-	return chain, nil
+	next, err := f.Next(ctx, w.NextPod())
+	if err != nil {
+		return nil, err
+	}
+	f.next[maker.UID] = next
+	return next, nil
 }
 
-// short is a version as people tell it apart.
-func short(version string) string {
-	const most = len("sha256:") + 12
-	if len(version) > most {
-		return version[:most]
+// compare compares what a pod has with what a new one gets.
+func compare(s injector.Sidecar, next *live.Next) (Finding, bool) {
+	f := Finding{Template: s.Template, State: State(s.State), Have: s.Version, Want: s.Serving}
+	gets := next.Template(s.Template)
+	switch {
+	case next.Reason == string(reason.NamespaceExclude):
+		return f, false
+	case next.Denied:
+		f.State, f.Reason = Denied, denial(next)
+	case s.State == injector.Outdated:
+		f.Reason = fmt.Sprintf("has version %s, the template is %s", live.Short(s.Version), live.Short(s.Serving))
+	case gets != nil && !gets.Gets():
+		return f, false // a new pod runs without it, too
+	default:
+		f.Reason = fmt.Sprintf("%s asks for it; created before it did, or while usher was down", s.Source)
 	}
-	return version
+	if len(next.Warnings) > 0 && !next.Denied {
+		f.Reason += "; " + next.Warnings[0]
+	}
+	return f, true
+}
+
+func denial(next *live.Next) string {
+	var lines []string
+	for _, p := range next.Problems {
+		lines = append(lines, p.String())
+	}
+	return strings.Join(lines, "; ")
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/usher-dev/usher/cmd/usher/live"
+	"github.com/usher-dev/usher/facts/live"
 )
 
 // A Restart rolls the owners of the pods that drifted.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/finding"
 )
 
 // writeGitHub writes workflow commands, which GitHub shows beside the lines of
@@ -28,9 +28,9 @@ var (
 
 func annotation(f Finding) string {
 	switch {
-	case f.Exempt != "" || f.Level == policies.Strict:
+	case f.Exempt != "" || f.Level == finding.Strict:
 		return "notice"
-	case f.Level == policies.Baseline:
+	case f.Level == finding.Baseline:
 		return "warning"
 	}
 	return "error"

@@ -47,7 +47,7 @@ func writeJUnit(out io.Writer, r *Result) error {
 			all.Suites = append(all.Suites, junitSuite{Name: f.File})
 		}
 		suite := &all.Suites[len(all.Suites)-1]
-		c := junitCase{Name: f.Rule + ": " + f.object() + " " + f.FieldPath, Class: f.Level.String(), File: f.File, Line: f.Line}
+		c := junitCase{Name: f.Rule + ": " + f.object() + " " + f.Field, Class: f.Level.String(), File: f.File, Line: f.Line}
 		event := &junitEvent{Message: f.Message, Type: f.Rule, Text: fmt.Sprintf("%s:%d:%d\n%s\n%s", f.File, f.Line, f.Column, f.Harm, f.Fix)}
 		if f.Fails {
 			c.Failure = event

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/finding"
 )
 
 // A Result is what a check found.
@@ -20,22 +20,17 @@ type Result struct {
 
 // A Finding is one thing wrong with one object, and where it stands.
 type Finding struct {
-	File            string         `json:"file"`
-	Line            int            `json:"line"`
-	Column          int            `json:"column"`
-	Kind            string         `json:"kind"`
-	Namespace       string         `json:"namespace"`
-	Name            string         `json:"name"`
-	Rule            string         `json:"rule"`
-	Level           policies.Level `json:"level"`
-	RefusedByServer bool           `json:"refusedByServer"`
-	FieldPath       string         `json:"fieldPath"`
-	Value           any            `json:"value"`
-	Message         string         `json:"message"`
-	Harm            string         `json:"harm"`
-	Fix             string         `json:"fix"`
-	Unseen          string         `json:"unseen,omitempty"`
-	Exempt          string         `json:"exempt,omitempty"`
+	File string `json:"file"`
+	// Line and Column are the place in the file, from 1.
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	finding.Finding
+	// Effect is what follows in the cluster: denies, denies-pods, warns, exempt or
+	// none.
+	Effect string `json:"effect"`
 	// Fails is set where the finding makes the check fail.
 	Fails bool `json:"-"`
 }
@@ -65,11 +60,11 @@ func (s *Summary) Add(f Finding) {
 	switch {
 	case f.Exempt != "":
 		s.Exempt++
-	case f.Level == policies.Invariant:
+	case f.Level == finding.Invariant:
 		s.Invariant++
-	case f.Level == policies.Baseline:
+	case f.Level == finding.Baseline:
 		s.Baseline++
-	case f.Level == policies.Strict:
+	case f.Level == finding.Strict:
 		s.Strict++
 	}
 }

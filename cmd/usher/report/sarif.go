@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/catalog"
 )
 
@@ -81,14 +81,10 @@ func writeSARIF(out io.Writer, r *Result) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "usher", InformationURI: project}}, Results: []sarifResult{}}
 	index := map[string]int{}
 	for i, rule := range catalog.Entries() {
-		level, err := policies.ParseLevel(rule.Level)
-		if err != nil {
-			return err
-		}
 		index[rule.ID] = i
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
 			ID: rule.ID, Short: sarifText{rule.Summary}, Full: sarifText{rule.Harm}, Help: sarifText{rule.Fix},
-			HelpURI: project + "/blob/main/" + rule.Anchor, Default: sarifDefault{sarifLevel(level)},
+			HelpURI: project + "/blob/main/" + rule.Anchor, Default: sarifDefault{sarifLevel(rule.Level)},
 		})
 	}
 	for _, f := range r.Findings {
@@ -96,7 +92,7 @@ func writeSARIF(out io.Writer, r *Result) error {
 			RuleID: f.Rule, RuleIndex: index[f.Rule], Level: sarifLevel(f.Level), Message: sarifText{f.Message},
 			Locations: []sarifLocation{{
 				Physical: sarifPhysical{sarifArtifact{artifact(f.File)}, sarifRegion{max(f.Line, 1), max(f.Column, 1)}},
-				Logical:  []sarifLogical{{f.object() + " " + f.FieldPath}},
+				Logical:  []sarifLogical{{f.object() + " " + f.Field}},
 			}},
 		}
 		if f.Exempt != "" {
@@ -110,11 +106,11 @@ func writeSARIF(out io.Writer, r *Result) error {
 	return e.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-func sarifLevel(l policies.Level) string {
+func sarifLevel(l finding.Level) string {
 	switch l {
-	case policies.Invariant:
+	case finding.Invariant:
 		return "error"
-	case policies.Baseline:
+	case finding.Baseline:
 		return "warning"
 	}
 	return "note"

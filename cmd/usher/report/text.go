@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/finding"
 )
 
 // writeText writes one line a finding.
@@ -27,11 +27,11 @@ func writeText(out io.Writer, r *Result, colour bool) error {
 	return w.Flush()
 }
 
-func paint(l policies.Level) string {
+func paint(l finding.Level) string {
 	switch l {
-	case policies.Invariant:
+	case finding.Invariant:
 		return "\x1b[31m"
-	case policies.Baseline:
+	case finding.Baseline:
 		return "\x1b[33m"
 	}
 	return "\x1b[36m"

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	var err error
-	plane, err = controlplane.Start(os.Stderr, "testdata")
+	plane, err = controlplane.Shared(os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

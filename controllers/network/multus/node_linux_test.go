@@ -18,9 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// needsRoot says what the tests of the plugins stand on. Root without what is
-// needed is a failure, so that no machine that is meant to run them passes
-// without having done so.
 func needsRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/containernetworking/cni/libcni"
@@ -17,21 +18,13 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 	"github.com/usher-dev/usher/controllers/network/multus"
 	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/test/cluster/components"
 )
 
-// pluginFolders are where Debian and others put the plugins.
-var pluginFolders = []string{"/usr/lib/cni", "/opt/cni/bin"}
-
-func needsPlugins(t *testing.T) {
-	t.Helper()
-	needsRoot(t)
-	for _, folder := range pluginFolders {
-		if _, err := os.Stat(filepath.Join(folder, "bridge")); err == nil {
-			return
-		}
-	}
-	t.Fatalf("the CNI plugins are in none of %q: run make plugins", pluginFolders)
-}
+// pluginFolder builds the plugins, the first time, and returns their folder.
+var pluginFolder = sync.OnceValues(func() (string, error) {
+	return components.Ensure(context.Background(), os.Stderr, "bridge", "host-local")
+})
 
 // A pod is what the plugins attach.
 type pod struct {
@@ -86,13 +79,16 @@ func (c *cluster) plugins(t *testing.T, owner backend.Owner, p *pod) (*libcni.Ne
 	if err != nil {
 		t.Fatal(err)
 	}
-	cni := libcni.NewCNIConfigWithCacheDir(pluginFolders, filepath.Join(leases, "cache"), nil)
+	folder, err := pluginFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cni := libcni.NewCNIConfigWithCacheDir([]string{folder}, filepath.Join(leases, "cache"), nil)
 	return list, cni, &libcni.RuntimeConf{ContainerID: p.id, NetNS: p.path(), IfName: "net1"}
 }
 
-// TestThePluginsAttachPodsByTheDefinition drives Debian's plugins.
 func TestThePluginsAttachPodsByTheDefinition(t *testing.T) {
-	needsPlugins(t)
+	needsRoot(t)
 	c := newCluster(t)
 	tests := map[string]struct{ cidr, gateway, next string }{
 		"the seed's range, with host bits": {"192.168.1.0/16", "192.168.1.1", "192.168.0.1"},
@@ -150,7 +146,7 @@ func TestThePluginsAttachPodsByTheDefinition(t *testing.T) {
 // TestANetworkWithoutAGatewayConnectsPodsAlone has no way out, and no address of
 // the node in it.
 func TestANetworkWithoutAGatewayConnectsPodsAlone(t *testing.T) {
-	needsPlugins(t)
+	needsRoot(t)
 	c, n := newCluster(t), newNode(t)
 	s, err := subnet.Parse("10.51.0.0/24", "")
 	if err != nil {

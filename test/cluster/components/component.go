@@ -19,6 +19,7 @@ const (
 	kubernetes = "k8s.io/kubernetes"
 	containerd = "github.com/containerd/containerd/v2"
 	etcd       = "go.etcd.io/etcd"
+	plugins    = "github.com/containernetworking/plugins"
 	// withoutDrivers leaves out the snapshotters that need C or programs of
 	// their own.
 	withoutDrivers = "no_btrfs,no_zfs,no_devmapper"
@@ -35,6 +36,10 @@ var components = []component{
 	runtime("containerd"),
 	runtime("containerd-shim-runc-v2"),
 	runtime("ctr"),
+	plugin("main", "bridge"),
+	plugin("main", "loopback"),
+	plugin("main", "ptp"),
+	plugin("ipam", "host-local"),
 	{name: "coredns", module: "coredns", pkg: ".", version: "github.com/coredns/coredns"},
 	{name: "pause", module: "pause", pkg: "."},
 	{name: "provisioner", module: "provisioner", pkg: "."},
@@ -60,6 +65,15 @@ func runtime(name string) component {
 	return component{
 		name: name, module: "containerd", pkg: containerd + "/cmd/" + name,
 		version: containerd, flag: containerd + "/version.Version", tags: withoutDrivers,
+	}
+}
+
+// plugin is a CNI plugin, whose programs have the names that CNI
+// configurations use.
+func plugin(folder, name string) component {
+	return component{
+		name: name, module: "cni", pkg: plugins + "/plugins/" + folder + "/" + name,
+		version: plugins, flag: plugins + "/pkg/utils/buildversion.BuildVersion",
 	}
 }
 

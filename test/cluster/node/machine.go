@@ -23,7 +23,7 @@ type machine struct {
 }
 
 func newMachine(ctx context.Context, progress io.Writer) (*machine, error) {
-	programs := []string{shim, "ctr", "kubectl", "pause"}
+	programs := []string{shim, "ctr", "kubectl", "pause", "loopback", "ptp", "host-local"}
 	for _, p := range all() {
 		programs = append(programs, p.program)
 	}
@@ -108,7 +108,7 @@ func (m *machine) fresh(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := errors.Join(writeFiles(), writeCertificates()); err != nil {
+	if err := errors.Join(m.writeFiles(), writeCertificates()); err != nil {
 		return err
 	}
 	if err := writeKubeconfig(); err != nil {

@@ -1,7 +1,7 @@
 // Package node runs a whole Kubernetes node on this machine, for tests whose
 // pods must really run: etcd, the control plane, containerd, kubelet,
-// kube-proxy and CoreDNS, from the programs that components builds, with runc
-// and the CNI plugins of the distribution. It needs Linux and root.
+// kube-proxy, CoreDNS and the CNI plugins, from the programs that components
+// builds, with the distribution's runc. It needs Linux and root.
 //
 // There is one node a machine. Start waits in line for it, so tests of several
 // packages and checkouts take turns. With E2E_KUBECONFIG the same tests run on

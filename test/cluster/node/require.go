@@ -7,22 +7,16 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 )
-
-// pluginFolder is where Debian and its kin put the CNI plugins.
-const pluginFolder = "/usr/lib/cni"
 
 // requirements are what comes from the distribution, with the Debian packages
 // that have it.
 var requirements = []struct{ what, pkg string }{
 	{"runc", "runc"},
 	{"nft", "nftables"},
-	{filepath.Join(pluginFolder, "ptp"), "containernetworking-plugins"},
-	{filepath.Join(pluginFolder, "host-local"), "containernetworking-plugins"},
 }
 
 const elsewhere = "or set E2E_KUBECONFIG to use another cluster"

@@ -40,14 +40,14 @@ const (
 var files embed.FS
 
 // writeFiles writes the programs' configuration files into the node's folder.
-func writeFiles() error {
+func (m *machine) writeFiles() error {
 	all, err := template.ParseFS(files, "files/*")
 	if err != nil {
 		return err
 	}
 	values := map[string]string{
 		"Folder": Folder, "Host": hostAddress, "Pods": podRange, "Domain": clusterDomain,
-		"Pause": pauseImage, "Plugins": pluginFolder, "Provisioner": provisioner,
+		"Pause": pauseImage, "Plugins": m.bin, "Provisioner": provisioner,
 	}
 	for _, file := range all.Templates() {
 		path := filepath.Join(Folder, file.Name())

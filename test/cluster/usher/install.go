@@ -30,7 +30,7 @@ const (
 
 // An Installation is usher on a node.
 type Installation struct {
-	// Binary is the usher command.
+	// Binary is the command line.
 	Binary string
 
 	node   *node.Node
@@ -63,7 +63,11 @@ func (i *Installation) install(ctx context.Context) error {
 	if err := i.remove(ctx); err != nil {
 		return err
 	}
-	if err := i.node.Load(ctx, node.Image{Name: Image, Binaries: []string{i.Binary}}); err != nil {
+	server, err := node.Compile(ctx, root, "./cmd/usher-server", i.folder)
+	if err != nil {
+		return err
+	}
+	if err := i.node.Load(ctx, node.Image{Name: Image, Binaries: []string{server + ":/usher"}}); err != nil {
 		return err
 	}
 	if err := i.kustomize(root); err != nil {

@@ -1,0 +1,63 @@
+// Package cli is what usher's programs have in common: how they end, how they
+// find a cluster, and which version they are.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses of every command.
+const (
+	Clean  = 0 // done, nothing found
+	Failed = 1 // findings at or above the threshold, or the work could not be done
+	Usage  = 2 // wrong usage, or input that cannot be read; wins over Failed
+)
+
+// Namespace is usher's own namespace unless a flag names another.
+const Namespace = "usher-system"
+
+// exit ends a command with a status.
+type exit struct {
+	status int
+	err    error
+}
+
+// Exit returns an error that ends a command with the status. The message of err
+// goes to stderr; with nil nothing does. Any other error ends with Usage.
+func Exit(status int, err error) error { return &exit{status, err} }
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.status)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// Execute runs a program's root command and returns the exit status. The
+// command's results go to out, everything else to errs.
+func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return Clean
+	}
+	var e *exit
+	if !errors.As(err, &e) {
+		e = &exit{Usage, err}
+	}
+	if e.err != nil {
+		fmt.Fprintf(errs, "Error: %v\n", e.err)
+	}
+	return e.status
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/controllers"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/network/multus"
+)
+
+func newController() *cobra.Command {
+	var o controllers.Options
+	var connect cli.Connection
+	var logs logging
+	cmd := &cobra.Command{
+		Use:   "controller",
+		Short: "Run the controllers of usher's custom resources",
+		Long: `Run the controllers of usher's custom resources and of what namespaces ask for
+by label.
+
+In a cluster one replica at a time does, the one that holds the Lease
+"` + controllers.LeaseName + `". The webhook does not depend on it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Validate(); err != nil {
+				return cli.Exit(cli.Usage, err)
+			}
+			log, err := logs.logger(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			ctrl.SetLogger(log)
+			klog.SetLogger(log)
+			config, err := connect.Config()
+			if err != nil {
+				return err
+			}
+			o.Log = log
+			if err := await(cmd.Context(), config, o.HealthAddress, log); err != nil || cmd.Context().Err() != nil {
+				return err
+			}
+			if err := controllers.Run(cmd.Context(), config, o); err != nil {
+				return cli.Exit(cli.Failed, fmt.Errorf("running the controllers: %w", err))
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Namespace, "namespace", cli.Namespace, "usher's own namespace, which holds the Lease")
+	f.StringSliceVar(&o.Controllers, "controllers", nil, "controllers to run: "+strings.Join(controllers.Names(), ", ")+" (default all)")
+	f.BoolVar(&o.LeaderElection, "leader-elect", true, "run the controllers only while holding the Lease; turn it off where one replica alone can ever run")
+	f.StringVar(&o.Network.Backend, "network-backend", multus.Name, "what makes Networks real: "+strings.Join(controllers.Backends(), ", "))
+	f.IntVar(&o.Network.MTU, "network-mtu", 0, "MTU of the interfaces of Networks, 0 for the kernel's")
+	f.DurationVar(&o.Network.Resync, "network-resync", controllers.DefaultResync, "how often a backend that cannot tell of changes, which is neutron, is asked for them")
+	f.StringVar(&o.Network.CloudsFile, "neutron-clouds-file", "", "clouds.yaml with Neutron's credentials, read again when it changes (default: the environment's OS_*)")
+	f.StringVar(&o.Network.Cloud, "neutron-cloud", "", "cloud of --neutron-clouds-file to use")
+	f.BoolVar(&o.Network.RemoveOrphans, "network-remove-orphans", false, "at the start remove what was made for Networks that are no more, which otherwise is listed")
+	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
+	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)
+	f.DurationVar(&o.EtcdCluster.Settling, "etcd-member-timeout", etcdcluster.DefaultSettling, "how long a member of an EtcdCluster may be down before it is replaced, where the others go on without it")
+	f.DurationVar(&o.EtcdCluster.ClaimGrace, "etcd-claim-grace", etcdcluster.DefaultClaimGrace, "how long the claims of members of an EtcdCluster that were removed are kept before they are deleted")
+	f.StringVar(&o.Handover.Address, "snapshot-address", ":8443", "address where the pods of backups and restores find this one")
+	f.StringVar(&o.Handover.Host, "snapshot-host", os.Getenv("POD_IP"), "host by which those pods find this one (default the variable POD_IP)")
+	f.StringVar(&o.Handover.Image, "snapshot-image", "", "usher's image in those pods (default that of this pod)")
+	connect.Register(f)
+	logs.register(f)
+	return cmd
+}

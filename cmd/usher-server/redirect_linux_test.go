@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vishvananda/netns"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
+)
+
+func TestRedirectSetsShowsAndRemovesRules(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("network namespaces and nftables need root; run the test as root")
+	}
+	const rules = `table inet usher {
+	chain inbound {
+		type nat hook prerouting priority -100; policy accept;
+		tcp flags & (fin | syn | rst | ack) != syn return comment "open before these rules"
+		fib daddr type != local return comment "forwarded, not for this pod"
+		meta l4proto tcp redirect to :15006 comment "inbound, to the proxy"
+	}
+}
+`
+	steps := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--show"}, "# no table inet usher: nothing is redirected\n"},
+		{[]string{"--undo"}, "no table inet usher: nothing to remove\n"},
+		{[]string{"--dry-run", "--inbound-port=15006"}, rules},
+		{[]string{"--show"}, "# no table inet usher: nothing is redirected\n"},
+		{[]string{"--inbound-port=15006"}, rules},
+		{[]string{"--inbound-port=15006"}, rules},
+		{[]string{"--show"}, rules},
+		{[]string{"--undo"}, "removed table inet usher\n"},
+		{[]string{"--show"}, "# no table inet usher: nothing is redirected\n"},
+	}
+	done := make(chan error)
+	go func() {
+		// Never unlocked: the thread ends with the goroutine, and with it the
+		// namespace.
+		runtime.LockOSThread()
+		handle, err := netns.New()
+		if err != nil {
+			done <- err
+			return
+		}
+		defer handle.Close()
+		for _, step := range steps {
+			status, out, errs := usher(t, append([]string{"redirect"}, step.args...)...)
+			if status != cli.Clean || errs != "" {
+				t.Errorf("%v: exit status %d, stderr %q", step.args, status, errs)
+			}
+			if diff := cmp.Diff(step.want, out); diff != "" {
+				t.Errorf("%v (-want +got):\n%s", step.args, diff)
+			}
+		}
+		done <- nil
+	}()
+	if err := <-done; err != nil {
+		t.Fatalf("making a network namespace, for which root needs CAP_SYS_ADMIN: %v", err)
+	}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
+)
+
+func TestRedirectRefusesBadUsage(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"nothing to do": {nil,
+			"Error: nothing to redirect: write --inbound-port, --outbound-port or both, the ports the proxy listens on\n"},
+		"everything that is wrong is told at once": {[]string{"--inbound-port", "http", "--exclude-cidrs", "x"},
+			"Error: --inbound-port: \"http\" is not a port; write a number from 1 to 65535, or leave the flag out\n" +
+				"--exclude-cidrs: \"x\" is neither a network nor an address; write them as in 10.0.0.0/8,169.254.169.254,fd00::/8\n"},
+		"the same for a dry run": {[]string{"--dry-run", "--outbound-port", "1"},
+			"Error: --outbound-port: the proxy's own connections would come back to it for ever; write --proxy-uid with the runAsUser of the proxy's container, or --proxy-gid\n"},
+		"flags without effect": {[]string{"--undo", "--inbound-port", "1"},
+			"Error: --inbound-port: has no effect with --undo; write --undo alone\n"},
+		"flags without effect on what is shown": {[]string{"--show", "--proxy-uid", "1"},
+			"Error: --proxy-uid: has no effect with --show; write --show alone\n"},
+		"contradiction": {[]string{"--undo", "--show"},
+			"Error: if any flags in the group [dry-run show undo] are set none of the others can be; [show undo] were all set\n"},
+		"arguments": {[]string{"15006"},
+			"Error: unknown command \"15006\" for \"usher-server redirect\"\n"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			status, out, errs := usher(t, append([]string{"redirect"}, tc.args...)...)
+			if status != cli.Usage || out != "" {
+				t.Errorf("exit status %d, stdout %q", status, out)
+			}
+			if diff := cmp.Diff(tc.want, errs); diff != "" {
+				t.Errorf("stderr (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/controllers/handover"
+)
+
+// newFetchSnapshot and newRestoreSnapshot are what the init containers of a
+// member run that is restored; people have no use for them.
+func newFetchSnapshot() *cobra.Command {
+	var f handover.Fetch
+	cmd := &cobra.Command{
+		Use: "fetch-snapshot", Short: "Fetch the backup that this pod is restored from", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.CA = os.Getenv(handover.EnvCA)
+			if err := f.Run(cmd.Context()); err != nil {
+				return cli.Exit(cli.Failed, fmt.Errorf("fetching the backup: %w", err))
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.URL, "url", "", "where the controller hands it over; its CA is in "+handover.EnvCA)
+	flags.StringVar(&f.TokenFile, "token-file", "", "file with this pod's token")
+	flags.StringVar(&f.Data, "data-dir", "", "folder that is there once the backup was restored")
+	flags.StringVar(&f.To, "to", "", "folder to put it in")
+	return cmd
+}
+
+func newRestoreSnapshot() *cobra.Command {
+	var r handover.Restore
+	cmd := &cobra.Command{
+		Use: "restore-snapshot -- ETCDUTL…", Short: "Make a member's data from the backup that was fetched", Hidden: true, Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.Command, r.Log = args, cmd.ErrOrStderr()
+			if err := r.Run(cmd.Context()); err != nil {
+				return cli.Exit(cli.Failed, err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&r.From, "from", "", "folder that the backup was fetched to")
+	cmd.Flags().StringVar(&r.Data, "data-dir", "", "folder to make")
+	return cmd
+}

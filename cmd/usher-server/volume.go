@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
+	"github.com/usher-dev/usher/controllers/handover"
+)
+
+// newServeVolume is what the pod runs that mounts a backup's claim.
+func newServeVolume() *cobra.Command {
+	var v volume.Serve
+	cmd := &cobra.Command{
+		Use: "serve-volume", Short: "Serve the folder that backups are kept in to the controller", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v.CA = os.Getenv(handover.EnvCA)
+			if err := v.Run(cmd.Context()); err != nil {
+				return cli.Exit(cli.Failed, fmt.Errorf("serving %s: %w", v.Folder, err))
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&v.URL, "url", "", "where the controller is called; its CA is in "+handover.EnvCA)
+	flags.StringVar(&v.TokenFile, "token-file", "", "file with this pod's token")
+	flags.StringVar(&v.Folder, "folder", "", "folder that backups are kept in")
+	return cmd
+}

@@ -1,0 +1,165 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/usher-dev/usher/cmd/usher/report"
+	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/position"
+	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/verdict"
+)
+
+// judging is a Run under way.
+type judging struct {
+	*Run
+	workspace *files.Workspace
+	catalog   map[string]catalog.Entry
+}
+
+// add reports a finding, if a person asked for it.
+func (j *judging) add(f *file, doc *manifest.Document, v *verdict.Verdict, found verdict.Finding) {
+	switch {
+	case found.Reason == reason.TemplateMissing && found.Source == verdict.FromInjection && len(j.workspace.Templates.Names()) == 0:
+		f.unknown.templates++
+		return
+	case found.Reason == reason.NetworkMissing && found.Source == verdict.FromInjection && !j.workspace.HasNetworks(doc):
+		f.unknown.networks++
+		return
+	}
+	reported, fails := j.weigh(found)
+	if !reported && !fails {
+		return
+	}
+	r := report.Finding{
+		Finding: found.Finding, File: doc.File, Kind: doc.Kind, Namespace: doc.Namespace, Name: doc.Name, Effect: found.Effect.String(), Fails: fails,
+	}
+	if found.Source == verdict.FromInjection || found.Source == verdict.FromSettings {
+		e := j.catalog[r.Rule]
+		r.Harm, r.Fix = e.Harm, e.Fix
+		if r.Message = sentence(found.Finding); found.Rule == catalog.NamespaceLabel && found.Effect == verdict.Denies {
+			r.Message = lastStep(found.Field) + ": " + found.Message
+		}
+		if r.Field == "" {
+			r.Field = askedAt(v, found)
+		}
+	}
+	r.Line, r.Column = place(doc, found.Finding, r.Field)
+	f.findings = append(f.findings, r)
+}
+
+// weigh chooses whether a finding is reported, and whether it fails the check. The
+// verdict has weighed it by the levels of the namespace; a flag goes before them.
+func (j *judging) weigh(f verdict.Finding) (reported, fails bool) {
+	if len(j.Only) > 0 && !slices.Contains(j.Only, f.Rule) || slices.Contains(j.Exclude, f.Rule) {
+		return false, false
+	}
+	reported, fails = f.Effect != verdict.None, f.Effect >= verdict.DeniesPods
+	if j.Report != nil {
+		reported = j.Report.Includes(f.Level)
+	}
+	if j.FailOn != nil {
+		fails = f.Exempt == "" && j.FailOn.Includes(f.Level)
+	}
+	return reported, fails
+}
+
+// place is the line and the column of a finding: inside the block of text for a
+// field of a template.
+func place(doc *manifest.Document, f finding.Finding, field string) (line, column int) {
+	const config = "data." + injector.ConfigKey
+	first, indent, ok := doc.Block(config)
+	if !ok || f.Line == 0 || !strings.HasPrefix(field, config) {
+		return doc.Position(field)
+	}
+	column = 1
+	if path, inside := strings.CutPrefix(field, config+"."); inside {
+		var template struct {
+			Data map[string]any `json:"data"`
+		}
+		_ = json.Unmarshal(doc.JSON, &template) // Judge has decoded it
+		text, _ := template.Data[injector.ConfigKey].(string)
+		_, column = position.New([]byte(text), 1).Of(path)
+	}
+	return first + f.Line - 1, indent + column
+}
+
+// askedAt is the annotation that asked for what a finding is about, "" where none
+// did.
+func askedAt(v *verdict.Verdict, f verdict.Finding) string {
+	if v.Injection == nil || f.Source != verdict.FromInjection {
+		return ""
+	}
+	about := func(o injector.Outcome) bool {
+		return o.Reason == f.Reason && strings.HasPrefix(f.Message, o.Detail)
+	}
+	i := slices.IndexFunc(v.Injection.Outcomes, about)
+	if i < 0 {
+		return ""
+	}
+	key, ok := strings.CutPrefix(v.Injection.Outcomes[i].Source, "annotation ")
+	if !ok {
+		return ""
+	}
+	if v.Decoded.Typed != nil {
+		for _, t := range v.Decoded.Typed.Templates {
+			if _, has := t.Meta.Annotations[key]; has {
+				return t.At("metadata", "annotations").Key(key).String()
+			}
+		}
+	}
+	return "metadata.annotations[" + key + "]"
+}
+
+// sentence is a finding of injection as a sentence about its field.
+func sentence(f finding.Finding) string {
+	verb, _, _ := strings.Cut(f.Message, " ")
+	if f.Field == "" || !slices.Contains([]string{"is", "has", "names", "claims", "must"}, verb) {
+		return f.Message
+	}
+	return lastStep(f.Field) + " " + f.Message
+}
+
+// lastStep is what a message calls a field: containers[0], image, or a key.
+func lastStep(field string) string {
+	if open := strings.LastIndexByte(field, '['); open >= 0 && strings.HasSuffix(field, "]") {
+		if key := field[open+1 : len(field)-1]; strings.ContainsAny(key, "./") {
+			return key
+		}
+		return field[strings.LastIndexByte(field[:open], '.')+1:]
+	}
+	return field[strings.LastIndexByte(field, '.')+1:]
+}
+
+func (f *file) sort() {
+	slices.SortStableFunc(f.findings, func(a, b report.Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Rule, b.Rule))
+	})
+}
+
+// addUp joins what was skipped for the same reason.
+func addUp(skipped []report.Skipped) []report.Skipped {
+	counts := map[report.Skipped]int{}
+	for _, s := range skipped {
+		n := s.Count
+		s.Count = 0
+		counts[s] += n
+	}
+	joined := make([]report.Skipped, 0, len(counts))
+	for s, n := range counts {
+		s.Count = n
+		joined = append(joined, s)
+	}
+	slices.SortFunc(joined, func(a, b report.Skipped) int {
+		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind))
+	})
+	return joined
+}

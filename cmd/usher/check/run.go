@@ -1,0 +1,230 @@
+// Package check judges the objects of files: each file is read once, in parallel,
+// and then each object is judged with all others in sight.
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/usher-dev/usher/cmd/usher/report"
+	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/policies/catalog"
+)
+
+// A Run is a check of some files.
+type Run struct {
+	// Options are what verdicts depend on besides the files.
+	Options files.Options
+	// Report and FailOn, where set, are the levels to report and to fail on, for
+	// every finding and every namespace.
+	Report, FailOn *finding.Level
+	// Only and Exclude choose among the findings by the ids of rules and of what is
+	// found besides.
+	Only, Exclude []string
+	// Templates are the files and folders of templates to inject.
+	Templates []string
+	// Progress, where set, is called with the number of files read.
+	Progress func(done, all int)
+}
+
+// file is what one file holds.
+type file struct {
+	docs []*manifest.Document
+	// template says that the file was named as one of templates: nothing else in it
+	// is judged.
+	template bool
+	errs     []error
+
+	judged   int
+	skipped  []report.Skipped
+	findings []report.Finding
+	unknown  unknown
+}
+
+// unknown counts the objects that ask for templates and Networks of which none
+// was given: nothing can be said about them.
+type unknown struct{ templates, networks int }
+
+// Files judges the objects of files and folders. The findings are in the order of
+// the files, and in each in the order of the lines, however many processors there
+// are. What cannot be read is among the errors.
+func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*report.Result, []error) {
+	names, errs := manifest.Files(paths)
+	templates, more := manifest.Files(r.Templates)
+	errs = append(errs, more...)
+	own := len(names)
+	names = append(names, without(templates, names)...)
+
+	read := make([]file, len(names))
+	var done atomic.Int64
+	parallel(ctx, len(names), func(i int) {
+		read[i] = readFile(names[i], stdin, i < own && slices.Contains(paths, names[i]))
+		read[i].template = i >= own
+		if r.Progress != nil {
+			r.Progress(int(done.Add(1)), len(names))
+		}
+	})
+	var docs, given []*manifest.Document
+	for i := range read {
+		if read[i].template {
+			given = append(given, read[i].docs...)
+		} else {
+			docs = append(docs, read[i].docs...)
+		}
+	}
+	workspace, more := files.Load(docs, given, r.Options)
+	errs = append(errs, more...)
+	j := &judging{Run: r, workspace: workspace, catalog: map[string]catalog.Entry{}}
+	for _, e := range catalog.Entries() {
+		j.catalog[e.ID] = e
+	}
+	parallel(ctx, len(read), func(i int) { j.file(&read[i]) })
+	return j.result(ctx, read, errs)
+}
+
+// readFile reads a file. named is set where the user named the file itself.
+func readFile(path string, stdin io.Reader, named bool) file {
+	docs, errs := manifest.ReadFile(path, stdin)
+	f := file{docs: docs, errs: errs}
+	if named && len(docs) > 0 && len(errs) == 0 && !slices.ContainsFunc(docs, (*manifest.Document).IsObject) {
+		f.errs = append(f.errs, &manifest.Error{File: path, Err: errors.New("holds no Kubernetes object: write apiVersion and kind")})
+	}
+	return f
+}
+
+// file judges everything in a file.
+func (j *judging) file(f *file) {
+	for _, d := range f.docs {
+		if name, excluded := j.workspace.Excluded(d); excluded && d.IsObject() && !f.template {
+			f.skip(d, "of the namespace "+name+", which usher leaves alone")
+			continue
+		}
+		switch {
+		case !d.IsObject():
+			f.skipped = append(f.skipped, report.Skipped{Reason: "not a Kubernetes object", Count: 1})
+			continue
+		case f.template && !j.workspace.IsTemplate(d):
+			continue // an error of Load's
+		case !j.workspace.Judges(d):
+			f.skip(d, "no rule for this kind")
+			continue
+		}
+		f.judged++
+		v, err := j.workspace.Judge(d, nil)
+		if err != nil {
+			f.errs = append(f.errs, err)
+			continue
+		}
+		for _, found := range v.Findings {
+			j.add(f, d, v, found)
+		}
+	}
+	f.sort()
+}
+
+func (f *file) skip(d *manifest.Document, reason string) {
+	f.skipped = append(f.skipped, report.Skipped{Reason: reason, APIVersion: d.APIVersion, Kind: d.Kind, Count: 1})
+}
+
+// result joins what was found in the files.
+func (j *judging) result(ctx context.Context, read []file, errs []error) (*report.Result, []error) {
+	result := &report.Result{Findings: []report.Finding{}, Skipped: []report.Skipped{}}
+	var unknown unknown
+	for i := range read {
+		f := &read[i]
+		errs = append(errs, f.errs...)
+		result.Findings = append(result.Findings, f.findings...)
+		result.Skipped = append(result.Skipped, f.skipped...)
+		result.Summary.Documents += len(f.docs)
+		result.Summary.Judged += f.judged
+		unknown.templates += f.unknown.templates
+		unknown.networks += f.unknown.networks
+	}
+	result.Findings = conflictsOnce(result.Findings)
+	for _, f := range result.Findings {
+		result.Summary.Add(f)
+	}
+	result.Skipped = addUp(result.Skipped)
+	result.Notes = j.workspace.Notes
+	if n := unknown.templates; n > 0 {
+		result.Notes = append(result.Notes, fmt.Sprintf("objects that ask for templates, while none was given with -t: %d; they are judged as written", n))
+	}
+	if n := unknown.networks; n > 0 {
+		result.Notes = append(result.Notes, fmt.Sprintf("objects that declare Networks, while none of their namespace is among the files: %d; they are judged as written", n))
+	}
+	if ctx.Err() != nil {
+		errs = append(errs, fmt.Errorf("stopped: %w", context.Cause(ctx)))
+	}
+	result.Summary.Files, result.Summary.Errors = len(read), len(errs)
+	return result, errs
+}
+
+// conflictsOnce keeps of two templates that exclude each other the finding at the
+// one that comes later: it is one conflict.
+func conflictsOnce(findings []report.Finding) []report.Finding {
+	last := map[string]int{}
+	for i, f := range findings {
+		if f.Rule == catalog.TemplateConflict {
+			last[f.Message] = i
+		}
+	}
+	kept := findings[:0]
+	for i, f := range findings {
+		if f.Rule != catalog.TemplateConflict || last[f.Message] == i {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// without leaves out of paths the files that are among others, however they are
+// written.
+func without(paths, others []string) []string {
+	seen := map[string]bool{}
+	for _, path := range others {
+		seen[absolute(path)] = true
+	}
+	return slices.DeleteFunc(paths, func(path string) bool {
+		key := absolute(path)
+		twice := seen[key]
+		seen[key] = true
+		return twice
+	})
+}
+
+func absolute(path string) string {
+	if path == manifest.Stdin {
+		return path
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// parallel calls do for 0 to n-1 on every processor, until the context ends.
+func parallel(ctx context.Context, n int, do func(int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				do(i)
+			}
+		})
+	}
+	wait.Wait()
+}

@@ -1,0 +1,224 @@
+// Package explain says of pods and their owners what they have, what their next
+// pod gets, and what changes it.
+package explain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/injector"
+)
+
+// An Explanation is about one object, or the pods of one owner.
+type Explanation struct {
+	// Object is what is explained, such as pod/api-1 or deployment/api.
+	Object    string `json:"object"`
+	Namespace string `json:"namespace"`
+	// Owner makes the pods; "" for a pod that nothing recreates.
+	Owner string `json:"owner,omitempty"`
+	// Now are the pods that exist, and what they have.
+	Now []Pod `json:"now"`
+	// Next is what the next pod gets.
+	Next *live.Next `json:"next"`
+	// Slips are keys that were probably meant to ask.
+	Slips []Slip `json:"slips,omitempty"`
+	Do    Advice `json:"do"`
+
+	file bool // it is explained from a file
+}
+
+// A Pod is one that exists.
+type Pod struct {
+	Name     string    `json:"name"`
+	Phase    string    `json:"phase"`
+	Deleted  bool      `json:"deleted,omitempty"`
+	Sidecars []Sidecar `json:"sidecars"`
+}
+
+// A Sidecar is what the pod has of one template.
+type Sidecar struct {
+	injector.Sidecar
+	// Containers and InitContainers are those that the pod's record names.
+	Containers     []string `json:"containers,omitempty"`
+	InitContainers []string `json:"initContainers,omitempty"`
+	// Absent are containers that the pod's record names and the pod lacks.
+	Absent []string `json:"absent,omitempty"`
+}
+
+// An Explainer explains what is in a cluster.
+type Explainer struct{ Cluster *live.Cluster }
+
+// Object explains a pod, or the pods of an owner.
+func (e Explainer) Object(ctx context.Context, namespace string, target Target) (*Explanation, error) {
+	w, err := e.Cluster.Workload(ctx, target.APIVersion, target.Kind, namespace, target.Name)
+	if err != nil {
+		return nil, err
+	}
+	pods, err := e.Cluster.PodsOf(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return e.explain(ctx, w, pods)
+}
+
+// Selected explains the pods that a selector matches, by owner, and the owners
+// of such pods that have none.
+func (e Explainer) Selected(ctx context.Context, namespace string, selector labels.Selector) ([]*Explanation, error) {
+	workloads, err := e.Cluster.Making(ctx, namespace, selector)
+	if err != nil {
+		return nil, err
+	}
+	pods, err := e.Cluster.Pods(ctx, namespace, selector)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Explanation
+	explained := map[string]bool{}
+	for _, w := range workloads {
+		of, err := e.Cluster.PodsOf(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		for _, pod := range of {
+			explained[pod.GetName()] = true
+		}
+		explanation, err := e.explain(ctx, w, of)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, explanation)
+	}
+	for _, pod := range pods {
+		if explained[pod.GetName()] {
+			continue
+		}
+		explanation, err := e.explain(ctx, pod, []live.Workload{pod})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, explanation)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("nothing in namespace %s matches %s: neither pods nor what makes them", namespace, selector)
+	}
+	return all, nil
+}
+
+// explain explains a pod or an owner of pods.
+func (e Explainer) explain(ctx context.Context, w live.Workload, pods []live.Workload) (*Explanation, error) {
+	explanation := &Explanation{Object: w.String(), Namespace: w.GetNamespace(), Now: []Pod{}}
+	ns, err := e.Cluster.Namespace(ctx, w.GetNamespace())
+	switch {
+	case apierrors.IsForbidden(err):
+		ns = &metav1.PartialObjectMetadata{}
+	case err != nil:
+		return nil, err
+	}
+	for _, pod := range pods {
+		explanation.Now = append(explanation.Now, podNow(pod, ns.Labels, e.Cluster.Templates))
+	}
+	made, m, err := e.maker(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if m.top != "" {
+		explanation.Owner = m.top
+	} else if made.String() != explanation.Object {
+		explanation.Owner = made.String()
+	}
+	if explanation.Next, err = e.Cluster.Next(ctx, made.NextPod()); err != nil {
+		return nil, err
+	}
+	explanation.slipped(slips(made, ns, e.Cluster.Templates.Names()))
+	explanation.Do = advise(m, explanation.Now, explanation.Next, explanation.Slips, e.Cluster.Own)
+	return explanation, nil
+}
+
+// File explains a workload that is in a file: nothing is known of pods that
+// exist.
+func File(w live.Workload, next *live.Next, templates []string) *Explanation {
+	e := &Explanation{Object: w.String(), Namespace: w.GetNamespace(), Now: []Pod{}, Next: next, file: true}
+	e.slipped(slips(w, &metav1.PartialObjectMetadata{}, templates))
+	e.Do = adviseFile(next, e.Slips)
+	return e
+}
+
+// slipped keeps the keys that ask for what the next pod does not get, or refuse
+// what it gets.
+func (e *Explanation) slipped(slips []Slip) {
+	for _, s := range slips {
+		t := e.Next.Template(s.Template)
+		if gets := t != nil && t.Gets() && !e.Next.Denied; gets == (s.Value == "false") {
+			e.Slips = append(e.Slips, s)
+		}
+	}
+}
+
+// maker finds what makes the pods of a workload: the topmost of its owners that
+// holds their template.
+func (e Explainer) maker(ctx context.Context, w live.Workload) (live.Workload, maker, error) {
+	owners, err := e.Cluster.Owners(ctx, w)
+	if err != nil {
+		return w, maker{}, err
+	}
+	made, top := w, ""
+	for _, owner := range owners {
+		if !owner.HoldsTemplate() {
+			top = owner.String()
+			continue
+		}
+		if made, err = e.Cluster.Workload(ctx, owner.APIVersion, owner.Kind, owner.Namespace, owner.Name); err != nil {
+			return w, maker{}, err
+		}
+		top = ""
+	}
+	m := maker{kind: made.GetKind(), name: made.GetName(), namespace: made.GetNamespace(), top: top}
+	m.patchable = m.kind != "Job" && m.kind != "Pod"
+	return made, m, nil
+}
+
+// slips finds keys that were probably meant to ask for a template.
+func slips(w live.Workload, ns *metav1.PartialObjectMetadata, templates []string) []Slip {
+	annotations, podLabels := w.TemplateMetadata()
+	what := "its pod template"
+	if w.IsPod() {
+		what = "the pod"
+	}
+	found := slipsInTemplate(metadata{what, annotations, podLabels}, templates)
+	if !w.IsPod() {
+		found = append(found, slipsInOwner(metadata{w.String(), w.GetAnnotations(), w.GetLabels()}, annotations, templates)...)
+	}
+	return append(found, slipsInNamespace(metadata{"namespace " + w.GetNamespace(), ns.Annotations, ns.Labels})...)
+}
+
+// podNow is what a pod has.
+func podNow(pod live.Workload, namespaceLabels map[string]string, templates *injector.Set) Pod {
+	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
+	now := Pod{Name: pod.GetName(), Phase: phase, Deleted: pod.GetDeletionTimestamp() != nil, Sidecars: []Sidecar{}}
+	containers := map[string]bool{}
+	for _, list := range []string{"containers", "initContainers"} {
+		items, _, _ := unstructured.NestedSlice(pod.Object, "spec", list)
+		for _, item := range items {
+			if c, ok := item.(map[string]any); ok {
+				containers[fmt.Sprint(c["name"])] = true
+			}
+		}
+	}
+	for _, s := range injector.Sidecars(pod.GetAnnotations(), namespaceLabels, templates) {
+		sidecar := Sidecar{Sidecar: s, Containers: s.Record.Containers, InitContainers: s.Record.InitContainers}
+		for _, name := range slices.Concat(sidecar.Containers, sidecar.InitContainers) {
+			if !containers[name] {
+				sidecar.Absent = append(sidecar.Absent, name)
+			}
+		}
+		now.Sidecars = append(now.Sidecars, sidecar)
+	}
+	return now
+}

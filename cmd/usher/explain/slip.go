@@ -1,0 +1,185 @@
+package explain
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/usher-dev/usher/injector"
+)
+
+// A Slip is a key that somebody wrote to ask for a template, and that usher does
+// not read where it is.
+type Slip struct {
+	// Found says what was found where, and what usher reads instead.
+	Found string `json:"found"`
+	// Template is the one that was probably meant.
+	Template string `json:"template"`
+	// Key and Value are the annotation of the pod template that asks; the label of
+	// the namespace where Namespace is set.
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	// Namespace says that the namespace is to be labelled.
+	Namespace bool `json:"namespace,omitempty"`
+
+	// misspelt is the key in the pod template's annotations to remove.
+	misspelt string
+}
+
+// metadata is what a place has to ask with.
+type metadata struct {
+	of                  string // for messages
+	annotations, labels map[string]string
+}
+
+// slipsInTemplate finds keys in a pod template that are misspelt, or labels.
+func slipsInTemplate(m metadata, templates []string) []Slip {
+	var slips []Slip
+	for _, key := range slices.Sorted(maps.Keys(m.annotations)) {
+		if meant, template := meantKey(key, m.annotations[key], templates); meant != "" && meant != key {
+			found := fmt.Sprintf("annotation %s of %s is not a key that usher reads: write %s", key, m.of, meant)
+			if len(injector.OptIns(map[string]string{key: ""})) > 0 {
+				found = fmt.Sprintf("annotation %s of %s names a template that does not exist: write %s", key, m.of, meant)
+			}
+			slips = append(slips, Slip{Found: found, Template: template, Key: meant, Value: m.annotations[key], misspelt: key})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.labels)) {
+		if meant, template := meantKey(key, m.labels[key], templates); meant != "" {
+			slips = append(slips, Slip{
+				Found:    fmt.Sprintf("label %s of %s: usher reads annotations of pods, not labels: write the annotation %s", key, m.of, meant),
+				Template: template, Key: meant, Value: m.labels[key],
+			})
+		}
+	}
+	return slips
+}
+
+// slipsInOwner finds keys on an owner's own metadata, which its pods do not get.
+// A key in the pod template itself is not a slip.
+func slipsInOwner(owner metadata, template map[string]string, templates []string) []Slip {
+	var slips []Slip
+	for _, place := range []struct {
+		what string
+		keys map[string]string
+	}{{"annotation", owner.annotations}, {"label", owner.labels}} {
+		for _, key := range slices.Sorted(maps.Keys(place.keys)) {
+			meant, name := meantKey(key, place.keys[key], templates)
+			if meant == "" || says(template, name) {
+				continue
+			}
+			slips = append(slips, Slip{
+				Found:    fmt.Sprintf("%s %s is on the metadata of %s itself, where its pods do not get it: write the annotation %s into its pod template", place.what, key, owner.of, meant),
+				Template: name, Key: meant, Value: place.keys[key],
+			})
+		}
+	}
+	return slips
+}
+
+// slipsInNamespace finds a namespace's label that is misspelt, or an annotation.
+func slipsInNamespace(ns metadata) []Slip {
+	var slips []Slip
+	add := func(what, key, value string) {
+		template, isKey := value, strings.HasSuffix(key, "/templates") || strings.HasSuffix(key, "/template")
+		prefix, name, _ := strings.Cut(key, "/")
+		if !near(prefix+"/") || key == injector.NamespaceLabel && what == "label" {
+			return
+		}
+		if !isKey {
+			if template = name; value != "true" {
+				return
+			}
+		}
+		slips = append(slips, Slip{
+			Found: fmt.Sprintf("%s %s of %s is not a key that usher reads: a namespace asks by the label %s", what, key, ns.of, injector.NamespaceLabel),
+			Key:   injector.NamespaceLabel, Value: template, Template: template, Namespace: true,
+		})
+	}
+	for _, key := range slices.Sorted(maps.Keys(ns.labels)) {
+		add("label", key, ns.labels[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(ns.annotations)) {
+		add("annotation", key, ns.annotations[key])
+	}
+	return slips
+}
+
+// says reports whether annotations speak of a template.
+func says(annotations map[string]string, template string) bool {
+	for key := range injector.OptIns(annotations) {
+		if _, name, _ := strings.Cut(key, "/"); name == template {
+			return true
+		}
+	}
+	return false
+}
+
+// meantKey returns the key of usher's that was probably meant by one, and the
+// template that it names; "" for a key that means something else. A template's
+// name is corrected only where templates are known.
+func meantKey(key, value string, templates []string) (meant, template string) {
+	prefix, name, ok := strings.Cut(key, "/")
+	if !ok || name == "" || strings.Contains(name, ".") || key == injector.NamespaceLabel {
+		return "", ""
+	}
+	template = name
+	if best := nearest(name, templates); best != "" {
+		template = best
+	}
+	for _, own := range []string{injector.InitializerPrefix, injector.InjectPrefix} {
+		switch d := distance(prefix+"/", own); {
+		case d == 0:
+			return own + template, template
+		case d <= farthest && (value == "true" || value == "false" || slices.Contains(templates, template)):
+			return own + template, template
+		}
+	}
+	return "", ""
+}
+
+// farthest is how many letters a misspelt prefix may differ by. The prefixes of
+// others are farther from usher's.
+const farthest = 3
+
+// near reports whether a prefix is one of usher's, misspelt or not.
+func near(prefix string) bool {
+	return distance(prefix, injector.InitializerPrefix) <= farthest || distance(prefix, injector.InjectPrefix) <= farthest
+}
+
+// nearest returns the template whose name is at most two letters, and at most
+// half of them, from a name that none has; "" where there is none.
+func nearest(name string, templates []string) string {
+	if slices.Contains(templates, name) {
+		return name
+	}
+	best, least := "", 3
+	for _, t := range templates {
+		if d := distance(name, t); d < least && 2*d <= len(name) {
+			best, least = t, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's: how many letters are added, dropped or changed.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,66 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Target is an object to explain.
+type Target struct{ APIVersion, Kind, Name string }
+
+// kinds are those that can be explained, with kubectl's names of each.
+var kinds = []struct {
+	apiVersion, kind string
+	names            []string
+}{
+	{"v1", "Pod", []string{"pod", "pods", "po"}},
+	{"apps/v1", "Deployment", []string{"deployment", "deployments", "deploy"}},
+	{"apps/v1", "StatefulSet", []string{"statefulset", "statefulsets", "sts"}},
+	{"apps/v1", "DaemonSet", []string{"daemonset", "daemonsets", "ds"}},
+	{"apps/v1", "ReplicaSet", []string{"replicaset", "replicasets", "rs"}},
+	{"batch/v1", "Job", []string{"job", "jobs"}},
+	{"batch/v1", "CronJob", []string{"cronjob", "cronjobs", "cj"}},
+	{"v1", "ReplicationController", []string{"replicationcontroller", "replicationcontrollers", "rc"}},
+}
+
+// ParseTargets reads objects as kubectl does: KIND/NAME..., or KIND NAME....
+// Where kind is given, NAME is of that kind.
+func ParseTargets(kind string, args []string) ([]Target, error) {
+	if kind == "" && len(args) > 1 && !strings.Contains(args[0], "/") {
+		kind, args = args[0], args[1:]
+	}
+	var targets []Target
+	for _, arg := range args {
+		of, name, slash := strings.Cut(arg, "/")
+		if !slash {
+			of, name = kind, arg
+		}
+		if of == "" {
+			return nil, fmt.Errorf("%q names no kind; write it as in pod/%s or deployment/%s", arg, arg, arg)
+		}
+		target, err := parseKind(of)
+		if err != nil {
+			return nil, err
+		}
+		if name == "" || strings.Contains(name, "/") {
+			return nil, fmt.Errorf("%q names no object; write it as in deployment/api", arg)
+		}
+		target.Name = name
+		targets = append(targets, target)
+	}
+	return targets, nil
+}
+
+func parseKind(name string) (Target, error) {
+	// kubectl takes deployments.apps and deployments.v1.apps, too.
+	plain, _, _ := strings.Cut(strings.ToLower(name), ".")
+	var known []string
+	for _, k := range kinds {
+		if slices.Contains(k.names, plain) {
+			return Target{APIVersion: k.apiVersion, Kind: k.kind}, nil
+		}
+		known = append(known, k.names[0])
+	}
+	return Target{}, fmt.Errorf("%q is not a kind of pods or of their owners; write one of %s", name, strings.Join(known, ", "))
+}

@@ -1,0 +1,191 @@
+package explain
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/reason"
+)
+
+// Writer returns what writes explanations in a format.
+func Writer(format string) (func(io.Writer, []*Explanation) error, error) {
+	switch format {
+	case "text":
+		return writeText, nil
+	case "json", "yaml":
+		return func(w io.Writer, all []*Explanation) error {
+			text, err := json.MarshalIndent(map[string]any{"explanations": all}, "", "  ")
+			if err == nil && format == "yaml" {
+				text, err = yaml.JSONToYAML(text)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(w, "%s\n", strings.TrimSuffix(string(text), "\n"))
+			return err
+		}, nil
+	}
+	return nil, fmt.Errorf("--output is %q; write text, json or yaml", format)
+}
+
+func writeText(w io.Writer, all []*Explanation) error {
+	var b strings.Builder
+	for i, e := range all {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		e.text(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (e *Explanation) text(b *strings.Builder) {
+	fmt.Fprintf(b, "%s in namespace %s", e.Object, e.Namespace)
+	if e.Owner != "" {
+		fmt.Fprintf(b, ", of %s", e.Owner)
+	}
+	b.WriteString("\n\nNOW\n")
+	e.nowText(b)
+	b.WriteString("\nNEXT POD\n")
+	nextText(b, e.Next)
+	for _, s := range e.Slips {
+		fmt.Fprintf(b, "  found: %s\n", s.Found)
+	}
+	b.WriteString("\nDO\n")
+	if e.Do.Command == "" {
+		fmt.Fprintf(b, "  %s\n", e.Do.Why)
+		return
+	}
+	fmt.Fprintf(b, "  %s\n    %s\n", e.Do.Command, e.Do.Why)
+}
+
+// mostPods is how many pods of an owner are listed.
+const mostPods = 20
+
+func (e *Explanation) nowText(b *strings.Builder) {
+	switch {
+	case e.file:
+		b.WriteString("  not looked at: it is in a file\n")
+	case len(e.Now) == 0:
+		b.WriteString("  there is no pod\n")
+	}
+	single := len(e.Now) == 1 && "pod/"+e.Now[0].Name == e.Object
+	for i, pod := range e.Now {
+		if i == mostPods {
+			fmt.Fprintf(b, "  and %d more pods\n", len(e.Now)-i)
+			return
+		}
+		lines := pod.lines()
+		if single {
+			fmt.Fprintf(b, "  %s\n", strings.Join(lines, "\n  "))
+			continue
+		}
+		fmt.Fprintf(b, "  pod/%s: %s\n", pod.Name, strings.Join(lines, "; "))
+	}
+}
+
+// lines say what a pod has, a template each.
+func (p *Pod) lines() []string {
+	var lines []string
+	for _, s := range p.Sidecars {
+		lines = append(lines, s.String())
+	}
+	if len(lines) == 0 {
+		lines = []string{"has no sidecar from usher"}
+	}
+	if p.Deleted {
+		lines = append(lines, "is being deleted")
+	}
+	return lines
+}
+
+// String says what the pod has of the template.
+func (s *Sidecar) String() string {
+	if s.State == injector.Missing {
+		return fmt.Sprintf("was created without %s, which %s asks for", s.Template, s.Source)
+	}
+	text := fmt.Sprintf("has %s, version %s", s.Template, live.Short(s.Version))
+	switch {
+	case s.State == injector.Current:
+		text += " (current)"
+	case s.State == injector.Outdated && s.Serving != "":
+		text += fmt.Sprintf(" (outdated: new pods get %s)", live.Short(s.Serving))
+	case s.State == injector.Outdated:
+		text += " (outdated: the template does not exist any more, or cannot be used)"
+	}
+	if len(s.InitContainers) > 0 {
+		text += ", init containers " + strings.Join(s.InitContainers, ", ")
+	}
+	if len(s.Containers) > 0 {
+		text += ", containers " + strings.Join(s.Containers, ", ")
+	}
+	if len(s.Absent) > 0 {
+		text += "; its record names " + strings.Join(s.Absent, ", ") + ", which the pod lacks"
+	}
+	return text
+}
+
+func nextText(b *strings.Builder, n *live.Next) {
+	switch {
+	case n.Unknown != "":
+		fmt.Fprintf(b, "  cannot be told: %s\n", n.Unknown)
+		return
+	case n.Unregistered:
+		b.WriteString("  gets nothing: usher is not registered in this cluster, so the API server sends it nothing; once it is:\n")
+	}
+	switch {
+	case n.Denied:
+		b.WriteString("  is denied\n")
+	case n.Reason == string(reason.NamespaceExclude):
+		b.WriteString("  gets nothing: usher leaves the namespace alone\n")
+	case len(n.Templates) == 0:
+		b.WriteString("  gets nothing: neither an annotation of the pod nor a label of its namespace asks for a template\n")
+	}
+	for _, p := range n.Problems {
+		fmt.Fprintf(b, "    %s\n", p)
+	}
+	for _, t := range n.Templates {
+		if !n.Denied {
+			fmt.Fprintf(b, "  %s\n", templateText(t))
+		}
+	}
+	for _, text := range n.Warnings {
+		fmt.Fprintf(b, "  warning: %s\n", text)
+	}
+	for _, step := range n.Steps {
+		// What was decided is told above.
+		if !strings.HasPrefix(step.Looked, "decision") {
+			fmt.Fprintf(b, "    %s\n", step)
+		}
+	}
+	if n.By == live.ByDryRun {
+		b.WriteString("    asked by a dry run: the API server sent usher a pod and stored nothing\n")
+	}
+}
+
+func templateText(t live.Template) string {
+	text := "gets " + t.Name
+	if !t.Gets() {
+		text = "does not get " + t.Name
+	}
+	if t.Version != "" {
+		text += ", version " + live.Short(t.Version)
+	}
+	if t.Reason != "" {
+		text += ": " + string(t.Reason)
+	}
+	if t.Detail != "" && !t.Gets() {
+		text += ": " + t.Detail
+	}
+	if t.Source != "" {
+		text += " (" + t.Source + ")"
+	}
+	return text
+}

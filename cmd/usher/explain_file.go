@@ -1,0 +1,63 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/cmd/usher/explain"
+	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/verdict"
+)
+
+// files explains the pods and workloads of files, with the templates given.
+func (f *explainFlags) files(s streams) ([]*explain.Explanation, error) {
+	o := &f.offline
+	c, err := configuration("")
+	if err != nil {
+		return nil, err
+	}
+	docs, errs := manifest.Read(o.files, s.in)
+	given, more := manifest.Read(o.templates, s.in)
+	errs = append(errs, more...)
+	workspace, more := files.Load(docs, given, files.Options{
+		Steps: verdict.Carry | verdict.Inject | verdict.Connect, Configuration: c, Rules: c.Options(),
+		Namespace: cmp.Or(f.namespace, "default"), OwnNamespace: f.own, NamespaceLabels: o.namespaceLabels,
+		NativeSidecars: o.nativeSidecars, Explain: true,
+	})
+	errs = append(errs, more...)
+	var all []*explain.Explanation
+	denied := false
+	for _, doc := range docs {
+		if !doc.IsObject() || !injector.Injects(doc.APIVersion, doc.Kind) {
+			continue
+		}
+		v, err := workspace.Judge(doc, nil)
+		if err != nil {
+			return nil, err
+		}
+		denied = denied || v.Denied || v.PodsDenied
+		w := live.Workload{Unstructured: &unstructured.Unstructured{}}
+		if err := w.UnmarshalJSON(doc.JSON); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", doc.File, doc.Line, err)
+		}
+		w.SetNamespace(workspace.NamespaceOf(doc))
+		all = append(all, explain.File(w, live.Decided(v), workspace.Templates.Names()))
+	}
+	if len(all) == 0 && len(errs) == 0 {
+		errs = append(errs, errors.New("no pod, and nothing that holds a pod template, is in the files"))
+	}
+	switch {
+	case len(errs) > 0:
+		return all, cli.Exit(cli.Usage, errors.Join(errs...))
+	case denied:
+		return all, cli.Exit(cli.Failed, nil)
+	}
+	return all, nil
+}

@@ -1,0 +1,17 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
+)
+
+func TestServerCommandsPointToTheServer(t *testing.T) {
+	for _, name := range serverCommands {
+		want := "Error: \"usher " + name + "\" runs in the cluster; it is not part of the command line: run \"usher-server " + name + "\", or \"/usher " + name + "\" in usher's image\n"
+		status, stdout, stderr := usher(t, "", name, "--namespace=usher-system")
+		if status != cli.Usage || stdout != "" || stderr != want {
+			t.Errorf("%s: exit status %d, stdout %q, stderr %q, want %q", name, status, stdout, stderr, want)
+		}
+	}
+}

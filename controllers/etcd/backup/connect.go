@@ -1,0 +1,48 @@
+package backup
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Keys of the Secret with which the members are reached.
+const (
+	keyClientCert = "etcd-client.crt"
+	keyClientKey  = "etcd-client.key"
+	keyClientCA   = "etcd-client-ca.crt"
+)
+
+// ClientTLS is how members are reached with a Secret; nil where none is named.
+func ClientTLS(ctx context.Context, reader client.Reader, namespace, name string) (*tls.Config, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := secret(ctx, reader, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(data[keyClientCert], data[keyClientKey])
+	if err != nil {
+		return nil, fault(ReasonMissingSecret, "the Secret %s holds no certificate and key in %s and %s: %w", name, keyClientCert, keyClientKey, err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(data[keyClientCA]) {
+		return nil, fault(ReasonMissingSecret, "the Secret %s holds no certificate in %s", name, keyClientCA)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
+}
+
+// connect returns a client of those endpoints, which it has not spoken to yet.
+func connect(ctx context.Context, secure *tls.Config, endpoints ...string) (*clientv3.Client, error) {
+	c, err := clientv3.New(clientv3.Config{Context: ctx, Endpoints: endpoints, TLS: secure, Logger: zap.NewNop()})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to etcd: %w", err)
+	}
+	return c, nil
+}

@@ -1,0 +1,177 @@
+// Package backup saves snapshots of etcd clusters, once or every so often,
+// and keeps as many as are wanted.
+//
+// A backup counts once it was read again and found to be what the member sent.
+package backup
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
+)
+
+// formerFinalizer is one that an operator of before put on periodic backups.
+// Nothing is to be done before one is deleted: what was saved stays.
+const formerFinalizer = "backup-operator-periodic"
+
+// atOnce is how many backups are made at a time. Each takes some 20 MiB.
+const atOnce = 4
+
+// busy is how long after one look the next is, while a volume is mounted.
+const busy = time.Second
+
+// AddToScheme adds the types the controller reads and writes.
+func AddToScheme(s *runtime.Scheme) error {
+	return (&runtime.SchemeBuilder{corev1.AddToScheme, authenticationv1.AddToScheme, etcdv1beta2.AddToScheme}).AddToScheme(s)
+}
+
+// A Controller makes the backups that EtcdBackups ask for.
+type Controller struct {
+	client client.Client
+	// reader asks the API server: a status that a cache is behind with would
+	// make a backup twice, and Secrets are not to be kept.
+	reader client.Reader
+	places *Places
+	events events.EventRecorder
+	now    func() time.Time
+}
+
+// New returns the controller of that manager's cluster.
+func New(m manager.Manager, volumes *volume.Mounts) *Controller {
+	return &Controller{
+		client: m.GetClient(), reader: m.GetAPIReader(), places: &Places{Reader: m.GetAPIReader(), Volumes: volumes},
+		events: m.GetEventRecorder("usher-etcdbackup"), now: time.Now,
+	}
+}
+
+// SetupWithManager makes the manager run the controller.
+func (c *Controller) SetupWithManager(m manager.Manager) error {
+	if err := m.Add(&collecting{registry: metrics.Registry, collector: &collector{backups: m.GetCache()}}); err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(m).
+		Named("etcdbackup").
+		For(&etcdv1beta2.EtcdBackup{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce}).
+		Complete(c)
+}
+
+// Reconcile makes a backup if one is due.
+func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	b := &etcdv1beta2.EtcdBackup{}
+	if err := c.reader.Get(ctx, req.NamespacedName, b); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if b.DeletionTimestamp != nil {
+		return reconcile.Result{}, c.release(ctx, b)
+	}
+	wait, ok := due(b, c.now())
+	if !ok || wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, c.places.Close(ctx, b)
+	}
+	was := b.DeepCopy()
+	waits := c.attempt(ctx, b)
+	if err := ctx.Err(); err != nil {
+		return reconcile.Result{}, err // the process ends; the next one tries again
+	}
+	if !equality.Semantic.DeepEqual(was.Status, b.Status) {
+		if err := c.client.Status().Patch(ctx, b, client.MergeFrom(was)); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+	}
+	if waits {
+		return reconcile.Result{RequeueAfter: busy}, nil
+	}
+	wait, _ = due(b, c.now())
+	return reconcile.Result{RequeueAfter: wait}, c.places.Close(ctx, b)
+}
+
+// attempt makes a backup, and writes into the status what became of it. It waits
+// where the place is not ready, and is to be made again soon.
+func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) (waits bool) {
+	began := c.now()
+	within, cancel := context.WithTimeout(ctx, timeout(b))
+	defer cancel()
+	done, surplusErr, err := save(within, c.places, b, began)
+	ended := c.now()
+	s := &b.Status
+	if Waits(err) {
+		if late(b, began) {
+			c.tell(b, ConditionSaved, err, "")
+			s.Succeeded, s.Reason = false, err.Error()
+		}
+		return true
+	}
+	s.ObservedGeneration = b.Generation
+	if err != nil {
+		if Reason(err) == ReasonTimeout {
+			err = fault(ReasonTimeout, "it took longer than %s, see timeoutInSecond: %w", timeout(b), err)
+		}
+		c.tell(b, ConditionSaved, err, "")
+		s.Succeeded, s.Reason = false, err.Error()
+		s.NextRun = following(b, began, ended)
+		return false
+	}
+	s.Succeeded, s.Reason = true, ""
+	s.EtcdVersion, s.EtcdRevision = done.version, done.revision
+	s.ClusterID, s.Source = strconv.FormatUint(done.cluster, 16), done.source
+	s.Path, s.SizeBytes, s.SHA256 = done.path, done.size, done.sha256
+	s.LastSuccessDate, s.Duration = metav1.Time{Time: began}, metav1.Duration{Duration: ended.Sub(began).Round(time.Millisecond)}
+	c.tell(b, ConditionSaved, nil, done.path)
+	if periodic(b) && b.Spec.BackupPolicy.MaxBackups > 0 {
+		c.tell(b, ConditionRetained, surplusErr, "")
+	} else {
+		meta.RemoveStatusCondition(&s.Conditions, ConditionRetained)
+	}
+	s.NextRun = following(b, began, ended)
+	return false
+}
+
+// tell writes a condition, and an Event where it was another before.
+func (c *Controller) tell(b *etcdv1beta2.EtcdBackup, condition string, err error, message string) {
+	is := metav1.Condition{
+		Type: condition, Status: metav1.ConditionTrue, Reason: condition, Message: message,
+		ObservedGeneration: b.Generation, LastTransitionTime: metav1.Time{Time: c.now()},
+	}
+	if err != nil {
+		is.Status, is.Reason, is.Message = metav1.ConditionFalse, Reason(err), err.Error()
+	}
+	before := meta.FindStatusCondition(b.Status.Conditions, condition)
+	if changed := before == nil || before.Status != is.Status || before.Reason != is.Reason; changed {
+		kind := corev1.EventTypeNormal
+		if err != nil && !Waits(err) {
+			kind = corev1.EventTypeWarning
+		}
+		c.events.Eventf(b, nil, kind, is.Reason, "Backup", "%s", is.Message)
+	}
+	meta.SetStatusCondition(&b.Status.Conditions, is)
+}
+
+// release lets an object go that an operator of before held.
+func (c *Controller) release(ctx context.Context, b *etcdv1beta2.EtcdBackup) error {
+	was := b.DeepCopy()
+	if !controllerutil.RemoveFinalizer(b, formerFinalizer) {
+		return nil
+	}
+	return client.IgnoreNotFound(c.client.Patch(ctx, b, client.MergeFrom(was)))
+}

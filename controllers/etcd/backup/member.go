@@ -1,0 +1,113 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// askWithin is how long a member may take to say how it is.
+const askWithin = 10 * time.Second
+
+// A member is what one that was asked said.
+type member struct {
+	endpoint    string
+	id, cluster uint64
+	revision    int64
+	version     string
+	learner     bool
+	// leads says that it leads, led that it knows who does.
+	leads, led bool
+	// corrupt says that etcd found its data to differ from the others'.
+	corrupt bool
+	// err is why it did not answer.
+	err error
+}
+
+// ask asks every endpoint at once.
+func ask(ctx context.Context, secure *tls.Config, endpoints []string) ([]member, error) {
+	c, err := connect(ctx, secure, endpoints...)
+	if err != nil {
+		return nil, fault(ReasonInvalid, "etcdEndpoints: %w", err)
+	}
+	defer func() { _ = c.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	members := make([]member, len(endpoints))
+	var all sync.WaitGroup
+	for i, endpoint := range endpoints {
+		all.Go(func() {
+			s, err := c.Status(ctx, endpoint)
+			members[i] = described(endpoint, s, err)
+		})
+	}
+	all.Wait()
+	return members, nil
+}
+
+func described(endpoint string, s *clientv3.StatusResponse, err error) member {
+	if err != nil {
+		return member{endpoint: endpoint, err: err}
+	}
+	id := s.Header.MemberId
+	return member{
+		endpoint: endpoint, id: id, cluster: s.Header.ClusterId, revision: s.Header.Revision, version: s.Version,
+		learner: s.IsLearner, leads: s.Leader == id, led: s.Leader != 0,
+		// etcd tells every alarm, each with the member it is about.
+		corrupt: slices.ContainsFunc(s.Errors, func(text string) bool {
+			return strings.Contains(text, "alarm:CORRUPT") && strings.Contains(text, "memberID:"+strconv.FormatUint(id, 10)+" ")
+		}),
+	}
+}
+
+// choose returns the member to save: of those that are healthy the one with the
+// highest revision, and rather one that does not lead, since the leader has
+// enough to do. Members that know no leader are saved where there is no other: a
+// cluster that lost its majority needs its backup most.
+func choose(members []member) (member, error) {
+	var usable []member
+	var why []string
+	for _, m := range members {
+		switch {
+		case m.err != nil:
+			why = append(why, fmt.Sprintf("%s does not answer: %v", m.endpoint, m.err))
+		case m.learner:
+			why = append(why, m.endpoint+" is a learner")
+		case m.corrupt:
+			why = append(why, m.endpoint+" is corrupt, as etcd says")
+		default:
+			usable = append(usable, m)
+		}
+	}
+	if len(usable) == 0 {
+		return member{}, fault(ReasonUnreachable, "no member can be saved: %s", cmp.Or(strings.Join(why, "; "), "etcdEndpoints names none"))
+	}
+	for _, m := range usable {
+		if m.cluster != usable[0].cluster {
+			return member{}, fault(ReasonInvalid, "etcdEndpoints name members of different clusters: %s is of %x, %s of %x",
+				usable[0].endpoint, usable[0].cluster, m.endpoint, m.cluster)
+		}
+	}
+	return slices.MaxFunc(usable, func(a, b member) int {
+		return cmp.Or(compare(a.led, b.led), cmp.Compare(a.revision, b.revision), compare(!a.leads, !b.leads), strings.Compare(b.endpoint, a.endpoint))
+	}), nil
+}
+
+// compare has false before true.
+func compare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}

@@ -1,0 +1,84 @@
+package backup
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+)
+
+// A collector tells what the statuses of EtcdBackups say: also after a restart,
+// and no more of one that was deleted.
+type collector struct{ backups client.Reader }
+
+func description(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("usher_etcdbackup_"+name, help, []string{"namespace", "name"}, nil)
+}
+
+// descriptions are the metrics of an EtcdBackup.
+func descriptions() (created, lastSuccess, size, duration, interval, succeeded *prometheus.Desc) {
+	return description("created_timestamp_seconds", "When the EtcdBackup was made."),
+		description("last_success_timestamp_seconds", "When the last backup that was saved was begun."),
+		description("last_size_bytes", "Size of the last backup that was saved."),
+		description("last_duration_seconds", "How long the last backup that was saved took, reading it again included."),
+		description("interval_seconds", "Time between two backups, of those that are made periodically."),
+		description("succeeded", "1 where the last attempt was saved, 0 where it was not.")
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(to chan<- *prometheus.Desc) {
+	created, lastSuccess, size, duration, interval, succeeded := descriptions()
+	for _, d := range []*prometheus.Desc{created, lastSuccess, size, duration, interval, succeeded} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	var all etcdv1beta2.EtcdBackupList
+	if err := c.backups.List(context.Background(), &all); err != nil {
+		return // the cache has not begun, or has ended
+	}
+	created, lastSuccess, size, duration, every, succeeded := descriptions()
+	for i := range all.Items {
+		b := &all.Items[i]
+		send := func(d *prometheus.Desc, value float64) {
+			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, b.Namespace, b.Name)
+		}
+		send(created, float64(b.CreationTimestamp.Unix()))
+		if periodic(b) {
+			send(every, interval(b).Seconds())
+		}
+		if !b.Status.LastSuccessDate.IsZero() {
+			send(lastSuccess, float64(b.Status.LastSuccessDate.Unix()))
+			send(size, float64(b.Status.SizeBytes))
+			send(duration, b.Status.Duration.Seconds())
+		}
+		switch {
+		case b.Status.ObservedGeneration == 0: // not tried yet
+		case b.Status.Succeeded:
+			send(succeeded, 1)
+		default:
+			send(succeeded, 0)
+		}
+	}
+}
+
+// collecting registers the collector for as long as the controllers run: the
+// next ones of the process have a cache of their own.
+type collecting struct {
+	registry  prometheus.Registerer
+	collector prometheus.Collector
+}
+
+// Start implements manager.Runnable.
+func (c *collecting) Start(ctx context.Context) error {
+	if err := c.registry.Register(c.collector); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	c.registry.Unregister(c.collector)
+	return nil
+}

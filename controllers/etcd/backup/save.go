@@ -1,0 +1,142 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
+	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+)
+
+// A saved is a backup that was saved, read again and found whole.
+type saved struct {
+	path, version, sha256 string
+	cluster               uint64
+	revision, size        int64
+	source                *etcdv1beta2.BackupSource
+}
+
+// save makes one backup, and deletes those that are too many then. surplus is
+// why it did not delete them.
+func save(ctx context.Context, places *Places, b *etcdv1beta2.EtcdBackup, now time.Time) (done *saved, surplusErr, err error) {
+	place, err := places.Open(ctx, b, b.Spec.StorageType, &b.Spec.BackupSource)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(b.Spec.EtcdEndpoints) == 0 {
+		return nil, nil, fault(ReasonInvalid, "etcdEndpoints is empty: write the URLs of the cluster's members, or of its Service")
+	}
+	secure, err := ClientTLS(ctx, places.Reader, b.Namespace, b.Spec.ClientTLSSecret)
+	if err != nil {
+		return nil, nil, err
+	}
+	members, err := ask(ctx, secure, b.Spec.EtcdEndpoints)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := choose(members)
+	if err != nil {
+		return nil, nil, err
+	}
+	etcd, err := connect(ctx, secure, m.endpoint)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = etcd.Close() }()
+
+	about := store.About{Revision: m.revision, Version: m.version, Taken: now, Maker: string(b.UID)}
+	key := place.Key
+	if periodic(b) {
+		key = periodicKey(place.Key, m.revision, now)
+	}
+	if err := free(ctx, place, key, about.Maker); err != nil {
+		return nil, nil, err
+	}
+	done, err = stream(ctx, etcd, m, place, key, about)
+	if err != nil {
+		return nil, nil, err
+	}
+	return done, retain(ctx, place, b), nil
+}
+
+// free says that nothing has the key, or what was left by an attempt at the same
+// backup, which never takes the place of another.
+func free(ctx context.Context, place *Place, key, maker string) error {
+	is, err := place.Store.Stat(ctx, key)
+	switch {
+	case store.ReasonOf(err) == store.NotFound:
+		return nil
+	case err != nil:
+		return err
+	case is.About.Maker != maker:
+		return fault(ReasonTaken, "%s is there already, of %s: write another path, or delete it", place.name(key), is.Modified.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// stream sends a member's snapshot to the store, and reads it again.
+func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, key string, about store.About) (*saved, error) {
+	response, err := etcd.SnapshotWithVersion(ctx)
+	if err != nil {
+		return nil, fault(ReasonUnreachable, "asking %s for a snapshot: %w", m.endpoint, errors.Join(err, ctx.Err()))
+	}
+	defer response.Snapshot.Close()
+	sent := snapshot.NewReader(response.Snapshot)
+	if err := place.Store.Put(ctx, key, about, sent); err != nil {
+		return nil, fmt.Errorf("after %d bytes of the snapshot of %s: %w", sent.Size(), m.endpoint, errors.Join(err, ctx.Err()))
+	}
+	if !sent.Whole() {
+		return nil, fault(ReasonDamaged, "the store took %d bytes of the snapshot of %s and not the rest", sent.Size(), m.endpoint)
+	}
+	if err := again(ctx, place, key, sent); err != nil {
+		return nil, err
+	}
+	return &saved{
+		path: place.name(key), source: place.source(key), cluster: m.cluster, version: m.version,
+		sha256: sent.SHA256(), revision: about.Revision, size: sent.Size(),
+	}, nil
+}
+
+// again reads what was saved, and deletes it where it is not what was sent: a
+// backup that cannot be restored must not count as one.
+func again(ctx context.Context, place *Place, key string, sent *snapshot.Reader) error {
+	r, _, err := place.Store.Get(ctx, key)
+	if err != nil {
+		return fmt.Errorf("reading it again: %w", err)
+	}
+	defer r.Close()
+	back := snapshot.NewReader(r)
+	_, err = io.Copy(io.Discard, back)
+	switch {
+	case err == nil && back.SHA256() == sent.SHA256():
+		return nil
+	case err != nil && !errors.Is(err, snapshot.ErrDamaged):
+		return fmt.Errorf("reading it again, after %d of %d bytes: %w", back.Size(), sent.Size(), errors.Join(err, ctx.Err()))
+	case err == nil:
+		err = fmt.Errorf("%w: SHA-256 %s was sent, %s is there", snapshot.ErrDamaged, sent.SHA256(), back.SHA256())
+	}
+	return errors.Join(fmt.Errorf("what was saved is not what was sent, and is deleted: %w", err), place.Store.Delete(ctx, key))
+}
+
+// retain deletes the backups that are more than are kept.
+func retain(ctx context.Context, place *Place, b *etcdv1beta2.EtcdBackup) error {
+	if !periodic(b) || b.Spec.BackupPolicy.MaxBackups <= 0 {
+		return nil
+	}
+	objects, err := place.Store.List(ctx, place.Key+"_v")
+	if err != nil {
+		return err
+	}
+	for _, old := range surplus(Below(place.Key, objects), b.Spec.BackupPolicy.MaxBackups) {
+		if err := place.Store.Delete(ctx, old.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
+)
+
+// A Place is where backups are: a store, and the key of a single one, which is
+// the prefix of many.
+type Place struct {
+	Store store.Store
+	Key   string
+	// Path names it for people.
+	Path string
+
+	from etcdv1beta2.BackupSource
+}
+
+// name is what people call an object of the place.
+func (p *Place) name(key string) string { return p.Path + strings.TrimPrefix(key, p.Key) }
+
+// source is that of an object of the place.
+func (p *Place) source(key string) *etcdv1beta2.BackupSource {
+	s := p.from.DeepCopy()
+	switch {
+	case s.S3 != nil:
+		s.S3.Path = p.name(key)
+	case s.PersistentVolume != nil:
+		s.PersistentVolume.Path = p.name(key)
+	}
+	return s
+}
+
+// Places opens the places that sources name.
+type Places struct {
+	// Reader asks the API server.
+	Reader client.Reader
+	// Volumes mounts PersistentVolumeClaims.
+	Volumes *volume.Mounts
+}
+
+// Open opens the place of one who has a source. Secrets are read anew each time,
+// so that one that was changed is used from then on. A volume takes a while: until
+// it is mounted the error is a volume.Pending, and what was begun goes on until
+// Close.
+func (p *Places) Open(ctx context.Context, of client.Object, kind etcdv1beta2.BackupStorageType, source *etcdv1beta2.BackupSource) (*Place, error) {
+	switch kind {
+	case etcdv1beta2.BackupStorageS3:
+		return p.inS3(ctx, of.GetNamespace(), source.S3)
+	case etcdv1beta2.BackupStorageVolume:
+		return p.onVolume(ctx, of, source.PersistentVolume)
+	}
+	return nil, fault(ReasonUnsupported, "storage type %q is not one that is run: write %s or %s", kind, etcdv1beta2.BackupStorageS3, etcdv1beta2.BackupStorageVolume)
+}
+
+// Close ends what Open began for them.
+func (p *Places) Close(ctx context.Context, of client.Object) error {
+	if p.Volumes == nil {
+		return nil
+	}
+	return p.Volumes.Close(ctx, of)
+}
+
+func (p *Places) inS3(ctx context.Context, namespace string, source *etcdv1beta2.S3Source) (*Place, error) {
+	if source == nil {
+		return nil, fault(ReasonInvalid, "s3 is not set: write its path and awsSecret")
+	}
+	data, err := secret(ctx, p.Reader, namespace, source.AWSSecret)
+	if err != nil {
+		return nil, err
+	}
+	s, key, err := store.NewS3(source, data)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s with the Secret %s: %w", source.Path, source.AWSSecret, err)
+	}
+	return &Place{Store: s, Key: key, Path: source.Path, from: etcdv1beta2.BackupSource{S3: source}}, nil
+}
+
+func (p *Places) onVolume(ctx context.Context, of client.Object, source *etcdv1beta2.VolumeSource) (*Place, error) {
+	switch {
+	case source == nil:
+		return nil, fault(ReasonInvalid, "persistentVolume is not set: write its claimName and path")
+	case source.ClaimName == "" || !fs.ValidPath(source.Path) || source.Path == ".":
+		return nil, fault(ReasonInvalid, "persistentVolume names the claim %q and the path %q: write the name of a PersistentVolumeClaim, and a file's path on it without . and ..", source.ClaimName, source.Path)
+	case p.Volumes == nil:
+		return nil, fault(ReasonUnsupported, "volumes are not mounted here")
+	}
+	s, err := p.Volumes.Open(ctx, of, source.ClaimName)
+	if err != nil {
+		return nil, err
+	}
+	return &Place{Store: s, Key: source.Path, Path: source.Path, from: etcdv1beta2.BackupSource{PersistentVolume: source}}, nil
+}
+
+// secret reads the content of a Secret.
+func secret(ctx context.Context, reader client.Reader, namespace, name string) (map[string][]byte, error) {
+	if name == "" {
+		return nil, fault(ReasonInvalid, "no Secret is named: write its name")
+	}
+	s := &corev1.Secret{}
+	switch err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, s); {
+	case apierrors.IsNotFound(err):
+		return nil, fault(ReasonMissingSecret, "the Secret %s is not in the namespace: make it", name)
+	case err != nil:
+		return nil, fmt.Errorf("reading the Secret %s: %w", name, err)
+	}
+	return s.Data, nil
+}

@@ -1,0 +1,238 @@
+// Package volume keeps backups on PersistentVolumeClaims. A controller cannot
+// mount the claims of others: a pod beside the claim does, for as long as it is
+// needed. That calls the controller, proves who it is, and serves the folder over
+// the connection that it made; so nobody but the controller reaches it, and no
+// Secret is needed.
+package volume
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	"github.com/usher-dev/usher/controllers/handover"
+)
+
+// Audience is what the tokens of these pods are for.
+const Audience = "usher-volume"
+
+// protocol is what the connection is upgraded to.
+const protocol = "usher-volume"
+
+// A Pending is a volume whose pod is not there yet; it will be by itself, or
+// somebody has to see to what is said.
+type Pending struct{ Message string }
+
+// Error implements error.
+func (p *Pending) Error() string { return p.Message }
+
+func pending(format string, args ...any) error { return &Pending{fmt.Sprintf(format, args...)} }
+
+// Mounts are the volumes that are mounted.
+type Mounts struct {
+	client client.Client
+	reader client.Reader
+	server *handover.Server
+	log    logr.Logger
+
+	mu sync.Mutex
+	// pods are those that are waited for or connected, by whom they are for.
+	pods map[types.UID]*mount
+}
+
+// A mount is a pod that is waited for, and its volume once it has called.
+type mount struct {
+	pod    types.UID
+	volume *store.Volume
+}
+
+// New returns Mounts whose pods call the server.
+func New(c client.Client, reader client.Reader, server *handover.Server, log logr.Logger) *Mounts {
+	m := &Mounts{client: c, reader: reader, server: server, log: log, pods: map[types.UID]*mount{}}
+	server.Handle("GET /volume/{namespace}", m.accept)
+	return m
+}
+
+// Open returns the store on a claim of the owner's namespace, or a Pending while
+// the pod starts that mounts it. The pod is the owner's, and goes with it or by
+// Close.
+func (m *Mounts) Open(ctx context.Context, owner client.Object, claim string) (store.Store, error) {
+	if err := m.there(ctx, owner.GetNamespace(), claim); err != nil {
+		return nil, err
+	}
+	want, err := m.podOf(ctx, owner, claim)
+	if err != nil {
+		return nil, err
+	}
+	p := &corev1.Pod{}
+	err = m.reader.Get(ctx, client.ObjectKeyFromObject(want), p)
+	switch {
+	case apierrors.IsNotFound(err):
+		if err := m.client.Create(ctx, want); err != nil {
+			return nil, fmt.Errorf("making the pod %s, which mounts the claim %s: %w", want.Name, claim, err)
+		}
+		m.expect(owner.GetUID(), want.UID)
+		return nil, pending("the pod %s is started, which mounts the claim %s", want.Name, claim)
+	case err != nil:
+		return nil, err
+	case !metav1.IsControlledBy(p, owner):
+		return nil, fmt.Errorf("the pod %s is somebody else's", p.Name)
+	case p.DeletionTimestamp != nil:
+		return nil, pending("waits for the pod %s of an attempt before to be gone", p.Name)
+	case p.Annotations[annotationServer] != want.Annotations[annotationServer] || p.Annotations[annotationClaim] != claim:
+		// The controller that it calls is gone, or another claim is wanted.
+		if err := m.delete(ctx, owner.GetUID(), p); err != nil {
+			return nil, err
+		}
+		return nil, pending("makes the pod %s anew", p.Name)
+	}
+	if v := m.expect(owner.GetUID(), p.UID); v != nil {
+		return v, nil
+	}
+	if finished(p) {
+		said := ended(p)
+		if err := m.delete(ctx, owner.GetUID(), p); err != nil {
+			return nil, err
+		}
+		return nil, &store.Error{Reason: store.Unavailable, Err: fmt.Errorf("the pod %s, which mounted the claim %s, has ended: %s", p.Name, claim, said)}
+	}
+	return nil, pending("waits for the pod %s to mount the claim %s%s", p.Name, claim, trouble(p))
+}
+
+// Close ends the owner's pod, where there is one.
+func (m *Mounts) Close(ctx context.Context, owner client.Object) error {
+	m.mu.Lock()
+	is := m.pods[owner.GetUID()]
+	m.mu.Unlock()
+	if is == nil {
+		return nil
+	}
+	return m.delete(ctx, owner.GetUID(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: podName(owner), UID: is.pod}})
+}
+
+// there says whether there is a claim to mount.
+func (m *Mounts) there(ctx context.Context, namespace, name string) error {
+	claim := &corev1.PersistentVolumeClaim{}
+	err := m.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, claim)
+	switch {
+	case apierrors.IsNotFound(err):
+		return &store.Error{Reason: store.NoClaim, Err: fmt.Errorf("the PersistentVolumeClaim %s is not in the namespace: make it", name)}
+	case err != nil:
+		return fmt.Errorf("reading the PersistentVolumeClaim %s: %w", name, err)
+	case claim.DeletionTimestamp != nil:
+		return &store.Error{Reason: store.NoClaim, Err: fmt.Errorf("the PersistentVolumeClaim %s is being deleted: make another, and name it", name)}
+	case claim.Status.Phase == corev1.ClaimLost:
+		return &store.Error{Reason: store.Unavailable, Err: fmt.Errorf("the PersistentVolumeClaim %s has lost its volume", name)}
+	}
+	return nil
+}
+
+// expect takes calls of the pod from now on, and of none that the owner had
+// before. It returns the volume, once the pod has called.
+func (m *Mounts) expect(owner, pod types.UID) *store.Volume {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := m.pods[owner]
+	if is == nil || is.pod != pod {
+		is.close()
+		is = &mount{pod: pod}
+		m.pods[owner] = is
+	}
+	if is.volume != nil {
+		select {
+		case <-is.volume.Gone():
+			is.volume = nil
+		default:
+		}
+	}
+	return is.volume
+}
+
+func (m *Mounts) delete(ctx context.Context, owner types.UID, p *corev1.Pod) error {
+	err := m.client.Delete(ctx, p, client.Preconditions{UID: &p.UID})
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("ending the pod %s: %w", p.Name, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pods[owner].close()
+	delete(m.pods, owner)
+	return nil
+}
+
+func (m *mount) close() {
+	if m != nil && m.volume != nil {
+		m.volume.Close()
+	}
+}
+
+// accept takes the call of a pod that is expected, and holds the connection until
+// it ends.
+func (m *Mounts) accept(w http.ResponseWriter, r *http.Request) {
+	namespace := r.PathValue("namespace")
+	caller, err := m.server.Caller(r, namespace, Audience)
+	if err != nil || !m.expected(types.UID(caller.UID)) {
+		m.log.Info("refused a volume", "namespace", namespace, "pod", caller.Name, "reason", fmt.Sprint(err))
+		http.Error(w, "the token is not that of a pod that is waited for", http.StatusForbidden)
+		return
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		m.log.Error(err, "taking a volume's connection over")
+		return
+	}
+	defer conn.Close()
+	if buffered.Reader.Buffered() > 0 {
+		return // it is to wait for the answer
+	}
+	if _, err := conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol + "\r\n\r\n")); err != nil {
+		return
+	}
+	v, err := store.NewVolume(r.Context(), conn)
+	if err != nil {
+		m.log.Info("a volume does not answer", "namespace", namespace, "pod", caller.Name, "reason", err.Error())
+		return
+	}
+	defer v.Close()
+	if !m.keep(types.UID(caller.UID), v) {
+		return
+	}
+	select {
+	case <-v.Gone():
+	case <-r.Context().Done():
+	}
+}
+
+func (m *Mounts) expected(pod types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, is := range m.pods {
+		if is.pod == pod {
+			return true
+		}
+	}
+	return false
+}
+
+// keep keeps the volume of a pod that is still expected.
+func (m *Mounts) keep(pod types.UID, v *store.Volume) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, is := range m.pods {
+		if is.pod == pod {
+			is.close()
+			is.volume = v
+			return true
+		}
+	}
+	return false
+}

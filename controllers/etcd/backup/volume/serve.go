@@ -1,0 +1,126 @@
+package volume
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+)
+
+// Who cannot reach the controller tries again, for so long: a node's network
+// may be later than its pods.
+const (
+	reachWithin = time.Minute
+	callWithin  = 10 * time.Second
+	callAgain   = time.Second
+)
+
+// A Serve is what a volume's pod does.
+type Serve struct {
+	// URL, CA (in PEM) and TokenFile are how the controller is called.
+	URL, CA, TokenFile string
+	// Folder is where the claim is mounted.
+	Folder string
+}
+
+// Run calls the controller, and serves the folder to it until it hangs up.
+func (s Serve) Run(ctx context.Context) error {
+	folder, err := store.OpenFolder(s.Folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }()
+	conn, err := s.reach(ctx)
+	if err != nil {
+		return err
+	}
+	return store.Serve(ctx, conn, folder)
+}
+
+// reach calls until the controller answers.
+func (s Serve) reach(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, reachWithin)
+	defer cancel()
+	for {
+		conn, err := s.call(ctx)
+		if err == nil {
+			return conn, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("calling usher's controller: %w", err)
+		case <-time.After(callAgain):
+		}
+	}
+}
+
+func (s Serve) call(ctx context.Context) (_ net.Conn, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM([]byte(s.CA)) {
+		return nil, errors.New("the CA of usher's controller holds no certificate")
+	}
+	token, err := os.ReadFile(s.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Scheme != "https" {
+		return nil, fmt.Errorf("%s is no https URL", s.URL)
+	}
+	conn, err := (&tls.Dialer{Config: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}}).DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			conn.Close()
+		}
+	}()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequest(http.MethodGet, s.URL, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", protocol)
+	if err := req.Write(conn); err != nil {
+		return nil, err
+	}
+	reader := bufio.NewReader(conn)
+	res, err := http.ReadResponse(reader, req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close() // which the answer that is wanted does not have
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		said, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
+		return nil, fmt.Errorf("it does not take the volume: %s: %s", res.Status, strings.TrimSpace(string(said)))
+	}
+	return &bufferedConn{conn, reader}, conn.SetDeadline(time.Time{})
+}
+
+// A bufferedConn reads first what came with the answer.
+type bufferedConn struct {
+	net.Conn
+	from *bufio.Reader
+}
+
+// Read implements net.Conn.
+func (c *bufferedConn) Read(p []byte) (int, error) { return c.from.Read(p) }

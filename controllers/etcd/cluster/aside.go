@@ -1,0 +1,191 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+)
+
+const (
+	// LabelAside is on claims set aside, and names the cluster. They do not have
+	// the labels of the cluster's claims, nor its owner reference, so that no other
+	// version of the controller takes them for what a member left behind.
+	LabelAside = "etcd.usher.dev/set-aside"
+	// AnnotationAside says, in JSON, who set the claim aside, why, and until when.
+	AnnotationAside = "etcd.usher.dev/set-aside"
+)
+
+// An Aside is the content of AnnotationAside.
+type Aside struct {
+	// By is who set it aside: EtcdCluster/NAME or EtcdRestore/NAME.
+	By string `json:"by"`
+	// ClusterUID is the EtcdCluster's; one of another UID leaves the claim alone.
+	ClusterUID types.UID `json:"clusterUID"`
+	// Reason is why its member was removed, Why the same in a sentence.
+	Reason plan.Cause `json:"reason,omitempty"`
+	Why    string     `json:"why"`
+	// At is when it was set aside, Until when it may be deleted.
+	At    metav1.Time `json:"at"`
+	Until metav1.Time `json:"until"`
+	// Restore names the EtcdRestore that keeps it for as long as it is there.
+	Restore string `json:"restore,omitempty"`
+}
+
+// SetAside marks a claim for deletion, and takes it off the cluster. It is no
+// member's any more, and no owner but the namespace is left.
+func SetAside(claim *corev1.PersistentVolumeClaim, cluster *etcdv1beta2.EtcdCluster, a Aside, namespace types.UID) error {
+	a.ClusterUID = cluster.UID
+	text, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("writing why the claim %s is set aside: %w", claim.Name, err)
+	}
+	for name := range labelsOf(cluster.Name) {
+		delete(claim.Labels, name)
+	}
+	metav1.SetMetaDataLabel(&claim.ObjectMeta, LabelAside, cluster.Name)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, AnnotationAside, string(text))
+	claim.OwnerReferences = keptBy(claim.Namespace, namespace)
+	return nil
+}
+
+// asideOf reads the annotation.
+func asideOf(claim *corev1.PersistentVolumeClaim) (a Aside, ok bool) {
+	return a, json.Unmarshal([]byte(claim.Annotations[AnnotationAside]), &a) == nil && !a.Until.IsZero()
+}
+
+// lookAside reads the claims set aside. One whose annotation does not say until
+// when it is kept, or of another cluster of the name, is kept for ever.
+func (c *Controller) lookAside(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, s *observed) error {
+	var claims corev1.PersistentVolumeClaimList
+	of := client.MatchingLabels{LabelAside: cluster.Name}
+	if err := c.reader.List(ctx, &claims, client.InNamespace(cluster.Namespace), of); err != nil {
+		return fmt.Errorf("listing claims set aside: %w", err)
+	}
+	for i := range claims.Items {
+		claim := &claims.Items[i]
+		a, ok := asideOf(claim)
+		if !ok || a.ClusterUID != cluster.UID || claim.DeletionTimestamp != nil {
+			continue
+		}
+		held, err := c.restoreExists(ctx, cluster.Namespace, a.Restore)
+		if err != nil {
+			return err
+		}
+		s.aside[claim.Name] = claim
+		s.SetAside = append(s.SetAside, plan.SetAside{Claim: claim.Name, Cause: a.Reason, Until: a.Until.Time, Held: held})
+	}
+	return nil
+}
+
+func (c *Controller) restoreExists(ctx context.Context, namespace, name string) (bool, error) {
+	if name == "" {
+		return false, nil
+	}
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(etcdv1beta2.GroupVersion.WithKind("EtcdRestore"))
+	err := c.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, o)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for the EtcdRestore %s: %w", name, err)
+	}
+	return true, nil
+}
+
+// setAside sets a claim that is still the one that was seen aside.
+func (c *Controller) setAside(ctx context.Context, d *desired, s *observed, t *plan.Step) error {
+	claim := s.claims[t.Member]
+	if claim == nil {
+		return nil
+	}
+	namespace, err := c.namespaceUID(ctx, claim.Namespace)
+	if err != nil {
+		return err
+	}
+	why := t.Why
+	for _, announced := range d.cluster.Status.SetAside {
+		if announced.Claim == t.Member && announced.Message != "" {
+			why = announced.Message
+		}
+	}
+	now := metav1.Now().Rfc3339Copy()
+	changed := claim.DeepCopy()
+	if err := SetAside(changed, d.cluster, Aside{
+		By: "EtcdCluster/" + d.cluster.Name, Reason: t.Cause, Why: why, At: now, Until: metav1.NewTime(now.Add(c.options.ClaimGrace)),
+	}, namespace); err != nil {
+		return err
+	}
+	return c.patchClaim(ctx, claim, changed)
+}
+
+// reattach makes a claim set aside a member's again.
+func (c *Controller) reattach(ctx context.Context, d *desired, s *observed, name string) error {
+	claim := s.aside[name]
+	namespace, err := c.namespaceUID(ctx, claim.Namespace)
+	if err != nil {
+		return err
+	}
+	changed := claim.DeepCopy()
+	delete(changed.Labels, LabelAside)
+	delete(changed.Annotations, AnnotationAside)
+	changed.Labels = labels.Merge(changed.Labels, labelsOf(d.cluster.Name))
+	changed.OwnerReferences = claimOwners(d.cluster, namespace)
+	return c.patchClaim(ctx, claim, changed)
+}
+
+func (c *Controller) patchClaim(ctx context.Context, was, is *corev1.PersistentVolumeClaim) error {
+	if err := c.client.Patch(ctx, is, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("changing the claim %s: %w", was.Name, err)
+	}
+	return nil
+}
+
+// announce writes which claims are set aside, and which will be, with the step.
+func (s *observed) announce(st *etcdv1beta2.ClusterStatus, t *plan.Step) {
+	all := map[string]etcdv1beta2.SetAsideClaim{}
+	for _, was := range s.before.SetAside {
+		if m := s.byName(was.Claim); m != nil && !m.Listed && m.Claim.Exists {
+			was.Until = nil
+			all[was.Claim] = was
+		}
+	}
+	for name, claim := range s.aside {
+		a, _ := asideOf(claim)
+		all[name] = etcdv1beta2.SetAsideClaim{Claim: name, Reason: string(a.Reason), Message: a.Why, Until: &a.Until}
+	}
+	if t != nil && t.Action == plan.Remove {
+		if m := s.byName(t.Member); m != nil && m.Claim.Exists {
+			all[t.Member] = etcdv1beta2.SetAsideClaim{Claim: t.Member, Reason: string(t.Cause), Message: t.String()}
+		}
+	}
+	st.SetAside = nil
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		st.SetAside = append(st.SetAside, all[name])
+	}
+}
+
+func (s *observed) byName(name string) *plan.Member {
+	for i := range s.Members {
+		if s.Members[i].Name == name {
+			return &s.Members[i]
+		}
+	}
+	return nil
+}
+
+// DefaultClaimGrace is how long a claim is set aside before it is deleted.
+const DefaultClaimGrace = 24 * time.Hour

@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+)
+
+// mayRestore says whether the controller is to apply what it offers: where the
+// cluster asks for it, once for each loss, and after the majority was lost for
+// long enough to come back by itself.
+func mayRestore(c *etcdv1beta2.EtcdCluster, now time.Time, settling time.Duration) bool {
+	lost, offered := c.Status.Condition(etcdv1beta2.ClusterQuorumLost), c.Status.Restore
+	return c.Annotations[etcdv1beta2.AnnotationAutoRestore] == "true" &&
+		offered != nil && offered.EtcdRestore == "" &&
+		lost != nil && lost.Status == corev1.ConditionTrue && now.Sub(lost.LastTransitionTime.Time) >= settling &&
+		MayReplace(c)
+}
+
+// autoRestore makes the EtcdRestore that is offered, and remembers it: one that
+// fails, or is deleted, is not made again.
+func (c *Controller) autoRestore(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
+	r := &etcdv1beta2.EtcdRestore{}
+	if err := yaml.UnmarshalStrict([]byte(cluster.Status.Restore.Manifest), r); err != nil {
+		return fmt.Errorf("reading status.restore.manifest: %w", err)
+	}
+	r.OwnerReferences = ownedBy(cluster)
+	if err := c.client.Create(ctx, r); client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("making the EtcdRestore %s: %w", r.Name, err)
+	}
+	cluster.Status.Restore.EtcdRestore = r.Name
+	if err := c.writeStatus(ctx, cluster); err != nil {
+		return err
+	}
+	c.events.Eventf(cluster, nil, corev1.EventTypeNormal, "RestoreMade", "Restore", "EtcdRestore %s restores %s, at revision %d, as the annotation %s asks",
+		r.Name, cluster.Status.Restore.Path, cluster.Status.Restore.EtcdRevision, etcdv1beta2.AnnotationAutoRestore)
+	return nil
+}

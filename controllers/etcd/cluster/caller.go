@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+)
+
+// Bounds of calls: one that needs a majority, and one that a single member
+// answers.
+const (
+	quorumTimeout = 5 * time.Second
+	memberTimeout = 3 * time.Second
+)
+
+// A caller asks and changes a cluster through its members.
+type caller interface {
+	// List lists the members as the majority knows them, or, where quorum is
+	// false, as whichever member answers does.
+	List(ctx context.Context, quorum bool) (*clientv3.MemberListResponse, error)
+	// Status is what one member says of itself.
+	Status(ctx context.Context, clientURL string) (*clientv3.StatusResponse, error)
+	AddLearner(ctx context.Context, peerURL string) error
+	Promote(ctx context.Context, id uint64) error
+	Remove(ctx context.Context, id uint64) error
+	// MoveLeader asks the leader, at that URL, to let another lead.
+	MoveLeader(ctx context.Context, clientURL string, to uint64) error
+	// Use leaves the other calls to the members at those URLs.
+	Use(clientURLs ...string)
+	Close() error
+}
+
+// An endpoint is where a member serves clients: its URL, by whose name its
+// certificate is checked, and the address of its pod. Names of pods that have
+// just started need not be in DNS yet.
+type endpoint struct{ member, url, host, address string }
+
+// connection is a connection to a cluster.
+type connection struct {
+	*clientv3.Client
+	config clientv3.Config
+}
+
+// connect connects to a cluster through any of the endpoints.
+func connect(ctx context.Context, endpoints []endpoint, secure *tls.Config) (caller, error) {
+	addresses := map[string]string{}
+	c := &connection{config: clientv3.Config{Context: ctx, TLS: secure, Logger: zap.NewNop()}}
+	for _, e := range endpoints {
+		addresses[e.host] = e.address
+		c.config.Endpoints = append(c.config.Endpoints, e.url)
+	}
+	c.config.DialOptions = []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, host string) (net.Conn, error) {
+		if address, ok := addresses[host]; ok {
+			host = address
+		}
+		return (&net.Dialer{Timeout: memberTimeout}).DialContext(ctx, "tcp", host)
+	})}
+	var err error
+	if c.Client, err = clientv3.New(c.config); err != nil {
+		return nil, fmt.Errorf("connecting to etcd: %w", err)
+	}
+	return c, nil
+}
+
+func (c *connection) Use(clientURLs ...string) { c.SetEndpoints(clientURLs...) }
+
+func (c *connection) List(ctx context.Context, quorum bool) (*clientv3.MemberListResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, quorumTimeout)
+	defer cancel()
+	var options []clientv3.OpOption
+	if !quorum {
+		options = append(options, clientv3.WithSerializable())
+	}
+	list, err := c.MemberList(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("listing etcd's members: %w", err)
+	}
+	return list, nil
+}
+
+func (c *connection) Status(ctx context.Context, clientURL string) (*clientv3.StatusResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+	defer cancel()
+	return c.Client.Status(ctx, clientURL)
+}
+
+func (c *connection) AddLearner(ctx context.Context, peerURL string) error {
+	ctx, cancel := context.WithTimeout(ctx, quorumTimeout)
+	defer cancel()
+	_, err := c.MemberAddAsLearner(ctx, []string{peerURL})
+	return err
+}
+
+func (c *connection) Promote(ctx context.Context, id uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, quorumTimeout)
+	defer cancel()
+	_, err := c.MemberPromote(ctx, id)
+	return err
+}
+
+func (c *connection) Remove(ctx context.Context, id uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, quorumTimeout)
+	defer cancel()
+	_, err := c.MemberRemove(ctx, id)
+	return err
+}
+
+// MoveLeader has a connection of its own: only the leader takes the call.
+func (c *connection) MoveLeader(ctx context.Context, clientURL string, to uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, quorumTimeout)
+	defer cancel()
+	config := c.config
+	config.Endpoints = []string{clientURL}
+	leader, err := clientv3.New(config)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = leader.Close() }()
+	_, err = leader.MoveLeader(ctx, to)
+	return err
+}

@@ -1,0 +1,69 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ensureCertificates asks cert-manager for the certificates, where the manifest
+// says so. It keeps renewing them; etcd reads them anew for each connection.
+func (c *Controller) ensureCertificates(ctx context.Context, d *desired) error {
+	if d.cluster.Spec.TLS == nil || d.cluster.Spec.TLS.CertManager == nil {
+		return nil
+	}
+	for _, want := range d.certificates() {
+		is := &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: want.Namespace, Name: want.Name}}
+		err := c.ensure(ctx, d, is, func() {
+			is.Labels = want.Labels
+			// cert-manager fills in what is not said.
+			if !equality.Semantic.DeepDerivative(want.Spec, is.Spec) {
+				is.Spec = want.Spec
+			}
+		})
+		if meta.IsNoMatchError(err) {
+			return missing{"spec.TLS.certManager is set, and cert-manager is not installed: install it, or name Secrets in spec.TLS.static"}
+		}
+		if err != nil {
+			return fmt.Errorf("asking for the certificate %s: %w", want.Name, err)
+		}
+	}
+	return nil
+}
+
+// certificates are those of peers, servers and the controller. A member finds
+// out by DNS whether another has the names it claims, so that peers have no
+// others.
+func (d *desired) certificates() []*certmanagerv1.Certificate {
+	name, namespace := d.cluster.Name, d.cluster.Namespace
+	var members, service []string
+	for _, suffix := range []string{"", "." + d.domain()} {
+		members = append(members, fmt.Sprintf("*.%s.%s.svc%s", name, namespace, suffix))
+		service = append(service, fmt.Sprintf("%s.%s.svc%s", clientService(name), namespace, suffix))
+	}
+	servers := append(append([]string{"localhost", clientService(name), clientService(name) + "." + namespace}, service...), members...)
+	both := []certmanagerv1.KeyUsage{certmanagerv1.UsageDigitalSignature, certmanagerv1.UsageServerAuth, certmanagerv1.UsageClientAuth}
+	ref := d.cluster.Spec.TLS.CertManager.IssuerRef
+	certificate := func(part string, usages []certmanagerv1.KeyUsage, names []string, addresses ...string) *certmanagerv1.Certificate {
+		return &certmanagerv1.Certificate{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespace, Name: name + "-" + part, Labels: labelsOf(name), OwnerReferences: ownedBy(d.cluster),
+			},
+			Spec: certmanagerv1.CertificateSpec{
+				CommonName: part, DNSNames: names, IPAddresses: addresses, SecretName: name + "-" + part + "-tls", Usages: usages,
+				PrivateKey: &certmanagerv1.CertificatePrivateKey{Algorithm: certmanagerv1.ECDSAKeyAlgorithm, Size: 256, RotationPolicy: certmanagerv1.RotationPolicyAlways},
+				IssuerRef:  cmmeta.IssuerReference{Name: ref.Name, Kind: ref.Kind, Group: ref.Group},
+			},
+		}
+	}
+	return []*certmanagerv1.Certificate{
+		certificate("peer", both, members),
+		certificate("server", both, servers, "127.0.0.1"),
+		certificate("client", []certmanagerv1.KeyUsage{certmanagerv1.UsageDigitalSignature, certmanagerv1.UsageClientAuth}, nil),
+	}
+}

@@ -1,0 +1,225 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// Reasons of conditions, beside the plan's blocks.
+const (
+	// ReasonAnswers: a majority of the members answers.
+	ReasonAnswers = "MajorityAnswers"
+	// ReasonSilent: no majority has answered for a while.
+	ReasonSilent = "NoMajority"
+	// ReasonCreating: the first member has not formed the cluster yet.
+	ReasonCreating = "Creating"
+	// ReasonMissing: something that the manifest names is not there.
+	ReasonMissing = "Missing"
+	// ReasonDone: there is nothing to do about it.
+	ReasonDone = "Done"
+	// ReasonUnderWay: the controller is at it.
+	ReasonUnderWay = "UnderWay"
+	// ReasonSet: the manifest sets it.
+	ReasonSet = "Set"
+	// ReasonRetained: claims of a former cluster of the name are there.
+	ReasonRetained = "FormerCluster"
+	// ReasonSetAside: claims are kept until they are deleted.
+	ReasonSetAside = "KeptForAWhile"
+)
+
+// patience is how long a cluster may be silent, and a member down, before a
+// condition says so: an election and a restart are no outage.
+const patience = 15 * time.Second
+
+// A judgement sets the conditions of a cluster.
+type judgement struct {
+	cluster *etcdv1beta2.EtcdCluster
+	now     metav1.Time
+	// news are the conditions that came to hold.
+	news []etcdv1beta2.ClusterCondition
+}
+
+// set sets a condition. One that does not hold, and never did, is left out
+// unless it is one of those that are always told.
+func (j *judgement) set(t etcdv1beta2.ClusterConditionType, status corev1.ConditionStatus, reason, message string) {
+	was := j.cluster.Status.Condition(t)
+	if was == nil && status == corev1.ConditionFalse && !slices.Contains(always, t) {
+		return
+	}
+	became := status == corev1.ConditionTrue && (was == nil || was.Status != status)
+	c := etcdv1beta2.ClusterCondition{Type: t, Status: status, Reason: reason, Message: message, ObservedGeneration: j.cluster.Generation}
+	j.cluster.Status.SetCondition(c, j.now)
+	if became {
+		j.news = append(j.news, c)
+	}
+}
+
+// always are the conditions that are told whether they hold or not.
+var always = []etcdv1beta2.ClusterConditionType{
+	etcdv1beta2.ClusterAvailable, etcdv1beta2.ClusterRecovering, etcdv1beta2.ClusterScaling, etcdv1beta2.ClusterUpgrading,
+}
+
+// when sets a condition that holds or does not.
+func (j *judgement) when(t etcdv1beta2.ClusterConditionType, holds bool, reason, message string) {
+	if holds {
+		j.set(t, corev1.ConditionTrue, reason, message)
+		return
+	}
+	j.set(t, corev1.ConditionFalse, ReasonDone, "")
+}
+
+// judge sets the phase and the conditions.
+func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, d *desired, s *observed, p plan.Plan) {
+	j := &judgement{cluster: cluster, now: metav1.Now().Rfc3339Copy()}
+	c.judgeQuorum(ctx, j, p)
+	j.when(etcdv1beta2.ClusterUnsupportedVersion, p.Blocked == plan.UnsupportedVersion, string(p.Blocked), p.Message)
+	j.when(etcdv1beta2.ClusterRefusedChange, len(p.Refusals) > 0 || p.Blocked == plan.InvalidSize, "Refused", refused(p))
+	j.when(etcdv1beta2.ClusterIgnoredFields, len(cluster.Status.IgnoredFields) > 0, ReasonSet,
+		"no effect have "+strings.Join(cluster.Status.IgnoredFields, ", "))
+	j.when(etcdv1beta2.ClusterMissingReference, d.unable != "", ReasonMissing, d.unable)
+	j.when(etcdv1beta2.ClusterRetainedClaims, len(s.Retained) > 0, ReasonRetained, retained(s, p))
+	j.when(etcdv1beta2.ClusterClaimsSetAside, len(cluster.Status.SetAside) > 0, ReasonSetAside, setAsideClaims(cluster.Status.SetAside))
+	if p.Stalled != nil {
+		j.set(etcdv1beta2.ClusterStalled, corev1.ConditionTrue, reasonOf(p.Stalled.Reason), p.Stalled.Message)
+	} else {
+		j.set(etcdv1beta2.ClusterStalled, corev1.ConditionFalse, ReasonDone, "")
+	}
+	c.available(j, d, s, p)
+	s.activities(j, p)
+	for _, news := range j.news {
+		if slices.Contains(warnings, news.Type) {
+			c.events.Eventf(cluster, nil, corev1.EventTypeWarning, string(news.Type), "Look", "%s", news.Message)
+		}
+	}
+}
+
+// reasonOf is a pod's reason as the API takes it for a condition.
+func reasonOf(reason string) string {
+	kept := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, reason)
+	if kept == "" {
+		return plan.StallUnresponsive
+	}
+	return kept
+}
+
+// retained says what became of the claims of a former cluster.
+func retained(s *observed, p plan.Plan) string {
+	if p.Blocked == plan.RetainedClaims {
+		return p.Message
+	}
+	text := "claims of a former cluster of this name are there, and are not used: " + strings.Join(s.Retained, ", ")
+	if s.Formed && s.Adopt == plan.AdoptClaims {
+		text += "; the cluster was formed already: only one that was not can be made of them"
+	}
+	return text
+}
+
+// setAsideClaims lists the claims with until when each is kept.
+func setAsideClaims(all []etcdv1beta2.SetAsideClaim) string {
+	var texts []string
+	for _, a := range all {
+		text := a.Claim
+		if a.Until != nil {
+			text += " until " + a.Until.UTC().Format("2006-01-02 15:04:05")
+		}
+		texts = append(texts, text)
+	}
+	return "claims of members that were removed wait to be deleted: " + strings.Join(texts, ", ")
+}
+
+// warnings are the conditions that somebody should act on.
+var warnings = []etcdv1beta2.ClusterConditionType{
+	etcdv1beta2.ClusterQuorumLost, etcdv1beta2.ClusterUnsupportedVersion, etcdv1beta2.ClusterRefusedChange, etcdv1beta2.ClusterMissingReference,
+	etcdv1beta2.ClusterStalled, etcdv1beta2.ClusterRetainedClaims,
+}
+
+// available says whether the cluster takes reads and writes.
+func (c *Controller) available(j *judgement, d *desired, s *observed, p plan.Plan) {
+	st := &j.cluster.Status
+	silent := c.silence.of(client.ObjectKeyFromObject(j.cluster), s.Formed && !s.Quorum)
+	st.Phase, st.Reason = etcdv1beta2.ClusterPhaseCreating, ""
+	switch {
+	case s.Quorum && s.Formed:
+		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionTrue, ReasonAnswers, "")
+		st.Phase = etcdv1beta2.ClusterPhaseRunning
+	case d.unable != "" && s.Formed:
+		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionUnknown, ReasonMissing, d.unable)
+		st.Phase, st.Reason = etcdv1beta2.ClusterPhaseFailed, d.unable
+	case !s.Formed:
+		why := st.Step
+		if p.Blocked != "" || d.unable != "" {
+			st.Phase = etcdv1beta2.ClusterPhaseFailed
+			why = cmp.Or(d.unable, p.Message)
+			st.Reason = why
+		}
+		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionFalse, ReasonCreating, why)
+	case silent < patience && s.before.Phase == etcdv1beta2.ClusterPhaseRunning && p.Blocked != plan.QuorumLost:
+		st.Phase = s.before.Phase
+	default:
+		why := cmp.Or(p.Message, st.Step)
+		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionFalse, ReasonSilent, why)
+		st.Phase, st.Reason = etcdv1beta2.ClusterPhaseFailed, why
+	}
+	if st.Phase == etcdv1beta2.ClusterPhaseRunning && len(p.Refusals) > 0 {
+		st.Reason = p.Message
+	}
+}
+
+// activities says what the controller is at. Each condition holds until what it
+// is about is done.
+func (s *observed) activities(j *judgement, p plan.Plan) {
+	cluster, st := j.cluster, &j.cluster.Status
+	if s.Formed && !s.Quorum && st.Phase == etcdv1beta2.ClusterPhaseRunning {
+		return // nothing is known that was not before
+	}
+	down, rolling, failed := false, false, false
+	podRevision, storageRevision := etcd.PodRevision(&cluster.Spec), etcd.StorageRevision(&cluster.Spec)
+	for i := range s.Members {
+		m := &s.Members[i]
+		if !m.Listed {
+			continue
+		}
+		down = down || !m.Ready()
+		rolling = rolling || m.Pod.Exists && (m.PodRevision != podRevision || m.StorageRevision != storageRevision)
+		failed = failed || !m.Learner && (m.DataGone || m.Unresponsive != nil && s.Now.Sub(m.Unresponsive.Since) > patience)
+	}
+	changing := s.voters() != cluster.Spec.Size || s.voters() != st.Size
+	was := st.Condition(etcdv1beta2.ClusterRecovering)
+	recovering := s.Formed && (failed || !s.Quorum || (down || changing) && was != nil && was.Status == corev1.ConditionTrue)
+	rolling = rolling && s.Formed && !cluster.Spec.Paused
+	upgrading := s.Formed && st.TargetVersion != ""
+	j.when(etcdv1beta2.ClusterRecovering, recovering, ReasonUnderWay, "members that failed are brought back or replaced")
+	j.when(etcdv1beta2.ClusterUpgrading, upgrading, ReasonUnderWay, fmt.Sprintf("from %s to %s", st.CurrentVersion, st.TargetVersion))
+	j.when(etcdv1beta2.ClusterRolling, rolling, ReasonUnderWay, "members get the pods and the storage that the manifest asks for")
+	j.when(etcdv1beta2.ClusterScaling, changing && !recovering && !rolling && !cluster.Spec.Paused && p.Now() != nil, ReasonUnderWay,
+		fmt.Sprintf("from %d to %d members", s.voters(), cluster.Spec.Size))
+}
+
+// refused says all that the manifest does not get.
+func refused(p plan.Plan) string {
+	if p.Blocked == plan.InvalidSize {
+		return p.Message
+	}
+	var all []string
+	for _, r := range p.Refusals {
+		all = append(all, r.Field+" "+r.Message)
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+)
+
+// Caller is what the controller asks and changes etcd by.
+type Caller = caller
+
+// Wrap puts a wrapper around what the controller writes and asks etcd by.
+func (c *Controller) Wrap(writes func(client.Client) client.Client, calls func(Caller) Caller) {
+	c.client = writes(c.client)
+	connect := c.connect
+	c.connect = func(ctx context.Context, endpoints []endpoint, secure *tls.Config) (caller, error) {
+		connection, err := connect(ctx, endpoints, secure)
+		if err != nil {
+			return nil, err
+		}
+		return calls(connection), nil
+	}
+}
+
+// Looked has a function called whenever the controller begins to look at a
+// cluster.
+func (c *Controller) Looked(call func()) { c.reader = looking{c.reader, call} }
+
+type looking struct {
+	client.Reader
+	call func()
+}
+
+func (l looking) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if _, ok := o.(*etcdv1beta2.EtcdCluster); ok {
+		l.call()
+	}
+	return l.Reader.Get(ctx, key, o, options...)
+}

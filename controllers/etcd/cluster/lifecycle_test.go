@@ -1,0 +1,102 @@
+package cluster_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+)
+
+func claimTemplate(size string) *corev1.PersistentVolumeClaimSpec {
+	return &corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}},
+	}
+}
+
+func TestAClusterGrowsAndShrinksUnderLoad(t *testing.T) {
+	s := newScene(t)
+	s.create(ofSize(1))
+	s.settled(1, v36)
+	w := s.write()
+	for _, size := range []int{3, 1} {
+		s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Size = size })
+		s.settled(size, v36)
+	}
+	w.verify()
+}
+
+func TestAnUpgradeLosesNothing(t *testing.T) {
+	s := newScene(t)
+	s.create(ofSize(3))
+	s.settled(3, v36)
+	before := s.names()
+	w := s.write()
+	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Version = v37 })
+	s.settled(3, v37)
+	w.verify()
+	// It is the same members, on the data that they had.
+	if after := s.names(); !equal(before, after) {
+		t.Errorf("the members were %q and are %q", before, after)
+	}
+}
+
+func TestAMemberIsUpgradedAlone(t *testing.T) {
+	s := newScene(t)
+	s.create(ofSize(1))
+	s.settled(1, v36)
+	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Version = v37 })
+	s.settled(1, v37)
+}
+
+func TestAPausedClusterIsLeftAlone(t *testing.T) {
+	s := newScene(t)
+	s.create(ofSize(1))
+	s.settled(1, v36)
+	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Paused, spec.Size = true, 3 })
+	s.until("the controller is paused", func(c *etcdv1beta2.EtcdCluster) bool { return c.Status.ControlPaused })
+	s.looks(3)
+	if names := s.names(); len(names) != 1 {
+		t.Errorf("%d members while paused", len(names))
+	}
+	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Paused = false })
+	s.settled(3, v36)
+}
+
+// rolled are the clusters whose pods are rolled; stories_test.go adds others.
+var rolled = map[string]etcdv1beta2.ClusterSpec{"members with claims stay": onClaims(3)}
+
+func TestPodsAndStorageAreRolled(t *testing.T) {
+	t.Parallel()
+	for name, spec := range rolled {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.create(spec)
+			s.settled(3, v36)
+			before := s.names()
+			w := s.write()
+			s.edit(func(spec *etcdv1beta2.ClusterSpec) {
+				if spec.Pod == nil {
+					spec.Pod = &etcdv1beta2.PodPolicy{}
+				}
+				spec.Pod.Labels = map[string]string{"team": "shop"}
+			})
+			s.until("all pods have the label", func(c *etcdv1beta2.EtcdCluster) bool {
+				pods := s.pods()
+				for _, p := range pods {
+					if p.Labels["team"] != "shop" {
+						return false
+					}
+				}
+				return len(pods) == 3 && whole(c, 3, v36)
+			})
+			w.verify()
+			stay := spec.Pod != nil
+			if after := s.names(); equal(before, after) != stay {
+				t.Errorf("the members were %q and are %q", before, after)
+			}
+		})
+	}
+}

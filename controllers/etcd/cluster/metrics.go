@@ -1,0 +1,76 @@
+package cluster
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+)
+
+// metrics tell of every cluster.
+type metrics struct {
+	members, margin, available, lost, stalled, aside *prometheus.GaugeVec
+	steps                                            *prometheus.CounterVec
+}
+
+// newMetrics registers them; those of a controller that ran before in the
+// process are taken over.
+func newMetrics() *metrics {
+	cluster := []string{"namespace", "name"}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return registered(prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "usher_etcdcluster_" + name, Help: help}, append(labels, cluster...)))
+	}
+	return &metrics{
+		members:   gauge("members", "Members of the cluster, by whether they are ready.", "ready"),
+		margin:    gauge("quorum_margin", "How many more voters may fail before the cluster stops; below zero it has stopped."),
+		available: gauge("available", "1 while the cluster takes reads and writes."),
+		lost:      gauge("quorum_lost", "1 while the cluster cannot come back by itself."),
+		stalled:   gauge("stalled", "1 while the cluster does not get further without a person."),
+		aside:     gauge("claims_set_aside", "Claims of members that were removed, which wait to be deleted."),
+		steps: registered(prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "usher_etcdcluster_steps_total", Help: "Steps taken, by what they do."}, []string{"action"})),
+	}
+}
+
+func registered[C prometheus.Collector](c C) C {
+	err := ctrlmetrics.Registry.Register(c)
+	var before prometheus.AlreadyRegisteredError
+	if errors.As(err, &before) {
+		return before.ExistingCollector.(C)
+	}
+	if err != nil {
+		panic(err) // the metrics of this file contradict each other: tests find it first
+	}
+	return c
+}
+
+// observe sets the metrics of a cluster by its status.
+func (m *metrics) observe(c *etcdv1beta2.EtcdCluster) {
+	m.members.WithLabelValues("true", c.Namespace, c.Name).Set(float64(len(c.Status.Members.Ready)))
+	m.members.WithLabelValues("false", c.Namespace, c.Name).Set(float64(len(c.Status.Members.Unready)))
+	if q := c.Status.Quorum; q != nil {
+		m.margin.WithLabelValues(c.Namespace, c.Name).Set(float64(q.Margin))
+	}
+	m.available.WithLabelValues(c.Namespace, c.Name).Set(holds(c, etcdv1beta2.ClusterAvailable))
+	m.lost.WithLabelValues(c.Namespace, c.Name).Set(holds(c, etcdv1beta2.ClusterQuorumLost))
+	m.stalled.WithLabelValues(c.Namespace, c.Name).Set(holds(c, etcdv1beta2.ClusterStalled))
+	m.aside.WithLabelValues(c.Namespace, c.Name).Set(float64(len(c.Status.SetAside)))
+}
+
+// forget removes the metrics of a cluster that is gone.
+func (m *metrics) forget(c types.NamespacedName) {
+	of := prometheus.Labels{"namespace": c.Namespace, "name": c.Name}
+	for _, gauge := range []*prometheus.GaugeVec{m.members, m.margin, m.available, m.lost, m.stalled, m.aside} {
+		gauge.DeletePartialMatch(of)
+	}
+}
+
+func holds(c *etcdv1beta2.EtcdCluster, t etcdv1beta2.ClusterConditionType) float64 {
+	if condition := c.Status.Condition(t); condition != nil && condition.Status == "True" {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,327 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// An observed is an observation and what it was made through.
+type observed struct {
+	plan.Observation
+	pods map[string]*corev1.Pod
+	// claims are the members', aside those set aside, retained those of a former
+	// cluster of the name.
+	claims, aside map[string]*corev1.PersistentVolumeClaim
+	retained      []*corev1.PersistentVolumeClaim
+	details       map[string]*detail
+	// etcd is the connection; nil while there is no pod to connect to.
+	etcd caller
+	// clusterID is etcd's, where it told it.
+	clusterID uint64
+	// before is the status that was read.
+	before etcdv1beta2.ClusterStatus
+}
+
+// A detail is what is known of a member and decides nothing.
+type detail struct {
+	id uint64
+	// peerURL is where etcd's list says that the others reach it.
+	peerURL string
+	// storage is the version of its data's format, problem what is wrong with it.
+	storage, problem string
+	// since is when the first of its parts was made.
+	since time.Time
+}
+
+// look reads the pods and claims of the cluster: from the server, not from a
+// cache, since one that is behind makes a member look lost.
+func (c *Controller) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) (*observed, error) {
+	s := &observed{
+		Observation: plan.Observation{
+			Now: time.Now(), Limits: plan.Limits{MemberTimeout: c.options.Settling},
+			Formed: cluster.Status.ClusterID != "", Seed: seedOf(cluster), TLS: cluster.Status.TLS,
+			ClusterVersion: etcd.ReadVersion(cluster.Status.ClusterVersion), StorageVersion: etcd.ReadVersion(cluster.Status.StorageVersion),
+			Adopt: plan.Adoption(cluster.Annotations[etcdv1beta2.AnnotationRetained]),
+		},
+		pods: map[string]*corev1.Pod{}, claims: map[string]*corev1.PersistentVolumeClaim{}, aside: map[string]*corev1.PersistentVolumeClaim{},
+		details: map[string]*detail{}, before: *cluster.Status.DeepCopy(),
+	}
+	mine := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels(labelsOf(cluster.Name))}
+	var pods corev1.PodList
+	if err := c.reader.List(ctx, &pods, mine...); err != nil {
+		return nil, fmt.Errorf("listing the cluster's pods: %w", err)
+	}
+	for i := range pods.Items {
+		if p := &pods.Items[i]; metav1.IsControlledBy(p, cluster) {
+			s.pods[p.Name] = p
+		}
+	}
+	var claims corev1.PersistentVolumeClaimList
+	if err := c.reader.List(ctx, &claims, mine...); err != nil {
+		return nil, fmt.Errorf("listing the cluster's claims: %w", err)
+	}
+	for i := range claims.Items {
+		claim := &claims.Items[i]
+		switch {
+		case metav1.IsControlledBy(claim, cluster):
+			s.claims[claim.Name] = claim
+		case ofFormer(claim):
+			s.retained = append(s.retained, claim)
+			s.Retained = append(s.Retained, claim.Name)
+		}
+	}
+	slices.Sort(s.Retained)
+	return s, c.lookAside(ctx, cluster, s)
+}
+
+// know finds out about the members of what look has read. Etcd is asked after
+// that: a pod is made after its member is listed, so one of no listed member is
+// a leftover.
+func (c *Controller) know(ctx context.Context, d *desired, s *observed) error {
+	found := map[string]*plan.Member{}
+	for name := range s.pods {
+		s.member(found, name)
+	}
+	for name := range s.claims {
+		s.member(found, name)
+	}
+	s.recall(d.cluster, found)
+	if d.unable == "" {
+		if err := c.ask(ctx, d, s, found); err != nil {
+			return err
+		}
+	} else {
+		s.remembered(d.cluster, found)
+	}
+	for _, m := range found {
+		s.describe(m)
+		s.Members = append(s.Members, *m)
+	}
+	slices.SortFunc(s.Members, func(a, b plan.Member) int {
+		if since := s.details[a.Name].since.Compare(s.details[b.Name].since); since != 0 {
+			return since
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	for i := range s.SetAside {
+		m := found[s.SetAside[i].Claim]
+		s.SetAside[i].Listed = m != nil && m.Listed
+	}
+	c.memories.update(client.ObjectKeyFromObject(d.cluster), &s.Observation)
+	s.judgeData()
+	return nil
+}
+
+func (s *observed) member(found map[string]*plan.Member, name string) *plan.Member {
+	m := found[name]
+	if m == nil {
+		m = &plan.Member{Name: name}
+		found[name], s.details[name] = m, &detail{}
+	}
+	return m
+}
+
+// recall takes from the status what only it knows of the members.
+func (s *observed) recall(c *etcdv1beta2.EtcdCluster, found map[string]*plan.Member) {
+	for _, known := range c.Status.MemberStatuses {
+		m := found[known.Name]
+		if m == nil {
+			continue
+		}
+		recallOne(m, &known)
+	}
+	for _, leaving := range c.Status.SetAside {
+		if m := found[leaving.Claim]; m != nil {
+			m.Leaving = plan.Cause(leaving.Reason)
+		}
+	}
+}
+
+func recallOne(m *plan.Member, known *etcdv1beta2.MemberStatus) {
+	m.Version, m.Target = etcd.ReadVersion(known.Version), etcd.ReadVersion(known.TargetVersion)
+	m.Changed, m.Durable = known.Changed, known.Claim != ""
+	m.PodRevision, m.StorageRevision = known.PodRevision, known.StorageRevision
+}
+
+// seedOf is the name of the member that forms the cluster, while it is not
+// formed.
+func seedOf(c *etcdv1beta2.EtcdCluster) string {
+	if c.Status.ClusterID != "" || len(c.Status.MemberStatuses) == 0 {
+		return ""
+	}
+	return c.Status.MemberStatuses[0].Name
+}
+
+// ask asks etcd who its members are, and each of them how it is. Where no
+// majority answers, any member's word is taken, and where none answers, the
+// cluster's status.
+func (c *Controller) ask(ctx context.Context, d *desired, s *observed, found map[string]*plan.Member) error {
+	endpoints := d.endpoints(s.pods)
+	if len(endpoints) == 0 {
+		s.remembered(d.cluster, found)
+		return nil
+	}
+	var secure *tls.Config
+	if d.addresses.clientTLS {
+		secure = d.tls.client
+	}
+	var err error
+	if s.etcd, err = c.connect(ctx, endpoints, secure); err != nil {
+		return err
+	}
+	usable := s.askEach(ctx, d, endpoints, found)
+	if len(usable) == 0 {
+		s.remembered(d.cluster, found)
+		return nil
+	}
+	s.etcd.Use(usable...)
+	list, err := s.etcd.List(ctx, true)
+	s.Quorum = err == nil
+	if err != nil {
+		if list, err = s.etcd.List(ctx, false); err != nil {
+			s.remembered(d.cluster, found)
+			return nil
+		}
+	}
+	s.clusterID = list.Header.ClusterId
+	if known := d.cluster.Status.ClusterID; known != "" && known != hex(s.clusterID) {
+		s.Foreign, s.Quorum = hex(s.clusterID), false
+		s.remembered(d.cluster, found)
+		return nil
+	}
+	s.list(d, list, found)
+	c.askPeers(ctx, client.ObjectKeyFromObject(d.cluster), s, found)
+	return nil
+}
+
+// list takes etcd's list of members. A member is known by its id, wherever a
+// person has told the others to reach it; by its name, which etcd knows once it
+// has started; and until then by its URL, which has its name.
+func (s *observed) list(d *desired, list *clientv3.MemberListResponse, found map[string]*plan.Member) {
+	names := map[uint64]string{}
+	for _, known := range d.cluster.Status.MemberStatuses {
+		if id, err := strconv.ParseUint(known.ID, 16, 64); err == nil {
+			names[id] = known.Name
+		}
+	}
+	for name, of := range s.details {
+		if of.id != 0 {
+			names[of.id] = name
+		}
+	}
+	for _, listed := range list.Members {
+		name := names[listed.ID]
+		if name == "" {
+			name = listed.Name
+		}
+		if name == "" {
+			name = memberOf(listed.PeerURLs)
+		}
+		_, was := found[name]
+		m := s.member(found, name)
+		if !was {
+			for i := range d.cluster.Status.MemberStatuses {
+				if known := &d.cluster.Status.MemberStatuses[i]; known.Name == name {
+					recallOne(m, known)
+				}
+			}
+		}
+		m.Listed, m.Started, m.Learner = true, listed.Name != "", listed.IsLearner
+		s.details[name].id = listed.ID
+		if len(listed.PeerURLs) > 0 {
+			s.details[name].peerURL = listed.PeerURLs[0]
+		}
+	}
+}
+
+// askEach asks every member for its status, and returns the URLs of those that
+// vote and answer: learners take no other calls.
+func (s *observed) askEach(ctx context.Context, d *desired, endpoints []endpoint, found map[string]*plan.Member) []string {
+	answers := make([]*clientv3.StatusResponse, len(endpoints))
+	var all sync.WaitGroup
+	for i, e := range endpoints {
+		of := s.details[e.member]
+		all.Go(func() {
+			answer, err := s.etcd.Status(ctx, e.url)
+			if err != nil {
+				of.problem = "does not answer: " + err.Error()
+				return
+			}
+			answers[i] = answer
+		})
+	}
+	all.Wait()
+	var usable []string
+	for i, answer := range answers {
+		if answer == nil {
+			continue
+		}
+		m, of := found[endpoints[i].member], s.details[endpoints[i].member]
+		if known := d.cluster.Status.ClusterID; known != "" && known != hex(answer.Header.ClusterId) {
+			of.problem = "answers for another cluster, " + hex(answer.Header.ClusterId)
+			continue
+		}
+		m.Answers = answer.Leader != 0
+		m.Leader = answer.Leader != 0 && answer.Leader == answer.Header.MemberId
+		m.Version = etcd.ReadVersion(answer.Version)
+		of.id, of.storage = answer.Header.MemberId, answer.StorageVersion
+		of.problem = strings.Join(answer.Errors, "; ")
+		if !answer.IsLearner {
+			usable = append(usable, endpoints[i].url)
+		}
+	}
+	return usable
+}
+
+// remembered takes the members from the status, where nobody tells of them.
+func (s *observed) remembered(c *etcdv1beta2.EtcdCluster, found map[string]*plan.Member) {
+	s.Quorum = false
+	for i := range c.Status.MemberStatuses {
+		known := &c.Status.MemberStatuses[i]
+		id, err := strconv.ParseUint(known.ID, 16, 64)
+		if err != nil {
+			continue // it never was a member
+		}
+		if found[known.Name] == nil {
+			recallOne(s.member(found, known.Name), known)
+		}
+		m := found[known.Name]
+		m.Listed, m.Started, m.Learner = true, known.Version != "", known.Learner
+		s.details[known.Name].id = id
+	}
+}
+
+// endpoints are where members can be asked: the pods that have an address.
+func (d *desired) endpoints(pods map[string]*corev1.Pod) []endpoint {
+	var out []endpoint
+	for name, p := range pods {
+		if p.Status.PodIP == "" || finished(p) {
+			continue
+		}
+		port := strconv.Itoa(clientPort)
+		out = append(out, endpoint{
+			member: name, url: d.addresses.clientURL(name),
+			host: net.JoinHostPort(d.addresses.host(name), port), address: net.JoinHostPort(p.Status.PodIP, port),
+		})
+	}
+	slices.SortFunc(out, func(a, b endpoint) int { return strings.Compare(a.member, b.member) })
+	return out
+}
+
+func hex(id uint64) string { return strconv.FormatUint(id, 16) }

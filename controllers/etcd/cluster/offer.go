@@ -1,0 +1,113 @@
+package cluster
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// newestBackup is the one of the backups to restore the cluster from: the newest
+// that was saved of it, in a version that it takes. It is nil where there is
+// none.
+func newestBackup(c *etcdv1beta2.EtcdCluster, all []etcdv1beta2.EtcdBackup) *etcdv1beta2.EtcdBackup {
+	var newest *etcdv1beta2.EtcdBackup
+	for i := range all {
+		b := &all[i]
+		usable := b.Status.Source != nil && saves(b, c) && taken(c, b.Status.EtcdVersion)
+		if usable && (newest == nil || newest.Status.LastSuccessDate.Before(&b.Status.LastSuccessDate)) {
+			newest = b
+		}
+	}
+	return newest
+}
+
+// saves says whether what was saved last is of the cluster. Etcd's id tells,
+// whatever the endpoints are called. A restore gives the cluster another id, and
+// what was saved before is then told by the endpoints; unless it was saved before
+// the EtcdCluster was made, of another that had its name.
+func saves(b *etcdv1beta2.EtcdBackup, c *etcdv1beta2.EtcdCluster) bool {
+	if b.Status.ClusterID != "" && b.Status.ClusterID == c.Status.ClusterID {
+		return true
+	}
+	return !b.Status.LastSuccessDate.Before(&c.CreationTimestamp) &&
+		slices.ContainsFunc(b.Spec.EtcdEndpoints, func(endpoint string) bool { return leadsTo(endpoint, c) })
+}
+
+// leadsTo says whether an endpoint is one of the cluster's Services or members.
+func leadsTo(endpoint string, c *etcdv1beta2.EtcdCluster) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return false
+	}
+	labels := strings.Split(strings.TrimSuffix(u.Hostname(), "."), ".")
+	switch {
+	case labels[0] == clientService(c.Name), labels[0] == c.Name:
+		labels = labels[1:]
+	case len(labels) > 1 && labels[1] == c.Name && strings.HasPrefix(labels[0], c.Name+"-"):
+		labels = labels[2:]
+	default:
+		return false
+	}
+	return len(labels) == 0 || labels[0] == c.Namespace && (len(labels) == 1 || labels[1] == "svc")
+}
+
+// taken says whether the cluster takes a backup of that version, or of one that
+// nobody wrote down.
+func taken(c *etcdv1beta2.EtcdCluster, saved string) bool {
+	from, err := etcd.ParseVersion(saved)
+	if err != nil {
+		return saved == ""
+	}
+	to, err := etcd.ParseVersion(c.Spec.Version)
+	return err == nil && to.Takes(from)
+}
+
+// offer is how to restore the cluster from a backup. What was made of a former
+// offer of the same loss is still told.
+func offer(c *etcdv1beta2.EtcdCluster, b *etcdv1beta2.EtcdBackup) *etcdv1beta2.RestoreOffer {
+	made := ""
+	if was := c.Status.Restore; was != nil {
+		made = was.EtcdRestore
+	}
+	return &etcdv1beta2.RestoreOffer{
+		Backup: b.Name, Path: b.Status.Path, EtcdRevision: b.Status.EtcdRevision, Date: b.Status.LastSuccessDate,
+		Manifest: manifest(c, b.Status.Source), EtcdRestore: made,
+	}
+}
+
+// manifest is the EtcdRestore to apply.
+func manifest(c *etcdv1beta2.EtcdCluster, from *etcdv1beta2.BackupSource) string {
+	text, err := yaml.Marshal(struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        map[string]string       `json:"metadata"`
+		Spec            etcdv1beta2.RestoreSpec `json:"spec"`
+	}{
+		metav1.TypeMeta{APIVersion: etcdv1beta2.GroupVersion.String(), Kind: "EtcdRestore"},
+		map[string]string{"namespace": c.Namespace, "name": restoreName(c)},
+		etcdv1beta2.RestoreSpec{BackupStorageType: from.StorageType(), BackupSource: *from, EtcdCluster: etcdv1beta2.EtcdClusterRef{Name: c.Name}},
+	})
+	if err != nil {
+		return "" // API types are always JSON
+	}
+	return string(text)
+}
+
+// restoreName is what the EtcdRestore of a loss is called: the same however often
+// it is asked for, and another for the next loss.
+func restoreName(c *etcdv1beta2.EtcdCluster) string {
+	since := ""
+	if lost := c.Status.Condition(etcdv1beta2.ClusterQuorumLost); lost != nil {
+		since = lost.LastTransitionTime.UTC().Format(time.RFC3339)
+	}
+	sum := sha256.Sum256([]byte(string(c.UID) + c.Status.ClusterID + since))
+	return fmt.Sprintf("%s-%x", c.Name, sum[:5])
+}

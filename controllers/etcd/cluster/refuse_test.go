@@ -1,0 +1,102 @@
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/test/pki"
+)
+
+// TestWhatIsRefusedIsNotDone edits a cluster that no webhook guards.
+func TestWhatIsRefusedIsNotDone(t *testing.T) {
+	s := newScene(t)
+	s.create(onClaims(1))
+	s.settled(1, v36)
+	for _, c := range []struct {
+		name, says string
+		edit, undo func(*etcdv1beta2.ClusterSpec)
+	}{
+		{
+			name: "a downgrade", says: "does not go back",
+			edit: func(spec *etcdv1beta2.ClusterSpec) { spec.Version = "3.5.29" },
+			undo: func(spec *etcdv1beta2.ClusterSpec) { spec.Version = v36 },
+		},
+		{
+			name: "encryption turned on", says: "http",
+			edit: func(spec *etcdv1beta2.ClusterSpec) { spec.TLS = secured() },
+			undo: func(spec *etcdv1beta2.ClusterSpec) { spec.TLS = nil },
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s.edit(c.edit)
+			s.until("it is refused", func(cluster *etcdv1beta2.EtcdCluster) bool {
+				refused := cluster.Status.Condition(etcdv1beta2.ClusterRefusedChange)
+				return refused != nil && refused.Status == corev1.ConditionTrue && strings.Contains(refused.Message, c.says)
+			})
+			s.looks(3)
+			cluster := s.cluster()
+			if condition(cluster, etcdv1beta2.ClusterAvailable) != corev1.ConditionTrue || len(s.pods()) != 1 {
+				t.Errorf("the cluster is not as it was: %v", cluster.Status.Conditions)
+			}
+			s.edit(c.undo)
+			s.settled(1, v36)
+			if condition(s.cluster(), etcdv1beta2.ClusterRefusedChange) != corev1.ConditionFalse {
+				t.Error("the refusal is still told")
+			}
+		})
+	}
+}
+
+func TestAVersionThatIsNotRunIsSaid(t *testing.T) {
+	s := newScene(t)
+	spec := ofSize(3)
+	spec.Version = "3.2.13"
+	s.create(spec)
+	s.until("it is said", func(c *etcdv1beta2.EtcdCluster) bool {
+		unsupported := c.Status.Condition(etcdv1beta2.ClusterUnsupportedVersion)
+		return unsupported != nil && unsupported.Status == corev1.ConditionTrue && strings.Contains(unsupported.Message, "3.5.")
+	})
+	if pods := s.pods(); len(pods) != 0 {
+		t.Errorf("%d pods were made", len(pods))
+	}
+	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Version = v36 })
+	s.settled(3, v36)
+}
+
+func secured() *etcdv1beta2.TLSPolicy {
+	return &etcdv1beta2.TLSPolicy{Static: &etcdv1beta2.StaticTLS{
+		Member: &etcdv1beta2.MemberSecret{PeerSecret: "peer", ServerSecret: "server"}, OperatorSecret: "operator",
+	}}
+}
+
+func TestMembersSpeakTLS(t *testing.T) {
+	s := newScene(t)
+	spec := ofSize(3)
+	spec.TLS = secured()
+	s.create(spec)
+	s.until("the Secrets are missed", func(c *etcdv1beta2.EtcdCluster) bool {
+		return condition(c, etcdv1beta2.ClusterMissingReference) == corev1.ConditionTrue
+	})
+	certificates, err := pki.New(s.namespace, s.name)
+	s.must(err)
+	for name, data := range map[string]map[string][]byte{"peer": certificates.Peer, "server": certificates.Server, "operator": certificates.Operator} {
+		s.must(shared.client.Create(s.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Data: data}))
+	}
+	s.settled(3, v36)
+	for _, p := range s.pods() {
+		if command := strings.Join(p.Spec.Containers[0].Command, " "); strings.Contains(command, "--advertise-client-urls=http:") || !strings.Contains(command, "--peer-client-cert-auth=true") {
+			t.Errorf("the member %s speaks in the clear: %s", p.Name, command)
+		}
+	}
+	s.secure = certificates.Client
+	s.write().verify()
+	// Taken out while nobody looked, it is still by them that members are reached.
+	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.TLS = nil })
+	s.until("it is refused", func(c *etcdv1beta2.EtcdCluster) bool {
+		return condition(c, etcdv1beta2.ClusterRefusedChange) == corev1.ConditionTrue && condition(c, etcdv1beta2.ClusterAvailable) == corev1.ConditionTrue
+	})
+}

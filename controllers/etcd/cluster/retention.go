@@ -1,0 +1,76 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+)
+
+// hold puts the finalizer on a cluster whose claims are to be deleted with it, and
+// takes it off one whose are not.
+func (c *Controller) hold(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
+	was := cluster.DeepCopy()
+	change := controllerutil.RemoveFinalizer
+	if cluster.Spec.ClaimRetention == etcdv1beta2.DeleteClaims {
+		change = controllerutil.AddFinalizer
+	}
+	if !change(cluster, etcdv1beta2.FinalizerClaims) {
+		return nil
+	}
+	status := cluster.Status
+	if err := c.client.Patch(ctx, cluster, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("writing the finalizer %s: %w", etcdv1beta2.FinalizerClaims, err)
+	}
+	cluster.Status = status
+	return nil
+}
+
+// release deletes the claims of a cluster that is being deleted, where it has the
+// finalizer. What it owns besides, the garbage collector deletes.
+func (c *Controller) release(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
+	if !controllerutil.ContainsFinalizer(cluster, etcdv1beta2.FinalizerClaims) {
+		return nil
+	}
+	if cluster.Spec.ClaimRetention == etcdv1beta2.DeleteClaims {
+		if err := c.deleteClaims(ctx, cluster); err != nil {
+			return err
+		}
+	}
+	was := cluster.DeepCopy()
+	controllerutil.RemoveFinalizer(cluster, etcdv1beta2.FinalizerClaims)
+	return client.IgnoreNotFound(c.client.Patch(ctx, cluster, client.MergeFrom(was)))
+}
+
+// deleteClaims deletes the claims of the members, and those set aside.
+func (c *Controller) deleteClaims(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
+	var members, aside corev1.PersistentVolumeClaimList
+	in := client.InNamespace(cluster.Namespace)
+	if err := c.reader.List(ctx, &members, in, client.MatchingLabels(labelsOf(cluster.Name))); err != nil {
+		return fmt.Errorf("listing the cluster's claims: %w", err)
+	}
+	if err := c.reader.List(ctx, &aside, in, client.MatchingLabels{LabelAside: cluster.Name}); err != nil {
+		return fmt.Errorf("listing claims set aside: %w", err)
+	}
+	for i := range members.Items {
+		if claim := &members.Items[i]; metav1.IsControlledBy(claim, cluster) && claim.DeletionTimestamp == nil {
+			if err := c.delete(ctx, claim); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range aside.Items {
+		claim := &aside.Items[i]
+		if a, ok := asideOf(claim); ok && a.ClusterUID == cluster.UID && claim.DeletionTimestamp == nil {
+			if err := c.delete(ctx, claim); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

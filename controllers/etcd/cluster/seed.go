@@ -1,0 +1,161 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// DataFolder is where a member's data is in its pod, below its volume at
+// DataMount.
+const (
+	DataMount  = dataFolder
+	DataFolder = dataFolder + "/data"
+	DataVolume = dataVolume
+)
+
+// A Seed is the member that a cluster begins with whose data comes from
+// elsewhere: what etcd has to be told about it, and what it runs on.
+type Seed struct {
+	// Pod starts with the data, or not at all. Clients are not sent to it.
+	Pod *corev1.Pod
+	// Claim is nil where the cluster's members have none.
+	Claim *corev1.PersistentVolumeClaim
+	// PeerURL and Token are what its data has to be made for.
+	PeerURL, Token string
+	// ClientURL is where it serves clients.
+	ClientURL string
+}
+
+// SeedOf is the seed of that name and version of a cluster.
+func SeedOf(c *etcdv1beta2.EtcdCluster, name, version string) *Seed {
+	d := desire(c)
+	s := &Seed{
+		Pod:     d.podOf(name, version, sealed(d.addresses, name), d.storage()),
+		PeerURL: d.addresses.peerURL(name), ClientURL: d.addresses.clientURL(name), Token: string(c.UID),
+	}
+	if d.storage().claim {
+		s.Claim = d.claimOf(name, "")
+	}
+	return s
+}
+
+// Connect connects to the member of a pod as the controller does.
+func Connect(ctx context.Context, reader client.Reader, c *etcdv1beta2.EtcdCluster, p *corev1.Pod) (*clientv3.Client, error) {
+	d := desire(c)
+	if err := d.tls.read(ctx, reader, c.Namespace); err != nil {
+		return nil, err
+	}
+	var secure *tls.Config
+	if d.addresses.clientTLS {
+		secure = d.tls.client
+	}
+	if p.Status.PodIP == "" {
+		return nil, fmt.Errorf("the pod %s has no address yet", p.Name)
+	}
+	port := strconv.Itoa(clientPort)
+	made, err := connect(ctx, []endpoint{{
+		member: p.Name, url: d.addresses.clientURL(p.Name),
+		host: net.JoinHostPort(d.addresses.host(p.Name), port), address: net.JoinHostPort(p.Status.PodIP, port),
+	}}, secure)
+	if err != nil {
+		return nil, err
+	}
+	return made.(*connection).Client, nil
+}
+
+// LabelsOf are on every pod and claim of a cluster's members.
+func LabelsOf(cluster string) labels.Set { return labelsOf(cluster) }
+
+// Adopted is the status of a cluster whose only member is the seed.
+func Adopted(c *etcdv1beta2.EtcdCluster, p *corev1.Pod, clusterID, memberID uint64, version string) etcdv1beta2.ClusterStatus {
+	d := desire(c)
+	m := etcdv1beta2.MemberStatus{
+		Name: p.Name, ID: hex(memberID), Version: version, TargetVersion: p.Annotations[AnnotationVersion], Ready: true,
+		PodRevision: p.Annotations[AnnotationPodRevision], StorageRevision: p.Annotations[AnnotationStorageRevision],
+		Since: &p.CreationTimestamp,
+	}
+	if d.storage().claim {
+		m.Claim = p.Name
+	}
+	return etcdv1beta2.ClusterStatus{
+		Phase: etcdv1beta2.ClusterPhaseCreating, ClusterID: hex(clusterID), ControlPaused: true, Size: 1,
+		TLS: etcd.Encrypted(&c.Spec), MemberStatuses: []etcdv1beta2.MemberStatus{m}, CurrentVersion: version,
+		Members: etcdv1beta2.MembersStatus{Ready: []string{p.Name}}, Quorum: &etcdv1beta2.QuorumStatus{Voters: 1, Healthy: 1},
+		ServiceName: clientService(c.Name), ClientPort: clientPort,
+	}
+}
+
+// ID is etcd's id as a status has it.
+func ID(id uint64) string { return hex(id) }
+
+// MayReplace says whether a restore may take the cluster's place: it answers no
+// client, or was never formed.
+func MayReplace(c *etcdv1beta2.EtcdCluster) bool {
+	available := c.Status.Condition(etcdv1beta2.ClusterAvailable)
+	return c.Status.ClusterID == "" || available == nil || available.Status != corev1.ConditionTrue
+}
+
+// Answers says whether a majority of the cluster's members agrees now, whatever
+// its status says.
+func Answers(ctx context.Context, reader client.Reader, cluster *etcdv1beta2.EtcdCluster) (bool, error) {
+	c := &Controller{reader: reader, connect: connect}
+	s, err := c.look(ctx, cluster)
+	if err != nil {
+		return false, err
+	}
+	d := desire(effective(cluster, s))
+	if err := d.tls.read(ctx, reader, cluster.Namespace); err != nil {
+		return false, err
+	}
+	err = c.know(ctx, d, s)
+	if s.etcd != nil {
+		_ = s.etcd.Close()
+	}
+	return s.Quorum, err
+}
+
+// leave leaves a cluster alone that an EtcdRestore has: it sees to what the
+// members need, and says so.
+func (c *Controller) leave(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, restore string) (ctrl.Result, error) {
+	was := cluster.Status.DeepCopy()
+	if err := c.prepare(ctx, desire(cluster)); err != nil {
+		return ctrl.Result{}, err
+	}
+	// The previous release reads in the sentence what this one reads in HeldBy.
+	cluster.Status.ControlPaused, cluster.Status.HeldBy, cluster.Status.Step = true, restore, "leaves the cluster to EtcdRestore "+restore
+	if was.ControlPaused && was.HeldBy == restore && was.Step == cluster.Status.Step {
+		return ctrl.Result{}, nil // the annotation's going wakes it up
+	}
+	return ctrl.Result{}, c.writeStatus(ctx, cluster)
+}
+
+// Trouble is why a seed's pod does not run; empty where nothing is wrong with it.
+func Trouble(p *corev1.Pod) string {
+	for _, s := range p.Status.InitContainerStatuses {
+		ended := s.LastTerminationState.Terminated
+		if s.State.Terminated != nil {
+			ended = s.State.Terminated
+		}
+		switch {
+		case s.State.Waiting != nil && strings.Contains(s.State.Waiting.Reason, "Image"):
+			return "its container " + s.Name + " waits: " + s.State.Waiting.Reason + " " + s.State.Waiting.Message
+		case !s.Ready && ended != nil && ended.ExitCode != 0:
+			return "its container " + s.Name + " ended: " + lastLine(ended.Message)
+		}
+	}
+	_, message := trouble(p)
+	return message
+}

@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+func (d *decision) grow() *Step {
+	if d.voters >= d.Size || d.frozen {
+		return nil
+	}
+	return &Step{Action: AddLearner, Version: d.joining(), Why: fmt.Sprintf("%d of %d members vote", d.voters, d.Size)}
+}
+
+// joining is the version of a new member: one that is known to run here.
+func (d *decision) joining() etcd.Version {
+	if _, highest := d.span(); highest != (etcd.Version{}) {
+		return highest
+	}
+	return d.target()
+}
+
+// target is the version members are to run: the spec's, or where that is
+// refused the highest there is.
+func (d *decision) target() etcd.Version {
+	_, highest := d.span()
+	if d.refuseVersion(d.Observation) != nil || !d.version.Supported() {
+		return highest
+	}
+	return d.version
+}
+
+// upgrade gives one member at a time the version, the leader last.
+func (d *decision) upgrade() *Step {
+	to := d.target()
+	var pending []*Member
+	for m := range d.listed {
+		switch {
+		case m.Target == to && m.Version != to:
+			return &Step{Action: Upgrade, Member: m.Name, Version: to, Why: "it is under way"}
+		case m.Target != to:
+			pending = append(pending, m)
+		}
+	}
+	if len(pending) == 0 {
+		if d.ClusterVersion != (etcd.Version{}) && d.ClusterVersion.CompareMinor(to) < 0 {
+			return &Step{Action: Settle, Version: to}
+		}
+		return nil
+	}
+	if lowest, _ := d.span(); to.CompareMinor(lowest) > 0 && !d.agreed(lowest) {
+		return &Step{Action: Settle, Version: lowest, Why: "the upgrade before has not come to rest"}
+	}
+	m, lead := d.leaderLast(pending)
+	if lead != nil {
+		return lead
+	}
+	return &Step{Action: Upgrade, Member: m.Name, Version: to}
+}
+
+// agreed says whether all members speak that minor version, and their data is
+// in its format: only then may the next one be run.
+func (d *decision) agreed(v etcd.Version) bool {
+	return d.ClusterVersion.CompareMinor(v) == 0 &&
+		(d.StorageVersion == (etcd.Version{}) || d.StorageVersion.CompareMinor(v) == 0)
+}
+
+// shrink removes one member too many: first those that would be replaced, then
+// the newest, the leader last.
+func (d *decision) shrink() *Step {
+	if d.voters <= d.Size {
+		return nil
+	}
+	var all, outdated []*Member
+	for i := len(d.Members) - 1; i >= 0; i-- {
+		m := &d.Members[i]
+		if !m.Listed {
+			continue
+		}
+		all = append(all, m)
+		if !d.frozen && !d.current(m) {
+			outdated = append(outdated, m)
+		}
+	}
+	from, cause := all, Shrunk
+	why := fmt.Sprintf("%d members vote, and %d are wanted", d.voters, d.Size)
+	if len(outdated) > 0 {
+		from, cause, why = outdated, Replaced, "another one, made from the spec as it is, stands in for it"
+		if len(all)-len(outdated) < d.Size {
+			why = fmt.Sprintf("%d members vote, %d are wanted, and it would be replaced", d.voters, d.Size)
+		}
+	}
+	m, lead := d.leaderLast(from)
+	if lead != nil {
+		return lead
+	}
+	return d.remove(m, cause, why)
+}
+
+// renew gives members the pod or the storage that the spec wants, one at a
+// time, the leader last.
+func (d *decision) renew() *Step {
+	if d.frozen {
+		return nil
+	}
+	var stale []*Member
+	for m := range d.listed {
+		if m.PodRevision != d.podRevision && d.current(m) {
+			stale = append(stale, m)
+		}
+	}
+	if len(stale) > 0 {
+		m, lead := d.leaderLast(stale)
+		if lead != nil {
+			return lead
+		}
+		return &Step{Action: Restart, Member: m.Name, Why: "its pod is not what the spec wants"}
+	}
+	if m := d.toReplace(); m != nil {
+		why := "to stand in for " + m.Name + ", which is not what the spec wants"
+		if m.doomed() {
+			why = "to stand in for " + m.Name + ", whose claim is being deleted"
+		}
+		return &Step{Action: AddLearner, Version: d.joining(), Why: why}
+	}
+	return nil
+}
+
+// toReplace is a voter that another must stand in for, nil where there is none.
+func (d *decision) toReplace() *Member {
+	for m := range d.listed {
+		if !m.Learner && !d.current(m) {
+			return m
+		}
+	}
+	return nil
+}
+
+// leaderLast picks the first that does not lead; where only the leader is left,
+// the leadership is moved first, unless nobody else votes.
+func (d *decision) leaderLast(from []*Member) (*Member, *Step) {
+	for _, m := range from {
+		if !m.Leader {
+			return m, nil
+		}
+	}
+	for heir := range d.listed {
+		if !heir.Learner && heir.Ready() && !heir.Leader {
+			return nil, &Step{Action: MoveLeader, Member: heir.Name, Why: from[0].Name + " leads, and is next"}
+		}
+	}
+	return from[0], nil
+}

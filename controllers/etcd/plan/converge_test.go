@@ -1,0 +1,156 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/controllers/etcd/plan/states"
+)
+
+// tired is how many minutes may pass without a step before somebody has to be
+// told why: longer than any of the machine's own waits.
+const tired = 20
+
+// run lets the world go on until nothing has been done for a while, and returns
+// for how many minutes; at is called before each look with how many steps were
+// taken.
+func (w *world) run(minutes int, at func(steps int)) (idle int) {
+	steps := 0
+	for range minutes {
+		w.tick()
+		at(steps)
+		idle++
+		for i, c := range w.controllers {
+			between := func() {}
+			if i+1 < len(w.controllers) && w.random.IntN(3) == 0 { // another is faster
+				between = func() { w.reconcile(w.controllers[i+1], func() {}) }
+			}
+			step := w.reconcile(c, between)
+			if step != nil && step.Action != plan.Wait && !w.waits(step) {
+				steps++
+				idle = 0
+			}
+		}
+		if w.violated != nil || idle > 3 && w.settled() == nil {
+			break
+		}
+	}
+	return idle
+}
+
+// waits says whether the step only waits for a pod that is there.
+func (w *world) waits(s *plan.Step) bool {
+	switch s.Action {
+	case plan.CatchUp, plan.Recover:
+		return w.pods[s.Member] != nil
+	case plan.Upgrade:
+		p := w.pods[s.Member]
+		return p == nil || p.target == s.Version
+	}
+	return s.Action == plan.Settle
+}
+
+// told says whether a condition says why nothing is done.
+func (w *world) told() bool { return w.last.Blocked != "" || w.last.Stalled != nil }
+
+func (w *world) trace() string {
+	stalled := plan.Stall{}
+	if w.last.Stalled != nil {
+		stalled = *w.last.Stalled
+	}
+	return fmt.Sprintf("\n  %s\n  blocked: %s %s\n  stalled: %+v\n  now: %v", strings.Join(w.events[max(0, len(w.events)-25):], "\n  "), w.last.Blocked, w.last.Message, stalled, w.last.Now())
+}
+
+// A walk tries a machine in worlds.
+type walk struct {
+	decide  func(*v1beta2.ClusterSpec, *plan.Observation) plan.Plan
+	runs    int
+	lost    int
+	stalled map[string]int
+}
+
+func newWalk() *walk { return &walk{decide: plan.Next, stalled: map[string]int{}} }
+
+// change makes a settled cluster's spec another, with a fault before one of the
+// steps, which is healed after an hour.
+func (k *walk) change(from, to states.State, at int, f *fault) error {
+	k.runs++
+	w := settledWorld(from.Spec)
+	w.controllers[0].decide = k.decide
+	w.tick()
+	w.look(w.controllers[0])
+	w.spec = to.Spec
+	refused := len(plan.Refusals(to.Spec, w.look(w.controllers[0]))) > 0
+	hit := f == nil
+	idle := w.run(45, func(steps int) {
+		if !hit && steps >= at {
+			hit = f.inject(w)
+		}
+	})
+	if w.violated == nil && idle > tired && w.settled() != nil && !w.told() {
+		return fmt.Errorf("nothing was done for %d minutes, and nothing said why%s", idle, w.trace())
+	}
+	if f != nil && hit {
+		f.heal(w)
+	}
+	members, survivable := len(w.members), w.survivable()
+	w.run(150, func(int) {})
+	switch err := w.settled(); {
+	case w.violated != nil:
+		return fmt.Errorf("%w%s", w.violated, w.trace())
+	case err == nil:
+		return nil
+	case refused && w.last.Blocked == plan.RefusedChange:
+		return nil
+	case !survivable:
+		k.lost++
+		if len(w.members) != members {
+			return fmt.Errorf("%d members were there when the quorum was lost, and %d are%s", members, len(w.members), w.trace())
+		}
+		return w.lossTold()
+	case w.last.Stalled != nil && f != nil && slices.Contains(f.remains, w.last.Stalled.Reason):
+		k.stalled[w.last.Stalled.Reason]++
+		return nil
+	default:
+		return fmt.Errorf("%w%s", err, w.trace())
+	}
+}
+
+// pairs walks pairs of states, with every fault before each of those steps: one
+// in that many.
+func (k *walk) pairs(all []states.State, points []int, every int) error {
+	n := 0
+	none := []fault{{name: "nothing"}}
+	for _, from := range all {
+		for _, to := range all {
+			for _, f := range append(none, faults()...) {
+				each := points
+				fault := &f
+				if f.inject == nil {
+					each, fault = points[:1], nil
+				}
+				for _, at := range each {
+					if n++; n%every != 0 {
+						continue
+					}
+					if err := k.change(from, to, at, fault); err != nil {
+						return fmt.Errorf("%s to %s, before step %d %s: %w", from.Name, to.Name, at, f.name, err)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func some() []states.State {
+	return states.Of([][]states.Variant{
+		{states.Size(1), states.Size(3)},
+		{states.Version("3.6.16"), states.Version("3.7.3")},
+		{states.Claims(""), states.Claims("1Gi")},
+		{states.Label("a"), states.Label("b")},
+	})
+}

@@ -1,0 +1,262 @@
+package plan_test
+
+import (
+	"slices"
+
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// errCrash unwinds a controller.
+type errCrash struct{}
+
+// call is one call of a controller's: to etcd, or to the API server.
+func (c *controller) call(f func()) {
+	if c.crash == 0 {
+		c.crash = -1
+		panic(errCrash{})
+	}
+	if c.crash > 0 {
+		c.crash--
+	}
+	f()
+}
+
+// reconcile looks, decides, reports, and takes the step; between holds what
+// others do before the step is taken.
+func (w *world) reconcile(c *controller, between func()) (step *plan.Step) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(errCrash); !ok {
+				panic(r)
+			}
+			c.memory = plan.Memory{} // another process goes on
+		}
+	}()
+	if w.api.held != "" {
+		return nil
+	}
+	version := w.api.version
+	o := w.look(c)
+	p := c.decide(w.spec, o)
+	w.last = p
+	step = p.Now()
+	uids := map[string]string{}
+	for name, pod := range w.pods {
+		uids[name] = pod.uid
+	}
+	between()
+	if !w.report(o, step, version) || step == nil {
+		return step
+	}
+	w.events = append(w.events, step.String())
+	w.execute(c, o, step, uids)
+	return step
+}
+
+// execute takes a step as the API server and etcd let it be taken.
+func (w *world) execute(c *controller, o *plan.Observation, s *plan.Step, uids map[string]string) {
+	n, p := w.member(s.Member), w.pods[s.Member]
+	if p != nil && uids[s.Member] != p.uid {
+		return // not the pod that was seen
+	}
+	switch s.Action {
+	case plan.Choose:
+		c.call(func() { w.api.seed = w.name(); w.api.known = nil; w.api.version++ })
+	case plan.Form:
+		if w.remembers() {
+			w.violate("%s: a cluster that took writes is formed again", s)
+		}
+		c.call(func() { w.createPod(s.Member, s.Version, true) })
+	case plan.Record:
+		c.call(func() { w.api.formed, w.api.seed = true, ""; w.api.version++ })
+	case plan.AddLearner:
+		w.addLearner(c)
+	case plan.Recover, plan.CatchUp:
+		w.comeBack(c, s, n)
+	case plan.Seal:
+		c.call(func() { p.sealed = true })
+	case plan.Expose:
+		c.call(func() { p.exposed = true })
+	case plan.Promote:
+		if n != nil && n.learner && w.takesPart(n.name) && p.disk.has >= w.acknowledged-1 {
+			c.call(func() { n.learner = false })
+		}
+	case plan.MoveLeader:
+		if n != nil && !n.learner && w.takesPart(n.name) {
+			c.call(func() {
+				p.disk.has = w.acknowledged // etcd hands over only then
+				for _, other := range w.members {
+					other.leader = other == n
+				}
+			})
+		}
+	case plan.Remove:
+		w.remove(c, s, n)
+	case plan.Upgrade:
+		w.mayRun(s, n)
+		w.takesAway(s, n)
+		if p != nil && p.target != s.Version {
+			c.call(func() { p.target, p.up = s.Version, false })
+		}
+	case plan.Restart, plan.Discard:
+		if p != nil && !p.ending {
+			w.ends(s, n, p)
+			w.takesAway(s, n)
+			c.call(func() { p.ending = true })
+		}
+	case plan.SetAsideClaim:
+		w.setAside(c, s, n, o)
+	case plan.Reattach:
+		c.call(func() { w.claims[s.Member].aside = nil })
+	case plan.Delete:
+		w.deleteClaim(c, s, n)
+	case plan.Adopt:
+		w.adoptClaims(c)
+	}
+}
+
+func (w *world) addLearner(c *controller) {
+	connected := w.leader() != nil
+	for _, n := range w.voters() {
+		connected = connected && w.takesPart(n.name)
+	}
+	if !connected || slices.ContainsFunc(w.members, func(n *node) bool { return n.learner }) {
+		return // etcd puts it off
+	}
+	c.call(func() { w.members = append(w.members, &node{name: w.name(), learner: true}) })
+}
+
+// comeBack makes a member's pod again: on its data, or where it never ran from
+// nothing.
+func (w *world) comeBack(c *controller, s *plan.Step, n *node) {
+	if w.pods[s.Member] != nil {
+		return
+	}
+	claim := w.claims[s.Member]
+	switch {
+	case claim != nil && claim.ending:
+	case n == nil && claim != nil: // the status lists one that was removed meanwhile
+		c.call(func() { w.createPod(s.Member, s.Version, false); w.pods[s.Member].sealed = true })
+	case n == nil:
+	case claim != nil && n.ran != (etcd.Version{}):
+		w.mayRun(s, n)
+		c.call(func() { w.createPod(n.name, s.Version, false); w.pods[n.name].sealed = true })
+	case n.ran == (etcd.Version{}):
+		c.call(func() { w.createPod(n.name, s.Version, false) })
+	}
+}
+
+// remove holds a removal to what etcd and the invariants ask for.
+func (w *world) remove(c *controller, s *plan.Step, n *node) {
+	if n == nil || w.leader() == nil {
+		return
+	}
+	left, active := 0, 0
+	for _, other := range w.voters() {
+		if other != n {
+			left++
+			if w.takesPart(other.name) {
+				active++
+			}
+		}
+	}
+	if !n.learner && w.takesPart(n.name) && active < etcd.Quorum(left) {
+		return // etcd refuses
+	}
+	if !s.Cause.Asked() && !n.learner {
+		if w.takesPart(n.name) {
+			w.violate("%s: it takes part in the cluster", s)
+		}
+		if p := w.pods[n.name]; p != nil && !p.up && !w.gone[n.name] && !w.detached[n.name] && p.disk.member == n.name && (w.absent[p.target] || w.broken[p.revision]) {
+			w.violate("%s: a change costs a member", s)
+		}
+	}
+	if s.Cause.Asked() && !n.learner && left < w.spec.Size {
+		w.violate("%s: nobody asked for it", s)
+	}
+	c.call(func() { w.members = slices.DeleteFunc(w.members, func(other *node) bool { return other == n }) })
+}
+
+// ends says whether a pod that the controller deletes takes a voter's data along.
+func (w *world) ends(s *plan.Step, n *node, p *pod) {
+	if n == nil || n.learner || p.disk.member != n.name || w.api.held != "" {
+		return
+	}
+	claim := w.claims[n.name]
+	if !p.ended && (p.claimUID == "" || claim == nil || claim.ending || claim.uid != p.claimUID) {
+		w.violate("%s: the data of a voter goes with its pod", s)
+	}
+}
+
+// takesAway says whether the controller's own change costs the majority.
+func (w *world) takesAway(s *plan.Step, n *node) {
+	if n == nil || n.learner || !w.takesPart(n.name) || len(w.controllers) > 1 || len(w.voters()) < 3 {
+		return
+	}
+	left := 0
+	for _, other := range w.voters() {
+		if other != n && w.takesPart(other.name) && !w.pods[other.name].ending {
+			left++
+		}
+	}
+	if left < etcd.Quorum(len(w.voters())) {
+		w.violate("%s: the majority goes with it", s)
+	}
+}
+
+// mayRun holds an upgrade to what etcd asks for: never back, one minor at a
+// time, and only from data in the format of the version before.
+func (w *world) mayRun(s *plan.Step, n *node) {
+	switch {
+	case n == nil || !w.api.formed:
+	case s.Version.Compare(n.ran) < 0 && w.answers(n.name), s.Version.CompareMinor(w.version) < 0:
+		w.violate("%s: it ran %s, and the cluster speaks %s", s, n.ran, w.version)
+	case s.Version.Minor > w.version.Minor+1 || s.Version.Minor > w.version.Minor && w.storage.Minor != w.version.Minor:
+		w.violate("%s: the cluster speaks %s, and its data is of %s", s, w.version, w.storage)
+	}
+}
+
+func (w *world) setAside(c *controller, s *plan.Step, n *node, o *plan.Observation) {
+	claim := w.claims[s.Member]
+	if claim == nil || claim.aside != nil {
+		return
+	}
+	if n != nil && s.Cause != plan.Restored {
+		w.violate("%s: etcd lists its member", s)
+	}
+	c.call(func() { claim.aside = &aside{s.Cause, o.Now.Add(claimGrace)} })
+	if n := w.unasked(); n > plan.DefaultUnasked {
+		w.violate("%s: %d claims are set aside without being asked for", s, n)
+	}
+}
+
+func (w *world) deleteClaim(c *controller, s *plan.Step, n *node) {
+	claim := w.claims[s.Member]
+	switch {
+	case claim == nil:
+		return
+	case claim.aside == nil || claim.aside.until.After(w.now.Add(c.clock)):
+		w.violate("%s: it was not set aside for long enough", s)
+	case n != nil:
+		w.violate("%s: etcd lists its member", s)
+	case !w.survivable():
+		w.violate("%s: it may be the last copy", s)
+	}
+	c.call(func() { delete(w.claims, s.Member) })
+}
+
+// adoptClaims makes the cluster of the claims of a former one.
+func (w *world) adoptClaims(c *controller) {
+	c.call(func() {
+		for _, name := range sortedKeys(w.claims) {
+			claim := w.claims[name]
+			if claim.retained {
+				claim.retained = false
+				w.api.known = append(w.api.known, known{name: name, ran: etcd.WantedVersion(w.spec), target: etcd.WantedVersion(w.spec), durable: true, claimUID: claim.uid, storageRevision: claim.storageRevision})
+			}
+		}
+		w.api.formed = true
+		w.api.version++
+	})
+}

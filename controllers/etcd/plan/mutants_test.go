@@ -1,0 +1,182 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/controllers/etcd/plan/states"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// A mistake is one that could be made in the machine, or in what it is shown.
+// Where the walk finds nothing wrong with one, the walk is at fault.
+type mistake struct {
+	name string
+	// shown changes what the machine is shown, done the step that it decided.
+	shown func(*plan.Observation)
+	done  func(*v1beta2.ClusterSpec, *plan.Observation, *plan.Step)
+}
+
+func (m mistake) decide(spec *v1beta2.ClusterSpec, seen *plan.Observation) plan.Plan {
+	o := *seen
+	o.Members = append([]plan.Member(nil), seen.Members...)
+	o.SetAside = append([]plan.SetAside(nil), seen.SetAside...)
+	if m.shown != nil {
+		m.shown(&o)
+	}
+	p := plan.Next(spec, &o)
+	if m.done != nil && p.Now() != nil {
+		m.done(spec, &o, p.Now())
+	}
+	return p
+}
+
+// each shows every member otherwise.
+func each(change func(*plan.Member)) func(*plan.Observation) {
+	return func(o *plan.Observation) {
+		for i := range o.Members {
+			change(&o.Members[i])
+		}
+	}
+}
+
+// instead does another action in place of one.
+func instead(of, to plan.Action) func(*v1beta2.ClusterSpec, *plan.Observation, *plan.Step) {
+	return func(_ *v1beta2.ClusterSpec, _ *plan.Observation, s *plan.Step) {
+		if s.Action == of {
+			s.Action = to
+		}
+	}
+}
+
+var mistakes = []mistake{
+	{name: "what the kubelet says is what etcd answers", shown: each(func(m *plan.Member) {
+		if !m.Pod.Ready {
+			m.Answers, m.PeersReach = false, false
+		}
+		if m.Unresponsive != nil {
+			m.Unresponsive = &plan.Unresponsive{Since: m.Unresponsive.Since, According: plan.Client | plan.Kubelet}
+		}
+	})},
+	{name: "the client's word is enough", shown: each(func(m *plan.Member) {
+		m.PeersReach = false
+		if u := m.Unresponsive; u != nil && u.According == plan.Client {
+			m.Unresponsive = &plan.Unresponsive{Since: u.Since, According: plan.Client | plan.Kubelet}
+		}
+	})},
+	{name: "the other members are not asked", shown: each(func(m *plan.Member) { m.PeersReach = false })},
+	{name: "a member is given up at once", shown: each(func(m *plan.Member) {
+		if u := m.Unresponsive; u != nil {
+			m.Unresponsive = &plan.Unresponsive{Since: u.Since.Add(-time.Hour), According: u.According}
+		}
+	})},
+	{name: "a member is never given up", shown: each(func(m *plan.Member) { m.Unresponsive = nil })},
+	{name: "not responding for long is lost data", shown: func(o *plan.Observation) {
+		for i := range o.Members {
+			if m := &o.Members[i]; m.Unresponsive != nil && o.Now.Sub(m.Unresponsive.Since) > memberTimeout {
+				m.DataGone, m.Answers, m.PeersReach = true, false, false
+			}
+		}
+	}},
+	{name: "who does not answer is not counted", shown: func(o *plan.Observation) {
+		for i := range o.Members {
+			if m := &o.Members[i]; !m.Answers && m.Listed {
+				m.Learner = true
+			}
+		}
+	}},
+	{name: "who does not answer is not listed", shown: each(func(m *plan.Member) { m.Listed = m.Listed && (m.Answers || !m.Started) })},
+	{name: "a change that the controller made is forgotten", shown: each(func(m *plan.Member) {
+		m.Changed, m.Pod.Shared = false, false
+		if m.Version != (etcd.Version{}) {
+			m.Version = m.Target
+		}
+	})},
+	{name: "claims set aside are not counted", shown: func(o *plan.Observation) { o.Limits.Unasked = 1000 }},
+	{name: "a claim that is being deleted is a claim", shown: each(func(m *plan.Member) { m.Claim.Ending = false })},
+	{name: "a claim that is not there is a claim", shown: each(func(m *plan.Member) { m.Claim.Exists = m.Durable })},
+	{name: "a member without a claim keeps its data", shown: each(func(m *plan.Member) { m.Durable, m.Claim.Exists = true, true })},
+	{name: "a pod that is being deleted is an ordinary one", shown: each(func(m *plan.Member) { m.Pod.Ending = false })},
+	{name: "data that is gone is not noticed", shown: each(func(m *plan.Member) { m.DataGone = false })},
+	{name: "a claim of another member is this one's", shown: each(func(m *plan.Member) {
+		if m.DataGone && m.Durable {
+			m.DataGone, m.Claim.Exists = false, true
+		}
+	})},
+	{name: "a pod counts as sealed", shown: each(func(m *plan.Member) { m.Pod.Sealed = true })},
+	{name: "the record of the cluster is not looked at", shown: func(o *plan.Observation) { o.Formed, o.Seed = false, "" }},
+	{name: "a cluster whose status is lost is formed", shown: func(o *plan.Observation) {
+		if !o.Formed && o.Seed == "" {
+			o.Members = nil
+		}
+	}},
+	{name: "the leader goes first", shown: func(o *plan.Observation) {
+		for i := range o.Members {
+			o.Members[i].Leader = false
+		}
+		if len(o.Members) > 0 {
+			o.Members[len(o.Members)-1].Leader = true
+		}
+	}},
+	{name: "a claim set aside is deleted at once", done: instead(plan.SetAsideClaim, plan.Delete)},
+	{name: "claims set aside have expired", shown: func(o *plan.Observation) {
+		for i := range o.SetAside {
+			o.SetAside[i].Until = o.Now
+		}
+	}},
+	{name: "claims set aside are kept for ever", shown: func(o *plan.Observation) { o.SetAside = nil }},
+	{name: "every removal was asked for", done: func(_ *v1beta2.ClusterSpec, _ *plan.Observation, s *plan.Step) { s.Cause = plan.Shrunk },
+		shown: func(o *plan.Observation) { o.Limits.Unasked = 1000 }},
+	{name: "a learner votes before it has caught up", shown: each(func(m *plan.Member) {
+		if m.Learner && m.Pod.Exists {
+			m.Learner, m.Answers, m.Pod.Ready = false, true, true
+		}
+	})},
+	{name: "a member is restarted where it is to be woken", done: instead(plan.Recover, plan.Restart)},
+	{name: "a member is removed where it is to be woken", done: func(_ *v1beta2.ClusterSpec, _ *plan.Observation, s *plan.Step) {
+		if s.Action == plan.Recover {
+			s.Action, s.Cause = plan.Remove, plan.NotResponding
+		}
+	}},
+	{name: "minor versions are skipped", done: func(spec *v1beta2.ClusterSpec, _ *plan.Observation, s *plan.Step) {
+		if s.Action == plan.Settle {
+			s.Action = plan.Wait
+		}
+		if s.Action == plan.Upgrade {
+			s.Version = etcd.Version{Major: 3, Minor: 8}
+		}
+	}},
+	{name: "clients are sent to nobody new", done: instead(plan.Expose, plan.Wait)},
+	{name: "what is left of members stays", done: instead(plan.Discard, plan.Wait)},
+	{name: "waiting is not explained", done: nil},
+}
+
+// TestMistakesInTheMachineAreCaught plants each mistake and wants the walk to find
+// a world in which it does harm, or is not explained.
+func TestMistakesInTheMachineAreCaught(t *testing.T) {
+	all := states.Of([][]states.Variant{
+		{states.Size(3), states.Size(1)}, {states.Version("3.6.16"), states.Version("3.7.3")}, {states.Claims("1Gi"), states.Claims("")}, {states.Label("a"), states.Label("b")},
+	})
+	for _, m := range mistakes {
+		t.Run(m.name, func(t *testing.T) {
+			k := newWalk()
+			k.decide = m.decide
+			if m.name == "waiting is not explained" {
+				k.decide = func(spec *v1beta2.ClusterSpec, o *plan.Observation) plan.Plan {
+					p := plan.Next(spec, o)
+					p.Stalled, p.Blocked = nil, ""
+					return p
+				}
+			}
+			for seed := range uint64(2500) {
+				if err := k.sequence(seed+1, all); err != nil {
+					t.Logf("caught in run %d: %.300v", k.runs, err)
+					return
+				}
+			}
+			t.Errorf("not caught in %d runs", k.runs)
+		})
+	}
+}

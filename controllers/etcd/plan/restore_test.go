@@ -1,0 +1,100 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+)
+
+// A restoring is an EtcdRestore in the world.
+type restoring struct{}
+
+func (r *restoring) holds(*aside) bool { return r != nil }
+
+// switching plays the switch to a restored member until there is nothing left to
+// do, and returns the steps.
+func switching(o plan.Observation) (steps []string, blocked plan.Block) {
+	for range 20 {
+		p := plan.Next(spec(claims("1Gi"), paused), &o)
+		step := p.Now()
+		if step == nil {
+			return steps, p.Blocked
+		}
+		steps = append(steps, string(step.Action)+" "+step.Member)
+		var m *plan.Member
+		for i := range o.Members {
+			if o.Members[i].Name == step.Member {
+				m = &o.Members[i]
+			}
+		}
+		switch step.Action {
+		case plan.Hold:
+			o.Restore.Held, o.Restore.Left, o.Restore.Proved = true, true, true
+		case plan.SetAsideClaim:
+			m.Claim.Exists, o.Restore.Touched = false, true
+		case plan.Discard:
+			m.Pod.Ending = true
+		case plan.Wait:
+			m.Pod = plan.Pod{}
+		case plan.Record:
+			o.Restore.Recorded = true
+		case plan.Adopt:
+			o.Restore.Adopted = true
+		case plan.Yield:
+			return steps, p.Blocked
+		}
+	}
+	return steps, ""
+}
+
+func TestARestore_SetsClaimsAsideBeforeAnythingEnds(t *testing.T) {
+	old := func(name string) plan.Member {
+		return plan.Member{Name: name, Claim: plan.Claim{Exists: true}, Pod: plan.Pod{Exists: true}}
+	}
+	for name, tc := range map[string]struct {
+		quorum, forced, touched bool
+		steps                   []string
+		blocked                 plan.Block
+	}{
+		"of a cluster that is lost": {steps: []string{
+			"hold seed", "set aside a", "set aside b", "discard a", "wait a", "discard b", "wait b", "record seed", "adopt seed", "yield seed",
+		}},
+		"of a cluster that has come back": {quorum: true, steps: []string{"hold seed"}, blocked: plan.ClusterRunning},
+		"of a cluster that works, by force": {quorum: true, forced: true, steps: []string{
+			"hold seed", "set aside a", "set aside b", "discard a", "wait a", "discard b", "wait b", "record seed", "adopt seed", "yield seed",
+		}},
+		"goes on where it began": {quorum: true, touched: true, steps: []string{
+			"hold seed", "set aside a", "set aside b", "discard a", "wait a", "discard b", "wait b", "record seed", "adopt seed", "yield seed",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := plan.Observation{Formed: true, Quorum: tc.quorum, Members: []plan.Member{old("a"), old("b")}, Restore: &plan.Restore{Name: "back", Seed: "seed", Forced: tc.forced, Touched: tc.touched}}
+			steps, blocked := switching(o)
+			if diff := cmp.Diff(tc.steps, steps); diff != "" || blocked != tc.blocked {
+				t.Errorf("blocked %q, steps (-want +got):\n%s", blocked, diff)
+			}
+		})
+	}
+}
+
+func TestRetainedClaims_AreAdoptedOnlyWhenAsked(t *testing.T) {
+	for adopt, want := range map[plan.Adoption]struct {
+		action  plan.Action
+		blocked plan.Block
+	}{
+		plan.AdoptUndecided: {blocked: plan.RetainedClaims},
+		plan.AdoptClaims:    {action: plan.Adopt},
+		plan.IgnoreClaims:   {action: plan.Choose},
+	} {
+		p := plan.Next(spec(), &plan.Observation{Retained: []string{"c-1", "c-2"}, Adopt: adopt})
+		var action plan.Action
+		if p.Now() != nil {
+			action = p.Now().Action
+		}
+		if action != want.action || p.Blocked != want.blocked {
+			t.Errorf("%q: %s, blocked %q", adopt, action, p.Blocked)
+		}
+	}
+}

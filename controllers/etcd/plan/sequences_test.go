@@ -1,0 +1,104 @@
+package plan_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/controllers/etcd/plan/states"
+)
+
+// sequence lets edits and faults follow each other at random, several at a time,
+// heals all of them, and wants the cluster to be as the last edit says, or a
+// reason why not.
+func (k *walk) sequence(seed uint64, all []states.State) (err error) {
+	k.runs++
+	random := rand.New(rand.NewPCG(seed, 7))
+	from := all[random.IntN(len(all))]
+	w := settledWorld(from.Spec)
+	w.random = random
+	w.controllers[0].decide = k.decide
+	story := []string{from.Name}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("seed %d: %w\n  %v", seed, err, story)
+		}
+	}()
+	w.tick()
+	w.reconcile(w.controllers[0], func() {})
+	var active []fault
+	remains := []string{plan.StallLimit}
+	edited := false
+	for range 2 + random.IntN(5) {
+		if random.IntN(3) == 0 {
+			to := all[random.IntN(len(all))]
+			if len(plan.Refusals(to.Spec, w.look(w.controllers[0]))) == 0 {
+				w.spec, edited = to.Spec, true
+				story = append(story, "edit "+to.Name)
+			}
+		}
+		f := faults()[random.IntN(len(faults()))]
+		if f.inject(w) {
+			active = append(active, f)
+			remains = append(remains, f.remains...)
+			story = append(story, f.name)
+		}
+		w.run(1+random.IntN(25), func(int) {})
+		if len(active) > 0 && random.IntN(2) == 0 {
+			active[0].heal(w)
+			story = append(story, "no longer: "+active[0].name)
+			active = active[1:]
+		}
+	}
+	if random.IntN(3) == 0 {
+		if idle := w.run(45, func(int) {}); w.violated == nil && idle > tired && w.settled() != nil && !w.told() {
+			return fmt.Errorf("nothing was done for %d minutes, and nothing said why%s", idle, w.trace())
+		}
+	}
+	for _, f := range active {
+		f.heal(w)
+	}
+	survivable := w.survivable()
+	w.run(300, func(int) {})
+	err = w.settled()
+	switch {
+	case w.violated != nil:
+		return fmt.Errorf("%w%s", w.violated, w.trace())
+	case err == nil:
+		return w.expired()
+	case !survivable:
+		k.lost++
+		return w.lossTold()
+	case w.last.Blocked == plan.RefusedChange && edited:
+		return nil
+	case w.last.Stalled != nil && slices.Contains(remains, w.last.Stalled.Reason):
+		k.stalled[w.last.Stalled.Reason]++
+		return nil
+	}
+	return fmt.Errorf("%w%s", err, w.trace())
+}
+
+// expired lets the time pass after which nothing that was set aside is left.
+func (w *world) expired() error {
+	for range int(claimGrace/minute) + 20 {
+		w.tick()
+		for _, c := range w.controllers {
+			w.reconcile(c, func() {})
+		}
+	}
+	for name, c := range w.claims {
+		if c.aside != nil && w.violated == nil {
+			return fmt.Errorf("the claim of %s is set aside for ever%s", name, w.trace())
+		}
+	}
+	return w.violated
+}
+
+// lossTold says whether a condition says that the quorum is lost for good.
+func (w *world) lossTold() error {
+	if w.last.Blocked == plan.QuorumLost || w.last.Stalled != nil && w.last.Stalled.Reason == plan.StallStatusLost {
+		return nil
+	}
+	return fmt.Errorf("the quorum is lost for good, and nothing says so%s", w.trace())
+}

@@ -1,0 +1,106 @@
+// Package states lists what an EtcdCluster can be in what decides about its
+// changes, for the tests that walk every pair.
+package states
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+)
+
+// A State is a spec and its name.
+type State struct {
+	Name string
+	Spec *v1beta2.ClusterSpec
+}
+
+// A Variant is one value of one axis.
+type Variant struct {
+	Name string
+	edit func(*v1beta2.ClusterSpec)
+}
+
+// Axes are the representative sizes, versions, kinds of storage, TLS and pause.
+// Each value stands for those that the rules tell apart from its neighbours: a
+// patch before and after the one that 3.6 may follow, a smaller and a larger
+// claim, one CA and another.
+func Axes() [][]Variant {
+	return [][]Variant{
+		{Size(1), Size(2), Size(3), Size(5)},
+		{Version("3.5.20"), Version("3.5.35"), Version("3.6.16"), Version("3.7.3")},
+		{Claims(""), Claims("1Gi"), Claims("2Gi")},
+		{Secrets(""), Secrets("a"), Secrets("b")},
+		{Paused(false), Paused(true)},
+	}
+}
+
+// Size is that many members.
+func Size(n int) Variant {
+	return Variant{string(rune('0' + n)), func(s *v1beta2.ClusterSpec) { s.Size = n }}
+}
+
+// Version is that version.
+func Version(v string) Variant {
+	return Variant{v, func(s *v1beta2.ClusterSpec) { s.Version = v }}
+}
+
+// Claims are those of that size, or none.
+func Claims(storage string) Variant {
+	if storage == "" {
+		return Variant{"no claims", func(*v1beta2.ClusterSpec) {}}
+	}
+	return Variant{storage, func(s *v1beta2.ClusterSpec) {
+		s.Pod.PersistentVolumeClaimSpec = &corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(storage)}},
+		}
+	}}
+}
+
+// Secrets encrypt all traffic by the Secrets with that prefix, or none.
+func Secrets(prefix string) Variant {
+	if prefix == "" {
+		return Variant{"no TLS", func(*v1beta2.ClusterSpec) {}}
+	}
+	return Variant{"TLS " + prefix, func(s *v1beta2.ClusterSpec) {
+		s.TLS = &v1beta2.TLSPolicy{Static: &v1beta2.StaticTLS{
+			Member:         &v1beta2.MemberSecret{PeerSecret: prefix + "-peer", ServerSecret: prefix + "-server"},
+			OperatorSecret: prefix + "-client",
+		}}
+	}}
+}
+
+// Label is a label of the pods, which are rolled when it changes.
+func Label(team string) Variant {
+	return Variant{"team " + team, func(s *v1beta2.ClusterSpec) { s.Pod.Labels = map[string]string{"team": team} }}
+}
+
+// Paused is paused or not.
+func Paused(paused bool) Variant {
+	if !paused {
+		return Variant{"running", func(*v1beta2.ClusterSpec) {}}
+	}
+	return Variant{"paused", func(s *v1beta2.ClusterSpec) { s.Paused = true }}
+}
+
+// Of are all combinations of the axes.
+func Of(axes [][]Variant) []State {
+	all := []State{{"", &v1beta2.ClusterSpec{Pod: &v1beta2.PodPolicy{}}}}
+	for _, axis := range axes {
+		var next []State
+		for _, s := range all {
+			for _, v := range axis {
+				spec := s.Spec.DeepCopy()
+				v.edit(spec)
+				name := v.Name
+				if s.Name != "" {
+					name = s.Name + ", " + v.Name
+				}
+				next = append(next, State{name, spec})
+			}
+		}
+		all = next
+	}
+	return all
+}

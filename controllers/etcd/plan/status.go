@@ -1,0 +1,74 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// Observe is a cluster as its status tells it, where nothing else is known: what
+// the status does not say is in order.
+func Observe(s *v1beta2.ClusterStatus) Observation {
+	o := Observation{
+		Formed: s.ClusterID != "", TLS: s.TLS,
+		ClusterVersion: etcd.ReadVersion(s.ClusterVersion), StorageVersion: etcd.ReadVersion(s.StorageVersion),
+	}
+	for _, m := range s.MemberStatuses {
+		member := Member{
+			Name: m.Name, Version: etcd.ReadVersion(m.Version), Target: etcd.ReadVersion(m.TargetVersion),
+			Listed: true, Learner: m.Learner, Leader: m.Leader, DataGone: m.Lost, Durable: m.Claim != "",
+			PodRevision: m.PodRevision, StorageRevision: m.StorageRevision, Changed: m.Changed,
+		}
+		if m.Storage != nil {
+			member.Storage = *m.Storage
+		}
+		member.Started = member.Version != (etcd.Version{})
+		member.Claim.Exists = member.Durable && !m.Lost
+		if member.made() && !m.Lost {
+			member.Pod = Pod{Exists: true, Sealed: true, Exposed: !m.Learner}
+		}
+		if m.Ready {
+			member.Answers, member.Pod.Ready = true, true
+			member.Pod.Exists = true
+		} else {
+			member.Unresponsive = &Unresponsive{According: Client | Kubelet}
+		}
+		o.Members = append(o.Members, member)
+	}
+	if !o.Formed && len(o.Members) > 0 {
+		o.Seed = o.Members[0].Name
+	}
+	voters, healthy := o.voters()
+	o.Quorum = healthy >= etcd.Quorum(voters)
+	return o
+}
+
+// Settled is a cluster that is as its spec wants it. It stands in for what was
+// seen where only manifests are known. A version that is not run has no members.
+func Settled(name string, spec *v1beta2.ClusterSpec) Observation {
+	w := want(spec)
+	v := w.version
+	if !v.Supported() || spec.Size < 1 || spec.Size > maxSize {
+		return Observation{}
+	}
+	o := Observation{
+		Formed: true, Quorum: true, TLS: w.encrypted,
+		ClusterVersion: minor(v), StorageVersion: minor(v),
+	}
+	for i := range spec.Size {
+		m := w.member(fmt.Sprintf("%s-%d", name, i+1), v)
+		m.serve(v)
+		m.Leader, m.Pod.Exposed = i == 0, true
+		o.Members = append(o.Members, m)
+	}
+	return o
+}
+
+// serve has a member run a version and answer.
+func (m *Member) serve(v etcd.Version) {
+	m.Version, m.Started, m.Answers, m.Changed, m.Unresponsive = v, true, true, false, nil
+	m.Pod.Exists, m.Pod.Ready, m.Pod.Ended, m.Pod.Ending, m.Pod.Sealed = true, true, false, false, true
+}
+
+func minor(v etcd.Version) etcd.Version { return etcd.Version{Major: v.Major, Minor: v.Minor} }

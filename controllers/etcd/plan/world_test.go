@@ -1,0 +1,524 @@
+package plan_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// The world's time goes by minutes.
+const (
+	minute        = time.Minute
+	memberTimeout = 5 * minute
+	claimGrace    = 60 * minute
+)
+
+// A world is a cluster reduced to what can lose data, and all that can go wrong
+// with it. It plays etcd, the kubelets, the API server, the network and the hands
+// of the controllers; the decisions are the real ones.
+type world struct {
+	spec   *v1beta2.ClusterSpec
+	random *rand.Rand
+	now    time.Time
+	ids    int
+
+	members []*node           // as etcd has them, in the order they were added
+	pods    map[string]*pod   // by name
+	claims  map[string]*claim // by name
+	api     status
+	version etcd.Version // of the cluster; the data's format follows a tick later
+	storage etcd.Version
+	// acknowledged is the last write that a client was told of.
+	acknowledged int
+
+	cut      map[[2]string]bool // pairs that do not reach each other
+	slow     map[string]bool    // answer their peers, and the controller too late
+	frozen   map[string]bool    // processes that are stopped
+	lies     map[string]bool    // what a kubelet says, whatever is true
+	detached map[string]bool    // kubelets that do not reach the API server
+	gone     map[string]bool    // nodes that are gone, by the member on them
+	absent   map[etcd.Version]bool
+	broken   map[string]bool // pod revisions that do not start
+
+	controllers []*controller
+	restore     *restoring
+	// adopt is what a person said about claims of a former cluster.
+	adopt plan.Adoption
+
+	// last is the last plan, events the steps so far.
+	last   plan.Plan
+	events []string
+	// violated is the first invariant that did not hold.
+	violated error
+}
+
+// controllerParty is the controller's place in the network.
+const controllerParty = "controller"
+
+// A node is a member as etcd has it.
+type node struct {
+	name    string
+	learner bool
+	leader  bool
+	// ran is what it last said it runs.
+	ran etcd.Version
+}
+
+// A disk is what a member wrote: up to a write, as that member.
+type disk struct {
+	member string // whose data it is; empty where there is none
+	has    int
+	format etcd.Version
+}
+
+// A claim is a PersistentVolumeClaim and its volume.
+type claim struct {
+	uid             string
+	disk            *disk
+	ending          bool
+	storageRevision string
+	aside           *aside
+	retained        bool // of a former cluster
+}
+
+type aside struct {
+	cause plan.Cause
+	until time.Time
+}
+
+// A pod is where a member runs.
+type pod struct {
+	uid, claimUID   string // claimUID is empty for a volume of its own
+	disk            *disk
+	target          etcd.Version
+	revision        string
+	storageRevision string
+	up              bool
+	ending, ended   bool
+	sealed, exposed bool
+	first           bool // started with the state "new"
+	empty           bool // etcd said that there is no data
+}
+
+// A status is what the API server keeps about the cluster.
+type status struct {
+	formed  bool
+	seed    string
+	known   []known
+	reasons map[string]plan.Cause // of claims that are about to be set aside
+	held    string                // the restore that has the cluster
+	version int                   // of the object: a write that is behind is refused
+}
+
+// A known is a member as the status has it.
+type known struct {
+	name            string
+	learner         bool
+	ran, target     etcd.Version
+	durable         bool
+	claimUID        string
+	changed         bool
+	podRevision     string
+	storageRevision string
+}
+
+// A controller is one process of the controller.
+type controller struct {
+	memory plan.Memory
+	clock  time.Duration // how far its clock is ahead
+	// crash stops it after that many calls; none below zero.
+	crash  int
+	decide func(*v1beta2.ClusterSpec, *plan.Observation) plan.Plan
+}
+
+// revisions are those of specs, which are not changed in place.
+var revisions = map[*v1beta2.ClusterSpec][2]string{}
+
+func podRevision(s *v1beta2.ClusterSpec) string     { return revisionsOf(s)[0] }
+func storageRevision(s *v1beta2.ClusterSpec) string { return revisionsOf(s)[1] }
+
+func revisionsOf(s *v1beta2.ClusterSpec) [2]string {
+	if _, ok := revisions[s]; !ok {
+		revisions[s] = [2]string{etcd.PodRevision(s), etcd.StorageRevision(s)}
+	}
+	return revisions[s]
+}
+
+func newWorld(spec *v1beta2.ClusterSpec) *world {
+	w := &world{
+		spec: spec, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), random: rand.New(rand.NewPCG(1, 1)),
+		pods: map[string]*pod{}, claims: map[string]*claim{}, api: status{reasons: map[string]plan.Cause{}},
+		cut: map[[2]string]bool{}, slow: map[string]bool{}, frozen: map[string]bool{}, lies: map[string]bool{},
+		detached: map[string]bool{}, gone: map[string]bool{}, absent: map[etcd.Version]bool{}, broken: map[string]bool{},
+	}
+	w.controllers = []*controller{newController(plan.Next)}
+	return w
+}
+
+func newController(decide func(*v1beta2.ClusterSpec, *plan.Observation) plan.Plan) *controller {
+	return &controller{crash: -1, decide: decide}
+}
+
+// settledWorld is a cluster as the spec wants it, with writes.
+func settledWorld(spec *v1beta2.ClusterSpec) *world {
+	w := newWorld(spec)
+	v := etcd.WantedVersion(spec)
+	w.api.formed, w.acknowledged = true, 5
+	w.version = etcd.Version{Major: v.Major, Minor: v.Minor}
+	w.storage = w.version
+	for range spec.Size {
+		name := w.name()
+		w.members = append(w.members, &node{name: name, ran: v})
+		w.createPod(name, v, false)
+		p := w.pods[name]
+		p.sealed, p.exposed, p.up = true, true, true
+		p.disk.member, p.disk.has, p.disk.format = name, w.acknowledged, w.version
+	}
+	return w
+}
+
+func (w *world) name() string { w.ids++; return fmt.Sprintf("n%d", w.ids) }
+func (w *world) uid() string  { w.ids++; return fmt.Sprintf("uid-%d", w.ids) }
+
+func (w *world) violate(format string, args ...any) {
+	if w.violated == nil {
+		w.violated = fmt.Errorf(format, args...)
+	}
+}
+
+func (w *world) member(name string) *node {
+	for _, n := range w.members {
+		if n.name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// reach says whether two parties reach each other.
+func (w *world) reach(a, b string) bool {
+	if a > b {
+		a, b = b, a
+	}
+	return a == b || !w.cut[[2]string{a, b}]
+}
+
+// runs says whether a member's process runs and is not stopped.
+func (w *world) runs(name string) bool {
+	p := w.pods[name]
+	return p != nil && p.up && !w.frozen[name]
+}
+
+func (w *world) voters() (all []*node) {
+	for _, n := range w.members {
+		if !n.learner {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// group are the voters that a voter agrees with: itself and those it reaches.
+func (w *world) group(n *node) (group []*node) {
+	if !w.runs(n.name) {
+		return nil
+	}
+	for _, other := range w.voters() {
+		if w.runs(other.name) && w.reach(n.name, other.name) {
+			group = append(group, other)
+		}
+	}
+	return group
+}
+
+func (w *world) leader() *node {
+	for _, n := range w.members {
+		if n.leader && !n.learner && len(w.group(n)) >= etcd.Quorum(len(w.voters())) {
+			return n
+		}
+	}
+	return nil
+}
+
+// takesPart says whether a member runs and reaches the leader.
+func (w *world) takesPart(name string) bool {
+	l := w.leader()
+	return l != nil && w.runs(name) && w.member(name) != nil && w.reach(name, l.name)
+}
+
+// tick is a minute: pods start or end, a leader is elected, writes are
+// acknowledged by as few as may be, and only then do the others get them.
+func (w *world) tick() {
+	w.now = w.now.Add(minute)
+	w.kubelets()
+	for _, n := range w.members {
+		if w.runs(n.name) {
+			n.ran = w.pods[n.name].target
+		}
+	}
+	if w.leader() == nil {
+		w.elect()
+	}
+	if w.leader() == nil {
+		return
+	}
+	if w.api.formed {
+		w.write()
+	}
+	w.replicate()
+	w.settle()
+}
+
+// kubelets start processes and end pods.
+func (w *world) kubelets() {
+	for name, p := range w.pods {
+		if w.gone[name] || w.detached[name] {
+			if w.gone[name] {
+				p.up = false
+			}
+			continue // nobody ends or starts anything there
+		}
+		switch {
+		case p.ending:
+			w.endPod(name)
+		case p.ended || p.up || w.absent[p.target] || w.broken[p.revision]:
+		default:
+			w.start(name, p)
+		}
+	}
+	for name, c := range w.claims {
+		if c.ending && w.pods[name] == nil {
+			w.loseClaim(name)
+		}
+	}
+}
+
+// start is etcd's start on what is on its disk.
+func (w *world) start(name string, p *pod) {
+	n := w.member(name)
+	switch {
+	case p.disk.member == name && n == nil && w.api.formed:
+		return // permanently removed
+	case p.disk.member == name:
+		p.up, p.empty = true, false
+	case p.disk.member != "":
+		return // the data is another member's
+	case p.sealed:
+		p.empty = true // it does not start without its data
+	case p.first:
+		if w.remembers() {
+			w.violate("%s forms a second cluster", name)
+		}
+		w.acknowledged = 0
+		w.members = []*node{{name: name}}
+		*p.disk = disk{member: name}
+		p.up = true
+	case n != nil && w.leader() != nil: // joins; a voter would have forgotten its votes
+		*p.disk = disk{member: name}
+		p.up = true
+	}
+}
+
+// remembers says whether anything is left of what members wrote.
+func (w *world) remembers() bool {
+	for _, p := range w.pods {
+		if p.disk.member != "" {
+			return true
+		}
+	}
+	for _, c := range w.claims {
+		if c.disk.member != "" && c.aside == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// elect makes a voter the leader that others vote for: those that do not have
+// more. Of those that may be, it is the one with the least.
+func (w *world) elect() {
+	var best *node
+	for _, n := range w.members {
+		n.leader = false
+	}
+	for _, n := range w.voters() {
+		votes := 0
+		for _, other := range w.group(n) {
+			if w.pods[other.name].disk.has <= w.pods[n.name].disk.has {
+				votes++
+			}
+		}
+		if votes >= etcd.Quorum(len(w.voters())) && (best == nil || w.pods[n.name].disk.has < w.pods[best.name].disk.has) {
+			best = n
+		}
+	}
+	if best == nil {
+		return
+	}
+	best.leader = true
+	if has := w.pods[best.name].disk.has; has < w.acknowledged {
+		w.violate("acknowledged writes are lost: %d were, and %s, which leads, has %d", w.acknowledged, best.name, has)
+	}
+}
+
+// write is acknowledged by the leader and as many others as it takes, in turn.
+func (w *world) write() {
+	all, leader := w.voters(), w.leader()
+	acked := []*node{leader}
+	turn := w.random.IntN(len(all))
+	for i := range all {
+		if n := all[(i+turn)%len(all)]; len(acked) < etcd.Quorum(len(all)) && n != leader && w.runs(n.name) && w.reach(n.name, leader.name) {
+			acked = append(acked, n)
+		}
+	}
+	if len(acked) < etcd.Quorum(len(all)) {
+		return
+	}
+	w.acknowledged++
+	for _, n := range acked {
+		w.pods[n.name].disk.has = w.acknowledged
+	}
+}
+
+// replicate brings one member up to date, in turn, so that most lag.
+func (w *world) replicate() {
+	leader := w.leader()
+	turn := w.random.IntN(len(w.members))
+	for i := range w.members {
+		n := w.members[(i+turn)%len(w.members)]
+		if w.runs(n.name) && w.reach(n.name, leader.name) && w.pods[n.name].disk.has < w.acknowledged-1 {
+			w.pods[n.name].disk.has = w.acknowledged
+			return
+		}
+	}
+}
+
+func (w *world) settle() {
+	w.storage = w.version
+	lowest := etcd.Version{}
+	for _, n := range w.members {
+		if v := n.ran; v != (etcd.Version{}) && (lowest == (etcd.Version{}) || v.Compare(lowest) < 0) {
+			lowest = v
+		}
+	}
+	w.version = etcd.Version{Major: lowest.Major, Minor: lowest.Minor}
+}
+
+// createPod creates a member's pod, and its claim where the spec wants one and
+// there is none.
+func (w *world) createPod(name string, v etcd.Version, first bool) {
+	if w.pods[name] != nil {
+		return
+	}
+	p := &pod{uid: w.uid(), target: v, revision: podRevision(w.spec), storageRevision: storageRevision(w.spec), first: first}
+	c := w.claims[name]
+	if c == nil && etcd.ClaimSpec(w.spec) != nil && !w.hasVolume(name) {
+		c = &claim{uid: w.uid(), disk: &disk{}, storageRevision: p.storageRevision}
+		w.claims[name] = c
+	}
+	if c != nil {
+		p.claimUID, p.disk, p.storageRevision = c.uid, c.disk, c.storageRevision
+	} else {
+		p.disk = &disk{}
+	}
+	w.pods[name] = p
+}
+
+// hasVolume says whether the status knows the member to have no claim.
+func (w *world) hasVolume(name string) bool {
+	for _, k := range w.api.known {
+		if k.name == name && k.ran != (etcd.Version{}) {
+			return !k.durable
+		}
+	}
+	return false
+}
+
+// endPod is the end of a pod: a volume of its own goes with it.
+func (w *world) endPod(name string) {
+	delete(w.pods, name)
+	delete(w.frozen, name)
+	if n := w.member(name); n != nil {
+		n.leader = false
+	}
+}
+
+// loseClaim is the end of a claim and its volume.
+func (w *world) loseClaim(name string) { delete(w.claims, name) }
+
+// hasData says whether a member's data is anywhere that it can be started on.
+func (w *world) hasData(name string) bool {
+	if c := w.claims[name]; c != nil && !c.ending && c.disk.member == name {
+		return true
+	}
+	p := w.pods[name]
+	return p != nil && !p.ended && !p.ending && p.disk.member == name && (p.up || p.claimUID == "" || w.claims[name] != nil && w.claims[name].uid == p.claimUID)
+}
+
+// survivable says whether enough voters have their data.
+func (w *world) survivable() bool {
+	with := 0
+	for _, n := range w.voters() {
+		if w.hasData(n.name) {
+			with++
+		}
+	}
+	return with >= etcd.Quorum(len(w.voters()))
+}
+
+// settled says what is not as the spec wants it.
+func (w *world) settled() error {
+	v := etcd.WantedVersion(w.spec)
+	for _, n := range w.members {
+		p := w.pods[n.name]
+		if n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
+			return fmt.Errorf("%s is not as the spec wants it", n.name)
+		}
+	}
+	used := 0
+	for name, c := range w.claims {
+		if c.aside == nil && !c.retained {
+			if w.pods[name] != nil && w.pods[name].ending {
+				continue // its node is gone
+			}
+			used++
+			if w.member(name) == nil {
+				return fmt.Errorf("the claim of %s is left", name)
+			}
+		}
+	}
+	pods := 0
+	for _, p := range w.pods {
+		if !p.ending {
+			pods++
+		}
+	}
+	if want := w.spec.Size; len(w.members) != want || pods != want || etcd.ClaimSpec(w.spec) != nil && used != want {
+		return fmt.Errorf("%d members, %d pods, %d claims of %d", len(w.members), pods, used, want)
+	}
+	return nil
+}
+
+// aside counts the claims set aside without being asked for.
+func (w *world) unasked() (n int) {
+	for _, c := range w.claims {
+		if c.aside != nil && !c.aside.cause.Asked() {
+			n++
+		}
+	}
+	return n
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

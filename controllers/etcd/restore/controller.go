@@ -1,0 +1,271 @@
+// Package restore brings etcd clusters back from backups.
+//
+// A backup is looked at first. A member is started from it beside what is left
+// of the cluster, and asked whether it holds what was saved. Only then does it
+// take the old members' place, whose claims are kept until the EtcdRestore is
+// deleted. Every phase finds out for itself how far it is, so that the
+// controller may be killed anywhere in it.
+package restore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
+	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/handover"
+)
+
+// Finalizer is on an EtcdRestore from when it has the cluster until the cluster
+// is itself again.
+const Finalizer = "etcd.usher.dev/restore"
+
+const (
+	// busy is how long after one look the next is, while pods start; slow where
+	// somebody has to change something first.
+	busy = time.Second
+	slow = 30 * time.Second
+	// lookWithin is how long a backup may take to be looked at.
+	lookWithin = 30 * time.Minute
+)
+
+// AddToScheme adds the types the controller reads and writes.
+func AddToScheme(s *runtime.Scheme) error {
+	return (&runtime.SchemeBuilder{corev1.AddToScheme, authenticationv1.AddToScheme, etcdv1beta2.AddToScheme}).AddToScheme(s)
+}
+
+// A Controller restores what EtcdRestores ask for.
+type Controller struct {
+	client client.Client
+	// reader asks the API server: decisions are never taken on a cache.
+	reader client.Reader
+	events events.EventRecorder
+	places *etcdbackup.Places
+	server *handover.Server
+	// grace is how long old members' claims are kept after they were set aside.
+	grace time.Duration
+}
+
+// New returns the controller of that manager's cluster. The server hands backups
+// over. Old members' claims are kept for the grace at least, a zero one being
+// etcdcluster.DefaultClaimGrace.
+func New(m manager.Manager, server *handover.Server, volumes *volume.Mounts, grace time.Duration) *Controller {
+	c := &Controller{
+		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
+		places: &etcdbackup.Places{Reader: m.GetAPIReader(), Volumes: volumes}, server: server,
+		grace: cmp.Or(grace, etcdcluster.DefaultClaimGrace),
+	}
+	server.HandOver(c)
+	return c
+}
+
+// SetupWithManager makes the manager run the controller.
+func (c *Controller) SetupWithManager(m manager.Manager) error {
+	return ctrl.NewControllerManagedBy(m).
+		Named("etcdrestore").
+		For(&etcdv1beta2.EtcdRestore{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		Complete(c)
+}
+
+// An attempt is one restore at work.
+type attempt struct {
+	*etcdv1beta2.EtcdRestore
+	cluster *etcdv1beta2.EtcdCluster
+}
+
+// phases are what is done in each, and what follows where it is done. A phase
+// that has to wait returns a reasonError.
+func (c *Controller) phases() map[string]phase {
+	return map[string]phase{
+		"":                                {nil, etcdv1beta2.RestorePhaseLooking},
+		etcdv1beta2.RestorePhaseLooking:   {c.look, etcdv1beta2.RestorePhaseSeeding},
+		etcdv1beta2.RestorePhaseSeeding:   {c.seed, etcdv1beta2.RestorePhaseProving},
+		etcdv1beta2.RestorePhaseProving:   {c.prove, etcdv1beta2.RestorePhaseSwitching},
+		etcdv1beta2.RestorePhaseSwitching: {c.change, etcdv1beta2.RestorePhaseGrowing},
+		etcdv1beta2.RestorePhaseGrowing:   {c.grow, etcdv1beta2.RestorePhaseSucceeded},
+	}
+}
+
+type phase struct {
+	do   func(context.Context, *attempt) error
+	next string
+}
+
+// Reconcile takes one restore as far as it goes.
+func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	r := &etcdv1beta2.EtcdRestore{}
+	if err := c.reader.Get(ctx, req.NamespacedName, r); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if r.Status.ObservedGeneration != r.Generation && early(r.Status.Phase) {
+		r.Status.Phase = "" // another backup, or another cluster
+	}
+	a := &attempt{EtcdRestore: r}
+	done, err := c.find(ctx, a)
+	if done || err != nil {
+		return reconcile.Result{}, err
+	}
+	if !early(r.Status.Phase) && r.DeletionTimestamp == nil {
+		if err := c.keepClaims(ctx, a); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	if r.DeletionTimestamp != nil && early(r.Status.Phase) {
+		return reconcile.Result{}, c.abandon(ctx, a)
+	}
+	p, ok := c.phases()[r.Status.Phase]
+	if !ok {
+		return reconcile.Result{}, nil // it succeeded
+	}
+	was := r.DeepCopy()
+	var failed error
+	switch {
+	case a.cluster == nil:
+		failed = stop(ReasonMissingCluster, "there is no EtcdCluster %s in the namespace: make it, with the annotation %s: %s, so that no other is formed before", r.Spec.EtcdCluster.Name, etcdv1beta2.AnnotationRestore, r.Name)
+	case p.do != nil:
+		failed = p.do(ctx, a)
+	}
+	if ctx.Err() != nil {
+		return reconcile.Result{}, ctx.Err() // the process ends; the next one goes on
+	}
+	c.tell(a, p, failed)
+	if !equality.Semantic.DeepEqual(was.Status, r.Status) {
+		// What a phase does is known before it does it.
+		if err := c.client.Status().Patch(ctx, r, client.MergeFrom(was)); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+	}
+	return again(failed)
+}
+
+// again says when to look again.
+func again(failed error) (reconcile.Result, error) {
+	switch {
+	case failed == nil:
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
+	case apierrors.IsConflict(failed):
+		return reconcile.Result{RequeueAfter: busy}, nil
+	case waits(failed):
+		return reconcile.Result{RequeueAfter: busy}, nil
+	}
+	return reconcile.Result{RequeueAfter: slow}, nil
+}
+
+// find reads the cluster, where it is there.
+func (c *Controller) find(ctx context.Context, a *attempt) (done bool, err error) {
+	cluster := &etcdv1beta2.EtcdCluster{}
+	err = c.reader.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Spec.EtcdCluster.Name}, cluster)
+	switch {
+	case apierrors.IsNotFound(err):
+		if a.DeletionTimestamp != nil {
+			return true, c.release(ctx, a.EtcdRestore)
+		}
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("reading the EtcdCluster: %w", err)
+	}
+	a.cluster = cluster
+	return false, nil
+}
+
+// tell writes into the status how far it is.
+func (c *Controller) tell(a *attempt, p phase, failed error) {
+	s := &a.Status
+	s.ObservedGeneration = a.Generation
+	is := metav1.Condition{Type: ConditionRestored, Status: metav1.ConditionFalse, ObservedGeneration: a.Generation}
+	if failed != nil {
+		is.Reason, is.Message = reason(failed), failed.Error()
+	} else {
+		s.Phase = p.next
+		s.Succeeded = p.next == etcdv1beta2.RestorePhaseSucceeded
+		is.Reason, is.Message = p.next, ""
+		if s.Succeeded {
+			is.Status = metav1.ConditionTrue
+		}
+		c.events.Eventf(a.EtcdRestore, nil, corev1.EventTypeNormal, p.next, "Restore", "%s revision %d: %s", s.Path, s.EtcdRevision, p.next)
+	}
+	before := meta.FindStatusCondition(s.Conditions, ConditionRestored)
+	if failed != nil && (before == nil || before.Reason != is.Reason) && !waits(failed) {
+		c.events.Eventf(a.EtcdRestore, nil, corev1.EventTypeWarning, is.Reason, "Restore", "%s", is.Message)
+	}
+	s.Reason = is.Message
+	meta.SetStatusCondition(&s.Conditions, is)
+}
+
+// early says whether nothing of the old cluster was touched in the phase.
+func early(phase string) bool {
+	switch phase {
+	case "", etcdv1beta2.RestorePhaseLooking, etcdv1beta2.RestorePhaseSeeding, etcdv1beta2.RestorePhaseProving:
+		return true
+	}
+	return false
+}
+
+// abandon gives the cluster back, as it was.
+func (c *Controller) abandon(ctx context.Context, a *attempt) error {
+	if a.cluster != nil && a.cluster.Annotations[etcdv1beta2.AnnotationRestore] == a.Name && controllerutil.ContainsFinalizer(a.EtcdRestore, Finalizer) {
+		if err := c.giveBack(ctx, a.cluster); err != nil {
+			return err
+		}
+	}
+	if err := c.places.Close(ctx, a.EtcdRestore); err != nil {
+		return err
+	}
+	if err := c.discardSeed(ctx, a.EtcdRestore); err != nil {
+		return err
+	}
+	return c.release(ctx, a.EtcdRestore) // the seed's pod goes with it
+}
+
+// giveBack takes the annotation off the cluster.
+func (c *Controller) giveBack(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
+	was := cluster.DeepCopy()
+	delete(cluster.Annotations, etcdv1beta2.AnnotationRestore)
+	if err := c.client.Patch(ctx, cluster, client.MergeFrom(was)); err != nil {
+		return fmt.Errorf("giving the EtcdCluster %s back: %w", cluster.Name, err)
+	}
+	return nil
+}
+
+// hold and release put the finalizer on, and take it off.
+func (c *Controller) hold(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
+	was := r.DeepCopy()
+	if !controllerutil.AddFinalizer(r, Finalizer) {
+		return nil
+	}
+	status := r.Status
+	defer func() { r.Status = status }() // of a phase that is being worked on
+	return c.client.Patch(ctx, r, client.MergeFrom(was))
+}
+
+func (c *Controller) release(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
+	was := r.DeepCopy()
+	if !controllerutil.RemoveFinalizer(r, Finalizer) {
+		return nil
+	}
+	status := r.Status
+	defer func() { r.Status = status }()
+	return client.IgnoreNotFound(c.client.Patch(ctx, r, client.MergeFrom(was)))
+}

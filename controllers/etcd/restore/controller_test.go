@@ -1,0 +1,249 @@
+package restore_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
+	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
+)
+
+// hash is that of what was in the store at a revision.
+func (s *scene) hash(etcd *clientv3.Client, revision int64) uint32 {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
+	defer cancel()
+	h, err := etcd.HashKV(ctx, etcd.Endpoints()[0], revision)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return h.Hash
+}
+
+// lose takes the data of every member away.
+func (s *scene) lose(cluster string) {
+	s.Helper()
+	for name := range s.pods(cluster) {
+		if err := world.kubelet.Wipe(s.namespace, name); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// pods are the cluster's, with what tells one from another of the same name.
+func (s *scene) pods(cluster string) map[string]string {
+	s.Helper()
+	var pods corev1.PodList
+	if err := world.client.List(s.Context(), &pods, client.InNamespace(s.namespace), client.MatchingLabels(etcdcluster.LabelsOf(cluster))); err != nil {
+		s.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, p := range pods.Items {
+		all[p.Name] = string(p.UID)
+	}
+	return all
+}
+
+// kept are the claims that were set apart.
+func (s *scene) kept(restore string) []string {
+	s.Helper()
+	var claims corev1.PersistentVolumeClaimList
+	if err := world.client.List(s.Context(), &claims, client.InNamespace(s.namespace), client.MatchingLabels{etcdrestore.LabelKept: restore}); err != nil {
+		s.Fatal(err)
+	}
+	var names []string
+	for _, c := range claims.Items {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// TestBackupAndRestore saves a cluster that is written to, once and
+// periodically, loses all of it, and has it again.
+func TestBackupAndRestore(t *testing.T) {
+	s := newScene(t)
+	s.cluster("example", 3, nil)
+	s.untilServing("example", 3)
+	etcd := s.etcd("example")
+
+	// Who writes remembers at which revision.
+	var written atomic.Int64
+	revisions := make(chan int64, 1<<20)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ctx.Err() == nil; i++ {
+			r, err := etcd.Put(ctx, fmt.Sprintf("load/%06d", i), strings.Repeat("x", 256))
+			if err != nil {
+				return
+			}
+			revisions <- r.Header.Revision
+			written.Add(1)
+		}
+	}()
+	s.until("some load", func() any { return written.Load() }, func() bool { return written.Load() > 200 })
+	b := s.backup("once", "example", "backups/"+s.namespace+"/once", nil)
+	periodic := s.backup("periodic", "example", "backups/"+s.namespace+"/periodic", &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 1, MaxBackups: 2})
+	more := written.Load() + 100
+	s.until("more load", func() any { return written.Load() }, func() bool { return written.Load() > more })
+	cancel()
+	<-done
+	close(revisions)
+	if err := world.client.Delete(t.Context(), periodic); err != nil {
+		t.Fatal(err)
+	}
+	before := s.hash(etcd, b.Status.EtcdRevision)
+
+	s.lose("example")
+	s.until("the loss", func() any { return "" }, func() bool {
+		c := &etcdv1beta2.EtcdCluster{}
+		s.get(c, "example")
+		return etcdcluster.MayReplace(c)
+	})
+	s.restore("back", "example", b.Status.Path, nil)
+	r := s.untilRestore("back", "the restore", succeeded)
+	c := s.untilServing("example", 3)
+
+	again := s.etcd("example")
+	if after := s.hash(again, b.Status.EtcdRevision); after != before {
+		t.Errorf("the hash at revision %d is %d, and was %d", b.Status.EtcdRevision, after, before)
+	}
+	keys, i := 0, 0
+	for revision := range revisions {
+		if revision <= b.Status.EtcdRevision {
+			got, err := again.Get(t.Context(), fmt.Sprintf("load/%06d", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Count != 1 {
+				t.Errorf("load/%06d, written at revision %d, is not there", i, revision)
+			}
+			keys++
+		}
+		i++
+	}
+	t.Logf("%d keys of %d were written up to revision %d, and are there", keys, i, b.Status.EtcdRevision)
+	if r.Status.EtcdRevision != b.Status.EtcdRevision || r.Status.Path != b.Status.Path || !meta.IsStatusConditionTrue(r.Status.Conditions, etcdrestore.ConditionRestored) {
+		t.Errorf("status is %+v", r.Status)
+	}
+	kept := s.kept("back")
+	if len(kept) != 3 {
+		t.Errorf("kept are %v", kept)
+	}
+	for _, name := range kept {
+		if !strings.Contains(r.Status.WayBack, name) {
+			t.Errorf("the way back does not tell of %s: %s", name, r.Status.WayBack)
+		}
+	}
+	if c.Annotations[etcdv1beta2.AnnotationRestore] != "" || len(r.Finalizers) > 0 {
+		t.Errorf("it still has the cluster: %v, %v", c.Annotations, r.Finalizers)
+	}
+	if _, err := again.Put(t.Context(), "after", "restore"); err != nil {
+		t.Errorf("it does not take writes: %v", err)
+	}
+}
+
+func TestABackupIsRestoredIntoANewName(t *testing.T) {
+	s := newScene(t)
+	s.cluster("old", 1, nil)
+	s.untilServing("old", 1)
+	if _, err := s.etcd("old").Put(t.Context(), "key", "value"); err != nil {
+		t.Fatal(err)
+	}
+	b := s.backup("once", "old", "backups/"+s.namespace+"/once", nil)
+	before := s.pods("old")
+	s.cluster("new", 1, map[string]string{etcdv1beta2.AnnotationRestore: "copy"})
+	s.restore("copy", "new", b.Status.Path, nil)
+	r := s.untilRestore("copy", "the restore", succeeded)
+	s.untilServing("new", 1)
+	got, err := s.etcd("new").Get(t.Context(), "key")
+	if err != nil || got.Count != 1 {
+		t.Errorf("the key is not there: %v, %v", got, err)
+	}
+	if diff := cmp.Diff(before, s.pods("old")); diff != "" {
+		t.Errorf("the old cluster was touched: %s", diff)
+	}
+	if !strings.HasPrefix(r.Status.WayBack, "none") {
+		t.Errorf("the way back is %s", r.Status.WayBack)
+	}
+}
+
+// TestABackupThatCannotBeRestoredTouchesNothing has one thing wrong at a time,
+// and then has it right.
+func TestABackupThatCannotBeRestoredTouchesNothing(t *testing.T) {
+	s := newScene(t)
+	s.cluster("example", 1, nil)
+	c := s.untilServing("example", 1)
+	before := s.pods("example")
+	b := s.backup("once", "example", "backups/"+s.namespace+"/once", nil)
+	good, err := os.ReadFile(world.s3.File("", b.Status.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := bytes.Clone(good)
+	flipped[len(flipped)/2] ^= 1
+	for name, content := range map[string][]byte{"truncated": good[:len(good)/2], "flipped": flipped} {
+		if err := os.WriteFile(world.s3.File("backups", s.namespace+"/"+name), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.create(&corev1.Secret{ObjectMeta: s.meta("rotated"), Data: map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = nobody\naws_secret_access_key = former\n")}})
+	allowed := map[string]string{etcdv1beta2.AnnotationReplaceRunning: "true"}
+	for name, tc := range map[string]struct {
+		path, cluster, secret string
+		annotations           map[string]string
+		want                  string
+	}{
+		"a truncated object":    {"truncated", "example", "aws", allowed, etcdbackup.ReasonDamaged},
+		"a byte that differs":   {"flipped", "example", "aws", allowed, etcdbackup.ReasonDamaged},
+		"no object":             {"nothing", "example", "aws", allowed, string(store.NotFound)},
+		"credentials of before": {"once", "example", "rotated", allowed, string(store.Denied)},
+		"no Secret":             {"once", "example", "none", allowed, etcdbackup.ReasonMissingSecret},
+		"no cluster":            {"once", "other", "aws", allowed, etcdrestore.ReasonMissingCluster},
+		"a cluster that works":  {"once", "example", "aws", nil, etcdrestore.ReasonRunning},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := &scene{T: t, namespace: s.namespace}
+			r := &etcdv1beta2.EtcdRestore{ObjectMeta: at.meta(strings.ToLower(strings.ReplaceAll(name, " ", "-"))), Spec: etcdv1beta2.RestoreSpec{
+				BackupStorageType: etcdv1beta2.BackupStorageS3, BackupSource: at.source("backups/" + s.namespace + "/" + tc.path),
+				EtcdCluster: etcdv1beta2.EtcdClusterRef{Name: tc.cluster},
+			}}
+			r.Spec.S3.AWSSecret, r.Annotations = tc.secret, tc.annotations
+			at.create(r)
+			is := at.untilRestore(r.Name, "the refusal", func(r *etcdv1beta2.EtcdRestore) bool { return r.Status.Reason != "" })
+			condition := meta.FindStatusCondition(is.Status.Conditions, etcdrestore.ConditionRestored)
+			if condition == nil || condition.Reason != tc.want || is.Status.Succeeded || len(is.Finalizers) > 0 {
+				t.Errorf("want %s: %+v", tc.want, is.Status)
+			}
+			now := &etcdv1beta2.EtcdCluster{}
+			at.get(now, "example")
+			if now.Status.ClusterID != c.Status.ClusterID || now.Annotations[etcdv1beta2.AnnotationRestore] != "" {
+				t.Errorf("the cluster was touched: %+v", now)
+			}
+			if diff := cmp.Diff(before, at.pods("example")); diff != "" {
+				t.Errorf("its pods were touched: %s", diff)
+			}
+		})
+	}
+	s.restore("right", "example", b.Status.Path, allowed)
+	s.untilRestore("right", "the restore", succeeded)
+	if now := s.untilServing("example", 1); now.Status.ClusterID == c.Status.ClusterID {
+		t.Error("it is the old cluster")
+	}
+}

@@ -1,0 +1,71 @@
+package restore
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+)
+
+// keepClaims takes the owner references off old members' claims that the previous
+// release left to the garbage collector: they would go with the EtcdRestore.
+func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
+	kept, err := c.claims(ctx, a.Namespace, map[string]string{LabelKept: a.Name})
+	if err != nil {
+		return err
+	}
+	for i := range kept {
+		claim := &kept[i]
+		if claim.Labels[etcdcluster.LabelAside] != "" || claim.DeletionTimestamp != nil {
+			continue
+		}
+		if a.cluster == nil {
+			if err := c.disown(ctx, claim); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := c.setAside(ctx, a, claim, restoredStep(claim)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restoredStep is the step that would have set the claim aside.
+func restoredStep(claim *corev1.PersistentVolumeClaim) *plan.Step {
+	return &plan.Step{Action: plan.SetAsideClaim, Member: claim.Name, Cause: plan.Restored, Why: "a restored member has its place"}
+}
+
+// discardSeed deletes the claim of a restored member that is not the cluster's: it
+// holds nothing but the backup.
+func (c *Controller) discardSeed(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
+	claim := &corev1.PersistentVolumeClaim{}
+	if err := c.reader.Get(ctx, key(r.Namespace, seedName(r)), claim); err != nil || !metav1.IsControlledBy(claim, r) {
+		return client.IgnoreNotFound(err)
+	}
+	if err := c.client.Delete(ctx, claim, client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting the claim %s of the restored member: %w", claim.Name, err)
+	}
+	return nil
+}
+
+// disown leaves a claim to nobody but its namespace.
+func (c *Controller) disown(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+	owners, err := etcdcluster.ClaimOwners(ctx, c.reader, claim.Namespace, metav1.OwnerReference{})
+	if err != nil {
+		return err
+	}
+	changed := claim.DeepCopy()
+	changed.OwnerReferences = owners[1:]
+	if err := c.client.Patch(ctx, changed, client.MergeFromWithOptions(claim, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("keeping the claim %s: %w", claim.Name, err)
+	}
+	return nil
+}

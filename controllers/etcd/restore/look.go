@@ -1,0 +1,111 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
+	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
+	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// look reads the whole backup, and sees whether it fits the cluster and may take
+// its place. A volume stays mounted where it does.
+func (c *Controller) look(ctx context.Context, a *attempt) error {
+	err := c.examine(ctx, a)
+	if err != nil && !waits(err) {
+		return errors.Join(err, c.places.Close(ctx, a.EtcdRestore))
+	}
+	return err
+}
+
+func (c *Controller) examine(ctx context.Context, a *attempt) error {
+	if other := a.cluster.Annotations[etcdv1beta2.AnnotationRestore]; other != "" && other != a.Name {
+		return stop(ReasonTaken, "the EtcdRestore %s has the cluster: wait for it, delete it, or, where there is none of that name, take the annotation %s off the EtcdCluster", other, etcdv1beta2.AnnotationRestore)
+	}
+	if !etcdcluster.MayReplace(a.cluster) && a.Annotations[etcdv1beta2.AnnotationReplaceRunning] != "true" {
+		return stop(ReasonRunning, "the EtcdCluster %s works: to throw away what was written to it since the backup, write the annotation %s: \"true\" on the EtcdRestore", a.cluster.Name, etcdv1beta2.AnnotationReplaceRunning)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	body, object, err := c.open(ctx, a.EtcdRestore)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if err := fits(object.About.Version, a.cluster.Spec.Version); err != nil {
+		return err
+	}
+	read := snapshot.NewReader(body)
+	if _, err := io.Copy(io.Discard, read); err != nil {
+		return fmt.Errorf("reading the backup: %w", errors.Join(err, ctx.Err()))
+	}
+	a.Status.EtcdRevision = revisionOf(object)
+	return nil
+}
+
+// open opens the backup.
+func (c *Controller) open(ctx context.Context, r *etcdv1beta2.EtcdRestore) (io.ReadCloser, *store.Object, error) {
+	place, err := c.places.Open(ctx, r, r.Spec.BackupStorageType, &r.Spec.BackupSource)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Status.Path = place.Path
+	return place.Store.Get(ctx, place.Key)
+}
+
+// revisionOf is what the backup says it holds at least; 0 where nothing does.
+func revisionOf(object *store.Object) int64 {
+	if object.About.Revision != 0 {
+		return object.About.Revision
+	}
+	return etcdbackup.RevisionIn(object.Key)
+}
+
+// fits says whether a cluster of that version takes a backup of that one: of the
+// same minor version, or of the one before.
+func fits(saved, wanted string) error {
+	if saved == "" {
+		return nil // nobody wrote it down; the seed will tell
+	}
+	from, err := etcd.ParseVersion(saved)
+	if err != nil {
+		return nil //nolint:nilerr // as good as not written down
+	}
+	to, err := etcd.ParseVersion(wanted)
+	if err != nil {
+		return stop(ReasonVersion, "the EtcdCluster's version: %w", err)
+	}
+	if !to.Takes(from) {
+		return stop(ReasonVersion, "the backup is of etcd %s, and the EtcdCluster asks for %s: write version %s, and upgrade after it was restored", from, to, from)
+	}
+	return nil
+}
+
+// Backup implements handover.Source: the pod of a seed that is to be restored is
+// handed its backup, and nobody else.
+func (c *Controller) Backup(ctx context.Context, namespace, restore, pod string) (io.ReadCloser, int64, error) {
+	r := &etcdv1beta2.EtcdRestore{}
+	if err := c.reader.Get(ctx, key(namespace, restore), r); err != nil {
+		return nil, 0, fmt.Errorf("there is no such EtcdRestore: %w", err)
+	}
+	if r.Status.Phase != etcdv1beta2.RestorePhaseSeeding || pod != seedName(r) {
+		return nil, 0, errors.New("no backup is handed over to this pod now")
+	}
+	body, object, err := c.open(ctx, r)
+	if err != nil {
+		return nil, 0, err
+	}
+	return &whole{snapshot.NewReader(body), body}, object.Size, nil
+}
+
+// whole is a backup that breaks off where it is not whole.
+type whole struct {
+	io.Reader
+	io.Closer
+}

@@ -1,0 +1,123 @@
+package restore_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/controllers"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
+	"github.com/usher-dev/usher/controllers/handover"
+	"github.com/usher-dev/usher/test/cluster/node"
+	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/kubelet"
+	"github.com/usher-dev/usher/test/objectstore"
+)
+
+// asController makes this program the controllers, so that a test can kill them.
+const asController = "USHER_TEST_CONTROLLER_KUBECONFIG"
+
+// The world is what the tests share: an API server, what runs pods, S3, and the
+// controllers while any test uses them.
+var world struct {
+	plane   *controlplane.ControlPlane
+	client  client.Client
+	kubelet *kubelet.Kubelet
+	s3      *objectstore.Server
+
+	mu      sync.Mutex
+	users   int
+	running *controlplane.Controller
+}
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	if kubeconfig := os.Getenv(asController); kubeconfig != "" {
+		os.Exit(runControllers(kubeconfig))
+	}
+	os.Exit(run(m))
+}
+
+// change has clusters that ask for it restored soon, and late enough for members
+// to start meanwhile where this machine has other things to do.
+func change(o *controllers.Options) {
+	o.Controllers, o.LeaderElection = []string{"etcdbackup", "etcdcluster", "etcdrestore"}, false
+	o.EtcdCluster = etcdcluster.Options{Settling: 20 * time.Second, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond}
+	o.Handover.Image = "usher:test"
+}
+
+func runControllers(kubeconfig string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err == nil {
+		o := controllers.Options{Namespace: controlplane.Namespace, HealthAddress: "0", MetricsAddress: "0", Log: logr.Discard()}
+		o.Handover = handover.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"}
+		change(&o)
+		err = controllers.Run(ctx, config, o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func run(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "etcdrestore-")
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	// The scenes wait for members most of the time, each in its namespace.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		return failed(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if world.s3, err = objectstore.Start(folder, "backups"); err != nil {
+		return failed(err)
+	}
+	defer world.s3.Stop()
+	if world.plane, err = controlplane.Start(os.Stderr, "../../../deploy/base/crds"); err != nil {
+		return failed(err)
+	}
+	defer func() { _ = world.plane.Stop() }()
+	if world.kubelet, err = kubelet.Start(ctx, world.plane.Config, "test-", folder, os.Stderr); err != nil {
+		return failed(err)
+	}
+	defer world.kubelet.Wait()
+	defer cancel()
+	if world.kubelet.Usher, err = node.Compile(ctx, filepath.Join("..", "..", ".."), "./cmd/usher-server", folder); err != nil {
+		return failed(err)
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{etcdrestore.AddToScheme, etcdcluster.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return failed(err)
+		}
+	}
+	if world.client, err = client.New(world.plane.Config, client.Options{Scheme: scheme}); err != nil {
+		return failed(err)
+	}
+	return m.Run()
+}
+
+func failed(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}

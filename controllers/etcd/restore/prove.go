@@ -1,0 +1,92 @@
+package restore
+
+import (
+	"context"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+)
+
+// askWithin is how long the seed may take to answer.
+const askWithin = 10 * time.Second
+
+// A proved is a seed that answered, and what it is.
+type proved struct {
+	pod                 *corev1.Pod
+	clusterID, memberID uint64
+	version             string
+}
+
+// prove asks the seed whether it holds what was saved, and the old members
+// whether they still cannot agree.
+func (c *Controller) prove(ctx context.Context, a *attempt) error {
+	if _, err := c.proved(ctx, a); err != nil {
+		return err
+	}
+	return c.stillLost(ctx, a)
+}
+
+// stillLost says whether the cluster may be replaced now: what was true when the
+// backup was looked at need not be any more, since volumes come back.
+func (c *Controller) stillLost(ctx context.Context, a *attempt) error {
+	if a.Annotations[etcdv1beta2.AnnotationReplaceRunning] == "true" {
+		return nil
+	}
+	answers, err := etcdcluster.Answers(ctx, c.reader, a.cluster)
+	if err != nil {
+		return err
+	}
+	if answers {
+		return running(a)
+	}
+	return nil
+}
+
+func running(a *attempt) error {
+	return stop(ReasonRunning, "the EtcdCluster %s has come back meanwhile: delete this EtcdRestore to have it go on, or, to throw away what was written to it since the backup, write the annotation %s: \"true\" on it", a.cluster.Name, etcdv1beta2.AnnotationReplaceRunning)
+}
+
+// proved is the seed, which agrees with itself alone that it holds at least the
+// revision that was saved.
+func (c *Controller) proved(ctx context.Context, a *attempt) (*proved, error) {
+	p, err := c.pod(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil || !ready(p) {
+		return nil, wait(ReasonStarting, "waits for the restored member %s to be ready", seedName(a.EtcdRestore))
+	}
+	etcd, err := etcdcluster.Connect(ctx, c.reader, a.cluster, p)
+	if err != nil {
+		return nil, wait(ReasonUnproved, "connecting to the restored member: %w", err)
+	}
+	defer func() { _ = etcd.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	// A read that needs a majority, which is the seed's alone.
+	read, err := etcd.Get(ctx, "\x00", clientv3.WithFromKey(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, wait(ReasonUnproved, "reading from the restored member: %w", err)
+	}
+	list, err := etcd.MemberList(ctx)
+	if err != nil {
+		return nil, wait(ReasonUnproved, "asking the restored member who its members are: %w", err)
+	}
+	status, err := etcd.Status(ctx, etcd.Endpoints()[0])
+	if err != nil {
+		return nil, wait(ReasonUnproved, "asking the restored member how it is: %w", err)
+	}
+	switch {
+	case len(list.Members) != 1 || list.Members[0].Name != p.Name:
+		return nil, stop(ReasonUnproved, "the restored member %s has others beside it: %v", p.Name, list.Members)
+	case len(status.Errors) > 0:
+		return nil, stop(ReasonUnproved, "the restored member %s says %v", p.Name, status.Errors)
+	case read.Header.Revision < a.Status.EtcdRevision:
+		return nil, stop(ReasonUnproved, "the restored member %s is at revision %d, and %d was saved: nothing of the old cluster was touched", p.Name, read.Header.Revision, a.Status.EtcdRevision)
+	}
+	return &proved{pod: p, clusterID: read.Header.ClusterId, memberID: read.Header.MemberId, version: status.Version}, nil
+}

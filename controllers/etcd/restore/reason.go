@@ -1,0 +1,63 @@
+package restore
+
+import (
+	"errors"
+	"fmt"
+
+	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
+)
+
+// ConditionRestored is the condition of an EtcdRestore: its reason is the phase,
+// or why that does not end.
+const ConditionRestored = "Restored"
+
+// Reasons of the condition, besides the phases and those of package etcdbackup.
+const (
+	// ReasonMissingCluster: there is no EtcdCluster of the name.
+	ReasonMissingCluster = "MissingCluster"
+	// ReasonRunning: the cluster works, and nobody said that it may be replaced.
+	ReasonRunning = "ClusterRunning"
+	// ReasonTaken: another EtcdRestore has the cluster.
+	ReasonTaken = "OtherRestore"
+	// ReasonVersion: the version of etcd does not take the backup.
+	ReasonVersion = "VersionUnfit"
+	// ReasonStarting: the restored member starts.
+	ReasonStarting = "SeedStarting"
+	// ReasonUnproved: the restored member is not what was saved.
+	ReasonUnproved = "SeedUnproved"
+	// ReasonEnding: the old members end.
+	ReasonEnding = "OldMembersEnding"
+	// ReasonGrowing: members are added.
+	ReasonGrowing = "MembersStarting"
+)
+
+// A reasonError is why a phase does not end; waits says that it will by itself.
+type reasonError struct {
+	reason string
+	waits  bool
+	err    error
+}
+
+func (e *reasonError) Error() string { return e.err.Error() }
+func (e *reasonError) Unwrap() error { return e.err }
+
+func stop(reason, format string, args ...any) error {
+	return &reasonError{reason: reason, err: fmt.Errorf(format, args...)}
+}
+
+func wait(reason, format string, args ...any) error {
+	return &reasonError{reason: reason, waits: true, err: fmt.Errorf(format, args...)}
+}
+
+func waits(err error) bool {
+	var known *reasonError
+	return errors.As(err, &known) && known.waits || etcdbackup.Waits(err)
+}
+
+func reason(err error) string {
+	var known *reasonError
+	if errors.As(err, &known) {
+		return known.reason
+	}
+	return etcdbackup.Reason(err)
+}

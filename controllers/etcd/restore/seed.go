@@ -1,0 +1,214 @@
+package restore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/handover"
+)
+
+// annotationServer is on a seed's pod and tells whom it fetches the backup from.
+const annotationServer = "etcd.usher.dev/snapshot-server"
+
+// Names in a seed's pod.
+const (
+	fetchContainer, restoreContainer = "usher-fetch", "usher-restore"
+	fetchVolume, fetchMount          = "usher-snapshot", "/usher-snapshot"
+	tokenVolume, tokenMount          = "usher-token", "/var/run/secrets/usher"
+	usherProgram                     = "/usher"
+	etcdutlProgram                   = "/usr/local/bin/etcdutl"
+)
+
+func key(namespace, name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: namespace, Name: name}
+}
+
+// seedName is the same whenever it is asked for, and no other restore's.
+func seedName(r *etcdv1beta2.EtcdRestore) string {
+	sum := sha256.Sum256([]byte(r.UID))
+	return r.Spec.EtcdCluster.Name + "-" + hex.EncodeToString(sum[:5])
+}
+
+// seed starts a member from the backup, and waits until it is ready.
+func (c *Controller) seed(ctx context.Context, a *attempt) error {
+	if err := c.take(ctx, a); err != nil {
+		return err
+	}
+	want, err := c.seedOf(ctx, a)
+	if err != nil {
+		return err
+	}
+	p, err := c.pod(ctx, a)
+	if err != nil {
+		return err
+	}
+	if err := c.mount(ctx, a, p == nil || !restored(p)); err != nil {
+		return err
+	}
+	switch {
+	case p == nil:
+		return c.make(ctx, want)
+	case p.DeletionTimestamp != nil:
+		return wait(ReasonStarting, "waits for the pod %s of an attempt before to be gone", p.Name)
+	case restored(p):
+	case p.Annotations[annotationServer] != want.Pod.Annotations[annotationServer] || p.Status.Phase == corev1.PodFailed:
+		// The controller it asks is gone, or it was evicted.
+		if err := c.client.Delete(ctx, p, client.Preconditions{UID: &p.UID}); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		return wait(ReasonStarting, "makes the pod %s anew", p.Name)
+	}
+	if !ready(p) {
+		if trouble := etcdcluster.Trouble(p); trouble != "" {
+			return wait(ReasonStarting, "the restored member %s is not ready: %s", p.Name, trouble)
+		}
+		return wait(ReasonStarting, "waits for the restored member %s to be ready", p.Name)
+	}
+	return nil
+}
+
+// mount keeps a volume mounted while the seed needs its backup.
+func (c *Controller) mount(ctx context.Context, a *attempt, needed bool) error {
+	switch {
+	case a.Spec.BackupStorageType != etcdv1beta2.BackupStorageVolume:
+		return nil
+	case !needed:
+		return c.places.Close(ctx, a.EtcdRestore)
+	}
+	_, err := c.places.Open(ctx, a.EtcdRestore, a.Spec.BackupStorageType, &a.Spec.BackupSource)
+	return err
+}
+
+// take has the cluster left alone by its controller, and waits until that knows.
+func (c *Controller) take(ctx context.Context, a *attempt) error {
+	if err := c.hold(ctx, a.EtcdRestore); err != nil {
+		return err
+	}
+	switch a.cluster.Annotations[etcdv1beta2.AnnotationRestore] {
+	case a.Name:
+	case "":
+		was := a.cluster.DeepCopy()
+		metav1.SetMetaDataAnnotation(&a.cluster.ObjectMeta, etcdv1beta2.AnnotationRestore, a.Name)
+		if err := c.client.Patch(ctx, a.cluster, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
+			return err
+		}
+	default:
+		return stop(ReasonTaken, "the EtcdRestore %s has taken the cluster meanwhile", a.cluster.Annotations[etcdv1beta2.AnnotationRestore])
+	}
+	if a.cluster.Status.HeldBy != a.Name {
+		return wait(ReasonStarting, "waits for the controller of EtcdClusters to leave the cluster alone")
+	}
+	return nil
+}
+
+// pod is the seed's; nil where there is none.
+func (c *Controller) pod(ctx context.Context, a *attempt) (*corev1.Pod, error) {
+	p := &corev1.Pod{}
+	err := c.reader.Get(ctx, key(a.Namespace, seedName(a.EtcdRestore)), p)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err == nil && !metav1.IsControlledBy(p, a.EtcdRestore) && !metav1.IsControlledBy(p, a.cluster) {
+		return nil, fmt.Errorf("the pod %s is somebody else's", p.Name)
+	}
+	return p, err
+}
+
+func (c *Controller) make(ctx context.Context, s *etcdcluster.Seed) error {
+	if s.Claim != nil {
+		if err := c.client.Create(ctx, s.Claim); client.IgnoreAlreadyExists(err) != nil {
+			return fmt.Errorf("making the claim %s: %w", s.Claim.Name, err)
+		}
+	}
+	if err := c.client.Create(ctx, s.Pod); client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("making the pod %s: %w", s.Pod.Name, err)
+	}
+	return wait(ReasonStarting, "starts %s from the backup", s.Pod.Name)
+}
+
+// seedOf is the cluster's first member, with the containers that make its data.
+// It is the EtcdRestore's until it has taken the old members' place.
+func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed, error) {
+	image, err := c.server.Image(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := etcdcluster.SeedOf(a.cluster, seedName(a.EtcdRestore), strings.TrimPrefix(a.cluster.Spec.Version, "v"))
+	owner := []metav1.OwnerReference{*metav1.NewControllerRef(a.EtcdRestore, etcdv1beta2.GroupVersion.WithKind("EtcdRestore"))}
+	s.Pod.OwnerReferences = owner
+	if s.Claim != nil {
+		if s.Claim.OwnerReferences, err = etcdcluster.ClaimOwners(ctx, c.reader, a.Namespace, owner[0]); err != nil {
+			return nil, err
+		}
+	}
+	s.Pod.Annotations[annotationServer] = c.server.ID()
+	spec := &s.Pod.Spec
+	spec.ServiceAccountName = "default" // which the token is of
+	spec.Volumes = append(spec.Volumes,
+		corev1.Volume{Name: fetchVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		corev1.Volume{Name: tokenVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
+				Audience: handover.Audience, ExpirationSeconds: ptr.To[int64](600), Path: "token",
+			}}},
+		}}},
+	)
+	data := corev1.VolumeMount{Name: etcdcluster.DataVolume, MountPath: etcdcluster.DataMount}
+	fetched := corev1.VolumeMount{Name: fetchVolume, MountPath: fetchMount}
+	etcd := spec.Containers[0]
+	spec.InitContainers = []corev1.Container{
+		{
+			Name: fetchContainer, Image: image,
+			Command: []string{
+				usherProgram, "fetch-snapshot", "--url=" + c.server.Path(a.Namespace, a.Name), "--token-file=" + tokenMount + "/token",
+				"--data-dir=" + etcdcluster.DataFolder, "--to=" + fetchMount,
+			},
+			Env:          []corev1.EnvVar{{Name: handover.EnvCA, Value: c.server.CA}},
+			VolumeMounts: []corev1.VolumeMount{data, fetched, {Name: tokenVolume, MountPath: tokenMount, ReadOnly: true}},
+		},
+		{
+			Name: restoreContainer, Image: etcd.Image,
+			Command: []string{
+				fetchMount + usherProgram, "restore-snapshot", "--from=" + fetchMount, "--data-dir=" + etcdcluster.DataFolder, "--",
+				etcdutlProgram, "snapshot", "restore", "--name=" + s.Pod.Name, "--initial-cluster=" + s.Pod.Name + "=" + s.PeerURL,
+				"--initial-advertise-peer-urls=" + s.PeerURL, "--initial-cluster-token=" + s.Token,
+			},
+			VolumeMounts: []corev1.VolumeMount{data, fetched},
+		},
+	}
+	for i := range spec.InitContainers {
+		init := &spec.InitContainers[i]
+		init.Resources, init.SecurityContext = etcd.Resources, etcd.SecurityContext
+		init.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+	}
+	return s, nil
+}
+
+// restored says whether the seed's data is made.
+func restored(p *corev1.Pod) bool {
+	for _, s := range p.Status.InitContainerStatuses {
+		if s.Name == restoreContainer && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func ready(p *corev1.Pod) bool {
+	for _, condition := range p.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue && p.DeletionTimestamp == nil
+		}
+	}
+	return false
+}

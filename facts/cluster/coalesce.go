@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+)
+
+// A listKey names the objects that a list returns.
+type listKey struct{ kind, namespace string }
+
+// A coalescer shares lists among the requests that need the same one at the
+// same time. A request never gets a list that began before the request asked:
+// while a list is running, the requests that arrive wait for the next one and
+// share it.
+type coalescer struct {
+	mu      sync.Mutex
+	next    map[listKey]*call // not begun
+	running map[listKey]*call
+}
+
+// A call is one list that requests wait for; done is closed when it ended.
+type call struct {
+	done   chan struct{}
+	result listResult
+	panic  *contained
+}
+
+// wait returns the result, or one that says that the list did not end in time.
+// A list that panicked panics here, in the request that needs it.
+func (c *call) wait(ctx context.Context, kind string) listResult {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	select {
+	case <-c.done:
+		c.panic.raise()
+		return c.result
+	case <-ctx.Done():
+		return unread(kind)
+	}
+}
+
+// do returns the call of a key that begins next. The first request starts it;
+// the call outlives the requests that wait for it.
+func (c *coalescer) do(ctx context.Context, key listKey, list func(context.Context) listResult) *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if next := c.next[key]; next != nil {
+		return next
+	}
+	begun := &call{done: make(chan struct{})}
+	if c.next == nil {
+		c.next, c.running = map[listKey]*call{}, map[listKey]*call{}
+	}
+	c.next[key] = begun
+	go c.run(context.WithoutCancel(ctx), key, begun, c.running[key], list)
+	return begun
+}
+
+// run executes a call after the one before it. However the list ends, the call
+// ends too: no request hangs, and the next call begins.
+func (c *coalescer) run(ctx context.Context, key listKey, this, before *call, list func(context.Context) listResult) {
+	if before != nil {
+		<-before.done
+	}
+	c.mu.Lock()
+	delete(c.next, key)
+	c.running[key] = this
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.running[key] == this {
+			delete(c.running, key)
+		}
+		close(this.done)
+	}()
+	this.panic = contain(func() { this.result = list(ctx) })
+}

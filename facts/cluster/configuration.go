@@ -1,0 +1,198 @@
+package cluster
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/rules"
+)
+
+// A Configuration is usher's configuration as it is now: that of the ConfigMap
+// usher, or the last valid one while that is invalid, or the defaults where it
+// does not exist.
+type Configuration struct {
+	// Changed is called when another configuration may be in force; it must not
+	// block.
+	Changed func()
+
+	metrics *Metrics
+	log     logr.Logger
+	current atomic.Pointer[Configured]
+
+	mu sync.Mutex
+	// applied is the ConfigMap usher, lastValid the one that usher keeps.
+	applied, lastValid *document
+	// inForce is the text of the configuration in force; empty for the defaults.
+	inForce string
+	// usable says that the configuration in force is valid, or that the defaults
+	// are meant. It falls only before begun: nothing invalid ends what serves.
+	usable, begun bool
+}
+
+// A document is a configuration as a ConfigMap holds it.
+type document struct {
+	text   string
+	parsed *config.Configuration // nil where err is not
+	err    error
+}
+
+// A Configured is a configuration with the rules that it chooses.
+type Configured struct {
+	*config.Configuration
+	// Evaluator returns the rules; it makes them once.
+	Evaluator func() (*policies.Evaluator, error)
+}
+
+func configured(c *config.Configuration) *Configured {
+	return &Configured{c, sync.OnceValues(func() (*policies.Evaluator, error) {
+		e, err := rules.New(c.Options())
+		if err != nil {
+			return nil, fmt.Errorf("choosing the rules: %w", err)
+		}
+		return e, nil
+	})}
+}
+
+// NewConfiguration returns the defaults.
+func NewConfiguration(metrics *Metrics, log logr.Logger) *Configuration {
+	c := &Configuration{metrics: metrics, log: log, usable: true}
+	c.store("", config.Default())
+	metrics.configuration.Set(1)
+	return c
+}
+
+// Current returns the configuration in force.
+func (c *Configuration) Current() *Configured { return c.current.Load() }
+
+// Put takes in the ConfigMap usher or usher-last-valid, as it was created or
+// changed.
+func (c *Configuration) Put(cm *corev1.ConfigMap) {
+	d := &document{text: cm.Data[config.ConfigMapKey]}
+	if _, ok := cm.Data[config.ConfigMapKey]; ok {
+		d.parsed, d.err = config.Parse([]byte(d.text))
+	} else {
+		d.err = fmt.Errorf("the ConfigMap %s has no key %s", cm.Name, config.ConfigMapKey)
+	}
+	c.mu.Lock()
+	if cm.Name == config.LastValidName {
+		c.lastValid = d
+	} else {
+		c.applied = d
+	}
+	c.choose()
+	c.mu.Unlock()
+	c.tell()
+}
+
+// Delete takes one of the ConfigMaps out.
+func (c *Configuration) Delete(name string) {
+	c.mu.Lock()
+	if name == config.LastValidName {
+		c.lastValid = nil
+	} else {
+		c.applied = nil
+	}
+	c.choose()
+	c.mu.Unlock()
+	c.tell()
+}
+
+// choose puts into force what the ConfigMaps ask for. The lock is held.
+func (c *Configuration) choose() {
+	switch {
+	case c.applied == nil:
+		if c.inForce != "" {
+			c.log.Info("configuration removed, the defaults are in force")
+		}
+		c.usable = true
+		c.store("", config.Default())
+	case c.applied.err == nil:
+		c.usable = true
+		c.store(c.applied.text, c.applied.parsed)
+	case c.inForce == "" && c.lastValid != nil && c.lastValid.err == nil:
+		c.usable = true
+		c.store(c.lastValid.text, c.lastValid.parsed)
+		c.log.Error(c.applied.err, "configuration refused, the last valid one is in force", "configMap", config.ConfigMapName)
+	case c.inForce == "" && !c.begun:
+		c.usable = false
+		c.log.Error(c.applied.err, "configuration refused, and no valid one is known", "configMap", config.ConfigMapName)
+	default:
+		c.log.Error(c.applied.err, "configuration refused, the last valid one stays in force", "configMap", config.ConfigMapName)
+	}
+	valid := 1.0
+	if c.applied != nil && c.applied.err != nil {
+		valid = 0
+	}
+	c.metrics.configuration.Set(valid)
+}
+
+// store puts a configuration into force. The lock is held.
+func (c *Configuration) store(text string, parsed *config.Configuration) {
+	if now := c.current.Load(); now != nil && text == c.inForce {
+		return
+	}
+	c.inForce = text
+	c.current.Store(configured(parsed))
+}
+
+func (c *Configuration) tell() {
+	if c.Changed != nil {
+		c.Changed()
+	}
+}
+
+// Ready returns why no configuration can be used: the first one is invalid.
+func (c *Configuration) Ready() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.usable {
+		return nil
+	}
+	return fmt.Errorf("the configuration is invalid and no valid one is known: %w", c.applied.err)
+}
+
+// begin says that the configuration serves from now on.
+func (c *Configuration) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun = true
+}
+
+// State describes the configuration in a line, for /readyz?verbose.
+func (c *Configuration) State() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.applied == nil:
+		return "[+]configuration ok: the defaults"
+	case c.applied.err == nil:
+		return "[+]configuration ok"
+	case c.usable:
+		return "[!]configuration refused, the last valid one is in force: " + oneLine(c.applied.err)
+	}
+	return "[!]configuration refused: " + oneLine(c.applied.err)
+}
+
+// Kept says what usher-last-valid should hold, and whether it does: the text of
+// the configuration in force, or nothing where the ConfigMap usher does not
+// exist.
+func (c *Configuration) Kept() (text string, done bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !c.begun:
+		return "", true // not every ConfigMap may have been seen
+	case c.applied == nil:
+		return "", c.lastValid == nil
+	}
+	if c.applied.err != nil {
+		return "", true // what is kept stays
+	}
+	return c.applied.text, c.lastValid != nil && c.lastValid.text == c.applied.text
+}

@@ -1,0 +1,106 @@
+// Package cluster gathers what decisions need to know of a cluster: from
+// informers that keep as little as possible, and from the API server where a
+// cache may be behind.
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// serverInterval is how often the versions of the server and the kubelets are
+// read again: clusters are upgraded.
+const serverInterval = 5 * time.Minute
+
+// usableInterval is how often a replica that waits for a valid configuration
+// looks for it.
+const usableInterval = time.Second
+
+// Facts are what decisions know of a cluster.
+type Facts struct {
+	// OwnNamespace is usher's own.
+	OwnNamespace  string
+	Templates     *Templates
+	Namespaces    *Namespaces
+	Configuration *Configuration
+	// Server is the API server's version, nil where it is not known.
+	Server func() *version.Version
+	// NativeSidecars says whether the cluster runs them.
+	NativeSidecars func() bool
+	Others         *Lister
+	Networks       *Networks
+	DryRun         *DryRun
+	// Reader is not a cache.
+	Reader client.Reader
+
+	sidecars *Sidecars
+	cache    cache.Cache
+	synced   []toolscache.InformerSynced
+	log      logr.Logger
+}
+
+// New returns the facts of a manager's cluster, whose caches ByObject limits.
+// They are complete after Sync.
+func New(ctx context.Context, m manager.Manager, own string, registry prometheus.Registerer, log logr.Logger) (*Facts, error) {
+	versions, err := discovery.NewDiscoveryClientForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	reader := m.GetAPIReader()
+	sidecars := &Sidecars{Discovery: versions, Reader: reader, Interval: serverInterval, Log: log}
+	metrics := NewMetrics(registry)
+	f := &Facts{
+		OwnNamespace:  own,
+		Templates:     NewTemplates(own, reader, metrics, log),
+		Namespaces:    NewNamespaces(reader),
+		Configuration: NewConfiguration(metrics, log),
+		Server:        sidecars.Server, NativeSidecars: sidecars.Available, sidecars: sidecars,
+		Others:   &Lister{Reader: reader},
+		Networks: &Networks{Reader: reader},
+		DryRun:   &DryRun{Writer: m.GetClient()},
+		Reader:   reader,
+		cache:    m.GetCache(),
+		log:      log,
+	}
+	f.Networks.Related = &f.Others.Related
+	if f.synced, err = feed(ctx, f.cache, f.Templates, f.Namespaces, f.Configuration); err != nil {
+		return nil, err
+	}
+	return f, m.Add(sidecars)
+}
+
+// OnChange has f called when what is registered may depend on a change. It must
+// be set before the manager starts, and changed must not block.
+func (f *Facts) OnChange(changed func()) {
+	f.Templates.Changed, f.Namespaces.Changed, f.Configuration.Changed = changed, changed, changed
+}
+
+// Sync waits until the facts are complete. It returns false if ctx ends before.
+func (f *Facts) Sync(ctx context.Context) (bool, error) {
+	if !toolscache.WaitForCacheSync(ctx.Done(), f.synced...) {
+		return false, nil
+	}
+	// A replica without any valid configuration leaves decisions to the others.
+	usable := func(context.Context) (bool, error) { return f.Configuration.Ready() == nil, nil }
+	if wait.PollUntilContextCancel(ctx, usableInterval, true, usable) != nil {
+		return false, nil
+	}
+	f.Configuration.begin()
+	return true, f.sidecars.Update(ctx)
+}
+
+// Follow keeps what speeds decisions up and is not needed to make them.
+func (f *Facts) Follow(ctx context.Context) {
+	f.Others.Related.Follow(ctx, f.cache, f.log)
+	f.Networks.Follow(ctx, f.cache, f.log)
+}

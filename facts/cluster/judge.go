@@ -1,0 +1,229 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/policies/rules"
+	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/verdict"
+)
+
+// A Request asks for a verdict about an object that is admitted.
+type Request struct {
+	Object verdict.Object
+	// Old is the object as it exists; nil on CREATE.
+	Old   *verdict.Object
+	Steps verdict.Steps
+	// Lenient says whether findings of rules are reported and never denied in a
+	// namespace of these levels; nil never is.
+	Lenient func(config.Namespace) bool
+}
+
+// Judge gathers what a verdict depends on and judges. What the caches do not
+// know is read from the API server before it denies, or leaves out what was
+// asked for; then the object is judged again.
+func (f *Facts) Judge(ctx context.Context, r Request) (*verdict.Verdict, error) {
+	known, err := f.gather(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	v, err := verdict.Judge(r.Object, r.Old, known)
+	if err != nil {
+		return nil, err
+	}
+	for _, refresh := range []func(context.Context, Request, *verdict.Facts, *verdict.Verdict) (bool, error){
+		f.refreshLabels, f.refreshTemplates, f.refreshNetworks, f.refreshRelated,
+	} {
+		changed, err := refresh(ctx, r, known, v)
+		if err != nil {
+			return nil, err
+		}
+		if !changed {
+			continue
+		}
+		if v, err = verdict.Judge(r.Object, r.Old, known); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// gather collects the facts from the caches.
+func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
+	current := f.Configuration.Current()
+	known := &verdict.Facts{
+		Steps: r.Steps, OwnNamespace: f.OwnNamespace, Configuration: current.Configuration,
+		Templates: f.Templates.Set(), NativeSidecars: f.NativeSidecars(),
+	}
+	if r.Object.Namespace != "" {
+		var err error
+		if known.NamespaceLabels, err = f.Namespaces.Labels(ctx, r.Object.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	if r.Steps&verdict.Connect != 0 {
+		if err := f.networks(ctx, r, known, false); err != nil {
+			return nil, err
+		}
+	}
+	if r.Steps&verdict.Inject != 0 && r.Object.Kind != "Pod" {
+		known.Lister = f.Others.Direct(ctx, r.Object.Namespace)
+	}
+	if r.Steps&verdict.Evaluate == 0 {
+		return known, nil
+	}
+	// A label that is not a level is denied when it is set; here the default
+	// stands in for it.
+	known.Levels, _ = config.FromLabels(known.NamespaceLabels, current.Policies)
+	known.Lenient = r.Lenient != nil && r.Lenient(known.Levels)
+	known.Server, known.Transitions = f.Server(), transition.All()
+	var err error
+	if known.Evaluator, err = current.Evaluator(); err != nil {
+		return nil, err
+	}
+	known.Lister = f.Others.Cached(ctx, r.Object.Namespace, known.Evaluator.Lists(r.Object.Kind)...)
+	return known, nil
+}
+
+// refreshLabels reads the namespace of an object that asks for nothing: only
+// objects that ask are sent, so its label is newer than the cache.
+func (f *Facts) refreshLabels(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
+	switch {
+	case r.Steps&verdict.Inject != 0:
+		if v.Injection == nil || v.Injection.Reason != reason.NotAsked || unchanged(r) {
+			return false, nil
+		}
+	case r.Steps&verdict.Connect != 0:
+		if v.Attachment == nil && r.Object.Kind != "Deployment" || v.Attachment != nil && v.Attachment.Reason != reason.NotAsked ||
+			r.Old != nil || known.NamespaceLabels[injector.OwnNetworkKey] != "" {
+			return false, nil
+		}
+	default:
+		return false, nil
+	}
+	labels, err := f.Namespaces.Refresh(ctx, r.Object.Namespace)
+	if err != nil || len(labels) == 0 {
+		return false, err
+	}
+	known.NamespaceLabels = labels
+	if r.Steps&verdict.Connect != 0 {
+		err = f.networks(ctx, r, known, false)
+	}
+	return true, err
+}
+
+// unchanged reports whether an UPDATE of a workload left alone what injection
+// depends on.
+func unchanged(r Request) bool {
+	if r.Old == nil {
+		return false
+	}
+	carried, problem := injector.Carry(r.Object.Kind, r.Object.JSON, r.Old.JSON)
+	return problem == nil && carried.Unchanged
+}
+
+// refreshTemplates reads templates that the cache does not know: a template and
+// what asks for it may be applied together.
+func (f *Facts) refreshTemplates(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
+	missing := v.Missing()
+	if r.Object.Kind == "Namespace" {
+		missing = f.missing(r, v)
+	}
+	if len(missing) == 0 {
+		return false, nil
+	}
+	found := false
+	for _, name := range missing {
+		more, err := f.Templates.Refresh(ctx, []string{name})
+		if err != nil {
+			return false, err
+		}
+		found = found || more
+		if !more && r.Object.Kind != "Namespace" {
+			break // one that is missing denies, and there may be hundreds
+		}
+	}
+	known.Templates = f.Templates.Set()
+	return found, nil
+}
+
+// missing names the templates that a Namespace asks for and that are not known.
+func (f *Facts) missing(r Request, v *verdict.Verdict) []string {
+	if !slices.ContainsFunc(v.Findings, func(f verdict.Finding) bool { return f.Reason == reason.TemplateMissing }) {
+		return nil
+	}
+	labels, _ := verdict.Labels(r.Object.JSON)
+	set := f.Templates.Set()
+	return slices.DeleteFunc(strings.Split(labels[injector.NamespaceLabel], "."), func(name string) bool {
+		_, known := set.Get(name)
+		return known || injector.ValidTemplateName(name) != ""
+	})
+}
+
+// refreshNetworks lists the Networks of an object that the cache would deny.
+func (f *Facts) refreshNetworks(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
+	if v.Attachment == nil || !v.Attachment.Denied {
+		return false, nil
+	}
+	return true, f.networks(ctx, r, known, true)
+}
+
+// refreshRelated lists the objects that a finding rests on: the cache may be
+// behind.
+func (f *Facts) refreshRelated(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
+	related := func(f verdict.Finding) bool {
+		if f.Source != verdict.FromRule {
+			return false
+		}
+		rule, err := rules.Lookup(f.Rule)
+		return err == nil && len(rule.Lists) > 0
+	}
+	if !slices.ContainsFunc(v.Findings, related) {
+		return false, nil
+	}
+	known.Lister = f.Others.Direct(ctx, r.Object.Namespace, known.Evaluator.Lists(r.Object.Kind)...)
+	return true, nil
+}
+
+// networks looks up the Networks that an object declares: in the cache, unless
+// fresh is set or the cache cannot tell.
+func (f *Facts) networks(ctx context.Context, r Request, known *verdict.Facts, fresh bool) error {
+	names, problem := injector.Declared(r.Object.Kind, r.Object.JSON)
+	if problem != nil {
+		return nil // the verdict says so
+	}
+	if r.Object.Kind == "Deployment" {
+		var old []byte
+		if r.Old != nil {
+			old = r.Old.JSON
+		}
+		own, problem := injector.OwnNetwork(r.Object.JSON, old, known.NamespaceLabels)
+		if problem != nil {
+			return nil // the verdict says so
+		}
+		if own.Begins {
+			foreign, err := f.Networks.Foreign(ctx, r.Object.Namespace, own.Network, r.Object.JSON)
+			if err != nil {
+				return err
+			}
+			known.OwnNetworkTaken = foreign != nil
+		}
+		if own.Asked { // its controller creates it
+			names = slices.DeleteFunc(names, func(name string) bool { return name == own.Network })
+		}
+	}
+	if !fresh {
+		if cached, ok := f.Networks.Cached(ctx, r.Object.Namespace, names, r.Object.JSON); ok {
+			known.Networks = cached
+			return nil
+		}
+	}
+	var err error
+	known.Networks, err = f.Networks.Fresh(ctx, r.Object.Namespace, names, r.Object.JSON)
+	return err
+}

@@ -1,0 +1,160 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/policies"
+)
+
+// Bounds of a list while a request waits.
+const (
+	listTimeout = 200 * time.Millisecond
+	listLimit   = 500
+)
+
+// A listable is a kind that rules look at next to the object they judge. Its Go
+// type lets the API server answer in its binary form.
+type listable struct {
+	apiVersion string
+	list       client.ObjectList
+}
+
+func listables() map[string]listable {
+	core, apps, batch := corev1.SchemeGroupVersion.String(), appsv1.SchemeGroupVersion.String(), batchv1.SchemeGroupVersion.String()
+	return map[string]listable{
+		"Service":                 {core, &corev1.ServiceList{}},
+		"PersistentVolumeClaim":   {core, &corev1.PersistentVolumeClaimList{}},
+		"HorizontalPodAutoscaler": {autoscalingv2.SchemeGroupVersion.String(), &autoscalingv2.HorizontalPodAutoscalerList{}},
+		"Deployment":              {apps, &appsv1.DeploymentList{}},
+		"ReplicaSet":              {apps, &appsv1.ReplicaSetList{}},
+		"StatefulSet":             {apps, &appsv1.StatefulSetList{}},
+		"DaemonSet":               {apps, &appsv1.DaemonSetList{}},
+		"Job":                     {batch, &batchv1.JobList{}},
+		"CronJob":                 {batch, &batchv1.CronJobList{}},
+		"Pod":                     {core, &corev1.PodList{}},
+		"ReplicationController":   {core, &corev1.ReplicationControllerList{}},
+		"Network":                 {samplecrdv1.GroupVersion().String(), &samplecrdv1.NetworkList{}},
+	}
+}
+
+// A Lister lists the other objects that rules look at.
+type Lister struct {
+	// Reader is not a cache.
+	Reader client.Reader
+	// Related holds the kinds that rules compare every workload with.
+	Related RelatedCache
+
+	coalescer coalescer
+}
+
+// Cached lists as Direct does, except for the kinds that Related holds.
+func (l *Lister) Cached(ctx context.Context, namespace string, kinds ...string) policies.Lister {
+	read := l.Direct(ctx, namespace, slices.DeleteFunc(slices.Clone(kinds), l.Related.keeps)...)
+	return lister{ctx: ctx, reader: l.Reader, list: func(kind, namespace string) ([]*policies.Object, string) {
+		if found, ok := l.Related.known(listKey{kind, namespace}); ok {
+			return found, ""
+		}
+		return read.List(kind, namespace)
+	}}
+}
+
+// lister is a policies.Lister for one request.
+type lister struct {
+	ctx    context.Context
+	reader client.Reader
+	list   func(kind, namespace string) ([]*policies.Object, string)
+}
+
+// List implements policies.Lister.
+func (l lister) List(kind, namespace string) ([]*policies.Object, string) {
+	return l.list(kind, namespace)
+}
+
+// Get implements policies.Lister: it looks for the metadata, because usher may
+// not read the contents of Secrets.
+func (l lister) Get(kind, namespace, name string) (*policies.Object, string) {
+	ctx, cancel := context.WithTimeout(l.ctx, listTimeout)
+	defer cancel()
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
+	switch err := l.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object); {
+	case apierrors.IsNotFound(err):
+		return nil, ""
+	case err != nil:
+		return nil, unread(kind).unseen
+	}
+	return &policies.Object{APIVersion: "v1", Kind: kind, Meta: &object.ObjectMeta}, ""
+}
+
+// Direct lists the objects of a namespace, or of all, from the API server: each
+// kind once, and at most one page. There is no cache of whole objects: their
+// specs would be most of the memory. Requests that need the same list at the
+// same time share it. The lists of the kinds named begin at once, all others
+// when a rule asks for them.
+func (l *Lister) Direct(ctx context.Context, namespace string, kinds ...string) policies.Lister {
+	calls := map[listKey]*call{}
+	start := func(kind, namespace string) *call {
+		if namespace == policies.Everywhere {
+			namespace = metav1.NamespaceAll
+		}
+		key := listKey{kind, namespace}
+		begun := calls[key]
+		if begun == nil {
+			begun = l.coalescer.do(ctx, key, func(ctx context.Context) listResult { return list(ctx, l.Reader, kind, namespace) })
+			calls[key] = begun
+		}
+		return begun
+	}
+	for _, kind := range kinds {
+		start(kind, namespace)
+	}
+	return lister{ctx: ctx, reader: l.Reader, list: func(kind, namespace string) ([]*policies.Object, string) {
+		result := start(kind, namespace).wait(ctx, kind)
+		return result.found, result.unseen
+	}}
+}
+
+// A listResult is what was seen of a kind in a namespace, and in words what was
+// not.
+type listResult struct {
+	found  []*policies.Object
+	unseen string
+}
+
+func unread(kind string) listResult {
+	return listResult{unseen: fmt.Sprintf("the objects of kind %s could not be read", kind)}
+}
+
+func list(ctx context.Context, reader client.Reader, kind, namespace string) listResult {
+	l, ok := listables()[kind]
+	if !ok {
+		return listResult{unseen: fmt.Sprintf("objects of kind %s are not looked at in the cluster", kind)}
+	}
+	if err := reader.List(ctx, l.list, client.InNamespace(namespace), client.Limit(listLimit)); err != nil {
+		return unread(kind)
+	}
+	p := listResult{found: make([]*policies.Object, 0, meta.LenList(l.list))}
+	_ = meta.EachListItem(l.list, func(o runtime.Object) error {
+		p.found = append(p.found, policies.NewObject(l.apiVersion, kind, o))
+		return nil
+	})
+	if l.list.GetContinue() != "" {
+		p.unseen = fmt.Sprintf("only %d objects of kind %s were looked at", listLimit, kind)
+	}
+	return p
+}

@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/injector"
+)
+
+// Namespaces keeps the labels of usher's that namespaces have, and nothing
+// else of them.
+type Namespaces struct {
+	reader client.Reader // not a cache
+	// Changed is called when a namespace asks for other templates than before;
+	// it must not block.
+	Changed func()
+
+	mu    sync.RWMutex
+	known map[string]namespace
+	// deletions counts the namespaces that were deleted: an answer of the API
+	// server that a deletion overtook is not kept.
+	deletions uint64
+}
+
+// A namespace is what is kept of one.
+type namespace struct {
+	version string // resourceVersion
+	labels  map[string]string
+}
+
+// NewNamespaces returns an empty store.
+func NewNamespaces(reader client.Reader) *Namespaces {
+	return &Namespaces{reader: reader, known: map[string]namespace{}}
+}
+
+// usherLabels are the labels that decisions read.
+func usherLabels(all map[string]string) map[string]string {
+	var ours map[string]string
+	for key, value := range all {
+		if prefix, _, _ := strings.Cut(key, "/"); prefix == "usher.dev" || strings.HasSuffix(prefix, ".usher.dev") || key == injector.OwnNetworkKey {
+			if ours == nil {
+				ours = map[string]string{}
+			}
+			ours[key] = value
+		}
+	}
+	return ours
+}
+
+// Put takes a namespace in, unless a later version of it is known.
+func (n *Namespaces) Put(ns *metav1.PartialObjectMetadata) {
+	n.mu.Lock()
+	changed := n.put(ns)
+	n.mu.Unlock()
+	n.tell(changed)
+}
+
+// put reports whether the namespace asks for other templates than before. The
+// lock is held.
+func (n *Namespaces) put(ns *metav1.PartialObjectMetadata) bool {
+	before, known := n.known[ns.Name]
+	if known && !newer(ns.ResourceVersion, before.version) {
+		return false
+	}
+	now := namespace{version: ns.ResourceVersion, labels: usherLabels(ns.Labels)}
+	n.known[ns.Name] = now
+	return before.labels[injector.NamespaceLabel] != now.labels[injector.NamespaceLabel]
+}
+
+func (n *Namespaces) tell(changed bool) {
+	if n.Changed != nil && changed {
+		n.Changed()
+	}
+}
+
+// Delete takes a namespace out, unless one of its name was created after the
+// version that was deleted. An empty version is not known.
+func (n *Namespaces) Delete(name, version string) {
+	n.mu.Lock()
+	n.deletions++
+	before := n.known[name]
+	kept := version != "" && newer(before.version, version)
+	if !kept {
+		delete(n.known, name)
+	}
+	n.mu.Unlock()
+	n.tell(!kept && before.labels[injector.NamespaceLabel] != "")
+}
+
+// Labels returns the labels of usher's that a namespace has, asking the API
+// server about one that the cache does not know yet.
+func (n *Namespaces) Labels(ctx context.Context, name string) (map[string]string, error) {
+	n.mu.RLock()
+	ns, known := n.known[name]
+	n.mu.RUnlock()
+	if known {
+		return ns.labels, nil
+	}
+	return n.Refresh(ctx, name)
+}
+
+// Asking counts the namespaces whose label asks for a template.
+func (n *Namespaces) Asking(template string) int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	count := 0
+	for _, ns := range n.known {
+		if slices.Contains(strings.Split(ns.labels[injector.NamespaceLabel], "."), template) {
+			count++
+		}
+	}
+	return count
+}
+
+// Values lists the values of the label that asks for templates.
+func (n *Namespaces) Values() []string {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	values := map[string]bool{}
+	for _, ns := range n.known {
+		if value, ok := ns.labels[injector.NamespaceLabel]; ok {
+			values[value] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(values))
+}
+
+// Refresh asks the API server.
+func (n *Namespaces) Refresh(ctx context.Context, name string) (map[string]string, error) {
+	n.mu.RLock()
+	deletions := n.deletions
+	n.mu.RUnlock()
+	ns := partialNamespace()
+	err := n.reader.Get(ctx, client.ObjectKey{Name: name}, ns)
+	if apierrors.IsNotFound(err) {
+		return nil, nil // a review made by hand: there are no labels to find
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: reading the namespace %s: %w", errUnavailable, name, err)
+	}
+	n.mu.Lock()
+	changed := n.deletions == deletions && n.put(ns)
+	n.mu.Unlock()
+	n.tell(changed)
+	return usherLabels(ns.Labels), nil
+}

@@ -1,0 +1,178 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/reason"
+)
+
+// Networks looks up the Networks that objects declare. A request is admitted by
+// the cache; a request that the cache would deny is decided by one list.
+type Networks struct {
+	// Reader is not a cache.
+	Reader client.Reader
+	// Related tells which Deployments exist.
+	Related *RelatedCache
+
+	// cache reads the Networks that an informer keeps; nil while none does.
+	cache atomic.Pointer[cachedNetworks]
+}
+
+type cachedNetworks struct {
+	reader client.Reader
+	synced func() bool
+}
+
+// trimNetwork keeps what tells whether pods can be attached to a Network.
+func trimNetwork(object any) (any, error) {
+	network, ok := object.(*samplecrdv1.Network)
+	if !ok {
+		return object, nil
+	}
+	kept := &samplecrdv1.Network{ObjectMeta: metav1.ObjectMeta{
+		Namespace: network.Namespace, Name: network.Name, UID: network.UID, ResourceVersion: network.ResourceVersion,
+		DeletionTimestamp: network.DeletionTimestamp, OwnerReferences: network.OwnerReferences,
+	}}
+	kept.Status.Backend = network.Status.Backend
+	if ready := meta.FindStatusCondition(network.Status.Conditions, samplecrdv1.Ready); ready != nil {
+		kept.Status.Conditions = []metav1.Condition{*ready}
+	}
+	return kept, nil
+}
+
+// Follow keeps the cluster's Networks from now on. A cluster without the kind
+// is asked again, and every lookup lists until then.
+func (n *Networks) Follow(ctx context.Context, c cache.Cache, log logr.Logger) {
+	logged := false
+	_ = wait.PollUntilContextCancel(ctx, time.Minute, true, func(ctx context.Context) (bool, error) {
+		informer, err := c.GetInformer(ctx, &samplecrdv1.Network{}, cache.BlockUntilSynced(false))
+		if err == nil {
+			n.cache.Store(&cachedNetworks{reader: c, synced: informer.HasSynced})
+			return true, nil
+		}
+		if !logged && !meta.IsNoMatchError(err) {
+			logged = true
+			log.Error(err, "cannot watch Networks, and lists them for each request")
+		}
+		return false, nil
+	})
+}
+
+// Cached returns what is known of the Networks that an object declares where all
+// of them can be attached to, as far as the cache knows.
+func (n *Networks) Cached(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, bool) {
+	cached := n.cache.Load()
+	if cached == nil || !cached.synced() {
+		return nil, false
+	}
+	own := ownDeployment(object)
+	found := make(map[string]injector.Network, len(names))
+	for _, name := range names {
+		network := &samplecrdv1.Network{}
+		if err := cached.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, network); err != nil || network.DeletionTimestamp != nil {
+			return nil, false
+		}
+		owner := controller(network, "Deployment")
+		if owner != nil && !n.Related.has(listKey{"Deployment", namespace}, owner.Name, owner.UID) {
+			return nil, false
+		}
+		if name == own && !ownedBy(network, name) {
+			return nil, false
+		}
+		found[name] = attachable(network)
+		if found[name].Unready != "" {
+			return nil, false
+		}
+	}
+	return found, true
+}
+
+// Fresh looks up the Networks that an object declares in one list. A Network
+// that does not exist is found all the same where it is being created.
+func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, error) {
+	if len(names) == 0 {
+		return map[string]injector.Network{}, nil
+	}
+	existing, err := n.list(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	deployments := deploymentList{reader: n.Reader, namespace: namespace}
+	own := ownDeployment(object)
+	found := map[string]injector.Network{}
+	for _, name := range names {
+		network := existing[name]
+		if network != nil {
+			gone, err := going(ctx, network, &deployments)
+			if err != nil {
+				return nil, err
+			}
+			if gone != "" {
+				found[name] = injector.Network{Reason: reason.NetworkMissing, Detail: gone}
+				continue
+			}
+			found[name] = attachable(network)
+		}
+		if name != own || ownedBy(network, name) {
+			continue
+		}
+		coming, asked, err := n.coming(ctx, namespace, name, object)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case asked && network != nil:
+			found[name] = injector.Network{Reason: reason.NetworkForeign, Detail: "was not made for the Deployment that asks for its own"}
+		case asked:
+			found[name] = coming
+		}
+	}
+	return found, nil
+}
+
+// attachable is what an attachment needs to know of a Network that stays.
+func attachable(network *samplecrdv1.Network) injector.Network {
+	found := injector.Network{Backend: network.Status.Backend}
+	ready := meta.FindStatusCondition(network.Status.Conditions, samplecrdv1.Ready)
+	switch {
+	case ready == nil:
+		found.Unready = "it was not made yet"
+	case ready.Status != metav1.ConditionTrue:
+		found.Unready = ready.Reason + ": " + ready.Message
+	}
+	return found
+}
+
+// list reads the Networks of a namespace by name. There are none in a cluster
+// without the kind.
+func (n *Networks) list(ctx context.Context, namespace string) (map[string]*samplecrdv1.Network, error) {
+	found := map[string]*samplecrdv1.Network{}
+	for next := ""; ; {
+		list := &samplecrdv1.NetworkList{}
+		err := n.Reader.List(ctx, list, client.InNamespace(namespace), client.Limit(listLimit), client.Continue(next))
+		if meta.IsNoMatchError(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: listing the Networks of %s: %w", errUnavailable, namespace, err)
+		}
+		for i := range list.Items {
+			found[list.Items[i].Name] = &list.Items[i]
+		}
+		if next = list.Continue; next == "" {
+			return found, nil
+		}
+	}
+}

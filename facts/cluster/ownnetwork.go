@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/reason"
+)
+
+// ownedBy reports whether a Network exists and was made for a Deployment.
+func ownedBy(network *samplecrdv1.Network, deployment string) bool {
+	if network == nil {
+		return false
+	}
+	owner := controller(network, "Deployment")
+	return owner != nil && owner.Name == deployment
+}
+
+// going says why a Network will not exist for long: a pod that was attached to
+// it would keep it from being deleted.
+func going(ctx context.Context, network *samplecrdv1.Network, deployments *deploymentList) (string, error) {
+	if network.DeletionTimestamp != nil {
+		return "is being deleted", nil
+	}
+	owner := controller(network, "Deployment")
+	if owner == nil {
+		return "", nil
+	}
+	exists, err := deployments.has(ctx, owner.Name, owner.UID)
+	if err != nil || exists {
+		return "", err
+	}
+	return "is that of a Deployment that is gone, and goes with it", nil
+}
+
+// A deploymentList lists a namespace's Deployments once it is asked.
+type deploymentList struct {
+	reader    client.Reader
+	namespace string
+	uids      map[string]types.UID // by name; nil before the list
+}
+
+func (d *deploymentList) has(ctx context.Context, name string, uid types.UID) (bool, error) {
+	if d.uids == nil {
+		uids := map[string]types.UID{}
+		for next := ""; ; {
+			list := &metav1.PartialObjectMetadataList{}
+			list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("DeploymentList"))
+			if err := d.reader.List(ctx, list, client.InNamespace(d.namespace), client.Limit(listLimit), client.Continue(next)); err != nil {
+				return false, fmt.Errorf("%w: listing the Deployments of %s: %w", errUnavailable, d.namespace, err)
+			}
+			for i := range list.Items {
+				uids[list.Items[i].Name] = list.Items[i].UID
+			}
+			if next = list.Continue; next == "" {
+				break
+			}
+		}
+		d.uids = uids
+	}
+	return d.uids[name] == uid, nil
+}
+
+// ownDeployment is the name of the Deployment that a pod belongs to, by the name
+// that the Deployment controller gives ReplicaSets: the Deployment's, a dash, and
+// a hash without dashes. It is empty for other objects.
+func ownDeployment(object []byte) string {
+	pod := &metav1.PartialObjectMetadata{}
+	if json.Unmarshal(object, pod) != nil {
+		return "" // the decision says so
+	}
+	owner := controller(pod, "ReplicaSet")
+	if owner == nil {
+		return ""
+	}
+	return owner.Name[:max(0, strings.LastIndexByte(owner.Name, '-'))]
+}
+
+// coming looks whether a Network is that of the pod's own Deployment, whose
+// condition says how far it is.
+func (n *Networks) coming(ctx context.Context, namespace, name string, object []byte) (injector.Network, bool, error) {
+	pod := &metav1.PartialObjectMetadata{}
+	if json.Unmarshal(object, pod) != nil {
+		return injector.Network{}, false, nil // the decision says so
+	}
+	owner, set := controller(pod, "ReplicaSet"), &appsv1.ReplicaSet{}
+	if found, err := n.read(ctx, namespace, owner.Name, set); err != nil || !found {
+		return injector.Network{}, false, err
+	}
+	if owner = controller(set, "Deployment"); owner == nil || owner.Name != name {
+		return injector.Network{}, false, nil
+	}
+	deployment := &appsv1.Deployment{}
+	found, err := n.read(ctx, namespace, name, deployment)
+	if err != nil || !found || deployment.UID != owner.UID || deployment.Annotations[injector.OwnNetworkKey] != "true" {
+		return injector.Network{}, false, err
+	}
+	var condition, message string
+	for _, c := range deployment.Status.Conditions {
+		if c.Type == injector.OwnNetworkCondition && c.Status == corev1.ConditionFalse {
+			condition, message = c.Reason, c.Message
+		}
+	}
+	return injector.Coming(condition, message), true, nil
+}
+
+// Foreign says that a Network of a Deployment's name was not made for it. One
+// of a Deployment of that name that is gone goes, too.
+func (n *Networks) Foreign(ctx context.Context, namespace, name string, object []byte) (*finding.Finding, error) {
+	network := &samplecrdv1.Network{}
+	found, err := n.read(ctx, namespace, name, network)
+	if err != nil || !found {
+		return nil, err
+	}
+	var deployment metav1.PartialObjectMetadata
+	if err := json.Unmarshal(object, &deployment); err != nil {
+		return new(finding.Denial(reason.Undecodable, "metadata", err.Error())), nil
+	}
+	owner := controller(network, "Deployment")
+	if owner != nil && owner.Name == name && (deployment.UID == "" || deployment.UID == owner.UID) {
+		return nil, nil
+	}
+	return new(injector.Foreign(namespace, name)), nil
+}
+
+// controller is the owner that controls an object, where it is of a kind of
+// workload.
+func controller(object metav1.Object, kind string) *metav1.OwnerReference {
+	owner := metav1.GetControllerOf(object)
+	if owner == nil || owner.APIVersion != appsv1.SchemeGroupVersion.String() || owner.Kind != kind {
+		return nil
+	}
+	return owner
+}
+
+// read reads an object, and says whether it exists.
+func (n *Networks) read(ctx context.Context, namespace, name string, into client.Object) (bool, error) {
+	err := n.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, into)
+	switch {
+	case client.IgnoreNotFound(err) == nil, meta.IsNoMatchError(err):
+		return err == nil, nil
+	}
+	return false, fmt.Errorf("%w: reading the %T %s/%s: %w", errUnavailable, into, namespace, name, err)
+}

@@ -1,0 +1,173 @@
+package cluster
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/policies"
+)
+
+// A RelatedCache keeps the kinds that rules compare every workload with, and of
+// each object only the fields that these rules read: about a kilobyte. It is
+// milliseconds behind the API server, so a finding that rests on it is checked
+// there before it denies.
+type RelatedCache struct {
+	mu      sync.RWMutex
+	objects map[listKey]map[string]*policies.Object
+	synced  map[string]toolscache.InformerSynced // by kind
+}
+
+// relatedKinds are the kinds that are kept.
+func relatedKinds() map[string]client.Object {
+	return map[string]client.Object{
+		"Deployment": &appsv1.Deployment{}, "StatefulSet": &appsv1.StatefulSet{}, "DaemonSet": &appsv1.DaemonSet{},
+		"HorizontalPodAutoscaler": &autoscalingv2.HorizontalPodAutoscaler{},
+	}
+}
+
+// A trimmed is what is kept of an object.
+type trimmed struct {
+	metav1.ObjectMeta
+	object *policies.Object
+}
+
+// trim keeps a workload's name and its pods' labels, and an autoscaler's name
+// and target.
+func trim(object any) (any, error) {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		return trimWorkload("Deployment", &o.ObjectMeta, o.Spec.Template.Labels), nil
+	case *appsv1.StatefulSet:
+		return trimWorkload("StatefulSet", &o.ObjectMeta, o.Spec.Template.Labels), nil
+	case *appsv1.DaemonSet:
+		return trimWorkload("DaemonSet", &o.ObjectMeta, o.Spec.Template.Labels), nil
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		kept := trimMeta(&o.ObjectMeta)
+		kept.object = policies.NewObject(autoscalingv2.SchemeGroupVersion.String(), "HorizontalPodAutoscaler", &autoscalingv2.HorizontalPodAutoscaler{
+			ObjectMeta: kept.ObjectMeta, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: o.Spec.ScaleTargetRef},
+		})
+		return kept, nil
+	}
+	return object, nil // a tombstone, or trimmed already
+}
+
+func trimMeta(of *metav1.ObjectMeta) *trimmed {
+	return &trimmed{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: of.UID, ResourceVersion: of.ResourceVersion}}
+}
+
+func trimWorkload(kind string, of *metav1.ObjectMeta, labels map[string]string) *trimmed {
+	kept := trimMeta(of)
+	kept.object = &policies.Object{
+		APIVersion: appsv1.SchemeGroupVersion.String(), Kind: kind, Meta: &kept.ObjectMeta,
+		Templates: []policies.PodTemplate{{Meta: &metav1.ObjectMeta{Labels: labels}}},
+	}
+	return kept
+}
+
+// Follow keeps what is in the cluster from now on. A kind that cannot be watched
+// is tried again, and read when it is asked for until then.
+func (r *RelatedCache) Follow(ctx context.Context, c cache.Cache, log logr.Logger) {
+	for kind, object := range relatedKinds() {
+		_ = wait.PollUntilContextCancel(ctx, time.Minute, true, func(ctx context.Context) (bool, error) {
+			err := r.follow(ctx, c, kind, object)
+			if err != nil {
+				log.Error(err, "cannot watch, and reads it for each request", "kind", kind)
+			}
+			return err == nil, nil
+		})
+	}
+}
+
+func (r *RelatedCache) follow(ctx context.Context, c cache.Cache, kind string, object client.Object) error {
+	informer, err := c.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	handler, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { r.put(kind, o) }, UpdateFunc: func(_, o any) { r.put(kind, o) }, DeleteFunc: func(o any) { r.delete(kind, o) },
+	})
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.synced == nil {
+		r.synced = map[string]toolscache.InformerSynced{}
+	}
+	r.synced[kind] = handler.HasSynced
+	return nil
+}
+
+func (r *RelatedCache) put(kind string, object any) {
+	kept, ok := object.(*trimmed)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.objects == nil {
+		r.objects = map[listKey]map[string]*policies.Object{}
+	}
+	at := listKey{kind, kept.Namespace}
+	if r.objects[at] == nil {
+		r.objects[at] = map[string]*policies.Object{}
+	}
+	r.objects[at][kept.Name] = kept.object
+}
+
+func (r *RelatedCache) delete(kind string, object any) {
+	key, err := toolscache.DeletionHandlingObjectToName(object)
+	if err != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := listKey{kind, key.Namespace}
+	delete(r.objects[at], key.Name)
+	if len(r.objects[at]) == 0 {
+		delete(r.objects, at)
+	}
+}
+
+// keeps reports whether all objects of a kind are known.
+func (r *RelatedCache) keeps(kind string) bool {
+	r.mu.RLock()
+	synced := r.synced[kind]
+	r.mu.RUnlock()
+	return synced != nil && synced()
+}
+
+// has reports whether the cache holds an object of a kind it keeps.
+func (r *RelatedCache) has(key listKey, name string, uid types.UID) bool {
+	if !r.keeps(key.kind) {
+		return false
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	o := r.objects[key][name]
+	return o != nil && o.Meta.UID == uid
+}
+
+// known returns the objects of a kind in a namespace, or false where they are
+// not kept.
+func (r *RelatedCache) known(at listKey) ([]*policies.Object, bool) {
+	if !r.keeps(at.kind) {
+		return nil, false
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Collect(maps.Values(r.objects[at])), true
+}

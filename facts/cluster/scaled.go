@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/verdict"
+)
+
+// A scalable is a kind whose …/scale is registered.
+type scalable struct {
+	apiVersion, kind string
+	replicas         []string // the field that a Scale sets
+}
+
+// scaled are the scalable kinds by their resources.
+var scaled = map[string]scalable{
+	"deployments":  {"apps/v1", "Deployment", []string{"spec", "replicas"}},
+	"replicasets":  {"apps/v1", "ReplicaSet", []string{"spec", "replicas"}},
+	"statefulsets": {"apps/v1", "StatefulSet", []string{"spec", "replicas"}},
+	"etcdclusters": {etcdv1beta2.GroupVersion.String(), "EtcdCluster", []string{"spec", "size"}},
+}
+
+// Scale makes of a request about a Scale the request about the object that it
+// scales, before and after. A finding denies a Scale that cannot be read.
+func (f *Facts) Scale(ctx context.Context, r *Request, resource string) (*finding.Finding, error) {
+	of, ok := scaled[resource]
+	if !ok {
+		return nil, fmt.Errorf("a Scale of %s was sent, which no webhook is registered for", resource)
+	}
+	if r.Old == nil {
+		r.Old = &verdict.Object{}
+	}
+	var old, is struct {
+		Spec struct {
+			Replicas int64 `json:"replicas"`
+		} `json:"spec"`
+	}
+	if err := errors.Join(json.Unmarshal(r.Object.JSON, &is), json.Unmarshal(r.Old.JSON, &old)); err != nil {
+		return new(finding.Denial(reason.Undecodable, "spec.replicas", err.Error())), nil
+	}
+	object := &unstructured.Unstructured{}
+	object.SetAPIVersion(of.apiVersion)
+	object.SetKind(of.kind)
+	err := f.Reader.Get(ctx, client.ObjectKey{Namespace: r.Object.Namespace, Name: r.Object.Name}, object)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%w: reading the %s that is scaled: %w", errUnavailable, of.kind, err)
+	}
+	scaledTo := func(n int64) (verdict.Object, error) {
+		if err := unstructured.SetNestedField(object.Object, n, of.replicas...); err != nil {
+			return verdict.Object{}, err
+		}
+		text, err := object.MarshalJSON()
+		return verdict.Object{APIVersion: of.apiVersion, Kind: of.kind, Namespace: r.Object.Namespace, Name: r.Object.Name, JSON: text}, err
+	}
+	if *r.Old, err = scaledTo(old.Spec.Replicas); err != nil {
+		return nil, err
+	}
+	r.Object, err = scaledTo(is.Spec.Replicas)
+	return nil, err
+}

@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Native sidecars (KEP-753) are on by default since 1.29. A server of 1.32
+// supports kubelets of 1.29 and later.
+var (
+	sidecarServer  = version.MajorMinor(1, 32)
+	sidecarKubelet = version.MajorMinor(1, 29)
+)
+
+// Sidecars knows whether the cluster runs native sidecars.
+type Sidecars struct {
+	Discovery discovery.ServerVersionInterface
+	Reader    client.Reader // not a cache
+	Interval  time.Duration
+	Log       logr.Logger
+
+	available atomic.Bool
+	server    atomic.Pointer[version.Version]
+}
+
+// Server is the API server's version, nil until Update has read it.
+func (s *Sidecars) Server() *version.Version { return s.server.Load() }
+
+// Available is false until Update has said otherwise.
+func (s *Sidecars) Available() bool { return s.available.Load() }
+
+// Start looks now and then: clusters are upgraded.
+func (s *Sidecars) Start(ctx context.Context) error {
+	tick := time.NewTicker(s.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := s.Update(ctx); err != nil {
+				s.Log.Error(err, "cannot see whether the cluster runs native sidecars")
+			}
+		}
+	}
+}
+
+// Update looks at the server's version and, where that does not tell, at the
+// oldest kubelet's.
+func (s *Sidecars) Update(ctx context.Context) error {
+	info, err := s.Discovery.ServerVersion()
+	if err != nil {
+		return err
+	}
+	server, err := version.ParseGeneric(info.GitVersion)
+	if err != nil {
+		return err
+	}
+	s.server.Store(server)
+	available := server.AtLeast(sidecarServer)
+	if !available {
+		if available, err = s.kubelets(ctx); err != nil {
+			return err
+		}
+	}
+	if s.available.Swap(available) != available {
+		s.Log.Info("native sidecars", "available", available, "server", info.GitVersion)
+	}
+	return nil
+}
+
+// kubelets says whether every kubelet runs native sidecars. A cluster without
+// nodes runs nothing, so it may be asked again.
+func (s *Sidecars) kubelets(ctx context.Context) (bool, error) {
+	const page = 100
+	var nodes corev1.NodeList
+	seen := false
+	for {
+		if err := s.Reader.List(ctx, &nodes, client.Limit(page), client.Continue(nodes.Continue)); err != nil {
+			return false, err
+		}
+		for i := range nodes.Items {
+			seen = true
+			kubelet, err := version.ParseGeneric(nodes.Items[i].Status.NodeInfo.KubeletVersion)
+			if err != nil || kubelet.LessThan(sidecarKubelet) {
+				return false, nil
+			}
+		}
+		if nodes.Continue == "" {
+			return seen, nil
+		}
+	}
+}

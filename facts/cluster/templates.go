@@ -1,0 +1,227 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/injector"
+)
+
+// Templates are the templates that serve, kept from their ConfigMaps.
+type Templates struct {
+	namespace string
+	reader    client.Reader // not a cache: asked about what the cache does not know
+	metrics   *Metrics
+	log       logr.Logger
+
+	// Changed is called when the set may have changed; it must not block.
+	Changed func()
+
+	set atomic.Pointer[injector.Set]
+
+	mu      sync.Mutex
+	sources map[string]source // by ConfigMap
+	// deletions counts the ConfigMaps that were deleted: an answer of the API
+	// server that a deletion overtook is not kept.
+	deletions uint64
+}
+
+// A source is what a ConfigMap holds.
+type source struct {
+	template string
+	version  string // resourceVersion, to see a change
+	entry    injector.Entry
+}
+
+// NewTemplates returns an empty store for the ConfigMaps of a namespace.
+func NewTemplates(namespace string, reader client.Reader, metrics *Metrics, log logr.Logger) *Templates {
+	t := &Templates{namespace: namespace, reader: reader, metrics: metrics, log: log, sources: map[string]source{}}
+	t.set.Store(injector.NewSet(nil))
+	return t
+}
+
+// Set returns the templates as they are now.
+func (t *Templates) Set() *injector.Set { return t.set.Load() }
+
+// Put takes a ConfigMap in, as it was created or changed. One that holds no
+// usable template leaves its last good version serving.
+func (t *Templates) Put(cm *corev1.ConfigMap) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.put(cm)
+}
+
+// put is Put with the lock held.
+func (t *Templates) put(cm *corev1.ConfigMap) {
+	name := injector.TemplateName(cm.Name, cm.Labels)
+	before, known := t.sources[cm.Name]
+	if known && !newer(cm.ResourceVersion, before.version) {
+		return
+	}
+	if name == "" {
+		if known {
+			t.remove(cm.Name)
+		}
+		return
+	}
+	s := source{template: name, version: cm.ResourceVersion}
+	template, err := injector.ParseTemplate(name, cm.Data)
+	switch {
+	case err == nil:
+		s.entry.Template = template
+		t.log.Info("template loaded", "template", name, "version", template.Version, "configMap", cm.Name)
+	case before.template == name && before.entry.Template != nil:
+		s.entry = injector.Entry{Template: before.entry.Template, Err: err}
+		t.log.Error(err, "template refused, the last good version keeps serving", "template", name, "configMap", cm.Name, "version", before.entry.Template.Version)
+	default:
+		s.entry.Err = err
+		t.log.Error(err, "template refused, pods that ask for it are denied", "template", name, "configMap", cm.Name)
+	}
+	t.sources[cm.Name] = s
+	t.rebuild()
+}
+
+// newer says whether an object was stored after what is known of it: an answer
+// to Refresh may be overtaken by the cache.
+func newer(version, known string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, known)
+	return err != nil && version != known || order > 0
+}
+
+// Delete takes a ConfigMap out.
+func (t *Templates) Delete(configMap string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.deletions++
+	if _, known := t.sources[configMap]; known {
+		t.remove(configMap)
+	}
+}
+
+// seen puts ConfigMaps in that the API server answered with, unless one was
+// deleted since.
+func (t *Templates) seen(deletions uint64, answer ...corev1.ConfigMap) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.deletions != deletions {
+		return
+	}
+	for i := range answer {
+		t.put(&answer[i])
+	}
+}
+
+func (t *Templates) remove(configMap string) {
+	t.log.Info("template removed", "template", t.sources[configMap].template, "configMap", configMap)
+	delete(t.sources, configMap)
+	t.deletions++
+	t.rebuild()
+}
+
+// rebuild makes the set anew. The lock is held.
+func (t *Templates) rebuild() {
+	entries := map[string]injector.Entry{}
+	t.metrics.templates.Reset()
+	t.metrics.templateInfo.Reset()
+	for _, configMap := range slices.Sorted(maps.Keys(t.sources)) {
+		s := t.sources[configMap]
+		if _, taken := entries[s.template]; taken {
+			err := fmt.Errorf("ConfigMap %s holds the template %q, which another ConfigMap holds; delete one of them", configMap, s.template)
+			t.log.Error(err, "template ignored")
+			s.entry = injector.Entry{Template: entries[s.template].Template, Err: errors.Join(entries[s.template].Err, err)}
+		}
+		entries[s.template] = s.entry
+	}
+	for name, entry := range entries {
+		valid := 1.0
+		if entry.Err != nil {
+			valid = 0
+		}
+		t.metrics.templates.WithLabelValues(name).Set(valid)
+		if entry.Template != nil {
+			t.metrics.templateInfo.WithLabelValues(name, entry.Template.Version).Set(1)
+		}
+	}
+	set := t.Set().Replace(entries)
+	for _, conflict := range set.Conflicts() {
+		t.log.Info("warning: "+conflict, "hint", "pods that ask for both are denied")
+	}
+	t.set.Store(set)
+	if t.Changed != nil {
+		t.Changed()
+	}
+}
+
+// Refresh asks the API server for templates that the cache does not know: a
+// ConfigMap and a pod that asks for it may be applied together. It says
+// whether one was found, and ends with the first that is not: who asked for it
+// is denied whatever the others are, and may have asked for hundreds.
+func (t *Templates) Refresh(ctx context.Context, names []string) (bool, error) {
+	t.mu.Lock()
+	deletions := t.deletions
+	t.mu.Unlock()
+	found := false
+	for _, name := range names {
+		cm := &corev1.ConfigMap{}
+		err := t.reader.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: name + injector.TemplateSuffix}, cm)
+		if err == nil {
+			t.seen(deletions, *cm)
+			found = true
+			continue
+		}
+		if !apierrors.IsNotFound(err) {
+			return found, fmt.Errorf("%w: reading the template %s: %w", errUnavailable, name, err)
+		}
+		var list corev1.ConfigMapList
+		if err := t.reader.List(ctx, &list, client.InNamespace(t.namespace), client.MatchingLabels{injector.TemplateLabel: name}); err != nil {
+			return found, fmt.Errorf("%w: listing the templates named %s: %w", errUnavailable, name, err)
+		}
+		if len(list.Items) == 0 {
+			return found, nil
+		}
+		t.seen(deletions, list.Items...)
+		found = true
+	}
+	return found, nil
+}
+
+// Known says whether there is a template, asking the API server about one that
+// the cache does not know.
+func (t *Templates) Known(ctx context.Context, name string) (bool, error) {
+	if _, ok := t.Set().Get(name); ok {
+		return true, nil
+	}
+	return t.Refresh(ctx, []string{name})
+}
+
+// State describes each template in a line, for /readyz?verbose.
+func (t *Templates) State() []string {
+	set := t.Set()
+	var lines []string
+	for _, name := range set.Names() {
+		entry, _ := set.Get(name)
+		switch {
+		case entry.Err == nil:
+			lines = append(lines, fmt.Sprintf("[+]template %s ok: %s", name, entry.Template.Version))
+		case entry.Template != nil:
+			lines = append(lines, fmt.Sprintf("[!]template %s refused, %s keeps serving: %s", name, entry.Template.Version, oneLine(entry.Err)))
+		default:
+			lines = append(lines, fmt.Sprintf("[!]template %s refused: %s", name, oneLine(entry.Err)))
+		}
+	}
+	return lines
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -1,0 +1,96 @@
+package files
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/manifest"
+)
+
+// IsTemplate reports whether a document holds a template, as the cluster sees it:
+// a ConfigMap of usher's namespace with the name or the label of one. A document
+// that names no namespace may go there.
+func (w *Workspace) IsTemplate(doc *manifest.Document) bool {
+	name, _ := templateOf(doc)
+	return name != "" && (w.given[doc] || doc.Namespace == "" || doc.Namespace == w.options.OwnNamespace)
+}
+
+// templateOf returns the name and the data of the template that a ConfigMap
+// holds, "" where it holds none. A value that is not a string is left out: Judge
+// names it.
+func templateOf(doc *manifest.Document) (name string, data map[string]string) {
+	if doc.APIVersion != "v1" || doc.Kind != "ConfigMap" {
+		return "", nil
+	}
+	var cm struct {
+		Metadata struct {
+			Labels map[string]jsontext.Value `json:"labels"`
+		} `json:"metadata"`
+		Data map[string]jsontext.Value `json:"data"`
+	}
+	if json.Unmarshal(doc.JSON, &cm) != nil {
+		return injector.TemplateName(doc.Name, nil), nil
+	}
+	labels := map[string]string{}
+	var label string
+	if json.Unmarshal(cm.Metadata.Labels[injector.TemplateLabel], &label) == nil {
+		labels[injector.TemplateLabel] = label
+	}
+	data = map[string]string{}
+	for key, value := range cm.Data {
+		var text string
+		if json.Unmarshal(value, &text) == nil {
+			data[key] = text
+		}
+	}
+	return injector.TemplateName(doc.Name, labels), data
+}
+
+// loadTemplates makes the set of templates. Templates that were named as such go
+// before those that are merely among the files. Of several ConfigMaps that hold
+// one template, the first by name serves, as in the cluster; of several documents
+// of one ConfigMap, the first: variants of it in one repository are not a mistake.
+func (w *Workspace) loadTemplates(docs, given []*manifest.Document) []error {
+	entries, from := map[string]injector.Entry{}, map[string]*manifest.Document{}
+	var errs []error
+	put := func(name string, doc *manifest.Document, data map[string]string) {
+		template, err := injector.ParseTemplate(name, data)
+		entries[name], from[name] = injector.Entry{Template: template, Err: err, ConfigMap: doc.Name}, doc
+	}
+	byName := func(a, b *manifest.Document) int { return cmp.Compare(a.Name, b.Name) }
+	for _, doc := range slices.SortedStableFunc(slices.Values(given), byName) {
+		name, data := templateOf(doc)
+		switch first := from[name]; {
+		case name == "":
+			errs = append(errs, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf(
+				"%s is not a template: write a ConfigMap named <template>%s with the key %s, or labelled %s",
+				doc, injector.TemplateSuffix, injector.ConfigKey, injector.TemplateLabel)})
+		case first != nil && first.Name == doc.Name:
+			errs = append(errs, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf(
+				"the template %q is given twice, first in %s:%d", name, first.File, first.Line)})
+		case first == nil:
+			put(name, doc, data)
+		}
+	}
+	among := slices.DeleteFunc(slices.Clone(docs), func(d *manifest.Document) bool { return !w.IsTemplate(d) })
+	slices.SortStableFunc(among, byName)
+	for _, doc := range among {
+		name, data := templateOf(doc)
+		if first := from[name]; first == nil {
+			put(name, doc, data)
+		} else if first.Name == doc.Name {
+			w.Notes = append(w.Notes, fmt.Sprintf("the template %s is in %s:%d and %s:%d: the first is injected",
+				name, first.File, first.Line, doc.File, doc.Line))
+		}
+	}
+	if n := len(among) + len(given) - len(errs); n > 0 {
+		w.Notes = append(w.Notes, fmt.Sprintf("templates proved offline, without the API server's dry-run: %d", n))
+	}
+	w.Templates = injector.NewSet(entries)
+	return errs
+}

@@ -1,0 +1,198 @@
+package files
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/rules"
+	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/verdict"
+)
+
+// Options are what a person chooses on the command line.
+type Options struct {
+	// Steps are the steps of the verdict.
+	Steps verdict.Steps
+	// Configuration is usher's own; Rules chooses the rules, the version that a
+	// namespace pins comes on top.
+	Configuration *config.Configuration
+	Rules         policies.Options
+	// Namespace is the namespace of objects that name none; OwnNamespace is
+	// usher's own.
+	Namespace, OwnNamespace string
+	// NamespaceLabels are labels of every namespace, under those of the Namespaces
+	// among the files.
+	NamespaceLabels map[string]string
+	// Warn and Enforce, where set, go before the levels of every namespace.
+	Warn, Enforce *finding.Level
+	// Server is the version of the API server; nil is the newest that usher knows.
+	Server *version.Version
+	// NativeSidecars says that every kubelet runs native sidecars.
+	NativeSidecars bool
+	// Validator says what the API server refuses.
+	Validator verdict.Validator
+	// Plan asks for the plan of a change, Explain for the path of the decisions.
+	Plan, Explain bool
+}
+
+// A Workspace is what files say together. It is safe for concurrent use.
+type Workspace struct {
+	// Notes say what was taken for granted.
+	Notes []string
+	// Templates are the templates among the files.
+	Templates *injector.Set
+
+	options   Options
+	networks  map[string]map[string]injector.Network
+	facts     map[string]*verdict.Facts // by namespace
+	evaluator *policies.Evaluator
+	objects   index
+	given     map[*manifest.Document]bool
+}
+
+// Load reads what the documents say together. given are the documents of files
+// that were named as templates. The errors are of documents that cannot serve;
+// what is wrong with an object is for Judge to say.
+func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
+	evaluator, err := rules.New(o.Rules)
+	if err != nil {
+		return nil, []error{err}
+	}
+	w := &Workspace{
+		options: o, evaluator: evaluator, facts: map[string]*verdict.Facts{},
+		networks: manifest.Networks(docs, o.Namespace), given: map[*manifest.Document]bool{},
+	}
+	for _, d := range given {
+		w.given[d] = true
+	}
+	errs := w.loadTemplates(docs, given)
+	w.objects = newIndex(docs, o.Namespace)
+	labels := map[string]map[string]string{}
+	for _, d := range docs {
+		if d.APIVersion == "v1" && d.Kind == "Namespace" {
+			labels[d.Name], _ = verdict.Labels(d.JSON)
+		}
+	}
+	for _, d := range slices.Concat(docs, given) {
+		name := w.NamespaceOf(d)
+		if w.facts[name] != nil {
+			continue
+		}
+		w.facts[name] = w.factsOf(name, labels[name])
+	}
+	return w, errs
+}
+
+// factsOf are the facts about the objects of one namespace.
+func (w *Workspace) factsOf(namespace string, own map[string]string) *verdict.Facts {
+	o := w.options
+	var labels map[string]string
+	if namespace != "" {
+		labels = maps.Clone(o.NamespaceLabels)
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		maps.Copy(labels, own)
+	}
+	// A label that has a value it cannot have is found on the Namespace itself.
+	levels, _ := config.FromLabels(labels, o.Configuration.Policies)
+	if o.Warn != nil {
+		if levels.Warn = *o.Warn; levels.Warn != finding.Off {
+			levels.Enforce = min(levels.Enforce, levels.Warn) // a person who asks for less wants less to fail, too
+		}
+	}
+	if o.Enforce != nil {
+		levels.Enforce = *o.Enforce
+	}
+	return &verdict.Facts{
+		Steps: o.Steps, NamespaceLabels: labels, OwnNamespace: o.OwnNamespace, Levels: levels, Configuration: o.Configuration,
+		Templates: w.Templates, NativeSidecars: o.NativeSidecars, Networks: w.networks[namespace],
+		Evaluator: w.evaluator, Server: o.Server, Lister: w.objects.lister(w.evaluator), Validator: o.Validator,
+		UnseenTemplates: "only the templates given were looked at", UnseenNetworks: unseen,
+		Transitions: transition.All(), Plan: o.Plan, Explain: o.Explain,
+	}
+}
+
+// unseen is why an object may exist that is not among the files.
+const unseen = "only the files given were looked at"
+
+// Judge decides about a document; old is what it replaces, nil where nothing
+// does.
+func (w *Workspace) Judge(doc, old *manifest.Document) (*verdict.Verdict, error) {
+	var before *verdict.Object
+	if old != nil {
+		before = &verdict.Object{APIVersion: old.APIVersion, Kind: old.Kind, Namespace: w.NamespaceOf(doc), Name: old.Name, JSON: old.JSON}
+	}
+	v, err := w.JudgeObject(w.object(doc), before)
+	if err != nil {
+		return nil, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf("judging the %s: %w", doc, err)}
+	}
+	if w.given[doc] {
+		// The template is there for the objects: what it changes is not what was asked.
+		v.Findings = slices.DeleteFunc(v.Findings, func(f verdict.Finding) bool { return f.Effect == verdict.Warns })
+	}
+	return v, nil
+}
+
+// JudgeObject decides about an object of a namespace that a document is in.
+func (w *Workspace) JudgeObject(object verdict.Object, old *verdict.Object) (*verdict.Verdict, error) {
+	facts := w.facts[object.Namespace]
+	if _, taken := facts.Networks[object.Name]; taken && object.Kind == "Deployment" {
+		own := *facts
+		own.OwnNetworkTaken = true
+		facts = &own
+	}
+	return verdict.Judge(object, old, facts)
+}
+
+func (w *Workspace) object(doc *manifest.Document) verdict.Object {
+	return verdict.Object{
+		APIVersion: doc.APIVersion, Kind: doc.Kind, Namespace: w.NamespaceOf(doc), Name: doc.Name, JSON: doc.JSON,
+		Typed: w.objects.decoded(doc, w.facts[w.NamespaceOf(doc)].Evaluator),
+	}
+}
+
+// NamespaceOf is the namespace that a document's object goes to, "" for a
+// cluster-scoped object.
+func (w *Workspace) NamespaceOf(doc *manifest.Document) string {
+	switch {
+	case doc.Kind == "Namespace" || doc.Kind == "ClusterRoleBinding":
+		return ""
+	case w.IsTemplate(doc):
+		return w.options.OwnNamespace
+	case doc.Namespace == "":
+		return w.options.Namespace
+	}
+	return doc.Namespace
+}
+
+// Excluded reports whether usher leaves the document's namespace alone, and names
+// it.
+func (w *Workspace) Excluded(doc *manifest.Document) (string, bool) {
+	name := w.NamespaceOf(doc)
+	if doc.APIVersion == "v1" && doc.Kind == "Namespace" {
+		name = doc.Name
+	}
+	return name, slices.Contains(injector.SystemNamespaces, name)
+}
+
+// Judges reports whether usher has anything to say about objects of the
+// document's kind.
+func (w *Workspace) Judges(doc *manifest.Document) bool {
+	return w.facts[w.NamespaceOf(doc)].Evaluator.Judges(doc.APIVersion, doc.Kind) ||
+		doc.APIVersion == "v1" && doc.Kind == "Namespace" || w.IsTemplate(doc)
+}
+
+// HasNetworks reports whether any Network of the namespace of a document is among
+// the files.
+func (w *Workspace) HasNetworks(doc *manifest.Document) bool {
+	return len(w.networks[w.NamespaceOf(doc)]) > 0
+}

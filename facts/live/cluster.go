@@ -1,0 +1,158 @@
+// Package live gathers by a kubeconfig what a verdict depends on, so that the
+// command line decides about what is in a cluster as the webhook there does.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/injector"
+)
+
+// An Installation is usher in a cluster.
+type Installation struct {
+	// Own is usher's own namespace.
+	Own string
+	// Registration is the name of its webhook configurations.
+	Registration string
+}
+
+// A Cluster is a connection, and what was read of the cluster.
+type Cluster struct {
+	client.Client
+	Installation
+	// Templates are those of usher's namespace; nil where they may not be read,
+	// which is the rule for users with rights in one namespace: templates may hold
+	// secrets.
+	Templates *injector.Set
+	// NativeSidecars says whether the cluster runs them. It is read with the
+	// templates.
+	NativeSidecars bool
+
+	dry        client.Client
+	warnings   *warnings
+	namespaces map[string]map[string]string
+	owners     map[types.UID][]Owner
+}
+
+// Connect reads the templates and whether the cluster runs native sidecars.
+func Connect(ctx context.Context, config *rest.Config, usher Installation) (*Cluster, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme),
+		policyv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	c := &Cluster{Installation: usher, warnings: &warnings{}, namespaces: map[string]map[string]string{}, owners: map[types.UID][]Owner{}}
+	var err error
+	if c.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	config = rest.CopyConfig(config)
+	config.WarningHandler = c.warnings
+	if c.dry, err = client.New(config, client.Options{Scheme: scheme, Mapper: c.RESTMapper()}); err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	c.Templates, err = c.templates(ctx)
+	if err != nil || c.Templates == nil {
+		return c, err
+	}
+	discover, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	sidecars := &cluster.Sidecars{Discovery: discover, Reader: c, Log: logr.Discard()}
+	if err := sidecars.Update(ctx); err != nil {
+		return nil, fmt.Errorf("reading the cluster's version: %w", err)
+	}
+	c.NativeSidecars = sidecars.Available()
+	return c, nil
+}
+
+// templates reads the templates; nil where that is forbidden.
+func (c *Cluster) templates(ctx context.Context) (*injector.Set, error) {
+	var list corev1.ConfigMapList
+	err := c.List(ctx, &list, client.InNamespace(c.Own))
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the templates in namespace %s: %w", c.Own, err)
+	}
+	entries := map[string]injector.Entry{}
+	for i := range list.Items {
+		cm := &list.Items[i]
+		name := injector.TemplateName(cm.Name, cm.Labels)
+		// Of two ConfigMaps for one template the first by name serves, as in
+		// the webhook; the list is sorted.
+		if _, taken := entries[name]; name != "" && !taken {
+			template, err := injector.ParseTemplate(name, cm.Data)
+			entries[name] = injector.Entry{Template: template, Err: err}
+		}
+	}
+	return injector.NewSet(entries), nil
+}
+
+// NamespaceLabels returns the labels of a namespace, read once.
+func (c *Cluster) NamespaceLabels(ctx context.Context, name string) (map[string]string, error) {
+	if labels, ok := c.namespaces[name]; ok {
+		return labels, nil
+	}
+	ns, err := c.Namespace(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	c.namespaces[name] = ns.Labels
+	return ns.Labels, nil
+}
+
+// Namespace returns the metadata of a namespace.
+func (c *Cluster) Namespace(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
+	ns := metadata("Namespace")
+	err := c.Get(ctx, client.ObjectKey{Name: name}, ns)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("the namespace %q does not exist: %w", name, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the namespace %s: %w", name, err)
+	}
+	return ns, nil
+}
+
+// Registered reports whether the API server sends pods to usher. It is taken to
+// where that may not be read.
+func (c *Cluster) Registered(ctx context.Context) (bool, error) {
+	config := &metav1.PartialObjectMetadata{}
+	config.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"})
+	err := c.Get(ctx, client.ObjectKey{Name: c.Registration}, config)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case apierrors.IsForbidden(err):
+		return true, nil
+	}
+	return err == nil, err
+}
+
+// metadata is an object of the core group of which only the metadata is read.
+func metadata(kind string) *metav1.PartialObjectMetadata {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
+	return object
+}

@@ -1,0 +1,135 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/reason"
+)
+
+// dryRun asks the API server to create a pod, and to store nothing.
+func (c *Cluster) dryRun(ctx context.Context, pod *unstructured.Unstructured) (*Next, error) {
+	namespace := pod.GetNamespace()
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Resource: "pods"},
+	}}
+	if err := c.Create(ctx, review); err != nil {
+		return nil, fmt.Errorf("asking for the right to create pods in namespace %s: %w", namespace, err)
+	}
+	if !review.Status.Allowed {
+		return &Next{Templates: []Template{}, Unknown: fmt.Sprintf("you may neither read the templates in namespace %s nor create pods in namespace %s, by which usher could be asked", c.Own, namespace)}, nil
+	}
+	created := pod.DeepCopy()
+	if created.GetName() != "" {
+		created.SetGenerateName(created.GetName() + "-")
+		created.SetName("")
+	}
+	c.warnings.take()
+	err := c.dry.Create(ctx, created, client.DryRunAll)
+	n := &Next{By: ByDryRun, Templates: []Template{}, Warnings: c.warnings.take()}
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return n, c.read(ctx, n, pod, created)
+	case errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError, !errors.As(err, &status):
+		return nil, fmt.Errorf("asking the API server what a new pod in namespace %s gets (dry run): %w", namespace, err)
+	}
+	n.deny(status.Status())
+	if n.Denied && metav1.GetControllerOf(pod) != nil && n.byRules() {
+		// The rules judge a pod that a person creates. A controller's pods are judged
+		// with their workload.
+		return &Next{Templates: []Template{}, Unknown: "usher's rules deny a pod like it that you create yourself, and let a controller's pass: " + n.Problems[0].String()}, nil
+	}
+	return n, nil
+}
+
+// byRules reports whether the rules deny the pod, and not its injection.
+func (n *Next) byRules() bool {
+	return n.Reason != "" && reason.Reason(n.Reason).Explain() == ""
+}
+
+// read takes from the record of a created pod what it was given.
+func (c *Cluster) read(ctx context.Context, n *Next, asked, created *unstructured.Unstructured) error {
+	if _, problem := injector.ParseRecord(created.GetAnnotations()); problem != nil {
+		return fmt.Errorf("reading what a dry run added: %s", problem.Statement())
+	}
+	labels, err := c.NamespaceLabels(ctx, asked.GetNamespace())
+	if err != nil && !apierrors.IsForbidden(err) {
+		return err
+	}
+	before, _ := injector.ParseRecord(asked.GetAnnotations())
+	n.Reason = string(reason.NotAsked)
+	for _, sidecar := range injector.Sidecars(created.GetAnnotations(), labels, nil) {
+		t := Template{Name: sidecar.Template, Version: sidecar.Version, Source: sidecar.Source, Record: sidecar.Record}
+		_, had := before[sidecar.Template]
+		switch {
+		case sidecar.State == injector.Missing:
+			t.Detail = "left out" // a warning says why
+		case had:
+			t.Reason = reason.AlreadyInjected
+		default:
+			t.Reason = reason.Injected
+		}
+		if t.Gets() && n.Reason != string(reason.Injected) {
+			n.Reason = string(t.Reason)
+		}
+		n.Templates = append(n.Templates, t)
+	}
+	return nil
+}
+
+// denial is how the API server begins to say that a webhook denied a request.
+const denial = "denied the request: "
+
+// deny takes from the API server's answer why it refuses the pod. usher's own
+// denial has a cause for each problem.
+func (n *Next) deny(status metav1.Status) {
+	n.Denied = true
+	_, said, byWebhook := strings.Cut(status.Message, denial)
+	if byWebhook && status.Details != nil {
+		for _, cause := range status.Details.Causes {
+			n.Problems = append(n.Problems, Problem{string(cause.Type), cause.Field, cause.Message})
+		}
+	}
+	if len(n.Problems) > 0 {
+		n.Reason = n.Problems[0].Reason
+		return
+	}
+	if !byWebhook {
+		said = status.Message
+	}
+	n.Problems = []Problem{{Message: said}}
+}
+
+// warnings collects what the API server warns of.
+type warnings struct {
+	mu   sync.Mutex
+	list []string
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.list = append(w.list, text)
+}
+
+// take returns the warnings since it was called last.
+func (w *warnings) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.list
+	w.list = nil
+	return list
+}

@@ -1,0 +1,118 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/injector"
+)
+
+// Page is how many objects are listed at once.
+const Page = 500
+
+// Running selects pods that have not ended.
+func Running() fields.Selector {
+	return fields.AndSelectors(
+		fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
+		fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
+	)
+}
+
+// Pods lists the pods in a namespace that have not ended and that the selector
+// matches.
+func (c *Cluster) Pods(ctx context.Context, namespace string, selector labels.Selector) ([]Workload, error) {
+	return c.workloads(ctx, corev1.SchemeGroupVersion.WithKind("Pod"), namespace,
+		client.MatchingLabelsSelector{Selector: selector}, client.MatchingFieldsSelector{Selector: Running()})
+}
+
+// PodsOf lists the pods of a workload that have not ended; of a pod the pod.
+func (c *Cluster) PodsOf(ctx context.Context, w Workload) ([]Workload, error) {
+	if w.IsPod() {
+		return []Workload{w}, nil
+	}
+	selector, err := w.Selector()
+	if err != nil {
+		return nil, fmt.Errorf("reading the selector of %s: %w", w, err)
+	}
+	candidates, err := c.Pods(ctx, w.GetNamespace(), selector)
+	if err != nil {
+		return nil, err
+	}
+	var pods []Workload
+	for _, pod := range candidates {
+		owners, err := c.Owners(ctx, pod)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(owners, func(o Owner) bool { return o.UID == w.GetUID() }) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods, nil
+}
+
+// Making lists the workloads in a namespace whose pods the selector matches, each
+// the topmost of its owners. Kinds that may not be listed are left out.
+func (c *Cluster) Making(ctx context.Context, namespace string, selector labels.Selector) ([]Workload, error) {
+	var found []Workload
+	for _, kind := range injector.Kinds() {
+		if kind == "Pod" || kind == "PodTemplate" {
+			continue
+		}
+		list, err := c.workloads(ctx, groupVersion(kind).WithKind(kind), namespace)
+		if apierrors.IsForbidden(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range list {
+			_, podLabels := w.TemplateMetadata()
+			owners, err := c.Owners(ctx, w)
+			if err != nil {
+				return nil, err
+			}
+			if selector.Matches(labels.Set(podLabels)) && len(owners) == 0 {
+				found = append(found, w)
+			}
+		}
+	}
+	return found, nil
+}
+
+func (c *Cluster) workloads(ctx context.Context, kind schema.GroupVersionKind, namespace string, options ...client.ListOption) ([]Workload, error) {
+	var found []Workload
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	for {
+		paged := append(slices.Clone(options), client.InNamespace(namespace), client.Limit(Page), client.Continue(list.GetContinue()))
+		if err := c.List(ctx, list, paged...); err != nil {
+			return nil, fmt.Errorf("listing %ss in namespace %s: %w", kind.Kind, namespace, err)
+		}
+		for i := range list.Items {
+			found = append(found, Workload{list.Items[i].DeepCopy()})
+		}
+		if list.GetContinue() == "" {
+			return found, nil
+		}
+	}
+}
+
+// groupVersion is of a built-in kind that holds a pod template.
+func groupVersion(kind string) schema.GroupVersion {
+	for _, gv := range []schema.GroupVersion{{Version: "v1"}, {Group: "apps", Version: "v1"}, {Group: "batch", Version: "v1"}} {
+		if injector.Injects(gv.String(), kind) {
+			return gv
+		}
+	}
+	return schema.GroupVersion{}
+}

@@ -1,0 +1,67 @@
+package finding
+
+import "fmt"
+
+// A Level says how bad a finding is, and what a namespace asks for. Levels
+// nest: a namespace that asks for Strict gets the findings of Baseline and
+// Invariant too.
+type Level uint8
+
+const (
+	// Off asks for no findings; no finding is at this level.
+	Off Level = iota
+	// Invariant marks what cannot work, or what the API server refuses.
+	Invariant
+	// Baseline marks what will hurt in operation.
+	Baseline
+	// Strict marks a departure from good practice.
+	Strict
+)
+
+// Levels returns the levels that findings have, the most severe first.
+func Levels() []Level { return []Level{Invariant, Baseline, Strict} }
+
+// LevelNames returns the names of the levels that findings have.
+func LevelNames() []string {
+	names := make([]string, 0, len(Levels()))
+	for _, l := range Levels() {
+		names = append(names, l.String())
+	}
+	return names
+}
+
+// ParseLevel reads invariant, baseline, strict or off.
+func ParseLevel(name string) (Level, error) {
+	for l := Off; l <= Strict; l++ {
+		if l.String() == name {
+			return l, nil
+		}
+	}
+	return Off, fmt.Errorf("level %q is unknown: write invariant, baseline, strict or off", name)
+}
+
+func (l Level) String() string {
+	switch l {
+	case Off:
+		return "off"
+	case Invariant:
+		return "invariant"
+	case Baseline:
+		return "baseline"
+	case Strict:
+		return "strict"
+	}
+	return fmt.Sprintf("level(%d)", uint8(l))
+}
+
+// Includes reports whether l asks for findings of level other.
+func (l Level) Includes(other Level) bool { return other != Off && other <= l }
+
+// MarshalText writes the level's name.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads the level's name.
+func (l *Level) UnmarshalText(text []byte) (err error) {
+	*l, err = ParseLevel(string(text))
+	return err
+}

@@ -1,0 +1,41 @@
+package etcd
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+)
+
+// TestPodRevisionsOfThePreviousRelease compares with what release 936601f wrote
+// to the pods of members. A cluster whose revision changes with an upgrade of
+// usher has every member replaced.
+func TestPodRevisionsOfThePreviousRelease(t *testing.T) {
+	storage := &corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+	}
+	for name, c := range map[string]struct {
+		spec         v1beta2.ClusterSpec
+		pod, storage string
+	}{
+		"nothing but size and version": {v1beta2.ClusterSpec{Size: 3, Version: "3.6.6"}, "37fdec31be", "74234e98af"},
+		"a repository and TLS": {v1beta2.ClusterSpec{Size: 3, Version: "3.6.6", Repository: "registry.example.com/etcd", TLS: &v1beta2.TLSPolicy{
+			Static: &v1beta2.StaticTLS{Member: &v1beta2.MemberSecret{PeerSecret: "peer", ServerSecret: "server"}, OperatorSecret: "operator"},
+		}}, "be5c8affc8", "74234e98af"},
+		"a pod policy and a claim": {v1beta2.ClusterSpec{Size: 5, Version: "3.5.24", Pod: &v1beta2.PodPolicy{
+			Labels: map[string]string{"team": "shop"}, Annotations: map[string]string{"note": "kept"}, NodeSelector: map[string]string{"disk": "ssd"},
+			AntiAffinity: true, PersistentVolumeClaimSpec: storage, BusyboxImage: "busybox:1",
+			EtcdEnv:   []corev1.EnvVar{{Name: "ETCD_QUOTA_BACKEND_BYTES", Value: "8589934592"}},
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}},
+		}}, "450c562596", "46582434ab"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if pod, storage := PodRevision(&c.spec), StorageRevision(&c.spec); pod != c.pod || storage != c.storage {
+				t.Errorf("revisions are %q and %q, want %q and %q", pod, storage, c.pod, c.storage)
+			}
+		})
+	}
+}

@@ -1,0 +1,38 @@
+package policies
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Rules are rules ordered by id.
+type Rules []*Rule
+
+// Lookup finds a rule by its id. The error of an unknown id names the nearest.
+func (rules Rules) Lookup(id string) (*Rule, error) {
+	var near []string
+	for _, r := range rules {
+		switch {
+		case r.ID == id:
+			return r, nil
+		case strings.Contains(r.ID, id), sharesWords(r.ID, id):
+			near = append(near, r.ID)
+		}
+	}
+	if len(near) == 0 || len(near) > 8 {
+		return nil, fmt.Errorf("rule %q is unknown: usher rules lists them", id)
+	}
+	return nil, fmt.Errorf("rule %q is unknown: did you mean %s?", id, strings.Join(near, ", "))
+}
+
+// sharesWords reports whether two ids have two words in common.
+func sharesWords(a, b string) bool {
+	words, shared := strings.Split(a, "-"), 0
+	for w := range strings.SplitSeq(b, "-") {
+		if slices.Contains(words, w) {
+			shared++
+		}
+	}
+	return shared >= 2
+}

@@ -1,0 +1,46 @@
+package policies
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/release"
+)
+
+// A Pass is one rule looking at one object.
+type Pass struct {
+	*Object
+	*Input
+
+	rule     *Rule
+	since    release.Version // of the check that runs
+	findings *[]finding.Finding
+}
+
+// Report adds a finding. The message is a predicate without a full stop.
+func (p *Pass) Report(path *field.Path, value any, message string) {
+	p.report(path, value, message, "")
+}
+
+// ReportUnseen adds a finding of a rule that could not see all it needed.
+func (p *Pass) ReportUnseen(path *field.Path, value any, message, unseen string) {
+	if unseen != "" {
+		message += " (" + unseen + ")"
+	}
+	p.report(path, value, message, unseen)
+}
+
+func (p *Pass) report(path *field.Path, value any, message, unseen string) {
+	*p.findings = append(*p.findings, finding.Finding{
+		Rule:            p.rule.ID,
+		Level:           p.rule.Level,
+		Since:           p.since,
+		RefusedByServer: p.rule.RefusedByServer,
+		Field:           path.String(),
+		Value:           value,
+		Message:         message,
+		Harm:            p.rule.Harm,
+		Fix:             p.rule.Fix,
+		Unseen:          unseen,
+	})
+}

@@ -1,0 +1,32 @@
+package rules
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// cronjob-deadline-zero: startingDeadlineSeconds is 0.
+//
+// The controller looks for runs that came due in the last
+// startingDeadlineSeconds. With 0 that is the present instant, in which nothing
+// ever comes due: the CronJob never runs, and no event says so.
+func init() {
+	register(policies.Rule{
+		ID:      "cronjob-deadline-zero",
+		Level:   finding.Invariant,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"CronJob"},
+		Summary: "startingDeadlineSeconds is 0",
+		Harm:    "the CronJob never runs, and nothing says so",
+		Fix:     "write how late a run may start, 200 for instance, or leave it out",
+		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
+			if d := c.Spec.StartingDeadlineSeconds; d != nil && *d == 0 {
+				p.Report(field.NewPath("spec", "startingDeadlineSeconds"), *d, "startingDeadlineSeconds is 0; no run can start in zero seconds, so none ever will: write 200 or so, or leave it out")
+			}
+		}),
+	})
+}

@@ -1,0 +1,59 @@
+package rules
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// cronjob-ttl-history: a TTL in the Job template removes finished Jobs before
+// the CronJob's history limits would.
+//
+// The limits, 3 successful and 1 failed where they are not set, keep the latest
+// Jobs for as many periods. A shorter TTL leaves less to look at than they
+// promise, above all of the failed Job.
+func init() {
+	register(policies.Rule{
+		ID:      "cronjob-ttl-history",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"CronJob"},
+		Summary: "ttlSecondsAfterFinished undercuts the history limits",
+		Harm:    "finished Jobs vanish before the history limits say so: the failed one with its logs among them",
+		Fix:     "remove ttlSecondsAfterFinished from the Job template; the history limits do the cleaning",
+		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
+			ttl := p.Job.TTLSecondsAfterFinished
+			if ttl == nil || *ttl < 0 {
+				return
+			}
+			s := p.Schedule
+			if s == nil {
+				return
+			}
+			for _, h := range []struct {
+				name  string
+				limit int32
+			}{
+				{"failedJobsHistoryLimit", value(c.Spec.FailedJobsHistoryLimit, 1)},
+				{"successfulJobsHistoryLimit", value(c.Spec.SuccessfulJobsHistoryLimit, 3)},
+			} {
+				if time.Duration(*ttl)*time.Second < time.Duration(h.limit)*s.ShortestInterval() {
+					p.Report(p.JobPath.Child("ttlSecondsAfterFinished"), *ttl, "ttlSecondsAfterFinished is "+printed(*ttl)+", which removes Jobs that "+h.name+" of "+printed(h.limit)+" would keep: remove it")
+					return
+				}
+			}
+		}),
+	})
+}
+
+// value is what a field says, or its default.
+func value[T any](field *T, otherwise T) T {
+	if field == nil {
+		return otherwise
+	}
+	return *field
+}

@@ -1,0 +1,45 @@
+package rules
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// deploy-hidden-outage: no pod may be added, and the share of pods that may be
+// missing rounds down to none.
+//
+// The controller cannot roll without a step and so takes one pod away after
+// all. With one replica that is an outage at every rollout, although the
+// strategy looks as if it forbade that.
+func init() {
+	register(policies.Rule{
+		ID:      "deploy-hidden-outage",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"Deployment"},
+		Summary: "maxSurge is 0, and maxUnavailable rounds down to 0",
+		Harm:    "the controller forces maxUnavailable to 1; with one replica every rollout is an outage",
+		Fix:     "write maxSurge: 1 with maxUnavailable: 0",
+		Check: on(func(p *policies.Pass, d *appsv1.Deployment) {
+			replicas := value(d.Spec.Replicas, 1)
+			surge, unavailable, rolls := deploymentStep(d)
+			if !rolls || replicas < 1 || surge != 0 || unavailable != 0 {
+				return
+			}
+			r := rollingDeployment(d)
+			share := readAmount(r.MaxUnavailable, "25%")
+			if share.value == 0 {
+				return // refused by the server
+			}
+			outage := "one pod less is forced"
+			if replicas == 1 {
+				outage = "each rollout is an outage"
+			}
+			p.Report(field.NewPath("spec", "strategy", "rollingUpdate", "maxUnavailable"), share.text, "maxUnavailable is "+share.text+" of "+printed(replicas)+", which is none, and maxSurge is 0; "+outage+": write maxSurge: 1")
+		}),
+	})
+}

@@ -1,0 +1,61 @@
+package rules
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// deploy-hpa-replicas: a workload names its replicas although a
+// HorizontalPodAutoscaler sets them.
+//
+// Each time the manifest is applied the number jumps back, and the autoscaler
+// starts again from there.
+func init() {
+	register(policies.Rule{
+		ID:      "deploy-hpa-replicas",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"Deployment", "StatefulSet", "ReplicaSet"},
+		Lists:   []string{"HorizontalPodAutoscaler"},
+		Summary: "replicas is set although a HorizontalPodAutoscaler sets it",
+		Harm:    "each apply throws the number of pods back, in the middle of a peak as well",
+		Fix:     "remove replicas from the manifest",
+		Check: func(p *policies.Pass) {
+			var replicas *int32
+			switch t := p.Typed.(type) {
+			case *appsv1.Deployment:
+				replicas = t.Spec.Replicas
+			case *appsv1.StatefulSet:
+				replicas = t.Spec.Replicas
+			case *appsv1.ReplicaSet:
+				replicas = t.Spec.Replicas
+			}
+			if replicas == nil {
+				return
+			}
+			found, _ := p.List("HorizontalPodAutoscaler")
+			for _, o := range found {
+				if kind, name := scaleTarget(o); kind == p.Kind && name == p.Meta.Name {
+					p.Report(field.NewPath("spec", "replicas"), *replicas, "replicas is "+printed(*replicas)+", but HorizontalPodAutoscaler "+o.Meta.Name+" sets it: remove it")
+				}
+			}
+		},
+	})
+}
+
+// scaleTarget is what a HorizontalPodAutoscaler scales.
+func scaleTarget(o *policies.Object) (kind, name string) {
+	switch h := o.Typed.(type) {
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name
+	case *autoscalingv1.HorizontalPodAutoscaler:
+		return h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name
+	}
+	return "", ""
+}

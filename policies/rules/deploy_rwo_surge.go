@@ -1,0 +1,73 @@
+package rules
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// deploy-rwo-surge: a rollout starts a new pod while the old one still holds a
+// volume that one node, or one pod, may use.
+//
+// The new pod waits for the volume on another node, the rollout waits for the
+// new pod, and the old pod is kept until the new one is ready. Whether it comes
+// to that depends on the nodes, so it works in the test. The access mode stands
+// in the PersistentVolumeClaim; where that cannot be seen the finding says so.
+func init() {
+	register(policies.Rule{
+		ID:      "deploy-rwo-surge",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"Deployment"},
+		Summary: "A rollout adds pods that need a ReadWriteOnce volume in use",
+		Harm:    "the new pod cannot attach the volume on another node, and the rollout deadlocks",
+		Fix:     "write maxSurge: 0 with maxUnavailable: 1, or strategy Recreate, or make it a StatefulSet",
+		Check: on(func(p *policies.Pass, d *appsv1.Deployment) {
+			surge, _, rolls := deploymentStep(d)
+			if !rolls || surge < 1 {
+				return
+			}
+			for i, v := range d.Spec.Template.Spec.Volumes {
+				if v.PersistentVolumeClaim == nil || v.PersistentVolumeClaim.ReadOnly {
+					continue
+				}
+				name := v.PersistentVolumeClaim.ClaimName
+				path := p.Templates[0].At("spec", "volumes").Index(i).Child("persistentVolumeClaim", "claimName")
+				claim, unseen := findClaim(p, name)
+				switch {
+				case claim == nil:
+					if unseen == "" {
+						unseen = "the claim is not in sight"
+					}
+					p.ReportUnseen(path, name, "claimName is "+name+", and a rollout adds "+printed(surge)+" pod(s) while the old one runs; if the claim is ReadWriteOnce that deadlocks: write maxSurge: 0 or Recreate", unseen)
+				case exclusive(claim):
+					p.Report(path, name, "claimName is "+name+", which is "+string(claim.Spec.AccessModes[0])+", and a rollout adds "+printed(surge)+" pod(s) while the old one runs: write maxSurge: 0 or Recreate")
+				}
+			}
+		}),
+	})
+}
+
+// findClaim finds a PersistentVolumeClaim beside the object.
+func findClaim(p *policies.Pass, name string) (*corev1.PersistentVolumeClaim, string) {
+	found, unseen := p.List("PersistentVolumeClaim")
+	for _, o := range found {
+		if c, ok := o.Typed.(*corev1.PersistentVolumeClaim); ok && c.Name == name {
+			return c, ""
+		}
+	}
+	return nil, unseen
+}
+
+// exclusive reports whether a claim can be used on one node alone.
+func exclusive(c *corev1.PersistentVolumeClaim) bool {
+	for _, mode := range c.Spec.AccessModes {
+		if mode == corev1.ReadWriteMany || mode == corev1.ReadOnlyMany {
+			return false
+		}
+	}
+	return len(c.Spec.AccessModes) > 0
+}

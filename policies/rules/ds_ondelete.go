@@ -1,0 +1,28 @@
+package rules
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// ds-ondelete: a DaemonSet's pods are updated only when somebody deletes them.
+func init() {
+	register(policies.Rule{
+		ID:      "ds-ondelete",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"DaemonSet"},
+		Summary: "A DaemonSet's update strategy is OnDelete",
+		Harm:    "an update never rolls by itself; old versions, with their holes, run on for years",
+		Fix:     "write type: RollingUpdate",
+		Check: on(func(p *policies.Pass, d *appsv1.DaemonSet) {
+			if t := d.Spec.UpdateStrategy.Type; t == appsv1.OnDeleteDaemonSetStrategyType {
+				p.Report(field.NewPath("spec", "updateStrategy", "type"), t, "type is OnDelete; an update reaches no node before somebody deletes its pod: write RollingUpdate")
+			}
+		}),
+	})
+}

@@ -1,0 +1,34 @@
+package rules
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// etcd-auto-restore: a consent to be restored that is neither given nor refused.
+//
+// What it allows throws away what was written since the newest backup: it is
+// acted on where it says exactly "true", and a word that comes close must not be
+// taken for either.
+func init() {
+	register(policies.Rule{
+		ID:      "etcd-auto-restore",
+		Level:   finding.Invariant,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"EtcdCluster"},
+		Summary: "The annotation " + v1beta2.AnnotationAutoRestore + " is neither true nor false",
+		Harm:    "the cluster is not restored by itself where it was meant to be",
+		Fix:     `write "true" or "false"`,
+		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
+			value, ok := c.Annotations[v1beta2.AnnotationAutoRestore]
+			if ok && value != "true" && value != "false" {
+				p.Report(field.NewPath("metadata", "annotations").Key(v1beta2.AnnotationAutoRestore), value,
+					v1beta2.AnnotationAutoRestore+" is "+quoted(value)+`: write "true" to have the cluster restored from its newest backup once its majority is lost for good, or "false"`)
+			}
+		}),
+	})
+}

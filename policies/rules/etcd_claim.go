@@ -1,0 +1,43 @@
+package rules
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// etcd-claim: a claim that cannot be made.
+//
+// The claims are checked when they are made, which is when a member waits for
+// its own.
+func init() {
+	register(policies.Rule{
+		ID:      "etcd-claim",
+		Level:   finding.Invariant,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"EtcdCluster"},
+		Summary: "pod.persistentVolumeClaimSpec lacks its access modes or its size",
+		Harm:    "no claim can be made, and so no member",
+		Fix:     "write accessModes: [ReadWriteOnce] and resources.requests.storage",
+		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
+			if c.Spec.Pod == nil || c.Spec.Pod.PersistentVolumeClaimSpec == nil {
+				return
+			}
+			claim, path := c.Spec.Pod.PersistentVolumeClaimSpec, field.NewPath("spec", "pod", "persistentVolumeClaimSpec")
+			if len(claim.AccessModes) == 0 {
+				p.Report(path.Child("accessModes"), nil, "accessModes is not set: write [ReadWriteOnce]")
+			}
+			storage := path.Child("resources", "requests").Key("storage")
+			switch size, ok := claim.Resources.Requests[corev1.ResourceStorage]; {
+			case !ok:
+				p.Report(storage, nil, "storage is not set: write how much each member may have, such as 8Gi")
+			case size.Sign() <= 0:
+				p.Report(storage, size.String(), "storage is "+size.String()+": write how much each member may have, such as 8Gi")
+			}
+		}),
+	})
+}

@@ -1,0 +1,39 @@
+package rules
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/release"
+)
+
+// etcd-ignored-field: a field that is set and has no effect.
+//
+// usher starts no init container that waits for DNS: members resolve each other
+// when they need to.
+func init() {
+	register(policies.Rule{
+		ID:      "etcd-ignored-field",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"EtcdCluster"},
+		Summary: "A field is set that has no effect",
+		Harm:    "whoever wrote it expects something that does not happen",
+		Fix:     "remove the field",
+		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
+			for _, name := range etcd.IgnoredFields(&c.Spec) {
+				path := field.NewPath("spec", "pod", strings.TrimPrefix(name, "spec.pod."))
+				why := "no init container waits for DNS"
+				if strings.HasSuffix(name, ".antiAffinity") {
+					why = "affinity is set, and says it all"
+				}
+				p.Report(path, nil, subject(path, "")+" is set and has no effect, for "+why+": remove it")
+			}
+		}),
+	})
+}

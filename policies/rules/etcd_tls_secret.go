@@ -1,0 +1,52 @@
+package rules
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/release"
+)
+
+// etcd-tls-secret: a Secret for TLS that is not there, or lacks a key.
+//
+// Members and the controller wait for it. Where Secrets cannot be seen nothing is
+// found: the controller says so in the condition MissingReference.
+func init() {
+	register(policies.Rule{
+		ID:    "etcd-tls-secret",
+		Level: finding.Baseline,
+		// v0.1 found it in files, and in a cluster only warned of it.
+		Since:   release.V(0, 2),
+		Kinds:   []string{"EtcdCluster"},
+		Summary: "A Secret that TLS names is missing, or lacks a certificate, key or CA",
+		Harm:    "members wait for it, and are not made",
+		Fix:     "add the Secret with the keys named",
+		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
+			for _, ref := range etcd.Secrets(&c.Spec) {
+				path := field.NewPath(ref.Path[0], ref.Path[1:]...)
+				found, unseen := p.Get("Secret", ref.Name)
+				if found == nil {
+					if unseen == "" {
+						p.Report(path, ref.Name, subject(path, "")+" is "+ref.Name+", and there is no such Secret; members wait for it: add one with "+strings.Join(ref.Keys, ", "))
+					}
+					continue
+				}
+				secret, ok := found.Typed.(*corev1.Secret)
+				if !ok {
+					continue // only its existence is known
+				}
+				for _, key := range ref.Keys {
+					if len(secret.Data[key]) == 0 && secret.StringData[key] == "" {
+						p.Report(path, ref.Name, subject(path, "")+" is "+ref.Name+", a Secret without "+key+"; members wait for it: add the key")
+					}
+				}
+			}
+		}),
+	})
+}

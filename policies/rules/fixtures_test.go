@@ -1,0 +1,215 @@
+package rules
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/version"
+	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+)
+
+var update = flag.Bool("update", false, "write the findings of the deny fixtures into them")
+
+// A fixture is a file of documents that see each other. Comments at its top
+// say what the evaluation knows and what it must find:
+//
+//	# server: 1.30
+//	# features: A,B
+//	# finding: spec.field: the message
+type fixture struct {
+	path     string
+	comments string
+	body     string
+	input    policies.Input
+	want     []string
+	objects  []*policies.Object
+}
+
+var headerLine = regexp.MustCompile(`(?m)^# (server|features|finding): (.*)\n`)
+
+func readFixture(t *testing.T, e *policies.Evaluator, path string) *fixture {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{path: path, body: headerLine.ReplaceAllString(string(text), "")}
+	for _, m := range headerLine.FindAllStringSubmatch(string(text), -1) {
+		switch m[1] {
+		case "server":
+			f.input.Server = version.MustParseGeneric(m[2])
+		case "features":
+			f.input.Features = map[string]bool{}
+			for name := range strings.SplitSeq(m[2], ",") {
+				f.input.Features[name] = true
+			}
+		case "finding":
+			f.want = append(f.want, m[2])
+			continue
+		}
+		f.comments += m[0]
+	}
+	for _, doc := range strings.Split(f.body, "\n---\n") {
+		raw, err := yaml.YAMLToJSON([]byte(doc))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		var head struct {
+			APIVersion string `json:"apiVersion"`
+			Kind       string `json:"kind"`
+		}
+		if err := yaml.Unmarshal(raw, &head); err != nil || head.Kind == "" {
+			t.Fatalf("%s holds a document without kind: %v", path, err)
+		}
+		f.objects = append(f.objects, e.Decode(head.APIVersion, head.Kind, raw))
+	}
+	f.input.Lister = f
+	return f
+}
+
+// List implements policies.Lister.
+func (f *fixture) List(kind, namespace string) (found []*policies.Object, unseen string) {
+	for _, o := range f.objects {
+		if o.Kind == kind && o.Decodable() && (namespace == policies.Everywhere || o.Meta.Namespace == namespace) {
+			found = append(found, o)
+		}
+	}
+	return found, ""
+}
+
+// Get implements policies.Lister.
+func (f *fixture) Get(kind, namespace, name string) (*policies.Object, string) {
+	found, _ := f.List(kind, namespace)
+	for _, o := range found {
+		if o.Meta.Name == name {
+			return o, ""
+		}
+	}
+	return nil, ""
+}
+
+func (f *fixture) findings(e *policies.Evaluator) []finding.Finding {
+	var all []finding.Finding
+	for _, o := range f.objects {
+		all = append(all, e.Evaluate(o, f.input)...)
+	}
+	return all
+}
+
+func (f *fixture) rewrite(got []string) error {
+	var b strings.Builder
+	b.WriteString(f.comments)
+	for _, line := range got {
+		fmt.Fprintf(&b, "# finding: %s\n", line)
+	}
+	return os.WriteFile(f.path, []byte(b.String()+f.body), 0o644)
+}
+
+func TestEveryRuleAllowsAndDeniesItsFixtures(t *testing.T) {
+	for _, r := range All() {
+		t.Run(r.ID, func(t *testing.T) {
+			e, err := New(policies.Options{Only: []string{r.ID}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, verdict := range []string{"allow", "deny"} {
+				paths, err := filepath.Glob(filepath.Join("testdata", r.ID, verdict, "*.yaml"))
+				if err != nil || len(paths) == 0 {
+					t.Errorf("testdata/%s/%s holds no fixture (%v)", r.ID, verdict, err)
+				}
+				for _, path := range paths {
+					f := readFixture(t, e, path)
+					var got []string
+					for _, finding := range f.findings(e) {
+						got = append(got, finding.Field+": "+finding.Message)
+					}
+					if verdict == "deny" && *update {
+						if err := f.rewrite(got); err != nil {
+							t.Fatal(err)
+						}
+						f.want = got
+					}
+					if diff := cmp.Diff(f.want, got); diff != "" || (verdict == "deny") != (len(got) > 0) {
+						t.Errorf("%s: findings (-want +got):\n%s", path, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestEveryFixtureFolderBelongsToARule(t *testing.T) {
+	folders, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		if _, err := Lookup(folder.Name()); err != nil {
+			t.Errorf("testdata/%s belongs to no rule", folder.Name())
+		}
+	}
+}
+
+// shared are the files that hold what several rules use.
+var shared = []string{"amount.go", "checks.go", "rollout.go", "rules.go", "selector.go", "wording.go"}
+
+func TestEveryFileIsARuleOfItsNameOrShared(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, r := range All() {
+		name := strings.ReplaceAll(r.ID, "-", "_") + ".go"
+		want = append(want, name)
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Errorf("the rule %s is not in a file of its name: %v", r.ID, err)
+			continue
+		}
+		if !strings.Contains(string(text), "\n// "+r.ID+": ") {
+			t.Errorf("%s does not begin its specification with %q", name, "// "+r.ID+": ")
+		}
+	}
+	want = append(want, shared...)
+	slices.Sort(want)
+	files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	if diff := cmp.Diff(want, files); diff != "" {
+		t.Errorf("files that register no rule, or rules without a file (-registered +files):\n%s", diff)
+	}
+}
+
+func TestMessagesArePredicatesWithoutAFullStop(t *testing.T) {
+	e, err := New(policies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob("testdata/*/*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		for _, f := range readFixture(t, e, path).findings(e) {
+			if strings.HasSuffix(f.Message, ".") || strings.Contains(f.Message, "  ") || f.Message == "" {
+				t.Errorf("%s: %s: %q", path, f.Rule, f.Message)
+			}
+		}
+	}
+	for _, r := range All() {
+		for _, text := range []string{r.Summary, r.Harm, r.Fix} {
+			if strings.HasSuffix(text, ".") {
+				t.Errorf("%s: %q ends with a full stop", r.ID, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package rules
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// job-manual-selector: a Job's selector is written by hand. Pods of others that
+// it matches are adopted, counted, and deleted with the Job.
+func init() {
+	register(policies.Rule{
+		ID:      "job-manual-selector",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"Job"},
+		Summary: "A Job's selector is written by hand",
+		Harm:    "pods of others that match are adopted, counted as the Job's own, and deleted with it",
+		Fix:     "remove manualSelector and selector; the Job gets a selector of its own",
+		Check: on(func(p *policies.Pass, job *batchv1.Job) {
+			if value(job.Spec.ManualSelector, false) {
+				p.Report(field.NewPath("spec", "manualSelector"), true, "manualSelector is true; pods of others that match "+written(job.Spec.Selector)+" would be adopted: remove it and the selector")
+			}
+		}),
+	})
+}

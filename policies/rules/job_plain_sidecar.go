@@ -1,0 +1,55 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// job-plain-sidecar: a Job runs a proxy or an agent, which never ends, as an
+// ordinary container beside its work.
+//
+// A Job's pod is done when every container has ended. usher knows such programs
+// by the last part of their images' names. As an init container with
+// restartPolicy Always (since Kubernetes 1.29) the program is stopped when the
+// work is done.
+func init() {
+	register(policies.Rule{
+		ID:      "job-plain-sidecar",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"Job", "CronJob"},
+		Summary: "A long-running sidecar is an ordinary container of a Job",
+		Harm:    "the sidecar never ends, so the pod never does, and the Job never completes",
+		Fix:     "move it to initContainers with restartPolicy: Always",
+		Servers: "the fix needs 1.29 or newer",
+		Check: onContainers(func(p *policies.Pass, c policies.PodContainer) {
+			if name := imageName(c.Image); !c.Init && longRunning(name) && len(c.Template.Spec.Containers) > 1 {
+				p.Report(c.Path(), c.Name, "container "+c.Name+" runs "+name+", which does not end, so the Job never completes: move it to initContainers with restartPolicy: Always")
+			}
+		}),
+	})
+}
+
+// imageName is the last part of an image's repository.
+func imageName(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	image = image[strings.LastIndexByte(image, '/')+1:]
+	image, _, _ = strings.Cut(image, ":")
+	return image
+}
+
+// longRunning reports whether an image is known to run until it is stopped.
+func longRunning(name string) bool {
+	switch name {
+	case "envoy", "proxyv2", "istio-proxy", "linkerd-proxy", "daprd", "consul-dataplane",
+		"cloud-sql-proxy", "gce-proxy", "alloydb-auth-proxy", "pgbouncer", "oauth2-proxy", "kube-rbac-proxy",
+		"fluent-bit", "fluentd", "filebeat", "logstash", "promtail", "vector", "alloy",
+		"opentelemetry-collector", "opentelemetry-collector-contrib", "otel-collector", "jaeger-agent", "statsd-exporter",
+		"vault-agent", "datadog-agent", "node-exporter", "git-sync", "config-reloader", "prometheus-config-reloader":
+		return true
+	}
+	return strings.HasPrefix(name, "envoy-") || strings.HasSuffix(name, "-envoy")
+}

@@ -1,0 +1,29 @@
+package rules
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/release"
+)
+
+// network-cidr: a Network's range is none, or one that no network can have.
+func init() {
+	register(policies.Rule{
+		ID:      "network-cidr",
+		Level:   finding.Invariant,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"Network"},
+		Summary: "A Network's cidr is no range of addresses that a network can have",
+		Harm:    "no network is made",
+		Fix:     "write a private range with room for a gateway and a pod, such as 192.168.0.0/16",
+		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
+			if _, err := subnet.ParseCIDR(n.Spec.CIDR); err != nil {
+				p.Report(field.NewPath("spec", "cidr"), n.Spec.CIDR, "cidr "+err.Error())
+			}
+		}),
+	})
+}

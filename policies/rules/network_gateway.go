@@ -1,0 +1,34 @@
+package rules
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/release"
+)
+
+// network-gateway: a Network's gateway is no address that its pods could leave
+// by: of another family, outside of the range, or the range's own address.
+func init() {
+	register(policies.Rule{
+		ID:      "network-gateway",
+		Level:   finding.Invariant,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"Network"},
+		Summary: "A Network's gateway is no address of a host in its range",
+		Harm:    "no network is made",
+		Fix:     "write an address of the range that is neither the first nor the broadcast address, or leave the gateway out",
+		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
+			prefix, err := subnet.ParseCIDR(n.Spec.CIDR)
+			if err != nil {
+				return // said by network-cidr
+			}
+			if _, err := subnet.ParseGateway(prefix, n.Spec.Gateway); err != nil {
+				p.Report(field.NewPath("spec", "gateway"), n.Spec.Gateway, "gateway "+err.Error())
+			}
+		}),
+	})
+}

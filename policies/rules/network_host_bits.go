@@ -1,0 +1,33 @@
+package rules
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/release"
+)
+
+// network-host-bits: a Network's range is written with bits behind the prefix.
+//
+// They do not count, here as in Neutron; but who wrote them may have meant a
+// smaller range.
+func init() {
+	register(policies.Rule{
+		ID:      "network-host-bits",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"Network"},
+		Summary: "A Network's cidr has bits behind its prefix",
+		Harm:    "the range is larger than it reads",
+		Fix:     "write the range by its first address",
+		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
+			prefix, err := subnet.ParseCIDR(n.Spec.CIDR)
+			if err == nil && subnet.HostBits(n.Spec.CIDR) {
+				p.Report(field.NewPath("spec", "cidr"), n.Spec.CIDR, "cidr is "+quoted(n.Spec.CIDR)+", which is the range "+prefix.String()+": write that, or a longer prefix")
+			}
+		}),
+	})
+}

@@ -1,0 +1,63 @@
+package rules
+
+import (
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/release"
+)
+
+// network-overlap: the ranges of two Networks of the cluster have addresses in
+// common.
+//
+// Networks that no pod and no router joins may share a range, so it is no more
+// than a warning.
+func init() {
+	register(policies.Rule{
+		ID:      "network-overlap",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"Network"},
+		Summary: "Two Networks have addresses in common",
+		Harm:    "a pod on both cannot tell them apart, and no router can join them",
+		Fix:     "give each Network a range of its own",
+		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
+			mine, err := subnet.ParseCIDR(n.Spec.CIDR)
+			if err != nil {
+				return
+			}
+			var names []string
+			more := 0
+			found, _ := p.ListEverywhere("Network")
+			for _, o := range found {
+				other, ok := o.Typed.(*samplecrdv1.Network)
+				if !ok || other.Namespace == n.Namespace && other.Name == n.Name {
+					continue
+				}
+				theirs, err := subnet.ParseCIDR(other.Spec.CIDR)
+				if err != nil || !mine.Overlaps(theirs) {
+					continue
+				}
+				if len(names) == 3 {
+					more++
+					continue
+				}
+				names = append(names, strings.TrimPrefix(other.Namespace+"/", "/")+other.Name+" ("+theirs.String()+")")
+			}
+			if len(names) == 0 {
+				return
+			}
+			others := strings.Join(names, ", ")
+			if more > 0 {
+				others += " and " + strconv.Itoa(more) + " more"
+			}
+			p.Report(field.NewPath("spec", "cidr"), n.Spec.CIDR, "cidr is "+quoted(n.Spec.CIDR)+", which has addresses in common with "+others+": write a range of its own")
+		}),
+	})
+}

@@ -1,0 +1,62 @@
+package rules
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// probe-identical: the liveness probe asks the same as the readiness probe and
+// gives up no later.
+//
+// A pod that is not ready for a moment, because what it depends on is away, is
+// then killed instead of left alone. The same question with more patience
+// (failureThreshold times periodSeconds) is a common pattern and no finding.
+func init() {
+	register(policies.Rule{
+		ID:      "probe-identical",
+		Level:   finding.Strict,
+		Since:   release.V(0, 1),
+		Pods:    true,
+		Summary: "The liveness probe is the readiness probe",
+		Harm:    "a pod that is not ready for a moment is restarted, which makes it less ready",
+		Fix:     "ask the liveness probe for less, or give it a higher failureThreshold",
+		Check: onContainers(func(p *policies.Pass, c policies.PodContainer) {
+			live, ready := c.LivenessProbe, c.ReadinessProbe
+			if live != nil && ready != nil && sameHandler(live, ready) && patience(live) <= patience(ready) {
+				p.Report(c.Path().Child("livenessProbe"), nil, "livenessProbe of container "+c.Name+" asks the same as its readinessProbe and gives up no later; a pod that is not ready for a moment is restarted: write a higher failureThreshold")
+			}
+		}),
+	})
+}
+
+// patience is how long a probe may fail, in seconds.
+func patience(p *corev1.Probe) int32 {
+	period, failures := p.PeriodSeconds, p.FailureThreshold
+	if period == 0 {
+		period = 10
+	}
+	if failures == 0 {
+		failures = 3
+	}
+	return period * failures
+}
+
+func sameHandler(a, b *corev1.Probe) bool {
+	switch {
+	case a.HTTPGet != nil && b.HTTPGet != nil:
+		x, y := a.HTTPGet, b.HTTPGet
+		return x.Path == y.Path && x.Port == y.Port && x.Host == y.Host && x.Scheme == y.Scheme && slices.Equal(x.HTTPHeaders, y.HTTPHeaders)
+	case a.TCPSocket != nil && b.TCPSocket != nil:
+		return *a.TCPSocket == *b.TCPSocket
+	case a.GRPC != nil && b.GRPC != nil:
+		return a.GRPC.Port == b.GRPC.Port && value(a.GRPC.Service, "") == value(b.GRPC.Service, "")
+	case a.Exec != nil && b.Exec != nil:
+		return slices.Equal(a.Exec.Command, b.Exec.Command)
+	}
+	return false
+}

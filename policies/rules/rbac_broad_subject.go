@@ -1,0 +1,67 @@
+package rules
+
+import (
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// rbac-broad-subject: a binding grants rights to everyone of some sort: a
+// default ServiceAccount, which every pod without one of its own runs as, or a
+// group or user of the system that stands for all, the anonymous included.
+func init() {
+	register(policies.Rule{
+		ID:      "rbac-broad-subject",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"RoleBinding", "ClusterRoleBinding"},
+		Summary: "A binding's subject is a default ServiceAccount or a group of the system",
+		Harm:    "the rights go to programs and people nobody thought of",
+		Fix:     "bind ServiceAccounts, users and groups by name",
+		Check: func(p *policies.Pass) {
+			ref, subjects := binding(p)
+			for i, s := range subjects {
+				if whom := everyone(s, p.Meta.Namespace); whom != "" {
+					p.Report(field.NewPath("subjects").Index(i).Child("name"), s.Name, "name is "+s.Name+", which is "+whom+", and gets "+ref.Kind+" "+ref.Name+": bind those who need it by name")
+				}
+			}
+		},
+	})
+}
+
+// everyone says whom a subject stands for, where that is more than one.
+func everyone(s rbacv1.Subject, namespace string) string {
+	switch s.Kind {
+	case rbacv1.ServiceAccountKind:
+		if s.Name == "default" {
+			if s.Namespace != "" {
+				namespace = s.Namespace
+			}
+			return strings.TrimSpace("every pod without a ServiceAccount of its own in namespace " + namespace)
+		}
+	case rbacv1.GroupKind:
+		switch {
+		case s.Name == "system:unauthenticated":
+			return "everyone who reaches the API server"
+		case s.Name == "system:authenticated":
+			return "everyone with any credentials"
+		case s.Name == "system:serviceaccounts":
+			return "every pod of the cluster"
+		case strings.HasPrefix(s.Name, "system:serviceaccounts:"):
+			return "every pod of namespace " + strings.TrimPrefix(s.Name, "system:serviceaccounts:")
+		}
+	case rbacv1.UserKind:
+		switch {
+		case s.Name == "system:anonymous":
+			return "everyone who reaches the API server"
+		case strings.HasPrefix(s.Name, "system:serviceaccount:") && strings.HasSuffix(s.Name, ":default"):
+			return "every pod without a ServiceAccount of its own in that namespace"
+		}
+	}
+	return ""
+}

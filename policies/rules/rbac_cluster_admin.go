@@ -1,0 +1,53 @@
+package rules
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// rbac-cluster-admin: a binding grants cluster-admin.
+//
+// In a ClusterRoleBinding that is everything in the cluster; in a RoleBinding
+// everything in the namespace, its Secrets included. What Kubernetes binds
+// itself at bootstrap is left alone.
+func init() {
+	register(policies.Rule{
+		ID:      "rbac-cluster-admin",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"RoleBinding", "ClusterRoleBinding"},
+		Summary: "A binding grants cluster-admin",
+		Harm:    "whoever gets hold of one of the subjects owns the cluster, or the namespace",
+		Fix:     "bind a role with the verbs and resources that are used",
+		Check: func(p *policies.Pass) {
+			ref, _ := binding(p)
+			if ref == nil || ref.Kind != "ClusterRole" || ref.Name != "cluster-admin" {
+				return
+			}
+			where := "in the whole cluster"
+			if p.Kind == "RoleBinding" {
+				where = "in its namespace"
+			}
+			p.Report(field.NewPath("roleRef", "name"), ref.Name, "name is cluster-admin, which may do everything "+where+": write a role with the verbs and resources that are used")
+		},
+	})
+}
+
+// binding is what a binding grants, and to whom; nil for those that Kubernetes
+// makes itself.
+func binding(p *policies.Pass) (*rbacv1.RoleRef, []rbacv1.Subject) {
+	if p.Meta.Labels["kubernetes.io/bootstrapping"] == "rbac-defaults" {
+		return nil, nil
+	}
+	switch b := p.Typed.(type) {
+	case *rbacv1.RoleBinding:
+		return &b.RoleRef, b.Subjects
+	case *rbacv1.ClusterRoleBinding:
+		return &b.RoleRef, b.Subjects
+	}
+	return nil, nil
+}

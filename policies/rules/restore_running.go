@@ -1,0 +1,47 @@
+package rules
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// restore-running: a restore into a cluster that works, which nobody said may be
+// replaced.
+//
+// Where EtcdClusters cannot be seen nothing is found: the controller looks again
+// before it touches anything.
+func init() {
+	register(policies.Rule{
+		ID:      "restore-running",
+		Level:   finding.Invariant,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"EtcdRestore"},
+		Summary: "A cluster that works is to be replaced by a backup",
+		Harm:    "what was written since the backup would be thrown away",
+		Fix:     "restore into a new EtcdCluster, or write the annotation " + v1beta2.AnnotationReplaceRunning + `: "true"`,
+		Check: on(func(p *policies.Pass, r *v1beta2.EtcdRestore) {
+			if p.Update || r.Annotations[v1beta2.AnnotationReplaceRunning] == "true" {
+				return
+			}
+			found, _ := p.List("EtcdCluster")
+			i := slices.IndexFunc(found, func(o *policies.Object) bool { return o.Meta.Name == r.Spec.EtcdCluster.Name })
+			if i < 0 {
+				return
+			}
+			c, ok := found[i].Typed.(*v1beta2.EtcdCluster)
+			if !ok || c.Status.ClusterID == "" {
+				return
+			}
+			if available := c.Status.Condition(v1beta2.ClusterAvailable); available != nil && available.Status == corev1.ConditionTrue {
+				p.Report(field.NewPath("spec", "etcdCluster", "name"), c.Name, "name is "+c.Name+", a cluster that works: restore into a new one, or write the annotation "+v1beta2.AnnotationReplaceRunning+`: "true" to throw away what was written to it since the backup`)
+			}
+		}),
+	})
+}

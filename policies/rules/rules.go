@@ -1,0 +1,38 @@
+// Package rules holds usher's rules, one a file. The file <id>.go has the
+// rule's specification as a comment and registers the rule; its fixtures are in
+// testdata/<id>/{allow,deny}. Files that are not named after a rule hold what
+// several rules share.
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/usher-dev/usher/policies"
+)
+
+// registered has every rule, ordered by id. Rules add themselves while the
+// program starts; afterwards it is only read.
+var registered policies.Rules
+
+// register adds a rule; an incomplete rule is a programming error.
+func register(r policies.Rule) {
+	if err := r.Validate(); err != nil {
+		panic(fmt.Sprintf("rule %q: %v", r.ID, err))
+	}
+	i, twice := slices.BinarySearchFunc(registered, r.ID, func(r *policies.Rule, id string) int { return cmp.Compare(r.ID, id) })
+	if twice {
+		panic(fmt.Sprintf("rule %q is registered twice", r.ID))
+	}
+	registered = slices.Insert(registered, i, &r)
+}
+
+// All returns every rule, ordered by id. The caller does not change them.
+func All() policies.Rules { return registered }
+
+// Lookup finds a rule by its id. The error of an unknown id names the nearest.
+func Lookup(id string) (*policies.Rule, error) { return registered.Lookup(id) }
+
+// New makes an evaluator that chooses among all rules.
+func New(o policies.Options) (*policies.Evaluator, error) { return policies.New(registered, o) }

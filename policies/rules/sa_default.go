@@ -1,0 +1,38 @@
+package rules
+
+import (
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// sa-default: pods run as the default ServiceAccount of their namespace.
+//
+// Whatever is granted to it is granted to every pod that names none. Pods that
+// mount no token are left alone.
+func init() {
+	register(policies.Rule{
+		ID:      "sa-default",
+		Level:   finding.Strict,
+		Since:   release.V(0, 1),
+		Pods:    true,
+		Summary: "Pods run as the default ServiceAccount",
+		Harm:    "rights granted to one program are granted to all that name no ServiceAccount",
+		Fix:     "write serviceAccountName: one of the workload's own, or automountServiceAccountToken: false",
+		Check: onPods(func(p *policies.Pass, t *policies.PodTemplate) {
+			name := t.Spec.ServiceAccountName
+			if name == "" {
+				name = t.Spec.DeprecatedServiceAccount
+			}
+			if mount := t.Spec.AutomountServiceAccountToken; mount != nil && !*mount {
+				return
+			}
+			switch name {
+			case "":
+				p.Report(t.At("spec", "serviceAccountName"), nil, "serviceAccountName is not set, which means default: write one of the workload's own, or automountServiceAccountToken: false")
+			case "default":
+				p.Report(t.At("spec", "serviceAccountName"), name, "serviceAccountName is default: write one of the workload's own, or automountServiceAccountToken: false")
+			}
+		}),
+	})
+}

@@ -1,0 +1,71 @@
+package rules
+
+import (
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// podSelector is the selector of a built-in workload as written; nil where it
+// has none.
+func podSelector(object any) *metav1.LabelSelector {
+	switch t := object.(type) {
+	case *appsv1.Deployment:
+		return t.Spec.Selector
+	case *appsv1.ReplicaSet:
+		return t.Spec.Selector
+	case *appsv1.StatefulSet:
+		return t.Spec.Selector
+	case *appsv1.DaemonSet:
+		return t.Spec.Selector
+	case *batchv1.Job:
+		return t.Spec.Selector
+	case *corev1.ReplicationController:
+		if len(t.Spec.Selector) > 0 {
+			return &metav1.LabelSelector{MatchLabels: t.Spec.Selector}
+		}
+		if t.Spec.Template != nil && len(t.Spec.Template.Labels) > 0 { // as the server fills it in
+			return &metav1.LabelSelector{MatchLabels: t.Spec.Template.Labels}
+		}
+	}
+	return nil
+}
+
+func emptySelector(s *metav1.LabelSelector) bool {
+	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
+}
+
+// matches reports whether a selector selects a set of labels; a selector that
+// cannot be read selects nothing. The common case allocates nothing.
+func matches(s *metav1.LabelSelector, set map[string]string) bool {
+	if len(s.MatchExpressions) == 0 {
+		for key, value := range s.MatchLabels {
+			if found, ok := set[key]; !ok || found != value {
+				return false
+			}
+		}
+		return true
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	return err == nil && selector.Matches(labels.Set(set))
+}
+
+// written is a selector in one line.
+func written(s *metav1.LabelSelector) string {
+	if emptySelector(s) {
+		return "{}"
+	}
+	return metav1.FormatLabelSelector(s)
+}
+
+// writtenLabels is a set of labels in one line.
+func writtenLabels(set map[string]string) string {
+	if len(set) == 0 {
+		return "none"
+	}
+	return strings.ReplaceAll(labels.FormatLabels(set), ",", ", ")
+}

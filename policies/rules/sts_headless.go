@@ -1,0 +1,58 @@
+package rules
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/release"
+)
+
+// sts-headless: a StatefulSet's pods get no names of their own in DNS.
+//
+// A pod is reached as <pod>.<serviceName>.<namespace>.svc through a Service
+// with clusterIP None that selects it. The API server checks nothing of that:
+// serviceName may be empty (since 1.33 it need not even be there), the Service
+// may be missing, have an address, or select other pods. Where Services cannot
+// be seen the finding says so.
+func init() {
+	register(policies.Rule{
+		ID:      "sts-headless",
+		Level:   finding.Baseline,
+		Since:   release.V(0, 1),
+		Kinds:   []string{"StatefulSet"},
+		Lists:   []string{"Service"},
+		Summary: "serviceName is empty, or names no headless Service of its pods",
+		Harm:    "the pods cannot be reached by their names, which is what a StatefulSet is for",
+		Fix:     "write serviceName: the name of a Service with clusterIP: None and the pods' labels as its selector",
+		Check: on(func(p *policies.Pass, s *appsv1.StatefulSet) {
+			path, name := field.NewPath("spec", "serviceName"), s.Spec.ServiceName
+			if name == "" {
+				p.Report(path, nil, "serviceName is not set; its pods have no names in DNS: write the name of a Service with clusterIP: None")
+				return
+			}
+			found, unseen := p.List("Service")
+			for _, o := range found {
+				service, ok := o.Typed.(*corev1.Service)
+				if !ok || service.Name != name {
+					continue
+				}
+				switch {
+				case service.Spec.ClusterIP != corev1.ClusterIPNone:
+					p.Report(path, name, "serviceName is "+name+", a Service that is not headless; its pods have no names in DNS: write clusterIP: None there, or name another")
+				case len(service.Spec.Selector) > 0 && !matches(&metav1.LabelSelector{MatchLabels: service.Spec.Selector}, s.Spec.Template.Labels):
+					p.Report(path, name, "serviceName is "+name+", a Service that selects other pods: write the labels of the template into its selector")
+				}
+				return
+			}
+			if unseen == "" {
+				p.Report(path, name, "serviceName is "+name+", and there is no such Service; its pods have no names in DNS: add one with clusterIP: None")
+				return
+			}
+			p.ReportUnseen(path, name, "serviceName is "+name+", and no such Service is in sight; it must exist with clusterIP: None", unseen)
+		}),
+	})
+}

@@ -1,0 +1,101 @@
+package differential
+
+import (
+	"slices"
+	"testing"
+)
+
+// pod is one with a sidecar, as the API server completes it.
+func injectedPod() object {
+	pod := core("Pod", "pod")
+	into(pod, "metadata", "annotations")["usher.dev/injected"] = `{"envoy":{"version":"sha256:1"}}`
+	pod["spec"] = object{
+		"containers":     []any{object{"name": "app", "image": "app:1"}, object{"name": "envoy", "image": "envoy:1"}},
+		"initContainers": []any{object{"name": "one"}, object{"name": "two"}},
+		"volumes":        []any{object{"name": "envoy", "emptyDir": object{}}},
+	}
+	return pod
+}
+
+// admitted is what every surface says of it.
+func admitted() *outcome {
+	return &outcome{
+		Reasons:  map[string]string{"template envoy": "injected"},
+		Findings: []finding{{"pod-no-liveness", "spec.containers", warns}, {"inject-warning", "a port is shared", warns}},
+		Pod:      injectedPod(),
+	}
+}
+
+// refused is what every surface says of a pod that asks for what there is not.
+func refused() *outcome {
+	return &outcome{Denied: true, Findings: []finding{{"inject-template-missing", "metadata.annotations[inject.usher.dev/ghost]", denies}}}
+}
+
+// TestAPlantedDifferenceIsFound changes what one surface says: the comparison
+// finds it, and finds nothing where nothing is changed.
+func TestAPlantedDifferenceIsFound(t *testing.T) {
+	pod := &scene{Name: "pod", Namespace: "default", Object: core("Pod", "pod")}
+	for name, c := range map[string]struct {
+		says          func() *outcome
+		check, inject func(*outcome)
+	}{
+		"a finding is missing":         {says: admitted, check: func(o *outcome) { o.Findings = o.Findings[1:] }},
+		"a finding is added":           {says: admitted, check: func(o *outcome) { o.add("probe-identical", "spec.containers[app].livenessProbe", warns) }},
+		"another field":                {says: admitted, check: func(o *outcome) { o.Findings[0].Field = "spec.containers[app]" }},
+		"another effect":               {says: admitted, check: func(o *outcome) { o.Findings[0].Effect, o.Denied = denies, true }},
+		"another verdict":              {says: refused, check: func(o *outcome) { o.Denied = false }},
+		"another verdict for the pods": {says: admitted, check: func(o *outcome) { o.PodsDenied = true }},
+		"another reason to deny":       {says: refused, check: func(o *outcome) { o.Findings[0].Rule = "inject-bad-value" }},
+		"an injection that is refused": {says: admitted, inject: func(o *outcome) { o.add("inject-bad-value", "metadata", denies) }},
+		"a refusal that is not":        {says: refused, inject: func(o *outcome) { o.Findings = nil }},
+		"another reason":               {says: admitted, inject: func(o *outcome) { o.Reasons["template envoy"] = "already-injected" }},
+		"a template more":              {says: admitted, inject: func(o *outcome) { o.Reasons["template logs"] = "opted-out" }},
+		"another record":               {says: admitted, inject: func(o *outcome) { at(o.Pod, "metadata", "annotations")["usher.dev/injected"] = "{}" }},
+		"a container less": {says: admitted, inject: func(o *outcome) {
+			at(o.Pod, "spec")["containers"] = anyItems(at(o.Pod, "spec"), "containers")[:1]
+		}},
+		"another order": {says: admitted, inject: func(o *outcome) { slices.Reverse(anyItems(at(o.Pod, "spec"), "initContainers")) }},
+		"another volume": {says: admitted, inject: func(o *outcome) {
+			items(at(o.Pod, "spec"), "volumes")[0]["emptyDir"] = object{"medium": "Memory"}
+		}},
+		"a label": {says: admitted, inject: func(o *outcome) { withLabels(o.Pod, map[string]string{"logs": "shipped"}) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			compare := func(check, inject func(*outcome)) []difference {
+				checked, injected := c.says(), c.says()
+				injected.Findings = slices.DeleteFunc(injected.Findings, func(f finding) bool { return f.stage() == judging })
+				if check != nil {
+					check(checked)
+				}
+				if inject != nil {
+					inject(injected)
+				}
+				return append(compareCheck(pod, c.says(), checked), compareInject(pod, c.says(), injected)...)
+			}
+			if found := compare(nil, nil); len(found) > 0 {
+				t.Fatalf("differences where there are none: %v", found)
+			}
+			if found := compare(c.check, c.inject); len(found) == 0 {
+				t.Error("the difference is not found")
+			}
+		})
+	}
+}
+
+func TestFieldsAreCalledByTheNamesOfItems(t *testing.T) {
+	written := core("Pod", "pod")
+	written["spec"] = object{"containers": []any{object{"name": "app"}}}
+	for name, c := range map[string]struct{ field, message, want string }{
+		"of the user":               {"spec.containers[0].image", "", "spec.containers[app].image"},
+		"of the template":           {"spec.containers[1].image", "", "spec.containers[envoy]"},
+		"of the template, in words": {"spec.containers", "no probe (container envoy, added by the template envoy)", "spec.containers[envoy]"},
+		"of no item":                {"spec.restartPolicy", "", "spec.restartPolicy"},
+		"an annotation":             {"metadata.annotations[usher.dev/injected]", "", "metadata.annotations[usher.dev/injected]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := placed(c.field, c.message, written, injectedPod()); got != c.want {
+				t.Errorf("placed at %q, want %q", got, c.want)
+			}
+		})
+	}
+}

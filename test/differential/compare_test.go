@@ -1,0 +1,279 @@
+package differential
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// checked is what usher check says of a scene, in the terms of the cluster.
+// before are the findings of the object as it was: what a change did not bring
+// denies nothing.
+func checked(s *scene, found, before []told) *outcome {
+	o := &outcome{}
+	old := map[[2]string]int{}
+	for _, t := range before {
+		old[[2]string{t.Rule, t.Message}]++
+	}
+	for _, t := range found {
+		if t.Refused || t.Effect == "none" {
+			continue // the API server judges it, or nobody asks for it
+		}
+		field, e := placed(t.Field, t.Message, s.Object, s.Object), effect(strings.ReplaceAll(t.Effect, "-", " "))
+		key := [2]string{t.Rule, t.Message}
+		if e == denies && old[key] > 0 && !strings.HasPrefix(t.Rule, "inject-") {
+			e = warns
+		}
+		old[key] = max(0, old[key]-1)
+		switch t.Rule {
+		case "inject-warning":
+			field = cut(t.Message)
+		case "template-effect", "template-conflict":
+			t.Rule, field = "template-effect", cut(t.Message)
+		}
+		o.add(t.Rule, field, e)
+	}
+	for _, f := range o.Findings {
+		o.Denied = o.Denied || f.Effect == denies
+		o.PodsDenied = o.PodsDenied || f.Effect == deniesPods
+	}
+	o.sort()
+	return o
+}
+
+// injected is what usher inject says of a scene, in the terms of the cluster.
+func injected(ctx context.Context, c *cluster, s *scene, i *injection) *outcome {
+	o := &outcome{Reasons: i.reasons}
+	for _, p := range i.problems {
+		e := denies
+		if s.kind() != "Pod" {
+			e = deniesPods
+		}
+		o.add("inject-"+p.Reason, named(p.Field, s.Object), e)
+	}
+	for _, warning := range i.warnings {
+		o.add("inject-warning", cut(warning), warns)
+	}
+	if i.object != nil && podOf(i.object) != nil {
+		pod := i.object
+		if s.kind() != "Pod" {
+			pod = podFrom(i.object)
+		}
+		o.resulting(ctx, c, pod)
+	}
+	o.sort()
+	return o
+}
+
+// compareCheck compares the verdict and the findings of usher check with those
+// of the cluster.
+func compareCheck(s *scene, cluster, check *outcome) []difference {
+	var found []difference
+	want, got := comparable(cluster.Findings), comparable(check.Findings)
+	// The API server stops at the first webhook that denies: of what comes after
+	// it the cluster says nothing.
+	first := firstStage(cluster)
+	got = slices.DeleteFunc(got, func(f finding) bool { return f.stage() > first })
+	got, want = ofPods(s, cluster, got), ofPods(s, cluster, want)
+	if s.Old != nil && !cluster.asked["policy"] {
+		// Nothing changed that is judged: what was there is not told again.
+		got = slices.DeleteFunc(got, func(f finding) bool { return f.Effect == warns && f.stage() == judging })
+	}
+	for _, f := range missing(want, got) {
+		if cluster.LeftOut == 0 || f.Effect != warns {
+			found = append(found, difference{"check misses a finding", f.Rule + " " + string(f.Effect), f.String(), list(got)})
+		}
+	}
+	extra := missing(got, want)
+	if cluster.LeftOut == 0 || len(extra) != cluster.LeftOut {
+		for _, f := range extra {
+			found = append(found, difference{"check has a finding more", f.Rule + " " + string(f.Effect), list(want), f.String()})
+		}
+	}
+	denied, podsDenied := check.Denied, check.PodsDenied
+	if s.Old != nil && !cluster.asked["inject"] {
+		denied, podsDenied = has(got, denies), has(got, deniesPods)
+	}
+	said := verdict(denied, podsDenied)
+	if denied = denied || first < judging && podsDenied; cluster.Denied != denied {
+		found = append(found, difference{"check's verdict differs", s.kind(), verdict(cluster.Denied, cluster.PodsDenied), said})
+	}
+	if !cluster.Denied && cluster.PodsDenied != podsDenied {
+		found = append(found, difference{"check's verdict about the pods differs", s.kind(), verdict(cluster.Denied, cluster.PodsDenied), said})
+	}
+	return found
+}
+
+// compareInject compares the reasons, the refusals and the resulting pod of usher
+// inject with those of the cluster.
+func compareInject(s *scene, cluster, inject *outcome) []difference {
+	var found []difference
+	ofInjection := func(f finding) bool { return !strings.HasPrefix(f.Rule, "inject-") }
+	want := slices.DeleteFunc(comparable(cluster.Findings), ofInjection)
+	got := comparable(inject.Findings)
+	first := firstStage(cluster)
+	got = slices.DeleteFunc(got, func(f finding) bool { return f.stage() > first })
+	got, want = ofPods(s, cluster, got), ofPods(s, cluster, want)
+	if cluster.LeftOut == 0 {
+		for _, f := range missing(want, got) {
+			found = append(found, difference{"inject misses", f.Rule + " " + string(f.Effect), f.String(), list(got)})
+		}
+		for _, f := range missing(got, want) {
+			found = append(found, difference{"inject has more", f.Rule + " " + string(f.Effect), list(want), f.String()})
+		}
+	}
+	if inject.Failed != "" {
+		return append(found, difference{"inject's result is refused", s.kind(), "", inject.Failed})
+	}
+	if cluster.Denied || cluster.PodsDenied || len(inject.problems()) > 0 {
+		return found
+	}
+	if diff := cmp.Diff(cluster.Reasons, inject.Reasons); diff != "" && cluster.Reasons != nil {
+		found = append(found, difference{"inject's reasons differ", reasons(cluster.Reasons) + "/" + reasons(inject.Reasons), fmt.Sprint(cluster.Reasons), fmt.Sprint(inject.Reasons)})
+	}
+	if diff := cmp.Diff(cluster.Pod, inject.Pod); diff != "" && cluster.Pod != nil {
+		found = append(found, difference{"inject's pod differs", s.kind(), diff, ""})
+	}
+	return found
+}
+
+func has(findings []finding, e effect) bool {
+	return slices.ContainsFunc(findings, func(f finding) bool { return f.Effect == e })
+}
+
+// problems are the findings of injection that deny.
+func (o *outcome) problems() []finding {
+	return slices.DeleteFunc(slices.Clone(o.Findings), func(f finding) bool { return f.Effect != denies && f.Effect != deniesPods })
+}
+
+// ofPods are findings with what a denied object's pods would be denied for: where
+// its template is mandatory the object itself is denied for that, and where it
+// is denied for something else no pod is tried.
+func ofPods(s *scene, cluster *outcome, findings []finding) []finding {
+	mandatory := firstStage(cluster) == injecting
+	last := judging // the stage at which the pod is denied
+	for _, f := range cluster.Findings {
+		if f.Effect == deniesPods {
+			last = f.stage()
+		}
+	}
+	var kept []finding
+	for _, f := range findings {
+		if f.Effect == deniesPods {
+			switch {
+			case cluster.Denied && mandatory:
+				f.Effect = denies
+			case cluster.Denied, f.stage() > last:
+				continue
+			}
+		} else if f.Effect == denies && f.stage() < judging && s.Old != nil && !cluster.asked["inject"] {
+			f.Effect = deniesPods // nothing changed that injection is asked about
+		}
+		if prefix := strings.Join(templatePath[s.kind()], "."); !controlled(s.kind()) && f.Rule == "inject-warning" {
+			f.Field = strings.ReplaceAll(f.Field, prefix+".spec.", "spec.") // told of the pod
+		}
+		kept = append(kept, f)
+	}
+	return kept
+}
+
+// comparable leaves out what was let off: the cluster records that at any level,
+// the command line at those that are asked for.
+func comparable(findings []finding) []finding {
+	var kept []finding
+	for _, f := range findings {
+		if f.Effect != exempt {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// cut is a warning as the webhook shortens it.
+func cut(text string) string {
+	const most = 256 - len("…")
+	if len(text) <= 256 {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// missing are those of want that got has not. A refusal without a field is the
+// same as one with the annotation that asked.
+func missing(want, got []finding) []finding {
+	var found []finding
+	for _, w := range want {
+		if !slices.ContainsFunc(got, func(g finding) bool {
+			return g.Rule == w.Rule && g.Effect == w.Effect && (g.Field == w.Field || g.Field == w.Field+item(g.Field) || strings.HasPrefix(w.Rule, "inject-") && (w.Field == "" || g.Field == ""))
+		}) {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// The stages at which usher is asked, in their order.
+const (
+	injecting = iota
+	attaching
+	judging
+)
+
+// item is the end of a field that names an item of a list: a warning that is
+// shortened may lose it.
+func item(field string) string {
+	if i := strings.LastIndexByte(field, '['); i >= 0 && strings.HasSuffix(field, "]") {
+		return field[i:]
+	}
+	return ""
+}
+
+// firstStage is the stage at which the cluster denied, the last where it did not.
+func firstStage(o *outcome) int {
+	for _, f := range o.Findings {
+		if f.Effect == denies {
+			return f.stage()
+		}
+	}
+	return judging
+}
+
+// stage is the one at which a finding is found.
+func (f finding) stage() int {
+	switch {
+	case !strings.HasPrefix(f.Rule, "inject-"):
+		return judging
+	case strings.HasPrefix(f.Rule, "inject-network-"), strings.Contains(f.Field, "samplecrd.k8s.io/"), strings.Contains(f.Field, "k8s.v1.cni.cncf.io/"):
+		return attaching
+	}
+	return injecting
+}
+
+func verdict(denied, pods bool) string {
+	switch {
+	case denied:
+		return "denied"
+	case pods:
+		return "admitted, its pods denied"
+	}
+	return "admitted"
+}
+
+func list(findings []finding) string {
+	if len(findings) == 0 {
+		return "nothing"
+	}
+	lines := make([]string, len(findings))
+	for i, f := range findings {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "; ")
+}
+
+func reasons(by map[string]string) string {
+	return strings.Join(slices.Compact(slices.Sorted(maps.Values(by))), ",")
+}

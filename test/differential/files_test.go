@@ -1,0 +1,250 @@
+package differential
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/usher-dev/usher/test/admission"
+)
+
+// A commandLine is usher's, run on the files of batches.
+type commandLine struct {
+	binary string
+	// server is the API server's version.
+	server string
+}
+
+// buildCommandLine builds usher into a folder.
+func buildCommandLine(dir, server string) (*commandLine, error) {
+	c := &commandLine{binary: filepath.Join(dir, "usher"), server: server}
+	if out, err := exec.Command("go", "build", "-o", c.binary, "../../cmd/usher").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building usher: %w\n%s", err, out)
+	}
+	return c, nil
+}
+
+// run runs usher and returns both streams. A status above 1 is an error.
+func (c *commandLine) run(ctx context.Context, args ...string) (out, errs string, err error) {
+	cmd := exec.CommandContext(ctx, c.binary, args...)
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("usher %s: %w: %s", args[0], err, firstLines(e.String()))
+	}
+	return o.String(), e.String(), err
+}
+
+func firstLines(text string) string {
+	if lines := strings.SplitN(text, "\n", 6); len(lines) > 5 {
+		return strings.Join(lines[:5], "\n") + "\n…"
+	}
+	return text
+}
+
+// catalogue reads usher's rules, and the rows of its transitions.
+func (c *commandLine) catalogue(ctx context.Context) (*catalogue, error) {
+	k := &catalogue{rules: map[string]bool{}, rows: map[string]bool{}}
+	var ids []string
+	for command, into := range map[string]map[string]bool{"rules": k.rules, "transitions": k.rows} {
+		out, _, err := c.run(ctx, command, "-o", "json")
+		if err != nil {
+			return nil, err
+		}
+		var read any
+		if err := json.Unmarshal([]byte(out), &read); err != nil {
+			return nil, fmt.Errorf("usher %s: %w", command, err)
+		}
+		for _, id := range identified(read) {
+			into[id] = true
+			ids = append(ids, regexp.QuoteMeta(id))
+		}
+	}
+	k.pattern = regexp.MustCompile(`(?:^|; )(` + strings.Join(ids, "|") + `): ([^ ]*): `)
+	return k, nil
+}
+
+// identified are the ids of everything in a document that has one.
+func identified(v any) []string {
+	var ids []string
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			ids = append(ids, identified(item)...)
+		}
+	case object:
+		if id, ok := v["id"].(string); ok {
+			ids = append(ids, id)
+		}
+		for _, field := range v {
+			ids = append(ids, identified(field)...)
+		}
+	}
+	return ids
+}
+
+// A folder holds a batch as files.
+type folder string
+
+func (d folder) scene(s *scene) string { return filepath.Join(string(d), "scenes", s.Name+".json") }
+
+// write writes a batch; the scenes as they are, or as they were.
+func (d folder) write(b *batch, was bool) error {
+	for _, sub := range []string{"scenes", "namespaces", "templates"} {
+		if err := os.MkdirAll(filepath.Join(string(d), sub), 0o755); err != nil {
+			return err
+		}
+	}
+	text := b.Configuration
+	if text == "" {
+		text = "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\n"
+	}
+	if err := os.WriteFile(filepath.Join(string(d), "config.yaml"), []byte(text), 0o600); err != nil {
+		return err
+	}
+	files := map[string][]object{}
+	for i, t := range b.Templates {
+		t = clone(t)
+		into(t, "metadata")["namespace"] = ownNamespace
+		files[filepath.Join("templates", fmt.Sprintf("%02d.json", i))] = []object{t}
+	}
+	for _, n := range b.Namespaces {
+		objects := []object{withLabels(core("Namespace", n.Name), n.Labels)}
+		for _, o := range n.Others {
+			o = clone(o)
+			into(o, "metadata")["namespace"] = n.Name
+			objects = append(objects, o)
+		}
+		files[filepath.Join("namespaces", n.Name+".json")] = objects
+	}
+	for _, s := range b.Scenes {
+		o := s.Object
+		if was {
+			if o = s.Old; o == nil {
+				continue
+			}
+		}
+		files[filepath.Join("scenes", s.Name+".json")] = []object{o}
+	}
+	for name, objects := range files {
+		whole := objects[0]
+		if len(objects) > 1 {
+			whole = object{"apiVersion": "v1", "kind": "List", "items": objects}
+		}
+		text, err := json.MarshalIndent(whole, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(string(d), name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d folder) sub(name string) string { return filepath.Join(string(d), name) }
+
+// A told is one finding of usher check.
+type told struct {
+	File    string `json:"file"`
+	Rule    string `json:"rule"`
+	Level   string `json:"level"`
+	Refused bool   `json:"refusedByServer"`
+	Field   string `json:"fieldPath"`
+	Message string `json:"message"`
+	Effect  string `json:"effect"`
+}
+
+// check runs usher check and returns its findings by file.
+func (c *commandLine) check(ctx context.Context, d folder) (map[string][]told, error) {
+	out, _, err := c.run(ctx, "check", "-o", "json", "--config", d.sub("config.yaml"), "-t", d.sub("templates"), "--kubernetes-version", c.server,
+		d.sub("namespaces"), d.sub("scenes"))
+	var result struct {
+		Findings []told `json:"findings"`
+	}
+	if jsonErr := json.Unmarshal([]byte(out), &result); jsonErr != nil {
+		return nil, errors.Join(err, jsonErr)
+	}
+	found := map[string][]told{}
+	for _, t := range result.Findings {
+		found[t.File] = append(found[t.File], t)
+	}
+	return found, err
+}
+
+// An injection is what usher inject says of a scene.
+type injection struct {
+	// object is the result, nil where the object is denied.
+	object   object
+	reasons  map[string]string
+	problems []admission.Cause
+	warnings []string
+}
+
+var injectLine = regexp.MustCompile(`^(.*/scenes/.*\.json):\d+: [a-z]+/[^ ]+: (.*)$`)
+
+// inject runs usher inject and returns what it says by file.
+func (c *commandLine) inject(ctx context.Context, d folder, b *batch) (map[string]*injection, error) {
+	out, errs, err := c.run(ctx, "inject", "-o", "json", "--config", d.sub("config.yaml"), "-t", d.sub("templates"), "-f", d.sub("namespaces"), "-f", d.sub("scenes"))
+	found, byName := map[string]*injection{}, map[string]*injection{}
+	for _, s := range b.Scenes {
+		i := &injection{reasons: map[string]string{}}
+		found[d.scene(s)], byName[s.kind()+"/"+s.Name] = i, i
+	}
+	if strings.TrimSpace(out) != "" {
+		var list object
+		if jsonErr := json.Unmarshal([]byte(out), &list); jsonErr != nil {
+			return nil, errors.Join(err, jsonErr)
+		}
+		objects := items(list, "items")
+		if list["kind"] != "List" {
+			objects = []object{list}
+		}
+		for _, o := range objects {
+			kind, _ := o["kind"].(string)
+			if i := byName[kind+"/"+nameOf(at(o, "metadata"))]; i != nil {
+				i.object = o
+			}
+		}
+	}
+	for line := range strings.SplitSeq(errs, "\n") {
+		m := injectLine.FindStringSubmatch(line)
+		if m == nil || found[m[1]] == nil {
+			continue
+		}
+		found[m[1]].take(m[2])
+	}
+	return found, err
+}
+
+var (
+	injectReason = regexp.MustCompile(`^([^ ]+): ([a-z-]+)( \(.*\))?$`)
+	injectDenied = regexp.MustCompile(`^denied: ([a-z-]+): (?:([^ ]+): )?(.*)$`)
+)
+
+// take takes in a line on standard error.
+func (i *injection) take(text string) {
+	if warning, ok := strings.CutPrefix(text, "warning: "); ok {
+		i.warnings = append(i.warnings, warning)
+	} else if m := injectDenied.FindStringSubmatch(text); m != nil {
+		i.problems = append(i.problems, admission.Cause{Reason: m[1], Field: m[2], Message: m[3]})
+	} else if m := injectReason.FindStringSubmatch(text); m != nil {
+		what := "template "
+		if strings.HasPrefix(m[2], "network-") {
+			what = "network "
+		}
+		i.reasons[what+m[1]] = m[2]
+	}
+}

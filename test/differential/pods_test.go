@@ -1,0 +1,161 @@
+package differential
+
+import "fmt"
+
+// pod fills in the specification of a pod or a pod template.
+func (g *generator) pod(o object, restart ...string) {
+	spec := into(o, "spec")
+	if policy := g.pick(restart...); policy != "Always" || g.chance(0.2) {
+		spec["restartPolicy"] = policy
+	}
+	names := []string{"app", "worker", "cache"}
+	if g.chance(0.12) {
+		names[0] = g.pick("envoy", "logs", "metrics") // as a template's
+	}
+	var containers []any
+	for i := range 1 + g.IntN(3) {
+		containers = append(containers, g.container(names[i], i, false))
+	}
+	spec["containers"] = containers
+	if g.chance(0.25) {
+		spec["initContainers"] = []any{g.container(g.pick("prepare", "prepare", "setup"), 7, true)}
+	}
+	if g.chance(0.2) {
+		spec["volumes"] = []any{g.volume(g.pick("data", "logs", "envoy"))}
+		if g.chance(0.7) {
+			mount := object{"name": nameOf(items(spec, "volumes")[0]), "mountPath": g.pick("/data", "/etc/envoy")}
+			containers[0].(object)["volumeMounts"] = []any{mount}
+		}
+	}
+	if g.chance(0.1) {
+		spec["hostNetwork"] = true
+		for _, list := range []string{"containers", "initContainers"} {
+			for _, c := range items(spec, list) {
+				for _, port := range items(c, "ports") {
+					port["hostPort"] = port["containerPort"]
+				}
+			}
+		}
+	}
+	g.set(spec, 0.1, "terminationGracePeriodSeconds", 0, 5)
+	g.set(spec, 0.1, "automountServiceAccountToken", false)
+	g.set(spec, 0.1, "imagePullSecrets", []any{object{"name": "registry"}})
+	g.set(spec, 0.1, "hostAliases", []any{object{"ip": "10.0.0.1", "hostnames": []any{"one.local"}}})
+	if g.chance(0.3) {
+		into(o, "metadata", "labels")["logs"] = g.pick("shipped", "kept", "dropped")
+	}
+}
+
+func (g *generator) volume(name string) object {
+	v := object{"name": name}
+	switch g.IntN(3) {
+	case 0:
+		v["emptyDir"] = object{}
+	case 1:
+		v["configMap"] = object{"name": "sidecars"}
+	case 2:
+		v["persistentVolumeClaim"] = object{"claimName": "data"}
+	}
+	return v
+}
+
+// container makes the i-th container of a pod.
+func (g *generator) container(name string, i int, init bool) object {
+	c := object{"name": name, "image": g.pick("app:1", "app", "registry.example.com/app@sha256:1111111111111111111111111111111111111111111111111111111111111111")}
+	port := 8080 + i
+	if g.chance(0.4) {
+		p := object{"containerPort": port}
+		if g.chance(0.2) {
+			p["hostPort"] = 9100 + i
+		}
+		c["ports"] = []any{p}
+	}
+	probe := func() object {
+		return object{"httpGet": object{"path": "/" + g.pick("health", "ready"), "port": port}, "periodSeconds": 1 + g.IntN(3)*5, "failureThreshold": 1 + g.IntN(3)}
+	}
+	if !init {
+		if g.chance(0.4) {
+			c["livenessProbe"] = probe()
+			if g.chance(0.3) {
+				c["readinessProbe"] = clone(c["livenessProbe"].(object))
+			}
+		}
+		if g.chance(0.3) {
+			c["readinessProbe"] = probe()
+		}
+	}
+	if g.chance(0.3) {
+		c["resources"] = object{"requests": object{"cpu": "100m", "memory": "64Mi"}}
+	}
+	if g.chance(0.2) {
+		c["env"] = []any{object{"name": "MODE", "value": "fast"}}
+	}
+	return c
+}
+
+// asks has metadata ask for templates and Networks, in every form that people
+// write, right and wrong.
+func (g *generator) asks(metadata object) {
+	annotations := into(metadata, "annotations")
+	for range g.IntN(3) {
+		prefix := g.pick("initializer.kubernetes.io/", "inject.usher.dev/")
+		template := g.pick(g.known...)
+		key, value := prefix+template, g.pick("true", "true", "true", "true", "false")
+		if g.chance(0.15) {
+			template = g.pick("ghost", "broken", "Envoy", "templates")
+			key = prefix + template
+		}
+		if g.chance(0.06) {
+			value = g.pick("yes", "True", "", "1")
+		}
+		if g.chance(0.06) {
+			key = g.pick("initialiser.kubernetes.io/", "inject.usher.dev.", "usher.dev/") + template
+		}
+		annotations[key] = value
+		if g.chance(0.08) {
+			delete(annotations, key)
+			into(metadata, "labels")[key] = "true"
+		}
+		if g.chance(0.15) {
+			annotations["inject.usher.dev/"+template+"."+g.pick("image", "cpu", "memory", "memory-limit", "env.MODE", "colour")] = g.pick("100m", "64Mi", "envoy:2", "much")
+		}
+	}
+	if g.chance(0.05) {
+		annotations["usher.dev/injected"] = g.pick("{", "null", `{}`, fmt.Sprintf(`{%q:{"version":"sha256:0000"}}`, g.pick(g.known...)))
+	}
+	if g.chance(0.04) {
+		annotations["usher.dev/carried"] = "initializer.kubernetes.io/" + g.pick(g.known...)
+	}
+	if g.chance(0.15) {
+		annotations["samplecrd.k8s.io/network"] = g.pick("blue", "green", "blue,green", "ghost", "Blue Sky", "blue,ghost", "")
+		if g.chance(0.3) {
+			annotations["k8s.v1.cni.cncf.io/networks"] = g.pick("blue", "other", `[{"name":"blue"}]`, "[")
+		}
+	}
+	if len(annotations) == 0 {
+		delete(metadata, "annotations")
+	}
+}
+
+// derive makes scenes of what came of others: pods are copied, edited by others,
+// restored after a template changed, and their records forged.
+func (g *generator) derive(plays map[string]*played) []*scene {
+	var derived []*scene
+	for _, name := range sortedKeys(plays) {
+		p := plays[name]
+		if p.Object == nil || p.scene.kind() != "Pod" || p.scene.Earlier || !g.chance(0.6) {
+			continue
+		}
+		record, _ := at(p.Object, "metadata", "annotations")["usher.dev/injected"].(string)
+		if record == "" {
+			continue
+		}
+		pod := normal(p.Object)
+		pod = clone(pod)
+		metadata := into(pod, "metadata")
+		metadata["name"], metadata["namespace"] = name+"-copy", p.scene.Namespace
+		g.edit(pod, p.scene.Object, record)
+		derived = append(derived, &scene{Name: name + "-copy", Namespace: p.scene.Namespace, Object: pod})
+	}
+	return derived
+}

@@ -1,0 +1,144 @@
+package differential
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/test/admission"
+	"github.com/usher-dev/usher/test/controlplane"
+)
+
+// A stand has everything that scenes are played on.
+type stand struct {
+	*cluster
+	commandLine *commandLine
+	known       *catalogue
+	dir         string
+}
+
+func newStand(t *testing.T) *stand {
+	t.Helper()
+	dir := t.TempDir()
+	flags, err := admission.Flags(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := controlplane.StartWithFlags(os.Stderr, flags, "../../deploy/base/crds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &stand{cluster: &cluster{ControlPlane: plane}, dir: dir}
+	if s.server, err = admission.New(plane.Config, dir); err != nil {
+		t.Fatal(err)
+	}
+	clients, err := kubernetes.NewForConfig(plane.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := clients.ServerVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.commandLine, err = buildCommandLine(dir, version.GitVersion); err != nil {
+		t.Fatal(err)
+	}
+	if s.known, err = s.commandLine.catalogue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A result is what was compared.
+type result struct {
+	// compared counts the scenes, refused those whose objects the API server
+	// refuses itself.
+	compared, refused int
+	differences       map[string][]difference // by scene
+}
+
+// compare plays a batch and compares what the surfaces say.
+func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*played) []*scene) (*result, error) {
+	plays, err := s.play(ctx, b, then)
+	if err != nil {
+		return nil, err
+	}
+	all := *b
+	all.Scenes = nil
+	for _, name := range sortedKeys(plays) {
+		all.Scenes = append(all.Scenes, plays[name].scene)
+	}
+	dir := folder(filepath.Join(s.dir, fmt.Sprintf("batch-%d", s.batches)))
+	was := folder(string(dir) + "-was")
+	if err := dir.write(&all, false); err != nil {
+		return nil, err
+	}
+	if err := was.write(&all, true); err != nil {
+		return nil, err
+	}
+	r := &result{differences: map[string][]difference{}}
+	unreadable := func(surface string, err error) {
+		if err != nil {
+			subject, _, _ := strings.Cut(err.Error(), " batch")
+			r.differences[""] = append(r.differences[""], difference{surface + " cannot read the batch", subject, "plays it", err.Error()})
+		}
+	}
+	found, err := s.commandLine.check(ctx, dir)
+	if unreadable("check", err); found == nil {
+		return r, nil
+	}
+	before, err := s.commandLine.check(ctx, was)
+	if unreadable("check", err); before == nil {
+		return r, nil
+	}
+	injections, err := s.commandLine.inject(ctx, dir, &all)
+	if unreadable("inject", err); injections == nil {
+		return r, nil
+	}
+	for _, sc := range all.Scenes {
+		p, i := plays[sc.Name], injections[dir.scene(sc)]
+		if p.refused() {
+			r.refused++
+			continue
+		}
+		r.compared++
+		with := sc.Object
+		if i.object != nil {
+			with = i.object
+		}
+		cluster := s.outcome(ctx, p, with, s.known)
+		check := checked(sc, found[dir.scene(sc)], before[was.scene(sc)])
+		differences := compareCheck(sc, cluster, check)
+		if podOf(sc.Object) != nil && sc.Old == nil {
+			differences = append(differences, compareInject(sc, cluster, injected(ctx, s.cluster, sc, i))...)
+		}
+		if len(differences) > 0 {
+			r.differences[sc.Name] = differences
+		}
+	}
+	return r, os.RemoveAll(string(dir))
+}
+
+// show writes a batch as a person reads it; of one with many scenes it writes
+// what they share.
+func show(b *batch) string {
+	if len(b.Scenes) > 1 {
+		b = &batch{Configuration: b.Configuration, Templates: b.Templates}
+	}
+	text, err := yaml.Marshal(b)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

@@ -1,0 +1,118 @@
+package differential
+
+import (
+	"fmt"
+	"strings"
+)
+
+// fragments are what templates add, by name.
+var fragments = map[string]string{
+	"envoy": `
+containers:
+- name: envoy
+  image: envoyproxy/envoy:v1.36.0
+  args: [--config-path, /etc/envoy/envoy.yaml]
+  ports: [{containerPort: 15001}]
+  resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {memory: 128Mi}}
+  volumeMounts: [{name: envoy, mountPath: /etc/envoy}]
+volumes:
+- {name: envoy, configMap: {name: sidecars}}
+`,
+	"logs": `
+containers:
+- name: logs
+  image: fluent/fluent-bit:4.2.0
+  env: [{name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
+  volumeMounts: [{name: logs, mountPath: /var/log/app}]
+volumes:
+- {name: logs, emptyDir: {}}
+labels: {logs: shipped}
+annotations: {logs.example.com/format: json}
+`,
+	"setup": `
+initContainers:
+- {name: setup, image: busybox:1.37, command: [sh, -c, "echo ready"]}
+- {name: proxy, image: proxy:2, restartPolicy: Always, readinessProbe: {httpGet: {path: /, port: 8080}}}
+imagePullSecrets: [{name: registry}]
+hostAliases: [{ip: 10.0.0.1, hostnames: [registry.local]}]
+`,
+	"metrics": `
+containers:
+- {name: metrics, image: "exporter:1", ports: [{containerPort: 9100, hostPort: 9100}]}
+- {name: metrics-push, image: "push:1"}
+`,
+	// It takes the same port of the node.
+	"trace": `
+containers:
+- {name: trace, image: "trace:1", ports: [{containerPort: 9100, hostPort: 9100}]}
+`,
+	// It has a container of the same name.
+	"mesh": `
+containers:
+- {name: envoy, image: "mesh:3"}
+labels: {logs: kept}
+`,
+}
+
+// brokenData are templates that cannot be used.
+var brokenData = []object{
+	{},
+	{"config": ""},
+	{"config": "containers: [{name: broken, imag: x}]"},
+	{"config": "containers: [{name: Broken_, image: x}]"},
+	{"config": "containers: {"},
+	{"config": "containers: [{name: broken, image: x}]", "options": "native: sometimes"},
+	{"config": "containers: [{name: broken, image: x}]", "options": "nativ: auto"},
+	{"config": "containers: [{name: broken, image: x, volumeMounts: [{name: none, mountPath: /x}]}]"},
+}
+
+func (g *generator) options() string {
+	var lines []string
+	add := func(chance float64, line string) {
+		if g.chance(chance) {
+			lines = append(lines, line)
+		}
+	}
+	add(0.6, "native: "+g.pick("auto", "always", "never"))
+	add(0.3, "hostNetwork: "+g.pick("allow", "skip"))
+	add(0.25, "mandatory: true")
+	add(0.5, "overrides: "+g.pick("[image]", "[cpu, memory]", "[env]", "[image, cpu, memory, env]"))
+	return strings.Join(lines, "\n")
+}
+
+// templates are the ConfigMaps of a batch: some of the fragments, under both
+// kinds of names, and at times what cannot be used.
+func (g *generator) templates() []object {
+	var made []object
+	add := func(name string, data object) {
+		o := core("ConfigMap", name+"-initializer")
+		if g.chance(0.2) {
+			o = core("ConfigMap", fmt.Sprintf("labelled-%s", name))
+			into(o, "metadata", "labels")["usher.dev/template"] = name
+		}
+		o["data"] = data
+		made = append(made, o)
+	}
+	for _, name := range sortedKeys(fragments) {
+		if name != "envoy" && g.chance(0.3) {
+			continue // envoy is always there: where nothing is, the command line says that it does not know
+		}
+		data := object{"config": fragments[name]}
+		if options := g.options(); options != "" {
+			data["options"] = options
+		}
+		add(name, data)
+		g.known = append(g.known, name)
+	}
+	if g.chance(0.4) {
+		add("broken", clone(brokenData[g.IntN(len(brokenData))]))
+	}
+	if g.chance(0.25) { // a second ConfigMap of the same template
+		name := g.pick(g.known...)
+		o := core("ConfigMap", g.pick("a-", "z-")+name)
+		into(o, "metadata", "labels")["usher.dev/template"] = name
+		o["data"] = object{"config": strings.ReplaceAll(fragments[name], "image: ", "image: other/")}
+		made = append(made, o)
+	}
+	return made
+}

@@ -1,0 +1,239 @@
+package differential
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// podsDenied begins the warning about a workload whose pods will be denied.
+const podsDenied = "its pods will be denied: "
+
+// outcome is what the cluster said of a scene. injected is the object with what
+// its pods get, by which the fields are called that the rules judged.
+func (c *cluster) outcome(ctx context.Context, p *played, injected object, known *catalogue) *outcome {
+	o := &outcome{Reasons: map[string]string{}, asked: map[string]bool{}}
+	if p.refused() {
+		o.Failed = "the API server refuses the object: " + p.Message
+		return o
+	}
+	if p.Object != nil && p.scene.kind() == "Pod" {
+		injected = p.Object
+	}
+	place := func(field, message string) string { return placed(field, message, p.scene.Object, injected) }
+	stage := stageOf(p.DeniedBy())
+	o.Denied = p.Object == nil
+	for _, cause := range p.Causes {
+		o.add(known.rule(stage, cause.Reason), place(cause.Field, cause.Message), denies)
+	}
+	warned := false
+	warnings := p.Warnings
+	if p.pod != nil && !controlled(p.scene.kind()) {
+		warnings = append(warnings, p.pod.Warnings...) // of these only the pods are sent to injection
+	}
+	for _, text := range warnings {
+		rule, field, isFinding := known.finding(text)
+		switch {
+		case isServers(text):
+		case leftOut(text) > 0:
+			o.LeftOut = leftOut(text)
+		case strings.HasPrefix(text, podsDenied):
+			warned = true
+		case isFinding:
+			o.add(rule, place(field, text), warns)
+		case p.scene.kind() == "Namespace" && strings.Contains(text, "inject.usher.dev/templates"):
+			o.add("namespace-label", "metadata.labels[inject.usher.dev/templates]", warns)
+		case p.scene.kind() == "ConfigMap":
+			o.add("template-effect", cut(text), warns)
+		default:
+			o.add("inject-warning", cut(text), warns)
+		}
+	}
+	audit := p.Audit
+	if p.pod != nil && !controlled(p.scene.kind()) {
+		audit = maps.Clone(audit)
+		maps.Copy(audit, p.pod.Audit)
+	}
+	for key, value := range audit {
+		webhook, what, _ := strings.Cut(key, "/")
+		o.asked[stageOf(webhook)] = true
+		switch {
+		case what == "templates" || what == "networks":
+			for pair := range strings.SplitSeq(value, ",") {
+				name, reason, _ := strings.Cut(pair, "=")
+				o.Reasons[strings.TrimSuffix(what, "s")+" "+name] = reason
+			}
+		case what == "findings" && stageOf(webhook) == "policy":
+			for _, f := range known.exempt(value) {
+				o.add(f.Rule, place(f.Field, ""), exempt)
+			}
+		}
+	}
+	o.pods(p, warned, known)
+	o.result(ctx, c, p)
+	o.sort()
+	return o
+}
+
+// pods takes in what becomes of the pod that the workload makes. Its own Network
+// is made by a controller, which is not here.
+func (o *outcome) pods(p *played, warned bool, known *catalogue) {
+	o.PodsDenied = warned
+	if p.pod == nil || ownNetwork(p.Object) {
+		return
+	}
+	stage := stageOf(p.pod.DeniedBy())
+	denied := stage == "inject" || stage == "network"
+	if denied != warned && controlled(p.scene.kind()) && (p.scene.Old == nil || o.asked[stage]) {
+		o.add("pods-denied-without-warning-or-the-reverse", p.pod.Message, warns)
+	}
+	o.PodsDenied = denied
+	prefix := strings.Join(templatePath[p.scene.kind()], ".") + "."
+	for _, cause := range p.pod.Causes {
+		if cause.Field != "" {
+			cause.Field = prefix + cause.Field
+		}
+		if o.PodsDenied {
+			o.add(known.rule(stage, cause.Reason), named(cause.Field, p.Object), deniesPods)
+		}
+	}
+}
+
+// ownNetwork reports whether a Deployment speaks of a Network of its own.
+func ownNetwork(o object) bool {
+	_, speaks := at(o, "metadata", "annotations")["samplecrd.k8s.io/own-network"]
+	return speaks
+}
+
+// controlled kinds are those whose workloads usher is asked about when they are
+// applied.
+func controlled(kind string) bool { return kind != "ReplicationController" && kind != "PodTemplate" }
+
+// result completes the pod that results.
+func (o *outcome) result(ctx context.Context, c *cluster, p *played) {
+	pod := p.Object
+	if p.pod != nil {
+		pod = p.pod.Object
+	}
+	if pod == nil || podOf(pod) == nil || ownNetwork(p.scene.Object) {
+		return
+	}
+	if kind, _ := pod["kind"].(string); kind != "Pod" {
+		return
+	}
+	o.resulting(ctx, c, pod)
+}
+
+// resulting completes a pod, and keeps what is the same wherever it is.
+func (o *outcome) resulting(ctx context.Context, c *cluster, pod object) {
+	completed, err := c.complete(ctx, normal(pod))
+	if err != nil {
+		o.Failed = err.Error()
+		return
+	}
+	o.Pod = normal(completed)
+}
+
+// isServers reports whether a warning is the API server's own, which begin with
+// the path of a field, or of what else there is in the cluster.
+func isServers(text string) bool { return serversWarning.MatchString(text) }
+
+// normal is all that is inherently the cluster's: a pod's identity and status,
+// its scheduling, and the ServiceAccount's token, whose volume has a name of its
+// own in every pod. The API server's defaults are compared by having it complete
+// every pod.
+func normal(pod object) object {
+	pod = clone(pod)
+	n := core("Pod", "pod")
+	n["spec"] = pod["spec"]
+	for _, key := range []string{"labels", "annotations"} {
+		if value := at(pod, "metadata")[key]; value != nil {
+			into(n, "metadata")[key] = value
+		}
+	}
+	for _, label := range []string{"controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"} {
+		delete(at(n, "metadata", "labels"), label) // the API server's, of Jobs
+	}
+	spec := at(n, "spec")
+	withoutToken(spec, "volumes")
+	for _, list := range []string{"containers", "initContainers"} {
+		for _, container := range items(spec, list) {
+			withoutToken(container, "volumeMounts")
+		}
+	}
+	return n
+}
+
+var serversWarning = regexp.MustCompile(`^(spec|metadata|template)[.\[]|^would violate PodSecurity|^unknown field|is deprecated|^Spec\.|^existing workloads would be denied|^would be denied: |^not every workload|^not tried on the API server within`)
+
+func withoutToken(o object, list string) {
+	var kept []any
+	for _, item := range items(o, list) {
+		if !strings.HasPrefix(nameOf(item), "kube-api-access-") {
+			kept = append(kept, item)
+		}
+	}
+	if delete(o, list); len(kept) > 0 {
+		o[list] = kept
+	}
+}
+
+// A catalogue knows usher's rules and reasons.
+type catalogue struct {
+	rules   map[string]bool
+	rows    map[string]bool // of the transitions
+	pattern *regexp.Regexp
+}
+
+// rule is the id under which the command line tells what a webhook denies for.
+func (k *catalogue) rule(stage, reason string) string {
+	switch stage {
+	case "inject", "network":
+		return "inject-" + reason
+	case "namespaces.usher.dev":
+		return "namespace-label"
+	case "templates.inject.usher.dev":
+		return "template-invalid"
+	}
+	return reason
+}
+
+var findingText = regexp.MustCompile(`^([a-z0-9-]+): ([^ ]*): `)
+
+// finding reads a finding that is told in one line: rule, field and message.
+func (k *catalogue) finding(text string) (rule, field string, ok bool) {
+	m := findingText.FindStringSubmatch(text)
+	if m == nil || !k.rules[m[1]] && !k.rows[m[1]] {
+		return "", "", false
+	}
+	return m[1], m[2], true
+}
+
+// exempt are the findings of an audit annotation that were let off. The text
+// separates them by what their messages hold, too.
+func (k *catalogue) exempt(text string) []finding {
+	var found []finding
+	places := k.pattern.FindAllStringSubmatchIndex(text, -1)
+	for i, at := range places {
+		end := len(text)
+		if i+1 < len(places) {
+			end = places[i+1][0]
+		}
+		if strings.Contains(text[at[0]:end], "(exempt: ") {
+			found = append(found, finding{text[at[2]:at[3]], text[at[4]:at[5]], exempt})
+		}
+	}
+	return found
+}
+
+// leftOut is how many warnings the webhook did not send, by its last one.
+func leftOut(text string) int {
+	number, ok := strings.CutSuffix(text, " more warnings")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		return 0
+	}
+	return n
+}

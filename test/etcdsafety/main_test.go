@@ -1,0 +1,164 @@
+// Package etcdsafety_test holds what usher's controller must never do to etcd
+// clusters. It knows only what a user of the cluster sees: custom resources,
+// pods, claims, and etcd itself. The controller is a process, USHER_CONTROLLER
+// if that is set, so that the same stories can be played to another release.
+package etcdsafety_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/test/cluster/node"
+	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/kubelet"
+)
+
+// memberTimeout is how long a member may be down before the controller may
+// replace it.
+const memberTimeout = "6s"
+
+// A world is an API server, a kubelet and a controller.
+type world struct {
+	*controlplane.ControlPlane
+	kubelet *kubelet.Kubelet
+	client  client.Client
+	folder  string
+	stop    []func()
+}
+
+var (
+	shared  *world
+	program string // the controller's
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	ctrl.SetLogger(logr.Discard())
+	folder, err := os.MkdirTemp("", "usher-etcd-safety-")
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	// The stories wait most of the time, each in its namespace.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		return failed(err)
+	}
+	if program = os.Getenv("USHER_CONTROLLER"); program == "" {
+		if program, err = node.Compile(context.Background(), filepath.Join("..", ".."), "./cmd/usher-server", folder); err != nil {
+			return failed(err)
+		}
+	}
+	shared, err = newWorld(filepath.Join(folder, "shared"))
+	if err != nil {
+		return failed(err)
+	}
+	defer shared.end()
+	if _, err := shared.startController(); err != nil {
+		return failed(err)
+	}
+	return m.Run()
+}
+
+func failed(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// newWorld starts an API server and a kubelet. The caller ends it.
+func newWorld(folder string) (*world, error) {
+	w := &world{folder: folder}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	var err error
+	if w.ControlPlane, err = controlplane.Start(os.Stderr, "../../deploy/base/crds"); err != nil {
+		return nil, err
+	}
+	w.stop = append(w.stop, func() { _ = w.Stop() })
+	ctx, cancel := context.WithCancel(context.Background())
+	if w.kubelet, err = kubelet.Start(ctx, w.Config, "etcd-", folder, os.Stderr); err != nil {
+		cancel()
+		w.end()
+		return nil, err
+	}
+	w.stop = append(w.stop, func() { cancel(); w.kubelet.Wait() })
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, etcdv1beta2.AddToScheme} {
+		if err := add(scheme); err != nil {
+			w.end()
+			return nil, err
+		}
+	}
+	if w.client, err = client.New(w.Config, client.Options{Scheme: scheme}); err != nil {
+		w.end()
+		return nil, err
+	}
+	return w, nil
+}
+
+// end ends everything that was started, the last first.
+func (w *world) end() {
+	for i := len(w.stop) - 1; i >= 0; i-- {
+		w.stop[i]()
+	}
+}
+
+// startController starts the controller of etcd clusters.
+func (w *world) startController() (stop func(), err error) { return w.startControllerOf(program) }
+
+// startControllerOf starts that of another release.
+func (w *world) startControllerOf(program string) (stop func(), err error) {
+	return w.start("controller", program, "controller", "--controllers=etcdcluster", "--leader-elect=false",
+		"--health-address=0", "--metrics-address=0", "--etcd-member-timeout="+memberTimeout, "--kubeconfig="+w.kubeconfig())
+}
+
+func (w *world) kubeconfig() string {
+	file := filepath.Join(w.folder, "kubeconfig")
+	if err := os.WriteFile(file, w.Kubeconfig, 0o600); err != nil {
+		panic(err)
+	}
+	return file
+}
+
+// start starts a process that ends with the test, and writes what it says to a
+// file of its name.
+func (w *world) start(name, program string, args ...string) (stop func(), err error) {
+	said, err := os.Create(filepath.Join(w.folder, name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = said, said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		said.Close()
+		return nil, err
+	}
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			said.Close()
+		}
+	}
+	w.stop = append(w.stop, stop)
+	return stop, nil
+}

@@ -1,0 +1,95 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Patience is how long the search for a linearization may take.
+const Patience = time.Minute
+
+// A Verdict is what a history shows.
+type Verdict struct {
+	// Reads and Writes were answered, Unknown operations were not. Events were
+	// told to watches.
+	Reads, Writes, Unknown, Events int
+	// Silence is the longest time without an answered write.
+	Silence time.Duration
+	// Problems are all the ways in which the cluster was wrong, or may have
+	// been: a check that could not be finished is a problem.
+	Problems []string
+}
+
+func (v Verdict) String() string {
+	s := fmt.Sprintf("%d reads, %d writes, %d unknown outcomes, %d events told to watches; %s without a write at the longest",
+		v.Reads, v.Writes, v.Unknown, v.Events, v.Silence.Round(time.Millisecond))
+	if len(v.Problems) == 0 {
+		return s + "; linearizable"
+	}
+	return s + "; PROBLEMS:\n" + strings.Join(v.Problems, "\n")
+}
+
+// Check judges a history. The search for a linearization ends after patience.
+func Check(h History, patience time.Duration) Verdict {
+	v := summarize(h)
+	if v.Reads == 0 || v.Writes == 0 {
+		v.add("nothing to judge: %d reads and %d writes were answered", v.Reads, v.Writes)
+	}
+	v.checkIdentity(h.Operations)
+	v.checkRevisions(h.Operations)
+	log, complete := v.checkLogs(h.Logs)
+	if !complete {
+		// Without a log nobody knows which of the unknown operations took effect.
+		return v
+	}
+	v.checkVersions(log)
+	v.checkWrites(h.Operations, log)
+	for _, w := range h.Watches {
+		v.checkEvents("watch "+w.Source, w, log)
+	}
+	v.checkLinearizable(infer(h.Operations, log), patience)
+	return v
+}
+
+// most is how many problems of one sort are told.
+const most = 3
+
+func (v *Verdict) add(format string, args ...any) {
+	v.Problems = append(v.Problems, fmt.Sprintf(format, args...))
+}
+
+// addAll adds the first problems of a sort, and says how many more there are.
+func (v *Verdict) addAll(problems []string) {
+	v.Problems = append(v.Problems, problems[:min(len(problems), most)]...)
+	if more := len(problems) - most; more > 0 {
+		v.add("… and %d more of this sort", more)
+	}
+}
+
+func summarize(h History) Verdict {
+	var v Verdict
+	var answered []time.Duration
+	for _, o := range h.Operations {
+		switch {
+		case o.Answer == nil:
+			v.Unknown++
+		case o.Answer.Wrote:
+			v.Writes++
+			answered = append(answered, o.Return)
+		default:
+			v.Reads++
+		}
+	}
+	for _, w := range h.Watches {
+		v.Events += len(w.Events)
+	}
+	slices.Sort(answered)
+	last := h.Began
+	for _, at := range append(answered, h.Ended) {
+		v.Silence = max(v.Silence, at-last)
+		last = max(last, at)
+	}
+	return v
+}

@@ -1,0 +1,433 @@
+//go:build soak
+
+package process_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/test/admission"
+	"github.com/usher-dev/usher/test/controlplane"
+)
+
+// previous is the commit of the release before.
+const previous = "936601f"
+
+var upgradeFor = flag.Duration("upgrade-for", time.Minute, "how long an upgrade and its rollback are under load")
+
+// TestUpgradeAndRollback replaces the previous release's replicas by today's
+// and goes back, under load: no verdict is wrong, none is missing, and what one
+// version injected the other one leaves as it is.
+func TestUpgradeAndRollback(t *testing.T) {
+	before := buildPrevious(t)
+	prepare(t)
+	s := newService(t, shared.plane.Config.Host, 0)
+	s.program = before
+	s.scale(t, 2)
+	if err := shared.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + s.Addr().String()}); err != nil {
+		t.Fatal(err)
+	}
+	u := &upgrade{t: t}
+	until(t, "the mandatory template is injected", func() bool { return u.pod(t.Context(), rand.New(rand.NewPCG(0, 0))) == nil })
+	u.start()
+	defer u.end()
+
+	phase := *upgradeFor / 5
+	hold := func(what string) {
+		t.Helper()
+		n := u.done.Load()
+		during(t, phase)
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		t.Logf("%s: %d requests, %d wrong so far", what, u.done.Load()-n, len(u.wrong))
+	}
+	swap := func(to string, what string) {
+		t.Helper()
+		leaving := s.replicas
+		s.program = to
+		s.scale(t, 2)
+		s.mu.Lock()
+		s.replicas = append(s.replicas, leaving...)
+		s.mu.Unlock()
+		hold(what)
+		s.end(t, leaving)
+	}
+	hold("the previous release")
+	swap(shared.program, "both")
+	hold("today's")
+	swap(before, "both again")
+	hold("the previous release again")
+
+	u.end()
+	u.judge()
+}
+
+// during waits for a while that is the load's.
+func during(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-t.Context().Done():
+	case <-time.After(d):
+	}
+}
+
+// end ends replicas as a Deployment does: they are asked to, and drain.
+func (s *service) end(t *testing.T, leaving []*replica) {
+	t.Helper()
+	for _, r := range leaving {
+		if err := r.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range leaving {
+		<-r.ended
+		if r.err != nil {
+			t.Errorf("a replica ended with %v", r.err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replicas = slices.DeleteFunc(s.replicas, func(r *replica) bool { return slices.Contains(leaving, r) })
+}
+
+// buildPrevious builds the previous release's server from git.
+func buildPrevious(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	archive, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "archive", previous).Output()
+	if err != nil {
+		t.Fatalf("reading %s from git: %v", previous, err)
+	}
+	if err := unpack(archive, dir); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "usher-previous")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/usher")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", previous, err, out)
+	}
+	return program
+}
+
+func unpack(archive []byte, dir string) error {
+	files := tar.NewReader(bytes.NewReader(archive))
+	for {
+		header, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, filepath.FromSlash(header.Name))
+		switch header.Typeflag {
+		case tar.TypeDir:
+			err = os.MkdirAll(path, 0o755)
+		case tar.TypeReg:
+			var text []byte
+			if text, err = io.ReadAll(files); err == nil {
+				err = os.WriteFile(path, text, header.FileInfo().Mode())
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+const (
+	enforced = "enforced"
+	loose    = "loose"
+)
+
+// prepare makes namespaces, and templates with every option.
+func prepare(t *testing.T) {
+	t.Helper()
+	for name, labels := range map[string]map[string]string{loose: nil, enforced: {"policy.usher.dev/enforce": "baseline"}} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+		if _, err := shared.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := shared.plane.Account(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, data := range map[string]map[string]string{
+		"must": {"config": "containers: [{name: must, image: 'must:1', volumeMounts: [{name: must, mountPath: /must}]}]\nvolumes: [{name: must, emptyDir: {}}]",
+			"options": "mandatory: true\nnative: always"},
+		"opts": {"config": "containers: [{name: opts, image: 'opts:1', resources: {requests: {cpu: 10m}}}]\nlabels: {opts: given}",
+			"options": "hostNetwork: allow\nnative: never\noverrides: [image, cpu, env]"},
+	} {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-initializer"}, Data: data}
+		if _, err := shared.CoreV1().ConfigMaps(controlplane.Namespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An upgrade is the load, and what came of it.
+type upgrade struct {
+	t    *testing.T
+	end  func()
+	done atomic.Int64
+	ids  atomic.Int64
+
+	mu    sync.Mutex
+	wrong map[string]int // by what was wrong
+	// pods are some that were injected, by either version.
+	pods []admission.Object
+	// mutations is how often a request's object is to be changed by injection.
+	mutations map[string]int
+}
+
+// keptPods is how many injected pods come again.
+const keptPods = 64
+
+func (u *upgrade) start() {
+	u.wrong, u.mutations = map[string]int{}, map[string]int{}
+	ctx, cancel := context.WithCancel(u.t.Context())
+	var group sync.WaitGroup
+	for worker := range workers {
+		random := rand.New(rand.NewPCG(1, uint64(worker)))
+		group.Go(func() {
+			requests := []func(context.Context, *rand.Rand) error{u.pod, u.pod, u.again, u.missing, u.impossible, u.carried}
+			for ctx.Err() == nil {
+				err := requests[random.IntN(len(requests))](ctx, random)
+				if ctx.Err() != nil {
+					return
+				}
+				u.done.Add(1)
+				if err != nil {
+					u.mu.Lock()
+					u.wrong[err.Error()]++
+					u.mu.Unlock()
+				}
+			}
+		})
+	}
+	u.end = sync.OnceFunc(func() { cancel(); group.Wait() })
+}
+
+// send sends an object under an id by which the audit log is asked, and expects
+// so many mutations of it.
+func (u *upgrade) send(ctx context.Context, o admission.Object, namespace string, dryRun bool, mutations int) (*admission.Answer, error) {
+	id := fmt.Sprintf("%supgrade-%d", admission.IDPrefix, u.ids.Add(1))
+	a, err := shared.server.Send(ctx, admission.Request{ID: id, Method: http.MethodPost, Object: o, Namespace: namespace, DryRun: dryRun})
+	if err == nil && mutations >= 0 {
+		u.mu.Lock()
+		if u.mutations != nil {
+			u.mutations[id] = mutations
+		}
+		u.mu.Unlock()
+	}
+	return a, err
+}
+
+func podAsking(annotations admission.Object) admission.Object {
+	return admission.Object{
+		"apiVersion": "v1", "kind": "Pod", "metadata": admission.Object{"generateName": "p-", "annotations": annotations},
+		"spec": admission.Object{"containers": []any{admission.Object{"name": "app", "image": "app:1"}}},
+	}
+}
+
+// pod asks for some templates, and sends a few pods for good.
+func (u *upgrade) pod(ctx context.Context, random *rand.Rand) error {
+	asks := admission.Object{"inject.usher.dev/must": "true"}
+	want := []string{"app", "must"}
+	if random.IntN(2) == 0 {
+		asks["initializer.kubernetes.io/side"] = "true"
+		want = append(want, "side")
+	}
+	if random.IntN(2) == 0 {
+		asks["inject.usher.dev/opts"], asks["inject.usher.dev/opts.cpu"] = "true", "20m"
+		want = append(want, "opts")
+	}
+	a, err := u.send(ctx, podAsking(asks), loose, random.IntN(10) > 0, 1)
+	if err != nil {
+		return fmt.Errorf("a pod: %w", err)
+	}
+	if a.Object == nil {
+		return fmt.Errorf("a pod is refused: %s", a.Message)
+	}
+	slices.Sort(want)
+	if got := containersOf(a.Object); !slices.Equal(got, want) {
+		return fmt.Errorf("a pod has %v, and asks for %v", got, want)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.pods) < keptPods {
+		u.pods = append(u.pods, a.Object)
+	} else {
+		u.pods[random.IntN(keptPods)] = a.Object
+	}
+	return nil
+}
+
+// again sends a pod that one of the versions injected: it is left as it is.
+func (u *upgrade) again(ctx context.Context, random *rand.Rand) error {
+	u.mu.Lock()
+	if len(u.pods) == 0 {
+		u.mu.Unlock()
+		return nil
+	}
+	pod := u.pods[random.IntN(len(u.pods))]
+	u.mu.Unlock()
+	metadata, _ := pod["metadata"].(admission.Object)
+	kept := admission.Object{"generateName": "again-"}
+	for _, key := range []string{"labels", "annotations"} {
+		if metadata[key] != nil {
+			kept[key] = metadata[key]
+		}
+	}
+	a, err := u.send(ctx, admission.Object{"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": pod["spec"]}, loose, true, 0)
+	if err != nil {
+		return fmt.Errorf("an injected pod: %w", err)
+	}
+	if a.Object == nil {
+		return fmt.Errorf("an injected pod is refused: %s", a.Message)
+	}
+	if got, want := containersOf(a.Object), containersOf(pod); !slices.Equal(got, want) {
+		return fmt.Errorf("an injected pod with %v comes back with %v", want, got)
+	}
+	return nil
+}
+
+// missing asks for a template that there is not.
+func (u *upgrade) missing(ctx context.Context, _ *rand.Rand) error {
+	return u.denied(ctx, podAsking(admission.Object{"inject.usher.dev/ghost": "true"}), loose, "template-missing")
+}
+
+// impossible is a workload that a rule denies.
+func (u *upgrade) impossible(ctx context.Context, _ *rand.Rand) error {
+	o := admission.Object{"apiVersion": "batch/v1", "kind": "CronJob", "metadata": admission.Object{"generateName": "never-"}, "spec": admission.Object{
+		"schedule": "0 0 31 2 *", "jobTemplate": admission.Object{"spec": admission.Object{"template": admission.Object{"spec": admission.Object{
+			"restartPolicy": "Never", "containers": []any{admission.Object{"name": "app", "image": "app:1"}},
+		}}}},
+	}}
+	return u.denied(ctx, o, enforced, "cronjob-impossible")
+}
+
+func (u *upgrade) denied(ctx context.Context, o admission.Object, namespace, reason string) error {
+	a, err := u.send(ctx, o, namespace, true, -1)
+	if err != nil {
+		return fmt.Errorf("%v: %w", o["kind"], err)
+	}
+	if a.DeniedBy() == "" || !slices.ContainsFunc(a.Causes, func(c admission.Cause) bool { return c.Reason == reason }) {
+		return fmt.Errorf("a %v is not denied for %s: %s", o["kind"], reason, a.Message)
+	}
+	return nil
+}
+
+// carried is a Deployment that asks on its own metadata.
+func (u *upgrade) carried(ctx context.Context, _ *rand.Rand) error {
+	labels := admission.Object{"app": "carried"}
+	o := admission.Object{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": admission.Object{"generateName": "d-", "annotations": admission.Object{"inject.usher.dev/must": "true"}},
+		"spec": admission.Object{"selector": admission.Object{"matchLabels": labels}, "template": admission.Object{
+			"metadata": admission.Object{"labels": labels}, "spec": admission.Object{"containers": []any{admission.Object{"name": "app", "image": "app:1"}}},
+		}},
+	}
+	a, err := u.send(ctx, o, loose, true, 1)
+	if err != nil {
+		return fmt.Errorf("a Deployment: %w", err)
+	}
+	if a.Object == nil {
+		return fmt.Errorf("a Deployment is refused: %s", a.Message)
+	}
+	var got struct {
+		Spec struct {
+			Template metav1.PartialObjectMetadata `json:"template"`
+		} `json:"spec"`
+	}
+	text, err := json.Marshal(a.Object)
+	if err == nil {
+		err = json.Unmarshal(text, &got)
+	}
+	if err == nil && got.Spec.Template.Annotations["inject.usher.dev/must"] != "true" {
+		err = fmt.Errorf("a Deployment's annotation is not carried: %v", got.Spec.Template.Annotations)
+	}
+	return err
+}
+
+// containersOf are the names of all containers of a pod, sorted.
+func containersOf(pod admission.Object) []string {
+	spec, _ := pod["spec"].(admission.Object)
+	var names []string
+	for _, list := range []string{"containers", "initContainers"} {
+		items, _ := spec[list].([]any)
+		for _, item := range items {
+			container, _ := item.(admission.Object)
+			name, _ := container["name"].(string)
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// mostCalls is how often the API server asks for one object at the most: once,
+// and once again after another plugin or webhook changed it.
+const mostCalls = 2
+
+// judge tells what was wrong, and how often objects were changed.
+func (u *upgrade) judge() {
+	t := u.t
+	t.Helper()
+	for _, what := range slices.Sorted(maps.Keys(u.wrong)) {
+		t.Errorf("%d ×: %s", u.wrong[what], what)
+	}
+	answers := map[string]*admission.Answer{}
+	for id := range u.mutations {
+		answers[id] = &admission.Answer{}
+	}
+	if err := shared.server.Annotate(t.Context(), answers); err != nil {
+		t.Fatal(err)
+	}
+	calls, again := 0, 0
+	for id, a := range answers {
+		called, mutated := 0, 0
+		for key, value := range a.Audit {
+			if !strings.HasPrefix(key, "mutation.webhook.admission.k8s.io/") || !strings.Contains(value, "inject.usher.dev") {
+				continue
+			}
+			called++
+			if strings.Contains(value, `"mutated":true`) {
+				mutated++
+			}
+		}
+		calls += called
+		if called > 1 {
+			again++
+		}
+		if called > mostCalls || called == 0 || mutated != u.mutations[id] {
+			t.Errorf("%s: usher was called %d times and changed the object %d times, want %d: %v", id, called, mutated, u.mutations[id], a.Audit)
+		}
+	}
+	t.Logf("%d requests; of %d pods and Deployments %d were sent twice, %d calls in all", u.done.Load(), len(answers), again, calls)
+	if u.done.Load() == 0 {
+		t.Error("there was no load")
+	}
+}

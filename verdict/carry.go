@@ -1,0 +1,30 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/reason"
+)
+
+// carry copies opt-ins from a workload's own metadata into its pod template.
+func (j *judging) carry() error {
+	if !j.step(Carry) || !injector.Carries(j.object.APIVersion, j.object.Kind) {
+		return nil
+	}
+	carried, problem := injector.Carry(j.object.Kind, j.object.JSON, j.oldJSON())
+	switch {
+	case problem != nil:
+		j.Injection = injector.Denial(*problem)
+		j.problems(j.Injection, Denies)
+		return nil
+	case carried.Unchanged:
+		j.Injection = injector.Skipped(reason.NotAsked)
+		return nil
+	}
+	j.warnings(carried.Warnings)
+	if err := j.change(carried.Patch, true); err != nil {
+		return fmt.Errorf("carrying the opt-in: %w", err)
+	}
+	return nil
+}

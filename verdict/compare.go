@@ -1,0 +1,58 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies/transition"
+)
+
+// compare looks up what the change does to the object that exists.
+func (j *judging) compare() error {
+	f := j.facts
+	if j.old == nil || !j.step(Compare) || f.Transitions.Kind(j.object.APIVersion, j.object.Kind) == nil {
+		return nil
+	}
+	old, _, err := j.withTemplates(j.old.JSON)
+	if err != nil {
+		return err
+	}
+	new := j.object.JSON
+	if !j.step(Inject) {
+		if new, _, err = j.withTemplates(new); err != nil {
+			return err
+		}
+	}
+	was, is, err := transition.DecodeBoth(old, new)
+	if err != nil {
+		return nil // an object that does not decode has a finding already
+	}
+	is["apiVersion"], is["kind"] = j.object.APIVersion, j.object.Kind
+	was["apiVersion"], was["kind"] = j.old.APIVersion, j.old.Kind
+	options := transition.Options{Plan: f.Plan}
+	if f.Server != nil {
+		options.Server = transition.Version{Major: int(f.Server.Major()), Minor: int(f.Server.Minor())}
+	}
+	if j.Diff, err = f.Transitions.CompareObjects(was, is, options); err != nil {
+		return fmt.Errorf("comparing the existing %s with the new one: %w", j.object.Kind, err)
+	}
+	j.changes()
+	return nil
+}
+
+// changes turns what the table says of the change into findings, one a row. What
+// the API server refuses is found by validate.
+func (j *judging) changes() {
+	var seen []string
+	for _, c := range j.Diff.Changes {
+		if c.RefusedBy == transition.Server || c.Level == finding.Off || slices.Contains(seen, c.Row) {
+			continue
+		}
+		seen = append(seen, c.Row)
+		j.Findings = append(j.Findings, Finding{
+			Finding: c.Finding(),
+			Source:  FromTransition, Existing: c.RefusedBy != transition.Usher,
+		})
+	}
+}

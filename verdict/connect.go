@@ -1,0 +1,71 @@
+package verdict
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/reason"
+)
+
+// connect declares a Deployment's own Network in its pod template, and attaches
+// the pods to the Networks that they declare.
+func (j *judging) connect() error {
+	if !j.step(Connect) || !j.holdsPods() || !j.mayDeclare() {
+		return nil
+	}
+	networks := j.facts.Networks
+	declared := false
+	if j.object.Kind == "Deployment" {
+		own, problem := injector.OwnNetwork(j.object.JSON, j.oldJSON(), j.facts.NamespaceLabels)
+		if problem == nil && own.Begins && j.facts.OwnNetworkTaken {
+			foreign := injector.Foreign(j.object.Namespace, own.Network)
+			problem = &foreign
+		}
+		if problem != nil {
+			j.Attachment = injector.Denial(*problem)
+			j.problems(j.Attachment, Denies)
+			return nil
+		}
+		j.warnings(own.Warnings)
+		if err := j.change(own.Patch, true); err != nil {
+			return fmt.Errorf("declaring the own Network: %w", err)
+		}
+		declared = len(own.Patch) > 0
+		if own.Asked {
+			// The controller creates it once the Deployment exists.
+			if networks = maps.Clone(networks); networks == nil {
+				networks = map[string]injector.Network{}
+			}
+			networks[own.Network] = injector.Network{}
+		}
+	}
+	j.Attachment = injector.Attach(injector.AttachRequest{
+		Object: j.object.JSON, Kind: j.object.Kind, Namespace: j.object.Namespace, OwnNamespace: j.facts.OwnNamespace,
+		Networks: networks, Backend: j.facts.Configuration.Networks.Backend, Explain: j.facts.Explain,
+	})
+	j.warnings(j.Attachment.Warnings)
+	switch {
+	case j.Attachment.Denied && j.pod():
+		j.problems(j.Attachment, Denies)
+	case j.Attachment.Denied:
+		j.problems(j.Attachment, DeniesPods)
+	default:
+		if err := j.change(j.Attachment.Patch, j.pod()); err != nil {
+			return fmt.Errorf("attaching the %s: %w", j.object.Kind, err)
+		}
+	}
+	if declared {
+		j.Attachment.Reason = reason.NetworkDeclared
+	}
+	return nil
+}
+
+// mayDeclare reports whether the object could declare a Network, without
+// decoding it. It may say so of one that does not.
+func (j *judging) mayDeclare() bool {
+	return j.facts.Explain || j.facts.NamespaceLabels[injector.OwnNetworkKey] != "" ||
+		bytes.Contains(j.object.JSON, []byte(samplecrdv1.GroupName)) || bytes.IndexByte(j.object.JSON, '\\') >= 0
+}

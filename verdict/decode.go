@@ -1,0 +1,56 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/injector"
+)
+
+// decode reads the object as its pods will be. Where the templates were injected
+// by an earlier call of admission, they are injected here without a word about it.
+func (j *judging) decode() error {
+	if !j.step(Validate|Evaluate) || !j.facts.Evaluator.Judges(j.object.APIVersion, j.object.Kind) {
+		return nil
+	}
+	decided := j.Injection
+	object := j.object
+	if !j.step(Inject) && !j.pod() {
+		var err error
+		if object.JSON, decided, err = j.withTemplates(object.JSON); err != nil {
+			return err
+		}
+		if decided != nil && !decided.Denied && len(decided.Patch) > 0 {
+			object.Typed = nil
+		}
+	}
+	j.Decoded = j.read(object)
+	if decided != nil && !decided.Denied && len(decided.Patch) > 0 {
+		j.origin = newOrigin(j.read(Object{APIVersion: object.APIVersion, Kind: object.Kind, JSON: j.written}), j.Decoded, decided)
+	}
+	return nil
+}
+
+// read decodes an object, unless the surface has done it.
+func (j *judging) read(o Object) Object {
+	if o.Typed == nil {
+		o.Typed = j.facts.Evaluator.Decode(o.APIVersion, o.Kind, o.JSON)
+	}
+	return o
+}
+
+// withTemplates injects into a workload what its pods will get. A workload whose
+// pods will be denied is judged as it stands: its pods never get the template.
+func (j *judging) withTemplates(object []byte) ([]byte, *injector.Decision, error) {
+	if j.pod() || !j.holdsPods() {
+		return object, nil, nil
+	}
+	d := j.decide(object)
+	if d.Denied {
+		return object, d, nil
+	}
+	injected, err := d.Patch.Apply(object)
+	if err != nil {
+		return nil, nil, fmt.Errorf("injecting into the %s to judge it: %w", j.object.Kind, err)
+	}
+	return injected, d, nil
+}

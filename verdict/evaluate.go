@@ -1,0 +1,77 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/finding"
+)
+
+// A judge lists what is wrong with an object.
+type judge func(object Object, old *Object) []finding.Finding
+
+// validate asks what the API server refuses of the object.
+func (j *judging) validate() {
+	if j.facts.Validator == nil || !j.step(Validate) {
+		return
+	}
+	j.find(FromServer, func(object Object, old *Object) []finding.Finding {
+		return j.facts.Validator.Validate(object, old, j.facts)
+	})
+}
+
+// evaluate applies the rules. On UPDATE it marks what the change introduced:
+// only that can deny.
+func (j *judging) evaluate() error {
+	if !j.step(Evaluate) || j.Decoded.Typed == nil {
+		return nil
+	}
+	rules := func(object Object, old *Object) []finding.Finding {
+		return j.facts.Evaluator.Evaluate(object.Typed, j.facts.Input(old != nil))
+	}
+	if found := j.find(FromRule, rules); !found || j.old == nil {
+		return nil
+	}
+	old, err := j.existing()
+	if err != nil {
+		return fmt.Errorf("reading the existing %s: %w", j.object.Kind, err)
+	}
+	had := map[finding.Key]bool{}
+	for _, f := range rules(old, &old) {
+		had[f.Key()] = true
+	}
+	for i := range j.Findings {
+		f := &j.Findings[i]
+		f.Existing = f.Source == FromRule && had[f.found]
+	}
+	return nil
+}
+
+// existing is the existing object as its pods are.
+func (j *judging) existing() (Object, error) {
+	old := *j.old
+	var err error
+	if old.JSON, _, err = j.withTemplates(old.JSON); err != nil {
+		return Object{}, err
+	}
+	old.Typed = nil
+	return j.read(old), nil
+}
+
+// find takes in what a judge finds in the object as it is after injection, and
+// reports whether it found anything. A finding about what the user wrote says so
+// of the field as the user wrote it; one about what injection added names the
+// template.
+func (j *judging) find(source Source, judge judge) bool {
+	found := judge(j.Decoded, j.old)
+	if len(found) == 0 {
+		return false
+	}
+	placed := found
+	if j.origin != nil {
+		placed = j.origin.place(found, judge(j.origin.written, j.old))
+	}
+	for i := range found {
+		j.Findings = append(j.Findings, Finding{Finding: placed[i], Source: source, found: found[i].Key()})
+	}
+	return true
+}

@@ -1,0 +1,121 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/reason"
+)
+
+// inject adds the templates that the pod asks for.
+func (j *judging) inject() error {
+	if !j.step(Inject) || j.Injection != nil || !j.holdsPods() {
+		return nil
+	}
+	j.Injection = j.decide(j.object.JSON)
+	d := j.Injection
+	j.warnings(d.Warnings)
+	if d.Denied {
+		effect := DeniesPods
+		if j.pod() || injector.Carries(j.object.APIVersion, j.object.Kind) && j.mandatory(d) {
+			effect = Denies
+		}
+		j.problems(d, effect)
+	}
+	j.absent(d)
+	if d.Denied {
+		return nil
+	}
+	j.JSONOnly = j.JSONOnly || d.JSONOnly
+	if j.facts.Steps&^(Carry|Inject) == 0 {
+		// No later step looks at the object: the patch is all that is needed.
+		if j.pod() {
+			j.Patch = d.Patch
+		}
+		j.Changes = append(j.Changes, d.Patch...)
+		return nil
+	}
+	if err := j.change(d.Patch, j.pod()); err != nil {
+		return fmt.Errorf("injecting into the %s: %w", j.object.Kind, err)
+	}
+	return nil
+}
+
+// decide asks the injector. An object that cannot ask for a template is not
+// decoded for it where a later step decodes it anyway.
+func (j *judging) decide(object []byte) *injector.Decision {
+	f := j.facts
+	if !f.Explain && f.Steps.has(Evaluate) && f.NamespaceLabels[injector.NamespaceLabel] == "" && !injector.MayAsk(object) {
+		return injector.Skipped(reason.NotAsked)
+	}
+	return injector.Decide(injector.Request{
+		Object: object, Kind: j.object.Kind, Namespace: j.object.Namespace, NamespaceLabels: f.NamespaceLabels,
+		OwnNamespace: f.OwnNamespace, Templates: f.Templates, NativeSidecars: f.NativeSidecars, Explain: f.Explain,
+	})
+}
+
+// mandatory reports whether one of the templates that cannot be injected is
+// mandatory: the workload is denied then, and not only its pods.
+func (j *judging) mandatory(d *injector.Decision) bool {
+	return slices.ContainsFunc(d.Outcomes, func(o injector.Outcome) bool {
+		entry, ok := j.facts.Templates.Get(o.Template)
+		return ok && entry.Template != nil && entry.Template.Options.Mandatory &&
+			o.Reason != reason.Injected && o.Reason != reason.AlreadyInjected && o.Reason != reason.OptedOut
+	})
+}
+
+// absent warns of objects that an injected template needs and the namespace
+// lacks: pods wait for them and do not start. A pod's sender waits for the
+// answer, so only workloads are looked at, and pods that are to be explained.
+func (j *judging) absent(d *injector.Decision) {
+	if d.Denied || j.facts.Lister == nil || j.pod() && !j.facts.Explain {
+		return
+	}
+	for _, o := range d.Outcomes {
+		entry, ok := j.facts.Templates.Get(o.Template)
+		has := o.Reason == reason.Injected || j.facts.Explain && o.Reason == reason.AlreadyInjected
+		if !ok || entry.Template == nil || !has {
+			continue
+		}
+		for _, ref := range entry.Template.References() {
+			if found, unseen := j.facts.Lister.Get(ref.Kind, j.object.Namespace, ref.Name); found == nil && unseen == "" {
+				j.warnings([]string{fmt.Sprintf("%s %q, which template %s needs, is not in namespace %s; its pods wait for it",
+					ref.Kind, ref.Name, o.Template, j.object.Namespace)})
+			}
+		}
+	}
+}
+
+// problems takes in why a decision denies.
+func (j *judging) problems(d *injector.Decision, effect Effect) {
+	for _, p := range d.Problems {
+		f := Finding{Finding: p, Source: FromInjection, Effect: effect}
+		if what := j.unseen(p.Reason); what != "" {
+			f.Unseen = what
+			f.Message += " (" + what + ")"
+		}
+		j.Findings = append(j.Findings, f)
+	}
+}
+
+// unseen says what a missing template or Network may be hidden by.
+func (j *judging) unseen(r reason.Reason) string {
+	switch r {
+	case reason.TemplateMissing:
+		return j.facts.UnseenTemplates
+	case reason.NetworkMissing:
+		return j.facts.UnseenNetworks
+	}
+	return ""
+}
+
+func (j *judging) warnings(texts []string) {
+	for _, text := range texts {
+		j.Findings = append(j.Findings, Finding{
+			Finding: finding.Finding{Rule: catalog.InjectWarning, Level: finding.Baseline, Message: text}, Source: FromInjection, Effect: Warns,
+		})
+	}
+}

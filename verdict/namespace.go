@@ -1,0 +1,92 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/reason"
+)
+
+// namespace judges usher's labels on a Namespace. On UPDATE only a label that is
+// new or changed can deny: the others were there before usher was.
+func (j *judging) namespace() error {
+	j.setting = reason.TemplateValid
+	labels, other := Labels(j.object.JSON)
+	before, _ := Labels(j.oldJSON())
+	changed := func(key string) bool {
+		value, had := before[key]
+		return !had || value != labels[key]
+	}
+	refuse := func(key, message string) {
+		j.refuse(catalog.NamespaceLabel, reason.BadValue, finding.Finding{
+			Field: "metadata.labels[" + key + "]", Value: labels[key], Message: message})
+	}
+	for _, key := range slices.Sorted(maps.Keys(other)) {
+		refuse(key, fmt.Sprintf(`is %s, which is not a string: put the value in quotes, as in "off"`, other[key]))
+		j.Findings[len(j.Findings)-1].Value = other[key]
+	}
+	_, errs := config.FromLabels(labels, j.facts.Configuration.Policies)
+	for _, err := range errs {
+		if changed(err.Key) {
+			refuse(err.Key, err.Err.Error())
+		}
+	}
+	if value, ok := labels[injector.OwnNetworkKey]; ok && value != "true" && value != "false" && changed(injector.OwnNetworkKey) {
+		refuse(injector.OwnNetworkKey, fmt.Sprintf(`is %q; write "true" or "false"`, value))
+	}
+	if value, ok := labels[injector.NamespaceLabel]; ok && changed(injector.NamespaceLabel) {
+		j.askedTemplates(value)
+	}
+	return nil
+}
+
+// askedTemplates warns of templates that a namespace asks for and that cannot be
+// had: its pods are denied.
+func (j *judging) askedTemplates(value string) {
+	field := "metadata.labels[" + injector.NamespaceLabel + "]"
+	for name := range strings.SplitSeq(value, ".") {
+		if wrong := injector.ValidTemplateName(name); wrong != "" {
+			j.remark(catalog.NamespaceLabel, reason.BadValue, finding.Baseline, field, fmt.Sprintf(
+				"label %s: write names of templates separated by dots; %q %s; the namespace's pods are denied until it is corrected", injector.NamespaceLabel, name, wrong))
+			continue
+		}
+		if _, known := j.facts.Templates.Get(name); !known && j.facts.UnseenTemplates == "" {
+			j.remark(catalog.NamespaceLabel, reason.TemplateMissing, finding.Baseline, field, fmt.Sprintf(
+				"label %s asks for the template %q, which does not exist; the namespace's pods are denied until it does", injector.NamespaceLabel, name))
+		}
+	}
+}
+
+// Labels reads the labels of a Namespace: those that are strings, and usher's own
+// among the others. YAML takes off for a boolean, and the API server then refuses
+// the Namespace.
+func Labels(namespace []byte) (labels map[string]string, other map[string]string) {
+	var object struct {
+		Metadata struct {
+			Labels map[string]jsontext.Value `json:"labels"`
+		} `json:"metadata"`
+	}
+	labels, other = map[string]string{}, map[string]string{}
+	if len(namespace) == 0 || json.Unmarshal(namespace, &object) != nil {
+		return labels, other
+	}
+	for key, value := range object.Metadata.Labels {
+		var text string
+		switch {
+		case json.Unmarshal(value, &text) == nil:
+			labels[key] = text
+		case config.IsLabel(key) || key == injector.NamespaceLabel || key == injector.OwnNetworkKey:
+			other[key] = string(value)
+		}
+	}
+	return labels, other
+}

@@ -1,0 +1,146 @@
+package verdict
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/reason"
+)
+
+// Some objects are usher's own settings: a template, the configuration, and the
+// labels of a Namespace. They are judged when they are applied, so that a slip
+// shows there and not when the first pod is denied for it.
+
+// settings returns the step that judges the object where it is one of them.
+func (j *judging) settings() func() error {
+	switch o := &j.object; {
+	case o.APIVersion != "v1":
+	case o.Kind == "Namespace":
+		return j.namespace
+	case o.Kind == "ConfigMap" && o.Namespace == j.facts.OwnNamespace && o.Name == config.ConfigMapName:
+		return j.configuration
+	case o.Kind == "ConfigMap" && o.Namespace == j.facts.OwnNamespace:
+		return j.template
+	}
+	return nil
+}
+
+// refuse takes in what is wrong with a setting.
+func (j *judging) refuse(rule string, r reason.Reason, problems ...finding.Finding) {
+	for _, p := range problems {
+		p.Rule, p.Reason, p.Level = rule, cmp.Or(p.Reason, r), finding.Invariant
+		j.Findings = append(j.Findings, Finding{Finding: p, Source: FromSettings, Effect: Denies})
+	}
+}
+
+// remark takes in what a person should know of a setting.
+func (j *judging) remark(rule string, r reason.Reason, level finding.Level, field, message string) {
+	f := finding.Finding{Rule: rule, Reason: r, Level: level, Field: field, Message: message}
+	j.Findings = append(j.Findings, Finding{Finding: f, Source: FromSettings, Effect: Warns})
+}
+
+// configMap decodes what matters of a ConfigMap. A value that is not a string is
+// what the API server refuses; it is named here, because YAML makes it easy.
+func (j *judging) configMap() (cm corev1.ConfigMap, ok bool) {
+	var raw struct {
+		Metadata struct {
+			Labels map[string]jsontext.Value `json:"labels"`
+		} `json:"metadata"`
+		Data map[string]jsontext.Value `json:"data"`
+	}
+	if err := json.Unmarshal(j.object.JSON, &raw); err != nil {
+		j.refuse(catalog.TemplateInvalid, reason.Undecodable, finding.Finding{Message: "the ConfigMap cannot be decoded: " + err.Error()})
+		return cm, false
+	}
+	cm.Name, cm.Labels, cm.Data = j.object.Name, map[string]string{}, map[string]string{}
+	ok = true
+	for key, value := range raw.Data {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			j.refuse(catalog.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "data." + key,
+				Message: "is not a string: write it as a block of text, after " + key + ": |"})
+			ok = false
+			continue
+		}
+		cm.Data[key] = text
+	}
+	var label string
+	if json.Unmarshal(raw.Metadata.Labels[injector.TemplateLabel], &label) == nil {
+		cm.Labels[injector.TemplateLabel] = label
+	}
+	return cm, ok
+}
+
+// template tries a template on a corpus of pods. The surface that has an API
+// server asks it about v.Proof afterwards.
+func (j *judging) template() error {
+	j.setting = reason.TemplateValid
+	cm, ok := j.configMap()
+	name := injector.TemplateName(cm.Name, cm.Labels)
+	if name == "" || !ok {
+		if name == "" {
+			j.Findings = nil // not a template: nothing here is usher's to judge
+		}
+		return nil
+	}
+	if holder, ok := j.facts.Templates.Get(name); ok && holder.ConfigMap != "" && holder.ConfigMap != cm.Name {
+		j.refuse(catalog.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
+			"is %s, and the ConfigMap %s holds the template %q already: delete one of them, or name the template otherwise", cm.Name, holder.ConfigMap, name)})
+		return nil
+	}
+	template, err := injector.ParseTemplate(name, cm.Data)
+	var invalid *injector.InvalidTemplate
+	if errors.As(err, &invalid) {
+		j.refuse(catalog.TemplateInvalid, reason.TemplateInvalid, invalid.Problems...)
+		return nil
+	}
+	if j.Proof, err = injector.Prove(template); err != nil {
+		return fmt.Errorf("proving the template %s: %w", name, err)
+	}
+	if len(j.Proof.Problems) > 0 {
+		for _, p := range j.Proof.Problems {
+			j.refuse(catalog.TemplateInvalid, p.Reason, finding.Finding{Field: configField, Message: p.Statement()})
+		}
+		return nil
+	}
+	for _, effect := range j.Proof.Effects {
+		j.remark(catalog.TemplateEffect, "", finding.Strict, configField, "template "+name+": "+effect)
+	}
+	for _, conflict := range j.facts.Templates.With(template).Conflicts(name) {
+		j.remark(catalog.TemplateConflict, "", finding.Baseline, configField, conflict)
+	}
+	return nil
+}
+
+// configField is where a ConfigMap holds a template.
+const configField = "data." + injector.ConfigKey
+
+// configuration reads usher's own configuration as it is read when it is loaded.
+func (j *judging) configuration() error {
+	j.setting = reason.ConfigurationValid
+	cm, ok := j.configMap()
+	text, set := cm.Data[config.ConfigMapKey]
+	if !ok {
+		return nil
+	}
+	if !set {
+		j.refuse(catalog.ConfigurationInvalid, reason.ConfigurationInvalid, finding.Finding{
+			Field: "data", Message: "has no key " + config.ConfigMapKey + ": write the configuration under it"})
+		return nil
+	}
+	if _, err := config.Parse([]byte(text)); err != nil {
+		j.refuse(catalog.ConfigurationInvalid, reason.ConfigurationInvalid, finding.Finding{
+			Field: "data." + config.ConfigMapKey, Message: strings.ReplaceAll(err.Error(), "\n", "; ")})
+	}
+	return nil
+}

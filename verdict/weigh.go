@@ -1,0 +1,67 @@
+package verdict
+
+import (
+	"slices"
+
+	"github.com/usher-dev/usher/reason"
+)
+
+// weigh decides what follows from each finding, and from all of them together.
+func (j *judging) weigh() {
+	for i := range j.Findings {
+		f := &j.Findings[i]
+		switch f.Source {
+		case FromServer:
+			f.Effect = Denies
+		case FromRule, FromTransition:
+			f.Effect, f.Audited = j.effect(f)
+		}
+		j.Denied = j.Denied || f.Effect == Denies
+		j.PodsDenied = j.PodsDenied || f.Effect == DeniesPods
+	}
+	j.Reason = j.reason()
+}
+
+// effect weighs a finding of the rules by the levels of the namespace.
+func (j *judging) effect(f *Finding) (effect Effect, audited bool) {
+	levels := j.facts.Levels
+	enforced := levels.Enforces(f.Finding)
+	audited = levels.Audit.Includes(f.Level)
+	switch {
+	case f.Exempt != "":
+		return Exempted, true
+	case enforced && !f.Existing && !j.facts.Lenient:
+		return Denies, audited
+	case enforced, levels.Warn.Includes(f.Level):
+		return Warns, audited
+	}
+	return None, audited
+}
+
+// reason is the verdict in one word.
+func (j *judging) reason() reason.Reason {
+	if i := slices.IndexFunc(j.Findings, func(f Finding) bool { return f.Effect == Denies }); i >= 0 {
+		if f := &j.Findings[i]; f.Reason != "" {
+			return f.Reason
+		}
+		return reason.PolicyDenied
+	}
+	switch {
+	case j.setting != "":
+		if i := slices.IndexFunc(j.Findings, func(f Finding) bool { return f.Reason != "" }); i >= 0 {
+			return j.Findings[i].Reason
+		}
+		return j.setting
+	case j.step(Evaluate):
+		warned := func(f Finding) bool { return f.Effect == Warns && f.Source != FromInjection }
+		if slices.ContainsFunc(j.Findings, warned) {
+			return reason.PolicyWarned
+		}
+		return reason.PolicyClean
+	case j.Attachment != nil && (j.Injection == nil || j.Injection.Reason == reason.NotAsked):
+		return j.Attachment.Reason
+	case j.Injection != nil:
+		return j.Injection.Reason
+	}
+	return reason.NotAsked
+}

@@ -1,0 +1,41 @@
+package admit
+
+import (
+	"context"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/review"
+)
+
+// Configuration is the handler of /validate-configuration: usher's own
+// configuration is denied where it cannot be used.
+type Configuration struct{ Facts *cluster.Facts }
+
+// Handler declares the handler. Its entry fails open, so that a repair can be
+// applied while usher is down.
+func (c *Configuration) Handler() Handler {
+	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
+	return Handler{
+		Handler:    review.Handler{Path: "/validate-configuration", Kinds: []string{"ConfigMap"}, Decide: c.decide},
+		Validating: true,
+		Entries: fixed(entry.Entry{
+			Name:            "configuration.usher.dev",
+			Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("", "configmaps", create, update)},
+			MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("holds-the-configuration", `object.metadata.name == "`+config.ConfigMapName+`"`)},
+			OwnNamespace:    true,
+			FailurePolicy:   admissionregistrationv1.Ignore,
+		}),
+	}
+}
+
+func (c *Configuration) decide(ctx context.Context, req *review.Request) (*review.Response, error) {
+	v, err := c.Facts.Judge(ctx, request(req, 0))
+	if err != nil {
+		return nil, err
+	}
+	return render(v), nil
+}

@@ -1,0 +1,96 @@
+package admit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/webhook/entry"
+)
+
+// An entrySpec is what the entries of a handler of Injection are rendered from.
+type entrySpec struct {
+	rules      []admissionregistrationv1.RuleWithOperations
+	conditions []admissionregistrationv1.MatchCondition
+	// asks is true, in CEL, for an object that speaks of templates itself;
+	// asksFor for one that asks by one of some keys.
+	asks    string
+	asksFor func(keys string) string
+}
+
+// asksFor is true for an object that has one of the keys, and not to refuse.
+func asksFor(object, keys string) string {
+	return `(has(` + object + `.metadata.annotations) && ` + keys + `.exists(k, k in ` + object + `.metadata.annotations && ` +
+		object + `.metadata.annotations[k] != "false"))`
+}
+
+// entries divide what is sent, so that none is sent twice: by who asks, the
+// object itself or its namespace, and whether one of the templates it may get
+// is mandatory. Those fail closed. A selector matches whole values, so that the
+// labels are told apart by the values that namespaces have.
+func (i *Injection) entries(what string, spec entrySpec) []entry.Entry {
+	policy := i.FailurePolicy
+	if policy == "" {
+		policy = admissionregistrationv1.Ignore
+	}
+	render := func(name string, policy admissionregistrationv1.FailurePolicyType, labels []entry.LabelRequirement, conditions ...admissionregistrationv1.MatchCondition) entry.Entry {
+		return entry.Entry{
+			Name: name + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: labels,
+			MatchConditions: append(conditions, spec.conditions...), FailurePolicy: policy,
+		}
+	}
+	asks := admissionregistrationv1.MatchCondition{Name: "asks-by-annotation", Expression: spec.asks}
+	silent := admissionregistrationv1.MatchCondition{Name: "has-no-annotation-of-its-own", Expression: "!" + spec.asks}
+	labelled := []entry.LabelRequirement{entry.Has(injector.NamespaceLabel)}
+
+	keys, values := i.mandatoryTemplates()
+	if len(values) == 0 {
+		return []entry.Entry{
+			render("annotated-"+what, policy, nil, asks),
+			render("labelled-namespaces-"+what, policy, labelled, silent),
+		}
+	}
+	asksFor := spec.asksFor(keys)
+	others := entry.NotIn(injector.NamespaceLabel, values...)
+	return []entry.Entry{
+		render("annotated-"+what, policy, []entry.LabelRequirement{others}, asks,
+			admissionregistrationv1.MatchCondition{Name: "asks-for-no-mandatory-template", Expression: "!" + asksFor}),
+		render("labelled-namespaces-"+what, policy, append(labelled, others), silent),
+		render("mandatory-annotated-"+what, admissionregistrationv1.Fail, []entry.LabelRequirement{others},
+			admissionregistrationv1.MatchCondition{Name: "asks-for-a-mandatory-template", Expression: asksFor}),
+		render("mandatory-labelled-namespaces-"+what, admissionregistrationv1.Fail, []entry.LabelRequirement{entry.In(injector.NamespaceLabel, values...)}),
+	}
+}
+
+// mandatoryTemplates returns the annotations' keys of the mandatory templates,
+// as a list in CEL, and the labels' values that name one of them. There are
+// values if there is such a template.
+func (i *Injection) mandatoryTemplates() (keys string, values []string) {
+	set := i.Facts.Templates.Set()
+	var quoted []string
+	mandatory := map[string]bool{}
+	for _, name := range set.Names() {
+		if known, _ := set.Get(name); known.Template == nil || !known.Template.Options.Mandatory {
+			continue
+		}
+		mandatory[name] = true
+		values = append(values, name)
+		for _, prefix := range []string{injector.InitializerPrefix, injector.InjectPrefix} {
+			key, _ := jsontext.AppendQuote(nil, prefix+name)
+			quoted = append(quoted, string(key))
+		}
+	}
+	if len(mandatory) == 0 {
+		return "", nil
+	}
+	for _, value := range i.Facts.Namespaces.Values() {
+		if !slices.Contains(values, value) && slices.ContainsFunc(strings.Split(value, "."), func(name string) bool { return mandatory[name] }) {
+			values = append(values, value)
+		}
+	}
+	slices.Sort(values)
+	return "[" + strings.Join(quoted, ",") + "]", values
+}

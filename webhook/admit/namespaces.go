@@ -1,0 +1,72 @@
+package admit
+
+import (
+	"context"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/verdict"
+	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/review"
+)
+
+// NamespaceLabels answers for usher's labels on namespaces: it warns of a
+// template that does not exist and of workloads that a level would deny, and
+// denies a value that is no level, or no boolean.
+type NamespaceLabels struct{ Facts *cluster.Facts }
+
+// Handler declares the handler of /validate-namespaces.
+func (n *NamespaceLabels) Handler() Handler {
+	cluster := admissionregistrationv1.ClusterScope
+	namespaces := entry.Rule("", "namespaces", admissionregistrationv1.Create, admissionregistrationv1.Update)
+	namespaces.Scope = &cluster
+	return Handler{
+		Handler:    review.Handler{Path: "/validate-namespaces", Kinds: []string{"Namespace"}, Decide: n.decide},
+		Validating: true,
+		Entries: fixed(entry.Entry{
+			Name:            "namespaces.usher.dev",
+			Rules:           []admissionregistrationv1.RuleWithOperations{namespaces},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "label-set-or-changed", Expression: labelChanged()}},
+			FailurePolicy:   admissionregistrationv1.Ignore,
+		}),
+	}
+}
+
+// labelChanged is true, in CEL, where one of usher's labels was set or changed.
+func labelChanged() string {
+	keys := []string{injector.NamespaceLabel, config.EnforceLabel, config.WarnLabel, config.AuditLabel, config.EnforceVersionLabel, config.DefaultServiceAccountLabel, injector.OwnNetworkKey}
+	return `has(object.metadata.labels) && ["` + strings.Join(keys, `","`) + `"].exists(k, k in object.metadata.labels && ` +
+		`(oldObject == null || !has(oldObject.metadata.labels) || !(k in oldObject.metadata.labels) || oldObject.metadata.labels[k] != object.metadata.labels[k]))`
+}
+
+func (n *NamespaceLabels) decide(ctx context.Context, req *review.Request) (*review.Response, error) {
+	judged := request(req, 0)
+	judged.Object.Namespace = "" // the API server sends a Namespace as an object of itself
+	v, err := n.Facts.Judge(ctx, judged)
+	if err != nil {
+		return nil, err
+	}
+	res := render(v)
+	if v.Denied || judged.Old == nil {
+		return res, nil // a new Namespace holds nothing
+	}
+	is, _ := verdict.Labels(req.Object)
+	was, _ := verdict.Labels(req.OldObject)
+	defaults := n.Facts.Configuration.Current().Policies
+	levels, _ := config.FromLabels(is, defaults)
+	before, _ := config.FromLabels(was, defaults)
+	if levels.Enforce == finding.Off || levels.Enforce == before.Enforce && levels.Pin == before.Pin {
+		return res, nil
+	}
+	warnings, err := n.evaluateNamespace(ctx, req.Name, levels)
+	if err != nil {
+		return nil, err
+	}
+	res.Warnings = append(res.Warnings, warnings...)
+	return res, nil
+}

@@ -1,0 +1,98 @@
+package admit
+
+import (
+	"context"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/verdict"
+	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/review"
+)
+
+// Networks answers for pods that declare Networks, and for the workloads that
+// make them.
+type Networks struct{ Facts *cluster.Facts }
+
+// What is sent of those that declare Networks, in CEL.
+var (
+	podDeclares      = declares("object")
+	templateDeclares = `(has(` + podTemplate + `.metadata) && ` + declares(podTemplate) + `)`
+	ownNetwork       = has("object", injector.OwnNetworkKey)
+
+	// The Deployment controller writes Deployments all the time, and shall go on
+	// while usher is down.
+	templateOrAskChanged = `oldObject == null || object.spec.template != oldObject.spec.template || ` +
+		`!` + has("oldObject", injector.OwnNetworkKey) + ` || object.metadata.annotations["` + injector.OwnNetworkKey + `"] != oldObject.metadata.annotations["` + injector.OwnNetworkKey + `"]`
+)
+
+func has(object, annotation string) string {
+	return `(has(` + object + `.metadata.annotations) && "` + annotation + `" in ` + object + `.metadata.annotations)`
+}
+
+func declares(object string) string { return has(object, injector.NetworkAnnotation) }
+
+// Pods is the handler of /attach: it has Multus attach a pod to the Networks
+// that it declares. A pod that came without them would be wrong, so its entry
+// fails closed; no other pod is sent.
+func (n *Networks) Pods() Handler {
+	return Handler{
+		Handler: review.Handler{Path: "/attach", Kinds: []string{"Pod"}, Decide: n.decide},
+		Entries: fixed(entry.Entry{
+			Name:            "pods.networks.usher.dev",
+			Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "declares-networks", Expression: podDeclares}},
+			FailurePolicy:   admissionregistrationv1.Fail,
+		}),
+	}
+}
+
+// Workloads is the handler of /attach-workloads: it declares a Deployment's own
+// Network in its pod template, and warns of what its pods would be denied for.
+// Only what is changed fails closed.
+func (n *Networks) Workloads() Handler {
+	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
+	uncontrolled := entry.Condition("has-no-controller", hasNoController)
+	return Handler{
+		Handler: review.Handler{Path: "/attach-workloads", Kinds: workloadKinds, Decide: n.decide},
+		Entries: fixed(
+			entry.Entry{
+				Name: "workloads.networks.usher.dev",
+				Rules: []admissionregistrationv1.RuleWithOperations{
+					entry.Rule("apps", "deployments,statefulsets,daemonsets", create, update), entry.Rule("batch", "cronjobs", create, update),
+					entry.Rule("apps", "replicasets", create), entry.Rule("batch", "jobs", create),
+				},
+				MatchConditions: []admissionregistrationv1.MatchCondition{
+					entry.Condition("declares-networks", templateDeclares), entry.Condition("does-not-speak-of-its-own", "!"+ownNetwork), uncontrolled,
+					entry.Condition("template-changed", `oldObject == null || object.spec != oldObject.spec`),
+				},
+				FailurePolicy: admissionregistrationv1.Ignore,
+			},
+			entry.Entry{
+				Name:            "deployments.own-network.usher.dev",
+				Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("apps", "deployments", create, update)},
+				MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("speaks-of-its-own", ownNetwork), entry.Condition("template-or-annotation-changed", templateOrAskChanged)},
+				FailurePolicy:   admissionregistrationv1.Fail,
+			},
+			entry.Entry{
+				Name:            "labelled-namespaces.own-network.usher.dev",
+				Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("apps", "deployments", create)},
+				NamespaceLabels: []entry.LabelRequirement{entry.Has(injector.OwnNetworkKey), entry.NotIn(injector.OwnNetworkKey, "false")},
+				MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("does-not-speak-of-its-own", "!"+ownNetwork), uncontrolled},
+				FailurePolicy:   admissionregistrationv1.Fail,
+			},
+		),
+	}
+}
+
+// decide attaches a pod, or declares a Deployment's own Network and tries the
+// attachment of a workload's pods.
+func (n *Networks) decide(ctx context.Context, req *review.Request) (*review.Response, error) {
+	v, err := n.Facts.Judge(ctx, request(req, verdict.Connect))
+	if err != nil {
+		return nil, err
+	}
+	return render(v), nil
+}

@@ -1,0 +1,103 @@
+package admit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/review"
+)
+
+// holdsTemplate is true for a ConfigMap that holds a template, or held one.
+const holdsTemplate = `(object != null && ` + isTemplate + `) || (oldObject != null && ` + wasTemplate + `)`
+
+const (
+	isTemplate  = `(object.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(object.metadata.labels) && "` + injector.TemplateLabel + `" in object.metadata.labels))`
+	wasTemplate = `(oldObject.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(oldObject.metadata.labels) && "` + injector.TemplateLabel + `" in oldObject.metadata.labels))`
+)
+
+// TemplateProof is the handler of /validate-templates: a template is tried
+// when it is applied, not when the first pod asks for it.
+type TemplateProof struct{ Facts *cluster.Facts }
+
+// Handler declares the handler. usher's own namespace sends it these
+// ConfigMaps alone, and Ignore: a template that comes in while usher is down is
+// parsed again when it is loaded.
+func (p *TemplateProof) Handler() Handler {
+	return Handler{
+		Handler:    review.Handler{Path: "/validate-templates", Kinds: []string{"ConfigMap"}, Decide: p.decide},
+		Validating: true,
+		Entries: fixed(entry.Entry{
+			Name: "templates.inject.usher.dev",
+			Rules: []admissionregistrationv1.RuleWithOperations{entry.Rule("", "configmaps",
+				admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete)},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "holds-a-template", Expression: holdsTemplate}},
+			OwnNamespace:    true,
+			FailurePolicy:   admissionregistrationv1.Ignore,
+		}),
+	}
+}
+
+func (p *TemplateProof) decide(ctx context.Context, req *review.Request) (*review.Response, error) {
+	var is, was metav1.PartialObjectMetadata
+	if len(req.Object) > 0 {
+		if err := json.Unmarshal(req.Object, &is); err != nil {
+			return deny(finding.Denial(reason.Undecodable, "", "the ConfigMap cannot be decoded: "+err.Error())), nil
+		}
+	}
+	if len(req.OldObject) > 0 {
+		if err := json.Unmarshal(req.OldObject, &was); err != nil {
+			return deny(finding.Denial(reason.Undecodable, "", "the old ConfigMap cannot be decoded: "+err.Error())), nil
+		}
+	}
+	name, before := injector.TemplateName(is.Name, is.Labels), injector.TemplateName(was.Name, was.Labels)
+	res := &review.Response{Allowed: true, Reason: string(reason.TemplateValid), Audit: map[string]string{"reason": string(reason.TemplateValid)}}
+	if name != "" {
+		judged := request(req, 0)
+		judged.Object.Name = is.Name
+		v, err := p.Facts.Judge(ctx, judged)
+		if err != nil {
+			return nil, err
+		}
+		res = render(v)
+		if v.Denied { // the causes name their own reasons
+			res.Reason = string(reason.TemplateInvalid)
+			res.Audit["reason"] = res.Reason
+		}
+		if !v.Denied && v.Proof != nil {
+			p.try(ctx, v.Proof, res)
+		}
+	}
+	if before != "" && before != name {
+		res.Warnings = append(p.missed(before), res.Warnings...)
+	}
+	return res, nil
+}
+
+// try asks the API server about the pods that a template makes.
+func (p *TemplateProof) try(ctx context.Context, proof *injector.Proof, res *review.Response) {
+	problems, warnings := p.Facts.DryRun.Try(ctx, proof.Trials)
+	if len(problems) == 0 {
+		res.Warnings = append(warnings, res.Warnings...)
+		return
+	}
+	res.Allowed, res.Reason, res.Causes, res.Message, res.Warnings = false, string(reason.TemplateInvalid), problems, message(problems), warnings
+	res.Audit["reason"] = res.Reason
+}
+
+// missed warns of who asks for a template that goes away.
+func (p *TemplateProof) missed(name string) []string {
+	n := p.Facts.Namespaces.Asking(name)
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d namespace(s) ask for the template %s by label; their pods are denied while it is missing", n, name)}
+}

@@ -1,0 +1,86 @@
+package admit
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/verdict"
+	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/review"
+)
+
+// What is sent of workloads, in CEL. Workloads hold their pod template in one
+// of two places.
+var (
+	podTemplate = `(has(object.spec.jobTemplate) ? object.spec.jobTemplate.spec.template : object.spec.template)`
+
+	templateAsks = `(has(` + podTemplate + `.metadata) && ` + asks(podTemplate) + `)`
+	workloadAsks = asks("object") + ` || ` + templateAsks
+
+	// A key that was there has to be taken out of the template again.
+	workloadAsked = `(oldObject != null && ` + asks("oldObject") + `)`
+
+	// A controller makes these anew if what it made is changed.
+	hasNoController = `!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)`
+
+	// On UPDATE only what could change the decision is sent. The Deployment
+	// controller and autoscalers write workloads all the time; a rollout they
+	// did not ask for must not come of it.
+	templateOrKeysChanged = `oldObject == null || ` + podTemplate + ` != ` + strings.ReplaceAll(podTemplate, "object.", "oldObject.") +
+		` || ` + lacks("object", "oldObject") + ` || ` + lacks("oldObject", "object")
+)
+
+// lacks is true where a has a key of usher's that b has not, or with another
+// value.
+func lacks(a, b string) string {
+	return `(has(` + a + `.metadata.annotations) && ` + a + `.metadata.annotations.exists(k, ` + isKey + ` && ` +
+		`(!has(` + b + `.metadata.annotations) || !(k in ` + b + `.metadata.annotations) || ` + b + `.metadata.annotations[k] != ` + a + `.metadata.annotations[k])))`
+}
+
+// workloadKinds are the kinds whose pod templates are injected.
+var workloadKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "ReplicaSet", "Job"}
+
+// Workloads is the handler of /mutate-workloads: it carries opt-ins written on
+// a workload's own metadata into its pod template, and tries the injection
+// there, so that failure shows when the workload is applied and not as pods
+// that never come.
+func (i *Injection) Workloads() Handler {
+	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
+	rules := []admissionregistrationv1.RuleWithOperations{
+		entry.Rule("apps", "deployments,statefulsets,daemonsets", create, update),
+		entry.Rule("batch", "cronjobs", create, update),
+		// A Job's template is immutable, a ReplicaSet's is its Deployment's.
+		entry.Rule("apps", "replicasets", create),
+		entry.Rule("batch", "jobs", create),
+	}
+	conditions := []admissionregistrationv1.MatchCondition{
+		{Name: "has-no-controller", Expression: hasNoController},
+		{Name: "opt-in-or-template-changed", Expression: templateOrKeysChanged},
+	}
+	spec := entrySpec{
+		rules: rules, conditions: conditions, asks: "(" + workloadAsks + " || " + workloadAsked + ")",
+		asksFor: func(keys string) string {
+			return "(" + asksFor("object", keys) + " || has(" + podTemplate + ".metadata) && " + asksFor(podTemplate, keys) + ")"
+		},
+	}
+	return Handler{
+		Handler: review.Handler{Path: "/mutate-workloads", Kinds: workloadKinds, Decide: i.workload},
+		Entries: func() []entry.Entry { return i.entries("workloads", spec) },
+	}
+}
+
+func (i *Injection) workload(ctx context.Context, req *review.Request) (*review.Response, error) {
+	v, err := i.Facts.Judge(ctx, request(req, verdict.Carry|verdict.Inject))
+	if err != nil {
+		return nil, err
+	}
+	res := render(v)
+	if v.Denied && slices.ContainsFunc(v.Injection.Outcomes, func(o injector.Outcome) bool { return o.Template != "" }) {
+		res.Message = podsDenied + res.Message // a template is mandatory
+	}
+	return res, nil
+}

@@ -1,0 +1,195 @@
+package registration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/wait"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// LeaseName is the Lease of the replica that registers. All others serve, too.
+const LeaseName = "usher-registration"
+
+// Times of the Lease, as Kubernetes' own components have them, and how often a
+// replica that is not of the newest version looks whether it is.
+const (
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = 2 * time.Second
+	newestPeriod  = 10 * time.Second
+)
+
+// An Election gives the Lease to one replica.
+type Election struct {
+	Leases    coordinationv1.LeasesGetter
+	Namespace string
+	// Identity is the replica's own name, which no other has.
+	Identity string
+	// Newest says whether the replica is of the newest version; one that is not
+	// does not seek the Lease. A nil Newest always does.
+	Newest func(context.Context) (bool, error)
+	Log    logr.Logger
+
+	leads atomic.Bool
+}
+
+// Leads tells whether the replica holds the Lease, as far as it knows.
+func (e *Election) Leads() bool { return e.leads.Load() }
+
+// NewElection returns the election of a replica: of a pod in a namespace, or of
+// a process outside of the cluster where pod is empty.
+func NewElection(m manager.Manager, namespace, pod string, log logr.Logger) (*Election, error) {
+	leases, err := coordinationv1.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	e := &Election{Leases: leases, Namespace: namespace, Identity: pod, Log: log}
+	if pod == "" {
+		e.Identity, _ = os.Hostname()
+	} else {
+		e.Newest = func(ctx context.Context) (bool, error) {
+			return IsCurrentRevision(ctx, m.GetAPIReader(), client.ObjectKey{Namespace: namespace, Name: pod})
+		}
+	}
+	// A container that restarts is another holder than the one before.
+	e.Identity += "_" + string(uuid.NewUUID())
+	return e, nil
+}
+
+// Run calls lead whenever the replica holds the Lease, with a context that ends
+// when it does no more, and returns after ctx ended and the Lease was given up.
+func (e *Election) Run(ctx context.Context, lead func(context.Context)) error {
+	for ctx.Err() == nil {
+		if err := e.untilNewest(ctx); err != nil {
+			return nil // ended
+		}
+		if err := e.term(ctx, lead); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// term seeks the Lease and holds it. It is given up after lead returned, not
+// before: the next holder finds nothing half done.
+func (e *Election) term(ctx context.Context, lead func(context.Context)) error {
+	holding, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	won, led := make(chan struct{}), make(chan struct{})
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: LeaseName}, Client: e.Leases,
+			LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity},
+		},
+		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: LeaseName,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(term context.Context) {
+				defer close(led)
+				close(won)
+				e.leads.Store(true)
+				defer e.leads.Store(false)
+				leading, stop := either(term, ctx)
+				defer stop()
+				e.Log.Info("holds the Lease", "lease", LeaseName)
+				lead(leading)
+				<-leading.Done()
+			},
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("seeking the Lease %s: %w", LeaseName, err)
+	}
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-won:
+			<-led
+		default:
+		}
+		release()
+	})
+	defer stop()
+	elector.Run(logr.NewContext(holding, e.Log.V(1)))
+	select {
+	case <-won:
+		<-led
+	default:
+	}
+	if ctx.Err() != nil {
+		e.giveUp(context.WithoutCancel(ctx))
+	}
+	return nil
+}
+
+// giveUp gives the Lease up where the elector did not: a renewal that it broke
+// off may have come through, and its release been refused for that.
+func (e *Election) giveUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, retryPeriod)
+	defer cancel()
+	leases, nobody := e.Leases.Leases(e.Namespace), ""
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		lease, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
+		if err != nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity != e.Identity {
+			return client.IgnoreNotFound(err)
+		}
+		lease.Spec.HolderIdentity = &nobody
+		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
+		e.Log.Info("the Lease was not given up, it expires", "lease", LeaseName, "error", err.Error())
+	}
+}
+
+// either returns a context that ends with a or with b.
+func either(a, b context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(a)
+	stop := context.AfterFunc(b, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// Holds asks the API server whether the replica holds the Lease: one that was
+// stopped for a while, or whose Lease was taken, may not know yet.
+func (e *Election) Holds(ctx context.Context) (bool, error) {
+	lease, err := e.Leases.Leases(e.Namespace).Get(ctx, LeaseName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the Lease %s: %w", LeaseName, err)
+	}
+	return lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == e.Identity, nil
+}
+
+// untilNewest waits until the replica is of the newest version.
+func (e *Election) untilNewest(ctx context.Context) error {
+	if e.Newest == nil {
+		return nil
+	}
+	told := false
+	return wait.PollUntilContextCancel(ctx, newestPeriod, true, func(ctx context.Context) (bool, error) {
+		newest, err := e.Newest(ctx)
+		if err != nil {
+			e.Log.Info("cannot see whether this is the newest version", "error", err.Error())
+			return false, nil
+		}
+		if !newest && !told {
+			e.Log.Info("does not seek the Lease: its Deployment has a newer ReplicaSet", "lease", LeaseName)
+			told = true
+		}
+		return newest, nil
+	})
+}

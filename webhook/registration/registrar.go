@@ -1,0 +1,178 @@
+package registration
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/flowcontrol"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/usher-dev/usher/webhook/entry"
+)
+
+// A Registrar keeps the webhook configurations as the handlers declare them,
+// in the replica that holds the Lease.
+type Registrar struct {
+	Election *Election
+	Client   client.Client
+	Metadata metadata.Interface
+	// Target is where the API server finds usher; its bundle may change.
+	Target func() Target
+	// Paths declare what is registered; they may change with the templates and
+	// the configuration.
+	Paths func() []entry.Path
+	Log   logr.Logger
+
+	changed chan struct{}
+}
+
+// Others may edit the configurations, too, and not stop: thirty at once,
+// then one in two seconds.
+const (
+	repairRate  = 0.5
+	repairBurst = 30
+)
+
+// resync is how often the configurations are looked at though nothing told of a
+// change.
+const resync = 10 * time.Minute
+
+// lookAgain is how often what is declared is looked at though nobody told of a
+// change: a kind that the configuration names may come after it.
+const lookAgain = 5 * time.Second
+
+// NewRegistrar returns the Registrar of a replica.
+func NewRegistrar(m manager.Manager, election *Election, target func() Target, paths func() []entry.Path, log logr.Logger) (*Registrar, error) {
+	client, err := metadata.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	return &Registrar{
+		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Log: log, changed: make(chan struct{}, 1),
+	}, nil
+}
+
+// Changed tells that what is declared, or where usher is found, may have
+// changed. It does not block.
+func (r *Registrar) Changed() { wake(r.changed) }
+
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+// Start seeks the Lease until ctx ends, and registers while it holds it, once
+// there is something that serves.
+func (r *Registrar) Start(ctx context.Context, serves <-chan struct{}) error {
+	return r.Election.Run(ctx, func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-serves:
+		}
+		if err := r.keep(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Error(err, "cannot keep the registration")
+		}
+	})
+}
+
+// keep applies the configurations and repairs them.
+func (r *Registrar) keep(ctx context.Context) error {
+	events := make(chan struct{}, 1)
+	resources := []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
+	for _, resource := range resources {
+		informer := metadatainformer.NewFilteredMetadataInformer(r.Metadata, admissionregistrationv1.SchemeGroupVersion.WithResource(resource),
+			metav1.NamespaceAll, resync, toolscache.Indexers{}, func(o *metav1.ListOptions) {
+				o.FieldSelector = fields.OneTermEqualSelector("metadata.name", ConfigurationName).String()
+			}).Informer()
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { wake(events) }, UpdateFunc: func(any, any) { wake(events) }, DeleteFunc: func(any) { wake(events) },
+		}); err != nil {
+			return fmt.Errorf("watching the %s: %w", resource, err)
+		}
+		go informer.RunWithContext(ctx)
+	}
+	limiter := flowcontrol.NewTokenBucketRateLimiter(repairRate, repairBurst)
+	wake(events)
+	look := time.NewTicker(lookAgain)
+	defer look.Stop()
+	var applied []client.Object
+	var later <-chan time.Time // a repair that has to wait for its turn
+	for {
+		repair := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-events:
+			repair = true
+		case <-later:
+			later, repair = nil, true
+		case <-r.changed:
+		case <-look.C:
+		}
+		if !repair && equality.Semantic.DeepEqual(r.render(), applied) {
+			continue // most templates change nothing here
+		}
+		// What usher itself has to change does not wait for the others' edits: a
+		// CA or a template depends on it.
+		if repair && !limiter.TryAccept() {
+			if later == nil {
+				later = time.After(time.Duration(float64(time.Second) / repairRate))
+			}
+			continue
+		}
+		applied = r.untilApplied(ctx)
+	}
+}
+
+// untilApplied tries until both configurations are applied, and returns them, or
+// the Lease is another's.
+func (r *Registrar) untilApplied(ctx context.Context) (applied []client.Object) {
+	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 10 * time.Second}
+	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+		holds, err := r.Election.Holds(ctx)
+		if err == nil && !holds {
+			r.Log.Info("not registered: the Lease was taken", "lease", LeaseName)
+			return true, nil
+		}
+		if err == nil {
+			applied, err = r.apply(ctx)
+		}
+		if err != nil {
+			r.Log.Info("not registered yet", "error", err.Error())
+			return false, nil
+		}
+		r.Log.V(1).Info("registered", "configuration", ConfigurationName)
+		return true, nil
+	})
+	return applied
+}
+
+// render is what is to be registered now.
+func (r *Registrar) render() []client.Object {
+	target, paths := r.Target(), r.Paths()
+	return []client.Object{Mutating(target, paths...), Validating(target, paths...)}
+}
+
+func (r *Registrar) apply(ctx context.Context) ([]client.Object, error) {
+	configurations := r.render()
+	for _, configuration := range configurations {
+		if err := Apply(ctx, r.Client, configuration); err != nil {
+			return nil, err
+		}
+	}
+	return configurations, nil
+}

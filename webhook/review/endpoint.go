@@ -1,0 +1,158 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/usher-dev/usher/webhook/tracing"
+)
+
+// A Handler decides the requests of one path.
+type Handler struct {
+	Path string
+	// Kinds are the kinds it decides about; an empty list accepts every kind.
+	Kinds []string
+	// Decide answers a request. An error is usher's own fault, answered with 503
+	// where apierrors.IsServiceUnavailable or a deadline says that it passes,
+	// and with 500 otherwise.
+	Decide func(context.Context, *Request) (*Response, error)
+}
+
+// decisionTimeout bounds a decision. It is below Timeout, so that usher's own answer arrives first.
+const decisionTimeout = 4 * time.Second
+
+// errNotSynced is answered before the caches are filled.
+var errNotSynced = apierrors.NewServiceUnavailable("not ready: the caches are not synced")
+
+// endpoint serves a handler: the order of a request's stages.
+type endpoint struct {
+	handler Handler
+	ready   <-chan struct{} // closed when decisions can be made
+	limit   *limit          // shared by all endpoints of a server
+	metrics *Metrics
+	log     logr.Logger
+	buffers buffers
+}
+
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer e.recover(w)
+	ctx := within(r.Context(), decisionTimeout)
+	defer ctx.stop()
+
+	memory := hold{limit: e.limit}
+	defer memory.release()
+	_, end := tracing.Stage(ctx, "read")
+	body := e.buffers.get()
+	err := read(w, r, body, &memory)
+	end()
+	if errors.Is(err, errBusy) {
+		e.throttle(w, r)
+		return
+	}
+	if err != nil {
+		e.refuse(ctx, w, r, err)
+		return
+	}
+	_, end = tracing.Stage(ctx, "wait")
+	err = e.limit.enter(ctx)
+	end()
+	if err != nil {
+		e.throttle(w, r)
+		return
+	}
+	defer e.limit.leave()
+	_, end = tracing.Stage(ctx, "decode")
+	req, err := decode(body.Bytes())
+	e.buffers.put(body) // a Request holds copies
+	end()
+	if err != nil {
+		e.refuse(ctx, w, r, err)
+		return
+	}
+	if !e.decides(req) {
+		e.refuse(ctx, w, r, malformed("%s decides about %v, and this review holds a %s: send it elsewhere", e.handler.Path, e.handler.Kinds, req.Kind.Kind))
+		return
+	}
+	select {
+	case <-e.ready:
+	default:
+		e.fault(ctx, w, req, errNotSynced)
+		return
+	}
+	deciding, end := tracing.Stage(ctx, "decide")
+	res, err := e.handler.Decide(deciding, req)
+	end()
+	if err != nil {
+		e.fault(ctx, w, req, err)
+		return
+	}
+	e.answer(ctx, w, r, req, res)
+}
+
+func (e *endpoint) decides(req *Request) bool {
+	return len(e.handler.Kinds) == 0 || slices.Contains(e.handler.Kinds, req.Kind.Kind)
+}
+
+// answer counts the decision, writes it, and logs it while the API server goes
+// on: over HTTP/1.1, which it speaks to Services. Over HTTP/2 an answer ends when
+// the handler returns, and one that goes before it takes longer.
+func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, req *Request, res *Response) {
+	e.metrics.decided(e.handler.Path, res)
+	describe(ctx, req, res)
+	_, end := tracing.Stage(ctx, "respond")
+	e.respond(w, req.UID, res, r.ProtoMajor == 1)
+	end()
+	if log := e.log.V(res.verbosity()); log.Enabled() {
+		log.Info("decided", "reason", res.Reason, "allowed", res.Allowed, "kind", req.Kind.Kind, "namespace", req.Namespace,
+			"name", req.Name, "operation", req.Operation, "dryRun", req.DryRun, "user", req.UserInfo.Username,
+			"templates", res.Audit["templates"], "message", res.Message, "uid", req.UID)
+	}
+}
+
+// refuse answers what is no review, or too large to be read.
+func (e *endpoint) refuse(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
+	var bad *badRequest
+	if !errors.As(err, &bad) {
+		bad = malformed("%v", err)
+	}
+	if bad.uid != "" {
+		e.answer(ctx, w, r, &Request{UID: bad.uid}, bad.response())
+		return
+	}
+	e.metrics.malformed.WithLabelValues(e.handler.Path).Inc()
+	e.log.Info("refused a malformed request", "path", e.handler.Path, "status", bad.status, "error", bad.message)
+	http.Error(w, bad.message, bad.status)
+}
+
+// fault answers usher's own failure.
+func (e *endpoint) fault(ctx context.Context, w http.ResponseWriter, req *Request, err error) {
+	status := http.StatusInternalServerError
+	if apierrors.IsServiceUnavailable(err) || errors.Is(err, context.DeadlineExceeded) {
+		status = http.StatusServiceUnavailable
+	}
+	describe(ctx, req, nil)
+	e.metrics.faults.WithLabelValues(e.handler.Path).Inc()
+	e.log.Error(err, "cannot decide", "kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "uid", req.UID)
+	http.Error(w, "usher cannot decide: "+err.Error(), status)
+}
+
+// recover contains a panic in its request.
+func (e *endpoint) recover(w http.ResponseWriter) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(v)
+	}
+	e.metrics.panics.Inc()
+	e.log.Error(fmt.Errorf("panic: %v", v), "a request made usher panic", "path", e.handler.Path, "stack", stack())
+	http.Error(w, "usher cannot decide: internal error", http.StatusInternalServerError)
+}

@@ -1,0 +1,167 @@
+package review
+
+import (
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/reason"
+)
+
+// A Response is a decision on its way back.
+type Response struct {
+	Allowed bool
+	// Reason is the decision's reason code.
+	Reason string
+	// Code and Message are a denial's HTTP status and text.
+	Code    int
+	Message string
+	// Causes are the findings that a denial is for.
+	Causes []finding.Finding
+	// Warnings reach the person at the client.
+	Warnings []string
+	// Audit is written to the API server's audit log.
+	Audit map[string]string
+	Patch injector.Patch
+	// Injected lists the templates that were added, Rules the rules with
+	// findings.
+	Injected, Rules []string
+}
+
+// The API server cuts warnings itself, in the middle of words and from the
+// end of the list.
+const (
+	maxWarning  = 256
+	maxWarnings = 4096
+)
+
+// verbosity keeps decisions that changed nothing out of the log.
+func (r *Response) verbosity() int {
+	if r.Reason == string(reason.NotAsked) || r.Reason == string(reason.PolicyClean) {
+		return 1
+	}
+	return 0
+}
+
+// respond writes the review that goes back, at once where it is flushed, else
+// when the handler returns.
+func (e *endpoint) respond(w http.ResponseWriter, uid string, r *Response, flush bool) {
+	patch, answer := e.buffers.get(), e.buffers.get()
+	defer e.buffers.put(patch)
+	if len(r.Patch) > 0 && r.Allowed {
+		patch.Grow(r.Patch.Size())
+		patch.Write(r.Patch.AppendJSON(patch.AvailableBuffer()))
+	}
+	answer.Grow(512 + base64.StdEncoding.EncodedLen(patch.Len()))
+	answer.Write(r.appendReview(answer.AvailableBuffer(), uid, patch.Bytes()))
+
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(answer.Len()))
+	_, err := w.Write(answer.Bytes())
+	if flush && err == nil {
+		err = http.NewResponseController(w).Flush()
+	}
+	// HTTP/2 may go on reading what it could not write.
+	if err == nil {
+		e.buffers.put(answer)
+	}
+}
+
+// appendReview appends the review, with a patch where there is one.
+func (r *Response) appendReview(b []byte, uid string, patch []byte) []byte {
+	b = append(b, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":`...)
+	b = appendString(b, uid)
+	b = append(b, `,"allowed":`...)
+	b = strconv.AppendBool(b, r.Allowed)
+	if !r.Allowed {
+		b = r.appendStatus(append(b, `,"status":`...))
+	}
+	if len(patch) > 0 {
+		b = append(b, `,"patchType":"JSONPatch","patch":"`...)
+		b = base64.StdEncoding.AppendEncode(b, patch)
+		b = append(b, '"')
+	}
+	if len(r.Audit) > 0 {
+		b = append(b, `,"auditAnnotations":{`...)
+		first := true
+		for key, value := range r.Audit {
+			if !first {
+				b = append(b, ',')
+			}
+			first = false
+			b = append(appendString(b, key), ':')
+			b = appendString(b, value)
+		}
+		b = append(b, '}')
+	}
+	if warnings := fit(r.Warnings); len(warnings) > 0 {
+		b = append(b, `,"warnings":[`...)
+		for i, warning := range warnings {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(b, warning)
+		}
+		b = append(b, ']')
+	}
+	return append(b, `}}`...)
+}
+
+func (r *Response) appendStatus(b []byte) []byte {
+	code := r.Code
+	if code == 0 {
+		code = http.StatusForbidden
+	}
+	b = append(b, `{"status":"Failure","reason":"Forbidden","code":`...)
+	b = strconv.AppendInt(b, int64(code), 10)
+	b = appendString(append(b, `,"message":`...), r.Message)
+	if len(r.Causes) > 0 {
+		b = append(b, `,"details":{"causes":[`...)
+		for i, c := range r.Causes {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(append(b, `{"reason":`...), c.Code())
+			b = appendString(append(b, `,"message":`...), c.Message)
+			if c.Field != "" {
+				b = appendString(append(b, `,"field":`...), c.Field)
+			}
+			b = append(b, '}')
+		}
+		b = append(b, `]}`...)
+	}
+	return append(b, '}')
+}
+
+func appendString(b []byte, s string) []byte {
+	// Invalid UTF-8 is replaced, which is all that can be done with it here.
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
+}
+
+// fit shortens the warnings to what the API server passes on, and says how
+// many it left out.
+func fit(warnings []string) []string {
+	total := 0
+	for i, text := range warnings {
+		if len(text) > maxWarning {
+			cut := maxWarning - len("…")
+			for cut > 0 && !utf8.RuneStart(text[cut]) {
+				cut--
+			}
+			warnings = slices.Clone(warnings)
+			text = text[:cut] + "…"
+			warnings[i] = text
+		}
+		if total += len(text); total > maxWarnings-maxWarning {
+			return append(slices.Clone(warnings[:i]), strconv.Itoa(len(warnings)-i)+" more warnings")
+		}
+	}
+	return warnings
+}

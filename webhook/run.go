@@ -1,0 +1,99 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/webhook/admit"
+	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/registration"
+	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/serving"
+	"github.com/usher-dev/usher/webhook/tracing"
+)
+
+// Run serves until the context ends, and then until it is drained.
+func Run(ctx context.Context, config *rest.Config, o Options) error {
+	o.complete()
+	tracer, err := tracing.New(o.Tracing, o.Log)
+	if err != nil {
+		return err
+	}
+	defer tracer.Stop()
+	m, err := newManager(config, o, tracer)
+	if err != nil {
+		return err
+	}
+	election, err := registration.NewElection(m, o.Namespace, o.Pod, o.Log)
+	if err != nil {
+		return err
+	}
+	certificates, err := newCertificates(m, o, election.Leads)
+	if err != nil {
+		return err
+	}
+	facts, err := cluster.New(ctx, m, o.Namespace, o.Registry, o.Log)
+	if err != nil {
+		return err
+	}
+	handlers := handlers(facts, m, o)
+	registrar, err := registration.NewRegistrar(m, election, target(o, certificates.Bundle), declared(handlers), o.Log)
+	if err != nil {
+		return err
+	}
+	facts.OnChange(registrar.Changed)
+	start := newStartup(ctx, facts, certificates, registrar, o)
+	keep := &lastValid{configuration: facts.Configuration, client: m.GetClient(), namespace: o.Namespace, leads: election.Leads, log: o.Log}
+	if err := errors.Join(m.Add(start), m.Add(keep)); err != nil {
+		return err
+	}
+	running, stop, drain := serving.NewDrain(ctx, o.ShutdownDelay)
+	defer stop()
+	health := &serving.Health{Ready: readiness(drain, start.ready, facts), State: state(certificates, facts), Profiling: o.Profiling}
+	if err := serving.Add(m, listening(o), certificates.GetCertificate, drain.Handler(paths(handlers, start.ready, tracer, o)), health); err != nil {
+		return err
+	}
+	return m.Start(running)
+}
+
+// handlers are all paths of the server.
+func handlers(facts *cluster.Facts, m manager.Manager, o Options) []admit.Handler {
+	injection := &admit.Injection{Facts: facts, FailurePolicy: o.InjectionFailurePolicy}
+	networks := &admit.Networks{Facts: facts}
+	rules := &admit.Policies{
+		Facts: facts, Mapper: m.GetRESTMapper(),
+		Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller", Log: o.Log,
+	}
+	return []admit.Handler{
+		injection.Pods(), injection.Workloads(), networks.Pods(), networks.Workloads(),
+		(&admit.TemplateProof{Facts: facts}).Handler(), (&admit.NamespaceLabels{Facts: facts}).Handler(),
+		(&admit.Configuration{Facts: facts}).Handler(), rules.Handler(),
+	}
+}
+
+// declared are the paths that are to be registered now.
+func declared(handlers []admit.Handler) func() []entry.Path {
+	return func() []entry.Path {
+		paths := make([]entry.Path, len(handlers))
+		for i, h := range handlers {
+			paths[i] = h.Declared()
+		}
+		return paths
+	}
+}
+
+// paths serves the handlers once ready is closed.
+func paths(handlers []admit.Handler, ready <-chan struct{}, tracer *tracing.Tracer, o Options) http.Handler {
+	deciding := make([]review.Handler, len(handlers))
+	for i, h := range handlers {
+		deciding[i] = h.Handler
+	}
+	return review.NewMux(review.Options{
+		Ready: ready, MaxConcurrent: o.MaxConcurrent, Metrics: review.NewMetrics(o.Registry), Tracer: tracer, Log: o.Log,
+	}, deciding...)
+}

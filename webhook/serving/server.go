@@ -1,0 +1,103 @@
+package serving
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// Options say where a server listens. Addresses are host:port.
+type Options struct {
+	// Address serves the API server, HealthAddress the kubelet; "0" turns the
+	// latter off.
+	Address, HealthAddress string
+	// ClientCAFile holds the CA of the API server's client certificate, which
+	// is not required where it is ""; ClientNames are the names it may have.
+	ClientCAFile string
+	ClientNames  []string
+	// HTTP2 offers HTTP/2 in addition to HTTP/1.1.
+	HTTP2 bool
+	// BodyTimeout is how long a request's body may take.
+	BodyTimeout time.Duration
+	Log         logr.Logger
+}
+
+// Deadlines of a connection to the API server. A decision's own is shorter.
+const (
+	headerTimeout = 5 * time.Second
+	writeTimeout  = 15 * time.Second
+	// idleTimeout is longer than the API server's 90 seconds, so that no request
+	// is written into a connection that is being closed.
+	idleTimeout     = 2 * time.Minute
+	shutdownTimeout = 20 * time.Second
+	maxHeader       = 64 << 10
+	maxStreams      = 100
+)
+
+// A Certificate returns what to serve with.
+type Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+
+// listen opens the address that the API server calls. HTTP/1.1 is what it
+// speaks to Services; HTTP/2 is for those who have a proxy between.
+func (o Options) listen(get Certificate) (net.Listener, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: get}
+	if o.HTTP2 {
+		config.NextProtos = []string{"h2", "http/1.1"}
+	}
+	if err := (clientCertificates{o.ClientCAFile, o.ClientNames}).configure(config); err != nil {
+		return nil, err
+	}
+	listener, err := tls.Listen("tcp", o.Address, config)
+	if err != nil {
+		return nil, fmt.Errorf("bind address: %w", err)
+	}
+	return listener, nil
+}
+
+// server serves the handler on the listener.
+func (o Options) server(listener net.Listener, handler http.Handler) *manager.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(o.HTTP2)
+	timeout := shutdownTimeout
+	return &manager.Server{
+		Name: "webhook", Listener: listener, ShutdownTimeout: &timeout,
+		Server: &http.Server{
+			Handler: handler, Protocols: protocols, MaxHeaderBytes: maxHeader,
+			ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout + o.BodyTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+			// A client that resets its streams at once gets no more handlers than
+			// these, and no more of the server's queue than as many again.
+			HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: 30 * time.Second, WriteByteTimeout: writeTimeout},
+			ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(o.Log.V(1)), slog.LevelDebug),
+		},
+	}
+}
+
+// Add opens the addresses and gives the servers to the manager, which starts
+// them first and ends them last.
+func Add(m manager.Manager, o Options, get Certificate, handler http.Handler, health *Health) error {
+	listener, err := o.listen(get)
+	if err != nil {
+		return err
+	}
+	if o.HealthAddress != "0" {
+		probes, err := net.Listen("tcp", o.HealthAddress)
+		if err != nil {
+			listener.Close()
+			return fmt.Errorf("health address: %w", err)
+		}
+		if err := m.Add(&manager.Server{
+			Name: "health", Listener: probes,
+			Server: &http.Server{Handler: health.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: time.Minute},
+		}); err != nil {
+			return err
+		}
+	}
+	return m.Add(o.server(listener, handler))
+}

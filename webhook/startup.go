@@ -1,0 +1,96 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/usher-dev/usher/certs"
+	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/webhook/registration"
+	"github.com/usher-dev/usher/webhook/serving"
+)
+
+// A startup fills the caches, then serves and registers with each certificate.
+type startup struct {
+	facts        *cluster.Facts
+	certificates certs.Source
+	registrar    *registration.Registrar
+	// issued says that a replica cannot serve before one registers: the holder
+	// of the Lease requests the certificate.
+	issued bool
+	// ready is closed when decisions can be made and answered.
+	ready chan struct{}
+	// ended is closed when nothing is to be kept up any more, although requests
+	// may still be answered.
+	ended <-chan struct{}
+}
+
+func newStartup(ctx context.Context, facts *cluster.Facts, certificates certs.Source, registrar *registration.Registrar, o Options) *startup {
+	return &startup{
+		facts: facts, certificates: certificates, registrar: registrar, issued: o.Certificates.issued(), ready: make(chan struct{}), ended: ctx.Done(),
+	}
+}
+
+// Start runs until ctx or what newStartup was given ends.
+func (s *startup) Start(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-s.ended:
+			stop()
+		}
+	}()
+	synced, err := s.facts.Sync(ctx)
+	if err != nil || !synced {
+		return err
+	}
+	var group errgroup.Group
+	group.Go(func() error {
+		s.facts.Follow(ctx)
+		return nil
+	})
+	group.Go(func() error { return s.serve(ctx) })
+	group.Go(func() error { return s.register(ctx) })
+	return group.Wait()
+}
+
+// serve is ready with the first certificate, and has each one registered.
+func (s *startup) serve(ctx context.Context) error {
+	var first sync.Once
+	return certs.Follow(ctx, s.certificates, func([]byte) error {
+		first.Do(func() { close(s.ready) })
+		s.registrar.Changed()
+		return nil
+	})
+}
+
+// register seeks the Lease. A replica that cannot serve leaves it to others.
+func (s *startup) register(ctx context.Context) error {
+	if !s.issued {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.ready:
+		}
+	}
+	return s.registrar.Start(ctx, s.ready)
+}
+
+// state are the lines of /readyz?verbose that do not change readiness.
+func state(certificates certs.Source, facts *cluster.Facts) func() []string {
+	return func() []string {
+		lines := append(certificates.State().Lines(), facts.Configuration.State())
+		return append(lines, facts.Templates.State()...)
+	}
+}
+
+// readiness is what is not ready yet, or no longer.
+func readiness(drain *serving.Drain, ready <-chan struct{}, facts *cluster.Facts) func() error {
+	serves := drain.Readiness(ready)
+	return func() error { return cmp.Or(facts.Configuration.Ready(), serves()) }
+}
