@@ -1,5 +1,7 @@
 package transition
 
+import "sync"
+
 // Builtin returns what the table knows of Kubernetes' own kinds, read from the
 // API server's validation and the controllers' sources, and proved against a
 // real API server.
@@ -15,8 +17,11 @@ func Builtin() []Kind {
 // Kubernetes returns the table of Kubernetes' own kinds.
 func Kubernetes() *Table { return must(New(Builtin()...)) }
 
-// All returns the table of Kubernetes' kinds and usher's.
-func All() *Table { return must(New(append(Builtin(), Own()...)...)) }
+// All returns the table of Kubernetes' kinds and usher's. It is built once:
+// every request asks for it.
+func All() *Table { return all() }
+
+var all = sync.OnceValue(func() *Table { return must(New(append(Builtin(), Own()...)...)) })
 
 // must is for tables of this package's rows, which tests find contradictions in
 // first.
