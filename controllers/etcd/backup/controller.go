@@ -85,9 +85,8 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if b.DeletionTimestamp != nil {
 		return reconcile.Result{}, c.release(ctx, b)
 	}
-	wait, ok := due(b, c.now())
-	if !ok || wait > 0 {
-		return reconcile.Result{RequeueAfter: wait}, c.places.Close(ctx, b)
+	if wait, ok := due(b, c.now()); !ok || wait > 0 {
+		return next(b, c.now()), c.places.Close(ctx, b)
 	}
 	was := b.DeepCopy()
 	waits := c.attempt(ctx, b)
@@ -102,8 +101,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if waits {
 		return reconcile.Result{RequeueAfter: busy}, nil
 	}
-	wait, _ = due(b, c.now())
-	return reconcile.Result{RequeueAfter: wait}, c.places.Close(ctx, b)
+	return next(b, c.now()), c.places.Close(ctx, b)
 }
 
 // attempt makes a backup, and writes into the status what became of it. It waits

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
@@ -52,6 +53,16 @@ func due(b *etcdv1beta2.EtcdBackup, now time.Time) (wait time.Duration, ok bool)
 		return 0, false
 	}
 	return max(0, b.Status.NextRun.Sub(now)), true
+}
+
+// next says when a backup is looked at again. One that became due meanwhile is
+// looked at at once: a Result that waits for nothing would be the last.
+func next(b *etcdv1beta2.EtcdBackup, now time.Time) reconcile.Result {
+	wait, ok := due(b, now)
+	if !ok {
+		return reconcile.Result{}
+	}
+	return reconcile.Result{RequeueAfter: max(wait, time.Millisecond)}
 }
 
 // following is when the next one is due after an attempt that began and ended.

@@ -78,6 +78,28 @@ func TestAttemptsArePlanned(t *testing.T) {
 	}
 }
 
+func TestABackupIsLookedAtAgain(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		nextRun *time.Time
+		want    time.Duration
+	}{
+		"when it is due":                   {at(now.Add(time.Minute)), time.Minute},
+		"at once where it is overdue":      {at(now.Add(-time.Second)), time.Millisecond},
+		"not at all after a single backup": {nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &etcdv1beta2.EtcdBackup{}
+			if tc.nextRun != nil {
+				b.Status.NextRun = &metav1.Time{Time: *tc.nextRun}
+			}
+			if got := next(b, now).RequeueAfter; got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
 func at(t time.Time) *time.Time { return &t }
 
 func TestWaitingForAVolumeIsToldWhereTheNextBackupIsLate(t *testing.T) {
