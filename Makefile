@@ -52,7 +52,8 @@ test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
 
 .PHONY: e2e
 e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
-	@$(SUITE) -- -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
+	@$(SUITE) -- -tags e2e -count=1 -run '^TestTheImage' ./deploy && \
+	  $(SUITE) -- -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
 
 # How many stories are played at once on the node, how long members are killed
 # at random, and by how many seeds.
@@ -62,7 +63,7 @@ SEEDS ?= 1
 .PHONY: e2e-etcd
 e2e-etcd: ## Play the long stories of etcd clusters, as processes and on a node
 	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
-	  $(SUITE) -- -tags e2e -count=1 -p 3 -timeout 40m ./controllers/etcd... && \
+	  $(SUITE) -- -tags e2e -count=1 -p 3 -timeout 40m ./controllers/etcd... ./test/etcdsafety && \
 	  $(SUITE) -- -tags e2e -count=1 -parallel $(PARALLEL) -timeout 60m -v ./test/etcd -kill-for=$(KILL_FOR) -seeds=$(SEEDS)
 
 FOR ?= 1m

@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,5 +42,12 @@ func TestTheDockerfileMakesTheImageThatMakeDoes(t *testing.T) {
 	want.Runs = []string{"go mod download", build + flags + " -o /usher ./cmd/usher-server"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-make image +Dockerfile:\n%s", diff)
+	}
+}
+
+func decode(t *testing.T, text []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
 	}
 }

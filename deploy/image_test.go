@@ -1,10 +1,11 @@
+//go:build e2e
+
 package deploy_test
 
 import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -123,12 +124,5 @@ func files(t *testing.T, archive []byte) map[string][]byte {
 		if found[header.Name], err = io.ReadAll(r); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func decode(t *testing.T, text []byte, into any) {
-	t.Helper()
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -26,14 +27,23 @@ var buildPrograms = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	shared.stops = append(shared.stops, func() error { return os.RemoveAll(folder) })
-	packaging := filepath.Join("..", "tools", "packaging")
-	for _, build := range []struct{ module, pkg string }{
-		{"..", "./cmd/usher"}, {"..", "./cmd/usher-server"}, {packaging, "./dockerfile"}, {packaging, "./alerts"}, {packaging, "helm.sh/helm/v4/cmd/helm"},
-	} {
-		cmd := exec.Command("go", "build", "-o", folder+string(filepath.Separator), build.pkg)
-		cmd.Dir = build.module
+	for _, pkg := range []string{"./cmd/usher", "./cmd/usher-server"} {
+		cmd := exec.Command("go", "build", "-ldflags=-w", "-o", folder+string(filepath.Separator), pkg)
+		cmd.Dir = ".."
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("building %s: %w\n%s", build.pkg, err, out)
+			return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
+		}
+	}
+	for _, name := range []string{"dockerfile", "alerts", "helm"} {
+		// Go keeps the tools of a module in its build cache, and prints where.
+		cmd := exec.Command("go", "tool", "-n", name)
+		cmd.Dir = filepath.Join("..", "tools", "packaging")
+		path, err := cmd.Output()
+		if err == nil {
+			err = os.Symlink(strings.TrimSpace(string(path)), filepath.Join(folder, name))
+		}
+		if err != nil {
+			return "", fmt.Errorf("building %s: %w", name, err)
 		}
 	}
 	return folder, nil

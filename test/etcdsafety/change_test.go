@@ -1,3 +1,5 @@
+//go:build e2e
+
 package etcdsafety_test
 
 import (
@@ -53,16 +55,6 @@ func TestAVersionThatDoesNotExistCostsNoMember(t *testing.T) {
 		t.Errorf("the members were %q and are %q", members, now)
 	}
 	s.verify()
-}
-
-// waits is why a pod's container does not run.
-func waits(p corev1.Pod) string {
-	for _, c := range p.Status.ContainerStatuses {
-		if c.State.Waiting != nil {
-			return c.State.Waiting.Reason
-		}
-	}
-	return ""
 }
 
 // TestTheLastCopyIsNotEndedForAChange deletes the claim of the only member, which

@@ -273,3 +273,13 @@ func (s *scene) dump() {
 		}
 	}
 }
+
+// waits is why a pod's container does not run.
+func waits(p corev1.Pod) string {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Waiting != nil {
+			return c.State.Waiting.Reason
+		}
+	}
+	return ""
+}

@@ -2,7 +2,11 @@ module github.com/usher-dev/usher/tools/packaging
 
 go 1.26.0
 
-tool helm.sh/helm/v4/cmd/helm
+tool (
+	github.com/usher-dev/usher/tools/packaging/alerts
+	github.com/usher-dev/usher/tools/packaging/dockerfile
+	helm.sh/helm/v4/cmd/helm
+)
 
 require (
 	github.com/google/go-containerregistry v0.22.1

@@ -1,10 +1,7 @@
 package cluster_test
 
 import (
-	"strings"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
@@ -62,21 +59,6 @@ func TestAMemberThatCrashesComesBack(t *testing.T) {
 	}
 }
 
-func TestTheFirstMemberNeverFormsASecondCluster(t *testing.T) {
-	s := newScene(t)
-	s.create(ofSize(1))
-	s.settled(1, v36)
-	w := s.write()
-	first := s.names()[0]
-	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Size = 3 })
-	s.settled(3, v36)
-	s.must(shared.kubelet.Wipe(s.namespace, first))
-	s.until("another is in its place", func(c *etcdv1beta2.EtcdCluster) bool {
-		return whole(c, 3, v36) && !contains(s.names(), first)
-	})
-	w.verify()
-}
-
 func TestAClusterOnClaimsComesBackWhole(t *testing.T) {
 	s := newScene(t)
 	s.create(onClaims(3))
@@ -91,40 +73,6 @@ func TestAClusterOnClaimsComesBackWhole(t *testing.T) {
 	w.verify()
 	if after := s.names(); !equal(before, after) {
 		t.Errorf("the members were %q and are %q", before, after)
-	}
-}
-
-// majorities are how many of three members are lost; stories_test.go adds others.
-var majorities = map[string]int{"two of three": 2}
-
-func TestALostMajorityIsSaidAndNothingRemoved(t *testing.T) {
-	t.Parallel()
-	for name, losses := range majorities {
-		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
-			s.create(ofSize(3))
-			s.settled(3, v36)
-			before := s.names()
-			for _, name := range before[:losses] {
-				s.deletePod(name)
-			}
-			s.until("it is said", func(c *etcdv1beta2.EtcdCluster) bool {
-				return condition(c, etcdv1beta2.ClusterQuorumLost) == corev1.ConditionTrue
-			})
-			s.until("it is not said to run", func(c *etcdv1beta2.EtcdCluster) bool {
-				return c.Status.Phase == etcdv1beta2.ClusterPhaseFailed && condition(c, etcdv1beta2.ClusterAvailable) == corev1.ConditionFalse
-			})
-			s.looks(5)
-			if after := s.names(); !equal(before, after) {
-				t.Errorf("the members were %q and are %q", before, after)
-			}
-			if left := len(s.pods()); left != 3-losses {
-				t.Errorf("%d pods are left", left)
-			}
-			if message := s.cluster().Status.Condition(etcdv1beta2.ClusterQuorumLost).Message; !strings.Contains(message, "restore") {
-				t.Errorf("the message does not say what to do: %s", message)
-			}
-		})
 	}
 }
 

@@ -3,10 +3,8 @@ package restore_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,92 +69,6 @@ func (s *scene) kept(restore string) []string {
 		names = append(names, c.Name)
 	}
 	return names
-}
-
-// TestBackupAndRestore saves a cluster that is written to, once and
-// periodically, loses all of it, and has it again.
-func TestBackupAndRestore(t *testing.T) {
-	s := newScene(t)
-	s.cluster("example", 3, nil)
-	s.untilServing("example", 3)
-	etcd := s.etcd("example")
-
-	// Who writes remembers at which revision.
-	var written atomic.Int64
-	revisions := make(chan int64, 1<<20)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := 0; ctx.Err() == nil; i++ {
-			r, err := etcd.Put(ctx, fmt.Sprintf("load/%06d", i), strings.Repeat("x", 256))
-			if err != nil {
-				return
-			}
-			revisions <- r.Header.Revision
-			written.Add(1)
-		}
-	}()
-	s.until("some load", func() any { return written.Load() }, func() bool { return written.Load() > 200 })
-	b := s.backup("once", "example", "backups/"+s.namespace+"/once", nil)
-	periodic := s.backup("periodic", "example", "backups/"+s.namespace+"/periodic", &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 1, MaxBackups: 2})
-	more := written.Load() + 100
-	s.until("more load", func() any { return written.Load() }, func() bool { return written.Load() > more })
-	cancel()
-	<-done
-	close(revisions)
-	if err := world.client.Delete(t.Context(), periodic); err != nil {
-		t.Fatal(err)
-	}
-	before := s.hash(etcd, b.Status.EtcdRevision)
-
-	s.lose("example")
-	s.until("the loss", func() any { return "" }, func() bool {
-		c := &etcdv1beta2.EtcdCluster{}
-		s.get(c, "example")
-		return etcdcluster.MayReplace(c)
-	})
-	s.restore("back", "example", b.Status.Path, nil)
-	r := s.untilRestore("back", "the restore", succeeded)
-	c := s.untilServing("example", 3)
-
-	again := s.etcd("example")
-	if after := s.hash(again, b.Status.EtcdRevision); after != before {
-		t.Errorf("the hash at revision %d is %d, and was %d", b.Status.EtcdRevision, after, before)
-	}
-	keys, i := 0, 0
-	for revision := range revisions {
-		if revision <= b.Status.EtcdRevision {
-			got, err := again.Get(t.Context(), fmt.Sprintf("load/%06d", i))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Count != 1 {
-				t.Errorf("load/%06d, written at revision %d, is not there", i, revision)
-			}
-			keys++
-		}
-		i++
-	}
-	t.Logf("%d keys of %d were written up to revision %d, and are there", keys, i, b.Status.EtcdRevision)
-	if r.Status.EtcdRevision != b.Status.EtcdRevision || r.Status.Path != b.Status.Path || !meta.IsStatusConditionTrue(r.Status.Conditions, etcdrestore.ConditionRestored) {
-		t.Errorf("status is %+v", r.Status)
-	}
-	kept := s.kept("back")
-	if len(kept) != 3 {
-		t.Errorf("kept are %v", kept)
-	}
-	for _, name := range kept {
-		if !strings.Contains(r.Status.WayBack, name) {
-			t.Errorf("the way back does not tell of %s: %s", name, r.Status.WayBack)
-		}
-	}
-	if c.Annotations[etcdv1beta2.AnnotationRestore] != "" || len(r.Finalizers) > 0 {
-		t.Errorf("it still has the cluster: %v, %v", c.Annotations, r.Finalizers)
-	}
-	if _, err := again.Put(t.Context(), "after", "restore"); err != nil {
-		t.Errorf("it does not take writes: %v", err)
-	}
 }
 
 func TestABackupIsRestoredIntoANewName(t *testing.T) {
