@@ -46,6 +46,8 @@ type Input struct {
 	// Validated is set where the API server has validated the object: in kinds
 	// that are built in nothing that it refuses is looked for.
 	Validated bool
+	// Defaulted is set where the API server has filled in what the user left out.
+	Defaulted bool
 	// Lister finds other objects; nil where none can be seen.
 	Lister Lister
 }

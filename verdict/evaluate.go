@@ -37,7 +37,7 @@ func (j *judging) evaluate() error {
 	}
 	had := map[finding.Key]bool{}
 	for _, f := range rules(old, &old) {
-		had[f.Key()] = true
+		had[identity(f, old.Typed)] = true
 	}
 	for i := range j.Findings {
 		f := &j.Findings[i]
@@ -71,7 +71,7 @@ func (j *judging) find(source Source, judge judge) bool {
 		placed = j.origin.place(found, judge(j.origin.written, j.old))
 	}
 	for i := range found {
-		j.Findings = append(j.Findings, Finding{Finding: placed[i], Source: source, found: found[i].Key()})
+		j.Findings = append(j.Findings, Finding{Finding: placed[i], Source: source, found: identity(found[i], j.Decoded.Typed)})
 	}
 	return true
 }

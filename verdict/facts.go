@@ -83,6 +83,8 @@ type Facts struct {
 	// Validator says what the API server refuses. It is nil in the webhook, because
 	// the API server validates the object itself.
 	Validator Validator
+	// Defaulted says that the API server has filled in what the user left out.
+	Defaulted bool
 
 	// Transitions is the table of what changes mean; Plan asks it for a plan.
 	Transitions *transition.Table
@@ -102,7 +104,7 @@ type Validator interface {
 
 // Input is what rules know besides the object.
 func (f *Facts) Input(update bool) policies.Input {
-	in := policies.Input{Server: f.Server, Update: update, Validated: true, Lister: f.Lister}
+	in := policies.Input{Server: f.Server, Update: update, Validated: true, Defaulted: f.Defaulted, Lister: f.Lister}
 	if f.Configuration != nil {
 		in.Features = f.Configuration.Policies.FeatureGates
 	}

@@ -52,16 +52,19 @@ func (j *judging) namespace() error {
 // askedTemplates warns of templates that a namespace asks for and that cannot be
 // had: its pods are denied.
 func (j *judging) askedTemplates(value string) {
-	field := "metadata.labels[" + injector.NamespaceLabel + "]"
+	field, unseen := "metadata.labels["+injector.NamespaceLabel+"]", ""
+	if j.facts.UnseenTemplates != "" {
+		unseen = " (" + j.facts.UnseenTemplates + ")"
+	}
 	for name := range strings.SplitSeq(value, ".") {
 		if wrong := injector.ValidTemplateName(name); wrong != "" {
 			j.remark(catalog.NamespaceLabel, reason.BadValue, finding.Baseline, field, fmt.Sprintf(
 				"label %s: write names of templates separated by dots; %q %s; the namespace's pods are denied until it is corrected", injector.NamespaceLabel, name, wrong))
 			continue
 		}
-		if _, known := j.facts.Templates.Get(name); !known && j.facts.UnseenTemplates == "" {
+		if _, known := j.facts.Templates.Get(name); !known {
 			j.remark(catalog.NamespaceLabel, reason.TemplateMissing, finding.Baseline, field, fmt.Sprintf(
-				"label %s asks for the template %q, which does not exist; the namespace's pods are denied until it does", injector.NamespaceLabel, name))
+				"label %s asks for the template %q, which does not exist%s; the namespace's pods are denied until it does", injector.NamespaceLabel, name, unseen))
 		}
 	}
 }

@@ -1,9 +1,12 @@
 package rules
 
 import (
+	"encoding/json"
+
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/usher-dev/usher/finding"
@@ -36,7 +39,7 @@ func init() {
 			case *appsv1.ReplicaSet:
 				replicas = t.Spec.Replicas
 			}
-			if replicas == nil {
+			if replicas == nil || *replicas == 1 && p.Defaulted && !applied(p) {
 				return
 			}
 			found, _ := p.List("HorizontalPodAutoscaler")
@@ -47,6 +50,18 @@ func init() {
 			}
 		},
 	})
+}
+
+// applied reports whether the manifest that kubectl applied names the replicas. The
+// API server fills in 1 where it does not, so that 1 alone says nothing.
+func applied(p *policies.Pass) bool {
+	var manifest struct {
+		Spec struct {
+			Replicas *int32 `json:"replicas"`
+		} `json:"spec"`
+	}
+	text := p.Meta.Annotations[corev1.LastAppliedConfigAnnotation]
+	return json.Unmarshal([]byte(text), &manifest) == nil && manifest.Spec.Replicas != nil
 }
 
 // scaleTarget is what a HorizontalPodAutoscaler scales.

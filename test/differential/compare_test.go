@@ -23,6 +23,9 @@ func checked(s *scene, found, before []told) *outcome {
 		if t.Refused || t.Effect == "none" {
 			continue // the API server judges it, or nobody asks for it
 		}
+		if replicas := at(s.Object, "spec")["replicas"]; t.Rule == "deploy-hpa-replicas" && fmt.Sprint(replicas) == "1" {
+			continue // the cluster cannot tell it from the default
+		}
 		field, e := placed(t.Field, t.Message, s.Object, s.Object), effect(strings.ReplaceAll(t.Effect, "-", " "))
 		key := [2]string{t.Rule, t.Message}
 		if e == denies && old[key] > 0 && !strings.HasPrefix(t.Rule, "inject-") {
@@ -50,7 +53,7 @@ func injected(ctx context.Context, c *cluster, s *scene, i *injection) *outcome 
 	o := &outcome{Reasons: i.reasons}
 	for _, p := range i.problems {
 		e := denies
-		if s.kind() != "Pod" {
+		if s.kind() != "Pod" && !strings.Contains(p.Field, "/own-network") { // which denies the Deployment itself
 			e = deniesPods
 		}
 		o.add("inject-"+p.Reason, named(p.Field, s.Object), e)
@@ -163,6 +166,14 @@ func ofPods(s *scene, cluster *outcome, findings []finding) []finding {
 	}
 	var kept []finding
 	for _, f := range findings {
+		switch {
+		case f.Effect == deniesPods && ownNetwork(s.Object):
+			continue // the pod is not tried: no controller creates the Network here
+		case s.Old != nil && !cluster.asked["inject"] && f.Effect == warns && f.stage() == injecting:
+			continue // the change is not sent, so nothing is told again
+		case !controlled(s.kind()) && cluster.PodsDenied && f.Effect == warns && f.stage() < judging:
+			continue // only the pod is sent, and a denial says nothing else
+		}
 		if f.Effect == deniesPods {
 			switch {
 			case cluster.Denied && mandatory:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,12 +30,15 @@ func (c *cluster) outcome(ctx context.Context, p *played, injected object, known
 		o.add(known.rule(stage, cause.Reason), place(cause.Field, cause.Message), denies)
 	}
 	warned := false
-	warnings := p.Warnings
+	warnings, ofPod := p.Warnings, len(p.Warnings)
 	if p.pod != nil && !controlled(p.scene.kind()) {
 		warnings = append(warnings, p.pod.Warnings...) // of these only the pods are sent to injection
 	}
-	for _, text := range warnings {
+	for i, text := range warnings {
 		rule, field, isFinding := known.finding(text)
+		if i >= ofPod && field != "" {
+			field = strings.Join(append(slices.Clone(templatePath[p.scene.kind()]), field), ".")
+		}
 		switch {
 		case isServers(text):
 		case leftOut(text) > 0:

@@ -28,7 +28,7 @@ func (n *NamespaceLabels) evaluateNamespace(ctx context.Context, namespace strin
 	}
 	ctx, cancel := context.WithTimeout(ctx, impactTimeout)
 	defer cancel()
-	in := policies.Input{Server: n.Facts.Server(), Validated: true, Lister: n.Facts.Others.Direct(ctx, namespace)}
+	in := policies.Input{Server: n.Facts.Server(), Validated: true, Defaulted: true, Lister: n.Facts.Others.Direct(ctx, namespace)}
 	var denied []string
 	looked, complete := n.Facts.Others.Workloads(ctx, namespace, impactLimit, func(kind, name string, o *policies.Object) {
 		if rules := wouldDeny(evaluator, o, in, levels); len(rules) > 0 {

@@ -28,7 +28,7 @@ type judging struct {
 // add reports a finding, if a person asked for it.
 func (j *judging) add(f *file, doc *manifest.Document, v *verdict.Verdict, found verdict.Finding) {
 	switch {
-	case found.Reason == reason.TemplateMissing && found.Source == verdict.FromInjection && len(j.workspace.Templates.Names()) == 0:
+	case found.Reason == reason.TemplateMissing && len(j.workspace.Templates.Names()) == 0:
 		f.unknown.templates++
 		return
 	case found.Reason == reason.NetworkMissing && found.Source == verdict.FromInjection && !j.workspace.HasNetworks(doc):
