@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -250,13 +251,19 @@ func kubeconfigFile(content []byte) (path string, remove func(), err error) {
 	return f.Name(), func() { _ = os.Remove(f.Name()) }, nil
 }
 
-// FreeAddress is a loopback address that nothing listens on.
+// FreeAddress returns an address of this machine that nothing listens on. Its
+// port is none that the kernel gives to connections, which could take it before
+// it is listened on.
 func FreeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	const from, to = 10000, 32768 // net.ipv4.ip_local_port_range begins there
+	var err error
+	for range 100 {
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", from+rand.IntN(to-from))); err == nil {
+			return l.Addr().String(), l.Close()
+		}
 	}
-	return l.Addr().String(), l.Close()
+	return "", fmt.Errorf("looking for a free address: %w", err)
 }
 
 // root is the repository's folder.

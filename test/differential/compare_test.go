@@ -33,6 +33,8 @@ func checked(s *scene, found, before []told) *outcome {
 		}
 		old[key] = max(0, old[key]-1)
 		switch t.Rule {
+		case "inject-bad-value":
+			field = ofNamespace(field, t.Message)
 		case "inject-warning":
 			field = cut(t.Message)
 		case "template-effect", "template-conflict":
@@ -53,10 +55,10 @@ func injected(ctx context.Context, c *cluster, s *scene, i *injection) *outcome 
 	o := &outcome{Reasons: i.reasons}
 	for _, p := range i.problems {
 		e := denies
-		if s.kind() != "Pod" && !strings.Contains(p.Field, "/own-network") { // which denies the Deployment itself
+		if s.kind() != "Pod" && !strings.Contains(ofNamespace(p.Field, p.Message), "/own-network") { // which denies the Deployment itself
 			e = deniesPods
 		}
-		o.add("inject-"+p.Reason, named(p.Field, s.Object), e)
+		o.add("inject-"+p.Reason, ofNamespace(named(p.Field, s.Object), p.Message), e)
 	}
 	for _, warning := range i.warnings {
 		o.add("inject-warning", cut(warning), warns)
@@ -76,6 +78,9 @@ func injected(ctx context.Context, c *cluster, s *scene, i *injection) *outcome 
 // of the cluster.
 func compareCheck(s *scene, cluster, check *outcome) []difference {
 	var found []difference
+	if slices.ContainsFunc(cluster.Findings, takenOut) {
+		return nil // a file does not say that a key was carried into it
+	}
 	want, got := comparable(cluster.Findings), comparable(check.Findings)
 	// The API server stops at the first webhook that denies: of what comes after
 	// it the cluster says nothing.
@@ -98,6 +103,9 @@ func compareCheck(s *scene, cluster, check *outcome) []difference {
 		}
 	}
 	denied, podsDenied := check.Denied, check.PodsDenied
+	if s.Old != nil {
+		denied = has(got, denies)
+	}
 	if s.Old != nil && !cluster.asked["inject"] {
 		denied, podsDenied = has(got, denies), has(got, deniesPods)
 	}
@@ -144,6 +152,22 @@ func compareInject(s *scene, cluster, inject *outcome) []difference {
 	return found
 }
 
+// ofNamespace names the label of the namespace that a refusal without a field is
+// about.
+func ofNamespace(field, message string) string {
+	const key = "samplecrd.k8s.io/own-network"
+	if field == "" && strings.Contains(message, key) {
+		return key
+	}
+	return field
+}
+
+// takenOut is the warning that a key is taken out of the pod template, which had
+// been carried into it.
+func takenOut(f finding) bool {
+	return f.Rule == "inject-warning" && strings.Contains(f.Field, "was removed from the workload's own metadata")
+}
+
 func has(findings []finding, e effect) bool {
 	return slices.ContainsFunc(findings, func(f finding) bool { return f.Effect == e })
 }
@@ -167,11 +191,13 @@ func ofPods(s *scene, cluster *outcome, findings []finding) []finding {
 	var kept []finding
 	for _, f := range findings {
 		switch {
-		case f.Effect == deniesPods && ownNetwork(s.Object):
+		case f.Effect == deniesPods && s.ownNetwork && !(cluster.Denied && mandatory):
 			continue // the pod is not tried: no controller creates the Network here
 		case s.Old != nil && !cluster.asked["inject"] && f.Effect == warns && f.stage() == injecting:
 			continue // the change is not sent, so nothing is told again
-		case !controlled(s.kind()) && cluster.PodsDenied && f.Effect == warns && f.stage() < judging:
+		case s.Old != nil && f.Effect == denies && strings.Contains(f.Field, "/own-network") && !has(cluster.Findings, denies):
+			continue // a change that does not begin with a Network of its own
+		case !controlled(s.kind()) && (cluster.Denied || cluster.PodsDenied) && f.Effect == warns && f.stage() < judging:
 			continue // only the pod is sent, and a denial says nothing else
 		}
 		if f.Effect == deniesPods {

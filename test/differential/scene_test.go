@@ -45,6 +45,9 @@ type scene struct {
 	// was down.
 	Earlier bool
 
+	// ownNetwork says that the Deployment or its namespace speaks of a Network of
+	// its own, which a controller creates that is not here.
+	ownNetwork bool
 	// refused says that the API server refuses what is there before: then there
 	// is no scene.
 	refused bool

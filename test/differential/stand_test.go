@@ -30,6 +30,7 @@ func newStand(t *testing.T) *stand {
 	if err != nil {
 		t.Fatal(err)
 	}
+	flags["service-cluster-ip-range"] = "10.0.0.0/12" // every namespace has a Service
 	plane, err := controlplane.StartWithFlags(os.Stderr, flags, "../../deploy/base/crds")
 	if err != nil {
 		t.Fatal(err)
@@ -106,8 +107,16 @@ func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*pla
 	if unreadable("inject", err); injections == nil {
 		return r, nil
 	}
+	namespaces := map[string]map[string]string{}
+	for _, n := range all.Namespaces {
+		namespaces[n.Name] = n.Labels
+	}
 	for _, sc := range all.Scenes {
 		p, i := plays[sc.Name], injections[dir.scene(sc)]
+		const key = "samplecrd.k8s.io/own-network"
+		_, asks := at(sc.Object, "metadata", "annotations")[key]
+		_, asked := namespaces[sc.Namespace][key]
+		sc.ownNetwork = sc.kind() == "Deployment" && (asks || asked)
 		if p.refused() {
 			r.refused++
 			continue

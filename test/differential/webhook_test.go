@@ -27,7 +27,7 @@ func (c *cluster) outcome(ctx context.Context, p *played, injected object, known
 	stage := stageOf(p.DeniedBy())
 	o.Denied = p.Object == nil
 	for _, cause := range p.Causes {
-		o.add(known.rule(stage, cause.Reason), place(cause.Field, cause.Message), denies)
+		o.add(known.rule(stage, cause.Reason), ofNamespace(place(cause.Field, cause.Message), cause.Message), denies)
 	}
 	warned := false
 	warnings, ofPod := p.Warnings, len(p.Warnings)
@@ -85,7 +85,7 @@ func (c *cluster) outcome(ctx context.Context, p *played, injected object, known
 // is made by a controller, which is not here.
 func (o *outcome) pods(p *played, warned bool, known *catalogue) {
 	o.PodsDenied = warned
-	if p.pod == nil || ownNetwork(p.Object) {
+	if p.pod == nil || p.scene.ownNetwork {
 		return
 	}
 	stage := stageOf(p.pod.DeniedBy())
@@ -105,12 +105,6 @@ func (o *outcome) pods(p *played, warned bool, known *catalogue) {
 	}
 }
 
-// ownNetwork reports whether a Deployment speaks of a Network of its own.
-func ownNetwork(o object) bool {
-	_, speaks := at(o, "metadata", "annotations")["samplecrd.k8s.io/own-network"]
-	return speaks
-}
-
 // controlled kinds are those whose workloads usher is asked about when they are
 // applied.
 func controlled(kind string) bool { return kind != "ReplicationController" && kind != "PodTemplate" }
@@ -121,7 +115,7 @@ func (o *outcome) result(ctx context.Context, c *cluster, p *played) {
 	if p.pod != nil {
 		pod = p.pod.Object
 	}
-	if pod == nil || podOf(pod) == nil || ownNetwork(p.scene.Object) {
+	if pod == nil || podOf(pod) == nil || p.scene.ownNetwork {
 		return
 	}
 	if kind, _ := pod["kind"].(string); kind != "Pod" {
