@@ -100,8 +100,8 @@ func FromLabels(labels map[string]string, defaults Policies) (Namespace, []*Labe
 		}
 		return nil
 	})
-	if _, warns := labels[WarnLabel]; labels[EnforceLabel] == "off" && !warns {
-		// The API server sends nothing of such a namespace.
+	if warn, err := finding.ParseLevel(labels[WarnLabel]); labels[EnforceLabel] == "off" && (err != nil || warn == finding.Off) {
+		// The API server sends nothing of a namespace that names no level.
 		n.Warn, n.Audit = finding.Off, finding.Off
 	}
 	return n, errs

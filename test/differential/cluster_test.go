@@ -172,6 +172,11 @@ func (c *cluster) strike(ctx context.Context, b *batch) error {
 		if err := clients.CoreV1().Pods(n.Name).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}); err != nil {
 			return err
 		}
+		// Of all that there are in the cluster the webhook looks at 500.
+		networks := "/apis/samplecrd.k8s.io/v1/namespaces/" + n.Name + "/networks"
+		if err := clients.RESTClient().Delete().AbsPath(networks).Do(ctx).Error(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

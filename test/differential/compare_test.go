@@ -208,6 +208,9 @@ func ofPods(s *scene, cluster *outcome, findings []finding) []finding {
 				continue
 			}
 		} else if f.Effect == denies && f.stage() < judging && s.Old != nil && !cluster.asked["inject"] {
+			if s.ownNetwork {
+				continue
+			}
 			f.Effect = deniesPods // nothing changed that injection is asked about
 		}
 		if prefix := strings.Join(templatePath[s.kind()], "."); !controlled(s.kind()) && f.Rule == "inject-warning" {
