@@ -33,6 +33,17 @@ func TestLabelsGoBeforeTheDefaults(t *testing.T) {
 			labels: map[string]string{config.EnforceVersionLabel: "latest"},
 			want:   config.Namespace{Enforce: invariant, Warn: baseline, Audit: baseline},
 		},
+		"off sends nothing": {
+			labels: map[string]string{config.EnforceLabel: "off"},
+		},
+		"off with a level sends its warnings": {
+			labels: map[string]string{config.EnforceLabel: "off", config.WarnLabel: "strict"},
+			want:   config.Namespace{Warn: strict, Audit: baseline},
+		},
+		"off with a value that is not a level sends nothing": {
+			labels: map[string]string{config.EnforceLabel: "off", config.WarnLabel: "high"},
+			errs:   []string{`label policy.usher.dev/warn: level "high" is unknown: write invariant, baseline, strict or off`},
+		},
 		"values that are none leave the defaults and are errors": {
 			labels: map[string]string{config.EnforceLabel: "Strict", config.WarnLabel: "", config.EnforceVersionLabel: "1.2"},
 			want:   config.Namespace{Enforce: invariant, Warn: baseline, Audit: baseline},

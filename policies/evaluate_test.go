@@ -84,6 +84,39 @@ func TestFindingsSayWhatCouldNotBeSeen(t *testing.T) {
 	}
 }
 
+// autoscaled lists an autoscaler of the Deployment web.
+type autoscaled struct{ e *policies.Evaluator }
+
+func (a autoscaled) List(kind, _ string) ([]*policies.Object, string) {
+	if kind != "HorizontalPodAutoscaler" {
+		return nil, ""
+	}
+	return []*policies.Object{a.e.Decode("autoscaling/v2", kind, []byte(`{"metadata":{"name":"web"},"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}`))}, ""
+}
+
+func (a autoscaled) Get(string, string, string) (*policies.Object, string) { return nil, "" }
+
+func TestReplicasThatTheServerFilledInAreNotTheUsers(t *testing.T) {
+	e := evaluator(t, policies.Options{Only: []string{"deploy-hpa-replicas"}})
+	for name, c := range map[string]struct {
+		raw       string
+		defaulted bool
+		found     int
+	}{
+		"1 in a file":                       {`{"metadata":{"name":"web"},"spec":{"replicas":1}}`, false, 1},
+		"1 in the cluster":                  {`{"metadata":{"name":"web"},"spec":{"replicas":1}}`, true, 0},
+		"2 in the cluster":                  {`{"metadata":{"name":"web"},"spec":{"replicas":2}}`, true, 1},
+		"1 that kubectl applied":            {`{"metadata":{"name":"web","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"replicas\":1}}"}},"spec":{"replicas":1}}`, true, 1},
+		"1 that kubectl did not apply":      {`{"metadata":{"name":"web","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{}}"}},"spec":{"replicas":1}}`, true, 0},
+		"an annotation that cannot be read": {`{"metadata":{"name":"web","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{"}},"spec":{"replicas":1}}`, true, 0},
+	} {
+		found := e.Evaluate(e.Decode("apps/v1", "Deployment", []byte(c.raw)), policies.Input{Defaulted: c.defaulted, Lister: autoscaled{e}})
+		if len(found) != c.found {
+			t.Errorf("%s: %d findings, want %d", name, len(found), c.found)
+		}
+	}
+}
+
 func FuzzEveryObjectIsJudged(f *testing.F) {
 	f.Add("Deployment", []byte(`{"spec":{"strategy":{"rollingUpdate":{"maxSurge":"1%"}},"template":{"spec":{"containers":[{}]}}}}`))
 	f.Add("CronJob", []byte(`{"spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"completionMode":"Indexed","successPolicy":{"rules":[{}]}}}}}`))

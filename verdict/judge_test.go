@@ -133,6 +133,11 @@ func TestJudge(t *testing.T) {
 			old:    "{apiVersion: v1, kind: Namespace, metadata: {name: team, labels: {policy.usher.dev/enforce: high}}}",
 			reason: reason.TemplateValid,
 		},
+		"a label of a Namespace that asks for what no file holds": {
+			object: "{apiVersion: v1, kind: Namespace, metadata: {name: team, labels: {inject.usher.dev/templates: ghost}}}",
+			change: func(f *verdict.Facts) { f.UnseenTemplates = "only the templates given were looked at" },
+			reason: reason.TemplateMissing, effects: []string{"warns template-missing"},
+		},
 		"an empty label of a Namespace that was not": {
 			object: "{apiVersion: v1, kind: Namespace, metadata: {name: team, labels: {policy.usher.dev/audit: ''}}}",
 			old:    "{apiVersion: v1, kind: Namespace, metadata: {name: team}}",
@@ -208,5 +213,41 @@ func TestJudge_OnlyWhatAChangeIntroducesDenies(t *testing.T) {
 	v, err = verdict.Judge(object(t, strings.Replace(idle, "name: j,", "name: j, labels: {a: b},", 1)), &old, f)
 	if err != nil || v.Denied || v.Reason != reason.PolicyWarned {
 		t.Errorf("UPDATE of what was there: %v, denied %v, %s", err, v.Denied, v.Reason)
+	}
+}
+
+// TestJudge_AFindingMovesWithItsContainer holds a finding that was there before to
+// a warning although the user, or injection, puts containers before it.
+func TestJudge_AFindingMovesWithItsContainer(t *testing.T) {
+	const one = `{name: a, image: a, resources: {requests: {memory: 1Gi}, limits: {memory: 1Mi}}, livenessProbe: {periodSeconds: 1, httpGet: {port: 80}}, readinessProbe: {periodSeconds: 1, httpGet: {port: 80}}}`
+	workload := func(containers, annotations string) string {
+		return "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: team}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}, annotations: {" +
+			annotations + "}}, spec: {containers: [" + containers + "]}}}}"
+	}
+	f := facts(t, "native: never")
+	f.Levels.Enforce = finding.Strict
+	for name, is := range map[string]string{
+		"of the user":      workload("{name: first, image: first@sha256:"+strings.Repeat("1", 64)+"}, "+one, ""),
+		"of the template":  workload(one, `inject.usher.dev/logs: "true"`),
+		"in another order": workload(one+", {name: last, image: last:1}", ""),
+	} {
+		old := object(t, workload(one, ""))
+		v, err := verdict.Judge(object(t, is), &old, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, w := range v.Findings {
+			if w.Rule != "probe-identical" {
+				continue
+			}
+			found = true
+			if w.Effect == verdict.Denies {
+				t.Errorf("%s: %s denies, although it was there", name, w.Statement())
+			}
+		}
+		if !found {
+			t.Errorf("%s: probe-identical is not found", name)
+		}
 	}
 }

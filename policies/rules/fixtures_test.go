@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "write the findings of the deny fixtures
 //
 //	# server: 1.30
 //	# features: A,B
+//	# defaulted: true
 //	# finding: spec.field: the message
 type fixture struct {
 	path     string
@@ -35,7 +36,7 @@ type fixture struct {
 	objects  []*policies.Object
 }
 
-var headerLine = regexp.MustCompile(`(?m)^# (server|features|finding): (.*)\n`)
+var headerLine = regexp.MustCompile(`(?m)^# (server|features|defaulted|finding): (.*)\n`)
 
 func readFixture(t *testing.T, e *policies.Evaluator, path string) *fixture {
 	t.Helper()
@@ -53,6 +54,8 @@ func readFixture(t *testing.T, e *policies.Evaluator, path string) *fixture {
 			for name := range strings.SplitSeq(m[2], ",") {
 				f.input.Features[name] = true
 			}
+		case "defaulted":
+			f.input.Defaulted = m[2] == "true"
 		case "finding":
 			f.want = append(f.want, m[2])
 			continue
