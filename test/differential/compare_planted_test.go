@@ -82,6 +82,36 @@ func TestAPlantedDifferenceIsFound(t *testing.T) {
 	}
 }
 
+// TestAPlantedExplanationIsFound changes what usher explain says.
+func TestAPlantedExplanationIsFound(t *testing.T) {
+	pod := &scene{Name: "pod", Namespace: "default", Object: core("Pod", "pod")}
+	says := func(denied bool, reason string) *explanation {
+		e := &explanation{Object: "pod/pod"}
+		e.Next.Denied = denied
+		e.Next.Templates = append(e.Next.Templates, struct {
+			Name   string `json:"name"`
+			Reason string `json:"reason"`
+		}{"envoy", reason})
+		return e
+	}
+	for name, c := range map[string]struct {
+		cluster *outcome
+		says    *explanation
+		found   int
+	}{
+		"the same":                          {admitted(), says(false, "injected"), 0},
+		"another reason":                    {admitted(), says(false, "already-injected"), 1},
+		"a denial that is not":              {admitted(), says(true, "injected"), 1},
+		"an injection that is denied":       {refused(), says(false, "injected"), 1},
+		"the same denial":                   {refused(), says(true, "template-missing"), 0},
+		"a denial by rules, which it skips": {&outcome{Denied: true, Findings: []finding{{"pod-no-liveness", "spec", denies}}}, says(false, "injected"), 0},
+	} {
+		if found := compareExplain(pod, c.cluster, c.says); len(found) != c.found {
+			t.Errorf("%s: differences %v, want %d", name, found, c.found)
+		}
+	}
+}
+
 func TestFieldsAreCalledByTheNamesOfItems(t *testing.T) {
 	written := core("Pod", "pod")
 	written["spec"] = object{"containers": []any{object{"name": "app"}}}

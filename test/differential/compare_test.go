@@ -81,6 +81,10 @@ func compareCheck(s *scene, cluster, check *outcome) []difference {
 	if slices.ContainsFunc(cluster.Findings, takenOut) {
 		return nil // a file does not say that a key was carried into it
 	}
+	begins := func(f finding) bool { return f.Effect == denies && strings.Contains(f.Field, "/own-network") }
+	if s.Old != nil && !cluster.Denied && slices.ContainsFunc(check.Findings, begins) {
+		return nil // only a Deployment that is created begins with a Network of its own
+	}
 	want, got := comparable(cluster.Findings), comparable(check.Findings)
 	// The API server stops at the first webhook that denies: of what comes after
 	// it the cluster says nothing.
@@ -195,8 +199,6 @@ func ofPods(s *scene, cluster *outcome, findings []finding) []finding {
 			continue // the pod is not tried: no controller creates the Network here
 		case s.Old != nil && !cluster.asked["inject"] && f.Effect == warns && f.stage() == injecting:
 			continue // the change is not sent, so nothing is told again
-		case s.Old != nil && f.Effect == denies && strings.Contains(f.Field, "/own-network") && !has(cluster.Findings, denies):
-			continue // a change that does not begin with a Network of its own
 		case !controlled(s.kind()) && (cluster.Denied || cluster.PodsDenied) && f.Effect == warns && f.stage() < judging:
 			continue // only the pod is sent, and a denial says nothing else
 		}

@@ -107,6 +107,10 @@ func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*pla
 	if unreadable("inject", err); injections == nil {
 		return r, nil
 	}
+	explanations, err := s.commandLine.explain(ctx, dir)
+	if unreadable("explain", err); explanations == nil {
+		return r, nil
+	}
 	namespaces := map[string]map[string]string{}
 	for _, n := range all.Namespaces {
 		namespaces[n.Name] = n.Labels
@@ -131,6 +135,7 @@ func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*pla
 		differences := compareCheck(sc, cluster, check)
 		if podOf(sc.Object) != nil && sc.Old == nil {
 			differences = append(differences, compareInject(sc, cluster, injected(ctx, s.cluster, sc, i))...)
+			differences = append(differences, compareExplain(sc, cluster, explanations[strings.ToLower(sc.kind())+"/"+sc.Name])...)
 		}
 		if len(differences) > 0 {
 			r.differences[sc.Name] = differences

@@ -1,0 +1,72 @@
+package differential
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// An explanation is what usher explain says of the next pod of a scene.
+type explanation struct {
+	Object string `json:"object"`
+	Next   struct {
+		Denied    bool   `json:"denied"`
+		Reason    string `json:"reason"`
+		Templates []struct {
+			Name   string `json:"name"`
+			Reason string `json:"reason"`
+		} `json:"templates"`
+	} `json:"next"`
+}
+
+// reasons are the reasons by template.
+func (e *explanation) reasons() map[string]string {
+	by := map[string]string{}
+	for _, t := range e.Next.Templates {
+		by["template "+t.Name] = t.Reason
+	}
+	return by
+}
+
+// explain runs usher explain and returns what it says by kind and name.
+func (c *commandLine) explain(ctx context.Context, d folder) (map[string]*explanation, error) {
+	out, _, err := c.run(ctx, "explain", "-o", "json", "-t", d.sub("templates"), "-f", d.sub("namespaces"), "-f", d.sub("scenes"))
+	var result struct {
+		Explanations []*explanation `json:"explanations"`
+	}
+	if jsonErr := json.Unmarshal([]byte(out), &result); jsonErr != nil {
+		return nil, errors.Join(err, jsonErr)
+	}
+	found := map[string]*explanation{}
+	for _, e := range result.Explanations {
+		found[e.Object] = e
+	}
+	return found, err
+}
+
+// compareExplain compares what usher explain says of the next pod with what
+// becomes of it in the cluster. explain does not judge by rules, and not what a
+// Network of its own brings.
+func compareExplain(s *scene, cluster *outcome, e *explanation) []difference {
+	byRules := cluster.Denied && firstStage(cluster) == judging
+	if e == nil || byRules || s.ownNetwork {
+		return nil
+	}
+	denied := cluster.Denied || cluster.PodsDenied
+	if denied != e.Next.Denied {
+		return []difference{{"explain's verdict differs", s.kind(), fmt.Sprint(denied), fmt.Sprintf("%t: %s", e.Next.Denied, e.Next.Reason)}}
+	}
+	want := map[string]string{}
+	for name, reason := range cluster.Reasons {
+		if len(name) > len("template ") && name[:len("template ")] == "template " {
+			want[name] = reason
+		}
+	}
+	if diff := cmp.Diff(want, e.reasons()); !denied && cluster.Reasons != nil && diff != "" {
+		return []difference{{"explain's reasons differ", reasons(want) + "/" + reasons(e.reasons()), fmt.Sprint(want), fmt.Sprint(e.reasons())}}
+	}
+	return nil
+}
