@@ -195,7 +195,7 @@ func ofPods(s *scene, cluster *outcome, findings []finding) []finding {
 	var kept []finding
 	for _, f := range findings {
 		switch {
-		case f.Effect == deniesPods && s.ownNetwork && !(cluster.Denied && mandatory):
+		case f.Effect == deniesPods && s.ownNetwork && (!cluster.Denied || !mandatory):
 			continue // the pod is not tried: no controller creates the Network here
 		case s.Old != nil && !cluster.asked["inject"] && f.Effect == warns && f.stage() == injecting:
 			continue // the change is not sent, so nothing is told again
