@@ -38,7 +38,7 @@ ARGS ?=
 SUMMARY ?=
 .PHONY: test
 test: ## Run every test, against a real kube-apiserver where one is needed
-	@$(SUITE) -shared -modules .,test/certmanager $(SUMMARY) -- -p 6 -timeout 30m -ldflags=-w $(ARGS) ./...
+	@$(SUITE) -shared -modules .,test/certmanager $(SUMMARY) -- -p 4 -timeout 30m -ldflags=-w $(ARGS) ./...
 
 # Debian's Neutron and Keystone are unpacked into the cache folder, which takes
 # two minutes the first time and needs no root where apt has its lists. NETWORKS
@@ -63,7 +63,7 @@ SEEDS ?= 1
 .PHONY: e2e-etcd
 e2e-etcd: ## Play the long stories of etcd clusters, as processes and on a node
 	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
-	  $(SUITE) -- -tags e2e -count=1 -p 3 -timeout 40m ./controllers/etcd... ./test/etcdsafety && \
+	  $(SUITE) -- -tags e2e -count=1 -p 2 -timeout 40m ./controllers/etcd... ./test/etcdsafety && \
 	  $(SUITE) -- -tags e2e -count=1 -parallel $(PARALLEL) -timeout 60m -v ./test/etcd -kill-for=$(KILL_FOR) -seeds=$(SEEDS)
 
 FOR ?= 1m

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -96,7 +97,7 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 		Named("etcdcluster").
 		For(&etcdv1beta2.EtcdCluster{}).
 		// A look waits for members that do not answer.
-		WithOptions(controller.Options{MaxConcurrentReconciles: 8})
+		WithOptions(controller.Options{MaxConcurrentReconciles: 8, RateLimiter: Retries()})
 	sources, err := parts(m, c.options.Namespace)
 	if err != nil {
 		return err
@@ -105,6 +106,13 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 		b.WatchesRawSource(s)
 	}
 	return b.Complete(c)
+}
+
+// Retries spaces what is tried again after an error: at most 10 seconds apart.
+// The default goes up to 17 minutes, in which a cluster would be left alone for an
+// error that is long over.
+func Retries() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 10*time.Second)
 }
 
 // Reconcile looks at a cluster and takes the next step.

@@ -1,6 +1,11 @@
 package cluster
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
 
 func TestWhatEtcdSaidLast(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
@@ -14,5 +19,15 @@ func TestWhatEtcdSaidLast(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestAnErrorIsTriedAgainWithinTenSeconds(t *testing.T) {
+	retries, after := Retries(), time.Duration(0)
+	for range 100 {
+		after = retries.When(reconcile.Request{})
+	}
+	if after > 10*time.Second {
+		t.Errorf("after 100 errors in a row the next try is after %s", after)
 	}
 }

@@ -85,7 +85,7 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 	return ctrl.NewControllerManagedBy(m).
 		Named("etcdrestore").
 		For(&etcdv1beta2.EtcdRestore{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: etcdcluster.Retries()}).
 		Complete(c)
 }
 
