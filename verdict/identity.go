@@ -21,11 +21,8 @@ func identity(f finding.Finding, o *policies.Object) finding.Key {
 // byName replaces the index of a container or volume in a field by its name.
 func byName(field string, t *policies.PodTemplate) string {
 	spec := t.At("spec").String() + "."
-	rest, ok := strings.CutPrefix(field, spec)
-	list, rest, indexed := strings.Cut(rest, "[")
-	number, rest, closed := strings.Cut(rest, "]")
-	i, err := strconv.Atoi(number)
-	if !ok || !indexed || !closed || err != nil || i < 0 {
+	list, i, rest, ok := itemOf(field, spec)
+	if !ok {
 		return field
 	}
 	names := items(t.Spec, list)
@@ -33,4 +30,15 @@ func byName(field string, t *policies.PodTemplate) string {
 		return field
 	}
 	return spec + list + "[" + names[i] + "]" + rest
+}
+
+// itemOf takes a field of an item of a list apart: the list, the item's index, and
+// the path within the item. ok is false for other fields. spec is the path of the
+// pod's specification, with its last dot.
+func itemOf(field, spec string) (list string, index int, rest string, ok bool) {
+	rest, ok = strings.CutPrefix(field, spec)
+	list, rest, indexed := strings.Cut(rest, "[")
+	number, rest, closed := strings.Cut(rest, "]")
+	index, err := strconv.Atoi(number)
+	return list, index, rest, ok && indexed && closed && err == nil && index >= 0
 }

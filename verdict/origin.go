@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -86,11 +85,8 @@ func (o *origin) place(found, before []finding.Finding) []finding.Finding {
 // For a field of an item that injection added it names the item and the template;
 // by is "" where the user wrote the field.
 func (o *origin) find(field string) (at, item, by string) {
-	rest, ok := strings.CutPrefix(field, o.spec)
-	list, rest, indexed := strings.Cut(rest, "[")
-	number, rest, closed := strings.Cut(rest, "]")
-	i, err := strconv.Atoi(number)
-	if o.is == nil || !ok || !indexed || !closed || err != nil || i < 0 {
+	list, i, rest, ok := itemOf(field, o.spec)
+	if o.is == nil || !ok {
 		return field, "", ""
 	}
 	was, is := items(o.was.Spec, list), items(o.is.Spec, list)

@@ -252,8 +252,8 @@ func kubeconfigFile(content []byte) (path string, remove func(), err error) {
 }
 
 // FreeAddress returns an address of this machine that nothing listens on. Its
-// port is none that the kernel gives to connections, which could take it before
-// it is listened on.
+// port is below those that the kernel chooses for connections, so no connection
+// takes it before the caller listens on it.
 func FreeAddress() (string, error) {
 	const from, to = 10000, 32768 // net.ipv4.ip_local_port_range begins there
 	var err error

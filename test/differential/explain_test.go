@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -61,7 +62,7 @@ func compareExplain(s *scene, cluster *outcome, e *explanation) []difference {
 	}
 	want := map[string]string{}
 	for name, reason := range cluster.Reasons {
-		if len(name) > len("template ") && name[:len("template ")] == "template " {
+		if strings.HasPrefix(name, "template ") {
 			want[name] = reason
 		}
 	}
