@@ -26,7 +26,11 @@ func (j *judging) evaluate() error {
 		return nil
 	}
 	rules := func(object Object, old *Object) []finding.Finding {
-		return j.facts.Evaluator.Evaluate(object.Typed, j.facts.Input(old != nil))
+		in := j.facts.Input(old != nil)
+		if in.Lister != nil {
+			in.Lister = noting{in.Lister, j.Verdict}
+		}
+		return j.facts.Evaluator.Evaluate(object.Typed, in)
 	}
 	if found := j.find(FromRule, rules); !found || j.old == nil {
 		return nil

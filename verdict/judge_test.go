@@ -251,3 +251,27 @@ func TestJudge_AFindingMovesWithItsContainer(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatRulesCannotSeeIsSaid has a rule ask for objects that cannot be read.
+func TestWhatRulesCannotSeeIsSaid(t *testing.T) {
+	f := facts(t, "")
+	f.Lister = blind{}
+	v, err := verdict.Judge(object(t, deployment), nil, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(v.Unseen, "no HorizontalPodAutoscaler was read") {
+		t.Errorf("Unseen is %q", v.Unseen)
+	}
+}
+
+// blind is a lister that reads nothing.
+type blind struct{}
+
+func (blind) List(kind, _ string) ([]*policies.Object, string) {
+	return nil, "no " + kind + " was read"
+}
+
+func (blind) Get(kind, _, _ string) (*policies.Object, string) {
+	return nil, "no " + kind + " was read"
+}

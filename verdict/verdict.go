@@ -22,6 +22,10 @@ type Verdict struct {
 	// Findings are what is wrong with the object, in the order of the steps.
 	Findings []Finding
 
+	// Unseen says, as clauses, which other objects the rules asked for and could not
+	// look at: there may be findings more.
+	Unseen []string
+
 	// Injection is the decision about templates, Attachment that about Networks;
 	// nil where the step was not taken.
 	Injection, Attachment *injector.Decision

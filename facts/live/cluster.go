@@ -22,6 +22,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
 )
@@ -46,6 +48,8 @@ type Cluster struct {
 	// templates.
 	NativeSidecars bool
 
+	configuration *config.Configuration // nil where the templates are
+
 	dry        client.Client
 	warnings   *warnings
 	namespaces map[string]map[string]string
@@ -53,27 +57,26 @@ type Cluster struct {
 }
 
 // Connect reads the templates and whether the cluster runs native sidecars.
-func Connect(ctx context.Context, config *rest.Config, usher Installation) (*Cluster, error) {
+func Connect(ctx context.Context, connection *rest.Config, usher Installation) (*Cluster, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme),
-		policyv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
+		policyv1.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	c := &Cluster{Installation: usher, warnings: &warnings{}, namespaces: map[string]map[string]string{}, owners: map[types.UID][]Owner{}}
 	var err error
-	if c.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+	if c.Client, err = client.New(connection, client.Options{Scheme: scheme}); err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	config = rest.CopyConfig(config)
-	config.WarningHandler = c.warnings
-	if c.dry, err = client.New(config, client.Options{Scheme: scheme, Mapper: c.RESTMapper()}); err != nil {
+	connection = rest.CopyConfig(connection)
+	connection.WarningHandler = c.warnings
+	if c.dry, err = client.New(connection, client.Options{Scheme: scheme, Mapper: c.RESTMapper()}); err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	c.Templates, err = c.templates(ctx)
-	if err != nil || c.Templates == nil {
+	if err := c.installed(ctx); err != nil || c.Templates == nil {
 		return c, err
 	}
-	discover, err := discovery.NewDiscoveryClientForConfig(config)
+	discover, err := discovery.NewDiscoveryClientForConfig(connection)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
@@ -83,30 +86,6 @@ func Connect(ctx context.Context, config *rest.Config, usher Installation) (*Clu
 	}
 	c.NativeSidecars = sidecars.Available()
 	return c, nil
-}
-
-// templates reads the templates; nil where that is forbidden.
-func (c *Cluster) templates(ctx context.Context) (*injector.Set, error) {
-	var list corev1.ConfigMapList
-	err := c.List(ctx, &list, client.InNamespace(c.Own))
-	if apierrors.IsForbidden(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the templates in namespace %s: %w", c.Own, err)
-	}
-	entries := map[string]injector.Entry{}
-	for i := range list.Items {
-		cm := &list.Items[i]
-		name := injector.TemplateName(cm.Name, cm.Labels)
-		// Of two ConfigMaps for one template the first by name serves, as in
-		// the webhook; the list is sorted.
-		if _, taken := entries[name]; name != "" && !taken {
-			template, err := injector.ParseTemplate(name, cm.Data)
-			entries[name] = injector.Entry{Template: template, Err: err}
-		}
-	}
-	return injector.NewSet(entries), nil
 }
 
 // NamespaceLabels returns the labels of a namespace, read once.
@@ -138,9 +117,9 @@ func (c *Cluster) Namespace(ctx context.Context, name string) (*metav1.PartialOb
 // Registered reports whether the API server sends pods to usher. It is taken to
 // where that may not be read.
 func (c *Cluster) Registered(ctx context.Context) (bool, error) {
-	config := &metav1.PartialObjectMetadata{}
-	config.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"})
-	err := c.Get(ctx, client.ObjectKey{Name: c.Registration}, config)
+	registration := &metav1.PartialObjectMetadata{}
+	registration.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"})
+	err := c.Get(ctx, client.ObjectKey{Name: c.Registration}, registration)
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, nil

@@ -2,10 +2,10 @@ package live
 
 import (
 	"context"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/reason"
 	"github.com/usher-dev/usher/verdict"
@@ -92,17 +92,6 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.judge(ctx, pod)
-	if err != nil {
-		return nil, err
-	}
-	n := Decided(v)
-	n.Unregistered = !registered
-	return n, nil
-}
-
-// judge is the verdict on the injection of a pod.
-func (c *Cluster) judge(ctx context.Context, pod *unstructured.Unstructured) (*verdict.Verdict, error) {
 	object, err := pod.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -111,12 +100,29 @@ func (c *Cluster) judge(ctx context.Context, pod *unstructured.Unstructured) (*v
 	if err != nil {
 		return nil, err
 	}
-	return verdict.Judge(
+	networks, listed, err := c.networks(ctx, pod.GetNamespace(), object)
+	if err != nil {
+		return nil, err
+	}
+	steps := verdict.Inject
+	if listed {
+		steps |= verdict.Connect
+	}
+	v, err := verdict.Judge(
 		verdict.Object{APIVersion: "v1", Kind: "Pod", Namespace: pod.GetNamespace(), Name: pod.GetName(), JSON: object}, nil,
 		&verdict.Facts{
-			Steps: verdict.Inject, NamespaceLabels: labels, OwnNamespace: c.Own, Configuration: config.Default(),
-			Templates: c.Templates, NativeSidecars: c.NativeSidecars, Lister: lister{ctx, c}, Explain: true,
+			Steps: steps, NamespaceLabels: labels, OwnNamespace: c.Own, Configuration: c.configuration,
+			Templates: c.Templates, NativeSidecars: c.NativeSidecars, Networks: networks, Lister: lister{ctx, c}, Explain: true,
 		})
+	if err != nil {
+		return nil, err
+	}
+	n := Decided(v)
+	n.Unregistered = !registered
+	if !listed {
+		n.Warnings = append(n.Warnings, fmt.Sprintf("the Networks of namespace %s were not looked at: you may not list them", pod.GetNamespace()))
+	}
+	return n, nil
 }
 
 // Decided is what the next pod gets by a verdict on it, or on what makes it.
@@ -129,6 +135,9 @@ func Decided(v *verdict.Verdict) *Next {
 				n.Templates = append(n.Templates, Template{Name: o.Template, Reason: o.Reason, Version: o.Version, Source: o.Source, Detail: o.Detail})
 			}
 		}
+	}
+	if v.Attachment != nil {
+		n.Steps = append(n.Steps, v.Attachment.Steps...)
 	}
 	for _, f := range v.Findings {
 		switch f.Effect {

@@ -129,3 +129,37 @@ func TestFieldsAreCalledByTheNamesOfItems(t *testing.T) {
 		})
 	}
 }
+
+// TestAPlantedDriftIsFound changes what usher drift says of a pod that runs.
+func TestAPlantedDriftIsFound(t *testing.T) {
+	bare := &scene{Name: "pod", Namespace: "default", Object: core("Pod", "pod")}
+	recorded := &scene{Name: "pod", Namespace: "default", Object: injectedPod()}
+	current := admitted()
+	current.Reasons["template envoy"] = "already-injected"
+	for name, c := range map[string]struct {
+		scene   *scene
+		cluster *outcome
+		says    []drifted
+		found   int
+	}{
+		"missing":                  {bare, admitted(), []drifted{{"envoy", "missing"}}, 0},
+		"missing, and not said":    {bare, admitted(), nil, 1},
+		"missing, called outdated": {bare, admitted(), []drifted{{"envoy", "outdated"}}, 1},
+		"another template":         {bare, admitted(), []drifted{{"logs", "missing"}}, 1},
+		"outdated":                 {recorded, admitted(), []drifted{{"envoy", "outdated"}}, 0},
+		"outdated, called missing": {recorded, admitted(), []drifted{{"envoy", "missing"}}, 1},
+		"current":                  {recorded, current, nil, 0},
+		"current, called outdated": {recorded, current, []drifted{{"envoy", "outdated"}}, 1},
+		"denied":                   {bare, refused(), []drifted{{"ghost", "denied"}}, 0},
+		"denied, and not said":     {bare, refused(), nil, 1},
+		"denied, called missing":   {bare, refused(), []drifted{{"ghost", "missing"}}, 1},
+		"denied by rules, which drift skips": {
+			bare, &outcome{Denied: true, Reasons: admitted().Reasons, Findings: []finding{{"pod-no-liveness", "spec", denies}}},
+			[]drifted{{"envoy", "missing"}}, 0,
+		},
+	} {
+		if found := compareDrift(c.scene, c.cluster, c.says); len(found) != c.found {
+			t.Errorf("%s: differences %v, want %d", name, found, c.found)
+		}
+	}
+}

@@ -35,17 +35,26 @@ func (e *explanation) reasons() map[string]string {
 // explain runs usher explain and returns what it says by kind and name.
 func (c *commandLine) explain(ctx context.Context, d folder) (map[string]*explanation, error) {
 	out, _, err := c.run(ctx, "explain", "-o", "json", "-t", d.sub("templates"), "-f", d.sub("namespaces"), "-f", d.sub("scenes"))
+	found, readErr := explanations(out)
+	if readErr != nil {
+		return nil, errors.Join(err, readErr)
+	}
+	return found, err
+}
+
+// explanations reads what usher explain prints, by kind and name.
+func explanations(out string) (map[string]*explanation, error) {
 	var result struct {
 		Explanations []*explanation `json:"explanations"`
 	}
-	if jsonErr := json.Unmarshal([]byte(out), &result); jsonErr != nil {
-		return nil, errors.Join(err, jsonErr)
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		return nil, fmt.Errorf("usher explain: %w", err)
 	}
 	found := map[string]*explanation{}
 	for _, e := range result.Explanations {
 		found[e.Object] = e
 	}
-	return found, err
+	return found, nil
 }
 
 // compareExplain compares what usher explain says of the next pod with what
@@ -53,8 +62,11 @@ func (c *commandLine) explain(ctx context.Context, d folder) (map[string]*explan
 // Network of its own brings.
 func compareExplain(s *scene, cluster *outcome, e *explanation) []difference {
 	byRules := cluster.Denied && firstStage(cluster) == judging
-	if e == nil || byRules || s.ownNetwork {
+	if byRules || s.ownNetwork {
 		return nil
+	}
+	if e == nil {
+		return []difference{{"explain says nothing", s.kind(), verdict(cluster.Denied, cluster.PodsDenied), "nothing"}}
 	}
 	denied := cluster.Denied || cluster.PodsDenied
 	if denied != e.Next.Denied {

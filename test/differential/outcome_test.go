@@ -16,6 +16,9 @@ type outcome struct {
 	// ("network blue").
 	Reasons  map[string]string
 	Findings []finding
+	// Unseen says that the rules could not look at everything: there may be findings
+	// more.
+	Unseen bool
 	// LeftOut is how many warnings there are besides.
 	LeftOut int
 	// Pod is the pod that results, as the API server completes it; nil where

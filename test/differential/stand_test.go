@@ -2,6 +2,7 @@ package differential
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ type stand struct {
 	commandLine *commandLine
 	known       *catalogue
 	dir         string
+	kubeconfig  string // of an administrator
 }
 
 func newStand(t *testing.T) *stand {
@@ -40,7 +42,10 @@ func newStand(t *testing.T) *stand {
 			t.Error(err)
 		}
 	})
-	s := &stand{cluster: &cluster{ControlPlane: plane}, dir: dir}
+	s := &stand{cluster: &cluster{ControlPlane: plane}, dir: dir, kubeconfig: filepath.Join(dir, "kubeconfig")}
+	if err := os.WriteFile(s.kubeconfig, plane.Kubeconfig, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if s.server, err = admission.New(plane.Config, dir); err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +71,24 @@ type result struct {
 	// compared counts the scenes, refused those whose objects the API server
 	// refuses itself.
 	compared, refused int
-	differences       map[string][]difference // by scene
+	// unseen counts those where the webhook's rules could not look at everything, so
+	// that check may find more.
+	unseen      int
+	differences map[string][]difference // by scene
 }
 
 // compare plays a batch and compares what the surfaces say.
 func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*played) []*scene) (*result, error) {
-	plays, err := s.play(ctx, b, then)
-	if err != nil {
+	var running *running
+	var runErr error
+	plays, err := s.play(ctx, b, func(plays map[string]*played) []*scene {
+		running, runErr = s.running(ctx, b)
+		if then == nil {
+			return nil
+		}
+		return then(plays)
+	})
+	if err := errors.Join(err, runErr); err != nil {
 		return nil, err
 	}
 	all := *b
@@ -132,10 +148,19 @@ func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*pla
 		}
 		cluster := s.outcome(ctx, p, with, s.known)
 		check := checked(sc, found[dir.scene(sc)], before[was.scene(sc)])
-		differences := compareCheck(sc, cluster, check)
+		var differences []difference
+		if cluster.Unseen {
+			r.unseen++
+		} else {
+			differences = compareCheck(sc, cluster, check)
+		}
 		if podOf(sc.Object) != nil && sc.Old == nil {
 			differences = append(differences, compareInject(sc, cluster, injected(ctx, s.cluster, sc, i))...)
 			differences = append(differences, compareExplain(sc, cluster, explanations[strings.ToLower(sc.kind())+"/"+sc.Name])...)
+		}
+		if sc.Earlier {
+			differences = append(differences, compareDrift(sc, cluster, running.drift[sc.Name])...)
+			differences = append(differences, compareExplain(sc, cluster, running.explanations[sc.Name])...)
 		}
 		if len(differences) > 0 {
 			r.differences[sc.Name] = differences

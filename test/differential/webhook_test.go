@@ -69,6 +69,8 @@ func (c *cluster) outcome(ctx context.Context, p *played, injected object, known
 				name, reason, _ := strings.Cut(pair, "=")
 				o.Reasons[strings.TrimSuffix(what, "s")+" "+name] = reason
 			}
+		case what == "unseen":
+			o.Unseen = true
 		case what == "findings" && stageOf(webhook) == "policy":
 			for _, f := range known.exempt(value) {
 				o.add(f.Rule, place(f.Field, ""), exempt)

@@ -76,6 +76,9 @@ func render(v *verdict.Verdict) *review.Response {
 	if len(audit) > 0 {
 		res.Audit["findings"] = strings.Join(audit, "; ")
 	}
+	if len(v.Unseen) > 0 {
+		res.Audit["unseen"] = strings.Join(v.Unseen, "; ")
+	}
 	return res
 }
 

@@ -1,0 +1,24 @@
+package live
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/injector"
+)
+
+// networks looks up the Networks that a pod declares. ok is false where they may
+// not be listed.
+func (c *Cluster) networks(ctx context.Context, namespace string, pod []byte) (found map[string]injector.Network, ok bool, err error) {
+	names, problem := injector.Declared("Pod", pod)
+	if problem != nil {
+		return nil, true, nil // the verdict says so
+	}
+	found, err = (&cluster.Networks{Reader: c}).Fresh(ctx, namespace, names, pod)
+	if apierrors.IsForbidden(err) {
+		return nil, false, nil
+	}
+	return found, err == nil, err
+}
