@@ -53,50 +53,37 @@ type Mismatch struct {
 // Decodable reports whether the object fits its kind.
 func (o *Object) Decodable() bool { return len(o.Undecodable) == 0 }
 
-// newTyped returns an empty object of a kind that rules judge or look at, built
-// in or usher's own, or nil.
+// typed are the types of the kinds that rules judge or look at, built in or
+// usher's own, by apiVersion and kind.
+var typed = map[[2]string]func() any{
+	{"v1", "Pod"}:                                          empty[corev1.Pod],
+	{"v1", "PodTemplate"}:                                  empty[corev1.PodTemplate],
+	{"v1", "ReplicationController"}:                        empty[corev1.ReplicationController],
+	{"v1", "Service"}:                                      empty[corev1.Service],
+	{"v1", "PersistentVolumeClaim"}:                        empty[corev1.PersistentVolumeClaim],
+	{"apps/v1", "Deployment"}:                              empty[appsv1.Deployment],
+	{"apps/v1", "ReplicaSet"}:                              empty[appsv1.ReplicaSet],
+	{"apps/v1", "StatefulSet"}:                             empty[appsv1.StatefulSet],
+	{"apps/v1", "DaemonSet"}:                               empty[appsv1.DaemonSet],
+	{"batch/v1", "Job"}:                                    empty[batchv1.Job],
+	{"batch/v1", "CronJob"}:                                empty[batchv1.CronJob],
+	{"autoscaling/v1", "HorizontalPodAutoscaler"}:          empty[autoscalingv1.HorizontalPodAutoscaler],
+	{"autoscaling/v2", "HorizontalPodAutoscaler"}:          empty[autoscalingv2.HorizontalPodAutoscaler],
+	{"rbac.authorization.k8s.io/v1", "RoleBinding"}:        empty[rbacv1.RoleBinding],
+	{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"}: empty[rbacv1.ClusterRoleBinding],
+	{"v1", "Secret"}:                                       empty[corev1.Secret],
+	{"etcd.database.coreos.com/v1beta2", "EtcdCluster"}:    empty[etcdv1beta2.EtcdCluster],
+	{"samplecrd.k8s.io/v1", "Network"}:                     empty[samplecrdv1.Network],
+	{"etcd.database.coreos.com/v1beta2", "EtcdBackup"}:     empty[etcdv1beta2.EtcdBackup],
+	{"etcd.database.coreos.com/v1beta2", "EtcdRestore"}:    empty[etcdv1beta2.EtcdRestore],
+}
+
+func empty[T any]() any { return new(T) }
+
+// newTyped returns an empty object of a kind, or nil where the kind is not known.
 func newTyped(apiVersion, kind string) any {
-	switch apiVersion + "/" + kind {
-	case "v1/Pod":
-		return &corev1.Pod{}
-	case "v1/PodTemplate":
-		return &corev1.PodTemplate{}
-	case "v1/ReplicationController":
-		return &corev1.ReplicationController{}
-	case "v1/Service":
-		return &corev1.Service{}
-	case "v1/PersistentVolumeClaim":
-		return &corev1.PersistentVolumeClaim{}
-	case "apps/v1/Deployment":
-		return &appsv1.Deployment{}
-	case "apps/v1/ReplicaSet":
-		return &appsv1.ReplicaSet{}
-	case "apps/v1/StatefulSet":
-		return &appsv1.StatefulSet{}
-	case "apps/v1/DaemonSet":
-		return &appsv1.DaemonSet{}
-	case "batch/v1/Job":
-		return &batchv1.Job{}
-	case "batch/v1/CronJob":
-		return &batchv1.CronJob{}
-	case "autoscaling/v1/HorizontalPodAutoscaler":
-		return &autoscalingv1.HorizontalPodAutoscaler{}
-	case "autoscaling/v2/HorizontalPodAutoscaler":
-		return &autoscalingv2.HorizontalPodAutoscaler{}
-	case "rbac.authorization.k8s.io/v1/RoleBinding":
-		return &rbacv1.RoleBinding{}
-	case "rbac.authorization.k8s.io/v1/ClusterRoleBinding":
-		return &rbacv1.ClusterRoleBinding{}
-	case "v1/Secret":
-		return &corev1.Secret{}
-	case "etcd.database.coreos.com/v1beta2/EtcdCluster":
-		return &etcdv1beta2.EtcdCluster{}
-	case "samplecrd.k8s.io/v1/Network":
-		return &samplecrdv1.Network{}
-	case "etcd.database.coreos.com/v1beta2/EtcdBackup":
-		return &etcdv1beta2.EtcdBackup{}
-	case "etcd.database.coreos.com/v1beta2/EtcdRestore":
-		return &etcdv1beta2.EtcdRestore{}
+	if empty, ok := typed[[2]string{apiVersion, kind}]; ok {
+		return empty()
 	}
 	return nil
 }
@@ -108,7 +95,10 @@ func Kinds() []string {
 
 // Known reports whether objects of a kind are decoded: rules judge them, or look
 // at them.
-func Known(apiVersion, kind string) bool { return newTyped(apiVersion, kind) != nil }
+func Known(apiVersion, kind string) bool {
+	_, known := typed[[2]string{apiVersion, kind}]
+	return known
+}
 
 // decode reads an object as the API server does: names of fields are
 // case-sensitive, unknown fields are no error. It never fails: what does not
