@@ -32,6 +32,7 @@ metadata: {name: client, namespace: team}
 
 func TestNamespacesSayWhatCounts(t *testing.T) {
 	idle := strings.Replace(zeroWork, "name: idle", "name: idle\n  namespace: team", 1)
+	own := strings.Replace(plainTemplate, "name: logs-initializer", "name: logs-initializer, namespace: usher-system", 1)
 	for name, c := range map[string]struct {
 		labels, object string
 		args           []string
@@ -44,6 +45,8 @@ func TestNamespacesSayWhatCounts(t *testing.T) {
 		"the API server refuses whatever the levels are": {`policy.usher.dev/enforce: "off", policy.usher.dev/warn: "off"`, brokenJob, nil, cli.Failed, "job-restart-policy"},
 		"warn reports more":                              {"policy.usher.dev/warn: strict", strings.Replace(soundJob, "name: sound", "name: sound, namespace: team", 1), nil, cli.Clean, "job-ttl"},
 		"warn and enforce off report no rule":            {`policy.usher.dev/enforce: "off", policy.usher.dev/warn: "off"`, idle, nil, cli.Clean, ""},
+		"enforce off, and warn that names no level":      {`policy.usher.dev/enforce: "off", policy.usher.dev/warn: loud`, idle, nil, cli.Failed, "namespace-label"},
+		"a template that does not exist":                 {"inject.usher.dev/templates: ghost", own, nil, cli.Clean, "namespace-label"},
 		"a flag goes before the label":                   {`policy.usher.dev/enforce: "off"`, brokenJob, []string{"--fail-on", "invariant"}, cli.Failed, "job-restart-policy"},
 		"a version has the rules that came with it":      {"policy.usher.dev/enforce-version: v0.1", brokenJob, nil, cli.Failed, "job-restart-policy"},
 		"what a later version finds fails no pinned namespace": {
