@@ -30,8 +30,8 @@ func newUninstall(s streams) *cobra.Command {
 usher. It asks nothing of usher, which may be down.
 
 Where a replica runs, which would register again, uninstall takes the Lease for
-five minutes: time to delete the Deployment it names. --all removes the Lease
-and the CA's Secret, too, if no replica runs.
+five minutes: time to delete the Deployment it names. --all removes the Lease,
+the CA's Secret and the last valid configuration, too, if no replica runs.
 
 Exit status: 0 removed, 1 something could not be removed, 2 bad usage.`,
 		Args: cobra.NoArgs,
@@ -55,7 +55,7 @@ Exit status: 0 removed, 1 something could not be removed, 2 bad usage.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&u.namespace, "namespace", cli.Namespace, "usher's own namespace")
-	f.BoolVar(&u.all, "all", false, "remove the Lease and the CA's Secret, too")
+	f.BoolVar(&u.all, "all", false, "remove the Lease, the CA's Secret and the last valid configuration, too")
 	f.BoolVar(&dryRun, "dry-run", false, "ask the API server whether it could be done, and change nothing")
 	connect.Register(f)
 	return cmd
@@ -94,10 +94,7 @@ func (u *uninstall) run(ctx context.Context) error {
 		}
 	}
 	if u.all && holder == "" {
-		if err := u.remove(ctx, "Secret", u.namespace+"/"+caSecret, named(u.clients.CoreV1().Secrets(u.namespace).Delete, caSecret)); err != nil {
-			return err
-		}
-		if err := u.remove(ctx, "Lease", u.namespace+"/"+registration.LeaseName, named(u.clients.CoordinationV1().Leases(u.namespace).Delete, registration.LeaseName)); err != nil {
+		if err := u.removeKept(ctx); err != nil {
 			return err
 		}
 	}
@@ -107,7 +104,24 @@ func (u *uninstall) run(ctx context.Context) error {
 	if holder != "" {
 		fmt.Fprintf(u.err, "%s runs, and registers again %s from now: delete usher's Deployment before\n", holder, uninstallerTime)
 		if u.all {
-			return fmt.Errorf("the Lease and the Secret stay while usher runs: delete its Deployment, then run this again")
+			return fmt.Errorf("the Lease, the Secret and the ConfigMap stay while usher runs: delete its Deployment, then run this again")
+		}
+	}
+	return nil
+}
+
+// removeKept removes what replicas keep in usher's namespace.
+func (u *uninstall) removeKept(ctx context.Context) error {
+	for _, kept := range []struct {
+		kind, name string
+		deletion   deletion
+	}{
+		{"Secret", caSecret, u.clients.CoreV1().Secrets(u.namespace).Delete},
+		{"ConfigMap", config.LastValidName, u.clients.CoreV1().ConfigMaps(u.namespace).Delete},
+		{"Lease", registration.LeaseName, u.clients.CoordinationV1().Leases(u.namespace).Delete},
+	} {
+		if err := u.remove(ctx, kept.kind, u.namespace+"/"+kept.name, named(kept.deletion, kept.name)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -203,7 +217,8 @@ func (u *uninstall) left(ctx context.Context) error {
 	}
 	for i := range configMaps.Items {
 		cm := &configMaps.Items[i]
-		if cm.Name == config.ConfigMapName || cm.Name == config.LastValidName || injector.TemplateName(cm.Name, cm.Labels) != "" {
+		kept := cm.Name == config.LastValidName && (!u.all || u.dryRun == nil)
+		if cm.Name == config.ConfigMapName || kept || injector.TemplateName(cm.Name, cm.Labels) != "" {
 			u.stays("ConfigMap", cm.Name)
 		}
 	}

@@ -75,7 +75,7 @@ func TestUninstall(t *testing.T) {
 			c.server = server
 		})
 		status, out, errs := uninstall(t, "--all")
-		expect(t, out, "MutatingWebhookConfiguration usher: is not there", "Secret usher-system/usher-ca: removed", "Lease usher-system/usher-registration: removed")
+		expect(t, out, "MutatingWebhookConfiguration usher: is not there", "Secret usher-system/usher-ca: removed", "ConfigMap usher-system/usher-last-valid: ", "Lease usher-system/usher-registration: removed")
 		if status != cli.Clean || strings.Contains(out, "Secret usher-system/usher-ca: stays") {
 			t.Errorf("%d %s", status, errs)
 		}
