@@ -165,7 +165,7 @@ func (c *cluster) views(t *testing.T, namespace string) {
 	}
 	defer stop()
 	c.until(t, "the role view is gathered", func() bool {
-		out, err := c.plane.Kubectl(t.Context(), "", "get", "clusterrole", "view", "-o", "yaml")
+		out, err := c.plane.ReadKubectl(t.Context(), "get", "clusterrole", "view", "-o", "yaml")
 		return err == nil && strings.Contains(out, "- pods\n")
 	})
 	user := "system:serviceaccount:" + namespace + ":default"
@@ -217,7 +217,7 @@ func (c *cluster) kubectl(t *testing.T, args ...string) string {
 func (c *cluster) untilThere(t *testing.T, namespace, resource, name, says string) {
 	t.Helper()
 	c.until(t, resource+" "+name+" says "+says, func() bool {
-		out, err := c.plane.Kubectl(t.Context(), "", "get", resource, name, "-n", namespace, "-o", "yaml")
+		out, err := c.plane.ReadKubectl(t.Context(), "get", resource, name, "-n", namespace, "-o", "yaml")
 		return err == nil && strings.Contains(out, says)
 	})
 }

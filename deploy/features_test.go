@@ -110,7 +110,7 @@ var features = []feature{
 			t.Errorf("lacks a warning: %s", out)
 		}
 		out := c.apply(t, ns, deployment("web", `annotations: {`+injector.OwnNetworkKey+`: "true"}`, "", ""))
-		if got, err := c.plane.Kubectl(t.Context(), "", "get", "-n", ns, "deployment", "web", "-o", "jsonpath={.spec.template.metadata.annotations}"); err != nil || !strings.Contains(got, `"`+injector.NetworkAnnotation+`":"web"`) {
+		if got, err := c.plane.ReadKubectl(t.Context(), "get", "-n", ns, "deployment", "web", "-o", "jsonpath={.spec.template.metadata.annotations}"); err != nil || !strings.Contains(got, `"`+injector.NetworkAnnotation+`":"web"`) {
 			t.Errorf("%v: not declared: %s\n%s", err, got, out)
 		}
 	}},

@@ -310,7 +310,7 @@ spec:
 			}
 		})
 	}
-	out, err := c.plane.Kubectl(t.Context(), "", "get", "-n", ns, "etcd", "example-etcd-cluster", "-o", "jsonpath={.spec.repository} {.spec.version}")
+	out, err := c.plane.ReadKubectl(t.Context(), "get", "-n", ns, "etcd", "example-etcd-cluster", "-o", "jsonpath={.spec.repository} {.spec.version}")
 	if err != nil || out != "quay.io/coreos/etcd 3.2.13" {
 		t.Errorf("%v: %q", err, out)
 	}

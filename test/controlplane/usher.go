@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/usher-dev/usher/test/kubectl"
 	"github.com/usher-dev/usher/webhook"
 	"github.com/usher-dev/usher/webhook/registration"
 )
@@ -223,15 +224,28 @@ func (c *ControlPlane) StartControllerManager(controllers string, flags ...strin
 // Kubectl runs kubectl as an administrator and returns what it prints on both
 // streams.
 func (c *ControlPlane) Kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
-	kubeconfig, remove, err := c.KubeconfigFile()
+	k, remove, err := c.kubectl()
 	if err != nil {
 		return "", err
 	}
 	defer remove()
-	cmd := exec.CommandContext(ctx, filepath.Join(c.Assets, "kubectl"), append([]string{"--kubeconfig", kubeconfig}, args...)...)
-	cmd.Stdin = bytes.NewBufferString(stdin)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return k.Show(ctx, stdin, args...)
+}
+
+// ReadKubectl runs kubectl as an administrator and returns what it prints on
+// standard output.
+func (c *ControlPlane) ReadKubectl(ctx context.Context, args ...string) (string, error) {
+	k, remove, err := c.kubectl()
+	if err != nil {
+		return "", err
+	}
+	defer remove()
+	return k.Read(ctx, args...)
+}
+
+func (c *ControlPlane) kubectl() (k kubectl.Kubectl, remove func(), err error) {
+	kubeconfig, remove, err := c.KubeconfigFile()
+	return kubectl.Kubectl{Program: filepath.Join(c.Assets, "kubectl"), Kubeconfig: kubeconfig}, remove, err
 }
 
 // KubeconfigFile writes the kubeconfig to a file of its own.

@@ -22,7 +22,7 @@ func (n *Node) Dump(ctx context.Context, w io.Writer, namespaces ...string) {
 	for _, ns := range namespaces {
 		n.dumpKubectl(ctx, w, "get", "pods,jobs,deployments,services", "-n", ns, "-o", "wide")
 		n.dumpKubectl(ctx, w, "get", "events", "-n", ns, "--sort-by=.lastTimestamp")
-		names, err := n.Kubectl(ctx, "", "get", "pods", "-n", ns, "-o", "name")
+		names, err := n.ReadKubectl(ctx, "get", "pods", "-n", ns, "-o", "name")
 		if err != nil {
 			continue // said above
 		}

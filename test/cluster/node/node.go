@@ -9,17 +9,16 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/usher-dev/usher/test/cluster/components"
+	"github.com/usher-dev/usher/test/kubectl"
 )
 
 // Folder holds everything of the machine's node but its lock. It is short,
@@ -121,8 +120,15 @@ func Down(ctx context.Context, progress io.Writer) error {
 // Kubectl runs kubectl as an administrator and returns what it prints on both
 // streams.
 func (n *Node) Kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, n.kubectl, append([]string{"--kubeconfig", n.Kubeconfig}, args...)...)
-	cmd.Stdin = bytes.NewBufferString(stdin)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return n.administrator().Show(ctx, stdin, args...)
+}
+
+// ReadKubectl runs kubectl as an administrator and returns what it prints on
+// standard output.
+func (n *Node) ReadKubectl(ctx context.Context, args ...string) (string, error) {
+	return n.administrator().Read(ctx, args...)
+}
+
+func (n *Node) administrator() kubectl.Kubectl {
+	return kubectl.Kubectl{Program: n.kubectl, Kubeconfig: n.Kubeconfig}
 }

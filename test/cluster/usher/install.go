@@ -124,7 +124,7 @@ func (i *Installation) Uninstall(ctx context.Context) error {
 }
 
 func (i *Installation) remove(ctx context.Context) error {
-	out, err := i.node.Kubectl(ctx, "", "get", "namespace", Namespace, "--ignore-not-found", "-o", "name")
+	out, err := i.node.ReadKubectl(ctx, "get", "namespace", Namespace, "--ignore-not-found", "-o", "name")
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
@@ -156,7 +156,7 @@ func (i *Installation) ours(ctx context.Context) error {
 	if i.node.Owned() {
 		return nil
 	}
-	out, err := i.node.Kubectl(ctx, "", "get", "deployment", "-n", Namespace, "usher-webhook", "-o", "jsonpath={.spec.template.spec.containers[*].image}")
+	out, err := i.node.ReadKubectl(ctx, "get", "deployment", "-n", Namespace, "usher-webhook", "-o", "jsonpath={.spec.template.spec.containers[*].image}")
 	if err != nil {
 		return fmt.Errorf("looking at what is in the namespace %s: %w\n%s", Namespace, err, out)
 	}

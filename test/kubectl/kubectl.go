@@ -1,0 +1,36 @@
+// Package kubectl runs kubectl for tests.
+package kubectl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// A Kubectl is the program, and the kubeconfig file that it acts by.
+type Kubectl struct{ Program, Kubeconfig string }
+
+// Show returns what kubectl shows to a person: both streams.
+func (k Kubectl) Show(ctx context.Context, stdin string, args ...string) (string, error) {
+	out, err := k.command(ctx, stdin, args).CombinedOutput()
+	return string(out), err
+}
+
+// Read returns what kubectl prints as data: standard output alone. An error says
+// what kubectl printed on the other stream.
+func (k Kubectl) Read(ctx context.Context, args ...string) (string, error) {
+	out, err := k.command(ctx, "", args).Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	return string(out), err
+}
+
+func (k Kubectl) command(ctx context.Context, stdin string, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, k.Program, append([]string{"--kubeconfig", k.Kubeconfig}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	return cmd
+}
