@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/usher-dev/usher/test/binaries"
 )
 
 // programs builds usher and the programs that read its packages as others do,
@@ -27,11 +29,13 @@ var buildPrograms = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	shared.stops = append(shared.stops, func() error { return os.RemoveAll(folder) })
-	for _, pkg := range []string{"./cmd/usher", "./cmd/usher-server"} {
-		cmd := exec.Command("go", "build", "-ldflags=-w", "-o", folder+string(filepath.Separator), pkg)
-		cmd.Dir = ".."
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
+	for _, program := range []string{"usher", "usher-server"} {
+		path, err := binaries.Build("..", folder, program)
+		if err == nil && filepath.Dir(path) != folder {
+			err = os.Symlink(path, filepath.Join(folder, program))
+		}
+		if err != nil {
+			return "", err
 		}
 	}
 	for _, name := range []string{"dockerfile", "alerts", "helm"} {

@@ -50,6 +50,9 @@ func TestADeploymentGetsItsNetworkAndItsPodsWaitForIt(t *testing.T) {
 	}
 }
 
+// each is how many Deployments of a namespace ask at once.
+var each = 10
+
 func TestNoTwoRangesAreAlikeThoughTwoControllersWorkAtOnce(t *testing.T) {
 	c := shared
 	c.pool(t, "10.64.0.0/18", 26)
@@ -60,7 +63,6 @@ func TestNoTwoRangesAreAlikeThoughTwoControllersWorkAtOnce(t *testing.T) {
 	if err := c.Create(t.Context(), byHand); err != nil {
 		t.Fatal(err)
 	}
-	const each = 30
 	var wanted []*appsv1.Deployment
 	for i := range each {
 		for _, namespace := range namespaces {

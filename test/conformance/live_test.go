@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/test/binaries"
 )
 
 // TestDiffLive applies manifests by kubectl, and compares others with the
@@ -20,8 +22,10 @@ func TestDiffLive(t *testing.T) {
 	storageClass(t, newCluster(t))
 	dir := t.TempDir()
 	kubeconfig := write(t, dir, "kubeconfig", string(plane.Kubeconfig))
-	usher := filepath.Join(dir, "usher")
-	execute(t, nil, "go", "build", "-o", usher, "../../cmd/usher")
+	usher, err := binaries.Build("../..", dir, "usher")
+	if err != nil {
+		t.Fatal(err)
+	}
 	apply := func(manifest string) {
 		t.Helper()
 		execute(t, strings.NewReader(manifest), filepath.Join(plane.Assets, "kubectl"), "--kubeconfig", kubeconfig, "apply", "-f", "-")

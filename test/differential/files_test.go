@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/usher-dev/usher/test/admission"
+	"github.com/usher-dev/usher/test/binaries"
 )
 
 // A commandLine is usher's, run on the files of batches.
@@ -24,11 +25,8 @@ type commandLine struct {
 
 // buildCommandLine builds usher into a folder.
 func buildCommandLine(dir, server string) (*commandLine, error) {
-	c := &commandLine{binary: filepath.Join(dir, "usher"), server: server}
-	if out, err := exec.Command("go", "build", "-o", c.binary, "../../cmd/usher").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building usher: %w\n%s", err, out)
-	}
-	return c, nil
+	binary, err := binaries.Build("../..", dir, "usher")
+	return &commandLine{binary: binary, server: server}, err
 }
 
 // run runs usher and returns both streams. A status above 1 is an error.

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/usher-dev/usher/test/admission"
+	"github.com/usher-dev/usher/test/binaries"
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
@@ -58,9 +59,8 @@ func run(m *testing.M) int {
 }
 
 func start(folder string) (err error) {
-	shared.program = filepath.Join(folder, "usher-server")
-	if out, err := exec.Command("go", "build", "-o", shared.program, "../../cmd/usher-server").CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
+	if shared.program, err = binaries.Build("../..", folder, "usher-server"); err != nil {
+		return err
 	}
 	flags, err := admission.Flags(folder)
 	if err != nil {

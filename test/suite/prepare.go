@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/usher-dev/usher/test/binaries"
 	"github.com/usher-dev/usher/test/cluster/components"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/objectstore"
@@ -48,5 +49,5 @@ func prepare(ctx context.Context, progress io.Writer) (environment []string, sto
 		stop()
 		return nil, nil, err
 	}
-	return []string{"KUBEBUILDER_ASSETS=" + assets, controlplane.SharedVariable + "=" + kubeconfig}, stop, nil
+	return []string{"KUBEBUILDER_ASSETS=" + assets, controlplane.SharedVariable + "=" + kubeconfig, binaries.FolderVariable + "=" + folder}, stop, nil
 }

@@ -1,0 +1,5 @@
+//go:build soak
+
+package network_test
+
+func init() { many = 200 }

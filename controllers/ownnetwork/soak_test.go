@@ -1,0 +1,5 @@
+//go:build soak
+
+package ownnetwork_test
+
+func init() { each = 30 }

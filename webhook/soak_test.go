@@ -1,0 +1,5 @@
+//go:build soak
+
+package webhook_test
+
+func init() { mostChanged = 4 }
