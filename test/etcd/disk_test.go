@@ -3,9 +3,12 @@
 package etcd_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
@@ -18,8 +21,9 @@ import (
 	"github.com/usher-dev/usher/test/cluster/node"
 )
 
-// diskSize holds what etcd allocates for its log in advance, and as much again.
-const diskSize = "192Mi"
+// diskSize holds what etcd allocates for its log in advance, and the ballast of
+// many faults.
+const diskSize = "384Mi"
 
 // onDisks is a cluster whose members' volumes are file systems of their own, so
 // that one can be full.
@@ -73,7 +77,8 @@ func (s *scene) disk(class, name string) *corev1.PersistentVolume {
 	}
 }
 
-// diskFull fills the file system of a member's claim, at which etcd ends.
+// diskFull fills the file system of a member's claim, at which etcd ends as soon
+// as it needs another page for what is written.
 func (s *scene) diskFull(name string) broken {
 	s.Helper()
 	claim := &corev1.PersistentVolumeClaim{}
@@ -82,9 +87,26 @@ func (s *scene) diskFull(name string) broken {
 	before := s.restarts(name)
 	s.must(fill(file))
 	return broken{
-		felt: func() bool { return s.restarts(name) != before },
+		felt: func() bool {
+			if s.restarts(name) == before {
+				s.ballast()
+				return false
+			}
+			return true
+		},
 		heal: func() { s.must(os.Remove(file)) },
 	}
+}
+
+// ballast has the members need space. It may be refused.
+func (s *scene) ballast() {
+	s.Helper()
+	c, err := s.connect(s.Context())
+	s.must(err)
+	defer func() { _ = c.Close() }()
+	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+	defer cancel()
+	_, _ = c.Put(ctx, "ballast", strings.Repeat("x", 256<<10))
 }
 
 // fill makes a file that leaves no space.

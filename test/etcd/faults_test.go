@@ -3,6 +3,7 @@
 package etcd_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -27,7 +29,8 @@ type fault struct {
 
 // broken is what a fault has done to a member.
 type broken struct {
-	// felt says whether the fault has had its effect.
+	// felt says whether the fault has had its effect, and does what it takes for
+	// it to have one.
 	felt func() bool
 	// heal ends the fault; nil where it passes by itself.
 	heal func()
@@ -96,11 +99,11 @@ func (s *scene) suffer(random *rand.Rand, members []string, faults []fault) {
 		s.Log(victim, f.name)
 		all = append(all, f.inject(s, victim))
 	}
-	// Where several members are broken, one may stop another from feeling it.
+	// Where several members are broken, one may keep another from feeling it.
 	if len(all) == 1 {
 		s.until("that is felt", func(*etcdv1beta2.EtcdCluster) bool { return all[0].felt() })
 	}
-	s.endure(time.Second + time.Duration(random.Int64N(int64(9*time.Second))))
+	s.endure(all, time.Second+time.Duration(random.Int64N(int64(9*time.Second))))
 	for _, b := range all {
 		if b.heal != nil {
 			b.heal()
@@ -112,12 +115,16 @@ func (s *scene) suffer(random *rand.Rand, members []string, faults []fault) {
 	})
 }
 
-// endure lets a fault last.
-func (s *scene) endure(d time.Duration) {
-	select {
-	case <-s.Context().Done():
-	case <-time.After(d):
-	}
+// endure lets faults last.
+func (s *scene) endure(all []broken, d time.Duration) {
+	ctx, cancel := context.WithTimeout(s.Context(), d)
+	defer cancel()
+	_ = wait.PollUntilContextCancel(ctx, 500*time.Millisecond, true, func(context.Context) (bool, error) {
+		for _, b := range all {
+			b.felt()
+		}
+		return false, nil
+	})
 }
 
 // wholeAgain waits until the cluster has recovered, and says how long that took.
