@@ -14,31 +14,22 @@ import (
 type partition struct {
 	name string
 	// in and out are what nftables drops of the packets to and from the pod.
-	in, out func(s *scene) []string
+	in, out []string
 }
 
 var (
-	always  = func(rules ...string) func(*scene) []string { return func(*scene) []string { return rules } }
-	nothing = always()
-	peers   = always("tcp dport 2380", "tcp sport 2380")
+	peers = []string{"tcp dport 2380", "tcp sport 2380"}
+	// The machine itself, where the clients and the kubelet are, has the first
+	// address.
+	controller = []string{"ip saddr 10.244.0.2-10.244.0.254 tcp dport 2379"}
 )
 
 var partitions = []partition{
 	{"is cut off from the others", peers, peers},
-	{"does not hear the others", peers, nothing},
-	{"is not heard by the others", nothing, peers},
-	{"is cut off from everybody", always(`iifname != "lo"`), always(`oifname != "lo"`)},
-	{"is cut off from the controller", (*scene).fromController, nothing},
-}
-
-// fromController is what the controller's pods send.
-func (s *scene) fromController() (rules []string) {
-	for _, p := range s.controllers() {
-		if p.Status.PodIP != "" {
-			rules = append(rules, "ip saddr "+p.Status.PodIP)
-		}
-	}
-	return rules
+	{"does not hear the others", peers, nil},
+	{"is not heard by the others", nil, peers},
+	{"is cut off from everybody", []string{`iifname != "lo"`}, []string{`oifname != "lo"`}},
+	{"is cut off from the controller", controller, nil},
 }
 
 // inject has the kernel drop packets in the network of the member's pod.
@@ -55,7 +46,7 @@ func (p partition) inject(s *scene, name string) broken {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := nft(p.script(s), "-f", "-"); err != nil {
+	if out, err := nft(p.script(), "-f", "-"); err != nil {
 		s.Fatalf("%v\n%s", err, out)
 	}
 	return broken{
@@ -74,10 +65,10 @@ func (p partition) inject(s *scene, name string) broken {
 // dropped is a counter that counted.
 var dropped = regexp.MustCompile(`packets [1-9]`)
 
-func (p partition) script(s *scene) string {
+func (p partition) script() string {
 	var b strings.Builder
 	b.WriteString("table inet cut {\n")
-	for hook, rules := range map[string][]string{"input": p.in(s), "output": p.out(s)} {
+	for hook, rules := range map[string][]string{"input": p.in, "output": p.out} {
 		fmt.Fprintf(&b, "chain %s { type filter hook %s priority 0;\n", hook, hook)
 		for _, r := range rules {
 			fmt.Fprintf(&b, "%s counter drop\n", r)
