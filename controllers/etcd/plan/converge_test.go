@@ -89,7 +89,7 @@ func (k *walk) change(from, to states.State, at int, f *fault) error {
 	w := settledWorld(from.Spec)
 	w.controllers[0].decide = k.decide
 	w.tick()
-	w.look(w.controllers[0])
+	w.reconcile(w.controllers[0], func() {})
 	w.spec = to.Spec
 	refused := len(plan.Refusals(to.Spec, w.look(w.controllers[0]))) > 0
 	hit := f == nil
