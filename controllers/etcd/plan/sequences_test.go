@@ -75,10 +75,13 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 		return fmt.Errorf("%w%s", w.violated, w.trace())
 	case err == nil:
 		return w.expired()
-	case !survivable:
+	case w.last.Blocked == plan.RefusedChange && edited && w.leader() != nil:
+		return nil
+	case !survivable || !w.survivable(): // what else would destroy data is a violation
 		k.lost++
 		return w.lossTold()
-	case w.last.Blocked == plan.RefusedChange && edited:
+	case w.last.Stalled != nil && slices.ContainsFunc(w.members, func(n *node) bool { return w.tooNew(n.name) }):
+		k.stalled["a version that nobody saw run"]++ // and that a person has to write again
 		return nil
 	case w.last.Stalled != nil && slices.Contains(remains, w.last.Stalled.Reason):
 		k.stalled[w.last.Stalled.Reason]++

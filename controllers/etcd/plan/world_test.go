@@ -291,7 +291,7 @@ func (w *world) kubelets() {
 		switch {
 		case p.ending:
 			w.endPod(name)
-		case p.ended || p.up || w.absent[p.target] || w.broken[p.revision]:
+		case p.ended || p.up || w.absent[p.target] || w.broken[p.revision] || w.tooNew(name):
 		default:
 			w.start(name, p)
 		}
@@ -301,6 +301,12 @@ func (w *world) kubelets() {
 			w.loseClaim(name)
 		}
 	}
+}
+
+// tooNew says whether etcd refuses to start, as its data is of a newer version.
+func (w *world) tooNew(name string) bool {
+	n, p := w.member(name), w.pods[name]
+	return n != nil && p != nil && p.disk.member == name && p.target.CompareMinor(w.storage) < 0
 }
 
 // start is etcd's start on what is on its disk.
