@@ -119,7 +119,7 @@ func (w *world) seeParts(m *plan.Member, k known) {
 		m.Claim = plan.Claim{Exists: true, Ending: c.ending}
 		m.Durable, m.StorageRevision = true, c.storageRevision
 		if k.claimUID != "" && k.claimUID != c.uid {
-			m.Claim.Exists = false // another one
+			m.Claim.Exists, m.Claim.Other = false, true
 		}
 	}
 	p := w.pods[m.Name]
