@@ -55,7 +55,7 @@ e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KU
 	@$(SUITE) -- -tags e2e -count=1 -run '^TestTheImage' ./deploy && \
 	  $(SUITE) -- -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
 
-# How many stories are played at once on the node, how long members are killed
+# How many stories are played at once on the node, how long members are broken
 # at random, and by how many seeds.
 PARALLEL ?= 2
 KILL_FOR ?= 1m
@@ -64,7 +64,7 @@ SEEDS ?= 1
 e2e-etcd: ## Play the long stories of etcd clusters, as processes and on a node
 	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
 	  $(SUITE) -- -tags e2e -count=1 -p 2 -timeout 40m ./controllers/etcd... ./test/etcdsafety && \
-	  $(SUITE) -- -tags e2e -count=1 -parallel $(PARALLEL) -timeout 60m -v ./test/etcd -kill-for=$(KILL_FOR) -seeds=$(SEEDS)
+	  $(SUITE) -- -tags e2e -count=1 -parallel $(PARALLEL) -timeout 90m -v ./test/etcd -kill-for=$(KILL_FOR) -seeds=$(SEEDS)
 
 FOR ?= 1m
 SEED ?= 1
@@ -81,6 +81,9 @@ SCENES ?= 10000
 differential: ## Play SCENES generated scenes of SEED in the cluster and on files
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(GO) test -tags soak -count=1 -timeout 120m -v -run EverySurface ./test/differential -args -scenes $(SCENES) -seed $(SEED)
 
+# How long random sequences of edits and faults are walked in the model of etcd
+# clusters.
+WALK ?= 20m
 # The seeds and sizes that CI has no time for. Tests that only make sense at that
 # length have the build tag soak.
 .PHONY: soak
@@ -89,6 +92,7 @@ soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
 	$(MAKE) fuzz FUZZTIME=5m
 	@packages=$$(grep -rlE --include='*_test.go' '^//go:build .*\bsoak\b' . | xargs -r -n1 dirname | sort -u); \
 	  if [ -n "$$packages" ]; then $(SUITE) -shared -- -tags soak -count=1 -p 1 -timeout 3h $$packages; fi
+	$(GO) test -count=1 -timeout 2h -v ./controllers/etcd/plan -args -walk=$(WALK)
 	$(MAKE) test-neutron
 	$(MAKE) e2e
 	$(MAKE) e2e-etcd KILL_FOR=10m SEEDS=3

@@ -11,6 +11,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -348,6 +349,37 @@ func TestAConsentIsJudgedWhenItIsGiven(t *testing.T) {
 		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1beta2.AnnotationAutoRestore, value)
 		if err := kube.Update(t.Context(), changed, client.DryRunAll); refused != (err != nil && strings.Contains(err.Error(), "etcd-auto-restore")) {
 			t.Errorf("%q: got %v", value, err)
+		}
+	}
+}
+
+// TestADeletedNamespace_WarnsOfTheDataInIt deletes a namespace with claims of
+// members, and one without.
+func TestADeletedNamespace_WarnsOfTheDataInIt(t *testing.T) {
+	c := started(t)
+	full, empty := c.newNamespace(t, nil), c.newNamespace(t, nil)
+	for name, label := range map[string]string{"main-a": v1beta2.LabelCluster, "main-b": v1beta2.LabelCluster, "old-a": v1beta2.LabelAside, "files": "app"} {
+		cluster, _, _ := strings.Cut(name, "-")
+		claim := &corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{label: cluster}},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+			},
+		}
+		if _, err := c.CoreV1().PersistentVolumeClaims(full).Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.warnings.take()
+	for name, wants := range map[string]bool{full: true, empty: false} {
+		dryRun := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
+		if err := c.CoreV1().Namespaces().Delete(t.Context(), name, dryRun); err != nil {
+			t.Fatal(err)
+		}
+		text := c.warnings.take()
+		if warned := strings.Contains(text, "3 claim(s) with the data of the etcd cluster(s) main, old") && strings.Contains(text, "persistentVolumeReclaimPolicy"); warned != wants {
+			t.Errorf("warned %q", text)
 		}
 	}
 }

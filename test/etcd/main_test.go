@@ -27,7 +27,7 @@ import (
 )
 
 var (
-	killFor = flag.Duration("kill-for", time.Minute, "how long members are killed at random")
+	killFor = flag.Duration("kill-for", time.Minute, "how long members are broken at random")
 	seeds   = flag.Int("seeds", 1, "with how many seeds they are")
 )
 
@@ -77,8 +77,9 @@ func begin(ctx context.Context, n *node.Node, _ *usher.Installation) (end func()
 	if shared.client, err = client.New(n.Config, client.Options{Scheme: scheme}); err != nil {
 		return nil, err
 	}
-	// A test does not wait as long for a member as an operator would.
-	patch := `[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--etcd-member-timeout=20s"}]`
+	// A test does not wait as long for a member as an operator would, and longer
+	// than any fault lasts that leaves the data.
+	patch := `[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--etcd-member-timeout=40s"}]`
 	for _, args := range [][]string{
 		{"patch", "-n", usher.Namespace, "deployment/usher-controller", "--type=json", "-p", patch},
 		{"rollout", "status", "-n", usher.Namespace, "deployment/usher-controller", "--timeout=120s"},

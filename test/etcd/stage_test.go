@@ -188,7 +188,7 @@ func (s *scene) write() *traffic.Traffic {
 // verify ends the traffic and judges what was recorded.
 func (s *scene) verify(w *traffic.Traffic) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Minute)
 	defer cancel()
 	recorded, err := w.Finish(ctx, s.members)
 	s.must(err)

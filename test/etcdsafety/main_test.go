@@ -97,6 +97,7 @@ func newWorld(folder string) (*world, error) {
 		w.end()
 		return nil, err
 	}
+	w.kubelet.Usher = program
 	w.stop = append(w.stop, func() { cancel(); w.kubelet.Wait() })
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, etcdv1beta2.AddToScheme} {
@@ -119,13 +120,26 @@ func (w *world) end() {
 	}
 }
 
-// startController starts the controller of etcd clusters.
+// startController starts the controllers of etcd clusters, backups and restores.
 func (w *world) startController() (stop func(), err error) { return w.startControllerOf(program) }
 
-// startControllerOf starts that of another release.
+// startControllerOf starts those of another release.
 func (w *world) startControllerOf(program string) (stop func(), err error) {
-	return w.start("controller", program, "controller", "--controllers=etcdcluster", "--leader-elect=false",
+	return w.start("controller", program, "controller", "--controllers=etcdbackup,etcdcluster,etcdrestore", "--leader-elect=false",
+		"--namespace="+controlplane.Namespace, "--snapshot-address=127.0.0.1:0", "--snapshot-host=127.0.0.1", "--snapshot-image=usher:test",
 		"--health-address=0", "--metrics-address=0", "--etcd-member-timeout="+memberTimeout, "--kubeconfig="+w.kubeconfig())
+}
+
+// collectGarbage starts what Kubernetes itself deletes objects with.
+func (w *world) collectGarbage() error {
+	programs, err := controlplane.Assets(os.Stderr, "kube-controller-manager")
+	if err != nil {
+		return err
+	}
+	_, err = w.start("kube-controller-manager", filepath.Join(programs, "kube-controller-manager"),
+		"--kubeconfig="+w.kubeconfig(), "--leader-elect=false", "--secure-port=0",
+		"--controllers=garbage-collector-controller,namespace-controller,persistentvolumeclaim-protection-controller")
+	return err
 }
 
 func (w *world) kubeconfig() string {

@@ -1,11 +1,13 @@
-//go:build e2e
+//go:build e2e || soak
 
 package etcdsafety_test
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -15,11 +17,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/usher-dev/usher/test/controlplane"
 )
 
-const crds = "customresourcedefinitions"
+const (
+	crds       = "customresourcedefinitions"
+	definition = "etcdclusters.etcd.database.coreos.com"
+)
 
 // TestDataOutlivesUsher removes usher in the ways in which it is removed, from an
 // API server with Kubernetes' own garbage collector.
@@ -29,42 +32,39 @@ func TestDataOutlivesUsher(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.end)
-	programs, err := controlplane.Assets(os.Stderr, "kube-controller-manager")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = w.start("kube-controller-manager", filepath.Join(programs, "kube-controller-manager"),
-		"--kubeconfig="+w.kubeconfig(), "--leader-elect=false", "--secure-port=0",
-		"--controllers=garbage-collector-controller,persistentvolumeclaim-protection-controller")
-	if err != nil {
+	if err := w.collectGarbage(); err != nil {
 		t.Fatal(err)
 	}
 	const manifest = "../../deploy/usher.yaml"
+	chart, err := filepath.Abs("../../deploy/chart/usher")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, way := range []struct {
-		name    string
-		install []string // arguments of kubectl
-		remove  []string
-		stays   bool // the controller runs on
+		name            string
+		install, remove []string // command lines
+		stays           bool     // the controller runs on
+		kept            bool     // the clusters run on
 	}{
-		{name: "the cluster is deleted", remove: []string{"delete", "etcdclusters", "--all", "--all-namespaces", "--wait=false"}, stays: true},
-		{name: "the definition is deleted", remove: []string{"delete", crds, "etcdclusters.etcd.database.coreos.com", "--wait=false"}, stays: true},
+		{name: "the cluster is deleted", remove: []string{"kubectl", "delete", "etcdclusters", "--all", "--all-namespaces", "--wait=false"}, stays: true},
+		{name: "the definition is deleted", remove: []string{"kubectl", "delete", crds, definition, "--wait=false"}, stays: true},
+		{
+			name:    "the chart is uninstalled",
+			install: []string{"helm", "install", "usher", chart, "--namespace=usher-chart", "--create-namespace", "--take-ownership", "--force-conflicts"},
+			remove:  []string{"helm", "uninstall", "usher", "--namespace=usher-chart", "--wait"},
+			kept:    true,
+		},
 		{
 			name:    "the manifest is deleted",
-			install: []string{"apply", "--server-side", "--force-conflicts", "-f", manifest},
-			remove:  []string{"delete", "--ignore-not-found", "--wait=false", "-f", manifest},
+			install: []string{"kubectl", "apply", "--server-side", "--force-conflicts", "-f", manifest},
+			remove:  []string{"kubectl", "delete", "--ignore-not-found", "--wait=false", "-f", manifest},
 		},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			kubectl := func(args ...string) {
-				t.Helper()
-				if out, err := w.Kubectl(t.Context(), "", args...); err != nil {
-					t.Fatalf("%v\n%s", err, out)
-				}
-			}
-			kubectl("apply", "--server-side", "--force-conflicts", "-k", "../../deploy/base/crds")
-			kubectl("wait", "--for=condition=Established", crds+"/etcdclusters.etcd.database.coreos.com")
+			w.run(t, "kubectl", "apply", "--server-side", "--force-conflicts", "-k", "../../deploy/base/crds")
+			w.run(t, "kubectl", "wait", "--for=condition=Established", crds+"/"+definition)
 			if way.install != nil {
-				kubectl(way.install...)
+				w.run(t, way.install...)
 			}
 			stop, err := w.startController()
 			if err != nil {
@@ -77,9 +77,37 @@ func TestDataOutlivesUsher(t *testing.T) {
 			if !way.stays {
 				stop()
 			}
-			kubectl(way.remove...)
-			s.collected(claims)
+			w.run(t, way.remove...)
+			if !way.kept {
+				s.collected(claims)
+				return
+			}
+			pods := len(s.pods())
+			s.throughout(func() string {
+				if now := len(s.pods()); now != pods {
+					return fmt.Sprintf("%d of %d pods are left", now, pods)
+				}
+				return s.sameData(claims)
+			})
 		})
+	}
+}
+
+// run runs kubectl or helm in the world.
+func (w *world) run(t *testing.T, line ...string) {
+	t.Helper()
+	if line[0] == "kubectl" {
+		if out, err := w.Kubectl(t.Context(), "", line[1:]...); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	// Helm is a tool of another module.
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool"}, line...)...)
+	cmd.Dir = filepath.Join("..", "..", "tools", "packaging")
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }
 

@@ -137,7 +137,13 @@ const patience = 20 * time.Second
 // controller looks again and again.
 func (s *scene) throughout(wrong func() string) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	s.during(patience, wrong)
+}
+
+// during is throughout for another time.
+func (s *scene) during(d time.Duration, wrong func() string) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), d)
 	defer cancel()
 	_ = wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(context.Context) (bool, error) {
 		s.look()

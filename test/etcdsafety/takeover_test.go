@@ -3,40 +3,14 @@
 package etcdsafety_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/test/previous"
 )
-
-// previous is the commit of the release before.
-const previous = "936601f"
-
-// buildPrevious builds the release before from git, or takes the program that
-// USHER_PREVIOUS names.
-func buildPrevious(t *testing.T) string {
-	t.Helper()
-	if program := os.Getenv("USHER_PREVIOUS"); program != "" {
-		return program
-	}
-	folder := filepath.Join(t.TempDir(), "previous")
-	if out, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "worktree", "add", "--detach", folder, previous).CombinedOutput(); err != nil {
-		t.Fatalf("checking %s out: %v\n%s", previous, err, out)
-	}
-	t.Cleanup(func() { _ = exec.Command("git", "-C", "../..", "worktree", "remove", "--force", folder).Run() })
-	program := filepath.Join(t.TempDir(), "usher-previous")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/usher")
-	build.Dir = folder
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v\n%s", previous, err, out)
-	}
-	return program
-}
 
 // running are the members' pods and claims.
 func (s *scene) running() belonging {
@@ -56,7 +30,10 @@ func TestAnUpgradeAndARollback_ReplaceNoMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.end)
-	before := buildPrevious(t)
+	before, err := previous.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	stop, err := w.startControllerOf(before)
 	if err != nil {
 		t.Fatal(err)

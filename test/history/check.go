@@ -15,21 +15,25 @@ type Verdict struct {
 	// Reads and Writes were answered, Unknown operations were not. Events were
 	// told to watches.
 	Reads, Writes, Unknown, Events int
-	// Silence is the longest time without an answered write.
-	Silence time.Duration
+	// Silence is the longest time without an answered write, Outage all the times
+	// without one that were longer than brief.
+	Silence, Outage time.Duration
 	// Problems are all the ways in which the cluster was wrong, or may have
 	// been: a check that could not be finished is a problem.
 	Problems []string
 }
 
 func (v Verdict) String() string {
-	s := fmt.Sprintf("%d reads, %d writes, %d unknown outcomes, %d events told to watches; %s without a write at the longest",
-		v.Reads, v.Writes, v.Unknown, v.Events, v.Silence.Round(time.Millisecond))
+	s := fmt.Sprintf("%d reads, %d writes, %d unknown outcomes, %d events told to watches; %s without a write at the longest, %s in all",
+		v.Reads, v.Writes, v.Unknown, v.Events, v.Silence.Round(time.Millisecond), v.Outage.Round(time.Millisecond))
 	if len(v.Problems) == 0 {
 		return s + "; linearizable"
 	}
 	return s + "; PROBLEMS:\n" + strings.Join(v.Problems, "\n")
 }
+
+// brief is a time without an answered write that nobody calls an outage.
+const brief = time.Second
 
 // Check judges a history. The search for a linearization ends after patience.
 func Check(h History, patience time.Duration) Verdict {
@@ -88,7 +92,9 @@ func summarize(h History) Verdict {
 	slices.Sort(answered)
 	last := h.Began
 	for _, at := range append(answered, h.Ended) {
-		v.Silence = max(v.Silence, at-last)
+		if v.Silence = max(v.Silence, at-last); at-last > brief {
+			v.Outage += at - last
+		}
 		last = max(last, at)
 	}
 	return v

@@ -3,20 +3,13 @@
 package process_test
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -30,10 +23,8 @@ import (
 
 	"github.com/usher-dev/usher/test/admission"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/previous"
 )
-
-// previous is the commit of the release before.
-const previous = "936601f"
 
 var upgradeFor = flag.Duration("upgrade-for", time.Minute, "how long an upgrade and its rollback are under load")
 
@@ -41,7 +32,10 @@ var upgradeFor = flag.Duration("upgrade-for", time.Minute, "how long an upgrade 
 // and goes back, under load: no verdict is wrong, none is missing, and what one
 // version injected the other one leaves as it is.
 func TestUpgradeAndRollback(t *testing.T) {
-	before := buildPrevious(t)
+	before, err := previous.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	prepare(t)
 	s := newService(t, shared.plane.Config.Host, 0)
 	s.program = before
@@ -110,52 +104,6 @@ func (s *service) end(t *testing.T, leaving []*replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.replicas = slices.DeleteFunc(s.replicas, func(r *replica) bool { return slices.Contains(leaving, r) })
-}
-
-// buildPrevious builds the previous release's server from git.
-func buildPrevious(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	archive, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "archive", previous).Output()
-	if err != nil {
-		t.Fatalf("reading %s from git: %v", previous, err)
-	}
-	if err := unpack(archive, dir); err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(dir, "usher-previous")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/usher")
-	build.Dir = dir
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v\n%s", previous, err, out)
-	}
-	return program
-}
-
-func unpack(archive []byte, dir string) error {
-	files := tar.NewReader(bytes.NewReader(archive))
-	for {
-		header, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		path := filepath.Join(dir, filepath.FromSlash(header.Name))
-		switch header.Typeflag {
-		case tar.TypeDir:
-			err = os.MkdirAll(path, 0o755)
-		case tar.TypeReg:
-			var text []byte
-			if text, err = io.ReadAll(files); err == nil {
-				err = os.WriteFile(path, text, header.FileInfo().Mode())
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 const (

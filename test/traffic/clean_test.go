@@ -1,7 +1,12 @@
 package traffic_test
 
 import (
+	"context"
+	"strings"
+	"sync/atomic"
 	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/usher-dev/usher/test/history"
 )
@@ -26,4 +31,51 @@ func TestACleanRunHasNoProblems(t *testing.T) {
 	if v.Writes < 150 || v.Reads < 20 || v.Events < 300 {
 		t.Error("too little was recorded to show anything")
 	}
+}
+
+// TestAWriteAfterTheEndIsNoProblem has etcd take a write that a client had given
+// up when the last one was asked for.
+func TestAWriteAfterTheEndIsNoProblem(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	given := &atomic.Pointer[givenUp]{}
+	running := write(t, func(ctx context.Context) (*clientv3.Client, error) {
+		client, err := to(c.Members...)(ctx)
+		if err == nil {
+			client.KV = tardy{client.KV, client.Watcher, given}
+		}
+		return client, err
+	}, 60)
+	v := history.Check(finish(t, running, to(c.Members...)), history.Patience)
+	t.Log(v)
+	if given.Load() == nil {
+		t.Error("no write was given up")
+	}
+	if len(v.Problems) > 0 {
+		t.Error("etcd did nothing wrong")
+	}
+}
+
+type givenUp struct{ key, value string }
+
+// tardy gives one write up, and makes it when the last one was made.
+type tardy struct {
+	clientv3.KV
+	watcher clientv3.Watcher
+	given   *atomic.Pointer[givenUp]
+}
+
+func (k tardy) Put(ctx context.Context, key, value string, options ...clientv3.OpOption) (*clientv3.PutResponse, error) {
+	if k.given.CompareAndSwap(nil, &givenUp{key, value}) {
+		return nil, context.DeadlineExceeded
+	}
+	done, err := k.KV.Put(ctx, key, value, options...)
+	if late := k.given.Load(); err == nil && strings.HasSuffix(key, "/end") {
+		put, err := k.KV.Put(ctx, late.key, late.value)
+		if err != nil {
+			return nil, err
+		}
+		<-k.watcher.Watch(ctx, late.key, clientv3.WithRev(put.Header.Revision)) // watches are told about now
+	}
+	return done, err
 }

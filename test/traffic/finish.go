@@ -12,8 +12,13 @@ import (
 	"github.com/usher-dev/usher/test/history"
 )
 
-// catchUp is how long watches and members may take to reach the last change.
-const catchUp = 20 * time.Second
+// Watches and members may take catchUp to reach the last change, and longer by
+// perOperation: etcd tells a watch that begins in the past of a few thousand
+// changes a second.
+const (
+	catchUp      = 20 * time.Second
+	perOperation = 2 * time.Millisecond
+)
 
 // Finish ends the clients, reads what every member has stored, and returns the
 // history. Members connects to all members that serve clients, each by an
@@ -27,7 +32,7 @@ func (t *Traffic) Finish(ctx context.Context, members Connect) (history.History,
 	if err != nil {
 		return h, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, catchUp)
+	ctx, cancel := context.WithTimeout(ctx, t.patience())
 	defer cancel()
 	var all sync.WaitGroup
 	h.Watches = make([]history.Events, len(t.watches))
@@ -38,6 +43,10 @@ func (t *Traffic) Finish(ctx context.Context, members Connect) (history.History,
 	all.Wait()
 	h.Operations = slices.Clone(t.operations)
 	return h, err
+}
+
+func (t *Traffic) patience() time.Duration {
+	return catchUp + time.Duration(len(t.operations))*perOperation
 }
 
 // last writes the last change, and returns its revision.
@@ -65,10 +74,13 @@ func (t *Traffic) logs(ctx context.Context, members Connect, last int64) ([]hist
 		if err != nil {
 			return nil, fmt.Errorf("connecting to the members: %w", err)
 		}
-		var logs []history.Events
-		for _, endpoint := range client.Endpoints() {
-			logs = append(logs, t.log(ctx, members, endpoint, last))
+		endpoints := client.Endpoints()
+		logs := make([]history.Events, len(endpoints))
+		var all sync.WaitGroup
+		for i, endpoint := range endpoints {
+			all.Go(func() { logs[i] = t.log(ctx, members, endpoint, last) })
 		}
+		all.Wait()
 		incomplete := slices.ContainsFunc(logs, func(l history.Events) bool { return l.Incomplete != "" })
 		if !incomplete || ctx.Err() != nil {
 			return logs, nil
@@ -80,7 +92,7 @@ func (t *Traffic) logs(ctx context.Context, members Connect, last int64) ([]hist
 // log reads what one member has stored.
 func (t *Traffic) log(ctx context.Context, members Connect, endpoint string, last int64) history.Events {
 	l := history.Events{Source: endpoint}
-	ctx, cancel := context.WithTimeout(ctx, catchUp/4)
+	ctx, cancel := context.WithTimeout(ctx, t.patience()/3)
 	defer cancel()
 	client, err := members(ctx)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,7 +94,9 @@ func (w *watch) until(ctx context.Context, revision int64) history.Events {
 		late = errors.New("it was not told of the last change in time")
 	}
 	w.end()
-	told := history.Events{Source: w.name, Events: w.events, Incomplete: w.failed}
+	// What was given up may have happened after the last change that counts.
+	counts := slices.DeleteFunc(w.events, func(e history.Event) bool { return e.State.Modified > revision })
+	told := history.Events{Source: w.name, Events: counts, Incomplete: w.failed}
 	if late != nil && told.Incomplete == "" {
 		told.Incomplete = fmt.Sprintf("%v, which is at revision %d", late, revision)
 	}

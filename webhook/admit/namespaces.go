@@ -17,13 +17,14 @@ import (
 
 // NamespaceLabels answers for usher's labels on namespaces: it warns of a
 // template that does not exist and of workloads that a level would deny, and
-// denies a value that is no level, or no boolean.
+// denies a value that is no level, or no boolean. At a deletion it warns of the
+// data that goes with the namespace.
 type NamespaceLabels struct{ Facts *cluster.Facts }
 
 // Handler declares the handler of /validate-namespaces.
 func (n *NamespaceLabels) Handler() Handler {
 	cluster := admissionregistrationv1.ClusterScope
-	namespaces := entry.Rule("", "namespaces", admissionregistrationv1.Create, admissionregistrationv1.Update)
+	namespaces := entry.Rule("", "namespaces", admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete)
 	namespaces.Scope = &cluster
 	return Handler{
 		Handler:    review.Handler{Path: "/validate-namespaces", Kinds: []string{"Namespace"}, Decide: n.decide},
@@ -31,7 +32,7 @@ func (n *NamespaceLabels) Handler() Handler {
 		Entries: fixed(entry.Entry{
 			Name:            "namespaces.usher.dev",
 			Rules:           []admissionregistrationv1.RuleWithOperations{namespaces},
-			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "label-set-or-changed", Expression: labelChanged()}},
+			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "label-set-or-changed-or-deleted", Expression: `request.operation == "DELETE" || ` + labelChanged()}},
 			FailurePolicy:   admissionregistrationv1.Ignore,
 		}),
 	}
@@ -45,6 +46,9 @@ func labelChanged() string {
 }
 
 func (n *NamespaceLabels) decide(ctx context.Context, req *review.Request) (*review.Response, error) {
+	if req.Operation == string(admissionregistrationv1.Delete) {
+		return n.deleted(ctx, req.Name)
+	}
 	judged := request(req, 0)
 	judged.Object.Namespace = "" // the API server sends a Namespace as an object of itself
 	v, err := n.Facts.Judge(ctx, judged)

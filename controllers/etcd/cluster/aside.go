@@ -23,7 +23,7 @@ const (
 	// LabelAside is on claims set aside, and names the cluster. They do not have
 	// the labels of the cluster's claims, nor its owner reference, so that no other
 	// version of the controller takes them for what a member left behind.
-	LabelAside = "etcd.usher.dev/set-aside"
+	LabelAside = etcdv1beta2.LabelAside
 	// AnnotationAside says, in JSON, who set the claim aside, why, and until when.
 	AnnotationAside = "etcd.usher.dev/set-aside"
 )

@@ -17,7 +17,7 @@ const (
 	// LabelApp is "etcd" on all of it.
 	LabelApp = "app"
 	// LabelCluster is the cluster's name.
-	LabelCluster = "etcd_cluster"
+	LabelCluster = etcdv1beta2.LabelCluster
 	// LabelNode is the member's name, on its pod and claim.
 	LabelNode = "etcd_node"
 	// LabelVoter is "true" on the pods of members that vote: clients are sent to

@@ -19,7 +19,7 @@ func (s *observed) describe(m *plan.Member) {
 		known := s.known(m.Name)
 		m.Durable = true
 		m.Claim = plan.Claim{Exists: known == nil || known.ClaimUID == "" || known.ClaimUID == string(claim.UID), Ending: claim.DeletionTimestamp != nil}
-		if !m.Claim.Exists {
+		if m.Claim.Other = !m.Claim.Exists; m.Claim.Other {
 			of.problem = "its claim is another one of the same name: its data is not on it"
 		}
 		m.Storage = claim.Spec.Resources.Requests[corev1.ResourceStorage]

@@ -25,6 +25,9 @@ func (w *world) run(minutes int, at func(steps int)) (idle int) {
 		idle++
 		for i, c := range w.controllers {
 			between := func() {}
+			if i == 0 && w.random.IntN(3) == 0 {
+				between = func() { w.goOn(c) }
+			}
 			if i+1 < len(w.controllers) && w.random.IntN(3) == 0 { // another is faster
 				between = func() { w.reconcile(w.controllers[i+1], func() {}) }
 			}
@@ -34,6 +37,7 @@ func (w *world) run(minutes int, at func(steps int)) (idle int) {
 				idle = 0
 			}
 		}
+		w.goOn(w.controllers[0])
 		if w.violated != nil || idle > 3 && w.settled() == nil {
 			break
 		}
@@ -54,7 +58,10 @@ func (w *world) waits(s *plan.Step) bool {
 }
 
 // told says whether a condition says why nothing is done.
-func (w *world) told() bool { return w.last.Blocked != "" || w.last.Stalled != nil }
+// A restore says in its own status what it waits for.
+func (w *world) told() bool {
+	return w.last.Blocked != "" || w.last.Stalled != nil || w.restore != nil && !w.restore.done
+}
 
 func (w *world) trace() string {
 	stalled := plan.Stall{}
@@ -67,6 +74,7 @@ func (w *world) trace() string {
 // A walk tries a machine in worlds.
 type walk struct {
 	decide  func(*v1beta2.ClusterSpec, *plan.Observation) plan.Plan
+	begin   func(*world) // nil, or what is done to a world first
 	runs    int
 	lost    int
 	stalled map[string]int
@@ -81,7 +89,7 @@ func (k *walk) change(from, to states.State, at int, f *fault) error {
 	w := settledWorld(from.Spec)
 	w.controllers[0].decide = k.decide
 	w.tick()
-	w.look(w.controllers[0])
+	w.reconcile(w.controllers[0], func() {})
 	w.spec = to.Spec
 	refused := len(plan.Refusals(to.Spec, w.look(w.controllers[0]))) > 0
 	hit := f == nil

@@ -22,18 +22,25 @@ func (c *controller) call(f func()) {
 	f()
 }
 
+// survive has another process go on where this one died.
+func (c *controller) survive() {
+	if r := recover(); r != nil {
+		if _, ok := r.(errCrash); !ok {
+			panic(r)
+		}
+		c.memory = plan.Memory{}
+	}
+}
+
 // reconcile looks, decides, reports, and takes the step; between holds what
 // others do before the step is taken.
 func (w *world) reconcile(c *controller, between func()) (step *plan.Step) {
-	defer func() {
-		if r := recover(); r != nil {
-			if _, ok := r.(errCrash); !ok {
-				panic(r)
-			}
-			c.memory = plan.Memory{} // another process goes on
-		}
-	}()
+	defer c.survive()
 	if w.api.held != "" {
+		if !w.api.left {
+			w.api.left = true
+			w.api.version++
+		}
 		return nil
 	}
 	version := w.api.version
@@ -209,12 +216,18 @@ func (w *world) takesAway(s *plan.Step, n *node) {
 // time, and only from data in the format of the version before.
 func (w *world) mayRun(s *plan.Step, n *node) {
 	switch {
-	case n == nil || !w.api.formed:
+	case n == nil || !w.api.formed || w.ranUnseen(n):
 	case s.Version.Compare(n.ran) < 0 && w.answers(n.name), s.Version.CompareMinor(w.version) < 0:
 		w.violate("%s: it ran %s, and the cluster speaks %s", s, n.ran, w.version)
 	case s.Version.Minor > w.version.Minor+1 || s.Version.Minor > w.version.Minor && w.storage.Minor != w.version.Minor:
 		w.violate("%s: the cluster speaks %s, and its data is of %s", s, w.version, w.storage)
 	}
+}
+
+// ranUnseen says whether a member has run a newer version than the controller ever
+// heard of.
+func (w *world) ranUnseen(n *node) bool {
+	return slices.ContainsFunc(w.api.known, func(k known) bool { return k.name == n.name && k.ran.Compare(n.ran) < 0 })
 }
 
 func (w *world) setAside(c *controller, s *plan.Step, n *node, o *plan.Observation) {
@@ -225,7 +238,7 @@ func (w *world) setAside(c *controller, s *plan.Step, n *node, o *plan.Observati
 	if n != nil && s.Cause != plan.Restored {
 		w.violate("%s: etcd lists its member", s)
 	}
-	c.call(func() { claim.aside = &aside{s.Cause, o.Now.Add(claimGrace)} })
+	c.call(func() { claim.aside = &aside{cause: s.Cause, until: o.Now.Add(claimGrace)} })
 	if n := w.unasked(); n > plan.DefaultUnasked {
 		w.violate("%s: %d claims are set aside without being asked for", s, n)
 	}
@@ -240,6 +253,8 @@ func (w *world) deleteClaim(c *controller, s *plan.Step, n *node) {
 		w.violate("%s: it was not set aside for long enough", s)
 	case n != nil:
 		w.violate("%s: etcd lists its member", s)
+	case w.restore.holds(claim.aside):
+		w.violate("%s: the restore that keeps it is there", s)
 	case !w.survivable():
 		w.violate("%s: it may be the last copy", s)
 	}

@@ -104,6 +104,12 @@ func faults() []fault {
 				w.sever(other.name, n)
 			}
 		}, func(w *world, _ string) { clear(w.cut) })
+		on("has its peer URL edited", nil, func(w *world, n string) {
+			w.edited[n] = true
+			for _, other := range w.members {
+				w.sever(other.name, n)
+			}
+		}, func(w *world, n string) { delete(w.edited, n); clear(w.cut) })
 		on("answers late", nil, func(w *world, n string) { w.slow[n] = true }, func(w *world, n string) { delete(w.slow, n) })
 		on("is stopped", nil, func(w *world, n string) { w.frozen[n] = true }, func(w *world, n string) { delete(w.frozen, n) })
 		on("has a kubelet that lies that it is not ready", nil, func(w *world, n string) { w.lies[n] = false }, func(w *world, n string) { delete(w.lies, n) })
@@ -165,6 +171,18 @@ func clusterFaults() []fault {
 			w.controllers[0].clock = 7 * minute
 			return true
 		}, unhealed, nil},
+		{"the clocks jump back", func(w *world) bool {
+			for _, c := range w.controllers {
+				c.clock -= 7 * minute
+			}
+			return true
+		}, func(w *world) {
+			for _, c := range w.controllers {
+				c.clock += 7 * minute
+			}
+		}, nil},
+		restoreFault("a backup is restored over a cluster that works", true),
+		restoreFault("a backup is restored", false),
 		{"the status is lost", func(w *world) bool {
 			w.api = status{reasons: map[string]plan.Cause{}, version: w.api.version + 1}
 			return true

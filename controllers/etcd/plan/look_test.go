@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/usher-dev/usher/controllers/etcd/plan"
 	"github.com/usher-dev/usher/policies/etcd"
@@ -36,7 +37,7 @@ func (w *world) look(c *controller) *plan.Observation {
 	}
 	if heard {
 		for _, n := range w.members {
-			names[n.name] = true
+			names[w.called(n.name)] = true
 		}
 	} else {
 		for _, k := range w.api.known {
@@ -55,6 +56,22 @@ func (w *world) look(c *controller) *plan.Observation {
 	c.memory.Update(o)
 	return o
 }
+
+// elsewhere is the name in the URL of a member that a person has edited.
+const elsewhere = "elsewhere."
+
+// called is what the controller calls a member that etcd lists: by its id, which
+// the status has of all that were seen before, or else by the name in its URL.
+func (w *world) called(name string) string {
+	known := slices.ContainsFunc(w.api.known, func(k known) bool { return k.name == name })
+	if w.edited[name] && (w.byURL || !known && !w.hears(name)) {
+		return elsewhere + name
+	}
+	return name
+}
+
+// is who is called so.
+func (w *world) is(name string) string { return strings.TrimPrefix(name, elsewhere) }
 
 // hears says whether a member answers the controller at all.
 func (w *world) hears(name string) bool {
@@ -75,7 +92,7 @@ func (w *world) see(name string, heard bool) plan.Member {
 	}
 	m.Version, m.Target, m.Changed, m.Durable = k.ran, k.target, k.changed, k.durable
 	m.PodRevision, m.StorageRevision = k.podRevision, k.storageRevision
-	if n := w.member(name); heard && n != nil {
+	if n := w.member(w.is(name)); heard && n != nil && w.called(n.name) == name {
 		m.Listed, m.Learner = true, n.learner
 		m.Started = n.ran != (etcd.Version{})
 		m.Answers = w.answers(name)
@@ -102,7 +119,7 @@ func (w *world) seeParts(m *plan.Member, k known) {
 		m.Claim = plan.Claim{Exists: true, Ending: c.ending}
 		m.Durable, m.StorageRevision = true, c.storageRevision
 		if k.claimUID != "" && k.claimUID != c.uid {
-			m.Claim.Exists = false // another one
+			m.Claim.Exists, m.Claim.Other = false, true
 		}
 	}
 	p := w.pods[m.Name]

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +18,8 @@ type mistake struct {
 	// shown changes what the machine is shown, done the step that it decided.
 	shown func(*plan.Observation)
 	done  func(*v1beta2.ClusterSpec, *plan.Observation, *plan.Step)
+	// world changes what the machine cannot see.
+	world func(*world)
 }
 
 func (m mistake) decide(spec *v1beta2.ClusterSpec, seen *plan.Observation) plan.Plan {
@@ -150,6 +153,28 @@ var mistakes = []mistake{
 	}},
 	{name: "clients are sent to nobody new", done: instead(plan.Expose, plan.Wait)},
 	{name: "what is left of members stays", done: instead(plan.Discard, plan.Wait)},
+	{name: "members are known by their URLs", world: func(w *world) { w.byURL = true }},
+	{name: "a restore ends members before it sets their claims aside", done: func(_ *v1beta2.ClusterSpec, o *plan.Observation, s *plan.Step) {
+		if o.Restore != nil && s.Action == plan.SetAsideClaim {
+			s.Action = plan.Discard
+		}
+	}},
+	{name: "a restore does not prove its member", shown: func(o *plan.Observation) {
+		if o.Restore != nil {
+			o.Restore.Proved = true
+		}
+	}},
+	{name: "a restore does not wait for old members to end", shown: func(o *plan.Observation) {
+		if o.Restore != nil {
+			o.Members = slices.DeleteFunc(o.Members, func(m plan.Member) bool { return m.Pod.Ending })
+		}
+	}},
+	{name: "a restore never gives the cluster back", done: instead(plan.Yield, plan.Wait)},
+	{name: "claims that a restore keeps are deleted", shown: func(o *plan.Observation) {
+		for i := range o.SetAside {
+			o.SetAside[i].Held = false
+		}
+	}},
 	{name: "waiting is not explained", done: nil},
 }
 
@@ -162,7 +187,7 @@ func TestMistakesInTheMachineAreCaught(t *testing.T) {
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			k := newWalk()
-			k.decide = m.decide
+			k.decide, k.begin = m.decide, m.world
 			if m.name == "waiting is not explained" {
 				k.decide = func(spec *v1beta2.ClusterSpec, o *plan.Observation) plan.Plan {
 					p := plan.Next(spec, o)

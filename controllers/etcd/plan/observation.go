@@ -140,6 +140,9 @@ type Claim struct {
 	Exists bool
 	// Ending: it is being deleted, and goes once no pod uses it.
 	Ending bool
+	// Other: one of its name is there that is not its own, and is set aside in its
+	// place.
+	Other bool
 }
 
 // A Cause is why a member was removed.

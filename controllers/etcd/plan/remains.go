@@ -63,7 +63,7 @@ func (d *decision) remove(m *Member, cause Cause, why string) *Step {
 	switch {
 	case healthy < etcd.Quorum(voters):
 		return wait(m, fmt.Sprintf("does not remove %s: %d of %d voters would answer", m.Name, healthy, voters))
-	case cause.Asked() || !m.Claim.Exists || m.Claim.Ending || d.unasked() < d.Limits.Unasked:
+	case cause.Asked() || !m.Claim.Exists && !m.Claim.Other || m.Claim.Ending || d.unasked() < d.Limits.Unasked:
 		return &Step{Action: Remove, Member: m.Name, Cause: cause, Why: why}
 	}
 	return d.stalled(StallLimit, fmt.Sprintf("%s is to be replaced, and %d claims of members that were replaced without being asked for are set aside already: "+

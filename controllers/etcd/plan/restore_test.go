@@ -8,11 +8,6 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/plan"
 )
 
-// A restoring is an EtcdRestore in the world.
-type restoring struct{}
-
-func (r *restoring) holds(*aside) bool { return r != nil }
-
 // switching plays the switch to a restored member until there is nothing left to
 // do, and returns the steps.
 func switching(o plan.Observation) (steps []string, blocked plan.Block) {

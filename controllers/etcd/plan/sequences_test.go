@@ -19,6 +19,9 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	w := settledWorld(from.Spec)
 	w.random = random
 	w.controllers[0].decide = k.decide
+	if k.begin != nil {
+		k.begin(w)
+	}
 	story := []string{from.Name}
 	defer func() {
 		if err != nil {
@@ -30,6 +33,11 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	var active []fault
 	remains := []string{plan.StallLimit}
 	edited := false
+	pick := func() int { return random.IntN(len(faults())) }
+	if random.IntN(5) == 0 { // what goes wrong once goes wrong again
+		same := pick()
+		pick = func() int { return same }
+	}
 	for range 2 + random.IntN(5) {
 		if random.IntN(3) == 0 {
 			to := all[random.IntN(len(all))]
@@ -38,7 +46,7 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 				story = append(story, "edit "+to.Name)
 			}
 		}
-		f := faults()[random.IntN(len(faults()))]
+		f := faults()[pick()]
 		if f.inject(w) {
 			active = append(active, f)
 			remains = append(remains, f.remains...)
@@ -67,10 +75,13 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 		return fmt.Errorf("%w%s", w.violated, w.trace())
 	case err == nil:
 		return w.expired()
-	case !survivable:
+	case w.last.Blocked == plan.RefusedChange && edited && w.leader() != nil:
+		return nil
+	case !survivable || !w.survivable(): // what else would destroy data is a violation
 		k.lost++
 		return w.lossTold()
-	case w.last.Blocked == plan.RefusedChange && edited:
+	case w.last.Stalled != nil && slices.ContainsFunc(w.members, func(n *node) bool { return w.tooNew(n.name) }):
+		k.stalled["a version that nobody saw run"]++ // and that a person has to write again
 		return nil
 	case w.last.Stalled != nil && slices.Contains(remains, w.last.Stalled.Reason):
 		k.stalled[w.last.Stalled.Reason]++
@@ -97,7 +108,7 @@ func (w *world) expired() error {
 
 // lossTold says whether a condition says that the quorum is lost for good.
 func (w *world) lossTold() error {
-	if w.last.Blocked == plan.QuorumLost || w.last.Stalled != nil && w.last.Stalled.Reason == plan.StallStatusLost {
+	if w.restore != nil && !w.restore.done || w.last.Blocked == plan.QuorumLost || w.last.Stalled != nil && w.last.Stalled.Reason == plan.StallStatusLost {
 		return nil
 	}
 	return fmt.Errorf("the quorum is lost for good, and nothing says so%s", w.trace())

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -39,6 +40,8 @@ type world struct {
 	cut      map[[2]string]bool // pairs that do not reach each other
 	slow     map[string]bool    // answer their peers, and the controller too late
 	frozen   map[string]bool    // processes that are stopped
+	edited   map[string]bool    // members whose peer URL a person has edited
+	byURL    bool               // members are known by their URL: a planted mistake
 	lies     map[string]bool    // what a kubelet says, whatever is true
 	detached map[string]bool    // kubelets that do not reach the API server
 	gone     map[string]bool    // nodes that are gone, by the member on them
@@ -89,6 +92,7 @@ type claim struct {
 type aside struct {
 	cause plan.Cause
 	until time.Time
+	by    *restoring // nil where it was the cluster's controller
 }
 
 // A pod is where a member runs.
@@ -112,6 +116,7 @@ type status struct {
 	known   []known
 	reasons map[string]plan.Cause // of claims that are about to be set aside
 	held    string                // the restore that has the cluster
+	left    bool                  // the controller knows that
 	version int                   // of the object: a write that is behind is refused
 }
 
@@ -154,7 +159,7 @@ func newWorld(spec *v1beta2.ClusterSpec) *world {
 		spec: spec, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), random: rand.New(rand.NewPCG(1, 1)),
 		pods: map[string]*pod{}, claims: map[string]*claim{}, api: status{reasons: map[string]plan.Cause{}},
 		cut: map[[2]string]bool{}, slow: map[string]bool{}, frozen: map[string]bool{}, lies: map[string]bool{},
-		detached: map[string]bool{}, gone: map[string]bool{}, absent: map[etcd.Version]bool{}, broken: map[string]bool{},
+		edited: map[string]bool{}, detached: map[string]bool{}, gone: map[string]bool{}, absent: map[etcd.Version]bool{}, broken: map[string]bool{},
 	}
 	w.controllers = []*controller{newController(plan.Next)}
 	return w
@@ -286,7 +291,7 @@ func (w *world) kubelets() {
 		switch {
 		case p.ending:
 			w.endPod(name)
-		case p.ended || p.up || w.absent[p.target] || w.broken[p.revision]:
+		case p.ended || p.up || w.absent[p.target] || w.broken[p.revision] || w.tooNew(name):
 		default:
 			w.start(name, p)
 		}
@@ -296,6 +301,12 @@ func (w *world) kubelets() {
 			w.loseClaim(name)
 		}
 	}
+}
+
+// tooNew says whether etcd refuses to start, as its data is of a newer version.
+func (w *world) tooNew(name string) bool {
+	n, p := w.member(name), w.pods[name]
+	return n != nil && p != nil && p.disk.member == name && p.target.CompareMinor(w.storage) < 0
 }
 
 // start is etcd's start on what is on its disk.
@@ -473,6 +484,9 @@ func (w *world) survivable() bool {
 
 // settled says what is not as the spec wants it.
 func (w *world) settled() error {
+	if r := w.restore; r != nil && (!r.done || r.deleted) {
+		return errors.New("a restore is under way")
+	}
 	v := etcd.WantedVersion(w.spec)
 	for _, n := range w.members {
 		p := w.pods[n.name]

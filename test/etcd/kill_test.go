@@ -39,6 +39,25 @@ func (s *scene) kill(name string) {
 	s.must(syscall.Kill(s.process(name), syscall.SIGKILL))
 }
 
+// killed kills a member's process; the kubelet starts it again.
+func (s *scene) killed(name string) broken {
+	s.Helper()
+	before := s.restarts(name)
+	s.kill(name)
+	return broken{felt: func() bool { return s.restarts(name) != before }}
+}
+
+// podDeleted deletes a member's pod at once; its claim stays.
+func (s *scene) podDeleted(name string) broken {
+	s.Helper()
+	before := s.restarts(name)
+	s.deletePods(name)
+	return broken{felt: func() bool {
+		now := s.restarts(name)
+		return now != "" && now != before
+	}}
+}
+
 // wipe deletes a member's data, and ends its process.
 func (s *scene) wipe(name string) {
 	s.Helper()

@@ -1,0 +1,193 @@
+package plan_test
+
+import (
+	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/policies/etcd"
+)
+
+// A restoring is an EtcdRestore in the world.
+type restoring struct {
+	seed string // the restored member's name
+	at   int    // the last write that the backup has
+	// forced: it may take the place of a cluster that works.
+	forced            bool
+	recorded, adopted bool
+	done              bool // it has given the cluster back
+	deleted           bool // somebody deleted it
+}
+
+// holds says whether it keeps a claim set aside.
+func (r *restoring) holds(a *aside) bool { return r != nil && a.by == r }
+
+// restoreFault has a person restore a backup, and delete the EtcdRestore later.
+func restoreFault(name string, forced bool) fault {
+	return fault{
+		name: name,
+		inject: func(w *world) bool {
+			if w.restore != nil || !w.api.formed || !forced && w.last.Blocked != plan.QuorumLost {
+				return false
+			}
+			w.restore = &restoring{at: max(0, w.acknowledged-w.random.IntN(4)), forced: forced}
+			return true
+		},
+		heal: func(w *world) {
+			if w.restore != nil {
+				w.restore.deleted = true
+			}
+		},
+	}
+}
+
+// goOn takes the restore a step further, as its controller does.
+func (w *world) goOn(c *controller) {
+	r := w.restore
+	switch {
+	case r == nil:
+		return
+	case r.done:
+		if r.deleted {
+			w.restore = nil
+		}
+		return
+	case r.deleted && !r.recorded && !w.touched():
+		w.abandon()
+		return
+	}
+	defer c.survive()
+	o := w.lookRestore(c)
+	p := c.decide(w.spec, o)
+	step := p.Now()
+	if step == nil {
+		return // it is told in its own status
+	}
+	w.events = append(w.events, "restore: "+step.String())
+	w.switchOver(c, r, step)
+}
+
+// touched says whether anything of the old members was set aside for it.
+func (w *world) touched() bool {
+	for _, c := range w.claims {
+		if c.aside != nil && c.aside.by == w.restore {
+			return true
+		}
+	}
+	return false
+}
+
+// abandon gives the cluster back as it was.
+func (w *world) abandon() {
+	if s := w.restore.seed; s != "" {
+		w.endPod(s)
+		w.loseClaim(s)
+	}
+	w.api.held, w.api.left, w.restore = "", false, nil
+	w.api.version++
+}
+
+// lookRestore is what the restore's controller makes of the world. It starts the
+// restored member as soon as the cluster is left to it.
+func (w *world) lookRestore(c *controller) *plan.Observation {
+	r := w.restore
+	if w.api.held != "" && w.api.left && !r.recorded {
+		w.startSeed(r)
+	}
+	seed := w.pods[r.seed]
+	o := &plan.Observation{Now: w.now.Add(c.clock), Formed: true, Restore: &plan.Restore{
+		Name: "back", Seed: r.seed, Held: w.api.held != "", Left: w.api.left, Forced: r.forced,
+		Proved: seed != nil && seed.up, Touched: w.touched(), Recorded: r.recorded, Adopted: r.adopted,
+	}}
+	for _, n := range w.voters() {
+		o.Quorum = o.Quorum || w.answers(n.name)
+	}
+	names := map[string]bool{}
+	for name := range w.pods {
+		names[name] = true
+	}
+	for name, claim := range w.claims {
+		if claim.aside == nil && !claim.retained {
+			names[name] = true
+		}
+	}
+	delete(names, r.seed)
+	for _, name := range sortedKeys(names) {
+		m := plan.Member{Name: name, Claim: plan.Claim{Exists: w.claims[name] != nil && w.claims[name].aside == nil}}
+		if p := w.pods[name]; p != nil {
+			m.Pod = plan.Pod{Exists: true, Ending: p.ending}
+		}
+		o.Members = append(o.Members, m)
+	}
+	return o
+}
+
+// startSeed starts the restored member, again where it ended.
+func (w *world) startSeed(r *restoring) {
+	p := w.pods[r.seed]
+	if p == nil {
+		r.seed = w.name()
+		w.createPod(r.seed, etcd.WantedVersion(w.spec), false)
+		p = w.pods[r.seed]
+		*p.disk = disk{member: r.seed, has: r.at}
+		p.sealed = true
+	}
+	p.up = !p.ending && (p.up || w.random.IntN(2) == 0) // it takes its time
+}
+
+// switchOver takes a step, and holds it to what a restore must not do.
+func (w *world) switchOver(c *controller, r *restoring, s *plan.Step) {
+	claim, p := w.claims[s.Member], w.pods[s.Member]
+	switch s.Action {
+	case plan.Hold:
+		c.call(func() { w.api.held = "back"; w.api.version++ })
+	case plan.SetAsideClaim:
+		if !r.forced && !w.touched() && w.anyAnswers() {
+			w.violate("%s: a restore takes the place of a cluster that works", s)
+		}
+		if claim != nil && claim.aside == nil {
+			c.call(func() { claim.aside = &aside{s.Cause, w.now.Add(c.clock).Add(claimGrace), r} })
+		}
+	case plan.Discard:
+		if claim != nil && claim.aside == nil {
+			w.violate("%s: it ends before its claim is set aside", s)
+		}
+		if p != nil {
+			c.call(func() { p.ending = true })
+		}
+	case plan.Record:
+		c.call(func() { w.recordSeed(s, r) })
+	case plan.Adopt:
+		c.call(func() { r.adopted = true })
+	case plan.Yield:
+		c.call(func() { r.done, w.api.held, w.api.left = true, "", false; w.api.version++ })
+	}
+}
+
+func (w *world) anyAnswers() bool {
+	for _, n := range w.voters() {
+		if w.answers(n.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// recordSeed makes the cluster the restored member's: what was written after the
+// backup is lost, as was asked for.
+func (w *world) recordSeed(s *plan.Step, r *restoring) {
+	seed := w.pods[r.seed]
+	if seed == nil || !seed.up {
+		w.violate("%s: the restored member was not proved", s)
+		return
+	}
+	for name := range w.pods {
+		if name != r.seed {
+			w.violate("%s: the old member %s runs beside it", s, name)
+		}
+	}
+	w.members = []*node{{name: r.seed, ran: seed.target}}
+	w.acknowledged, r.recorded = seed.disk.has, true
+	w.version = etcd.Version{Major: seed.target.Major, Minor: seed.target.Minor}
+	w.storage = w.version
+	k := known{name: r.seed, ran: seed.target, target: seed.target, durable: seed.claimUID != "", claimUID: seed.claimUID, podRevision: seed.revision, storageRevision: seed.storageRevision}
+	w.api.formed, w.api.seed, w.api.known = true, "", []known{k}
+	w.api.version++
+}

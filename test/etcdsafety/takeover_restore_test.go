@@ -1,0 +1,151 @@
+//go:build soak
+
+package etcdsafety_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/test/objectstore"
+	"github.com/usher-dev/usher/test/previous"
+)
+
+// phases are those of a restore, in their order.
+var phases = []string{
+	"", etcdv1beta2.RestorePhaseLooking, etcdv1beta2.RestorePhaseSeeding, etcdv1beta2.RestorePhaseProving,
+	etcdv1beta2.RestorePhaseSwitching, etcdv1beta2.RestorePhaseGrowing, etcdv1beta2.RestorePhaseSucceeded,
+}
+
+// TestARunningRestore_ChangesHands has a restore begun by one release and gone on
+// with by the other from each phase on, as in an upgrade of usher and in its
+// rollback.
+func TestARunningRestore_ChangesHands(t *testing.T) {
+	w, err := newWorld(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.end)
+	store, err := objectstore.Start(t.TempDir(), "backups")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Stop)
+	before, err := previous.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, err := w.startControllerOf(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScene(t, w, 3)
+	s.traffic.Stop()
+	s.must(s.client.Create(t.Context(), &corev1.Secret{ObjectMeta: s.meta("aws"), Data: store.Secret()}))
+	etcdClient, err := s.connect(t.Context())
+	s.must(err)
+	t.Cleanup(func() { _ = etcdClient.Close() })
+	_, err = etcdClient.Put(t.Context(), "key", "value")
+	s.must(err)
+	backup := s.backUp(store, "once")
+
+	for _, at := range phases[1 : len(phases)-1] {
+		for _, hands := range []struct{ from, to string }{{before, program}, {program, before}} {
+			name := "back-" + string(rune('a'+slices.Index(phases, at)))
+			if hands.to == before {
+				name += "-again"
+			}
+			what := at + ", upgraded"
+			if hands.to == before {
+				what = at + ", rolled back"
+			}
+			t.Run(what, func(t *testing.T) {
+				stop()
+				if stop, err = w.startControllerOf(hands.from); err != nil {
+					t.Fatal(err)
+				}
+				s := &scene{T: t, world: w, namespace: s.namespace}
+				claims := s.claims()
+				s.must(s.client.Create(t.Context(), s.restoreOf(store, name, backup.Status.Path)))
+				left := s.untilRestored(name, at)
+				stop()
+				if stop, err = w.startControllerOf(hands.to); err != nil {
+					t.Fatal(err)
+				}
+				s.untilRestored(name, etcdv1beta2.RestorePhaseSucceeded)
+				s.settled(3)
+				t.Logf("handed over in %s", left)
+				again, err := s.connect(t.Context())
+				s.must(err)
+				defer again.Close()
+				if got, err := again.Get(t.Context(), "key"); err != nil || got.Count != 1 || string(got.Kvs[0].Value) != "value" {
+					t.Errorf("the key is not there: %v, %v", got, err)
+				}
+				now := s.claims()
+				for name, uid := range claims {
+					if now[name] != uid {
+						t.Errorf("the claim %s of an old member is gone", name)
+					}
+				}
+				if want := len(claims) + 3; len(now) != want {
+					t.Errorf("%d claims are there, want %d: no member is replaced", len(now), want)
+				}
+			})
+		}
+	}
+}
+
+func (s *scene) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: s.namespace, Name: name}
+}
+
+func source(store *objectstore.Server, path string) etcdv1beta2.BackupSource {
+	return etcdv1beta2.BackupSource{S3: &etcdv1beta2.S3Source{Path: path, AWSSecret: "aws", Endpoint: "http://" + store.Address, ForcePathStyle: true}}
+}
+
+// backUp saves the cluster.
+func (s *scene) backUp(store *objectstore.Server, name string) *etcdv1beta2.EtcdBackup {
+	s.Helper()
+	b := &etcdv1beta2.EtcdBackup{ObjectMeta: s.meta(name), Spec: etcdv1beta2.BackupSpec{
+		StorageType: etcdv1beta2.BackupStorageS3, BackupSource: source(store, "backups/"+name),
+	}}
+	for _, p := range s.pods() {
+		b.Spec.EtcdEndpoints = append(b.Spec.EtcdEndpoints, "http://"+p.Status.PodIP+":2379")
+	}
+	s.must(s.client.Create(s.Context(), b))
+	s.eventually("it is saved", func(ctx context.Context) (bool, error) {
+		err := s.client.Get(ctx, client.ObjectKeyFromObject(b), b)
+		return b.Status.Succeeded, err
+	})
+	return b
+}
+
+func (s *scene) restoreOf(store *objectstore.Server, name, path string) *etcdv1beta2.EtcdRestore {
+	r := &etcdv1beta2.EtcdRestore{ObjectMeta: s.meta(name), Spec: etcdv1beta2.RestoreSpec{
+		BackupStorageType: etcdv1beta2.BackupStorageS3, BackupSource: source(store, path), EtcdCluster: etcdv1beta2.EtcdClusterRef{Name: "example"},
+	}}
+	r.Annotations = map[string]string{etcdv1beta2.AnnotationReplaceRunning: "true"}
+	return r
+}
+
+// untilRestored waits until a restore has come as far as a phase, and returns the
+// one it is in.
+func (s *scene) untilRestored(name, phase string) string {
+	s.Helper()
+	r := &etcdv1beta2.EtcdRestore{}
+	err := wait.PollUntilContextTimeout(s.Context(), 2*time.Millisecond, 4*time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, r)
+		return slices.Index(phases, r.Status.Phase) >= slices.Index(phases, phase), err
+	})
+	if err != nil {
+		s.Fatalf("waiting until the restore is in %s: %v: %+v", phase, err, r.Status)
+	}
+	return r.Status.Phase
+}

@@ -1,0 +1,73 @@
+// Package previous builds usher as it was released before, for tests in which
+// the two take over from each other.
+package previous
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/usher-dev/usher/test/cluster/node"
+)
+
+// Commit is that of the release before.
+const Commit = "936601f"
+
+// Build builds the server of the release before from git into a folder, or takes
+// the program that USHER_PREVIOUS names.
+func Build(ctx context.Context, folder string) (program string, err error) {
+	if program := os.Getenv("USHER_PREVIOUS"); program != "" {
+		return program, nil
+	}
+	root, err := node.Root()
+	if err != nil {
+		return "", err
+	}
+	archive, err := exec.CommandContext(ctx, "git", "-C", root, "archive", Commit).Output()
+	if err != nil {
+		return "", fmt.Errorf("reading %s from git, which needs its whole history: %w", Commit, err)
+	}
+	source := filepath.Join(folder, "source")
+	if err := unpack(archive, source); err != nil {
+		return "", fmt.Errorf("unpacking %s: %w", Commit, err)
+	}
+	program = filepath.Join(folder, "usher-previous")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/usher")
+	build.Dir = source
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", Commit, err, out)
+	}
+	return program, nil
+}
+
+func unpack(archive []byte, folder string) error {
+	files := tar.NewReader(bytes.NewReader(archive))
+	for {
+		header, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(folder, filepath.FromSlash(header.Name))
+		switch header.Typeflag {
+		case tar.TypeDir:
+			err = os.MkdirAll(path, 0o755)
+		case tar.TypeReg:
+			var text []byte
+			if text, err = io.ReadAll(files); err == nil {
+				err = os.WriteFile(path, text, header.FileInfo().Mode())
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

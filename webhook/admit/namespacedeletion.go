@@ -1,0 +1,45 @@
+package admit
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/webhook/review"
+)
+
+// claimsListed is how many claims of one sort are looked at.
+const claimsListed = 500
+
+// deleted warns of claims with the data of etcd clusters, which outlive their
+// cluster and usher, and not their namespace.
+func (n *NamespaceLabels) deleted(ctx context.Context, namespace string) (*review.Response, error) {
+	res := &review.Response{Allowed: true, Reason: string(reason.PolicyClean)}
+	claims, clusters := 0, map[string]bool{}
+	for _, label := range []string{etcdv1beta2.LabelCluster, etcdv1beta2.LabelAside} {
+		found := &metav1.PartialObjectMetadataList{}
+		found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaimList"))
+		if err := n.Facts.Reader.List(ctx, found, client.InNamespace(namespace), client.HasLabels{label}, client.Limit(claimsListed)); err != nil {
+			return nil, fmt.Errorf("listing the claims of the namespace %s: %w", namespace, err)
+		}
+		claims += len(found.Items)
+		for i := range found.Items {
+			clusters[found.Items[i].Labels[label]] = true
+		}
+	}
+	if claims > 0 {
+		res.Reason = string(reason.PolicyWarned)
+		res.Warnings = []string{fmt.Sprintf("%d claim(s) with the data of the etcd cluster(s) %s are deleted with the namespace, and so is each volume whose persistentVolumeReclaimPolicy is Delete: "+
+			`kubectl patch pv VOLUME -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}' keeps one`, claims, strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))}
+	}
+	res.Audit = map[string]string{"reason": res.Reason}
+	return res, nil
+}
