@@ -5,6 +5,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/yaml"
@@ -12,6 +13,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/refusal"
 	"github.com/usher-dev/usher/policies/rules"
 )
 
@@ -28,6 +30,8 @@ type Configuration struct {
 	Kind       string   `json:"kind"`
 	Policies   Policies `json:"policies"`
 	Networks   Networks `json:"networks"`
+	// Paths choose among the files of a repository; the cluster has none.
+	Paths Paths `json:"paths,omitzero"`
 }
 
 // Policies configures the rules.
@@ -96,7 +100,7 @@ func parse(data []byte) (*Configuration, error) {
 	}
 	for _, list := range [][]string{c.Policies.Exclude, c.Policies.Exemptions.Rules} {
 		for _, id := range list {
-			if _, err := rules.Lookup(id); err != nil {
+			if _, err := rules.Lookup(id); err != nil && !refusal.Known(id) {
 				return nil, fmt.Errorf("reading the configuration: %w", err)
 			}
 		}
@@ -107,6 +111,9 @@ func parse(data []byte) (*Configuration, error) {
 	if _, err := c.Server(); err != nil {
 		return nil, err
 	}
+	if _, err := c.Paths.Excludes(); err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
 	if err := c.Networks.validate(); err != nil {
 		return nil, fmt.Errorf("reading the configuration: networks.%w", err)
 	}
@@ -115,7 +122,9 @@ func parse(data []byte) (*Configuration, error) {
 
 // Options are the evaluator's, for every level.
 func (c *Configuration) Options() policies.Options {
-	o := policies.Options{Exclude: c.Policies.Exclude, Exemptable: c.exemptable}
+	// What the API server refuses is no rule's to let pass.
+	exclude := slices.DeleteFunc(slices.Clone(c.Policies.Exclude), refusal.Known)
+	o := policies.Options{Exclude: exclude, Exemptable: c.exemptable}
 	for _, t := range c.Policies.PodTemplates {
 		o.Templates = append(o.Templates, policies.TemplatePath{Group: t.Group, Kind: t.Kind, Path: t.Path})
 	}

@@ -99,6 +99,16 @@ func ReadFile(path string, stdin io.Reader) ([]*Document, []error) {
 	return Parse(path, data)
 }
 
+// ReadTolerant is ReadFile for those who say themselves what is wrong with a
+// field that is there twice.
+func ReadTolerant(path string, stdin io.Reader) ([]*Document, []error) {
+	data, err := read(path, stdin)
+	if err != nil {
+		return nil, []error{&Error{File: path, Err: cause(err)}}
+	}
+	return parse(path, data, true)
+}
+
 func read(path string, stdin io.Reader) ([]byte, error) {
 	in := stdin
 	if path != Stdin {

@@ -22,6 +22,9 @@ type Document struct {
 	// none; without APIVersion and Kind it is no Kubernetes object.
 	APIVersion, Kind, Namespace, Name string
 
+	// Duplicates are the fields that are there twice, where they were tolerated.
+	Duplicates []Duplicate
+
 	listPath string // where in a List the object stood, such as "items[2]"
 	at       *position.Source
 }

@@ -16,39 +16,57 @@ import (
 	"github.com/usher-dev/usher/position"
 )
 
-// Parse reads every document of a file's content.
-func Parse(file string, data []byte) ([]*Document, []error) {
+// Parse reads every document of a file's content. A field that is there twice is
+// an error.
+func Parse(file string, data []byte) ([]*Document, []error) { return parse(file, data, false) }
+
+// parse reads documents; tolerates says that a field may be there twice.
+func parse(file string, data []byte, tolerates bool) ([]*Document, []error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // byte order mark
-	if looksLikeJSON(data) {
-		if docs, errs, ok := parseJSON(file, data); ok {
-			return docs, errs
-		}
-	}
 	var docs []*Document
 	var errs []error
 	for _, part := range split(data) {
 		if blank(part.text) {
 			continue
 		}
-		value, err := yaml.YAMLToJSONStrict(part.text)
-		if err != nil {
-			if slashed := slashComments(file, part.line, part.text); len(slashed) > 0 {
-				errs = append(errs, slashed...)
-			} else {
-				errs = append(errs, yamlError(file, part.line, err))
+		if looksLikeJSON(part.text) {
+			if d, e, ok := parseJSON(file, part, tolerates); ok {
+				docs, errs = append(docs, d...), append(errs, e...)
+				continue
 			}
-			continue
 		}
-		if string(value) == "null" {
-			continue
-		}
-		d, err := newDocuments(file, part.line, value, part.text)
-		if err != nil {
-			errs = append(errs, &Error{File: file, Line: part.line, Err: err})
-		}
-		docs = append(docs, d...)
+		d, e := parseYAML(file, part, tolerates)
+		docs, errs = append(docs, d...), append(errs, e...)
 	}
 	return docs, errs
+}
+
+// parseYAML reads one document.
+func parseYAML(file string, part part, tolerates bool) ([]*Document, []error) {
+	value, err := yaml.YAMLToJSONStrict(part.text)
+	var twice []Duplicate
+	if err != nil && tolerates {
+		if again, duplicates, ok := tolerant(part.line, part.text, err); ok {
+			value, twice, err = again, duplicates, nil
+		}
+	}
+	if err != nil {
+		if slashed := slashComments(file, part.line, part.text); len(slashed) > 0 {
+			return nil, slashed
+		}
+		return nil, []error{yamlError(file, part.line, err)}
+	}
+	if string(value) == "null" {
+		return nil, nil
+	}
+	docs, err := newDocuments(file, part.line, value, part.text)
+	if len(docs) > 0 {
+		docs[0].Duplicates = twice
+	}
+	if err != nil {
+		return docs, []error{&Error{File: file, Line: part.line, Err: err}}
+	}
+	return docs, nil
 }
 
 func looksLikeJSON(data []byte) bool {
@@ -58,9 +76,10 @@ func looksLikeJSON(data []byte) bool {
 
 // parseJSON reads concatenated JSON values. ok is false where the first one is
 // none: YAML's flow style looks alike.
-func parseJSON(file string, data []byte) (docs []*Document, errs []error, ok bool) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(data))
-	line, counted := 1, 0
+func parseJSON(file string, part part, tolerates bool) (docs []*Document, errs []error, ok bool) {
+	data := part.text
+	dec := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(tolerates))
+	line, counted := part.line, 0
 	lineAt := func(offset int) int {
 		line += bytes.Count(data[counted:offset], []byte("\n"))
 		counted = offset
@@ -83,8 +102,18 @@ func parseJSON(file string, data []byte) (docs []*Document, errs []error, ok boo
 			return docs, append(errs, &Error{File: file, Line: lineAt(end), Err: fmt.Errorf("JSON: %w", err)}), true
 		}
 		first := lineAt(end - len(value))
-		value = bytes.Clone(value)
-		d, err := newDocuments(file, first, value, value)
+		source := bytes.Clone(value)
+		value, twice := source, []Duplicate(nil)
+		if tolerates && !jsontext.Value(source).IsValid() {
+			value, twice, err = deduplicated(source)
+		}
+		var d []*Document
+		if err == nil {
+			d, err = newDocuments(file, first, value, source)
+		}
+		if len(d) > 0 {
+			d[0].Duplicates = twice
+		}
 		if err != nil {
 			errs = append(errs, &Error{File: file, Line: first, Err: err})
 		}

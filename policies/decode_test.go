@@ -21,7 +21,7 @@ func sameAsTheServers(t *testing.T, apiVersion, kind string, raw []byte) {
 		return
 	}
 	wantErr := kjson.UnmarshalCaseSensitivePreserveInts(raw, want)
-	got, err := unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
+	got, _, err := unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
 	if (err == nil) != (wantErr == nil) {
 		t.Fatalf("%s: error %v, the API server's decoder says %v", raw, err, wantErr)
 	}

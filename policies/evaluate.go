@@ -27,7 +27,7 @@ type Options struct {
 	// Exclude names rules not to use.
 	Exclude []string
 	// Exemptable reports whether an object may be exempted from a rule; nil
-	// allows no exemption. What the API server refuses is never exempt.
+	// allows no exemption.
 	Exemptable func(rule string) bool
 	// Templates find the pod templates in kinds that are not built in.
 	Templates []TemplatePath
@@ -43,9 +43,6 @@ type Input struct {
 	Features map[string]bool
 	// Update is set where the object exists already.
 	Update bool
-	// Validated is set where the API server has validated the object: in kinds
-	// that are built in nothing that it refuses is looked for.
-	Validated bool
 	// Defaulted is set where the API server has filled in what the user left out.
 	Defaulted bool
 	// Lister finds other objects; nil where none can be seen.
@@ -55,13 +52,11 @@ type Input struct {
 // An Evaluator judges objects by a chosen set of rules. It is safe for
 // concurrent use.
 type Evaluator struct {
-	byKind map[string][]*Rule
-	lists  map[string][]string
-	pods   []*Rule
-	// undecodable are the rules for what did not decode: one, or none.
-	undecodable []*Rule
-	templates   []TemplatePath
-	exemptable  func(string) bool
+	byKind     map[string][]*Rule
+	lists      map[string][]string
+	pods       []*Rule
+	templates  []TemplatePath
+	exemptable func(string) bool
 }
 
 // New makes an Evaluator that chooses among rules. It fails on rules that do not exist and on template
@@ -93,11 +88,8 @@ func New(rules Rules, o Options) (*Evaluator, error) {
 				}
 			}
 		}
-		switch {
-		case r.Pods:
+		if r.Pods {
 			e.pods = append(e.pods, r)
-		case r.Undecodable:
-			e.undecodable = append(e.undecodable, r)
 		}
 	}
 	return e, nil
@@ -125,35 +117,24 @@ func (e *Evaluator) Decode(apiVersion, kind string, raw []byte) *Object {
 }
 
 // Evaluate returns the findings of an object, ordered by rule. Findings that
-// are exempt are among them, marked.
+// are exempt are among them, marked. What does not fit its kind has none: the API
+// server refuses it.
 func (e *Evaluator) Evaluate(o *Object, in Input) []finding.Finding {
-	return e.apply(o, in, func(r *Rule) bool { return !r.RefusedByServer || !in.Validated || !o.builtin })
-}
-
-// Refusals returns what the API server refuses of an object of a built-in kind.
-func (e *Evaluator) Refusals(o *Object, in Input) []finding.Finding {
-	return e.apply(o, in, func(r *Rule) bool { return r.RefusedByServer && o.builtin })
-}
-
-// apply applies the chosen rules.
-func (e *Evaluator) apply(o *Object, in Input, chosen func(*Rule) bool) []finding.Finding {
+	if !o.Decodable() {
+		return nil
+	}
 	var findings []finding.Finding
 	rules := e.byKind[o.Kind]
-	switch {
-	case !o.Decodable():
-		rules = e.undecodable
-	case !o.builtin:
+	if !o.builtin {
 		rules = e.pods
 	}
 	pass := Pass{Object: o, Input: &in, findings: &findings}
 	for _, r := range rules {
-		if chosen(r) {
-			pass.rule, pass.since = r, r.Since
-			r.Check(&pass)
-			for i := range r.Stricter {
-				pass.since = r.Stricter[i].Since
-				r.Stricter[i].Check(&pass)
-			}
+		pass.rule, pass.since = r, r.Since
+		r.Check(&pass)
+		for i := range r.Stricter {
+			pass.since = r.Stricter[i].Since
+			r.Stricter[i].Check(&pass)
 		}
 	}
 	e.exempt(o, findings)
@@ -172,7 +153,7 @@ func (e *Evaluator) exempt(o *Object, findings []finding.Finding) {
 	asked := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 	for i := range findings {
 		f := &findings[i]
-		if !f.RefusedByServer && slices.Contains(asked, f.Rule) && e.exemptable(f.Rule) {
+		if slices.Contains(asked, f.Rule) && e.exemptable(f.Rule) {
 			f.Exempt = reason
 		}
 	}

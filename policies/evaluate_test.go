@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/release"
@@ -21,7 +20,7 @@ func evaluator(t *testing.T, o policies.Options) *policies.Evaluator {
 }
 
 func TestPodRulesReachConfiguredTemplates(t *testing.T) {
-	e := evaluator(t, policies.Options{Level: finding.Invariant, Templates: []policies.TemplatePath{
+	e := evaluator(t, policies.Options{Only: []string{"probe-identical"}, Templates: []policies.TemplatePath{
 		{Group: "argoproj.io", Kind: "Rollout", Path: "spec.template"},
 		{Group: "example.com", Kind: "Pool", Path: "spec.pools[*].template"},
 	}})
@@ -29,12 +28,12 @@ func TestPodRulesReachConfiguredTemplates(t *testing.T) {
 		apiVersion, kind, raw string
 		want                  []string
 	}{
-		"one template": {"argoproj.io/v1alpha1", "Rollout", `{"spec":{"template":{"spec":{"containers":[{"name":"A","image":"a"}]}}}}`,
-			[]string{"pod-containers spec.template.spec.containers[0].name"}},
-		"a list of them": {"example.com/v1", "Pool", `{"spec":{"pools":[{},{"template":{"spec":{"containers":[]}}}]}}`,
-			[]string{"pod-containers spec.pools[1].template.spec.containers"}},
+		"one template": {"argoproj.io/v1alpha1", "Rollout", `{"spec":{"template":{"spec":{"containers":[{"name":"a","livenessProbe":{"tcpSocket":{"port":80}},"readinessProbe":{"tcpSocket":{"port":80}}}]}}}}`,
+			[]string{"probe-identical spec.template.spec.containers[0].livenessProbe"}},
+		"a list of them": {"example.com/v1", "Pool", `{"spec":{"pools":[{},{"template":{"spec":{"containers":[{"name":"a","livenessProbe":{"tcpSocket":{"port":80}},"readinessProbe":{"tcpSocket":{"port":80}}}]}}}]}}`,
+			[]string{"probe-identical spec.pools[1].template.spec.containers[0].livenessProbe"}},
 		"one that does not decode": {"argoproj.io/v1alpha1", "Rollout", `{"spec":{"template":{"spec":{"containers":7}}}}`,
-			[]string{"undecodable-object spec.template.spec.containers"}},
+			nil},
 		"none": {"argoproj.io/v1alpha1", "Rollout", `{"spec":"x"}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,15 +62,12 @@ func TestVersionsAreReadAndCompared(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerRefusesIsNeverExempt(t *testing.T) {
-	e := evaluator(t, policies.Options{Only: []string{"job-restart-policy", "job-no-deadline"}, Exemptable: func(string) bool { return true }})
-	raw := `{"metadata":{"name":"a","annotations":{"policy.usher.dev/exempt":"job-restart-policy,job-no-deadline","policy.usher.dev/exempt-reason":"why"}},"spec":{"template":{"spec":{}}}}`
-	got := map[string]string{}
-	for _, f := range e.Evaluate(e.Decode("batch/v1", "Job", []byte(raw)), policies.Input{}) {
-		got[f.Rule] = f.Exempt
-	}
-	if diff := cmp.Diff(map[string]string{"job-restart-policy": "", "job-no-deadline": "why"}, got); diff != "" {
-		t.Errorf("exemptions (-want +got):\n%s", diff)
+func TestAnExemptFindingSaysWhy(t *testing.T) {
+	e := evaluator(t, policies.Options{Only: []string{"job-no-deadline"}, Exemptable: func(string) bool { return true }})
+	raw := `{"metadata":{"name":"a","annotations":{"policy.usher.dev/exempt":"job-no-deadline","policy.usher.dev/exempt-reason":"why"}},"spec":{"template":{"spec":{}}}}`
+	found := e.Evaluate(e.Decode("batch/v1", "Job", []byte(raw)), policies.Input{})
+	if len(found) != 1 || found[0].Exempt != "why" {
+		t.Errorf("findings %+v, want one that is exempt", found)
 	}
 }
 
@@ -133,31 +129,11 @@ func FuzzEveryObjectIsJudged(f *testing.F) {
 	})
 }
 
-func TestWhatTheServerRefusedIsNotLookedForInWhatItValidated(t *testing.T) {
-	e := evaluator(t, policies.Options{Level: finding.Invariant, Templates: []policies.TemplatePath{{Group: "example.com", Kind: "Pool", Path: "spec.template"}}})
-	const template = `"spec":{"template":{"spec":{"containers":[{"name":"A","image":"a"}]}}}`
-	for name, c := range map[string]struct {
-		apiVersion, kind, raw string
-		found                 bool
-	}{
-		"a built-in kind":                      {"apps/v1", "DaemonSet", `{` + template + `}`, false},
-		"a built-in kind that does not decode": {"apps/v1", "DaemonSet", `{"spec":7}`, false},
-		"a kind the server knows nothing of":   {"example.com/v1", "Pool", `{` + template + `}`, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := e.Decode(c.apiVersion, c.kind, []byte(c.raw))
-			if len(e.Evaluate(o, policies.Input{})) == 0 {
-				t.Fatal("nothing is found in it at all")
-			}
-			for _, f := range e.Evaluate(o, policies.Input{Validated: true}) {
-				if f.RefusedByServer != c.found {
-					t.Errorf("found %s %s", f.Rule, f.Field)
-				}
-			}
-			if found := len(e.Evaluate(o, policies.Input{Validated: true})) > 0; found != c.found {
-				t.Errorf("found something: %t", found)
-			}
-		})
+func TestWhatDoesNotDecodeHasNoFinding(t *testing.T) {
+	e := evaluator(t, policies.Options{})
+	o := e.Decode("apps/v1", "Deployment", []byte(`{"spec":7}`))
+	if found := e.Evaluate(o, policies.Input{}); o.Decodable() || len(found) > 0 {
+		t.Errorf("decodable: %t, found %v", o.Decodable(), found)
 	}
 }
 

@@ -15,10 +15,10 @@ import (
 // maxProblems bounds how many values of one object are reported.
 const maxProblems = 20
 
-// locate finds the values of an object that do not decode. Decoders stop at the
+// Locate finds the values of an object that do not decode. Decoders stop at the
 // first, and those of Kubernetes name no element of a list; so each part of the
 // object is tried by itself, inside nothing but its parents.
-func locate(raw []byte, try func([]byte) error, base *field.Path) []Mismatch {
+func Locate(raw []byte, try func([]byte) error, base *field.Path) []Mismatch {
 	whole := try(raw)
 	var value any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {

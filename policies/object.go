@@ -40,6 +40,9 @@ type Object struct {
 	Schedule    *cron.Schedule
 	ScheduleErr error
 
+	// Exact says that it has only fields of its kind, each once.
+	Exact bool
+
 	builtin bool
 }
 
@@ -102,7 +105,7 @@ func Known(apiVersion, kind string) bool {
 
 // decode reads an object as the API server does: names of fields are
 // case-sensitive, unknown fields are no error. It never fails: what does not
-// fit is kept for the rule undecodable-object.
+// fit is kept.
 func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Object {
 	o := &Object{APIVersion: apiVersion, Kind: kind}
 	if !Known(apiVersion, kind) {
@@ -110,14 +113,16 @@ func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Obje
 		return o
 	}
 	o.builtin = true
-	typed, err := unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
+	typed, exact, err := unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
 	if err != nil {
-		o.Undecodable = locate(raw, func(part []byte) error {
+		o.Undecodable = Locate(raw, func(part []byte) error {
 			return kjson.UnmarshalCaseSensitivePreserveInts(part, newTyped(apiVersion, kind))
 		}, nil)
 		return o
 	}
-	return NewObject(apiVersion, kind, typed)
+	o = NewObject(apiVersion, kind, typed)
+	o.Exact = exact
+	return o
 }
 
 // NewObject is an object that was decoded elsewhere; typed is a pointer to the
@@ -196,7 +201,7 @@ func (o *Object) decodeTemplates(raw []byte, paths []TemplatePath) {
 			}
 			var t corev1.PodTemplateSpec
 			if err := kjson.UnmarshalCaseSensitivePreserveInts(part, &t); err != nil {
-				o.Undecodable = append(o.Undecodable, locate(part, func(part []byte) error {
+				o.Undecodable = append(o.Undecodable, Locate(part, func(part []byte) error {
 					return kjson.UnmarshalCaseSensitivePreserveInts(part, &corev1.PodTemplateSpec{})
 				}, path)...)
 				return

@@ -32,15 +32,14 @@ func (p *Pass) ReportUnseen(path *field.Path, value any, message, unseen string)
 
 func (p *Pass) report(path *field.Path, value any, message, unseen string) {
 	*p.findings = append(*p.findings, finding.Finding{
-		Rule:            p.rule.ID,
-		Level:           p.rule.Level,
-		Since:           p.since,
-		RefusedByServer: p.rule.RefusedByServer,
-		Field:           path.String(),
-		Value:           value,
-		Message:         message,
-		Harm:            p.rule.Harm,
-		Fix:             p.rule.Fix,
-		Unseen:          unseen,
+		Rule:    p.rule.ID,
+		Level:   p.rule.Level,
+		Since:   p.since,
+		Field:   path.String(),
+		Value:   value,
+		Message: message,
+		Harm:    p.rule.Harm,
+		Fix:     p.rule.Fix,
+		Unseen:  unseen,
 	})
 }

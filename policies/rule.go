@@ -34,14 +34,9 @@ type Rule struct {
 	// Since is the version of usher that the rule came with: a namespace that
 	// pins an earlier one is not denied for it.
 	Since release.Version
-	// RefusedByServer is set where the API server refuses what the rule finds.
-	// Offline such a rule speaks before the cluster would; it is never exempted.
-	RefusedByServer bool
 	// Servers says which Kubernetes versions the rule speaks of, where it does
 	// not speak of all.
 	Servers string
-	// Undecodable is set for the rule that judges objects which do not decode.
-	Undecodable bool
 	// Check reports the findings of one object.
 	Check func(*Pass)
 	// Stricter are what later versions of usher find in addition, the oldest

@@ -11,7 +11,11 @@ import (
 // compare looks up what the change does to the object that exists.
 func (j *judging) compare() error {
 	f := j.facts
-	if j.old == nil || !j.step(Compare) || f.Transitions.Kind(j.object.APIVersion, j.object.Kind) == nil {
+	if j.old == nil || !j.step(Compare) {
+		return nil
+	}
+	known := f.Transitions.Kind(j.object.APIVersion, j.object.Kind) != nil
+	if !known && f.Validator == nil {
 		return nil
 	}
 	old, _, err := j.withTemplates(j.old.JSON)
@@ -30,15 +34,30 @@ func (j *judging) compare() error {
 	}
 	is["apiVersion"], is["kind"] = j.object.APIVersion, j.object.Kind
 	was["apiVersion"], was["kind"] = j.old.APIVersion, j.old.Kind
-	options := transition.Options{Plan: f.Plan}
+	options := transition.Options{Plan: f.Plan, Any: !known}
 	if f.Server != nil {
 		options.Server = transition.Version{Major: int(f.Server.Major()), Minor: int(f.Server.Minor())}
 	}
 	if j.Diff, err = f.Transitions.CompareObjects(was, is, options); err != nil {
 		return fmt.Errorf("comparing the existing %s with the new one: %w", j.object.Kind, err)
 	}
+	j.settle()
 	j.changes()
 	return nil
+}
+
+// settle leaves it to the API server's own judgement, where there is one, what it
+// refuses: what it accepts takes place.
+func (j *judging) settle() {
+	refused := func(f Finding) bool { return f.Source == FromServer && f.RefusedByServer }
+	if j.facts.Validator == nil || slices.ContainsFunc(j.Findings, refused) {
+		return
+	}
+	for i := range j.Diff.Changes {
+		if c := &j.Diff.Changes[i]; c.RefusedBy == transition.Server {
+			*c = transition.Change{Path: c.Path, From: c.From, To: c.To, Outcome: transition.InPlace}
+		}
+	}
 }
 
 // changes turns what the table says of the change into findings, one a row. What

@@ -9,7 +9,7 @@ import (
 // decode reads the object as its pods will be. Where the templates were injected
 // by an earlier call of admission, they are injected here without a word about it.
 func (j *judging) decode() error {
-	if !j.step(Validate|Evaluate) || !j.facts.Evaluator.Judges(j.object.APIVersion, j.object.Kind) {
+	if !j.step(Validate|Evaluate) || j.facts.Validator == nil && !j.facts.Evaluator.Judges(j.object.APIVersion, j.object.Kind) {
 		return nil
 	}
 	decided := j.Injection

@@ -2,6 +2,8 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/usher-dev/usher/finding"
 )
@@ -75,7 +77,18 @@ func (j *judging) find(source Source, judge judge) bool {
 		placed = j.origin.place(found, judge(j.origin.written, j.old))
 	}
 	for i := range found {
+		if source == FromServer && j.said(placed[i].Field) {
+			continue
+		}
 		j.Findings = append(j.Findings, Finding{Finding: placed[i], Source: source, found: identity(found[i], j.Decoded.Typed)})
 	}
 	return true
+}
+
+// said reports whether one of usher's own settings is refused for a field already:
+// what the server says of it is the same in other words.
+func (j *judging) said(field string) bool {
+	return slices.ContainsFunc(j.Findings, func(f Finding) bool {
+		return f.Source == FromSettings && f.Effect == Denies && (f.Field == field || strings.HasPrefix(field, f.Field+"."))
+	})
 }

@@ -104,7 +104,7 @@ type Validator interface {
 
 // Input is what rules know besides the object.
 func (f *Facts) Input(update bool) policies.Input {
-	in := policies.Input{Server: f.Server, Update: update, Validated: true, Defaulted: f.Defaulted, Lister: f.Lister}
+	in := policies.Input{Server: f.Server, Update: update, Defaulted: f.Defaulted, Lister: f.Lister}
 	if f.Configuration != nil {
 		in.Features = f.Configuration.Policies.FeatureGates
 	}

@@ -12,7 +12,7 @@ import (
 // by their names: their places change when others are added before them, and that
 // does not make a finding a new one.
 func identity(f finding.Finding, o *policies.Object) finding.Key {
-	if len(o.Templates) > 0 {
+	if o != nil && len(o.Templates) > 0 {
 		f.Field = byName(f.Field, &o.Templates[0])
 	}
 	return f.Key()

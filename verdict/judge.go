@@ -13,6 +13,10 @@ func Judge(object Object, old *Object, f *Facts) (*Verdict, error) {
 		if err := settings(); err != nil {
 			return nil, err
 		}
+		if err := j.decode(); err != nil {
+			return nil, err
+		}
+		j.validate()
 		j.weigh()
 		return j.Verdict, nil
 	}

@@ -70,6 +70,9 @@ func (o *origin) place(found, before []finding.Finding) []finding.Finding {
 		case by == "" && len(old) > 0:
 			earlier[k] = old[1:]
 			f = old[0]
+		case by != "" && f.RefusedByServer:
+			_, _, rest, _ := itemOf(f.Field, o.spec)
+			f.Message = strings.TrimPrefix(rest, ".") + ": " + f.Message + " (" + item + ", added by the template " + by + ")"
 		case by != "":
 			f.Message += " (" + item + ", added by the template " + by + ")"
 		case o.templates != "":

@@ -24,7 +24,7 @@ import (
 // settings returns the step that judges the object where it is one of them.
 func (j *judging) settings() func() error {
 	switch o := &j.object; {
-	case o.APIVersion != "v1":
+	case o.APIVersion != "v1", j.facts.Steps == Validate:
 	case o.Kind == "Namespace":
 		return j.namespace
 	case o.Kind == "ConfigMap" && o.Namespace == j.facts.OwnNamespace && o.Name == config.ConfigMapName:

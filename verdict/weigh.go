@@ -12,7 +12,9 @@ func (j *judging) weigh() {
 		f := &j.Findings[i]
 		switch f.Source {
 		case FromServer:
-			f.Effect = Denies
+			if f.Effect = Warns; f.RefusedByServer {
+				f.Effect = Denies
+			}
 		case FromRule, FromTransition:
 			f.Effect, f.Audited = j.effect(f)
 		}

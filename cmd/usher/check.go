@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,10 +27,12 @@ import (
 
 // checkFlags are the flags of check as written.
 type checkFlags struct {
-	output, level, failOn, config, server string
-	rules, exclude, templates             []string
-	namespace                             string
-	namespaceLabels                       map[string]string
+	output, level, failOn, config, server, unknownKinds string
+	rules, exclude, templates, crds                     []string
+	namespace                                           string
+	namespaceLabels                                     map[string]string
+	allowEmpty, clusterCRDs                             bool
+	connection                                          cli.Connection
 }
 
 func newCheck(s streams) *cobra.Command {
@@ -38,8 +41,9 @@ func newCheck(s streams) *cobra.Command {
 		Use:   "check PATH...",
 		Short: "Judge the objects in files as the webhook would",
 		Long: `Judge the objects in files, folders and standard input (-) by the rules that the
-webhook judges by, and say what to write instead. Nothing is asked over the
-network.
+webhook judges by, after what the API server itself refuses, and say what to write
+instead. Nothing is asked over the network, unless --cluster-crds asks a cluster
+for its CustomResourceDefinitions.
 
 Workloads are judged as they would be after injection; the templates are the
 ConfigMaps given with -t and those among the input. Templates are judged, too,
@@ -48,7 +52,8 @@ as the cluster does when they are applied, less its dry-run.
 What is reported and what fails is said by the labels policy.usher.dev/warn and
 /enforce of each namespace, from the Namespaces among the input and
 --namespace-labels, else by the configuration. Objects of kube-system,
-kube-public and kube-node-lease are not judged.
+kube-public and kube-node-lease are judged as the API server does, and not by
+usher's own rules.
 
 Findings go to standard output. The exit status is 1 where one is at or above
 --fail-on, 2 where input could not be read, else 0.`,
@@ -58,7 +63,7 @@ Findings go to standard output. The exit status is 1 where one is at or above
   usher check -o sarif . >usher.sarif`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			run, err := flags.run()
+			run, err := flags.run(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -70,6 +75,9 @@ Findings go to standard output. The exit status is 1 where one is at or above
 				return fmt.Errorf("writing the findings: %w", err)
 			}
 			summarise(s, result)
+			if len(errs) == 0 && result.Summary.Judged == 0 && len(result.Findings) == 0 && !flags.allowEmpty {
+				errs = append(errs, errors.New("there is nothing to judge in the input; --allow-empty takes that for clean"))
+			}
 			if len(errs) > 0 {
 				return cli.Exit(cli.Usage, errors.Join(errs...))
 			}
@@ -84,6 +92,11 @@ Findings go to standard output. The exit status is 1 where one is at or above
 	f.StringVar(&flags.level, "level", "", "report findings up to this level: invariant, baseline, strict (default: the namespace's warn)")
 	f.StringVar(&flags.failOn, "fail-on", "", "fail on findings up to this level, or off (default: the namespace's enforce)")
 	f.StringSliceVarP(&flags.templates, "template", "t", nil, "files or folders of templates' ConfigMaps")
+	f.StringSliceVar(&flags.crds, "crds", nil, "files or folders of CustomResourceDefinitions, besides those among the input")
+	f.BoolVar(&flags.clusterCRDs, "cluster-crds", false, "also take the CustomResourceDefinitions of a cluster")
+	flags.connection.Register(f)
+	f.StringVar(&flags.unknownKinds, "unknown-kinds", string(check.Warn), "what becomes of objects whose kind is neither built in nor defined: ignore, warn, fail")
+	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "an input without objects is clean")
 	f.StringVarP(&flags.namespace, "namespace", "n", "default", "namespace of objects that name none")
 	f.StringToStringVar(&flags.namespaceLabels, "namespace-labels", nil, "labels of every namespace, such as policy.usher.dev/enforce=baseline")
 	f.StringSliceVar(&flags.rules, "rule", nil, "judge by this rule alone (repeatable)")
@@ -94,11 +107,11 @@ Findings go to standard output. The exit status is 1 where one is at or above
 }
 
 // run makes a check from the flags and the configuration.
-func (f *checkFlags) run() (*check.Run, error) {
+func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	if !slices.Contains(report.Formats(), f.output) {
 		return nil, fmt.Errorf("output format %q is unknown: write one of %s", f.output, strings.Join(report.Formats(), ", "))
 	}
-	c, err := configuration(f.config)
+	c, folder, err := located(f.config)
 	if err != nil {
 		return nil, err
 	}
@@ -107,10 +120,10 @@ func (f *checkFlags) run() (*check.Run, error) {
 	}
 	run := &check.Run{
 		Options: files.Options{
-			Steps: verdict.All, Configuration: c, Rules: c.Options(), Validator: files.Rules{},
+			Steps: verdict.All, Configuration: c, Rules: c.Options(),
 			Namespace: f.namespace, OwnNamespace: cli.Namespace, NamespaceLabels: f.namespaceLabels,
 		},
-		Only: f.rules, Exclude: f.exclude, Templates: f.templates,
+		Only: f.rules, Exclude: slices.Concat(f.exclude, c.Policies.Exclude), Templates: f.templates, Definitions: f.crds,
 	}
 	o := &run.Options
 	if o.Server, err = c.Server(); err != nil {
@@ -121,6 +134,22 @@ func (f *checkFlags) run() (*check.Run, error) {
 			return nil, fmt.Errorf("--kubernetes-version %q is not a version: write it as 1.34", f.server)
 		}
 	}
+	if run.Skips, err = skips(c, folder); err != nil {
+		return nil, err
+	}
+	if run.UnknownKinds, err = check.ParseUnknownKinds(f.unknownKinds); err != nil {
+		return nil, err
+	}
+	server, err := newServer(o.Server, c)
+	if err != nil {
+		return nil, err
+	}
+	if f.clusterCRDs {
+		if err := defineFrom(ctx, server, &f.connection); err != nil {
+			return nil, err
+		}
+	}
+	o.Validator = server
 	// The nodes are taken to be of the server's version.
 	o.NativeSidecars = o.Server == nil || o.Server.AtLeast(nativeSidecars)
 	if run.Report, err = level("--level", f.level); err != nil {

@@ -107,15 +107,15 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			files: map[string]string{"pod.yaml": asking, "t/envoy.yaml": envoyTemplate},
 			args:  []string{"-t", "t", "--rule", "container-probes,container-env", "pod.yaml"},
 			want: []string{
-				"pod.yaml:7:3 container-probes spec.initContainers: failureThreshold is -1: write zero or more (container envoy, added by the template envoy)",
-				`pod.yaml:8:36 container-env spec.initContainers[0].env[0].name: name is "a=b": write printable characters without =`,
+				"pod.yaml:7:3 container-probes spec.initContainers: livenessProbe.failureThreshold: Invalid value: -1: must be greater than or equal to 0 (container envoy, added by the template envoy)",
+				`pod.yaml:8:36 container-env spec.initContainers[0].env[0].name: spec.initContainers[0].env[0].name: Invalid value: "a=b": a valid environment variable name must consist only of printable ASCII characters other than '='`,
 			},
 			status: cli.Failed,
 		},
 		"templates among the input are injected as well": {
 			files:  map[string]string{"all.yaml": asking + "---\n" + envoyTemplate},
 			args:   []string{"--rule", "container-probes", "all.yaml"},
-			want:   []string{"all.yaml:7:3 container-probes spec.initContainers: failureThreshold is -1: write zero or more (container envoy, added by the template envoy)"},
+			want:   []string{"all.yaml:7:3 container-probes spec.initContainers: livenessProbe.failureThreshold: Invalid value: -1: must be greater than or equal to 0 (container envoy, added by the template envoy)"},
 			status: cli.Failed,
 		},
 		"what injection brings about in the user's own is said to be so": {

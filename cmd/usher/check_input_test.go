@@ -41,8 +41,6 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 		},
 		"an alias bomb":               {text: aliasBomb(), want: "bad.yaml:1: YAML: document contains excessive aliasing"},
 		"a binary file":               {text: "\x7fELF\x00\x01", want: "bad.yaml: a binary file, neither YAML nor JSON"},
-		"a key written twice":         {text: "kind: Job\nspec: {a: 1,\n  a: 2}\n", want: `bad.yaml:3: YAML: key "a" already set in map`},
-		"a key written twice in JSON": {text: `{"kind":"Job",` + "\n" + `"kind":"Job"}`, want: `bad.yaml:2: JSON: jsontext: duplicate object member name "kind"`},
 		"nothing but an open bracket": {text: "[", want: "bad.yaml:1: YAML: did not find expected node content"},
 		"a hundred thousand brackets": {text: strings.Repeat("[", 100_000), want: "bad.yaml:1: YAML: exceeded max depth of 10000"},
 		"a link to nowhere":           {make: link("nowhere", "bad.yaml"), want: "bad.yaml: no such file or directory"},
@@ -93,15 +91,15 @@ func TestLoopsOfLinkedFoldersEnd(t *testing.T) {
 }
 
 func TestABrokenDocumentHidesItselfAlone(t *testing.T) {
-	folder(t, map[string]string{"all.yaml": soundJob + "---\nkind: Job\nspec: [\n---\n" + brokenJob + "---\nkind: Job\nkind: Job\n---\n" + zeroWork})
+	folder(t, map[string]string{"all.yaml": soundJob + "---\nkind: Job\nspec: [\n---\n" + brokenJob + "---\nkind: Job\n  kind: Job\n---\n" + zeroWork})
 	status, out, errs := command("", "check", "--rule", "job-restart-policy,job-zero-work", "all.yaml")
-	want := `all.yaml:15:7: invariant: restartPolicy is Always; a Job's pods must be able to end: write Never or OnFailure (job-restart-policy)
+	want := `all.yaml:15:7: invariant: spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never" (job-restart-policy)
 all.yaml:26:8: baseline: completions is 0; the Job is complete before any pod runs: write 1 or more (job-zero-work)
 `
 	if diff := cmp.Diff(want, out); diff != "" || status != cli.Usage {
 		t.Errorf("status %d, findings (-want +got):\n%s", status, diff)
 	}
-	for _, want := range []string{"all.yaml:7: YAML:", `all.yaml:19: YAML: key "kind" already set in map`} {
+	for _, want := range []string{"all.yaml:7: YAML:", `all.yaml:19: YAML: mapping values are not allowed in this context`} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("standard error lacks %q:\n%s", want, errs)
 		}
@@ -119,13 +117,35 @@ job.yaml:6:18: invariant: backoffLimit[0] is 1: write an integer (undecodable-ob
 	}
 }
 
-func TestWhatIsNoKubernetesObjectIsCounted(t *testing.T) {
+func TestAnInputWithoutObjectsIsBadInput(t *testing.T) {
 	folder(t, map[string]string{"values.yaml": "replicas: 3\n---\n- a\n---\njust text\n"})
-	for path, want := range map[string]int{".": cli.Clean, "values.yaml": cli.Usage} {
+	for _, path := range []string{".", "values.yaml"} {
 		status, out, errs := command("", "check", path)
-		// The configuration itself is in the folder, and no object of a kind with rules.
-		if status != want || out != "" || !strings.Contains(errs, "3 skipped: not a Kubernetes object") {
-			t.Errorf("%s: status %d, want %d\n%s%s", path, status, want, out, errs)
+		if status != cli.Usage || out != "" || !strings.Contains(errs, "3 skipped: not a Kubernetes object") {
+			t.Errorf("%s: status %d\n%s%s", path, status, out, errs)
+		}
+	}
+	if status, _, errs := command("", "check", "-"); status != cli.Usage || !strings.Contains(errs, "nothing to judge") {
+		t.Errorf("an empty standard input: status %d\n%s", status, errs)
+	}
+	if status, _, errs := command("", "check", "--allow-empty", "-"); status != cli.Clean {
+		t.Errorf("an empty standard input that is allowed: status %d\n%s", status, errs)
+	}
+}
+
+func TestAFieldThatIsThereTwiceIsAFinding(t *testing.T) {
+	yaml := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b\n  a: c\n"
+	json := `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "b",` + "\n" + `"a": "c"}}`
+	for text, want := range map[string]string{
+		yaml: "-:6:1: invariant: a is there twice: remove one (duplicate-field)\n",
+		json: "-:1:79: invariant: a is there twice: remove one (duplicate-field)\n",
+		json + "\n---\n" + json: "-:1:79: invariant: a is there twice: remove one (duplicate-field)\n" +
+			"-:4:79: invariant: a is there twice: remove one (duplicate-field)\n",
+	} {
+		folder(t, map[string]string{})
+		status, out, errs := command(text, "check", "-")
+		if diff := cmp.Diff(want, out); diff != "" || status != cli.Failed {
+			t.Errorf("status %d, stderr %s, findings (-want +got):\n%s", status, errs, diff)
 		}
 	}
 }

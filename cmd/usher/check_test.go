@@ -59,11 +59,14 @@ func folder(t *testing.T, files map[string]string) {
 func TestCheckSaysWhereWhatAndWhy(t *testing.T) {
 	folder(t, map[string]string{"job.yaml": brokenJob})
 	status, out, errs := command("", "check", "job.yaml")
-	want := "job.yaml:7:7: invariant: restartPolicy is Always; a Job's pods must be able to end: write Never or OnFailure (job-restart-policy)\n"
+	want := "job.yaml:7:7: invariant: spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\" (job-restart-policy)\n"
 	if diff := cmp.Diff(want, out); diff != "" || status != cli.Failed {
 		t.Errorf("status %d, stderr %q, findings (-want +got):\n%s", status, errs, diff)
 	}
 }
+
+// widget is of a kind that nothing defines.
+const widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"
 
 func TestCheckExitStatuses(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -71,22 +74,27 @@ func TestCheckExitStatuses(t *testing.T) {
 		args  []string
 		want  int
 	}{
-		"a sound object is clean":                         {soundJob, nil, cli.Clean},
-		"an invariant fails":                              {brokenJob, nil, cli.Failed},
-		"a baseline finding only reports":                 {zeroWork, nil, cli.Clean},
-		"a baseline finding fails where asked":            {zeroWork, []string{"--fail-on", "baseline"}, cli.Failed},
-		"nothing fails where that is off":                 {brokenJob, []string{"--fail-on", "off"}, cli.Clean},
-		"a rule left out does not fail":                   {brokenJob, []string{"--exclude", "job-restart-policy"}, cli.Clean},
-		"another rule alone does not fail":                {brokenJob, []string{"--rule", "job-pfp-never"}, cli.Clean},
-		"what does not decode is a finding":               {strings.Replace(soundJob, "name: sound", "name: 7", 1), nil, cli.Failed},
-		"broken YAML beside a finding is bad input":       {brokenJob + "---\na: [\n", nil, cli.Usage},
-		"no object at all in what was named":              {"a: b\n", nil, cli.Usage},
-		"an unknown rule is bad usage":                    {soundJob, []string{"--rule", "nope"}, cli.Usage},
-		"an unknown format is bad usage":                  {soundJob, []string{"-o", "xml"}, cli.Usage},
-		"an unknown level is bad usage":                   {soundJob, []string{"--level", "high"}, cli.Usage},
-		"a configuration that is missing is bad usage":    {soundJob, []string{"--config", "nowhere.yaml"}, cli.Usage},
-		"a key written twice is bad input":                {"kind: Job\n" + brokenJob, nil, cli.Usage},
-		"a kind without rules is counted, and no finding": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", nil, cli.Clean},
+		"a sound object is clean":                       {soundJob, nil, cli.Clean},
+		"an invariant fails":                            {brokenJob, nil, cli.Failed},
+		"a baseline finding only reports":               {zeroWork, nil, cli.Clean},
+		"a baseline finding fails where asked":          {zeroWork, []string{"--fail-on", "baseline"}, cli.Failed},
+		"nothing fails where that is off":               {brokenJob, []string{"--fail-on", "off"}, cli.Clean},
+		"a rule left out does not fail":                 {brokenJob, []string{"--exclude", "job-restart-policy"}, cli.Clean},
+		"another rule alone does not fail":              {brokenJob, []string{"--rule", "job-pfp-never"}, cli.Clean},
+		"what does not decode is a finding":             {strings.Replace(soundJob, "name: sound", "name: 7", 1), nil, cli.Failed},
+		"broken YAML beside a finding is bad input":     {brokenJob + "---\na: [\n", nil, cli.Usage},
+		"no object at all in what was named":            {"a: b\n", nil, cli.Usage},
+		"an unknown rule is bad usage":                  {soundJob, []string{"--rule", "nope"}, cli.Usage},
+		"an unknown format is bad usage":                {soundJob, []string{"-o", "xml"}, cli.Usage},
+		"an unknown level is bad usage":                 {soundJob, []string{"--level", "high"}, cli.Usage},
+		"a configuration that is missing is bad usage":  {soundJob, []string{"--config", "nowhere.yaml"}, cli.Usage},
+		"a key written twice is a finding":              {"kind: Job\n" + soundJob, nil, cli.Failed},
+		"a kind without rules is judged by the server":  {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A}\n", nil, cli.Failed},
+		"an unknown kind is counted, and no finding":    {soundJob + "---\n" + widget, nil, cli.Clean},
+		"an unknown kind fails where asked":             {soundJob + "---\n" + widget, []string{"--unknown-kinds", "fail"}, cli.Failed},
+		"nothing but unknown kinds is bad input":        {widget, nil, cli.Usage},
+		"what becomes of unknown kinds is one of three": {soundJob, []string{"--unknown-kinds", "maybe"}, cli.Usage},
+		"an older server than is known is bad usage":    {soundJob, []string{"--kubernetes-version", "1.29"}, cli.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder(t, map[string]string{})
@@ -134,7 +142,7 @@ func TestCheckWritesJSON(t *testing.T) {
 func TestCheckWritesWhatMachinesRead(t *testing.T) {
 	folder(t, map[string]string{"job.yaml": brokenJob})
 	_, out, _ := command("", "check", "-o", "github", "job.yaml")
-	if !strings.HasPrefix(out, "::error file=job.yaml,line=7,col=7,title=job-restart-policy::restartPolicy is Always") {
+	if !strings.HasPrefix(out, "::error file=job.yaml,line=7,col=7,title=job-restart-policy::spec.template.spec.restartPolicy: Required value") {
 		t.Errorf("github: %s", out)
 	}
 	_, out, _ = command("", "check", "-o", "junit", "job.yaml")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	kubeversion "k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/usher-dev/usher/apiserver"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/files"
@@ -114,7 +115,7 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 		}
 		old, oldErrs := manifest.Read(args[:1], s.in)
 		new, newErrs := manifest.Read(args[1:], s.in)
-		workspace, err := o.workspace(new, o.server)
+		workspace, _, err := o.workspace(new, o.server)
 		if err != nil {
 			return err
 		}
@@ -128,22 +129,27 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 }
 
 // workspace holds the new objects, for a server of that version.
-func (o *diffOptions) workspace(docs []*manifest.Document, server string) (*files.Workspace, error) {
+func (o *diffOptions) workspace(docs []*manifest.Document, version string) (*files.Workspace, *apiserver.Validator, error) {
 	c, err := configuration(o.config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	options := files.Options{
 		Steps: verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.namespace, "default"),
-		OwnNamespace: cli.Namespace, Validator: files.Rules{}, Plan: true,
+		OwnNamespace: cli.Namespace, Plan: true,
 	}
-	if server != "" {
-		if options.Server, err = kubeversion.ParseGeneric(server); err != nil {
-			return nil, fmt.Errorf("--kubernetes-version %q is not a version: write it as 1.34", server)
+	if version != "" {
+		if options.Server, err = kubeversion.ParseGeneric(version); err != nil {
+			return nil, nil, fmt.Errorf("--kubernetes-version %q is not a version: write it as 1.34", version)
 		}
 	}
+	server, err := newServer(options.Server, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	options.Validator = server
 	workspace, errs := files.Load(docs, nil, options)
-	return workspace, errors.Join(errs...)
+	return workspace, server, errors.Join(errs...)
 }
 
 // exitOf tells what could not be read, and turns the result into an exit status.

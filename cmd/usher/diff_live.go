@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,9 +17,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
 
+	"github.com/usher-dev/usher/apiserver"
 	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/manifest"
-	"github.com/usher-dev/usher/policies/transition"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -58,24 +59,20 @@ func newLive(o *diffOptions) (*liveObjects, error) {
 // would change it.
 func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Document, o *diffOptions) (*diffReport, []error) {
 	report := newReport()
-	server := o.server
-	if server == "" {
-		version, err := cluster.discovery.ServerVersion()
+	version := o.server
+	if version == "" {
+		served, err := cluster.discovery.ServerVersion()
 		if err != nil {
 			return report, []error{fmt.Errorf("asking the cluster for its version: %w", err)}
 		}
-		server = version.GitVersion
+		version = served.GitVersion
 	}
-	workspace, err := o.workspace(docs, server)
+	workspace, server, err := o.workspace(docs, version)
 	if err != nil {
 		return report, []error{err}
 	}
 	var errs []error
 	for _, d := range report.objects(docs) {
-		if transition.All().Kind(d.APIVersion, d.Kind) == nil {
-			report.add(describeDocument(d, actionUnknown))
-			continue
-		}
 		was, err := cluster.get(ctx, d)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -84,7 +81,7 @@ func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Docume
 		case err != nil:
 			errs = append(errs, &manifest.Error{File: d.File, Line: d.Line, Err: fmt.Errorf("reading %s from the cluster: %w", d, err)})
 		default:
-			v, err := applied(workspace, was, d)
+			v, err := applied(workspace, server, was, d)
 			report.compared(nil, d, v, err)
 		}
 	}
@@ -92,17 +89,14 @@ func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Docume
 }
 
 // applied judges what kubectl apply makes of a live object.
-func applied(workspace *files.Workspace, was *unstructured.Unstructured, d *manifest.Document) (*verdict.Verdict, error) {
-	will, err := transition.All().Applied(was.Object, d.JSON)
-	if err != nil {
-		return nil, err
-	}
+func applied(workspace *files.Workspace, server *apiserver.Validator, was *unstructured.Unstructured, d *manifest.Document) (*verdict.Verdict, error) {
 	old, new := verdict.Object{APIVersion: was.GetAPIVersion(), Kind: was.GetKind(), Name: was.GetName()},
 		verdict.Object{APIVersion: d.APIVersion, Kind: d.Kind, Namespace: workspace.NamespaceOf(d), Name: d.Name}
+	var err error
 	if old.JSON, err = json.Marshal(was.Object); err != nil {
 		return nil, err
 	}
-	if new.JSON, err = json.Marshal(will); err != nil {
+	if new.JSON, err = server.Applied(d.APIVersion, d.Kind, lastApplied(was), d.JSON, old.JSON); err != nil {
 		return nil, err
 	}
 	return workspace.JudgeObject(new, &old)
@@ -126,4 +120,13 @@ func (l *liveObjects) get(ctx context.Context, d *manifest.Document) (*unstructu
 		resource = l.dynamic.Resource(mapping.Resource).Namespace(namespace)
 	}
 	return resource.Get(ctx, d.Name, metav1.GetOptions{})
+}
+
+// lastApplied is the manifest that kubectl applied before. Where none was
+// recorded, nothing is removed.
+func lastApplied(o *unstructured.Unstructured) []byte {
+	if before := o.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; before != "" {
+		return []byte(before)
+	}
+	return []byte("{}")
 }

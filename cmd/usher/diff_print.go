@@ -79,7 +79,8 @@ func writeChanges(b *strings.Builder, o diffObject) {
 	})
 	for i, c := range changes {
 		if c.From != nil || c.To != nil {
-			fmt.Fprintf(b, "  %s:%d:%d  %s: %s → %s\n", c.File, c.Line, c.Column, c.Path, value(c.From), value(c.To))
+			from, to := values(c.From, c.To)
+			fmt.Fprintf(b, "  %s:%d:%d  %s: %s → %s\n", c.File, c.Line, c.Column, c.Path, from, to)
 		}
 		if i+1 < len(changes) && alike(c.Change, changes[i+1].Change) {
 			continue
@@ -134,20 +135,45 @@ func alike(a, b transition.Change) bool {
 	return a.Row == b.Row && a.Outcome == b.Outcome && a.Harm == b.Harm
 }
 
-// value writes a value on one line; JSON escapes what a terminal would obey.
-func value(v any) string {
+// values writes two values on one line each, cut around where they begin to differ;
+// JSON escapes what a terminal would obey.
+func values(from, to any) (string, string) {
+	a, b := written(from), written(to)
+	const before = 15
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	start := 0
+	if max(len(a), len(b)) > maxValue {
+		start = max(0, same-before)
+	}
+	return cut(a, start), cut(b, start)
+}
+
+func written(v any) []rune {
 	if v == nil {
-		return "(absent)"
+		return []rune("(absent)")
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
-		return "?"
+		return []rune("?")
 	}
-	runes := []rune(string(data))
-	if len(runes) > maxValue {
-		return string(runes[:maxValue]) + "…"
+	return []rune(string(data))
+}
+
+func cut(text []rune, start int) string {
+	start = min(start, max(0, len(text)-maxValue))
+	end := min(len(text), start+maxValue)
+	var b strings.Builder
+	if start > 0 {
+		b.WriteRune('…')
 	}
-	return string(runes)
+	b.WriteString(string(text[start:end]))
+	if end < len(text) {
+		b.WriteRune('…')
+	}
+	return b.String()
 }
 
 func writeSummary(b *strings.Builder, r *diffReport) {

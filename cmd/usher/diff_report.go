@@ -98,11 +98,7 @@ func (r *diffReport) compared(old, new *manifest.Document, v *verdict.Verdict, e
 			o.Changes = append(o.Changes, at(c))
 		}
 	}
-	if old != nil {
-		// The rules know what people write; a live object has fields that only the
-		// server fills in.
-		r.refused(&o, v, at)
-	}
+	r.refused(&o, v, at)
 	r.add(o)
 }
 
@@ -110,8 +106,15 @@ func (r *diffReport) compared(old, new *manifest.Document, v *verdict.Verdict, e
 // of the change.
 func (r *diffReport) refused(o *diffObject, v *verdict.Verdict, at func(transition.Change) diffChange) {
 	for _, f := range v.Findings {
-		if f.Source != verdict.FromServer {
+		if f.Source != verdict.FromServer || !f.RefusedByServer {
 			continue
+		}
+		explained := func(c diffChange) bool {
+			// What clusterIP says the server reads in clusterIPs.
+			return c.RefusedBy == transition.Server && (under(c.Path, f.Field) || under(f.Field, c.Path) || under(f.Field, c.Path+"s"))
+		}
+		if slices.ContainsFunc(o.Changes, explained) {
+			continue // the table says what to do about it
 		}
 		o.Outcome = transition.Refused
 		if o.Action == actionUnknown || o.Action == actionUnchanged {
@@ -121,6 +124,12 @@ func (r *diffReport) refused(o *diffObject, v *verdict.Verdict, at func(transiti
 			Path: f.Field, Outcome: transition.Refused, RefusedBy: transition.Server, Level: f.Level, Harm: f.Message,
 		}))
 	}
+}
+
+// under reports whether a path is a field, or in it.
+func under(path, field string) bool {
+	rest, ok := strings.CutPrefix(path, field)
+	return ok && (rest == "" || field == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // created adds an object that does not exist yet.

@@ -79,7 +79,6 @@ func invoke(stdin string, args ...string) (status int, stdout, stderr string) {
 }
 
 func TestDiffTellsWhatBecomesOfAChange(t *testing.T) {
-	const widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"
 	paths := manifests(t, oldManifests+"---\n"+widget, newManifests)
 	status, out, errs := invoke("", "diff", paths[0], paths[1])
 	want := `Deployment shop/web: irreversible
@@ -89,9 +88,8 @@ func TestDiffTellsWhatBecomesOfAChange(t *testing.T) {
   NEW:12:9  spec.template.spec.containers[0].image: "registry.example/web:1.0" → "registry.example/web:1.1"
     rollout: replaces every pod by one of the new template, as the update strategy paces it
 Service shop/new: created
-Widget w: not compared, no transitions are known of example.com/v1 Widget
 Service shop/old: deleted
-1 irreversible, 1 created, 1 deleted, 1 unknown kind, 1 not Kubernetes objects
+1 irreversible, 1 unchanged, 1 created, 1 deleted, 1 not Kubernetes objects
 `
 	if diff := cmp.Diff(want, strings.ReplaceAll(out, paths[1], "NEW")); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)

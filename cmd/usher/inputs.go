@@ -1,12 +1,42 @@
 package main
 
-import "github.com/usher-dev/usher/config"
+import (
+	"path/filepath"
+
+	"github.com/usher-dev/usher/config"
+)
 
 // configuration reads the one given, or the nearest.
 func configuration(path string) (*config.Configuration, error) {
-	if path != "" {
-		return config.Load(path)
-	}
-	c, _, err := config.Nearest(".")
+	c, _, err := located(path)
 	return c, err
+}
+
+// located is configuration, with the folder that it speaks of.
+func located(path string) (c *config.Configuration, folder string, err error) {
+	if path != "" {
+		c, err = config.Load(path)
+	} else {
+		c, path, err = config.Nearest(".")
+	}
+	return c, filepath.Dir(path), err
+}
+
+// skips reports which files the configuration of a folder excludes.
+func skips(c *config.Configuration, folder string) (func(file string) bool, error) {
+	excludes, err := c.Paths.Excludes()
+	if err != nil || len(c.Paths.Exclude) == 0 {
+		return nil, err
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return nil, err
+	}
+	return func(file string) bool {
+		file, err := filepath.Abs(file)
+		if err != nil {
+			return false
+		}
+		path, err := filepath.Rel(folder, file)
+		return err == nil && excludes(filepath.ToSlash(path))
+	}, nil
 }

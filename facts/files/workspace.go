@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
 
@@ -38,9 +39,22 @@ type Options struct {
 	// NativeSidecars says that every kubelet runs native sidecars.
 	NativeSidecars bool
 	// Validator says what the API server refuses.
-	Validator verdict.Validator
+	Validator Validator
+	// Definitions are CustomResourceDefinitions besides those among the input.
+	Definitions []*manifest.Document
 	// Plan asks for the plan of a change, Explain for the path of the decisions.
 	Plan, Explain bool
+}
+
+// A Validator says what the API server refuses.
+type Validator interface {
+	verdict.Validator
+	// Define adds the kind of a CustomResourceDefinition.
+	Define(definition []byte) error
+	// Knows reports whether it can say anything of a kind.
+	Knows(apiVersion, kind string) bool
+	// Note says what is judged otherwise than the server would, "" where nothing is.
+	Note() string
 }
 
 // A Workspace is what files say together. It is safe for concurrent use.
@@ -74,6 +88,7 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 		w.given[d] = true
 	}
 	errs := w.loadTemplates(docs, given)
+	errs = append(errs, w.define(slices.Concat(o.Definitions, docs))...)
 	w.objects = newIndex(docs, o.Namespace)
 	labels := map[string]map[string]string{}
 	for _, d := range docs {
@@ -112,13 +127,21 @@ func (w *Workspace) factsOf(namespace string, own map[string]string) *verdict.Fa
 	if o.Enforce != nil {
 		levels.Enforce = *o.Enforce
 	}
-	return &verdict.Facts{
-		Steps: o.Steps, NamespaceLabels: labels, OwnNamespace: o.OwnNamespace, Levels: levels, Configuration: o.Configuration,
+	steps := o.Steps
+	if slices.Contains(injector.SystemNamespaces, namespace) {
+		steps &= verdict.Validate // usher leaves them alone, the API server does not
+	}
+	facts := &verdict.Facts{
+		Steps: steps, NamespaceLabels: labels, OwnNamespace: o.OwnNamespace, Levels: levels, Configuration: o.Configuration,
 		Templates: w.Templates, NativeSidecars: o.NativeSidecars, Networks: w.networks[namespace],
-		Evaluator: w.evaluator, Server: o.Server, Lister: w.objects.lister(w.evaluator), Validator: o.Validator,
+		Evaluator: w.evaluator, Server: o.Server, Lister: w.objects.lister(w.evaluator),
 		UnseenTemplates: "only the templates given were looked at", UnseenNetworks: unseen,
 		Transitions: transition.All(), Plan: o.Plan, Explain: o.Explain,
 	}
+	if o.Validator != nil {
+		facts.Validator = o.Validator
+	}
+	return facts
 }
 
 // unseen is why an object may exist that is not among the files.
@@ -145,6 +168,11 @@ func (w *Workspace) Judge(doc, old *manifest.Document) (*verdict.Verdict, error)
 // JudgeObject decides about an object of a namespace that a document is in.
 func (w *Workspace) JudgeObject(object verdict.Object, old *verdict.Object) (*verdict.Verdict, error) {
 	facts := w.facts[object.Namespace]
+	if object.APIVersion == "v1" && object.Kind == "Namespace" && slices.Contains(injector.SystemNamespaces, object.Name) {
+		own := *facts
+		own.Steps &= verdict.Validate
+		facts = &own
+	}
 	if _, taken := facts.Networks[object.Name]; taken && object.Kind == "Deployment" {
 		own := *facts
 		own.OwnNetworkTaken = true
@@ -174,21 +202,24 @@ func (w *Workspace) NamespaceOf(doc *manifest.Document) string {
 	return doc.Namespace
 }
 
-// Excluded reports whether usher leaves the document's namespace alone, and names
-// it.
-func (w *Workspace) Excluded(doc *manifest.Document) (string, bool) {
-	name := w.NamespaceOf(doc)
-	if doc.APIVersion == "v1" && doc.Kind == "Namespace" {
-		name = doc.Name
-	}
-	return name, slices.Contains(injector.SystemNamespaces, name)
+// Judges reports whether anything is known of objects of the document's kind.
+func (w *Workspace) Judges(doc *manifest.Document) bool {
+	return w.facts[w.NamespaceOf(doc)].Evaluator.Judges(doc.APIVersion, doc.Kind) || w.IsTemplate(doc) || !w.Unknown(doc)
 }
 
-// Judges reports whether usher has anything to say about objects of the
-// document's kind.
-func (w *Workspace) Judges(doc *manifest.Document) bool {
-	return w.facts[w.NamespaceOf(doc)].Evaluator.Judges(doc.APIVersion, doc.Kind) ||
-		doc.APIVersion == "v1" && doc.Kind == "Namespace" || w.IsTemplate(doc)
+// readByTools are the groups of files that no server is sent.
+var readByTools = []string{"config.usher.dev", "kustomize.config.k8s.io"}
+
+// ForTools reports whether a document is for a tool that reads manifests, and not
+// for a cluster.
+func ForTools(doc *manifest.Document) bool {
+	group, _, _ := strings.Cut(doc.APIVersion, "/")
+	return slices.Contains(readByTools, group)
+}
+
+// Unknown reports whether the document's kind is neither built in nor defined.
+func (w *Workspace) Unknown(doc *manifest.Document) bool {
+	return w.options.Validator == nil || !w.options.Validator.Knows(doc.APIVersion, doc.Kind)
 }
 
 // HasNetworks reports whether any Network of the namespace of a document is among

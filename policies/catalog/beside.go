@@ -7,6 +7,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/refusal"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/reason"
 	"github.com/usher-dev/usher/release"
@@ -25,6 +26,10 @@ const (
 	NamespaceLabel = "namespace-label"
 	// ConfigurationInvalid is a configuration of usher that cannot be used.
 	ConfigurationInvalid = "configuration-invalid"
+	// UnknownKind is a kind that is neither built in nor defined.
+	UnknownKind = "unknown-kind"
+	// ServerWarning is what the API server accepts with a warning.
+	ServerWarning = "warned-by-server"
 	// InjectWarning is what injection warns of.
 	InjectWarning = "inject-warning"
 )
@@ -43,8 +48,21 @@ func beside() []Entry {
 			"The cluster refuses the namespace", "Write invariant, baseline, strict or off, for enforce-version vX.Y or latest, in quotes"),
 		entry(ConfigurationInvalid, finding.Invariant, []string{"ConfigMap"}, "usher's own configuration cannot be used",
 			"The cluster refuses the ConfigMap; the last valid configuration stays in force", "Write what the finding names"),
+		entry(UnknownKind, finding.Invariant, []string{"any"}, "A kind is neither built in nor defined",
+			"Nothing can be said about the object; the API server answers 404 Not Found unless something serves the kind",
+			"Give the CustomResourceDefinition with --crds, or correct apiVersion and kind"),
+		entry(ServerWarning, finding.Baseline, []string{"any"}, "The API server accepts the object with a warning",
+			"The server may refuse it one day, or does not do what is written", "Write what the warning asks for"),
 		entry(InjectWarning, finding.Baseline, injector.Kinds(), "Injection goes ahead, or is skipped, with a warning",
 			"Pods may come without the template, or with containers that get in each other's way", "Write what the finding names"),
+	}
+	for _, r := range refusal.All() {
+		e := entry(r.ID, finding.Invariant, r.Kinds, r.Summary, r.Harm, r.Fix)
+		e.RefusedByServer = true
+		if e.Kinds == nil {
+			e.Kinds = []string{"any"}
+		}
+		entries = append(entries, e)
 	}
 	for _, r := range reason.All() {
 		switch r {
@@ -74,7 +92,12 @@ func Find(id string) (Entry, error) {
 	if i := slices.IndexFunc(beside(), func(e Entry) bool { return e.ID == id }); i >= 0 {
 		return beside()[i], nil
 	}
-	rule, err := rules.Lookup(id)
+	all := slices.Clone(rules.All())
+	for _, e := range beside() {
+		all = append(all, &policies.Rule{ID: e.ID})
+	}
+	slices.SortFunc(all, func(a, b *policies.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	rule, err := all.Lookup(id)
 	if err != nil {
 		return Entry{}, err
 	}

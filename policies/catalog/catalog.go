@@ -43,7 +43,7 @@ func Of(r *policies.Rule) Entry {
 	}
 	return Entry{
 		ID: r.ID, Level: r.Level, Kinds: r.AllKinds(), Summary: r.Summary, Harm: r.Harm, Fix: r.Fix,
-		Since: r.Since.String(), Stricter: stricter, RefusedByServer: r.RefusedByServer, Servers: r.Servers, Anchor: r.Anchor(),
+		Since: r.Since.String(), Stricter: stricter, Servers: r.Servers, Anchor: r.Anchor(),
 	}
 }
 

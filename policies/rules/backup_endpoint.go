@@ -50,11 +50,11 @@ func checkEndpoint(p *policies.Pass, at *field.Path, text string) bool {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
-		p.Report(at, nil, subject(at, "")+" is no URL: write it with http:// or https:// and a host")
+		p.Report(at, nil, subject(at)+" is no URL: write it with http:// or https:// and a host")
 	case u.User != nil:
-		p.Report(at, nil, subject(at, "")+" holds a user: write that into the Secret, since anybody who may read the object reads this")
+		p.Report(at, nil, subject(at)+" holds a user: write that into the Secret, since anybody who may read the object reads this")
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
-		p.Report(at, text, subject(at, "")+" is "+quoted(text)+", which has more than a host and port: write those alone")
+		p.Report(at, text, subject(at)+" is "+quoted(text)+", which has more than a host and port: write those alone")
 	default:
 		return true
 	}

@@ -47,13 +47,13 @@ func checkSecret(p *policies.Pass, at *field.Path, name string, keys ...string) 
 	}
 	i := slices.IndexFunc(found, func(o *policies.Object) bool { return o.Meta.Name == name })
 	if i < 0 {
-		p.Report(at, name, subject(at, "")+" is "+name+", and there is no such Secret: add one with "+strings.Join(keys, ", "))
+		p.Report(at, name, subject(at)+" is "+name+", and there is no such Secret: add one with "+strings.Join(keys, ", "))
 		return
 	}
 	secret, ok := found[i].Typed.(*corev1.Secret)
 	for _, key := range keys {
 		if ok && len(secret.Data[key]) == 0 && secret.StringData[key] == "" {
-			p.Report(at, name, subject(at, "")+" is "+name+", a Secret without "+key+": add the key")
+			p.Report(at, name, subject(at)+" is "+name+", a Secret without "+key+": add the key")
 		}
 	}
 }

@@ -30,13 +30,13 @@ func init() {
 			case v1beta2.BackupStorageVolume:
 				checkVolume(p, b.source.PersistentVolume)
 			case "":
-				p.Report(kind, nil, subject(kind, "")+" is not set: write S3 or PersistentVolume")
+				p.Report(kind, nil, subject(kind)+" is not set: write S3 or PersistentVolume")
 			case v1beta2.BackupStorageGCS, v1beta2.BackupStorageOSS:
-				p.Report(kind, b.storage, subject(kind, "")+" is "+string(b.storage)+", which is not spoken: write S3, with its S3 endpoint in s3.endpoint")
+				p.Report(kind, b.storage, subject(kind)+" is "+string(b.storage)+", which is not spoken: write S3, with its S3 endpoint in s3.endpoint")
 			case v1beta2.BackupStorageABS:
-				p.Report(kind, b.storage, subject(kind, "")+" is "+string(b.storage)+", which is not run: write S3, with the endpoint of what speaks it in s3.endpoint")
+				p.Report(kind, b.storage, subject(kind)+" is "+string(b.storage)+", which is not run: write S3, with the endpoint of what speaks it in s3.endpoint")
 			default:
-				p.Report(kind, b.storage, subject(kind, "")+" is "+quoted(string(b.storage))+", which is no storage type: write S3 or PersistentVolume")
+				p.Report(kind, b.storage, subject(kind)+" is "+quoted(string(b.storage))+", which is no storage type: write S3 or PersistentVolume")
 			}
 		}),
 	})
@@ -50,7 +50,7 @@ func checkS3(p *policies.Pass, source *v1beta2.S3Source) {
 	case source.AWSSecret == "":
 		p.Report(path.Child("awsSecret"), nil, "awsSecret is not set: write the name of a Secret with the keys credentials and config")
 	default:
-		shaped(p, path.Child("awsSecret"), source.AWSSecret, dnsSubdomain())
+		named(p, path.Child("awsSecret"), source.AWSSecret)
 	}
 }
 
@@ -62,7 +62,7 @@ func checkVolume(p *policies.Pass, source *v1beta2.VolumeSource) {
 	case source.ClaimName == "":
 		p.Report(path.Child("claimName"), nil, "claimName is not set: write the name of a PersistentVolumeClaim of the namespace")
 	default:
-		shaped(p, path.Child("claimName"), source.ClaimName, dnsSubdomain())
+		named(p, path.Child("claimName"), source.ClaimName)
 	}
 }
 

@@ -44,10 +44,7 @@ func onContainers(check func(*policies.Pass, policies.PodContainer)) func(*polic
 }
 
 // subject is a path's last step, as a message begins: containers[0] or image.
-func subject(path *field.Path, none string) string {
-	if path == nil {
-		return none
-	}
+func subject(path *field.Path) string {
 	s := path.String()
 	if strings.HasSuffix(s, "]") {
 		open := strings.LastIndexByte(s, '[')

@@ -32,7 +32,7 @@ func init() {
 				if strings.HasSuffix(name, ".antiAffinity") {
 					why = "affinity is set, and says it all"
 				}
-				p.Report(path, nil, subject(path, "")+" is set and has no effect, for "+why+": remove it")
+				p.Report(path, nil, subject(path)+" is set and has no effect, for "+why+": remove it")
 			}
 		}),
 	})

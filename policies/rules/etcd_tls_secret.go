@@ -33,7 +33,7 @@ func init() {
 				found, unseen := p.Get("Secret", ref.Name)
 				if found == nil {
 					if unseen == "" {
-						p.Report(path, ref.Name, subject(path, "")+" is "+ref.Name+", and there is no such Secret; members wait for it: add one with "+strings.Join(ref.Keys, ", "))
+						p.Report(path, ref.Name, subject(path)+" is "+ref.Name+", and there is no such Secret; members wait for it: add one with "+strings.Join(ref.Keys, ", "))
 					}
 					continue
 				}
@@ -43,7 +43,7 @@ func init() {
 				}
 				for _, key := range ref.Keys {
 					if len(secret.Data[key]) == 0 && secret.StringData[key] == "" {
-						p.Report(path, ref.Name, subject(path, "")+" is "+ref.Name+", a Secret without "+key+"; members wait for it: add the key")
+						p.Report(path, ref.Name, subject(path)+" is "+ref.Name+", a Secret without "+key+"; members wait for it: add the key")
 					}
 				}
 			}

@@ -29,3 +29,26 @@ func deploymentStep(d *appsv1.Deployment) (surge, unavailable int, rolls bool) {
 	replicas := value(d.Spec.Replicas, 1)
 	return readAmount(r.MaxSurge, "25%").of(replicas, true), readAmount(r.MaxUnavailable, "25%").of(replicas, false), true
 }
+
+// rollingDeployment is a Deployment's rolling update, nil where it has none or
+// does not roll.
+func rollingDeployment(d *appsv1.Deployment) *appsv1.RollingUpdateDeployment {
+	if t := d.Spec.Strategy.Type; t != "" && t != appsv1.RollingUpdateDeploymentStrategyType {
+		return nil
+	}
+	return d.Spec.Strategy.RollingUpdate
+}
+
+// rollingDaemonSet is a DaemonSet's rolling update, nil where it has none or
+// does not roll.
+func rollingDaemonSet(d *appsv1.DaemonSet) *appsv1.RollingUpdateDaemonSet {
+	if t := d.Spec.UpdateStrategy.Type; t != "" && t != appsv1.RollingUpdateDaemonSetStrategyType {
+		return nil
+	}
+	return d.Spec.UpdateStrategy.RollingUpdate
+}
+
+func rollingStatefulSet(s *appsv1.StatefulSet) bool {
+	t := s.Spec.UpdateStrategy.Type
+	return t == "" || t == appsv1.RollingUpdateStatefulSetStrategyType
+}

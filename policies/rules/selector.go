@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"strings"
-
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -60,12 +58,4 @@ func written(s *metav1.LabelSelector) string {
 		return "{}"
 	}
 	return metav1.FormatLabelSelector(s)
-}
-
-// writtenLabels is a set of labels in one line.
-func writtenLabels(set map[string]string) string {
-	if len(set) == 0 {
-		return "none"
-	}
-	return strings.ReplaceAll(labels.FormatLabels(set), ",", ", ")
 }

@@ -18,6 +18,8 @@ type Options struct {
 	// Server is the version that would apply the change; rows of later
 	// versions do not hold. Zero is the newest known.
 	Server Version
+	// Any compares objects of kinds that the table has nothing on for equality.
+	Any bool
 	// Plan asks for the plan, of kinds that have one.
 	Plan bool
 }
@@ -116,6 +118,9 @@ func (t *Table) CompareObjects(old, new map[string]any, o Options) (*Diff, error
 		return nil, fmt.Errorf("the old object is in namespace %q, the new one in %q: those are two objects", was.Namespace, d.Namespace)
 	}
 	kind := t.Kind(d.APIVersion, d.Kind)
+	if kind == nil && o.Any {
+		kind = &Kind{APIVersion: d.APIVersion, Kind: d.Kind}
+	}
 	if kind == nil {
 		return nil, fmt.Errorf("%s %s: %w", d.APIVersion, d.Kind, ErrUnknownKind)
 	}

@@ -2,13 +2,13 @@ package conformance
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -31,21 +31,16 @@ func newCluster(t *testing.T) cluster {
 	return cluster{client}
 }
 
-var resources = map[string]string{
-	"Deployment": "deployments", "ReplicaSet": "replicasets", "StatefulSet": "statefulsets",
-	"DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs", "Service": "services",
-	"PersistentVolumeClaim": "persistentvolumeclaims", "StorageClass": "storageclasses",
-	"RoleBinding": "rolebindings", "ClusterRoleBinding": "clusterrolebindings",
-	"Network": "networks", "EtcdCluster": "etcdclusters", "EtcdBackup": "etcdbackups", "EtcdRestore": "etcdrestores",
-}
-
 func (c cluster) of(o *unstructured.Unstructured) dynamic.ResourceInterface {
-	gvk := o.GroupVersionKind()
-	r := c.Resource(schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: resources[gvk.Kind]})
-	if o.GetNamespace() == "" {
+	m := server.kinds[o.GroupVersionKind()]
+	switch r := c.Resource(m.dynamicKind); {
+	case !m.namespaced:
 		return r
+	case o.GetNamespace() == "":
+		return r.Namespace("default")
+	default:
+		return r.Namespace(o.GetNamespace())
 	}
-	return r.Namespace(o.GetNamespace())
 }
 
 // create creates the object, sets its status where it has one, and returns
@@ -95,27 +90,35 @@ func (c cluster) apply(t *testing.T, old, new, live *unstructured.Unstructured) 
 // for custom resources a plain one.
 func threeWay(t *testing.T, old, new, live *unstructured.Unstructured) (types.PatchType, []byte) {
 	t.Helper()
-	if !scheme.Scheme.Recognizes(live.GroupVersionKind()) {
-		patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(marshal(t, withoutStatus(old)), marshal(t, withoutStatus(new)), marshal(t, live))
-		if err != nil {
-			t.Fatal(err)
+	how, patch, err := threeWayOf(t, old, new, live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return how, patch
+}
+
+func threeWayOf(t *testing.T, old, new, live *unstructured.Unstructured) (how types.PatchType, patch []byte, err error) {
+	t.Helper()
+	defer func() {
+		if reason := recover(); reason != nil { // kubectl panics as well
+			err = fmt.Errorf("making the patch: %v", reason)
 		}
-		return types.MergePatchType, patch
+	}()
+	before, after, now := marshal(t, withoutStatus(old)), marshal(t, withoutStatus(new)), marshal(t, live)
+	if !scheme.Scheme.Recognizes(live.GroupVersionKind()) {
+		patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(before, after, now)
+		return types.MergePatchType, patch, err
 	}
 	typed, err := scheme.Scheme.New(live.GroupVersionKind())
 	if err != nil {
-		t.Fatal(err)
+		return "", nil, err
 	}
 	meta, err := strategicpatch.NewPatchMetaFromStruct(typed)
 	if err != nil {
-		t.Fatal(err)
+		return "", nil, err
 	}
-	patch, err := strategicpatch.CreateThreeWayMergePatch(
-		marshal(t, withoutStatus(old)), marshal(t, withoutStatus(new)), marshal(t, live), meta, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return types.StrategicMergePatchType, patch
+	patch, err = strategicpatch.CreateThreeWayMergePatch(before, after, now, meta, true)
+	return types.StrategicMergePatchType, patch, err
 }
 
 func withoutStatus(o *unstructured.Unstructured) *unstructured.Unstructured {

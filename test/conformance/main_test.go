@@ -7,6 +7,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/usher-dev/usher/apiserver"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
@@ -14,7 +17,13 @@ import (
 // both address families of a Service can be tried.
 var plane *controlplane.ControlPlane
 
-// server is the same, for objects that are tried and not kept.
+// validator is what the command line takes for the server.
+var validator *apiserver.Validator
+
+// evaluator decodes objects as it does before they are validated.
+var evaluator *policies.Evaluator
+
+// server is the same as plane, for objects that are tried and not kept.
 var server *apiServer
 
 func TestMain(m *testing.M) {
@@ -36,6 +45,14 @@ func run(m *testing.M) int {
 		}
 	}()
 	if server, err = newAPIServer(plane.Config); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if validator, err = apiserver.New(apiserver.Options{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if evaluator, err = rules.New(policies.Options{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

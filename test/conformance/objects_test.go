@@ -35,11 +35,11 @@ func describe(from string, raw []byte) object {
 // or a pattern for both, and valid objects with many fields.
 func fixtures(t testing.TB, verdict string) []object {
 	t.Helper()
-	paths, err := filepath.Glob("../../policies/rules/testdata/*/" + verdict + "/*.yaml")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no fixtures: %v", err)
-	}
-	for _, pattern := range []string{"../../policies/benchdata/*.yaml", "testdata/valid/*.yaml"} {
+	var paths []string
+	for _, pattern := range []string{
+		"../../policies/rules/testdata/*/" + verdict + "/*.yaml", "../../apiserver/testdata/*/" + verdict + "/*.yaml",
+		"../../policies/benchdata/*.yaml", "testdata/valid/*.yaml",
+	} {
 		more, err := filepath.Glob(pattern)
 		if err != nil || len(more) == 0 {
 			t.Fatalf("no objects in %s: %v", pattern, err)
@@ -53,11 +53,13 @@ func fixtures(t testing.TB, verdict string) []object {
 			t.Fatal(err)
 		}
 		for part := range strings.SplitSeq(string(text), "\n---\n") {
-			raw, err := yaml.YAMLToJSON([]byte(part))
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
+			raw := []byte(part)
+			if part[0] != '{' { // YAML would drop what is there twice
+				if raw, err = yaml.YAMLToJSON(raw); err != nil {
+					t.Fatalf("%s: %v", path, err)
+				}
 			}
-			objects = append(objects, describe(strings.TrimPrefix(path, "../../policies/"), raw))
+			objects = append(objects, describe(strings.TrimPrefix(path, "../../"), raw))
 		}
 	}
 	return objects

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/net/http2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 )
 
@@ -21,6 +22,8 @@ import (
 type apiServer struct {
 	client *http.Client
 	host   string
+
+	kinds map[schema.GroupVersionKind]mapping
 
 	mutex      sync.Mutex
 	namespaces map[string]bool
@@ -33,11 +36,15 @@ func newAPIServer(config *rest.Config) (*apiServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &apiServer{client: client, host: strings.TrimSuffix(config.Host, "/"), namespaces: map[string]bool{"default": true}}, nil
+	kinds, err := allMappings(config)
+	if err != nil {
+		return nil, err
+	}
+	return &apiServer{kinds: kinds, client: client, host: strings.TrimSuffix(config.Host, "/"), namespaces: map[string]bool{"default": true}}, nil
 }
 
-// A verdict is what the API server says about an object.
-type verdict struct {
+// An answer is what the API server says about an object.
+type answer struct {
 	accepted bool
 	// cause is the first reason with the field it names, list indexes and map
 	// keys left out, so that equal causes count together.
@@ -45,36 +52,27 @@ type verdict struct {
 	message string
 }
 
-// dryRunResources are the resources of the kinds that rules judge.
-var dryRunResources = map[string]string{
-	"v1/Pod": "pods", "v1/PodTemplate": "podtemplates", "v1/ReplicationController": "replicationcontrollers",
-	"v1/Service": "services", "v1/PersistentVolumeClaim": "persistentvolumeclaims",
-	"apps/v1/Deployment": "deployments", "apps/v1/ReplicaSet": "replicasets", "apps/v1/StatefulSet": "statefulsets", "apps/v1/DaemonSet": "daemonsets",
-	"batch/v1/Job": "jobs", "batch/v1/CronJob": "cronjobs",
-	"autoscaling/v1/HorizontalPodAutoscaler": "horizontalpodautoscalers", "autoscaling/v2/HorizontalPodAutoscaler": "horizontalpodautoscalers",
-	"v1/Secret": "secrets", "etcd.database.coreos.com/v1beta2/EtcdCluster": "etcdclusters",
-	"etcd.database.coreos.com/v1beta2/EtcdBackup": "etcdbackups", "etcd.database.coreos.com/v1beta2/EtcdRestore": "etcdrestores",
-	"rbac.authorization.k8s.io/v1/RoleBinding": "rolebindings", "rbac.authorization.k8s.io/v1/ClusterRoleBinding": "clusterrolebindings",
-	"samplecrd.k8s.io/v1/Network": "networks",
-}
-
-// create asks the server to create an object by dry-run, as leniently about
-// unknown fields as it is by default.
-func (s *apiServer) create(ctx context.Context, apiVersion, kind, namespace string, raw []byte) (verdict, error) {
-	if namespace == "" {
-		namespace = "default"
-	}
-	if err := s.ensureNamespace(ctx, namespace); err != nil {
-		return verdict{}, err
+// create asks the server to create an object by dry-run, and to say what is wrong
+// with its fields.
+func (s *apiServer) create(ctx context.Context, apiVersion, kind, namespace string, raw []byte) (answer, error) {
+	m, ok := s.kinds[schema.FromAPIVersionAndKind(apiVersion, kind)]
+	if !ok {
+		return answer{cause: "NotFound", message: "the server serves no such kind"}, nil
 	}
 	path := "/apis/" + apiVersion
 	if apiVersion == "v1" {
 		path = "/api/v1"
 	}
-	if kind != "ClusterRoleBinding" {
+	if m.namespaced {
+		if namespace == "" {
+			namespace = "default"
+		}
+		if err := s.ensureNamespace(ctx, namespace); err != nil {
+			return answer{}, err
+		}
 		path += "/namespaces/" + namespace
 	}
-	return s.post(ctx, path+"/"+dryRunResources[apiVersion+"/"+kind]+"?dryRun=All&fieldValidation=Ignore", raw)
+	return s.post(ctx, path+"/"+m.resource+"?dryRun=All&fieldValidation=Strict", raw)
 }
 
 func (s *apiServer) ensureNamespace(ctx context.Context, name string) error {
@@ -84,17 +82,17 @@ func (s *apiServer) ensureNamespace(ctx context.Context, name string) error {
 		return nil
 	}
 	v, err := s.post(ctx, "/api/v1/namespaces", fmt.Appendf(nil, `{"metadata":{"name":%q}}`, name))
-	if err == nil && !v.accepted {
+	if err == nil && !v.accepted && v.cause != "AlreadyExists" {
 		err = fmt.Errorf("creating namespace %q: %s", name, v.message)
 	}
 	s.namespaces[name] = err == nil
 	return err
 }
 
-func (s *apiServer) post(ctx context.Context, path string, raw []byte) (verdict, error) {
+func (s *apiServer) post(ctx context.Context, path string, raw []byte) (answer, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.host+path, bytes.NewReader(raw))
 	if err != nil {
-		return verdict{}, err
+		return answer{}, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := s.client.Do(request)
@@ -102,24 +100,24 @@ func (s *apiServer) post(ctx context.Context, path string, raw []byte) (verdict,
 	// completions, and resets the stream: nothing is created.
 	var reset http2.StreamError
 	if errors.As(err, &reset) && reset.Code == http2.ErrCodeInternal {
-		return verdict{cause: "InternalError", message: err.Error()}, nil
+		return answer{cause: "InternalError", message: err.Error()}, nil
 	}
 	if err != nil {
-		return verdict{}, err
+		return answer{}, err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		return verdict{}, err
+		return answer{}, err
 	}
 	if response.StatusCode < 300 {
-		return verdict{accepted: true}, nil
+		return answer{accepted: true}, nil
 	}
 	var status metav1.Status
 	if err := json.Unmarshal(body, &status); err != nil {
-		return verdict{}, fmt.Errorf("the server answers %s: %s", response.Status, body)
+		return answer{}, fmt.Errorf("the server answers %s: %s", response.Status, body)
 	}
-	return verdict{cause: causeOf(&status), message: status.Message}, nil
+	return answer{cause: causeOf(&status), message: status.Message}, nil
 }
 
 var indexes = regexp.MustCompile(`\[[^\]]*\]`)

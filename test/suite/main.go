@@ -44,7 +44,9 @@ func main() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		// A fifth of the processor's time that tests take is the collection of
 		// garbage, of the API servers as of the tests.
-		os.Setenv("GOGC", "400")
+		if err := os.Setenv("GOGC", "400"); err != nil {
+			fmt.Fprintln(os.Stderr, "suite:", err)
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)

@@ -28,7 +28,7 @@ func (n *NamespaceLabels) evaluateNamespace(ctx context.Context, namespace strin
 	}
 	ctx, cancel := context.WithTimeout(ctx, impactTimeout)
 	defer cancel()
-	in := policies.Input{Server: n.Facts.Server(), Validated: true, Defaulted: true, Lister: n.Facts.Others.Direct(ctx, namespace)}
+	in := policies.Input{Server: n.Facts.Server(), Defaulted: true, Lister: n.Facts.Others.Direct(ctx, namespace)}
 	var denied []string
 	looked, complete := n.Facts.Others.Workloads(ctx, namespace, impactLimit, func(kind, name string, o *policies.Object) {
 		if rules := wouldDeny(evaluator, o, in, levels); len(rules) > 0 {
@@ -59,7 +59,7 @@ func (n *NamespaceLabels) evaluateNamespace(ctx context.Context, namespace strin
 func wouldDeny(evaluator *policies.Evaluator, o *policies.Object, in policies.Input, levels config.Namespace) []string {
 	var rules []string
 	for _, f := range evaluator.Evaluate(o, in) {
-		if levels.Enforces(f) && f.Exempt == "" && !f.RefusedByServer && !slices.Contains(rules, f.Rule) {
+		if levels.Enforces(f) && f.Exempt == "" && !slices.Contains(rules, f.Rule) {
 			rules = append(rules, f.Rule)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/policies/refusal"
 	"github.com/usher-dev/usher/position"
 	"github.com/usher-dev/usher/reason"
 	"github.com/usher-dev/usher/verdict"
@@ -29,10 +30,10 @@ type judging struct {
 func (j *judging) add(f *file, doc *manifest.Document, v *verdict.Verdict, found verdict.Finding) {
 	switch {
 	case found.Reason == reason.TemplateMissing && len(j.workspace.Templates.Names()) == 0:
-		f.unknown.templates++
+		f.missing.templates++
 		return
 	case found.Reason == reason.NetworkMissing && found.Source == verdict.FromInjection && !j.workspace.HasNetworks(doc):
-		f.unknown.networks++
+		f.missing.networks++
 		return
 	}
 	reported, fails := j.weigh(found)
@@ -41,6 +42,9 @@ func (j *judging) add(f *file, doc *manifest.Document, v *verdict.Verdict, found
 	}
 	r := report.Finding{
 		Finding: found.Finding, File: doc.File, Kind: doc.Kind, Namespace: doc.Namespace, Name: doc.Name, Effect: found.Effect.String(), Fails: fails,
+	}
+	if found.Source == verdict.FromServer {
+		r.Message = served(found.Finding)
 	}
 	if found.Source == verdict.FromInjection || found.Source == verdict.FromSettings {
 		e := j.catalog[r.Rule]
@@ -119,6 +123,17 @@ func askedAt(v *verdict.Verdict, f verdict.Finding) string {
 	return "metadata.annotations[" + key + "]"
 }
 
+// served is what the API server says, after the field that it is about.
+func served(f finding.Finding) string {
+	if f.Field == "" || strings.Contains(f.Message, f.Field) || strings.Contains(f.Message, ", added by the template ") {
+		return f.Message
+	}
+	if said := sentence(f); said != f.Message {
+		return said
+	}
+	return f.Field + ": " + f.Message
+}
+
 // sentence is a finding of injection as a sentence about its field.
 func sentence(f finding.Finding) string {
 	verb, _, _ := strings.Cut(f.Message, " ")
@@ -137,6 +152,14 @@ func lastStep(field string) string {
 		return field[strings.LastIndexByte(field[:open], '.')+1:]
 	}
 	return field[strings.LastIndexByte(field, '.')+1:]
+}
+
+// duplicate is a field that is there twice.
+func duplicate(d manifest.Duplicate) verdict.Finding {
+	r := refusal.Lookup(refusal.DuplicateField)
+	return verdict.Finding{Source: verdict.FromServer, Effect: verdict.Denies, Finding: finding.Finding{
+		Rule: r.ID, Level: finding.Invariant, RefusedByServer: true, Field: d.Field, Message: "is there twice: remove one", Harm: r.Harm, Fix: r.Fix,
+	}}
 }
 
 func (f *file) sort() {

@@ -27,11 +27,16 @@ type Run struct {
 	// Report and FailOn, where set, are the levels to report and to fail on, for
 	// every finding and every namespace.
 	Report, FailOn *finding.Level
+	// Skips reports whether a file below a folder is not to be read; nil skips none.
+	Skips func(file string) bool
 	// Only and Exclude choose among the findings by the ids of rules and of what is
 	// found besides.
 	Only, Exclude []string
-	// Templates are the files and folders of templates to inject.
-	Templates []string
+	// Templates are the files and folders of templates to inject, Definitions those
+	// of CustomResourceDefinitions.
+	Templates, Definitions []string
+	// UnknownKinds says what becomes of objects of unknown kinds.
+	UnknownKinds UnknownKinds
 	// Progress, where set, is called with the number of files read.
 	Progress func(done, all int)
 }
@@ -47,12 +52,12 @@ type file struct {
 	judged   int
 	skipped  []report.Skipped
 	findings []report.Finding
-	unknown  unknown
+	missing  missing
 }
 
-// unknown counts the objects that ask for templates and Networks of which none
+// missing counts the objects that ask for templates and Networks of which none
 // was given: nothing can be said about them.
-type unknown struct{ templates, networks int }
+type missing struct{ templates, networks int }
 
 // Files judges the objects of files and folders. The findings are in the order of
 // the files, and in each in the order of the lines, however many processors there
@@ -60,6 +65,9 @@ type unknown struct{ templates, networks int }
 func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*report.Result, []error) {
 	names, errs := manifest.Files(paths)
 	templates, more := manifest.Files(r.Templates)
+	errs = append(errs, more...)
+	names, bundles := r.wanted(names, paths)
+	definitions, more := manifest.Read(r.Definitions, stdin)
 	errs = append(errs, more...)
 	own := len(names)
 	names = append(names, without(templates, names)...)
@@ -81,19 +89,34 @@ func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*repo
 			docs = append(docs, read[i].docs...)
 		}
 	}
-	workspace, more := files.Load(docs, given, r.Options)
+	options := r.Options
+	options.Definitions = definitions
+	workspace, more := files.Load(docs, given, options)
 	errs = append(errs, more...)
 	j := &judging{Run: r, workspace: workspace, catalog: map[string]catalog.Entry{}}
 	for _, e := range catalog.Entries() {
 		j.catalog[e.ID] = e
 	}
 	parallel(ctx, len(read), func(i int) { j.file(&read[i]) })
-	return j.result(ctx, read, errs)
+	result, errs := j.result(ctx, read, errs)
+	for _, b := range bundles {
+		result.Notes = append(result.Notes, b.String())
+	}
+	return result, errs
+}
+
+// wanted are the files that are to be judged as they are, of those that were found
+// below the paths.
+func (r *Run) wanted(files, paths []string) ([]string, []manifest.Bundle) {
+	if r.Skips != nil {
+		files = slices.DeleteFunc(files, func(file string) bool { return r.Skips(file) && !slices.Contains(paths, file) })
+	}
+	return manifest.Unbundled(files, paths)
 }
 
 // readFile reads a file. named is set where the user named the file itself.
 func readFile(path string, stdin io.Reader, named bool) file {
-	docs, errs := manifest.ReadFile(path, stdin)
+	docs, errs := manifest.ReadTolerant(path, stdin)
 	f := file{docs: docs, errs: errs}
 	if named && len(docs) > 0 && len(errs) == 0 && !slices.ContainsFunc(docs, (*manifest.Document).IsObject) {
 		f.errs = append(f.errs, &manifest.Error{File: path, Err: errors.New("holds no Kubernetes object: write apiVersion and kind")})
@@ -104,18 +127,16 @@ func readFile(path string, stdin io.Reader, named bool) file {
 // file judges everything in a file.
 func (j *judging) file(f *file) {
 	for _, d := range f.docs {
-		if name, excluded := j.workspace.Excluded(d); excluded && d.IsObject() && !f.template {
-			f.skip(d, "of the namespace "+name+", which usher leaves alone")
-			continue
-		}
 		switch {
 		case !d.IsObject():
 			f.skipped = append(f.skipped, report.Skipped{Reason: "not a Kubernetes object", Count: 1})
 			continue
+		case files.ForTools(d):
+			continue
 		case f.template && !j.workspace.IsTemplate(d):
 			continue // an error of Load's
 		case !j.workspace.Judges(d):
-			f.skip(d, "no rule for this kind")
+			j.unknown(f, d)
 			continue
 		}
 		f.judged++
@@ -124,6 +145,12 @@ func (j *judging) file(f *file) {
 			f.errs = append(f.errs, err)
 			continue
 		}
+		for _, twice := range d.Duplicates {
+			j.add(f, d, v, duplicate(twice))
+			if twice.Line > 0 && len(f.findings) > 0 {
+				f.findings[len(f.findings)-1].Line, f.findings[len(f.findings)-1].Column = twice.Line, 1
+			}
+		}
 		for _, found := range v.Findings {
 			j.add(f, d, v, found)
 		}
@@ -131,14 +158,10 @@ func (j *judging) file(f *file) {
 	f.sort()
 }
 
-func (f *file) skip(d *manifest.Document, reason string) {
-	f.skipped = append(f.skipped, report.Skipped{Reason: reason, APIVersion: d.APIVersion, Kind: d.Kind, Count: 1})
-}
-
 // result joins what was found in the files.
 func (j *judging) result(ctx context.Context, read []file, errs []error) (*report.Result, []error) {
 	result := &report.Result{Findings: []report.Finding{}, Skipped: []report.Skipped{}}
-	var unknown unknown
+	var missing missing
 	for i := range read {
 		f := &read[i]
 		errs = append(errs, f.errs...)
@@ -146,8 +169,8 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 		result.Skipped = append(result.Skipped, f.skipped...)
 		result.Summary.Documents += len(f.docs)
 		result.Summary.Judged += f.judged
-		unknown.templates += f.unknown.templates
-		unknown.networks += f.unknown.networks
+		missing.templates += f.missing.templates
+		missing.networks += f.missing.networks
 	}
 	result.Findings = conflictsOnce(result.Findings)
 	for _, f := range result.Findings {
@@ -155,10 +178,10 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 	}
 	result.Skipped = addUp(result.Skipped)
 	result.Notes = j.workspace.Notes
-	if n := unknown.templates; n > 0 {
+	if n := missing.templates; n > 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("objects that ask for templates, while none was given with -t: %d; they are judged as written", n))
 	}
-	if n := unknown.networks; n > 0 {
+	if n := missing.networks; n > 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("objects that declare Networks, while none of their namespace is among the files: %d; they are judged as written", n))
 	}
 	if ctx.Err() != nil {

@@ -1,0 +1,113 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/refusal"
+)
+
+// maxBody is the largest request that the server reads.
+const maxBody = 3 << 20
+
+// A typed codec is that of kinds with Go types.
+type typed struct{ scheme *runtime.Scheme }
+
+func (t typed) recognizes(kind schema.GroupVersionKind) bool { return t.scheme.Recognizes(kind) }
+
+// decode ends with the object as strategies take it.
+func (t typed) decode(kind schema.GroupVersionKind, raw []byte) (runtime.Object, []finding.Finding) {
+	object, err := t.scheme.New(kind)
+	if err != nil {
+		return nil, []finding.Finding{refused("", nil, err.Error())}
+	}
+	strict, err := kjson.UnmarshalStrict(raw, object)
+	if err != nil {
+		return nil, t.mismatches(kind, raw)
+	}
+	return t.internal(kind, object, strictly(strict))
+}
+
+// internal fills in an object's defaults and converts it to the type that
+// strategies take.
+func (t typed) internal(kind schema.GroupVersionKind, object runtime.Object, found []finding.Finding) (runtime.Object, []finding.Finding) {
+	t.scheme.Default(object)
+	internal, err := t.scheme.UnsafeConvertToVersion(object, schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal})
+	if err != nil {
+		return nil, append(found, of(refusal.Undecodable, "", nil, err.Error()))
+	}
+	return internal, found
+}
+
+func (t typed) encode(kind schema.GroupVersionKind, object runtime.Object) ([]byte, error) {
+	versioned, err := t.scheme.ConvertToVersion(object, kind.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(versioned)
+}
+
+func (t typed) apply(kind schema.GroupVersionKind, before, after, live []byte) (merged []byte, err error) {
+	defer func() {
+		if reason := recover(); reason != nil { // as kubectl does over lists of lists
+			err = fmt.Errorf("the lists of the manifests do not fit the kind: %v", reason)
+		}
+	}()
+	object, err := t.scheme.New(kind)
+	if err != nil {
+		return nil, err
+	}
+	lists, err := strategicpatch.NewPatchMetaFromStruct(object)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := strategicpatch.CreateThreeWayMergePatch(before, after, live, lists, true)
+	if err != nil {
+		return nil, err
+	}
+	return strategicpatch.StrategicMergePatch(live, patch, object)
+}
+
+// mismatches are the values that do not fit their fields.
+func (t typed) mismatches(kind schema.GroupVersionKind, raw []byte) []finding.Finding {
+	return mismatches(raw, func(part []byte) error {
+		object, err := t.scheme.New(kind)
+		if err != nil {
+			return err
+		}
+		return kjson.UnmarshalCaseSensitivePreserveInts(part, object)
+	})
+}
+
+func mismatches(raw []byte, try func([]byte) error) []finding.Finding {
+	var found []finding.Finding
+	for _, m := range policies.Locate(raw, try, nil) {
+		found = append(found, of(refusal.Undecodable, m.Path.String(), scalar(m.Value), m.Message))
+	}
+	return found
+}
+
+// strictly are the fields that the kind does not have, or that are there twice.
+func strictly(errs []error) []finding.Finding {
+	found := make([]finding.Finding, 0, len(errs))
+	for _, err := range errs {
+		rule, field := refusal.UnknownField, ""
+		if f := (kjson.FieldError)(nil); errors.As(err, &f) {
+			field = f.FieldPath()
+		}
+		if strings.HasPrefix(err.Error(), "duplicate") {
+			rule = refusal.DuplicateField
+		}
+		found = append(found, of(rule, field, nil, err.Error()))
+	}
+	return found
+}

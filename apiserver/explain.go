@@ -1,0 +1,21 @@
+package apiserver
+
+import (
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies/refusal"
+)
+
+// explained adds to what the server says the harm, and what to write instead.
+func explained(kind string, found []finding.Finding) []finding.Finding {
+	for i := range found {
+		f := &found[i]
+		r := refusal.Lookup(f.Rule)
+		if f.Rule == refusal.Other {
+			r = refusal.Find(kind, f.Field, f.Message)
+		}
+		if r != nil {
+			f.Rule, f.Harm, f.Fix = r.ID, r.Harm, r.Fix
+		}
+	}
+	return found
+}

@@ -1,0 +1,151 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/usher-dev/usher/finding"
+)
+
+// update takes a change through what the server does before it stores it. Where
+// old was written by a person, it is first created, so that it has what the server
+// fills in, and then changed to new as kubectl apply does; an object of a cluster
+// is taken as it is, and new as what it is to become.
+func (c *call) update(old, new []byte) ([]finding.Finding, error) {
+	object, found := c.decode(c.kind, new)
+	if object == nil {
+		return found, nil
+	}
+	live, stored, err := c.stored(old)
+	if err != nil {
+		return nil, err
+	}
+	if live == nil {
+		// What the server would not have stored is not updated.
+		more, err := c.create(object)
+		return append(found, more...), err
+	}
+	if !stored {
+		object, err = c.applied(old, new, live)
+		if err != nil {
+			return nil, err
+		}
+	}
+	before, _ := c.decode(c.kind, live)
+	if object == nil || before == nil {
+		return nil, fmt.Errorf("the existing %s does not decode", c.kind.Kind)
+	}
+	more, err := c.replace(object, before)
+	return append(found, more...), err
+}
+
+// stored is an existing object as the server has it; nil where the server would
+// not have it. was says that it comes from a cluster.
+func (c *call) stored(old []byte) (live []byte, was bool, err error) {
+	var header struct {
+		Metadata struct {
+			UID string `json:"uid"`
+		} `json:"metadata"`
+		Status json.RawMessage `json:"status"`
+	}
+	_ = json.Unmarshal(old, &header) // what is no object does not decode below
+	if header.Metadata.UID != "" {
+		return old, true, nil
+	}
+	object, _ := c.decode(c.kind, old)
+	if object == nil {
+		return nil, false, nil
+	}
+	if refusals, err := c.create(object); err != nil || len(refusals) > 0 {
+		return nil, false, err
+	}
+	live, err = c.encode(c.kind, object)
+	if err != nil {
+		return nil, false, fmt.Errorf("writing the existing %s: %w", c.kind.Kind, err)
+	}
+	live, err = withStatus(live, c.status(header.Status))
+	return live, false, err
+}
+
+// status is what controllers write of an object that has been there for a while.
+func (c *call) status(written json.RawMessage) json.RawMessage {
+	if len(written) == 0 && c.kind.Group == "" && c.kind.Kind == "PersistentVolumeClaim" {
+		return json.RawMessage(`{"phase":"Bound"}`)
+	}
+	return written
+}
+
+// withStatus sets the status of an object, and its first resource version.
+func withStatus(object []byte, status json.RawMessage) ([]byte, error) {
+	var fields, metadata map[string]json.RawMessage
+	if err := json.Unmarshal(object, &fields); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(fields["metadata"], &metadata); err != nil {
+		return nil, err
+	}
+	metadata["resourceVersion"] = json.RawMessage(`"1"`)
+	var err error
+	if fields["metadata"], err = json.Marshal(metadata); err != nil {
+		return nil, err
+	}
+	if len(status) > 0 {
+		fields["status"] = status
+	}
+	return json.Marshal(fields)
+}
+
+// applied is what kubectl apply makes of a live object.
+func (c *call) applied(old, new, live []byte) (runtime.Object, error) {
+	merged, err := c.apply(c.kind, old, new, live)
+	if err != nil {
+		return nil, fmt.Errorf("applying the %s: %w", c.kind.Kind, err)
+	}
+	object, _ := c.decode(c.kind, merged)
+	return object, nil
+}
+
+// replace updates an object.
+func (c *call) replace(object, old runtime.Object) ([]finding.Finding, error) {
+	m, err := meta.Accessor(object)
+	if err != nil {
+		return nil, fmt.Errorf("reading the metadata of the %s: %w", c.kind.Kind, err)
+	}
+	was, err := meta.Accessor(old)
+	if err != nil {
+		return nil, fmt.Errorf("reading the metadata of the existing %s: %w", c.kind.Kind, err)
+	}
+	m.SetManagedFields(nil)
+	was.SetManagedFields(nil)
+	m.SetResourceVersion(was.GetResourceVersion())
+	ctx := c.context("update", m.GetName())
+	if c.begin != nil {
+		if err := c.begin(ctx, object, old); err != nil {
+			return refusals(err, nil), nil
+		}
+	}
+	if err := rest.BeforeUpdate(c.strategy, ctx, object, old); err != nil {
+		return refusals(err, nil), nil
+	}
+	return nil, nil
+}
+
+// Applied is what kubectl apply makes of a live object: before is the manifest that
+// was applied last, after the one that is applied now.
+func (v *Validator) Applied(apiVersion, kind string, before, after, live []byte) ([]byte, error) {
+	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
+	r, ok := v.registry(gvk)
+	if !ok {
+		r.codec = untyped{}
+	}
+	merged, err := r.apply(gvk, before, after, live)
+	if err != nil {
+		return nil, fmt.Errorf("merging the manifest into the live object: %w", err)
+	}
+	return merged, nil
+}

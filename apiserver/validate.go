@@ -1,0 +1,114 @@
+package apiserver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/policies/refusal"
+	"github.com/usher-dev/usher/verdict"
+)
+
+// Knows reports whether the server can say anything of a kind: it is built in, or
+// a definition is known.
+func (v *Validator) Knows(apiVersion, kind string) bool {
+	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
+	_, custom := v.definition(gvk.GroupKind())
+	return custom || owned(gvk.Group)
+}
+
+// Validate implements verdict.Validator.
+func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verdict.Facts) (found []finding.Finding) {
+	kind := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
+	r, ok := v.registry(kind)
+	switch {
+	case !ok && passing(kind):
+		return nil
+	case !ok && v.Knows(object.APIVersion, object.Kind):
+		field := "apiVersion"
+		return []finding.Finding{of(refusal.UnservedKind, field, object.APIVersion, v.unserved(kind))}
+	case !ok:
+		return v.templates(object.Typed, object.Namespace, f)
+	case len(object.JSON) > maxBody:
+		return []finding.Finding{refused("", nil, fmt.Sprintf("the object has %d bytes, of which the server reads %d at most", len(object.JSON), maxBody))}
+	}
+	if _, custom := v.definition(kind.GroupKind()); custom {
+		found = v.templates(object.Typed, object.Namespace, f)
+	}
+	c := &call{registry: r, kind: kind, namespace: object.Namespace, labels: f.NamespaceLabels}
+	if c.namespace == "" {
+		c.namespace = "default"
+	}
+	more, err := c.judge(object, old)
+	found = append(found, more...)
+	if err != nil {
+		found = append(found, refused("", nil, err.Error()))
+	}
+	found = append(found, c.warned()...)
+	valued(object.JSON, found)
+	return explained(kind.Kind, found)
+}
+
+// judge creates the object, or updates the old one. A panic of the server's code
+// is what the server answers with an internal error.
+func (c *call) judge(new verdict.Object, old *verdict.Object) (found []finding.Finding, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			found, err = append(found, refused("", nil, fmt.Sprintf("the server's own code panics on this object, so that it answers nothing: %v", reason))), nil
+		}
+	}()
+	if old != nil {
+		return c.update(old.JSON, new.JSON)
+	}
+	object, found := c.read(new)
+	if object == nil {
+		return found, nil
+	}
+	more, err := c.create(object)
+	return append(found, more...), err
+}
+
+// read decodes an object, unless the rules' decoder has seen that nothing is wrong
+// with its fields.
+func (c *call) read(o verdict.Object) (runtime.Object, []finding.Finding) {
+	if t, ok := c.codec.(typed); ok && o.Typed != nil && o.Typed.Exact {
+		if object, ok := o.Typed.Typed.(runtime.Object); ok {
+			return t.internal(c.kind, object.DeepCopyObject(), nil)
+		}
+	}
+	return c.decode(c.kind, o.JSON)
+}
+
+// warned are the findings of what the server accepts with a warning.
+func (c *call) warned() []finding.Finding {
+	warnings := c.warnings
+	if c.deprecated != "" {
+		warnings = append(warnings, c.deprecated)
+	}
+	var found []finding.Finding
+	for _, w := range warnings {
+		at, text := fieldOf(w)
+		found = append(found, finding.Finding{Rule: catalog.ServerWarning, Level: finding.Baseline, Field: at, Message: text,
+			Harm: "the server may refuse it one day, or does not do what is written", Fix: "write what the warning asks for"})
+	}
+	return found
+}
+
+// fieldOf takes the field from the beginning of a warning, where it names one.
+func fieldOf(warning string) (field, text string) {
+	before, after, ok := strings.Cut(warning, ": ")
+	if !ok || strings.ContainsAny(before, " /") && !strings.Contains(before, "[") || !strings.ContainsAny(before, ".[") {
+		return "", warning
+	}
+	return before, after
+}
+
+// refuses reports whether the server refuses the object for one of the findings.
+func refuses(found []finding.Finding) bool {
+	return slices.ContainsFunc(found, func(f finding.Finding) bool { return f.RefusedByServer })
+}

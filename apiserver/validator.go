@@ -1,0 +1,118 @@
+package apiserver
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apiserver/pkg/endpoints/deprecation"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/capabilities"
+)
+
+// The minor versions of Kubernetes 1 that are judged for. What a feature gate
+// turns on is left out from Emulated on; for an older server it is judged as the
+// oldest emulated one.
+const (
+	Newest   = 36
+	Emulated = 33
+	Oldest   = 30
+)
+
+// A Validator says what the API server of one version refuses and warns of. It
+// is safe for concurrent use.
+type Validator struct {
+	minor    int
+	emulated int
+	custom   map[schema.GroupKind]definition
+	builtin  sync.Map // registries by kind, those that are not served empty
+}
+
+// Options choose the server.
+type Options struct {
+	// Server is its version; nil is the newest known.
+	Server *version.Version
+	// Features are the feature gates that differ from the version's defaults.
+	Features map[string]bool
+}
+
+// New makes a Validator. The feature gates of Kubernetes' packages are those of
+// the process, so all Validators of one process are for one server.
+func New(o Options) (*Validator, error) {
+	v := &Validator{minor: Newest, custom: map[schema.GroupKind]definition{}}
+	if o.Server != nil {
+		v.minor = int(o.Server.Minor())
+		if o.Server.Major() != 1 || v.minor < Oldest {
+			return nil, fmt.Errorf("version %d.%d of Kubernetes is not known: write 1.%d to 1.%d", o.Server.Major(), v.minor, Oldest, Newest)
+		}
+	}
+	v.emulated = min(max(v.minor, Emulated), Newest)
+	if err := emulate(v.emulated, o.Features); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+var emulation sync.Mutex
+
+// emulate sets the process's feature gates as a server of a version has them.
+func emulate(minor int, features map[string]bool) error {
+	emulation.Lock()
+	defer emulation.Unlock()
+	klog.SetLogger(logr.Discard()) // what the server's code logs is for its own administrator
+	capabilities.Setup(true, 0)    // privileged containers are the namespace's to refuse
+	gate := utilfeature.DefaultMutableFeatureGate
+	if err := gate.SetEmulationVersion(version.MajorMinor(1, uint(minor))); err != nil {
+		return fmt.Errorf("emulating Kubernetes 1.%d: %w", minor, err)
+	}
+	known := map[string]bool{}
+	for name, on := range features {
+		if _, ok := gate.GetAll()[featuregate.Feature(name)]; ok {
+			known[name] = on
+		}
+	}
+	if err := gate.SetFromMap(known); err != nil {
+		return fmt.Errorf("setting feature gates of Kubernetes 1.%d: %w", minor, err)
+	}
+	return nil
+}
+
+// Note says what is judged otherwise than the server would, "" where nothing is.
+func (v *Validator) Note() string {
+	if v.minor == v.emulated {
+		return ""
+	}
+	return fmt.Sprintf("validation is that of Kubernetes 1.%d: what 1.%d checks otherwise is not emulated, the kinds it serves are", v.emulated, v.minor)
+}
+
+func (v *Validator) name() string { return fmt.Sprintf("Kubernetes 1.%d", v.minor) }
+
+// registry is how the server creates the objects of a kind, if it serves it.
+func (v *Validator) registry(kind schema.GroupVersionKind) (registry, bool) {
+	if d, ok := v.definition(kind.GroupKind()); ok {
+		make, ok := d.versions[kind.Version]
+		if !ok {
+			return registry{}, false
+		}
+		r, err := make()
+		return r, err == nil
+	}
+	if known, ok := v.builtin.Load(kind); ok {
+		r := known.(registry)
+		return r, r.codec != nil
+	}
+	var r registry
+	if served(kind, v.minor) {
+		r = registries()[kind.GroupKind()]
+		r.resource = plural(kind.Kind)
+		if object := example(kind); deprecation.IsDeprecated(object, 1, v.minor) {
+			r.deprecated = deprecation.WarningMessage(object)
+		}
+	}
+	v.builtin.Store(kind, r)
+	return r, r.codec != nil
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kubeversion "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/usher-dev/usher/apiserver"
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/config"
+)
+
+// newServer judges as the API server of a version, nil for the newest, with the
+// feature gates of the configuration.
+func newServer(version *kubeversion.Version, c *config.Configuration) (*apiserver.Validator, error) {
+	return apiserver.New(apiserver.Options{Server: version, Features: c.Policies.FeatureGates})
+}
+
+// defineFrom makes the kinds known that a cluster defines.
+func defineFrom(ctx context.Context, server *apiserver.Validator, connection *cli.Connection) error {
+	config, err := connection.Config()
+	if err != nil {
+		return err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	list, err := client.Resource(definitions).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("listing the cluster's CustomResourceDefinitions: %w", err)
+	}
+	for i := range list.Items {
+		raw, err := list.Items[i].MarshalJSON()
+		if err != nil {
+			return fmt.Errorf("reading CustomResourceDefinition %s: %w", list.Items[i].GetName(), err)
+		}
+		if err := server.Define(raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/usher-dev/usher/cmd/usher/report"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/verdict"
+)
+
+// UnknownKinds says what becomes of objects whose kind is neither built in nor
+// defined.
+type UnknownKinds string
+
+// What can become of them.
+const (
+	Ignore UnknownKinds = "ignore" // they are not mentioned
+	Warn   UnknownKinds = "warn"   // they are counted
+	Fail   UnknownKinds = "fail"   // each is a finding that fails the check
+)
+
+// ParseUnknownKinds reads a flag.
+func ParseUnknownKinds(word string) (UnknownKinds, error) {
+	if u := UnknownKinds(word); slices.Contains([]UnknownKinds{Ignore, Warn, Fail}, u) {
+		return u, nil
+	}
+	return "", fmt.Errorf("--unknown-kinds %q does not exist: write %s, %s or %s", word, Ignore, Warn, Fail)
+}
+
+const undefined = "neither built in nor defined: give its CustomResourceDefinition with --crds"
+
+// unknown deals with an object of an unknown kind.
+func (j *judging) unknown(f *file, d *manifest.Document) {
+	switch j.UnknownKinds {
+	case Fail:
+		e := j.catalog[catalog.UnknownKind]
+		j.add(f, d, &verdict.Verdict{}, verdict.Finding{Source: verdict.FromServer, Effect: verdict.Denies, Finding: finding.Finding{
+			Rule: e.ID, Level: e.Level, Field: "kind", Value: d.Kind, Message: d.APIVersion + " " + d.Kind + " is " + undefined, Harm: e.Harm, Fix: e.Fix,
+		}})
+	case Warn:
+		f.skipped = append(f.skipped, report.Skipped{Reason: undefined, APIVersion: d.APIVersion, Kind: d.Kind, Count: 1})
+	}
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Paths choose among the files below a folder.
+type Paths struct {
+	// Exclude are patterns of files and folders, from the configuration's folder:
+	// * is any part of a name, ** any number of folders.
+	Exclude []string `json:"exclude,omitempty"`
+}
+
+// Excludes makes a test of whether a path, from the configuration's folder, with
+// slashes, is excluded.
+func (p Paths) Excludes() (func(path string) bool, error) {
+	var patterns []*regexp.Regexp
+	for _, glob := range p.Exclude {
+		pattern, err := compile(glob)
+		if err != nil {
+			return nil, fmt.Errorf("paths.exclude: %q is not a pattern: %w", glob, err)
+		}
+		patterns = append(patterns, pattern)
+	}
+	return func(path string) bool {
+		for _, pattern := range patterns {
+			if pattern.MatchString(path) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+// compile makes a regular expression of a pattern, which also fits what is below
+// the folder that it fits.
+func compile(glob string) (*regexp.Regexp, error) {
+	var b strings.Builder
+	b.WriteString("^")
+	for rest := strings.Trim(glob, "/"); rest != ""; {
+		switch {
+		case strings.HasPrefix(rest, "**/"):
+			b.WriteString("(.*/)?")
+			rest = rest[3:]
+		case strings.HasPrefix(rest, "**"):
+			b.WriteString(".*")
+			rest = rest[2:]
+		case rest[0] == '*':
+			b.WriteString("[^/]*")
+			rest = rest[1:]
+		case rest[0] == '?':
+			b.WriteString("[^/]")
+			rest = rest[1:]
+		default:
+			b.WriteString(regexp.QuoteMeta(rest[:1]))
+			rest = rest[1:]
+		}
+	}
+	b.WriteString("(/.*)?$")
+	return regexp.Compile(b.String())
+}

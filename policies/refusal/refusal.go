@@ -1,0 +1,118 @@
+// Package refusal explains what the API server refuses: the harm, and what to
+// write instead, by the field that its error names and what it says of it.
+// Whether an object is refused the server's own code decides, in package
+// apiserver; here is nothing but words.
+package refusal
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Refusal explains the server's errors about some fields.
+type Refusal struct {
+	// ID is its name in kebab-case, used as those of rules are.
+	ID string
+	// Kinds are the kinds that it is about; nil are all.
+	Kinds []string
+	// Fields are paths without indexes, none for what is about any field. What is under a field is about it, too;
+	// the longest path that fits an error explains it. "pod" is the specification
+	// of the pods, "labels" that of their metadata, and "job" that of the Jobs that
+	// the object makes, wherever it has them.
+	Fields []string
+	// Says, where set, are the words of the errors that it is about.
+	Says []string
+	// Summary says in one line what is wrong, Harm what follows, and Fix what to
+	// write instead.
+	Summary, Harm, Fix string
+}
+
+// Find explains an error about a field of a kind.
+func Find(kind, field, message string) *Refusal {
+	path := normal(kind, field)
+	best := Lookup(Other)
+	length := 0
+	for i := range table {
+		r := &table[i]
+		if len(r.Kinds) > 0 && !slices.Contains(r.Kinds, kind) || !r.says(message) {
+			continue
+		}
+		for _, f := range r.Fields {
+			if weight := 2*len(f) + min(1, len(r.Says)); under(path, f) && weight > length {
+				best, length = r, weight
+			}
+		}
+	}
+	return best
+}
+
+// All are the explanations, ordered by id.
+func All() []Refusal { return slices.Clone(table) }
+
+// Lookup finds an explanation by its id; nil where there is none.
+func Lookup(id string) *Refusal {
+	if i := slices.IndexFunc(table, func(r Refusal) bool { return r.ID == id }); i >= 0 {
+		return &table[i]
+	}
+	return nil
+}
+
+// Known reports whether an explanation has an id.
+func Known(id string) bool { return Lookup(id) != nil }
+
+func (r *Refusal) says(message string) bool {
+	return len(r.Says) == 0 || slices.ContainsFunc(r.Says, func(words string) bool { return strings.Contains(message, words) })
+}
+
+func under(path, field string) bool {
+	rest, ok := strings.CutPrefix(path, field)
+	return ok && (rest == "" || rest[0] == '.')
+}
+
+// templates are the places of pods and Jobs in the kinds that have them, the
+// longest first.
+var templates = []struct {
+	kinds      []string
+	place, are string
+}{
+	{[]string{"CronJob"}, "spec.jobTemplate.spec.template.spec", "pod"},
+	{[]string{"CronJob"}, "spec.jobTemplate.spec.template.metadata", "labels"},
+	{[]string{"CronJob"}, "spec.jobTemplate.spec", "job"},
+	{[]string{"Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"}, "spec.template.spec", "pod"},
+	{[]string{"Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"}, "spec.template.metadata", "labels"},
+	{[]string{"Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"}, "spec.template.labels", "labels.labels"},
+	{[]string{"Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"}, "spec.template.annotations", "labels.annotations"},
+	{[]string{"Job"}, "spec", "job"},
+	{[]string{"PodTemplate"}, "template.spec", "pod"},
+	{[]string{"PodTemplate"}, "template.metadata", "labels"},
+	{[]string{"Pod"}, "spec", "pod"},
+}
+
+// normal is a field without its indexes, with the pods' fields in one place.
+func normal(kind, field string) string {
+	var b strings.Builder
+	depth := 0
+	for _, r := range field {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case depth == 0:
+			b.WriteRune(r)
+		}
+	}
+	path := b.String()
+	for _, t := range templates {
+		if slices.Contains(t.kinds, kind) && under(path, t.place) {
+			path = t.are + strings.TrimPrefix(path, t.place)
+			break
+		}
+	}
+	for _, list := range []string{"initContainers", "ephemeralContainers"} {
+		if under(path, "pod."+list) {
+			return "pod.containers" + strings.TrimPrefix(path, "pod."+list)
+		}
+	}
+	return path
+}

@@ -1,0 +1,13 @@
+//go:build soak
+
+package conformance
+
+// How much is generated where there is time.
+const (
+	fewCreates         = 10_000
+	fewUpdates         = 3_000
+	manifestsOfAModule = 100_000
+
+	modulesWithManifests = "k8s.io/kubernetes,github.com/cert-manager/cert-manager,k8s.io/pod-security-admission," +
+		"sigs.k8s.io/cluster-api@v1.14.2,knative.dev/serving@v0.51.0,istio.io/istio@v0.0.0-20260827124520-eed52ebb66ad"
+)
