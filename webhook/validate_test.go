@@ -294,8 +294,8 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 	}
 }
 
-// TestConfiguredKindsAreJudged: of a pod template in a custom resource the API
-// server knows nothing, so usher denies what it would refuse in a pod, too.
+// TestConfiguredKindsAreJudged has the rules judge the pod template of a custom
+// resource, of which the API server knows nothing.
 func TestConfiguredKindsAreJudged(t *testing.T) {
 	c := started(t)
 	crd := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: pipelines.example.com}, spec: {group: example.com, scope: Namespaced,
@@ -316,16 +316,16 @@ func TestConfiguredKindsAreJudged(t *testing.T) {
 	t.Cleanup(func() {
 		_ = c.CoreV1().ConfigMaps(ownNamespace).Delete(context.Background(), "usher", metav1.DeleteOptions{})
 	})
-	ns := c.enforced(t, "invariant")
-	pipeline := func(threshold string) string {
-		return `{apiVersion: example.com/v1, kind: Pipeline, metadata: {name: p}, spec: {template: {spec: {containers: [{name: a, image: a, livenessProbe: {successThreshold: ` + threshold + `, tcpSocket: {port: 80}}}]}}}}`
+	ns := c.enforced(t, "strict")
+	pipeline := func(ready string) string {
+		return `{apiVersion: example.com/v1, kind: Pipeline, metadata: {name: p}, spec: {template: {spec: {containers: [{name: a, image: "a:1", livenessProbe: {tcpSocket: {port: 80}}, readinessProbe: {tcpSocket: {port: ` + ready + `}}}]}}}}`
 	}
 	c.until(t, "the kind is registered and judged", func() bool {
-		out, err := c.plane.Kubectl(t.Context(), pipeline("2"), "apply", "--dry-run=server", "-n", ns, "-f", "-")
-		return err != nil && strings.Contains(out, "probe-threshold: spec.template.spec.containers[0].livenessProbe.successThreshold")
+		out, err := c.plane.Kubectl(t.Context(), pipeline("80"), "apply", "--dry-run=server", "-n", ns, "-f", "-")
+		return err != nil && strings.Contains(out, "probe-identical: spec.template.spec.containers")
 	})
-	if out, err := c.plane.Kubectl(t.Context(), pipeline("1"), "apply", "-n", ns, "-f", "-"); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	if out, _ := c.plane.Kubectl(t.Context(), pipeline("81"), "apply", "-n", ns, "-f", "-"); strings.Contains(out, "probe-identical") {
+		t.Error(out)
 	}
 }
 

@@ -2,6 +2,8 @@ package controlplane
 
 import (
 	"context"
+	"os"
+	"runtime/pprof"
 
 	"github.com/go-logr/logr"
 
@@ -48,5 +50,9 @@ func (c *Controller) Stop() error {
 	c.cancel()
 	err := <-c.done
 	c.done <- err // for who asks again
+	if err != nil {
+		// Where a controller does not end in time, this says what it waits for.
+		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
+	}
 	return err
 }

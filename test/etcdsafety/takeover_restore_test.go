@@ -84,7 +84,7 @@ func TestARunningRestore_ChangesHands(t *testing.T) {
 				t.Logf("handed over in %s", left)
 				again, err := s.connect(t.Context())
 				s.must(err)
-				defer again.Close()
+				defer func() { _ = again.Close() }()
 				if got, err := again.Get(t.Context(), "key"); err != nil || got.Count != 1 || string(got.Kvs[0].Value) != "value" {
 					t.Errorf("the key is not there: %v, %v", got, err)
 				}
