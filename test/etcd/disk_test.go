@@ -4,6 +4,7 @@ package etcd_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -115,12 +116,12 @@ func fill(path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	block := make([]byte, 4096)
 	for err == nil {
 		_, err = f.Write(block)
 	}
-	if pathErr, ok := err.(*os.PathError); ok && pathErr.Err == unix.ENOSPC {
+	if errors.Is(err, unix.ENOSPC) {
 		return nil
 	}
 	return fmt.Errorf("filling the disk of %s: %w", path, err)

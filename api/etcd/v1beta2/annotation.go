@@ -16,10 +16,10 @@ const (
 	// another formed next to them. Without it none is formed.
 	AnnotationRetained = "etcd.usher.dev/retained-claims"
 
-	// LabelCluster is on a member's pod and claim, and names the cluster. LabelAside
-	// is in its place on a claim set aside.
+	// LabelCluster is on a member's pod and claim, and names the cluster.
 	LabelCluster = "etcd_cluster"
-	LabelAside   = "etcd.usher.dev/set-aside"
+	// LabelAside is in its place on a claim set aside.
+	LabelAside = "etcd.usher.dev/set-aside"
 
 	// FinalizerClaims is on an EtcdCluster whose spec.claimRetention is Delete: it
 	// is taken off once its claims are deleted.
