@@ -116,7 +116,7 @@ func fill(path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	block := make([]byte, 4096)
 	for err == nil {
 		_, err = f.Write(block)

@@ -50,6 +50,10 @@ func faults() []fault {
 	return all
 }
 
+// longest is how long a fault lasts at most: long enough for a controller that
+// has nothing to do to look, and shorter than it waits for a member.
+const longest = 25 * time.Second
+
 // TestFaultsCostNoMember breaks members in every way that leaves their data, each
 // by itself and then several at once at random. That ends no service for good,
 // loses nothing, and is never a reason to replace a member.
@@ -103,7 +107,7 @@ func (s *scene) suffer(random *rand.Rand, members []string, faults []fault) {
 	if len(all) == 1 {
 		s.until("that is felt", func(*etcdv1beta2.EtcdCluster) bool { return all[0].felt() })
 	}
-	s.endure(all, time.Second+time.Duration(random.Int64N(int64(9*time.Second))))
+	s.endure(all, time.Second+time.Duration(random.Int64N(int64(longest))))
 	for _, b := range all {
 		if b.heal != nil {
 			b.heal()

@@ -79,7 +79,7 @@ func begin(ctx context.Context, n *node.Node, _ *usher.Installation) (end func()
 	}
 	// A test does not wait as long for a member as an operator would, and longer
 	// than any fault lasts that leaves the data.
-	patch := `[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--etcd-member-timeout=40s"}]`
+	patch := `[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--etcd-member-timeout=1m"}]`
 	for _, args := range [][]string{
 		{"patch", "-n", usher.Namespace, "deployment/usher-controller", "--type=json", "-p", patch},
 		{"rollout", "status", "-n", usher.Namespace, "deployment/usher-controller", "--timeout=120s"},
