@@ -20,7 +20,7 @@ func checked(s *scene, found, before []told) *outcome {
 		old[[2]string{t.Rule, t.Message}]++
 	}
 	for _, t := range found {
-		if t.Refused || t.Effect == "none" {
+		if t.Refused || t.Rule == "warned-by-server" || t.Effect == "none" {
 			continue // the API server judges it, or nobody asks for it
 		}
 		if replicas := at(s.Object, "spec")["replicas"]; t.Rule == "deploy-hpa-replicas" && fmt.Sprint(replicas) == "1" {
