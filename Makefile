@@ -112,7 +112,7 @@ MODULES = test/certmanager test/cluster/components/coredns test/cluster/componen
 .PHONY: lint
 lint: ## Check every module's go.mod, style and imports
 	for module in $(MODULES); do $(GO) -C $$module vet ./...; done
-	$(GOLANGCI_LINT) run ./...
+	GOGC=$${GOGC:-200} $(GOLANGCI_LINT) run ./...
 	$(ACTIONLINT)
 
 .PHONY: generate
