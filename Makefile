@@ -60,10 +60,12 @@ e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KU
 PARALLEL ?= 2
 KILL_FOR ?= 1m
 SEEDS ?= 1
+# Of the tests as processes make test plays those without the build tag.
 .PHONY: e2e-etcd
 e2e-etcd: ## Play the long stories of etcd clusters, as processes and on a node
 	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
-	  $(SUITE) -- -tags e2e -count=1 -p 2 -timeout 40m ./controllers/etcd... ./test/etcdsafety && \
+	  stories=$$(grep -rlE --include='*_test.go' '^//go:build .*\be2e\b' controllers/etcd test/etcdsafety | xargs grep -hoE '^func Test[A-Za-z0-9_]+' | cut -d' ' -f2 | paste -sd'|'); \
+	  $(SUITE) -- -tags e2e -count=1 -p 2 -timeout 40m -run "^($$stories)$$" ./controllers/etcd... ./test/etcdsafety && \
 	  $(SUITE) -- -tags e2e -count=1 -parallel $(PARALLEL) -timeout 90m -v ./test/etcd -kill-for=$(KILL_FOR) -seeds=$(SEEDS)
 
 FOR ?= 1m
