@@ -115,6 +115,9 @@ func (s *scene) suffer(random *rand.Rand, members []string, faults []fault) {
 	}
 	// What passes by itself may not have happened yet.
 	s.until("the cluster is whole again", func(c *etcdv1beta2.EtcdCluster) bool {
+		if aside := s.setAside(); len(aside) > 0 {
+			s.Fatalf("the claims %q are set aside", aside)
+		}
 		return !slices.ContainsFunc(all, func(b broken) bool { return b.heal == nil && !b.felt() }) && s.wholeBy(c)
 	})
 }
