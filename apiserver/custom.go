@@ -31,8 +31,8 @@ type definition struct {
 var definitionKind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 
 // Define adds the kind of a CustomResourceDefinition, given as JSON. One that the
-// server refuses defines nothing: what is wrong with it Validate says. It is
-// called before Validate, not beside it.
+// server refuses defines nothing, and Validate says what is wrong with it. Define
+// must not run concurrently with Validate.
 func (v *Validator) Define(raw []byte) error {
 	c := &call{registry: registries()[definitionKind.GroupKind()], kind: definitionKind}
 	if found, err := c.judge(verdict.Object{JSON: raw}, nil); err != nil || refuses(found) {

@@ -53,7 +53,7 @@ func (c *call) stored(old []byte) (live []byte, was bool, err error) {
 		} `json:"metadata"`
 		Status json.RawMessage `json:"status"`
 	}
-	_ = json.Unmarshal(old, &header) // what is no object does not decode below
+	_ = json.Unmarshal(old, &header) // decode refuses below what is not an object
 	if header.Metadata.UID != "" {
 		return old, true, nil
 	}

@@ -30,8 +30,7 @@ func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verd
 	case !ok && passing(kind):
 		return nil
 	case !ok && v.Knows(object.APIVersion, object.Kind):
-		field := "apiVersion"
-		return []finding.Finding{of(refusal.UnservedKind, field, object.APIVersion, v.unserved(kind))}
+		return []finding.Finding{of(refusal.UnservedKind, "apiVersion", object.APIVersion, v.unserved(kind))}
 	case !ok:
 		return v.templates(object.Typed, object.Namespace, f)
 	case len(object.JSON) > maxBody:

@@ -122,7 +122,7 @@ func parse(data []byte) (*Configuration, error) {
 
 // Options are the evaluator's, for every level.
 func (c *Configuration) Options() policies.Options {
-	// What the API server refuses is no rule's to let pass.
+	// An exemption from a rule cannot admit what the API server refuses.
 	exclude := slices.DeleteFunc(slices.Clone(c.Policies.Exclude), refusal.Known)
 	o := policies.Options{Exclude: exclude, Exemptable: c.exemptable}
 	for _, t := range c.Policies.PodTemplates {

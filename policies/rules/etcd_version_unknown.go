@@ -21,7 +21,7 @@ func init() {
 		Since:   release.V(0, 2),
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "version is newer than those that usher knows",
-		Harm:    "where there is no image of it, the first member that is given it does not come up, and the change stops there",
+		Harm:    "if no image of that version exists, the first member that is upgraded does not start, and the upgrade stops there",
 		Fix:     "write the newest patch that usher knows, or exempt the object once you know that there is an image of the version",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			v, err := etcd.ParseVersion(c.Spec.Version)
