@@ -15,7 +15,6 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/test/objectstore"
-	"github.com/usher-dev/usher/test/previous"
 )
 
 // phases are those of a restore, in their order.
@@ -28,24 +27,12 @@ var phases = []string{
 // with by the other from each phase on, as in an upgrade of usher and in its
 // rollback.
 func TestARunningRestore_ChangesHands(t *testing.T) {
-	w, err := newWorld(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.end)
+	w, before, stop := underPreviousRelease(t)
 	store, err := objectstore.Start(t.TempDir(), "backups")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Stop)
-	before, err := previous.Build(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop, err := w.startControllerOf(before)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := newScene(t, w, 3)
 	s.traffic.Stop()
 	s.must(s.client.Create(t.Context(), &corev1.Secret{ObjectMeta: s.meta("aws"), Data: store.Secret()}))

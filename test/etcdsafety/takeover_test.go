@@ -22,22 +22,29 @@ func (s *scene) running() belonging {
 	return all
 }
 
-// TestAnUpgradeAndARollback_ReplaceNoMember hands a cluster of the previous
-// release to today's controller, back, and over again.
-func TestAnUpgradeAndARollback_ReplaceNoMember(t *testing.T) {
+// underPreviousRelease starts a world with the controller of the previous release,
+// and returns its program.
+func underPreviousRelease(t *testing.T) (w *world, before string, stop func()) {
+	t.Helper()
 	w, err := newWorld(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.end)
-	before, err := previous.Build(t.Context(), t.TempDir())
-	if err != nil {
+	if before, err = previous.Build(t.Context(), t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	stop, err := w.startControllerOf(before)
-	if err != nil {
+	if stop, err = w.startControllerOf(before); err != nil {
 		t.Fatal(err)
 	}
+	return w, before, stop
+}
+
+// TestAnUpgradeAndARollback_ReplaceNoMember hands a cluster of the previous
+// release to today's controller, back, and over again.
+func TestAnUpgradeAndARollback_ReplaceNoMember(t *testing.T) {
+	w, before, stop := underPreviousRelease(t)
+	var err error
 	s := newScene(t, w, 3)
 	was := s.running()
 	for _, to := range []struct{ name, program string }{{"today's", program}, {"the previous release", before}, {"today's again", program}} {
