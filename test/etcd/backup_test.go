@@ -180,6 +180,7 @@ func (s *scene) untilObject(o client.Object, what string, holds func() bool) {
 		return err == nil && holds(), nil
 	})
 	if err != nil {
-		s.Fatalf("waiting until %s: %v\n%+v", what, err, o)
+		s.failed = fmt.Sprintf("waiting until %s: %v\n%+v", what, err, o)
+		s.Fatal(s.failed)
 	}
 }

@@ -31,6 +31,8 @@ type scene struct {
 	*testing.T
 	namespace, name string
 	secure          *tls.Config
+	// failed is what did not come about, said again below the logs.
+	failed string
 }
 
 func newScene(t *testing.T) *scene {
@@ -48,6 +50,7 @@ func newScene(t *testing.T) *scene {
 			out, _ := shared.Kubectl(ctx, "", "-n", s.namespace, "get", "etcdclusters", "-o", "yaml")
 			t.Log(out)
 			shared.Dump(ctx, t.Output(), s.namespace, usher.Namespace)
+			t.Log(s.failed)
 		}
 		_ = shared.client.Delete(ctx, ns)
 	})
@@ -94,7 +97,8 @@ func (s *scene) until(what string, holds func(*etcdv1beta2.EtcdCluster) bool) ti
 		return err == nil && holds(c), nil
 	})
 	if err != nil {
-		s.Fatalf("waiting until %s: %v", what, err)
+		s.failed = fmt.Sprintf("waiting until %s: %v", what, err)
+		s.Fatal(s.failed)
 	}
 	took := time.Since(start).Round(100 * time.Millisecond)
 	s.Logf("%s after %s", what, took)
