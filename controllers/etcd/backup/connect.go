@@ -8,6 +8,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -38,9 +39,18 @@ func ClientTLS(ctx context.Context, reader client.Reader, namespace, name string
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
+// A way is how the members of one cluster are reached.
+type way struct {
+	secure *tls.Config
+	dial   dialer
+}
+
 // connect returns a client of those endpoints, which it has not spoken to yet.
-func connect(ctx context.Context, secure *tls.Config, endpoints ...string) (*clientv3.Client, error) {
-	c, err := clientv3.New(clientv3.Config{Context: ctx, Endpoints: endpoints, TLS: secure, Logger: zap.NewNop()})
+func (w way) connect(ctx context.Context, endpoints ...string) (*clientv3.Client, error) {
+	c, err := clientv3.New(clientv3.Config{
+		Context: ctx, Endpoints: endpoints, TLS: w.secure, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(w.dial)},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("connecting to etcd: %w", err)
 	}

@@ -3,7 +3,6 @@ package backup
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,8 +32,8 @@ type member struct {
 }
 
 // ask asks every endpoint at once.
-func ask(ctx context.Context, secure *tls.Config, endpoints []string) ([]member, error) {
-	c, err := connect(ctx, secure, endpoints...)
+func ask(ctx context.Context, w way, endpoints []string) ([]member, error) {
+	c, err := w.connect(ctx, endpoints...)
 	if err != nil {
 		return nil, fault(ReasonInvalid, "etcdEndpoints: %w", err)
 	}
