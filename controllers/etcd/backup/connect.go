@@ -1,10 +1,14 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"net"
+	"net/url"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -55,4 +59,21 @@ func (w way) connect(ctx context.Context, endpoints ...string) (*clientv3.Client
 		return nil, fmt.Errorf("connecting to etcd: %w", err)
 	}
 	return c, nil
+}
+
+// mayReach returns an error where the endpoint leads out of the namespace. gRPC tries
+// that again and again, and in the end tells only that time ran out.
+func (w way) mayReach(ctx context.Context, endpoint string) error {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return err
+	}
+	conn, err := w.dial(ctx, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "2379")))
+	if err == nil {
+		return conn.Close()
+	}
+	if errors.Is(err, errForeign) {
+		return err
+	}
+	return nil // etcd's client says what else is wrong
 }

@@ -44,6 +44,10 @@ func ask(ctx context.Context, w way, endpoints []string) ([]member, error) {
 	var all sync.WaitGroup
 	for i, endpoint := range endpoints {
 		all.Go(func() {
+			if err := w.mayReach(ctx, endpoint); err != nil {
+				members[i] = described(endpoint, nil, err)
+				return
+			}
 			s, err := c.Status(ctx, endpoint)
 			members[i] = described(endpoint, s, err)
 		})

@@ -38,14 +38,15 @@ func TestReach_Allows(t *testing.T) {
 
 func TestReach_OnlyPodsAndServicesOfTheNamespace(t *testing.T) {
 	mine, other := namespace(t), namespace(t)
+	for _, ns := range []string{mine, other} {
+		create(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "default"}})
+	}
 	service := func(namespace, name string, selector map[string]string) string {
 		s := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 			Spec:       corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 2379}}},
 		}
-		if err := world.client.Create(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		create(t, s)
 		return s.Spec.ClusterIP
 	}
 	pod := func(namespace, name, ip string, hostNetwork bool) {
@@ -53,9 +54,7 @@ func TestReach_OnlyPodsAndServicesOfTheNamespace(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 			Spec:       corev1.PodSpec{HostNetwork: hostNetwork, Containers: []corev1.Container{{Name: "etcd", Image: "etcd"}}},
 		}
-		if err := world.client.Create(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		create(t, p)
 		p.Status.PodIP, p.Status.PodIPs = ip, []corev1.PodIP{{IP: ip}, {IP: "fd00::" + strings.TrimPrefix(ip, "10.9.0.")}}
 		if err := world.client.Status().Update(t.Context(), p); err != nil {
 			t.Fatal(err)
