@@ -363,3 +363,52 @@ func TestAKilledControllerLeavesNothingHalfDone(t *testing.T) {
 		})
 	}
 }
+
+// TestABackupThatIsToBeRestoredIsKept makes more backups than are kept while an
+// EtcdRestore names the first.
+func TestABackupThatIsToBeRestoredIsKept(t *testing.T) {
+	startController(t)
+	ns := namespace(t)
+	b := backup(ns, world.s3.Address, "backups/wanted/"+ns)
+	b.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 3600, MaxBackups: 1}
+	create(t, b)
+	first := until(t, b, succeeded).Status.Path
+	r := &etcdv1beta2.EtcdRestore{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "restore"},
+		Spec: etcdv1beta2.RestoreSpec{
+			BackupStorageType: etcdv1beta2.BackupStorageS3, EtcdCluster: etcdv1beta2.EtcdClusterRef{Name: "missing"},
+			BackupSource: etcdv1beta2.BackupSource{S3: &etcdv1beta2.S3Source{
+				Path: first, AWSSecret: "aws", Endpoint: "http://" + world.s3.Address, ForcePathStyle: true,
+			}},
+		},
+	}
+	create(t, r)
+	b = until(t, b, succeeded)
+	b.Spec.BackupPolicy.BackupIntervalInSecond = 1
+	if err := world.client.Update(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	another := func() string {
+		before := map[string]bool{}
+		return until(t, b, func(b *etcdv1beta2.EtcdBackup) bool {
+			before[b.Status.Path] = true
+			return len(before) == 4
+		}).Status.Path
+	}
+	another()
+	file := strings.TrimPrefix(first, "backups/")
+	if _, ok := files(t, "wanted/"+ns)[file]; !ok {
+		t.Fatalf("%s is gone, and an EtcdRestore names it", first)
+	}
+	if err := world.client.Delete(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	last := strings.TrimPrefix(another(), "backups/")
+	kept := files(t, "wanted/"+ns)
+	if _, ok := kept[file]; ok {
+		t.Errorf("%s is kept, and nothing names it any more: %v", first, kept)
+	}
+	if _, ok := kept[last]; !ok && len(kept) == 0 {
+		t.Errorf("the newest is gone: %v", kept)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
@@ -63,7 +65,7 @@ func save(ctx context.Context, places *Places, reach *Reach, b *etcdv1beta2.Etcd
 	if err != nil {
 		return nil, nil, err
 	}
-	return done, retain(ctx, place, b), nil
+	return done, retain(ctx, places.Reader, place, b), nil
 }
 
 // free says that nothing has the key, or what was left by an attempt at the same
@@ -125,8 +127,9 @@ func again(ctx context.Context, place *Place, key string, sent *snapshot.Reader)
 	return errors.Join(fmt.Errorf("what was saved is not what was sent, and is deleted: %w", err), place.Store.Delete(ctx, key))
 }
 
-// retain deletes the backups that are more than are kept.
-func retain(ctx context.Context, place *Place, b *etcdv1beta2.EtcdBackup) error {
+// retain deletes the backups that are more than are kept, but none that an
+// EtcdRestore is yet to restore.
+func retain(ctx context.Context, reader client.Reader, place *Place, b *etcdv1beta2.EtcdBackup) error {
 	if !periodic(b) || b.Spec.BackupPolicy.MaxBackups <= 0 {
 		return nil
 	}
@@ -134,10 +137,46 @@ func retain(ctx context.Context, place *Place, b *etcdv1beta2.EtcdBackup) error 
 	if err != nil {
 		return err
 	}
-	for _, old := range surplus(Below(place.Key, objects), b.Spec.BackupPolicy.MaxBackups) {
+	tooMany := surplus(Below(place.Key, objects), b.Spec.BackupPolicy.MaxBackups)
+	if len(tooMany) == 0 {
+		return nil
+	}
+	wanted, err := wantedBack(ctx, reader)
+	if err != nil {
+		return err
+	}
+	for _, old := range tooMany {
+		if wanted.Has(place.name(old.Key)) {
+			continue
+		}
 		if err := place.Store.Delete(ctx, old.Key); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// wantedBack are the paths of the backups that EtcdRestores have yet to restore, in
+// every namespace, since a bucket may be that of several. A path is compared without
+// its endpoint or claim, which can be written in several ways: to keep one backup too
+// many does no harm.
+func wantedBack(ctx context.Context, reader client.Reader) (sets.Set[string], error) {
+	var all etcdv1beta2.EtcdRestoreList
+	if err := reader.List(ctx, &all); err != nil {
+		return nil, fmt.Errorf("reading which backups EtcdRestores name: %w", err)
+	}
+	paths := sets.New[string]()
+	for i := range all.Items {
+		r := &all.Items[i]
+		if r.Status.Succeeded {
+			continue
+		}
+		switch from := &r.Spec.BackupSource; {
+		case from.S3 != nil:
+			paths.Insert(from.S3.Path)
+		case from.PersistentVolume != nil:
+			paths.Insert(from.PersistentVolume.Path)
+		}
+	}
+	return paths, nil
 }

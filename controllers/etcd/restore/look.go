@@ -33,6 +33,9 @@ func (c *Controller) examine(ctx context.Context, a *attempt) error {
 		return stop(ReasonTaken, "the EtcdRestore %s has the cluster: wait for it, delete it, or, where there is none of that name, take the annotation %s off the EtcdCluster", other, etcdv1beta2.AnnotationRestore)
 	}
 	if !etcdcluster.MayReplace(a.cluster) && a.Annotations[etcdv1beta2.AnnotationReplaceRunning] != "true" {
+		if lost := a.cluster.Status.Condition(etcdv1beta2.ClusterQuorumLost); lost != nil && lost.Status == corev1.ConditionTrue {
+			return wait(ReasonRunning, "the EtcdCluster %s has lost most of its members, and answers yet: waits until it does not", a.cluster.Name)
+		}
 		return stop(ReasonRunning, "the EtcdCluster %s works: to throw away what was written to it since the backup, write the annotation %s: \"true\" on the EtcdRestore", a.cluster.Name, etcdv1beta2.AnnotationReplaceRunning)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
