@@ -42,7 +42,7 @@ func known() []controller {
 				if err != nil {
 					return err
 				}
-				return etcdbackup.New(m, shared.volumes).SetupWithManager(m)
+				return etcdbackup.New(m, shared.volumes, o.EtcdBackupEndpoints).SetupWithManager(m)
 			},
 		},
 		{

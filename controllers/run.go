@@ -38,6 +38,9 @@ type Options struct {
 	Log                           logr.Logger
 	// EtcdCluster are the options of the controller of that name.
 	EtcdCluster etcdcluster.Options
+	// EtcdBackupEndpoints are the hosts outside of its own namespace that an
+	// EtcdBackup may read; see etcdbackup.Reach.
+	EtcdBackupEndpoints []string
 	// Handover says where pods that are started for backups and restores find the
 	// controllers.
 	Handover handover.Options

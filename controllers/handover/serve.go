@@ -21,12 +21,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -132,7 +134,10 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 // A Caller is the pod that a token is bound to.
-type Caller struct{ Name, UID string }
+type Caller struct {
+	Name string
+	UID  types.UID
+}
 
 // Caller is the pod of that namespace whose token for that audience the request
 // has.
@@ -150,12 +155,16 @@ func (s *Server) Caller(r *http.Request, namespace, audience string) (Caller, er
 	switch {
 	case !review.Status.Authenticated:
 		return Caller{}, errors.New("the API server does not know the token")
+	// An authenticator that does not know audiences accepts any token, and
+	// leaves the field empty (see TokenReviewSpec.audiences).
+	case !slices.Contains(review.Status.Audiences, audience):
+		return Caller{}, fmt.Errorf("the token is for %q, not for %s", review.Status.Audiences, audience)
 	case !strings.HasPrefix(user.Username, "system:serviceaccount:"+namespace+":"):
 		return Caller{}, fmt.Errorf("the token is of %s", user.Username)
 	case len(names) != 1 || len(uids) != 1:
 		return Caller{}, errors.New("the token is not bound to a pod")
 	}
-	return Caller{names[0], uids[0]}, nil
+	return Caller{names[0], types.UID(uids[0])}, nil
 }
 
 // selfSigned makes a certificate for a host that is trusted by itself alone.

@@ -14,7 +14,7 @@ const Audience = "usher-snapshot"
 type Source interface {
 	// Backup returns the backup that the pod is to be restored from, and its
 	// size.
-	Backup(ctx context.Context, namespace, restore, pod string) (io.ReadCloser, int64, error)
+	Backup(ctx context.Context, namespace, restore string, pod Caller) (io.ReadCloser, int64, error)
 }
 
 // Path is the URL of an EtcdRestore's backup.
@@ -35,7 +35,7 @@ func (s *Server) handOver(source Source, w http.ResponseWriter, r *http.Request)
 		http.Error(w, "the token is not that of the pod that is restored", http.StatusForbidden)
 		return
 	}
-	body, size, err := source.Backup(r.Context(), namespace, restore, pod.Name)
+	body, size, err := source.Backup(r.Context(), namespace, restore, pod)
 	if err != nil {
 		s.log.Info("cannot hand a backup over", "namespace", namespace, "restore", restore, "pod", pod.Name, "reason", err.Error())
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)

@@ -165,7 +165,7 @@ var table = []Refusal{
 		ID:      "etcd-reserved-label",
 		Kinds:   []string{"EtcdCluster"},
 		Fields:  []string{"spec.pod.labels"},
-		Summary: "pod.labels has app, or a key that begins with etcd_",
+		Summary: "pod.labels has app, or a key that begins with etcd_ or etcd.usher.dev/",
 		Harm:    "the API server refuses the object",
 		Fix:     "write another key",
 	},

@@ -34,7 +34,7 @@ func (c *ControlPlane) StartController(ctx context.Context, log logr.Logger, cha
 	if err != nil {
 		return nil, err
 	}
-	o := controllers.Options{Namespace: Namespace, LeaderElection: true, HealthAddress: "0", MetricsAddress: "0", Repeated: true, Log: log}
+	o := controllers.Options{Namespace: Namespace, LeaderElection: true, HealthAddress: "0", MetricsAddress: "0", Repeated: true, Log: log, EtcdBackupEndpoints: TestEtcds()}
 	o.Handover.Address, o.Handover.Host = "127.0.0.1:0", "127.0.0.1"
 	for _, change := range changes {
 		change(&o)
@@ -56,3 +56,8 @@ func (c *Controller) Stop() error {
 	}
 	return err
 }
+
+// TestEtcds are the etcds that tests start as processes, which are not pods of a
+// namespace. The controllers of all packages that share an API server see the
+// EtcdBackups of all, so each must allow them.
+func TestEtcds() []string { return []string{"127.0.0.1"} }

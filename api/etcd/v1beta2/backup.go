@@ -39,7 +39,9 @@ type EtcdBackupList struct {
 
 // BackupSpec is the backup that is wanted.
 type BackupSpec struct {
-	// EtcdEndpoints are the URLs of the cluster's members or Service. The member
+	// EtcdEndpoints are the URLs of the cluster's members or Service, such as
+	// http://example-client.NAMESPACE.svc:2379. They must lead to pods or Services
+	// of this namespace, or to hosts that usher's administrator allows. The member
 	// with the highest revision is saved.
 	// +optional
 	EtcdEndpoints []string `json:"etcdEndpoints,omitempty"`
@@ -58,7 +60,8 @@ type BackupSpec struct {
 
 // BackupPolicy says how often a backup is made, and how many are kept.
 type BackupPolicy struct {
-	// TimeoutInSecond is how long one may take; 0 is a minute.
+	// TimeoutInSecond is how long one backup may take, in seconds; 0 means 60, and
+	// more than 3600 means 3600.
 	// +optional
 	TimeoutInSecond int64 `json:"timeoutInSecond,omitempty"`
 	// BackupIntervalInSecond is the time between two; 0 makes a single one.

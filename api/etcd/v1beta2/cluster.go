@@ -91,9 +91,9 @@ const (
 // PodPolicy is about the members' pods.
 type PodPolicy struct {
 	// Labels are added to the pods. The label "app" and those that begin with
-	// "etcd_" are the controller's own.
+	// "etcd_" or "etcd.usher.dev/" are the controller's own.
 	// +kubebuilder:validation:MaxProperties=256
-	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k == 'app' || k.startsWith('etcd_'))",message="the label app and those that begin with etcd_ are the controller's own"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k == 'app' || k.startsWith('etcd_') || k.startsWith('etcd.usher.dev/'))",message="the label app and those that begin with etcd_ or etcd.usher.dev/ are the controller's own"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 	// NodeSelector limits the nodes.

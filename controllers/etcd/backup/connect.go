@@ -1,13 +1,18 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"net"
+	"net/url"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -38,11 +43,37 @@ func ClientTLS(ctx context.Context, reader client.Reader, namespace, name string
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
+// A way is how the members of one cluster are reached.
+type way struct {
+	secure *tls.Config
+	dial   dialer
+}
+
 // connect returns a client of those endpoints, which it has not spoken to yet.
-func connect(ctx context.Context, secure *tls.Config, endpoints ...string) (*clientv3.Client, error) {
-	c, err := clientv3.New(clientv3.Config{Context: ctx, Endpoints: endpoints, TLS: secure, Logger: zap.NewNop()})
+func (w way) connect(ctx context.Context, endpoints ...string) (*clientv3.Client, error) {
+	c, err := clientv3.New(clientv3.Config{
+		Context: ctx, Endpoints: endpoints, TLS: w.secure, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(w.dial)},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("connecting to etcd: %w", err)
 	}
 	return c, nil
+}
+
+// mayReach returns an error where the endpoint leads out of the namespace. gRPC tries
+// that again and again, and in the end tells only that time ran out.
+func (w way) mayReach(ctx context.Context, endpoint string) error {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return err
+	}
+	conn, err := w.dial(ctx, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "2379")))
+	if err == nil {
+		return conn.Close()
+	}
+	if errors.Is(err, errForeign) {
+		return err
+	}
+	return nil // etcd's client says what else is wrong
 }

@@ -28,14 +28,20 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
+	"github.com/usher-dev/usher/controllers/etcd/turns"
 )
 
 // formerFinalizer is one that an operator of before put on periodic backups.
 // Nothing is to be done before one is deleted: what was saved stays.
 const formerFinalizer = "backup-operator-periodic"
 
-// atOnce is how many backups are made at a time. Each takes some 20 MiB.
-const atOnce = 4
+// At most atOnce backups are made at a time, each of which takes some 20 MiB, and
+// perNamespace of those in one namespace: a store that does not answer must not stop
+// the backups of others.
+const (
+	atOnce       = 8
+	perNamespace = 2
+)
 
 // busy is how long after one look the next is, while a volume is mounted.
 const busy = time.Second
@@ -52,14 +58,19 @@ type Controller struct {
 	// make a backup twice, and Secrets are not to be kept.
 	reader client.Reader
 	places *Places
+	reach  *Reach
+	turns  *turns.Turns
 	events events.EventRecorder
 	now    func() time.Time
 }
 
-// New returns the controller of that manager's cluster.
-func New(m manager.Manager, volumes *volume.Mounts) *Controller {
+// New returns the controller of that manager's cluster. EtcdBackups may read the
+// etcds of their own namespace, and those of the hosts that are allowed; see
+// Reach.Allowed.
+func New(m manager.Manager, volumes *volume.Mounts, allowed []string) *Controller {
 	return &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), places: &Places{Reader: m.GetAPIReader(), Volumes: volumes},
+		reach: &Reach{Reader: m.GetAPIReader(), Allowed: allowed}, turns: turns.New(perNamespace),
 		events: m.GetEventRecorder("usher-etcdbackup"), now: time.Now,
 	}
 }
@@ -88,6 +99,11 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if wait, ok := due(b, c.now()); !ok || wait > 0 {
 		return next(b, c.now()), c.places.Close(ctx, b)
 	}
+	end, ok := c.turns.Take(b.Namespace)
+	if !ok {
+		return reconcile.Result{RequeueAfter: busy}, nil
+	}
+	defer end()
 	was := b.DeepCopy()
 	waits := c.attempt(ctx, b)
 	if err := ctx.Err(); err != nil {
@@ -110,7 +126,7 @@ func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) (wa
 	began := c.now()
 	within, cancel := context.WithTimeout(ctx, timeout(b))
 	defer cancel()
-	done, surplusErr, err := save(within, c.places, b, began)
+	done, surplusErr, err := save(within, c.places, c.reach, b, began)
 	ended := c.now()
 	s := &b.Status
 	if Waits(err) {

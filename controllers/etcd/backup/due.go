@@ -14,6 +14,9 @@ import (
 const (
 	// defaultTimeout is what 0 stands for.
 	defaultTimeout = time.Minute
+	// A backup takes no longer than maxTimeout, whatever is asked for: one that
+	// stalls holds one of the few that are made at a time.
+	maxTimeout = time.Hour
 	// What failed is tried again after as long as it has been failing, within
 	// these: the second time after the first, the third after twice that.
 	retryFrom = 10 * time.Second
@@ -39,7 +42,7 @@ func timeout(b *etcdv1beta2.EtcdBackup) time.Duration {
 	if b.Spec.BackupPolicy == nil || b.Spec.BackupPolicy.TimeoutInSecond <= 0 {
 		return defaultTimeout
 	}
-	return seconds(b.Spec.BackupPolicy.TimeoutInSecond)
+	return min(seconds(b.Spec.BackupPolicy.TimeoutInSecond), maxTimeout)
 }
 
 // due says how long it is until the next one, and whether there is to be one.

@@ -12,9 +12,17 @@ import (
 
 // Save makes one backup at a time of the test's choice, and says where it is.
 func Save(ctx context.Context, reader client.Reader, b *etcdv1beta2.EtcdBackup, now time.Time) (string, error) {
-	done, surplusErr, err := save(ctx, &Places{Reader: reader}, b, now)
+	done, surplusErr, err := save(ctx, &Places{Reader: reader}, &Reach{Reader: reader, Allowed: []string{"127.0.0.1"}}, b, now)
 	if err = errors.Join(surplusErr, err); err != nil {
 		return "", err
 	}
 	return done.path, nil
+}
+
+// Allows says whether every EtcdBackup may name the address.
+func (r *Reach) Allows(address string) bool { return r.allows(address) }
+
+// Own says why an address is not one of the namespace's.
+func (r *Reach) Own(ctx context.Context, namespace, address string) error {
+	return r.own(ctx, namespace, address)
 }

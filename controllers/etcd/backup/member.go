@@ -3,7 +3,6 @@ package backup
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,8 +32,8 @@ type member struct {
 }
 
 // ask asks every endpoint at once.
-func ask(ctx context.Context, secure *tls.Config, endpoints []string) ([]member, error) {
-	c, err := connect(ctx, secure, endpoints...)
+func ask(ctx context.Context, w way, endpoints []string) ([]member, error) {
+	c, err := w.connect(ctx, endpoints...)
 	if err != nil {
 		return nil, fault(ReasonInvalid, "etcdEndpoints: %w", err)
 	}
@@ -45,6 +44,10 @@ func ask(ctx context.Context, secure *tls.Config, endpoints []string) ([]member,
 	var all sync.WaitGroup
 	for i, endpoint := range endpoints {
 		all.Go(func() {
+			if err := w.mayReach(ctx, endpoint); err != nil {
+				members[i] = described(endpoint, nil, err)
+				return
+			}
 			s, err := c.Status(ctx, endpoint)
 			members[i] = described(endpoint, s, err)
 		})

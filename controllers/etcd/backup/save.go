@@ -26,19 +26,20 @@ type saved struct {
 
 // save makes one backup, and deletes those that are too many then. surplus is
 // why it did not delete them.
-func save(ctx context.Context, places *Places, b *etcdv1beta2.EtcdBackup, now time.Time) (done *saved, surplusErr, err error) {
+func save(ctx context.Context, places *Places, reach *Reach, b *etcdv1beta2.EtcdBackup, now time.Time) (done *saved, surplusErr, err error) {
 	place, err := places.Open(ctx, b, b.Spec.StorageType, &b.Spec.BackupSource)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(b.Spec.EtcdEndpoints) == 0 {
-		return nil, nil, fault(ReasonInvalid, "etcdEndpoints is empty: write the URLs of the cluster's members, or of its Service")
+	if err := checkEndpoints(b.Spec.EtcdEndpoints); err != nil {
+		return nil, nil, err
 	}
 	secure, err := ClientTLS(ctx, places.Reader, b.Namespace, b.Spec.ClientTLSSecret)
 	if err != nil {
 		return nil, nil, err
 	}
-	members, err := ask(ctx, secure, b.Spec.EtcdEndpoints)
+	w := way{secure, reach.dialer(b.Namespace)}
+	members, err := ask(ctx, w, b.Spec.EtcdEndpoints)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,7 +47,7 @@ func save(ctx context.Context, places *Places, b *etcdv1beta2.EtcdBackup, now ti
 	if err != nil {
 		return nil, nil, err
 	}
-	etcd, err := connect(ctx, secure, m.endpoint)
+	etcd, err := w.connect(ctx, m.endpoint)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,9 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
+// labelPrefix begins the labels that only the controller writes.
+const labelPrefix = "etcd.usher.dev/"
+
 // Labels of what belongs to a cluster, as they have been since 2017.
 const (
 	// LabelApp is "etcd" on all of it.

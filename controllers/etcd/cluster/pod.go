@@ -80,7 +80,7 @@ func (d *desired) podOf(name, version string, b birth, storage storage) *corev1.
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: d.cluster.Namespace, Name: name, OwnerReferences: ownedBy(d.cluster),
-			Labels:      labels.Merge(labels.Merge(policy.Labels, labelsOf(d.cluster.Name)), node),
+			Labels:      labels.Merge(labels.Merge(own(policy.Labels), labelsOf(d.cluster.Name)), node),
 			Annotations: annotations,
 		},
 		Spec: corev1.PodSpec{
@@ -99,6 +99,19 @@ func (d *desired) podOf(name, version string, b birth, storage storage) *corev1.
 	}
 	d.tls.mount(&p.Spec)
 	return p
+}
+
+// own leaves out the labels by which the controller knows its pods. The CRD refuses
+// them, and an object may be older than what the CRD says: a voter's label would send
+// clients to a member that has yet to prove itself.
+func own(written labels.Set) labels.Set {
+	kept := labels.Set{}
+	for key, value := range written {
+		if !strings.HasPrefix(key, labelPrefix) {
+			kept[key] = value
+		}
+	}
+	return kept
 }
 
 // reserved says whether a variable would say again what a flag says, at which

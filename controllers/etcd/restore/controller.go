@@ -34,6 +34,7 @@ import (
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/turns"
 	"github.com/usher-dev/usher/controllers/handover"
 )
 
@@ -48,6 +49,11 @@ const (
 	slow = 30 * time.Second
 	// lookWithin is how long a backup may take to be looked at.
 	lookWithin = 30 * time.Minute
+	// At most atOnce restores are worked on at a time, and perNamespace of one
+	// namespace: a store that does not answer must not stop the restores of
+	// others.
+	atOnce       = 8
+	perNamespace = 2
 )
 
 // AddToScheme adds the types the controller reads and writes.
@@ -63,6 +69,7 @@ type Controller struct {
 	events events.EventRecorder
 	places *etcdbackup.Places
 	server *handover.Server
+	turns  *turns.Turns
 	// grace is how long old members' claims are kept after they were set aside.
 	grace time.Duration
 }
@@ -73,7 +80,7 @@ type Controller struct {
 func New(m manager.Manager, server *handover.Server, volumes *volume.Mounts, grace time.Duration) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
-		places: &etcdbackup.Places{Reader: m.GetAPIReader(), Volumes: volumes}, server: server,
+		places: &etcdbackup.Places{Reader: m.GetAPIReader(), Volumes: volumes}, server: server, turns: turns.New(perNamespace),
 		grace: cmp.Or(grace, etcdcluster.DefaultClaimGrace),
 	}
 	server.HandOver(c)
@@ -85,7 +92,7 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 	return ctrl.NewControllerManagedBy(m).
 		Named("etcdrestore").
 		For(&etcdv1beta2.EtcdRestore{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: etcdcluster.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce, RateLimiter: etcdcluster.Retries()}).
 		Complete(c)
 }
 
@@ -115,6 +122,11 @@ type phase struct {
 
 // Reconcile takes one restore as far as it goes.
 func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	end, ok := c.turns.Take(req.Namespace)
+	if !ok {
+		return reconcile.Result{RequeueAfter: busy}, nil
+	}
+	defer end()
 	r := &etcdv1beta2.EtcdRestore{}
 	if err := c.reader.Get(ctx, req.NamespacedName, r); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)

@@ -7,12 +7,14 @@ import (
 	"io"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/handover"
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
@@ -92,15 +94,23 @@ func fits(saved, wanted string) error {
 	return nil
 }
 
-// Backup implements handover.Source: the pod of a seed that is to be restored is
-// handed its backup, and nobody else.
-func (c *Controller) Backup(ctx context.Context, namespace, restore, pod string) (io.ReadCloser, int64, error) {
+// Backup implements handover.Source: only the pod of a seed that is being restored
+// gets its backup. A tenant may create a pod of that name, so the pod must be the
+// EtcdRestore's, and the one that the token is bound to.
+func (c *Controller) Backup(ctx context.Context, namespace, restore string, caller handover.Caller) (io.ReadCloser, int64, error) {
 	r := &etcdv1beta2.EtcdRestore{}
 	if err := c.reader.Get(ctx, key(namespace, restore), r); err != nil {
 		return nil, 0, fmt.Errorf("there is no such EtcdRestore: %w", err)
 	}
-	if r.Status.Phase != etcdv1beta2.RestorePhaseSeeding || pod != seedName(r) {
-		return nil, 0, errors.New("no backup is handed over to this pod now")
+	if r.Status.Phase != etcdv1beta2.RestorePhaseSeeding || caller.Name != seedName(r) {
+		return nil, 0, errors.New("this pod is not the one that is being restored")
+	}
+	p := &corev1.Pod{}
+	if err := c.reader.Get(ctx, key(namespace, caller.Name), p); err != nil {
+		return nil, 0, fmt.Errorf("reading the pod %s: %w", caller.Name, err)
+	}
+	if p.UID != caller.UID || !metav1.IsControlledBy(p, r) {
+		return nil, 0, fmt.Errorf("the pod %s does not belong to the EtcdRestore %s", p.Name, r.Name)
 	}
 	body, object, err := c.open(ctx, r)
 	if err != nil {

@@ -32,6 +32,8 @@ const (
 	// asked a second time meanwhile they do not take well.
 	connectWithin = 10 * time.Second
 	answerWithin  = 5 * time.Minute
+	// A request is redirected so often at most.
+	redirects = 5
 	// What is left of an upload that failed is removed within this.
 	abortWithin = 10 * time.Second
 )
@@ -79,11 +81,23 @@ func NewS3(source *etcdv1beta2.S3Source, data map[string][]byte) (*S3, string, e
 	}, key, nil
 }
 
-func httpClient(id *identity) *awshttp.BuildableClient {
-	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+func httpClient(id *identity) *http.Client {
+	t := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.TLSHandshakeTimeout, t.ResponseHeaderTimeout = connectWithin, answerWithin
 		t.TLSClientConfig = &tls.Config{RootCAs: id.roots, MinVersion: tls.VersionTLS12}
-	}).WithDialerOptions(func(d *net.Dialer) { d.Timeout = connectWithin })
+	}).WithDialerOptions(func(d *net.Dialer) { d.Timeout = connectWithin }).GetTransport()
+	return &http.Client{Transport: t, CheckRedirect: withinHost}
+}
+
+// withinHost follows a redirect that keeps the method and stays at the endpoint
+// that the source names: a bucket's owner must not send usher to a host that only
+// usher can reach.
+func withinHost(r *http.Request, via []*http.Request) error {
+	keeps := r.Response.StatusCode == http.StatusTemporaryRedirect || r.Response.StatusCode == http.StatusPermanentRedirect
+	if keeps && r.URL.Scheme == via[0].URL.Scheme && r.URL.Host == via[0].URL.Host && len(via) < redirects {
+		return nil
+	}
+	return http.ErrUseLastResponse
 }
 
 // Put implements Store.
@@ -179,6 +193,9 @@ func (s *S3) explain(err error, doing, key string) error {
 	case status == http.StatusForbidden, status == http.StatusUnauthorized,
 		code == "XAdminUserNotFound": // what versitygw says of an unknown key
 		return failed(Denied, "%s %s/%s: the credentials in the Secret are wrong, or may not do it: %w", doing, s.bucket, key, err)
+	case status >= http.StatusMultipleChoices && status < http.StatusBadRequest:
+		return failed(Unavailable, "%s %s/%s: the store redirects to %q, which is another host: write that one's endpoint, or the bucket's region in the Secret: %w",
+			doing, s.bucket, key, answer.Response.Header.Get("Location"), err)
 	case status != 0 || isTransport(err):
 		return failed(Unavailable, "%s %s/%s: %w", doing, s.bucket, key, err)
 	}

@@ -180,7 +180,7 @@ func (m *mount) close() {
 func (m *Mounts) accept(w http.ResponseWriter, r *http.Request) {
 	namespace := r.PathValue("namespace")
 	caller, err := m.server.Caller(r, namespace, Audience)
-	if err != nil || !m.expected(types.UID(caller.UID)) {
+	if err != nil || !m.expected(caller.UID) {
 		m.log.Info("refused a volume", "namespace", namespace, "pod", caller.Name, "reason", fmt.Sprint(err))
 		http.Error(w, "the token is not that of a pod that is waited for", http.StatusForbidden)
 		return
@@ -203,7 +203,7 @@ func (m *Mounts) accept(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer v.Close()
-	if !m.keep(types.UID(caller.UID), v) {
+	if !m.keep(caller.UID, v) {
 		return
 	}
 	select {

@@ -1,0 +1,105 @@
+package backup_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
+)
+
+func TestReach_Allows(t *testing.T) {
+	for _, tc := range []struct {
+		allowed, address string
+		want             bool
+	}{
+		{"etcd.storage.svc", "etcd.storage.svc:2379", true},
+		{"etcd.storage.svc", "ETCD.storage.svc.:2379", true},
+		{"etcd.storage.svc:2379", "etcd.storage.svc:2379", true},
+		{"etcd.storage.svc:2379", "etcd.storage.svc:2380", false},
+		{"*.example.com", "a.b.example.com:2379", true},
+		{"*.example.com", "example.com:2379", false},
+		{"*.example.com", "evilexample.com:2379", false},
+		{"*", "a:2379", false},
+		{"10.0.0.1", "10.0.0.1:2379", true},
+		{"[fd00::1]:2379", "[fd00::1]:2379", true},
+		{"fd00::1", "[fd00::1]:2379", true},
+		{"", "a:2379", false},
+		{"etcd.storage.svc", "etcd.storage.svc", false},
+	} {
+		r := &etcdbackup.Reach{Allowed: []string{tc.allowed}}
+		if got := r.Allows(tc.address); got != tc.want {
+			t.Errorf("%q allows %q: %t", tc.allowed, tc.address, got)
+		}
+	}
+}
+
+func TestReach_OnlyPodsAndServicesOfTheNamespace(t *testing.T) {
+	mine, other := namespace(t), namespace(t)
+	for _, ns := range []string{mine, other} {
+		create(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "default"}})
+	}
+	service := func(namespace, name string, selector map[string]string) string {
+		s := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+			Spec:       corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 2379}}},
+		}
+		create(t, s)
+		return s.Spec.ClusterIP
+	}
+	pod := func(namespace, name, ip string, hostNetwork bool) {
+		p := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+			Spec:       corev1.PodSpec{HostNetwork: hostNetwork, Containers: []corev1.Container{{Name: "etcd", Image: "etcd"}}},
+		}
+		create(t, p)
+		p.Status.PodIP, p.Status.PodIPs = ip, []corev1.PodIP{{IP: ip}, {IP: "fd00::" + strings.TrimPrefix(ip, "10.9.0.")}}
+		if err := world.client.Status().Update(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pod(mine, "member", "10.9.0.1", false)
+	pod(mine, "on-the-host", "10.9.0.2", true)
+	pod(other, "member", "10.9.0.3", false)
+	selector := map[string]string{"app": "etcd"}
+	for name, tc := range map[string]struct {
+		address string
+		own     bool
+	}{
+		"a pod":                                {"10.9.0.1:2379", true},
+		"a pod's second address":               {"[fd00::1]:2379", true},
+		"a pod's address as IPv6":              {"[::ffff:10.9.0.1]:2379", true},
+		"a pod in its host's network":          {"10.9.0.2:2379", false},
+		"a pod of another namespace":           {"10.9.0.3:2379", false},
+		"a Service":                            {service(mine, "client", selector) + ":2379", true},
+		"a Service without a selector":         {service(mine, "by-hand", nil) + ":2379", false},
+		"a Service of another namespace":       {service(other, "client", selector) + ":2379", false},
+		"the machine itself":                   {"127.0.0.1:2379", false},
+		"the address of a cloud's credentials": {"169.254.169.254:80", false},
+	} {
+		err := (&etcdbackup.Reach{Reader: world.client}).Own(t.Context(), mine, tc.address)
+		if (err == nil) != tc.own {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAnEtcdOfAnotherNamespaceIsNotSaved names an etcd that the controller reaches
+// and the namespace has nothing to do with.
+func TestAnEtcdOfAnotherNamespaceIsNotSaved(t *testing.T) {
+	ns := namespace(t)
+	b := backup(ns, world.s3.Address, "backups/theirs/"+ns)
+	// The same etcd by an address that is not allowed.
+	b.Spec.EtcdEndpoints = []string{strings.Replace(world.etcd.Endpoints()[0], "127.0.0.1", "localhost", 1)}
+	startController(t)
+	create(t, b)
+	is := saved(until(t, b, failing))
+	if is.Reason != etcdbackup.ReasonUnreachable || !strings.Contains(is.Message, "not the address of a pod or Service of the namespace") {
+		t.Errorf("the condition is %+v", is)
+	}
+	if found := files(t, "theirs/"+ns); len(found) > 0 {
+		t.Errorf("something was saved: %v", found)
+	}
+}

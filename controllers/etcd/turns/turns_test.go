@@ -1,0 +1,32 @@
+package turns_test
+
+import (
+	"testing"
+
+	"github.com/usher-dev/usher/controllers/etcd/turns"
+)
+
+func TestTurns_NamespaceAtItsLimit_LeavesOthersTheirs(t *testing.T) {
+	all := turns.New(2)
+	first, ok := all.Take("a")
+	if !ok {
+		t.Fatal("the first turn of a is refused")
+	}
+	if _, ok := all.Take("a"); !ok {
+		t.Fatal("the second turn of a is refused")
+	}
+	if _, ok := all.Take("a"); ok {
+		t.Error("a has a third turn")
+	}
+	if _, ok := all.Take("b"); !ok {
+		t.Error("b has no turn while a has all of its own")
+	}
+	first()
+	first() // a second end must not free another's turn
+	if _, ok := all.Take("a"); !ok {
+		t.Error("a turn that ended is not given again")
+	}
+	if _, ok := all.Take("a"); ok {
+		t.Error("ending a turn twice gave two")
+	}
+}
