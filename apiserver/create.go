@@ -32,8 +32,8 @@ type call struct {
 // AddWarning implements warning.Recorder.
 func (c *call) AddWarning(_, text string) { c.warnings = append(c.warnings, text) }
 
-// context is that of a request of an administrator: whether somebody else may do
-// it is the cluster's to say.
+// context is that of an administrator's request: only a cluster knows the rights of
+// other users.
 func (c *call) context(verb, name string) context.Context {
 	ctx := request.WithNamespace(context.Background(), c.namespace)
 	ctx = request.WithUser(ctx, &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}})

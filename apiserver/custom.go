@@ -1,10 +1,11 @@
 package apiserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/usher-dev/usher/deploy/base/crds"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -25,29 +27,85 @@ import (
 type definition struct {
 	crd      *apiextensionsv1.CustomResourceDefinition
 	versions map[string]func() (registry, error)
+	stored   bool // a cluster has it
 }
 
 // definitionKind is what defines kinds.
 var definitionKind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 
-// Define adds the kind of a CustomResourceDefinition, given as JSON. One that the
-// server refuses defines nothing, and Validate says what is wrong with it. Define
+// Define adds the kind of a CustomResourceDefinition, given as JSON, which goes
+// before one that a cluster has. One that the server refuses defines nothing: it
+// returns why. The error is of one that is there already, in other words. Define
 // must not run concurrently with Validate.
-func (v *Validator) Define(raw []byte) error {
+func (v *Validator) Define(raw []byte) ([]finding.Finding, error) {
 	c := &call{registry: registries()[definitionKind.GroupKind()], kind: definitionKind}
-	if found, err := c.judge(verdict.Object{JSON: raw}, nil); err != nil || refuses(found) {
-		return err
+	found, err := c.judge(verdict.Object{JSON: raw}, nil)
+	if err != nil {
+		return nil, err
 	}
+	placed(found)
+	if refuses(found) {
+		return slices.DeleteFunc(found, func(f finding.Finding) bool { return !f.RefusedByServer }), nil
+	}
+	d, err := newDefinition(raw)
+	if err != nil {
+		return nil, err
+	}
+	gk := d.kind()
+	if first, ok := v.custom[gk]; ok && !first.stored {
+		if !first.same(d) {
+			return nil, fmt.Errorf("%s is defined twice, in two ways: remove one", gk)
+		}
+		return nil, nil
+	}
+	v.custom[gk] = d
+	return nil, nil
+}
+
+// DefineStored adds the kind of a CustomResourceDefinition that a cluster has, given
+// as JSON. Like Define it must not run concurrently with Validate.
+func (v *Validator) DefineStored(raw []byte) error {
 	d, err := newDefinition(raw)
 	if err != nil {
 		return err
 	}
-	gk := d.kind()
-	if first, ok := v.custom[gk]; ok && !reflect.DeepEqual(first.crd.Spec, d.crd.Spec) {
-		return fmt.Errorf("%s is defined twice, in two ways: remove one", gk)
+	d.stored = true
+	if _, ok := v.custom[d.kind()]; !ok {
+		v.custom[d.kind()] = d
 	}
-	v.custom[gk] = d
 	return nil
+}
+
+// hoisted are fields that the server reads as the definition's own where all of its
+// versions say the same.
+var hoisted = map[string]string{
+	"spec.validation":               "spec.versions[0].schema",
+	"spec.subresources":             "spec.versions[0].subresources",
+	"spec.additionalPrinterColumns": "spec.versions[0].additionalPrinterColumns",
+	"spec.selectableFields":         "spec.versions[0].selectableFields",
+}
+
+// placed names the fields of findings as the definition has them.
+func placed(found []finding.Finding) {
+	for i := range found {
+		for field, in := range hoisted {
+			rest, ok := strings.CutPrefix(found[i].Field, field)
+			if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+				found[i].Field = in + rest
+				break
+			}
+		}
+	}
+}
+
+// same reports whether two definitions say the same.
+func (d definition) same(other definition) bool {
+	a, err := json.Marshal(d.crd.Spec)
+	if err != nil {
+		return false
+	}
+	b, err := json.Marshal(other.crd.Spec)
+	return err == nil && bytes.Equal(a, b)
 }
 
 // definition finds what defines a kind: the input, or else usher itself.
@@ -95,7 +153,12 @@ func (d definition) kind() schema.GroupKind {
 
 // custom makes the registry of one version of a defined kind, as the server does
 // when the definition is established.
-func custom(crd *apiextensionsv1.CustomResourceDefinition, version *apiextensionsv1.CustomResourceDefinitionVersion) (registry, error) {
+func custom(crd *apiextensionsv1.CustomResourceDefinition, version *apiextensionsv1.CustomResourceDefinitionVersion) (made registry, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("the server's own code panics on the schema of version %s: %v", version.Name, reason)
+		}
+	}()
 	kind := schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind}
 	var schemas apiextensions.CustomResourceValidation
 	if version.Schema != nil {

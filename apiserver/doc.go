@@ -9,6 +9,6 @@
 //	update    the same of a change, after what a cluster fills in
 //	custom    kinds that CustomResourceDefinitions define
 //
-// What only a cluster knows is not judged: quotas, the classes and namespaces an
-// object names, who asks, and what is in use already.
+// What only a cluster knows is not judged: quotas, the classes and namespaces that
+// an object names, the rights of the user, and which addresses and ports are taken.
 package apiserver

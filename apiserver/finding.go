@@ -18,8 +18,14 @@ func of(rule, field string, value any, message string) finding.Finding {
 }
 
 func refused(field string, value any, message string) finding.Finding {
+	if field == nowhere {
+		field = ""
+	}
 	return of(refusal.Other, field, value, message)
 }
+
+// nowhere is how the server's code writes the path of the whole object.
+const nowhere = "<nil>"
 
 // refusals are the findings of what a strategy, or the server around it, says.
 func refusals(err error, known field.ErrorList) []finding.Finding {

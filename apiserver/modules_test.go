@@ -79,8 +79,8 @@ func TestTheDefinitionsOfUshersOwnKindsAreGood(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := v.Define(raw); err != nil {
-			t.Errorf("%s: %v", kind, err)
+		if refusals, err := v.Define(raw); err != nil || len(refusals) > 0 {
+			t.Errorf("%s: %v %v", kind, refusals, err)
 		}
 		if _, ok := v.custom[kind]; !ok {
 			t.Errorf("%s: the server refuses its definition", kind)

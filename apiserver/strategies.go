@@ -155,8 +155,8 @@ var registries = sync.OnceValue(func() map[schema.GroupKind]registry {
 
 // builtin are the strategies that kube-apiserver registers, by group and kind.
 func builtin() map[string]map[string]rest.RESTCreateUpdateStrategy {
-	// Resources are looked up for the rights of the person who asks, which is a
-	// cluster's to know: here that is an administrator.
+	// The server looks resources up to check the user's rights to them; here the
+	// user is an administrator.
 	resolve := resolver.ResourceResolverFunc(func(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 		return kind.GroupVersion().WithResource("*"), nil
 	})

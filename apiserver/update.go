@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -68,16 +69,39 @@ func (c *call) stored(old []byte) (live []byte, was bool, err error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("writing the existing %s: %w", c.kind.Kind, err)
 	}
-	live, err = withStatus(live, c.status(header.Status))
+	status, err := c.status(live, header.Status)
+	if err != nil {
+		return nil, false, fmt.Errorf("completing the existing %s: %w", c.kind.Kind, err)
+	}
+	live, err = withStatus(live, status)
 	return live, false, err
 }
 
 // status is what controllers write of an object that has been there for a while.
-func (c *call) status(written json.RawMessage) json.RawMessage {
-	if len(written) == 0 && c.kind.Group == "" && c.kind.Kind == "PersistentVolumeClaim" {
-		return json.RawMessage(`{"phase":"Bound"}`)
+// written is the status in its manifest, which stands for theirs where they depend
+// on the cluster.
+func (c *call) status(live []byte, written json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case c.kind.GroupKind() == definitionKind.GroupKind():
+		return established(live)
+	case len(written) == 0 && c.kind.Group == "" && c.kind.Kind == "PersistentVolumeClaim":
+		return json.RawMessage(`{"phase":"Bound"}`), nil
 	}
-	return written
+	return written, nil
+}
+
+// established is the status of a CustomResourceDefinition whose kind is served.
+func established(live []byte) (json.RawMessage, error) {
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := json.Unmarshal(live, &crd); err != nil {
+		return nil, err
+	}
+	crd.Status.AcceptedNames = crd.Spec.Names
+	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
+		{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue},
+		{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue},
+	}
+	return json.Marshal(crd.Status)
 }
 
 // withStatus sets the status of an object, and its first resource version.

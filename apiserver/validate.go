@@ -22,6 +22,12 @@ func (v *Validator) Knows(apiVersion, kind string) bool {
 	return custom || owned(gvk.Group)
 }
 
+// BuiltIn reports whether only the server itself can serve the kinds of a version.
+func BuiltIn(apiVersion string) bool {
+	version, err := schema.ParseGroupVersion(apiVersion)
+	return err == nil && owned(version.Group)
+}
+
 // Validate implements verdict.Validator.
 func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verdict.Facts) (found []finding.Finding) {
 	kind := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
@@ -29,6 +35,10 @@ func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verd
 	switch {
 	case !ok && passing(kind):
 		return nil
+	case !ok && v.unreadable(kind) != nil:
+		return []finding.Finding{{Rule: catalog.ServerWarning, Level: finding.Baseline, Field: "kind", Value: object.Kind,
+			Message: fmt.Sprintf("%s is not judged, because its CustomResourceDefinition cannot be used: %v", object.Kind, v.unreadable(kind)),
+			Harm:    "the server may refuse the object", Fix: "correct the CustomResourceDefinition"}}
 	case !ok && v.Knows(object.APIVersion, object.Kind):
 		return []finding.Finding{of(refusal.UnservedKind, "apiVersion", object.APIVersion, v.unserved(kind))}
 	case !ok:
@@ -49,6 +59,9 @@ func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verd
 		found = append(found, refused("", nil, err.Error()))
 	}
 	found = append(found, c.warned()...)
+	if kind.GroupKind() == definitionKind.GroupKind() {
+		placed(found)
+	}
 	valued(object.JSON, found)
 	return explained(kind.Kind, found)
 }

@@ -91,6 +91,17 @@ func (v *Validator) Note() string {
 
 func (v *Validator) name() string { return fmt.Sprintf("Kubernetes 1.%d", v.minor) }
 
+// unreadable says why the definition of a kind cannot be used; nil where it can, or
+// where there is none. A cluster may have stored what servers refuse today.
+func (v *Validator) unreadable(kind schema.GroupVersionKind) error {
+	d, ok := v.definition(kind.GroupKind())
+	if !ok || d.versions[kind.Version] == nil {
+		return nil
+	}
+	_, err := d.versions[kind.Version]()
+	return err
+}
+
 // registry is how the server creates the objects of a kind, if it serves it.
 func (v *Validator) registry(kind schema.GroupVersionKind) (registry, bool) {
 	if d, ok := v.definition(kind.GroupKind()); ok {

@@ -111,6 +111,7 @@ func ReadTolerant(path string, stdin io.Reader) ([]*Document, []error) {
 
 func read(path string, stdin io.Reader) ([]byte, error) {
 	in := stdin
+	var buffer bytes.Buffer
 	if path != Stdin {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -125,11 +126,12 @@ func read(path string, stdin io.Reader) ([]byte, error) {
 		}
 		defer f.Close()
 		in = f
+		buffer.Grow(int(min(info.Size(), MaxFileBytes)) + bytes.MinRead)
 	}
-	data, err := io.ReadAll(io.LimitReader(in, MaxFileBytes+1))
-	if err != nil {
+	if _, err := buffer.ReadFrom(io.LimitReader(in, MaxFileBytes+1)); err != nil {
 		return nil, err
 	}
+	data := buffer.Bytes()
 	if len(data) > MaxFileBytes {
 		return nil, fmt.Errorf("larger than %d MiB; split it", MaxFileBytes>>20)
 	}

@@ -26,6 +26,7 @@ type Document struct {
 	Duplicates []Duplicate
 
 	listPath string // where in a List the object stood, such as "items[2]"
+	nested   int    // how many Lists it stood in
 	at       *position.Source
 }
 

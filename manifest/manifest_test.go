@@ -64,6 +64,12 @@ func TestParse(t *testing.T) {
 				{6, "b/b", `{"apiVersion":"v1","kind":"B","metadata":{"name":"b"}}`},
 			},
 		},
+		"Lists in Lists are opened up, and the broken hide themselves alone": {
+			in: "kind: List\napiVersion: v1\nitems:\n- kind: List\n  apiVersion: v1\n  items:\n  - kind: A\n    apiVersion: v1\n- " +
+				strings.Repeat("{kind: List, apiVersion: v1, items: [", 16) + strings.Repeat("]}", 16) + "\n- kind: B\n  apiVersion: v1\n",
+			docs: []doc{{7, "a/", `{"apiVersion":"v1","kind":"A"}`}, {10, "b/", `{"apiVersion":"v1","kind":"B"}`}},
+			errs: []string{"f:9: a List stands in 16 others: write its objects as documents, separated by ---"},
+		},
 		"the items of a typed List get its kind": {
 			in:   `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"p"}},{}]}`,
 			docs: []doc{{1, "pod/p", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}`}, {1, "pod/", `{"apiVersion":"v1","kind":"Pod"}`}},
@@ -107,6 +113,16 @@ func bomb() string {
 		b.WriteString("a" + cur + ": &a" + cur + " [" + strings.TrimSuffix(strings.Repeat("*a"+prev+",", 9), ",") + "]\n")
 	}
 	return b.String()
+}
+
+func TestPositionsInListsInListsAreThoseOfTheFile(t *testing.T) {
+	docs, errs := Parse("f", []byte("kind: List\napiVersion: v1\nitems:\n- kind: List\n  apiVersion: v1\n  items:\n  - kind: A\n    apiVersion: v1\n    spec:\n      x: 1\n"))
+	if len(docs) != 1 || len(errs) > 0 {
+		t.Fatal(docs, errs)
+	}
+	if line, column := docs[0].Position("spec.x"); line != 10 || column != 7 {
+		t.Errorf("spec.x is at %d:%d, want 10:7", line, column)
+	}
 }
 
 func TestPosition(t *testing.T) {

@@ -59,14 +59,11 @@ func parseYAML(file string, part part, tolerates bool) ([]*Document, []error) {
 	if string(value) == "null" {
 		return nil, nil
 	}
-	docs, err := newDocuments(file, part.line, value, part.text)
+	docs, errs := newDocuments(file, part.line, value, part.text)
 	if len(docs) > 0 {
 		docs[0].Duplicates = twice
 	}
-	if err != nil {
-		return docs, []error{&Error{File: file, Line: part.line, Err: err}}
-	}
-	return docs, nil
+	return docs, errs
 }
 
 func looksLikeJSON(data []byte) bool {
@@ -107,17 +104,15 @@ func parseJSON(file string, part part, tolerates bool) (docs []*Document, errs [
 		if tolerates && !jsontext.Value(source).IsValid() {
 			value, twice, err = deduplicated(source)
 		}
-		var d []*Document
-		if err == nil {
-			d, err = newDocuments(file, first, value, source)
+		if err != nil {
+			errs = append(errs, &Error{File: file, Line: first, Err: err})
+			continue
 		}
+		d, e := newDocuments(file, first, value, source)
 		if len(d) > 0 {
 			d[0].Duplicates = twice
 		}
-		if err != nil {
-			errs = append(errs, &Error{File: file, Line: first, Err: err})
-		}
-		docs = append(docs, d...)
+		docs, errs = append(docs, d...), append(errs, e...)
 	}
 }
 
@@ -133,14 +128,14 @@ type header struct {
 	Items jsontext.Value `json:"items"`
 }
 
-func newDocuments(file string, line int, value, source []byte) ([]*Document, error) {
+func newDocuments(file string, line int, value, source []byte) ([]*Document, []error) {
 	return open(&Document{File: file, Line: line, JSON: value, at: position.New(source, line)}, header{})
 }
 
 // open fills in the document's header, or for a List returns the objects in
 // it. parent lends its kind to the items of a typed List (PodList), which carry
 // none.
-func open(doc *Document, parent header) ([]*Document, error) {
+func open(doc *Document, parent header) ([]*Document, []error) {
 	var h header
 	// What has no header of this shape is still a document, of unknown kind:
 	// the one who judges its kind says what is wrong with it.
@@ -151,7 +146,7 @@ func open(doc *Document, parent header) ([]*Document, error) {
 		h.Kind, h.APIVersion = item, parent.APIVersion
 		doc.JSON = withHeader(doc.JSON, h)
 	}
-	if strings.HasSuffix(h.Kind, "List") && h.APIVersion != "" && h.Items.Kind() == '[' && doc.listPath == "" {
+	if strings.HasSuffix(h.Kind, "List") && h.APIVersion != "" && h.Items.Kind() == '[' {
 		return openList(doc, h)
 	}
 	doc.APIVersion, doc.Kind = h.APIVersion, h.Kind
@@ -160,24 +155,6 @@ func open(doc *Document, parent header) ([]*Document, error) {
 		doc.Name = h.Metadata.GenerateName + "*"
 	}
 	return []*Document{doc}, nil
-}
-
-func openList(list *Document, h header) ([]*Document, error) {
-	var items []jsontext.Value
-	if err := json.Unmarshal(h.Items, &items); err != nil {
-		return nil, fmt.Errorf("items of the %s: %w", h.Kind, err)
-	}
-	var docs []*Document
-	for i, item := range items {
-		doc := &Document{File: list.File, JSON: item, listPath: fmt.Sprintf("items[%d]", i), at: list.at}
-		doc.Line, _ = doc.Position("")
-		opened, err := open(doc, h)
-		if err != nil {
-			return docs, err
-		}
-		docs = append(docs, opened...)
-	}
-	return docs, nil
 }
 
 // looseHeader reads what can be read of a header with wrong types in it.

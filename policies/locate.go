@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,7 +18,9 @@ const maxProblems = 20
 
 // Locate finds the values of an object that do not decode. Decoders stop at the
 // first, and those of Kubernetes name no element of a list; so each part of the
-// object is tried by itself, inside nothing but its parents.
+// object is tried by itself, inside nothing but its parents. A list or a mapping
+// that does not decode even when it is empty is in the wrong place, whatever it
+// holds.
 func Locate(raw []byte, try func([]byte) error, base *field.Path) []Mismatch {
 	whole := try(raw)
 	var value any
@@ -37,8 +40,8 @@ type locator struct {
 	found []Mismatch
 }
 
-// descend reports the deepest parts of value that fail inside their parents,
-// which wrap puts around a part.
+// descend reports the parts of value that fail inside their parents, which wrap
+// puts around a part.
 func (l *locator) descend(value any, path *field.Path, wrap func(any) any) {
 	if len(l.found) >= maxProblems {
 		return
@@ -50,15 +53,16 @@ func (l *locator) descend(value any, path *field.Path, wrap func(any) any) {
 	before := len(l.found)
 	switch v := value.(type) {
 	case map[string]any:
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
+		if l.attempt(wrap(map[string]any{})) != nil {
+			break
 		}
-		slices.Sort(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			l.descend(v[name], child(path, name), func(part any) any { return wrap(map[string]any{name: part}) })
 		}
 	case []any:
+		if l.attempt(wrap([]any{})) != nil {
+			break
+		}
 		for i, item := range v {
 			l.descend(item, path.Index(i), func(part any) any { return wrap([]any{part}) })
 		}

@@ -74,9 +74,7 @@ func (s *Source) parse() bool {
 // and the value at the path's end, nil where there is none.
 func locate(value *yaml.Node, path string) (found, end *yaml.Node) {
 	found = value
-	for path != "" {
-		var step string
-		step, path = cut(path)
+	for step := range Steps(path) {
 		for value.Kind == yaml.AliasNode {
 			value = value.Alias
 		}
@@ -108,23 +106,4 @@ func key(mapping *yaml.Node, name string) int {
 		}
 	}
 	return -1
-}
-
-// cut takes the first step off a field path.
-func cut(path string) (step, rest string) {
-	if strings.HasPrefix(path, "[") {
-		end := strings.IndexByte(path, ']')
-		if end < 0 {
-			return path[1:], ""
-		}
-		return path[1:end], strings.TrimPrefix(path[end+1:], ".")
-	}
-	end := strings.IndexAny(path, ".[")
-	if end < 0 {
-		return path, ""
-	}
-	if path[end] == '[' {
-		return path[:end], path[end:]
-	}
-	return path[:end], path[end+1:]
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kubeversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/dynamic"
@@ -30,19 +31,30 @@ func defineFrom(ctx context.Context, server *apiserver.Validator, connection *cl
 	if err != nil {
 		return fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	list, err := client.Resource(definitions).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("listing the cluster's CustomResourceDefinitions: %w", err)
 	}
 	for i := range list.Items {
-		raw, err := list.Items[i].MarshalJSON()
-		if err != nil {
-			return fmt.Errorf("reading CustomResourceDefinition %s: %w", list.Items[i].GetName(), err)
-		}
-		if err := server.Define(raw); err != nil {
+		if err := defineStored(server, &list.Items[i]); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// definitions are the CustomResourceDefinitions of a cluster.
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// defineStored makes the kind known that a CustomResourceDefinition of a cluster
+// defines.
+func defineStored(server *apiserver.Validator, definition *unstructured.Unstructured) error {
+	raw, err := definition.MarshalJSON()
+	if err == nil {
+		err = server.DefineStored(raw)
+	}
+	if err != nil {
+		return fmt.Errorf("reading CustomResourceDefinition %s: %w", definition.GetName(), err)
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func TestWrongTypesAreFindings(t *testing.T) {
 	folder(t, map[string]string{"job.yaml": strings.Replace(brokenJob, "spec:\n  template", "spec:\n  parallelism: two\n  backoffLimit: [1]\n  template", 1)})
 	status, out, errs := command("", "check", "job.yaml")
 	want := `job.yaml:5:3: invariant: parallelism is the string "two": write an integer (undecodable-object)
-job.yaml:6:18: invariant: backoffLimit[0] is 1: write an integer (undecodable-object)
+job.yaml:6:3: invariant: backoffLimit is a list: write an integer (undecodable-object)
 `
 	if diff := cmp.Diff(want, out); diff != "" || status != cli.Failed {
 		t.Errorf("status %d, stderr %s, findings (-want +got):\n%s", status, errs, diff)
@@ -147,5 +147,118 @@ func TestAFieldThatIsThereTwiceIsAFinding(t *testing.T) {
 		if diff := cmp.Diff(want, out); diff != "" || status != cli.Failed {
 			t.Errorf("status %d, stderr %s, findings (-want +got):\n%s", status, errs, diff)
 		}
+	}
+}
+
+// nested is YAML's flow style for lists in lists.
+func nested(depth int, inner string) string {
+	return strings.Repeat("[", depth) + inner + strings.Repeat("]", depth)
+}
+
+// thingDefinition defines the kind Thing of example.com; type is that of spec.size.
+func thingDefinition(sizeType string) string {
+	return `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: things, kind: Thing}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {spec: {type: object, properties: {size: {type: ` + sizeType + `}}}}
+`
+}
+
+const thing = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec: {size: 1}\n"
+
+// endlessJob makes the code of Kubernetes 1.36.3 panic.
+const endlessJob = `apiVersion: batch/v1
+kind: Job
+metadata: {name: endless}
+spec:
+  completionMode: Indexed
+  parallelism: 2
+  successPolicy: {rules: [{succeededIndexes: "0-1"}]}
+  template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}
+`
+
+func TestBadObjectsAreNamedAndTheGoodAreJudged(t *testing.T) {
+	lists := func(depth int) string {
+		return strings.Repeat(`{"apiVersion": "v1", "kind": "List", "items": [`, depth) + strings.Repeat("]}", depth)
+	}
+	for name, c := range map[string]struct {
+		text   string // what bad.yaml holds
+		status int
+		out    string // what is found in bad.yaml
+		errs   string // what standard error says
+	}{
+		"an object of 3 MB": {
+			text: "# large\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: " + strings.Repeat("x", 3<<20) + "}\n",
+			out:  "bad.yaml:2:1: invariant: the object has 3145806 bytes, of which the server reads 3145728 at most (refused-by-server)\n",
+		},
+		"a list nested 1,000 deep in the place of a string": {
+			text: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - {name: a, image: a, args: " + nested(1000, "a") + "}\n",
+			out:  `bad.yaml:6:32: invariant: args[0] is a list: write a string (quote it) (undecodable-object)` + "\n",
+		},
+		"a list nested 1,000 deep where anything may be": {
+			text: "apiVersion: apps/v1\nkind: ControllerRevision\nmetadata: {name: A}\nrevision: 1\ndata: " + nested(1000, "a") + "\n",
+			out:  "bad.yaml:3:12: invariant: metadata.name: Invalid value: \"A\":",
+		},
+		"a list nested 1,000 deep in a field that the kind does not have": {
+			text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx: " + nested(1000, "a") + "\n",
+			out:  "bad.yaml:4:1: invariant: unknown field \"x\" (unknown-field)\n",
+		},
+		"Lists nested 1,000 deep": {
+			text: "# deep\n" + lists(1000) + "\n", status: cli.Usage,
+			errs: "bad.yaml:2: a List stands in 16 others: write its objects as documents, separated by ---\n",
+		},
+		"a definition with a broken schema": {
+			text: thing + "---\n" + thingDefinition("integre"),
+			out:  "bad.yaml:20:63: invariant: spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[size].type: Unsupported value: \"integre\"",
+			errs: "1 skipped: example.com/v1 Thing: not defined, because the API server refuses its CustomResourceDefinition: correct that first\n",
+		},
+		"a definition whose schema has another type": {
+			text: thing + "---\n" + strings.Replace(thingDefinition("integer"), "type: object\n", "type: [object]\n", 1),
+			out:  "bad.yaml:19:",
+			errs: "1 skipped: example.com/v1 Thing: not defined, because",
+		},
+		"a definition that is there twice": {
+			text: thingDefinition("integer") + "---\n" + thingDefinition("integer") + "---\n" + strings.Replace(thing, "size: 1", "size: a", 1),
+			out:  "bad.yaml:36:8: invariant: Invalid value: \"string\": spec.size in body must be of type integer: \"string\" (refused-by-server)\n",
+		},
+		"a definition that is there twice, in two ways": {
+			text: thingDefinition("integer") + "---\n" + thingDefinition("string") + "---\n" + strings.Replace(thing, "size: 1", "size: a", 1), status: cli.Usage,
+			out:  "bad.yaml:36:8: invariant: Invalid value: \"string\": spec.size in body must be of type integer: \"string\" (refused-by-server)\n",
+			errs: "bad.yaml:16: Thing.example.com is defined twice, in two ways: remove one; the first is in bad.yaml:1\n",
+		},
+		"an object that makes the server panic": {
+			text: "# endless\n" + endlessJob,
+			out:  "bad.yaml:2:1: invariant: the server's own code panics on this object, so that it answers nothing: runtime error: invalid memory address or nil pointer dereference (refused-by-server)\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder(t, map[string]string{"bad.yaml": c.text, "good.yaml": brokenJob})
+			status, out, errs := command("", "check", ".")
+			if want := max(c.status, cli.Failed); status != want || !strings.HasPrefix(out, c.out) || !strings.Contains(errs, c.errs) {
+				t.Errorf("status %d, want %d; want in the output\n%s\nand on standard error\n%s\ngot\n%s\n%s", status, want, c.out, c.errs, out, errs)
+			}
+			if !strings.Contains(out, "good.yaml:7:7: invariant") {
+				t.Errorf("the good file was not judged: %s", out)
+			}
+		})
+	}
+}
+
+func TestADefinitionThatIsGivenAndRefusedIsBadInput(t *testing.T) {
+	folder(t, map[string]string{"crd.yaml": thingDefinition("integre"), "thing.yaml": thing + "---\n" + brokenJob})
+	status, out, errs := command("", "check", "--crds", "crd.yaml", "thing.yaml")
+	if status != cli.Usage || !strings.Contains(errs, "crd.yaml:1: the API server refuses customresourcedefinition/things.example.com: spec.") || !strings.HasPrefix(out, "thing.yaml:12:") {
+		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
 }

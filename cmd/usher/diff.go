@@ -38,12 +38,14 @@ func newDiff(s streams) *cobra.Command {
 		Short: "Say what becomes of a change: in place, rollout, in steps, recreate, irreversible, refused",
 		Long: `usher diff compares objects that exist with what they are to become, and says
 for every field that differs whether the change is applied in place, rolls pods,
-wants steps, needs the object made anew, loses data, history or an address, or
+wants steps, needs the object recreated, loses data, history or an address, or
 is refused, and by whom. Defaults and spellings (1000m and 1) are no change.
 
 OLD and NEW are files, folders or "-"; objects are matched by kind, namespace and
 name. With --live, each object of NEW is compared with the one in the cluster, as
-kubectl apply would change it. Nothing is written to the cluster.`,
+kubectl apply would change it, and objects of custom kinds are judged by the
+CustomResourceDefinitions in NEW or else in the cluster. Nothing is written to the
+cluster.`,
 		Example: `  usher diff main/deploy.yaml deploy.yaml
   git show HEAD:deploy.yaml | usher diff - deploy.yaml
   kustomize build . | usher diff --live -`,
@@ -115,7 +117,7 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 		}
 		old, oldErrs := manifest.Read(args[:1], s.in)
 		new, newErrs := manifest.Read(args[1:], s.in)
-		workspace, _, err := o.workspace(new, o.server)
+		workspace, _, err := o.workspace(new, o.server, nil)
 		if err != nil {
 			return err
 		}
@@ -128,8 +130,9 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 	return exitOf(s.err, report, failOn, errs)
 }
 
-// workspace holds the new objects, for a server of that version.
-func (o *diffOptions) workspace(docs []*manifest.Document, version string) (*files.Workspace, *apiserver.Validator, error) {
+// workspace holds the new objects, for a server of that version. define, where set,
+// makes kinds known to it that are not defined among them.
+func (o *diffOptions) workspace(docs []*manifest.Document, version string, define func(*apiserver.Validator) error) (*files.Workspace, *apiserver.Validator, error) {
 	c, err := configuration(o.config)
 	if err != nil {
 		return nil, nil, err
@@ -147,6 +150,11 @@ func (o *diffOptions) workspace(docs []*manifest.Document, version string) (*fil
 	if err != nil {
 		return nil, nil, err
 	}
+	if define != nil {
+		if err := define(server); err != nil {
+			return nil, nil, err
+		}
+	}
 	options.Validator = server
 	workspace, errs := files.Load(docs, nil, options)
 	return workspace, server, errors.Join(errs...)
@@ -154,6 +162,9 @@ func (o *diffOptions) workspace(docs []*manifest.Document, version string) (*fil
 
 // exitOf tells what could not be read, and turns the result into an exit status.
 func exitOf(w io.Writer, report *diffReport, failOn transition.Outcome, errs []error) error {
+	for _, note := range report.notes {
+		fmt.Fprintln(w, note)
+	}
 	for _, err := range errs {
 		fmt.Fprintf(w, "Error: %v\n", err)
 	}

@@ -67,7 +67,10 @@ func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Docume
 		}
 		version = served.GitVersion
 	}
-	workspace, server, err := o.workspace(docs, version)
+	workspace, server, err := o.workspace(docs, version, func(server *apiserver.Validator) (err error) {
+		report.notes, err = cluster.define(ctx, server, docs)
+		return err
+	})
 	if err != nil {
 		return report, []error{err}
 	}
@@ -86,6 +89,42 @@ func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Docume
 		}
 	}
 	return report, errs
+}
+
+// define makes the kinds of the documents known that CustomResourceDefinitions of
+// the cluster define. A user who may not read one gets a note: objects of its kind
+// are compared, and not judged.
+func (l *liveObjects) define(ctx context.Context, server *apiserver.Validator, docs []*manifest.Document) (notes []string, err error) {
+	seen := map[schema.GroupKind]bool{}
+	for _, d := range docs {
+		kind := schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)
+		if !d.IsObject() || apiserver.BuiltIn(d.APIVersion) || seen[kind.GroupKind()] {
+			continue
+		}
+		seen[kind.GroupKind()] = true
+		mapping, err := l.mapper.RESTMapping(kind.GroupKind())
+		if meta.IsNoMatchError(err) {
+			continue // it is for the object's own reading to say so
+		}
+		if err != nil {
+			return notes, fmt.Errorf("asking the cluster for %s: %w", kind.GroupKind(), err)
+		}
+		name := mapping.Resource.GroupResource().String()
+		definition, err := l.dynamic.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err): // another API server serves the kind
+			continue
+		case apierrors.IsForbidden(err):
+			notes = append(notes, fmt.Sprintf("%s is compared, and not judged as the API server judges it: %v", kind.GroupKind(), err))
+			continue
+		case err != nil:
+			return notes, fmt.Errorf("reading CustomResourceDefinition %s from the cluster: %w", name, err)
+		}
+		if err := defineStored(server, definition); err != nil {
+			return notes, err
+		}
+	}
+	return notes, nil
 }
 
 // applied judges what kubectl apply makes of a live object.

@@ -27,6 +27,8 @@ type diffReport struct {
 	// Skipped counts documents that are no Kubernetes objects.
 	Skipped int            `json:"skipped"`
 	Summary map[string]int `json:"summary"`
+
+	notes []string // what was not judged
 }
 
 // A diffObject is what happens to one object.

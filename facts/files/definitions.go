@@ -1,9 +1,18 @@
 package files
 
-import "github.com/usher-dev/usher/manifest"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
 
-// define makes the kinds known that are defined among the files.
-func (w *Workspace) define(docs []*manifest.Document) []error {
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/usher-dev/usher/manifest"
+)
+
+// define makes the kinds known that are defined among the files and by the
+// definitions given besides. What is wrong with one among the files Judge says.
+func (w *Workspace) define(given, docs []*manifest.Document) []error {
 	v := w.options.Validator
 	if v == nil {
 		return nil
@@ -12,13 +21,47 @@ func (w *Workspace) define(docs []*manifest.Document) []error {
 		w.Notes = append(w.Notes, note)
 	}
 	var errs []error
-	for _, d := range docs {
+	first := map[string]*manifest.Document{}
+	for i, d := range slices.Concat(given, docs) {
 		if d.APIVersion != "apiextensions.k8s.io/v1" || d.Kind != "CustomResourceDefinition" {
 			continue
 		}
-		if err := v.Define(d.JSON); err != nil {
+		refusals, err := v.Define(d.JSON)
+		switch before := first[d.Name]; {
+		case err != nil && before != nil:
+			err = fmt.Errorf("%w; the first is in %s:%d", err, before.File, before.Line)
+		case before == nil:
+			first[d.Name] = d
+		}
+		if len(refusals) > 0 {
+			w.refused[definedBy(d)] = true
+			if i < len(given) {
+				err = fmt.Errorf("the API server refuses %s: %s: %s", d, refusals[0].Field, refusals[0].Message)
+			}
+		}
+		if err != nil {
 			errs = append(errs, &manifest.Error{File: d.File, Line: d.Line, Err: err})
 		}
 	}
 	return errs
+}
+
+// definedBy is the kind that a CustomResourceDefinition would define.
+func definedBy(d *manifest.Document) schema.GroupKind {
+	var crd struct {
+		Spec struct {
+			Group string `json:"group"`
+			Names struct {
+				Kind string `json:"kind"`
+			} `json:"names"`
+		} `json:"spec"`
+	}
+	_ = json.Unmarshal(d.JSON, &crd) // what is left out defines nothing
+	return schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
+}
+
+// Refused reports whether the kind of a document is defined by nothing but a
+// CustomResourceDefinition that the API server refuses.
+func (w *Workspace) Refused(doc *manifest.Document) bool {
+	return w.Unknown(doc) && w.refused[schema.FromAPIVersionAndKind(doc.APIVersion, doc.Kind).GroupKind()]
 }

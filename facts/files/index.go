@@ -2,17 +2,31 @@ package files
 
 import (
 	"cmp"
-	"sync"
+	"sync/atomic"
 
 	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies"
 )
 
-// An index finds documents by kind and namespace, and decodes each at most once.
+// An index finds documents by kind and namespace. It decodes each once, and forgets
+// what it decoded once every object of the namespace has been judged.
 type index struct {
 	namespace string // of documents that name none
-	places    map[place][]*entry
+	places    map[place]*listing
 	entries   map[*manifest.Document]*entry
+	groups    map[string]*group // by namespace
+}
+
+// A group is what is in one namespace.
+type group struct {
+	listings []*listing
+	unjudged atomic.Int64
+}
+
+// A listing is what a list of one place finds, kept while the rules ask for it.
+type listing struct {
+	entries []*entry
+	objects atomic.Pointer[[]*policies.Object]
 }
 
 // A place is where a Lister looks.
@@ -21,34 +35,76 @@ type place struct{ kind, namespace string }
 // An entry is a document, decoded when it is first looked at.
 type entry struct {
 	doc   *manifest.Document
-	once  sync.Once
-	typed *policies.Object
+	typed atomic.Pointer[policies.Object]
 }
 
 func newIndex(docs []*manifest.Document, namespace string) index {
-	x := index{namespace: namespace, places: map[place][]*entry{}, entries: make(map[*manifest.Document]*entry, len(docs))}
+	x := index{
+		namespace: namespace, places: map[place]*listing{}, entries: make(map[*manifest.Document]*entry, len(docs)),
+		groups: map[string]*group{},
+	}
 	for _, d := range docs {
 		if !policies.Known(d.APIVersion, d.Kind) {
 			continue
 		}
 		e := &entry{doc: d}
 		x.entries[d] = e
-		for _, in := range []string{cmp.Or(d.Namespace, namespace), policies.Everywhere} {
+		own := x.namespaceOf(d)
+		g := x.groups[own]
+		if g == nil {
+			g = &group{}
+			x.groups[own] = g
+		}
+		g.unjudged.Add(1)
+		for _, in := range []string{own, policies.Everywhere} {
 			at := place{d.Kind, in}
-			x.places[at] = append(x.places[at], e)
+			l := x.places[at]
+			if l == nil {
+				l = &listing{}
+				x.places[at] = l
+				if in == own {
+					g.listings = append(g.listings, l)
+				}
+			}
+			l.entries = append(l.entries, e)
 		}
 	}
 	return x
 }
 
+func (x index) namespaceOf(d *manifest.Document) string { return cmp.Or(d.Namespace, x.namespace) }
+
 // decoded is the object of a document of a kind that rules know; else nil.
 func (x index) decoded(d *manifest.Document, evaluator *policies.Evaluator) *policies.Object {
-	e := x.entries[d]
-	if e == nil {
-		return nil
+	if e := x.entries[d]; e != nil {
+		return e.decoded(evaluator)
 	}
-	e.once.Do(func() { e.typed = evaluator.Decode(d.APIVersion, d.Kind, d.JSON) })
-	return e.typed
+	return nil
+}
+
+func (e *entry) decoded(evaluator *policies.Evaluator) *policies.Object {
+	if typed := e.typed.Load(); typed != nil {
+		return typed
+	}
+	typed := evaluator.Decode(e.doc.APIVersion, e.doc.Kind, e.doc.JSON)
+	e.typed.Store(typed)
+	return typed
+}
+
+// judged takes note that a document has been judged. The last one of a namespace
+// lets go of all of its objects: whoever looks at one later decodes it again.
+func (x index) judged(d *manifest.Document) {
+	if x.entries[d] == nil {
+		return
+	}
+	if g := x.groups[x.namespaceOf(d)]; g.unjudged.Add(-1) == 0 {
+		for _, l := range g.listings {
+			l.objects.Store(nil)
+			for _, e := range l.entries {
+				e.typed.Store(nil)
+			}
+		}
+	}
 }
 
 // lister finds the objects among the files. What the cluster has besides is not
@@ -64,20 +120,32 @@ type listed struct {
 
 // List implements policies.Lister.
 func (l listed) List(kind, namespace string) ([]*policies.Object, string) {
-	var found []*policies.Object
-	for _, e := range l.places[place{kind, cmp.Or(namespace, l.namespace)}] {
-		if o := l.decoded(e.doc, l.evaluator); o.Decodable() && o.Meta != nil {
+	at := l.places[place{kind, cmp.Or(namespace, l.namespace)}]
+	if at == nil {
+		return nil, unseen
+	}
+	if kept := at.objects.Load(); kept != nil {
+		return *kept, unseen
+	}
+	found := make([]*policies.Object, 0, len(at.entries))
+	for _, e := range at.entries {
+		if o := e.decoded(l.evaluator); o.Decodable() && o.Meta != nil {
 			found = append(found, o)
 		}
 	}
+	at.objects.Store(&found)
 	return found, unseen
 }
 
 // Get implements policies.Lister.
 func (l listed) Get(kind, namespace, name string) (*policies.Object, string) {
-	for _, e := range l.places[place{kind, cmp.Or(namespace, l.namespace)}] {
+	at := l.places[place{kind, cmp.Or(namespace, l.namespace)}]
+	if at == nil {
+		return nil, unseen
+	}
+	for _, e := range at.entries {
 		if e.doc.Name == name {
-			return l.decoded(e.doc, l.evaluator), ""
+			return e.decoded(l.evaluator), ""
 		}
 	}
 	return nil, unseen

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/usher-dev/usher/config"
@@ -49,8 +50,9 @@ type Options struct {
 // A Validator says what the API server refuses.
 type Validator interface {
 	verdict.Validator
-	// Define adds the kind of a CustomResourceDefinition.
-	Define(definition []byte) error
+	// Define adds the kind of a CustomResourceDefinition, and returns why the server
+	// refuses it.
+	Define(definition []byte) ([]finding.Finding, error)
 	// Knows reports whether it can say anything of a kind.
 	Knows(apiVersion, kind string) bool
 	// Note says what is judged otherwise than the server would, "" where nothing is.
@@ -70,6 +72,7 @@ type Workspace struct {
 	evaluator *policies.Evaluator
 	objects   index
 	given     map[*manifest.Document]bool
+	refused   map[schema.GroupKind]bool // kinds whose definitions the server refuses
 }
 
 // Load reads what the documents say together. given are the documents of files
@@ -83,12 +86,13 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 	w := &Workspace{
 		options: o, evaluator: evaluator, facts: map[string]*verdict.Facts{},
 		networks: manifest.Networks(docs, o.Namespace), given: map[*manifest.Document]bool{},
+		refused: map[schema.GroupKind]bool{},
 	}
 	for _, d := range given {
 		w.given[d] = true
 	}
 	errs := w.loadTemplates(docs, given)
-	errs = append(errs, w.define(slices.Concat(o.Definitions, docs))...)
+	errs = append(errs, w.define(o.Definitions, docs)...)
 	w.objects = newIndex(docs, o.Namespace)
 	labels := map[string]map[string]string{}
 	for _, d := range docs {
@@ -164,6 +168,10 @@ func (w *Workspace) Judge(doc, old *manifest.Document) (*verdict.Verdict, error)
 	}
 	return v, nil
 }
+
+// Judged says that a document is not judged again, so that what was decoded for it
+// can be forgotten once no rule is to look at it.
+func (w *Workspace) Judged(doc *manifest.Document) { w.objects.judged(doc) }
 
 // JudgeObject decides about an object of a namespace that a document is in.
 func (w *Workspace) JudgeObject(object verdict.Object, old *verdict.Object) (*verdict.Verdict, error) {

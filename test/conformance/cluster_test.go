@@ -1,10 +1,13 @@
 package conformance
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -59,6 +63,33 @@ func (c cluster) create(t *testing.T, o *unstructured.Unstructured) (*unstructur
 		}
 	}
 	return live, nil
+}
+
+// settled waits until the server's own controllers have said what they say of a new
+// object.
+func (c cluster) settled(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	said := map[string]string{"CustomResourceDefinition": "Established", "APIService": "Available"}[o.GetKind()]
+	if said == "" {
+		return o
+	}
+	has := func(condition any) bool {
+		fields, _ := condition.(map[string]any)
+		return fields["type"] == said && (said != "Established" || fields["status"] == "True")
+	}
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		now, err := c.of(o).Get(ctx, o.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		o = now
+		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		return slices.ContainsFunc(conditions, has), nil
+	})
+	if err != nil {
+		t.Fatalf("waiting until %s %s is %s: %v", o.GetKind(), o.GetName(), said, err)
+	}
+	return o
 }
 
 // remove gives the object's addresses and ports back.

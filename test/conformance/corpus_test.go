@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,13 +76,18 @@ func TestManifestsOfOthersAreJudgedAsTheServerJudgesThem(t *testing.T) {
 	s.report(t, 99.8)
 }
 
-// inTheWay reports whether the server refuses an object for what is in the cluster:
-// there is one of its name, or what it names is not there.
+// ofTheCluster are the refusals that only a cluster can know: the reason, and what
+// the message says.
+var ofTheCluster = []struct{ reason, says string }{
+	{"AlreadyExists", ""},                                      // an object of the name is there
+	{"Forbidden", "no PriorityClass with name"},                // the class may come with other manifests
+	{"Forbidden", "error looking up service account"},          // so may the account,
+	{"Forbidden", "unable to create new content in namespace"}, // and the namespace may go
+}
+
+// inTheWay reports whether the server refuses an object for what is in the cluster.
 func inTheWay(o *outcome) bool {
-	for _, reason := range []string{"AlreadyExists", "NotFound", "Forbidden"} {
-		if o.server.cause == reason {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ofTheCluster, func(c struct{ reason, says string }) bool {
+		return o.server.cause == c.reason && strings.Contains(o.server.message, c.says)
+	})
 }

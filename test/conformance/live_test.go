@@ -91,25 +91,30 @@ func TestDiffLive(t *testing.T) {
 				manifest = strings.Replace(manifest, tc.edits[i], tc.edits[i+1], 1)
 			}
 			file := write(t, t.TempDir(), "new.yaml", manifest)
-			args := append([]string{"diff", "--live", file, "--kubeconfig", kubeconfig, "-o", "json"}, tc.args...)
-			var stdout, stderr bytes.Buffer
-			cmd := exec.Command(usher, args...)
-			cmd.Stdout, cmd.Stderr = &stdout, &stderr
-			status := 0
-			var exit *exec.ExitError
-			if err := cmd.Run(); errors.As(err, &exit) {
-				status = exit.ExitCode()
-			} else if err != nil {
-				t.Fatal(err)
+			status, stdout, stderr := diffLive(t, usher, kubeconfig, file, tc.args...)
+			if status != tc.status || stderr != "" {
+				t.Errorf("status %d, want %d; stderr %s", status, tc.status, stderr)
 			}
-			if status != tc.status || stderr.Len() > 0 {
-				t.Errorf("status %d, want %d; stderr %s", status, tc.status, &stderr)
-			}
-			if diff := cmp.Diff(tc.want, changes(t, stdout.Bytes())); diff != "" {
+			if diff := cmp.Diff(tc.want, changes(t, stdout)); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// diffLive runs usher diff --live.
+func diffLive(t *testing.T, usher, kubeconfig, file string, args ...string) (status int, stdout []byte, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := exec.Command(usher, append([]string{"diff", "--live", file, "--kubeconfig", kubeconfig, "-o", "json"}, args...)...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	var exit *exec.ExitError
+	if err := cmd.Run(); errors.As(err, &exit) {
+		status = exit.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return status, out.Bytes(), errs.String()
 }
 
 // changes shortens usher's report: one line a change, or an object that is not

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/usher-dev/usher/position"
 )
 
 // An outcome is what a surface says of a scene.
@@ -108,42 +110,19 @@ func placed(field, message string, written, of object) string {
 func named(field string, of object) string {
 	var out strings.Builder
 	var here any = of
-	rest := strings.TrimPrefix(field, ".")
-	for rest != "" {
-		end := strings.IndexAny(rest, ".[")
-		switch rest[0] {
-		case '.':
-			rest = rest[1:]
-			out.WriteByte('.')
-			continue
-		case '[':
-			end = strings.IndexByte(rest, ']')
-			if end < 0 {
-				return field
+	for step, bracketed := range position.Steps(strings.TrimPrefix(field, ".")) {
+		here = position.Child(here, step)
+		switch item, _ := here.(object); {
+		case bracketed && nameOf(item) != "":
+			fmt.Fprintf(&out, "[%s]", nameOf(item))
+		case bracketed:
+			fmt.Fprintf(&out, "[%s]", step)
+		default:
+			if out.Len() > 0 {
+				out.WriteByte('.')
 			}
-			key := rest[1:end]
-			rest = rest[end+1:]
-			list, ok := here.([]any)
-			var i int
-			if n, err := fmt.Sscanf(key, "%d", &i); !ok || n != 1 || err != nil || i < 0 || i >= len(list) {
-				here = nil
-				fmt.Fprintf(&out, "[%s]", key)
-				continue
-			}
-			here = list[i]
-			if item, ok := here.(object); ok && nameOf(item) != "" {
-				key = nameOf(item)
-			}
-			fmt.Fprintf(&out, "[%s]", key)
-			continue
+			out.WriteString(step)
 		}
-		if end < 0 {
-			end = len(rest)
-		}
-		step := rest[:end]
-		out.WriteString(step)
-		o, _ := here.(object)
-		here, rest = o[step], rest[end:]
 	}
 	return out.String()
 }

@@ -141,6 +141,7 @@ func (j *judging) file(f *file) {
 		}
 		f.judged++
 		v, err := j.workspace.Judge(d, nil)
+		j.workspace.Judged(d)
 		if err != nil {
 			f.errs = append(f.errs, err)
 			continue

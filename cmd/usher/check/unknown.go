@@ -30,17 +30,25 @@ func ParseUnknownKinds(word string) (UnknownKinds, error) {
 	return "", fmt.Errorf("--unknown-kinds %q does not exist: write %s, %s or %s", word, Ignore, Warn, Fail)
 }
 
-const undefined = "neither built in nor defined: give its CustomResourceDefinition with --crds"
+// Why a kind is not known.
+const (
+	undefined = "neither built in nor defined: give its CustomResourceDefinition with --crds"
+	refused   = "not defined, because the API server refuses its CustomResourceDefinition: correct that first"
+)
 
 // unknown deals with an object of an unknown kind.
 func (j *judging) unknown(f *file, d *manifest.Document) {
+	why := undefined
+	if j.workspace.Refused(d) {
+		why = refused
+	}
 	switch j.UnknownKinds {
 	case Fail:
 		e := j.catalog[catalog.UnknownKind]
 		j.add(f, d, &verdict.Verdict{}, verdict.Finding{Source: verdict.FromServer, Effect: verdict.Denies, Finding: finding.Finding{
-			Rule: e.ID, Level: e.Level, Field: "kind", Value: d.Kind, Message: d.APIVersion + " " + d.Kind + " is " + undefined, Harm: e.Harm, Fix: e.Fix,
+			Rule: e.ID, Level: e.Level, Field: "kind", Value: d.Kind, Message: d.APIVersion + " " + d.Kind + " is " + why, Harm: e.Harm, Fix: e.Fix,
 		}})
 	case Warn:
-		f.skipped = append(f.skipped, report.Skipped{Reason: undefined, APIVersion: d.APIVersion, Kind: d.Kind, Count: 1})
+		f.skipped = append(f.skipped, report.Skipped{Reason: why, APIVersion: d.APIVersion, Kind: d.Kind, Count: 1})
 	}
 }

@@ -1,0 +1,65 @@
+package refusal
+
+// workloadErrors are the explanations of errors about what keeps pods running.
+var workloadErrors = []Refusal{
+	{
+		ID:      "autoscaler-fields",
+		Kinds:   []string{"HorizontalPodAutoscaler"},
+		Fields:  []string{"spec.scaleTargetRef", "spec.minReplicas", "spec.maxReplicas"},
+		Summary: "A HorizontalPodAutoscaler's target or bounds are malformed",
+		Harm:    "the API server refuses the object",
+		Fix:     "write scaleTargetRef with kind and name, and 1 <= minReplicas <= maxReplicas",
+	},
+	{
+		ID:      "deploy-progress",
+		Kinds:   []string{"Deployment"},
+		Fields:  []string{"spec.progressDeadlineSeconds"},
+		Summary: "progressDeadlineSeconds is not greater than minReadySeconds",
+		Harm:    "the API server refuses the object: every rollout would be reported as stuck",
+		Fix:     "write a progressDeadlineSeconds well above minReadySeconds and the time a pod takes to start",
+	},
+	{
+		ID:      "deploy-zero-zero",
+		Kinds:   []string{"Deployment"},
+		Fields:  []string{"spec.strategy.rollingUpdate"},
+		Says:    []string{"may not be 0 when", "may not be specified when strategy"},
+		Summary: "maxSurge and maxUnavailable are both 0, or stand beside Recreate",
+		Harm:    "the API server refuses the object: a rollout could not take its first step",
+		Fix:     "write maxSurge: 1 (or more) with maxUnavailable: 0; with Recreate leave rollingUpdate out",
+	},
+	{
+		ID:      "ds-surge-xor",
+		Kinds:   []string{"DaemonSet"},
+		Fields:  []string{"spec.updateStrategy.rollingUpdate"},
+		Says:    []string{"when maxSurge is 0", "when maxUnavailable"},
+		Summary: "maxSurge and maxUnavailable are both zero or both not",
+		Harm:    "the API server refuses the object: a node either has a pod too many for a while, or one too few",
+		Fix:     "write exactly one of the two above zero: with maxSurge also maxUnavailable: 0",
+	},
+	{
+		ID:      "rollout-amount",
+		Kinds:   []string{"Deployment", "DaemonSet", "StatefulSet"},
+		Fields:  []string{"spec.strategy.rollingUpdate", "spec.updateStrategy.rollingUpdate"},
+		Summary: "maxSurge or maxUnavailable is no number of pods and no percentage",
+		Harm:    "the API server refuses the object",
+		Fix:     "write an integer of zero or more, or a percentage such as \"25%\"",
+	},
+	{
+		ID:      "selector-mismatch",
+		Kinds:   []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job"},
+		Fields:  []string{"spec.selector", "spec.template.metadata.labels", "labels.labels"},
+		Says:    []string{"`selector`", "empty selector", "Required value", "must not be set", "may not be", "not auto-generated", "auto-generated", "must match", "does not match", "is invalid for", "must be '"},
+		Summary: "The selector is empty or does not match the template's labels",
+		Harm:    "the API server refuses the object: the workload would not find the pods it makes and make more without end",
+		Fix:     "write the same labels into selector.matchLabels and template.metadata.labels",
+	},
+	{
+		ID:      "sts-maxunavail-zero",
+		Kinds:   []string{"StatefulSet"},
+		Fields:  []string{"spec.updateStrategy.rollingUpdate.maxUnavailable"},
+		Says:    []string{"cannot be 0"},
+		Summary: "A StatefulSet's maxUnavailable is 0",
+		Harm:    "the API server refuses the object: no pod could ever be replaced",
+		Fix:     "write maxUnavailable: 1 or more, or leave it out for 1",
+	},
+}
