@@ -164,8 +164,8 @@ func compare(s injector.Sidecar, next *live.Next) (Finding, bool) {
 		f.State, f.Reason = Denied, denial(next)
 	case s.State == injector.Outdated:
 		f.Reason = fmt.Sprintf("has version %s, the template is %s", live.Short(s.Version), live.Short(s.Serving))
-	case gets != nil && !gets.Gets():
-		return f, false // a new pod runs without it, too
+	case gets != nil && (!gets.Gets() || gets.Reason == reason.AlreadyPresent):
+		return f, false // a new pod runs without it, too, or brings it itself
 	default:
 		f.Reason = fmt.Sprintf("%s asks for it; created before it did, or while usher was down", s.Source)
 	}
