@@ -147,6 +147,10 @@ func (t *Template) Metadata() (labels, annotations map[string]string) {
 	return labels, annotations
 }
 
+// Wrote reports whether an entry of a record is of the template's content,
+// whatever its options were.
+func (t *Template) Wrote(e RecordEntry) bool { return e.Content == t.content }
+
 // newTemplate keeps each item as the author wrote it, in canonical JSON.
 func newTemplate(name string, canonical []byte, frag *fragment, options Options) *Template {
 	var raw struct {
