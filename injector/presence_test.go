@@ -100,6 +100,20 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// A container that runs before the others is not one that runs beside them.
+func TestAnInitContainerIsNotRecognizedAsASidecar(t *testing.T) {
+	const spec = "containers: [{name: app}], initContainers: [{name: side, image: 'side:1', args: [run]RESTART}]"
+	for restart, want := range map[string]reason.Reason{"": reason.ConflictName, ", restartPolicy: Always": reason.AlreadyPresent} {
+		r := Request{
+			Object: fromYAML(t, asking(asks, strings.Replace(spec, "RESTART", restart, 1))), NativeSidecars: true,
+			Templates: set(template(t, "side", "containers: [{name: side, image: 'side:1', args: [run]}]", "")),
+		}
+		if d := Decide(r); d.Reason != want {
+			t.Errorf("with %q: %s (%s), want %s", restart, d.Reason, d.Message(), want)
+		}
+	}
+}
+
 // A container that is there as an ordinary one is not added as a native sidecar.
 func TestAnOrdinaryContainerIsNotAddedAsANativeSidecar(t *testing.T) {
 	for name, object := range map[string]string{

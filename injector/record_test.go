@@ -42,6 +42,7 @@ func TestSecondPass(t *testing.T) {
 		"another version, whose items have other names":    {object: once, templates: renamed, want: reason.AlreadyInjected, message: "the pod carries version " + version},
 		"a record on a pod without any of its containers":  {object: strings.NewReplacer(`"name":"side"`, `"name":"fake"`).Replace(once), want: reason.Injected},
 		"a record that names nothing, on a pod of its own": {object: asking(asks+`, "usher.dev/injected": "{\"side\":{\"version\":\"`+version+`\"}}"`, ""), want: reason.Injected},
+		"a record of another version that names nothing":   {object: asking(asks+`, "usher.dev/injected": "{\"side\":{\"version\":\"sha256:1\"}}"`, ""), want: reason.Injected},
 		"a record that names less than its version has, on another container": {
 			object: asking(asks+`, "usher.dev/injected": "{\"side\":{\"version\":\"`+version+`\",\"containers\":[\"app\"]}}"`, "containers: [{name: app, image: app}, {name: side, image: mine}]"),
 			want:   reason.RecordMismatch, message: "metadata.annotations[usher.dev/injected]: claims that version " + `"` + version,
