@@ -124,3 +124,51 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+
+replace k8s.io/api => k8s.io/api v0.36.3
+
+replace k8s.io/apimachinery => k8s.io/apimachinery v0.36.3
+
+replace k8s.io/client-go => k8s.io/client-go v0.36.3
+
+replace k8s.io/component-base => k8s.io/component-base v0.36.3
+
+replace github.com/go-logr/logr => github.com/go-logr/logr v1.4.3
+
+replace github.com/fxamacker/cbor/v2 => github.com/fxamacker/cbor/v2 v2.9.1
+
+replace github.com/go-openapi/jsonpointer => github.com/go-openapi/jsonpointer v0.23.1
+
+replace github.com/go-openapi/jsonreference => github.com/go-openapi/jsonreference v0.21.5
+
+replace github.com/go-openapi/swag => github.com/go-openapi/swag v0.26.0
+
+replace github.com/go-openapi/swag/cmdutils => github.com/go-openapi/swag/cmdutils v0.26.0
+
+replace github.com/go-openapi/swag/conv => github.com/go-openapi/swag/conv v0.26.0
+
+replace github.com/go-openapi/swag/fileutils => github.com/go-openapi/swag/fileutils v0.26.0
+
+replace github.com/go-openapi/swag/jsonname => github.com/go-openapi/swag/jsonname v0.26.0
+
+replace github.com/go-openapi/swag/jsonutils => github.com/go-openapi/swag/jsonutils v0.26.0
+
+replace github.com/go-openapi/swag/loading => github.com/go-openapi/swag/loading v0.26.0
+
+replace github.com/go-openapi/swag/mangling => github.com/go-openapi/swag/mangling v0.26.0
+
+replace github.com/go-openapi/swag/netutils => github.com/go-openapi/swag/netutils v0.26.0
+
+replace github.com/go-openapi/swag/stringutils => github.com/go-openapi/swag/stringutils v0.26.0
+
+replace github.com/go-openapi/swag/typeutils => github.com/go-openapi/swag/typeutils v0.26.0
+
+replace github.com/go-openapi/swag/yamlutils => github.com/go-openapi/swag/yamlutils v0.26.0
+
+replace github.com/prometheus/client_model => github.com/prometheus/client_model v0.6.2
+
+replace github.com/prometheus/procfs => github.com/prometheus/procfs v0.19.2
+
+replace google.golang.org/protobuf => google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af
+
+replace sigs.k8s.io/structured-merge-diff/v6 => sigs.k8s.io/structured-merge-diff/v6 v6.4.0
