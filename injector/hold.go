@@ -67,10 +67,15 @@ func (d *decision) unchanged(t *Template, claim RecordEntry, was, is *merge) {
 	note := func(why reason.Reason, field, format string, args ...any) {
 		changes = append(changes, change{finding.Denial(why, field, fmt.Sprintf(format, args...)), true})
 	}
+	claimed := map[string]bool{}
 	for _, name := range slices.Concat(claim.Containers, claim.InitContainers) {
+		if claimed[name] {
+			continue // whoever wrote the record wrote it twice
+		}
+		claimed[name] = true
 		before, after := was.locate(name), is.locate(name)
 		switch {
-		case before == nil: // the record claimed it, and it never was
+		case before == nil: // the record claims it, and it never was
 		case after == nil:
 			note(reason.MandatoryChanged, "spec.containers", "the update removes the container %s of the mandatory template %s", name, t.Name)
 		default:

@@ -32,7 +32,7 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 		names = &claim
 	}
 	for _, v := range versions[1:] {
-		if v, problem := v.with(a.overrides); problem == nil && v.Options.Mandatory && claimed && d.merge.hasAll(v, claim, v.place(d.merge.pod, d.request.NativeSidecars)) {
+		if v, problem := v.with(a.overrides); problem == nil && claimed && d.merge.hasAll(v, claim, v.place(d.merge.pod, d.request.NativeSidecars)) {
 			d.step("record", claim.Version(), "is that of a version that was replaced less than a minute ago")
 			d.done(a, reason.AlreadyInjected, v.Version, "")
 			return false

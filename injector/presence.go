@@ -41,8 +41,10 @@ func (p *presence) any() bool {
 // whatever others changed in it. An entry of the template's present version must
 // name all of the template's containers.
 func (m *merge) believes(t *Template, claim RecordEntry) bool {
-	if len(claim.Containers)+len(claim.InitContainers) == 0 {
-		return false
+	spec := m.pod.Spec
+	switch named := len(claim.Containers) + len(claim.InitContainers); {
+	case named == 0, named > len(spec.Containers)+len(spec.InitContainers), len(claim.Volumes) > len(spec.Volumes):
+		return false // without looking for each name that somebody wrote
 	}
 	for _, list := range [][]string{claim.Containers, claim.InitContainers} {
 		for _, name := range list {
@@ -52,7 +54,7 @@ func (m *merge) believes(t *Template, claim RecordEntry) bool {
 		}
 	}
 	for _, name := range claim.Volumes {
-		if !slices.ContainsFunc(m.pod.Spec.Volumes, func(v podVolume) bool { return v.Name == name }) {
+		if !slices.ContainsFunc(spec.Volumes, func(v podVolume) bool { return v.Name == name }) {
 			return false
 		}
 	}
@@ -190,23 +192,25 @@ func (m *merge) place(name string) (list string, index int) {
 // locate returns the container of a name that the pod came with; nil where it
 // came with none.
 func (m *merge) locate(name string) *located {
-	if list, index := m.place(name); index < 0 || list == "" {
+	if _, index := m.place(name); index < 0 {
 		return nil
 	}
 	if m.came == nil {
 		m.came = &podItems{}
 		_ = jsonv2.Unmarshal(m.raw, m.came) // it was decoded before
 	}
-	// What was added before stands in the view of the pod, and not in what came.
+	// The view of the pod holds what was added before, and what came does not.
 	for _, l := range []struct {
 		name  string
-		items []jsontext.Value
+		items []podItem
 	}{{"containers", m.came.Spec.Containers}, {"initContainers", m.came.Spec.InitContainers}} {
-		for i, item := range l.items {
-			var c corev1.Container
-			if json.Unmarshal(item, &c) == nil && c.Name == name {
-				return &located{list: l.name, index: i, typed: &c}
-			}
+		at := slices.IndexFunc(l.items, func(item podItem) bool { return item.name == name })
+		if at < 0 {
+			continue
+		}
+		typed := &corev1.Container{}
+		if json.Unmarshal(l.items[at].raw, typed) == nil {
+			return &located{list: l.name, index: at, typed: typed}
 		}
 	}
 	return nil
@@ -216,9 +220,24 @@ func (m *merge) locate(name string) *located {
 // has the name of a template's.
 type podItems struct {
 	Spec struct {
-		Containers     []jsontext.Value `json:"containers"`
-		InitContainers []jsontext.Value `json:"initContainers"`
+		Containers     []podItem `json:"containers"`
+		InitContainers []podItem `json:"initContainers"`
 	} `json:"spec"`
+}
+
+// A podItem is a container as it came, and its name.
+type podItem struct {
+	name string
+	raw  jsontext.Value
+}
+
+func (i *podItem) UnmarshalJSON(raw []byte) error {
+	var named struct {
+		Name string `json:"name"`
+	}
+	err := jsonv2.Unmarshal(raw, &named)
+	i.name, i.raw = named.Name, slices.Clone(raw)
+	return err
 }
 
 // recognizes reports whether a container of the pod is the template's, though no

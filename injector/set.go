@@ -55,7 +55,7 @@ func (e *Entry) versions(now time.Time) []*Template {
 // that is not known.
 func (s *Set) concerns(a ask) bool {
 	entry, known := s.Get(a.template)
-	return !known && !a.refused || entry.Template != nil && entry.Template.Options.Mandatory
+	return !known && !a.refused && a.problem == nil || entry.Template != nil && entry.Template.Options.Mandatory
 }
 
 // NewSet returns the set of the entries by the templates' names. Every pair is
