@@ -197,6 +197,9 @@ func TestMandatory_AdmissionOfTheServer(t *testing.T) {
 			at(s, "resources", "limits")["cpu"] = "7"
 			at(p, "metadata", "annotations")[limitRangerNote] = "LimitRanger plugin set: cpu limit for container side"
 		}, false},
+		"a record of the previous release": {func(p, _ map[string]any) {
+			recordAs(p, `,"options":"`+template(t, "side", guarding, "mandatory: true").options+`"`, "")
+		}, true},
 		"the record is gone":                  {func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), RecordAnnotation) }, false},
 		"the record names another container":  {func(p, _ map[string]any) { recordAs(p, `"side"]`, `"app"]`) }, false},
 		"the record is of another version":    {func(p, _ map[string]any) { recordAs(p, "sha256:", "sha256:0") }, false},
