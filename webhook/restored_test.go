@@ -107,8 +107,8 @@ func of(p *corev1.Pod, name string) *corev1.Container {
 	return nil
 }
 
-// asIs copies what a backup keeps of a pod.
-func asIs(p *corev1.Pod) *corev1.Pod {
+// backup copies what a backup keeps of a pod.
+func backup(p *corev1.Pod) *corev1.Pod {
 	kept := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "restored-", Labels: p.Labels, Annotations: p.Annotations}, Spec: p.Spec}
 	kept = kept.DeepCopy()
 	if kept.Labels == nil {
@@ -153,7 +153,7 @@ func TestRestoredPods(t *testing.T) {
 					t.Errorf("%d: creating: %v", n, err)
 					return
 				}
-				edited := asIs(first)
+				edited := backup(first)
 				var done []string
 				for range 1 + r.IntN(3) {
 					e := edits[r.IntN(len(edits))]

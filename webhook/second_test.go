@@ -83,7 +83,7 @@ func (s *second) until(t *testing.T, c *cluster, namespace string) {
 	})
 }
 
-const shared2 = `
+const besides = `
 containers: [{name: NAME, image: 'registry.example.com/team/NAME:1', args: [--run], ports: [{containerPort: PORT}], env: [{name: A, value: a}]}]
 annotations: {NAME.example.com/port: "1"}`
 
@@ -104,7 +104,7 @@ func TestASecondWebhookEditsTheSidecar(t *testing.T) {
 	s := &second{}
 	s.register(t, c)
 	for name, options := range map[string]string{"soft": "", "hard": "mandatory: true", "lenient": "{mandatory: true, tolerate: [image, resources, env, securityContext, volumeMounts, annotations]}"} {
-		config := strings.NewReplacer("NAME", name, "PORT", "15001").Replace(shared2)
+		config := strings.NewReplacer("NAME", name, "PORT", "15001").Replace(besides)
 		c.template(t, name, config, options)
 	}
 	c.until(t, "the mandatory templates are registered", func() bool {
