@@ -48,10 +48,14 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 	problems = append(problems, d.merge.conflicts(missing)...)
 	told := claimed && claim.tells(t, d.merge.pod.annotations()[RecordAnnotation])
 	if d.verify && len(problems) == 0 {
-		problems = d.unfulfilled(t, missing, told)
+		problems = d.tolerable(d.unfulfilled(t, missing, told))
 	}
-	if len(problems) > 0 {
+	switch {
+	case len(problems) > 0:
 		d.deny(a, problems...)
+		return false
+	case d.verify:
+		d.done(a, reason.AlreadyInjected, t.Version, "")
 		return false
 	}
 	if told && len(d.merge.lacks(missing)) == 0 {
@@ -100,17 +104,17 @@ func (d *decision) tolerable(changes []change) []finding.Finding {
 }
 
 // unfulfilled lists what a pod lacks to which nothing can be added any more.
-func (d *decision) unfulfilled(t, missing *Template, told bool) []finding.Finding {
-	var problems []finding.Finding
+func (d *decision) unfulfilled(t, missing *Template, told bool) []change {
+	var changes []change
 	for _, what := range d.merge.lacks(missing) {
-		problems = append(problems, finding.Denial(reason.MandatoryChanged, "", fmt.Sprintf(
-			"the pod lacks %s of the mandatory template %s, after every webhook was asked: let none of them remove it", what, t.Name)))
+		changes = append(changes, change{finding.Denial(reason.MandatoryChanged, "", fmt.Sprintf(
+			"the pod lacks %s of the mandatory template %s, after every webhook was asked: let none of them remove it", what, t.Name)), true})
 	}
-	if !told && len(problems) == 0 {
-		problems = append(problems, finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
-			"does not say what the pod has of the mandatory template %s, after every webhook was asked: let none of them change it", t.Name)))
+	if !told && len(changes) == 0 {
+		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
+			"does not say what the pod has of the mandatory template %s, after every webhook was asked: let none of them change it", t.Name)), true})
 	}
-	return problems
+	return changes
 }
 
 // hasAll reports whether a pod has all of a version of a template, as it adds it.

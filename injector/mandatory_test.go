@@ -272,6 +272,11 @@ func TestHold_NothingWasInjected_IsDenied(t *testing.T) {
 			t.Errorf("%s: %s lacks %q", d.Reason, d.Message(), what)
 		}
 	}
+	r.Pin = release.V(0, 1)
+	if d := Hold(r); d.Denied || len(d.Warnings) != 4 || len(d.Patch) > 0 {
+		t.Errorf("in a namespace pinned to v0.1: denied %v, warnings %v", d.Denied, d.Warnings)
+	}
+	r.Pin = release.Version{}
 	r.Templates = set(template(t, "side", guarding, ""))
 	if d := Hold(r); d.Denied || d.Reason != reason.NotAsked {
 		t.Errorf("of a template that is not mandatory: %s (%s)", d.Reason, d.Message())
