@@ -15,8 +15,8 @@ import (
 )
 
 // Mandatory is the handler of /validate-mandatory: after every mutation it holds
-// pods to the mandatory templates, and on UPDATE to what they have of them. It
-// fails closed, and without a mandatory template nothing is sent.
+// pods to the mandatory templates, and on UPDATE to what they have of them.
+// Without a mandatory template nothing is sent.
 func (i *Injection) Mandatory() Handler {
 	return Handler{
 		Handler:    review.Handler{Path: "/validate-mandatory", Kinds: []string{"Pod"}, Decide: i.mandatory},
@@ -33,9 +33,12 @@ func (i *Injection) mandatory(ctx context.Context, req *review.Request) (*review
 	return render(v), nil
 }
 
-// mandatoryEntries divide new pods by who asks, as those of injection do. Of
-// updates only those are sent that touch what a mandatory template added, so that
-// all others go through while usher is down.
+// mandatoryEntries divide new pods by who asks, as those of injection do. They
+// fail open: injection, which fails closed, has held what the writer of the pod
+// brought, so that what is left is what other webhooks did since, and a replica of
+// a version before v0.2, which may answer beside this one, does not know the path.
+// Of updates only those are sent that touch what a mandatory template added, so
+// that all others go through while usher is down; they fail closed.
 func (i *Injection) mandatoryEntries() []entry.Entry {
 	keys, values := i.mandatoryTemplates()
 	if len(values) == 0 {
@@ -44,12 +47,12 @@ func (i *Injection) mandatoryEntries() []entry.Entry {
 	created := []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)}
 	return []entry.Entry{
 		{
-			Name: "annotated-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Fail,
+			Name: "annotated-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
 			NamespaceLabels: []entry.LabelRequirement{entry.NotIn(injector.NamespaceLabel, values...)},
 			MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("asks-for-a-mandatory-template", asksFor("object", keys))},
 		},
 		{
-			Name: "labelled-namespaces-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Fail,
+			Name: "labelled-namespaces-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
 			NamespaceLabels: []entry.LabelRequirement{entry.In(injector.NamespaceLabel, values...)},
 		},
 		{
