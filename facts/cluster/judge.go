@@ -97,8 +97,8 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 // objects that ask are sent, so its label is newer than the cache.
 func (f *Facts) refreshLabels(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
 	switch {
-	case r.Steps&verdict.Inject != 0:
-		if v.Injection == nil || v.Injection.Reason != reason.NotAsked || unchanged(r) {
+	case r.Steps&(verdict.Inject|verdict.Hold) != 0:
+		if v.Injection == nil || v.Injection.Reason != reason.NotAsked || r.Old != nil && (r.Object.Kind == "Pod" || unchanged(r)) {
 			return false, nil
 		}
 	case r.Steps&verdict.Connect != 0:
