@@ -258,7 +258,10 @@ func (d *decision) complete(a ask, t, missing *Template, has presence, where pla
 		d.warn("the containers %s of the pod are taken for those of the template %s, by name, image and what they run, and were not added again; if they are the pod's own, rename them",
 			strings.Join(has.recognized, ", "), t.Name)
 		d.done(a, reason.AlreadyPresent, t.Version, "recognized "+strings.Join(has.recognized, ", "))
-		return d.merge.size() > before
+		if has.exact(t) { // what is recorded is true, so that the pod does not look as if it had none
+			d.record[t.Name], d.recorded = entry.with(t, has), true
+		}
+		return d.recorded || d.merge.size() > before
 	}
 	d.record[t.Name], d.recorded = entry.with(t, has), true
 	detail := ""

@@ -26,8 +26,9 @@
 //   - Without a record that is believed, a container is recognized by its name, the
 //     last component of its image's repository, and one of ports, args, command and
 //     mounts, or all that the template writes. The reason is already-present, with a
-//     warning, and no record is written unless a container is added. Volumes, labels
-//     and annotations of recognized containers count by name.
+//     warning. A record is written where it says the truth: where a container is
+//     added, or all of them hold all that the template writes. Volumes, labels and
+//     annotations of recognized containers count by name.
 //   - Only what is missing is added, and a container that is there as an ordinary one
 //     is not added as a native sidecar. Anything else of the same name is a conflict;
 //     where a record claims it, the reason is record-mismatch.

@@ -37,6 +37,25 @@ func (p *presence) any() bool {
 	return slices.ContainsFunc(p.containers, there) || slices.ContainsFunc(p.initContainers, there)
 }
 
+// exact reports whether the pod has each container with all that the template
+// writes.
+func (p *presence) exact(t *Template) bool {
+	holds := func(c container, at *located) bool {
+		return at != nil && within(canonical(c.typed), canonical(*at.typed))
+	}
+	for i, at := range p.containers {
+		if !holds(t.containers[i], at) {
+			return false
+		}
+	}
+	for i, at := range p.initContainers {
+		if !holds(t.initContainers[i], at) {
+			return false
+		}
+	}
+	return true
+}
+
 // believes reports whether the pod holds all that an entry of its record names,
 // whatever others changed in it. An entry of the template's present version must
 // name all of the template's containers.

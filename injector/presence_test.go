@@ -50,16 +50,17 @@ func TestCopies(t *testing.T) {
 		object string
 		config string
 		want   reason.Reason
+		exact  bool     // it holds all that the template writes
 		adds   []string // what of the patch is expected, beyond labels and annotations
 	}{
-		"as it is":                               {object: once, want: reason.AlreadyPresent},
+		"as it is":                               {object: once, want: reason.AlreadyPresent, exact: true},
 		"with another registry":                  {object: replace("registry.example.com/team/side:1", "mirror:5000/side@sha256:1"), want: reason.AlreadyPresent},
 		"with other arguments, and its ports":    {object: replace(`"--config"`, `"--debug"`), want: reason.AlreadyPresent},
 		"with its mounts alone":                  {object: replace(`"--config"`, `"--debug"`, "15001}", "1}"), want: reason.AlreadyPresent},
-		"with another source of its volume":      {object: replace(`"configMap":{"name":"c"}`, `"emptyDir":{}`), want: reason.AlreadyPresent},
+		"with another source of its volume":      {object: replace(`"configMap":{"name":"c"}`, `"emptyDir":{}`), want: reason.AlreadyPresent, exact: true},
 		"of an older version":                    {object: once, config: strings.NewReplacer("side:1", "side:2", "value: a", "value: b").Replace(recognizable), want: reason.AlreadyPresent},
-		"with another value of the label":        {object: replace(`"name":"copy"`, `"name":"copy","labels":{"sidecar":"mine"}`), want: reason.AlreadyPresent},
-		"without one of its volumes":             {object: replace(`{"emptyDir":{},"name":"unmounted"}`, `{"emptyDir":{},"name":"other"}`), want: reason.AlreadyPresent, adds: []string{"/spec/volumes/-"}},
+		"with another value of the label":        {object: replace(`"name":"copy"`, `"name":"copy","labels":{"sidecar":"mine"}`), want: reason.AlreadyPresent, exact: true},
+		"without one of its volumes":             {object: replace(`{"emptyDir":{},"name":"unmounted"}`, `{"emptyDir":{},"name":"other"}`), want: reason.AlreadyPresent, exact: true, adds: []string{"/spec/volumes/-"}},
 		"without one of its containers":          {object: replace(`"name":"setup"`, `"name":"other"`), want: reason.Injected, adds: []string{"/spec/initContainers/-"}},
 		"with another image":                     {object: replace("team/side:1", "team/mine:1"), want: reason.ConflictName},
 		"with nothing of what tells it apart":    {object: replace(`"--config"`, `"--debug"`, "15001}", "1}", `"mountPath":"/etc/side"`, `"mountPath":"/mine"`), want: reason.ConflictName},
@@ -92,8 +93,15 @@ func TestCopies(t *testing.T) {
 				t.Errorf("warnings %v", d.Warnings)
 			}
 			r.Object = apply(t, r, d)
-			again := Decide(r)
-			if want := map[reason.Reason]reason.Reason{reason.Injected: reason.AlreadyInjected, reason.AlreadyPresent: reason.AlreadyPresent}[tc.want]; again.Reason != want || len(again.Patch) > 0 {
+			recorded := strings.Contains(string(r.Object), RecordAnnotation)
+			if want := tc.want == reason.Injected || tc.exact; recorded != want {
+				t.Errorf("recorded %v, want %v", recorded, want)
+			}
+			want := reason.AlreadyPresent
+			if recorded {
+				want = reason.AlreadyInjected
+			}
+			if again := Decide(r); again.Reason != want || len(again.Patch) > 0 {
 				t.Errorf("a second pass: %s with %s, want %s", again.Reason, again.Patch.JSON(), want)
 			}
 		})
