@@ -12,7 +12,7 @@ func TestDrift_ListsWhatAMandatoryTemplateWouldDeny(t *testing.T) {
 	c := startedCluster(t)
 	ns := c.namespace(t)
 	manifest := func(options string) string {
-		return strings.Replace(templateManifest("side:1"), "data: {", "data: {options: '"+options+"', ", 1)
+		return strings.Replace(templateManifest("side:1"), ", data: {", ", data: {options: '"+options+"', ", 1)
 	}
 	c.apply(t, "usher-system", manifest(""))
 	for _, pod := range []string{"kept", "pinned"} {
