@@ -138,7 +138,7 @@ func (o *diffOptions) workspace(docs []*manifest.Document, version string, defin
 		return nil, nil, err
 	}
 	options := files.Options{
-		Steps: verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.namespace, "default"),
+		Steps: verdict.Keep | verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.namespace, "default"),
 		OwnNamespace: cli.Namespace, Plan: true,
 	}
 	if version != "" {
