@@ -110,8 +110,7 @@ func ReadTolerant(path string, stdin io.Reader) ([]*Document, []error) {
 }
 
 func read(path string, stdin io.Reader) ([]byte, error) {
-	in := stdin
-	var buffer bytes.Buffer
+	in, size := stdin, int64(0)
 	if path != Stdin {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -125,13 +124,12 @@ func read(path string, stdin io.Reader) ([]byte, error) {
 			return nil, err
 		}
 		defer f.Close()
-		in = f
-		buffer.Grow(int(min(info.Size(), MaxFileBytes)) + bytes.MinRead)
+		in, size = f, info.Size()
 	}
-	if _, err := buffer.ReadFrom(io.LimitReader(in, MaxFileBytes+1)); err != nil {
+	data, err := readAll(io.LimitReader(in, MaxFileBytes+1), min(size, MaxFileBytes))
+	if err != nil {
 		return nil, err
 	}
-	data := buffer.Bytes()
 	if len(data) > MaxFileBytes {
 		return nil, fmt.Errorf("larger than %d MiB; split it", MaxFileBytes>>20)
 	}
@@ -139,6 +137,21 @@ func read(path string, stdin io.Reader) ([]byte, error) {
 		return nil, errors.New("a binary file, neither YAML nor JSON")
 	}
 	return data, nil
+}
+
+// readAll is io.ReadAll for what should have a size: that much is kept of it, and
+// no more, because documents keep the text of their file.
+func readAll(in io.Reader, size int64) ([]byte, error) {
+	data := make([]byte, size+1)
+	n, err := io.ReadFull(in, data)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return data[:n], nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rest, err := io.ReadAll(in) // it has grown, or says no size
+	return append(data, rest...), err
 }
 
 // cause drops the path that os puts before its errors: it is said already.
