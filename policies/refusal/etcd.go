@@ -5,7 +5,7 @@ var etcdErrors = []Refusal{
 	{
 		ID:      "etcd-name",
 		Kinds:   []string{"EtcdCluster"},
-		Fields:  []string{"metadata.name", "<nil>"},
+		Fields:  []string{"metadata.name", ""},
 		Summary: "The name of an EtcdCluster is longer than 52 characters, or none of a Service",
 		Harm:    "the API server refuses the object",
 		Fix:     "write lower-case letters, digits and dashes after a letter, 52 at most",

@@ -31,7 +31,7 @@ type Refusal struct {
 func Find(kind, field, message string) *Refusal {
 	path := normal(kind, field)
 	best := Lookup(Other)
-	length := 0
+	length := -1
 	for i := range table {
 		r := &table[i]
 		if len(r.Kinds) > 0 && !slices.Contains(r.Kinds, kind) || !r.says(message) {
