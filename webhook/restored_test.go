@@ -88,7 +88,9 @@ var edits = []edit{
 		delete(p.Annotations, injector.RecordAnnotation)
 	}},
 	{"old record", func(_ *rand.Rand, p *corev1.Pod, _ *corev1.Container) {
-		p.Annotations[injector.RecordAnnotation] = strings.Replace(p.Annotations[injector.RecordAnnotation], "sha256:", "sha256:0", 1)
+		if record, has := p.Annotations[injector.RecordAnnotation]; has {
+			p.Annotations[injector.RecordAnnotation] = strings.Replace(record, "sha256:", "sha256:0", 1)
+		}
 	}},
 	{"a container before", func(_ *rand.Rand, p *corev1.Pod, _ *corev1.Container) {
 		p.Spec.Containers = slices.Insert(p.Spec.Containers, 0, corev1.Container{Name: fmt.Sprintf("first-%d", len(p.Spec.Containers)), Image: "first:1"})
