@@ -38,7 +38,7 @@ ARGS ?=
 SUMMARY ?=
 .PHONY: test
 test: ## Run every test, against a real kube-apiserver where one is needed
-	@$(SUITE) -shared -modules .,test/certmanager,test/vpa $(SUMMARY) -- -p 4 -timeout 30m -ldflags=-w $(ARGS) ./...
+	@$(SUITE) -shared -modules .,test/certmanager $(SUMMARY) -- -p 4 -timeout 30m -ldflags=-w $(ARGS) ./...
 
 # Debian's Neutron and Keystone are unpacked into the cache folder, which takes
 # two minutes the first time and needs no root where apt has its lists. NETWORKS
@@ -100,6 +100,7 @@ soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
 	$(MAKE) fuzz FUZZTIME=5m
 	@packages=$$(grep -rlE --include='*_test.go' '^//go:build .*\bsoak\b' . | xargs -r -n1 dirname | sort -u); \
 	  if [ -n "$$packages" ]; then $(SUITE) -shared -- -tags soak -count=1 -p 1 -timeout 3h $$packages; fi
+	$(SUITE) -shared -modules test/vpa -- -count=1 ./...
 	$(GO) test -count=1 -timeout 2h -v ./controllers/etcd/plan -args -walk=$(WALK)
 	$(MAKE) test-neutron
 	$(MAKE) e2e

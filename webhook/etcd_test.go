@@ -224,7 +224,7 @@ func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 		"a future version": {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Version = "3.9.0" }, warning: "version is 3.9.0, which is not run: write 3.7.3"},
 		"a reserved label": {
 			edit:    func(c *v1beta2.EtcdCluster) { c.Spec.Pod.Labels = map[string]string{"etcd_node": "x"} },
-			refusal: "the label app and those that begin with etcd_ are the controller's own",
+			refusal: "the label app and those that begin with etcd_ or etcd.usher.dev/ are the controller's own",
 		},
 		"a reserved variable": {
 			edit:    func(c *v1beta2.EtcdCluster) { c.Spec.Pod.EtcdEnv = []corev1.EnvVar{{Name: "ETCD_NAME", Value: "x"}} },
