@@ -110,7 +110,7 @@ soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
 
 # The modules beside the main one that hold code of usher's own. Their go.mod
 # goes stale when the main one changes, which only a build of them tells.
-MODULES = test/certmanager test/vpa test/cluster/components/coredns test/cluster/components/provisioner tools/packaging
+MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging
 
 .PHONY: lint
 lint: ## Check every module's go.mod, style and imports
