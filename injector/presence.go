@@ -67,7 +67,7 @@ func (m *merge) believes(t *Template, claim RecordEntry) bool {
 	}
 	for _, list := range [][]string{claim.Containers, claim.InitContainers} {
 		for _, name := range list {
-			if _, index := m.place(name); index < 0 {
+			if !m.has(name) {
 				return false
 			}
 		}
@@ -173,7 +173,7 @@ func (e RecordEntry) with(t *Template, p presence) RecordEntry {
 
 // mayHave reports whether the pod has a container of a name of the template's.
 func (m *merge) mayHave(t *Template) bool {
-	has := func(c container) bool { _, index := m.place(c.name); return index >= 0 }
+	has := func(c container) bool { return m.has(c.name) }
 	return slices.ContainsFunc(t.containers, has) || slices.ContainsFunc(t.initContainers, has)
 }
 
@@ -198,20 +198,16 @@ func (m *merge) stuck(t *Template, claim RecordEntry) []string {
 	return warnings
 }
 
-// place returns where the pod has a container of a name; the index is -1 where
-// it has none.
-func (m *merge) place(name string) (list string, index int) {
+// has reports whether the pod came with a container of a name.
+func (m *merge) has(name string) bool {
 	named := func(c podContainer) bool { return c.Name == name && c.origin == "" }
-	if i := slices.IndexFunc(m.pod.Spec.Containers, named); i >= 0 {
-		return "containers", i
-	}
-	return "initContainers", slices.IndexFunc(m.pod.Spec.InitContainers, named)
+	return slices.ContainsFunc(m.pod.Spec.Containers, named) || slices.ContainsFunc(m.pod.Spec.InitContainers, named)
 }
 
 // locate returns the container of a name that the pod came with; nil where it
 // came with none.
 func (m *merge) locate(name string) *located {
-	if _, index := m.place(name); index < 0 {
+	if !m.has(name) {
 		return nil
 	}
 	if m.came == nil {
