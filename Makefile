@@ -38,7 +38,7 @@ ARGS ?=
 SUMMARY ?=
 .PHONY: test
 test: ## Run every test, against a real kube-apiserver where one is needed
-	@$(SUITE) -shared -modules .,test/certmanager $(SUMMARY) -- -p 4 -timeout 30m -ldflags=-w $(ARGS) ./...
+	@$(SUITE) -shared -modules .,test/certmanager,test/vpa $(SUMMARY) -- -p 4 -timeout 30m -ldflags=-w $(ARGS) ./...
 
 # Debian's Neutron and Keystone are unpacked into the cache folder, which takes
 # two minutes the first time and needs no root where apt has its lists. NETWORKS
@@ -109,7 +109,7 @@ soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
 
 # The modules beside the main one that hold code of usher's own. Their go.mod
 # goes stale when the main one changes, which only a build of them tells.
-MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging
+MODULES = test/certmanager test/vpa test/cluster/components/coredns test/cluster/components/provisioner tools/packaging
 
 .PHONY: lint
 lint: ## Check every module's go.mod, style and imports

@@ -29,6 +29,23 @@ func TestRepeatsDoNotMakeTheAnswerLong(t *testing.T) {
 	}
 }
 
+// TestARecordThatNamesWithoutEnd holds that a container is compared once, however
+// often a record names it.
+func TestARecordThatNamesWithoutEnd(t *testing.T) {
+	names := strings.Repeat(`\"side\",`, 10_000) + `\"app\"`
+	pod := func(image string) []byte {
+		return []byte(`{"metadata":{"annotations":{"inject.usher.dev/side":"true","usher.dev/injected":"{\"side\":{\"version\":\"\",\"containers\":[` + names + `]}}"}},` +
+			`"spec":{"containers":[{"name":"app","image":"app"},{"name":"side","image":"` + image + `"}]}}`)
+	}
+	r := Request{Object: pod("other"), Templates: set(template(t, "side", small, "mandatory: true"))}
+	if d := HoldUpdate(r, pod("side:1")); !d.Denied || len(d.Problems) != 1 {
+		t.Errorf("denied %v with %d problems", d.Denied, len(d.Problems))
+	}
+	if d := Decide(r); !d.Denied || len(d.Problems) != 1 {
+		t.Errorf("denied %v with %d problems", d.Denied, len(d.Problems))
+	}
+}
+
 // TestHostileTemplatesAreRefusedShortly holds what a template may cost: the
 // messages about it go into logs and to everyone who asks for it.
 func TestHostileTemplatesAreRefusedShortly(t *testing.T) {

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/release"
 )
 
 // SystemNamespaces are never touched, and never sent to usher.
@@ -27,6 +30,12 @@ type Request struct {
 	// NativeSidecars says whether every kubelet of the cluster runs native
 	// sidecars.
 	NativeSidecars bool
+	// Pin is the version of usher whose denials are enforced in the namespace: what
+	// a later one denies is warned of. Zero pins nothing.
+	Pin release.Version
+	// Now is when the decision is made: a version of a template counts for a while
+	// after it was replaced. With the zero time it does not.
+	Now time.Time
 	// Explain asks for the decision's Steps.
 	Explain bool
 }
@@ -77,21 +86,21 @@ func Skipped(r reason.Reason) *Decision {
 // Decide decides about one object. It never fails: what it cannot read, it
 // denies.
 func Decide(r Request) *Decision {
-	d := &decision{request: r}
+	d := &decision{ledger: ledger{explain: r.Explain}, request: r}
 	d.run()
-	d.summarize()
-	return &d.Decision
+	return d.summarize()
 }
 
-// decision is a Decision in the making.
+// decision is that about an object's templates.
 type decision struct {
-	Decision
+	ledger
 	request Request
 	merge   *merge
-	raw     []byte // the pod, or the workload's template
 	record  Record
-	// path is the field that holds the pod template, "" in a pod.
-	path []string
+	// recorded says that the record changes.
+	recorded bool
+	// verify asks whether the pod has what it has to have, and adds nothing.
+	verify bool
 }
 
 func (d *decision) run() {
@@ -106,19 +115,22 @@ func (d *decision) run() {
 		d.deny(ask{}, *problem)
 		return
 	}
-	d.raw, d.path = raw, path
+	d.path = path
 	view, problem := decodePod(raw)
 	if problem != nil {
 		d.deny(ask{}, *problem)
 		return
 	}
 	asks := asked(view.annotations(), r.NamespaceLabels)
+	if d.verify {
+		asks = slices.DeleteFunc(asks, func(a ask) bool { return !r.Templates.concerns(a) })
+	}
 	d.explainAsks(view, asks)
 	if len(asks) == 0 {
 		d.skip(ask{}, reason.NotAsked, "")
 		return
 	}
-	d.merge = &merge{pod: view, token: view.tokenVolume()}
+	d.merge = &merge{pod: view, raw: raw, token: view.tokenVolume()}
 	if d.record, problem = ParseRecord(view.annotations()); problem != nil {
 		d.deny(ask{}, *problem)
 		return
@@ -129,22 +141,26 @@ func (d *decision) run() {
 	}
 	if changed && !d.Denied {
 		d.JSONOnly = d.merge.duplicates || view.repeatsKeys()
-		d.Patch = d.merge.finish(d.record).under(pointer(d.path))
+		record := d.record
+		if !d.recorded {
+			record = nil
+		}
+		d.Patch = d.merge.finish(record).under(pointer(d.path))
 	}
 }
 
 // template decides about one template and says whether it adds anything.
 func (d *decision) template(a ask) bool {
-	switch {
-	case a.problem != nil:
+	if a.problem != nil {
 		d.deny(a, *a.problem)
-		return false
-	case a.refused:
-		d.skip(a, reason.OptedOut, "")
 		return false
 	}
 	entry, ok := d.request.Templates.Get(a.template)
-	if !ok {
+	switch {
+	case a.refused:
+		d.refused(a, entry.Template)
+		return false
+	case !ok:
 		d.deny(a, finding.Denial(reason.TemplateMissing, "", fmt.Sprintf("%s asks for the template %q, which does not exist; %s",
 			a.source, a.template, d.request.Templates.known())))
 		return false
@@ -167,10 +183,13 @@ func (d *decision) template(a ask) bool {
 	}
 	for _, other := range d.Outcomes {
 		problems := d.request.Templates.pairs[[2]string{other.Template, a.template}]
-		if len(problems) > 0 && (other.Reason == reason.Injected || other.Reason == reason.AlreadyInjected) {
+		if len(problems) > 0 && other.Reason.Has() {
 			d.deny(a, problems...)
 			return false
 		}
+	}
+	if t.Options.Mandatory {
+		return d.hold(a, entry.versions(d.request.Now), where)
 	}
 	t, problem := t.with(a.overrides)
 	if problem != nil {
@@ -180,34 +199,71 @@ func (d *decision) template(a ask) bool {
 	return d.inject(a, t, where)
 }
 
-// inject adds the template unless the pod has it already.
-func (d *decision) inject(a ask, t *Template, where placement) bool {
-	if claim, claimed := d.record[t.Name]; claimed {
-		known := claim.Content == t.content
-		if !known && t.Options.Mandatory {
-			d.deny(a, outdated(t, claim.Version()))
-			return false
-		}
-		if known && d.merge.proves(d.raw, t, where) || !known && d.merge.resembles(d.raw, t, where) {
-			if !known {
-				d.warn("the pod carries version %s of the template %s, which is %s by now", claim.Version(), t.Name, t.Version)
-			}
-			d.step("record", claim.Version(), "is true")
-			d.done(a, reason.AlreadyInjected, t.Version, "")
-			return false
-		}
-		d.step("record", claim.Version(), "is not what the pod holds")
+// refused skips a template that the pod refuses, unless refusing is not allowed.
+func (d *decision) refused(a ask, t *Template) {
+	if t == nil || t.Options.OptOut != "deny" || a.nevertheless == "" {
+		d.skip(a, reason.OptedOut, "")
+		return
 	}
-	if problems := d.merge.conflicts(t); len(problems) > 0 {
-		if claim, claimed := d.record[t.Name]; claimed {
-			problems[0].Message += fmt.Sprintf("; the record %s claims that version %s of the template added it, and it is not what version %s adds: "+
-				"if another webhook changed it, let it leave the template's containers alone, else remove the record and what it names", RecordAnnotation, quote(claim.Version()), t.Version)
+	key := strings.TrimPrefix(a.source, "annotation ")
+	problem := finding.Denial(reason.OptedOut, annotationField(key), fmt.Sprintf(
+		`is "false", and the template %s, which the %s asks for, cannot be refused (options.optOut); remove the annotation`, t.Name, a.nevertheless))
+	if !d.request.Pin.Includes(strictSince) {
+		d.warn("%s (%s denies it)", d.prefix()+problem.Statement(), strictSince)
+		d.skip(a, reason.OptedOut, "")
+		return
+	}
+	d.deny(a, problem)
+}
+
+// inject adds what of the template the pod does not have already.
+func (d *decision) inject(a ask, t *Template, where placement) bool {
+	claim, claimed := d.record[t.Name]
+	if claimed && d.merge.believes(t, claim) {
+		if claim.Content != t.content {
+			d.warn("the pod carries version %s of the template %s, which is %s by now", claim.Version(), t.Name, t.Version)
+		}
+		d.Warnings = append(d.Warnings, d.merge.stuck(t, claim)...)
+		d.step("record", claim.Version(), "is believed: what it names is in the pod")
+		d.done(a, reason.AlreadyInjected, t.Version, "")
+		return false
+	}
+	var names *RecordEntry
+	if claimed {
+		d.step("record", claim.Version(), "is not what the pod holds")
+		names = &claim
+	}
+	has, missing := presence{}, t
+	if d.merge.mayHave(t) {
+		if has = d.merge.present(t, names); has.any() {
+			missing = t.without(has, d.merge.pod)
+		}
+	}
+	if problems := d.merge.conflicts(missing); len(problems) > 0 {
+		if claimed {
+			problems = append([]finding.Finding{claim.mismatch(t)}, problems...)
 		}
 		d.deny(a, problems...)
 		return false
 	}
-	d.Warnings = append(d.Warnings, d.merge.sharedPorts(t)...)
-	d.record[t.Name] = d.merge.add(t, where)
+	return d.complete(a, t, missing, has, where)
+}
+
+// complete adds what is missing and says what became of the template.
+func (d *decision) complete(a ask, t, missing *Template, has presence, where placement) bool {
+	d.Warnings = append(d.Warnings, d.merge.sharedPorts(missing)...)
+	before := d.merge.size()
+	entry := d.merge.add(missing, where)
+	if len(missing.containers)+len(missing.initContainers) == 0 && len(has.recognized) > 0 {
+		d.warn("the containers %s of the pod are taken for those of the template %s, by name, image and what they run, and were not added again; if they are the pod's own, rename them",
+			strings.Join(has.recognized, ", "), t.Name)
+		d.done(a, reason.AlreadyPresent, t.Version, "recognized "+strings.Join(has.recognized, ", "))
+		if has.exact(t) { // what is recorded is true, so that the pod does not look as if it had none
+			d.record[t.Name], d.recorded = entry.with(t, has), true
+		}
+		return d.recorded || d.merge.size() > before
+	}
+	d.record[t.Name], d.recorded = entry.with(t, has), true
 	detail := ""
 	if where == native {
 		detail = "as native sidecars"
@@ -238,48 +294,6 @@ func (d *decision) withhold(a ask, t *Template, p finding.Finding) {
 	}
 	d.warn("the template %s was not injected (%s): %s%s %s", t.Name, p.Reason, d.prefix(), p.Field, p.Message)
 	d.skip(a, p.Reason, p.Message)
-}
-
-func (d *decision) deny(a ask, problems ...finding.Finding) {
-	d.Denied = true
-	for _, p := range problems {
-		if p.Field != "" {
-			p.Field = d.prefix() + p.Field
-		}
-		d.Problems = append(d.Problems, p)
-	}
-	d.done(a, problems[0].Reason, "", problems[0].Message)
-}
-
-func (d *decision) skip(a ask, why reason.Reason, detail string) { d.done(a, why, "", detail) }
-
-func (d *decision) done(a ask, why reason.Reason, version, detail string) {
-	d.Outcomes = append(d.Outcomes, Outcome{Template: a.template, Version: version, Reason: why, Source: a.source, Detail: detail})
-	what := "decision"
-	if a.template != "" {
-		what += " about " + a.template
-	}
-	d.step(what, string(why), detail)
-}
-
-func (d *decision) warn(format string, args ...any) {
-	d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...))
-}
-
-// summarize picks the word for the whole: a denial before an injection before
-// anything else.
-func (d *decision) summarize() {
-	rank := func(o Outcome) int {
-		switch {
-		case d.Denied && len(d.Problems) > 0 && o.Reason == d.Problems[0].Reason:
-			return 0
-		case o.Reason == reason.Injected, o.Reason == reason.NetworkAttached:
-			return 1
-		}
-		return 2
-	}
-	best := slices.MinFunc(d.Outcomes, func(a, b Outcome) int { return rank(a) - rank(b) })
-	d.Reason = best.Reason
 }
 
 // Message says in a sentence why the object was denied, every problem in it.

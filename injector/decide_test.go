@@ -51,6 +51,22 @@ func TestEveryReason(t *testing.T) {
 		"the annotation's refusal wins over the namespace's label": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"}, want: reason.OptedOut,
 		},
+		"a refusal of a mandatory template that the namespace asks for is denied": {
+			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"},
+			templates: set(template(t, "side", small, "mandatory: true")), want: reason.OptedOut, denied: true,
+			message: `metadata.annotations[inject.usher.dev/side]: is "false", and the template side, which the namespace label inject.usher.dev/templates asks for, cannot be refused`,
+		},
+		"a refusal of a mandatory template that nobody asks for is heard": {
+			object: asking(`"inject.usher.dev/side": "false"`, ""), templates: set(template(t, "side", small, "mandatory: true")), want: reason.OptedOut,
+		},
+		"a refusal of a mandatory template is heard where it may be refused": {
+			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"},
+			templates: set(template(t, "side", small, "{mandatory: true, optOut: allow}")), want: reason.OptedOut,
+		},
+		"a refusal is denied where a template that is not mandatory says so": {
+			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"},
+			templates: set(template(t, "side", small, "optOut: deny")), want: reason.OptedOut, denied: true, message: "cannot be refused",
+		},
 		"a refusal of one template leaves the other": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "log.side"},
 			templates: set(side, template(t, "log", second, "")), want: reason.Injected,
@@ -203,7 +219,10 @@ func TestEveryReason(t *testing.T) {
 		},
 	}
 	named := map[reason.Reason]bool{
-		reason.AlreadyInjected:      true, // TestSecondPass
+		reason.AlreadyInjected:      true, // TestSecondPass, and the next three
+		reason.AlreadyPresent:       true,
+		reason.RecordMismatch:       true,
+		reason.MandatoryChanged:     true, // TestMandatory
 		reason.PolicyClean:          true, // the rules'
 		reason.PolicyWarned:         true,
 		reason.PolicyDenied:         true,

@@ -1,9 +1,6 @@
 package injector
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // A Step is one thing a decision looked at.
 type Step struct {
@@ -17,12 +14,6 @@ func (s Step) String() string {
 		return fmt.Sprintf("%s: %s", s.Looked, s.Found)
 	}
 	return fmt.Sprintf("%s: %s: %s", s.Looked, s.Found, s.So)
-}
-
-func (d *decision) step(looked, found, so string) {
-	if d.request.Explain {
-		d.Steps = append(d.Steps, Step{looked, found, so})
-	}
 }
 
 // explainAsks says where it was looked for a key that asks, and what was found.
@@ -49,12 +40,4 @@ func (d *decision) explainAsks(p *pod, asks []ask) {
 		}
 		d.step(a.source, verb+a.template, "speaks first")
 	}
-}
-
-// prefix is the path of the pod template, for field paths.
-func (d *decision) prefix() string {
-	if len(d.path) == 0 {
-		return ""
-	}
-	return strings.Join(d.path, ".") + "."
 }

@@ -11,7 +11,10 @@ import (
 // merge collects what is added to one pod. Its view of the pod grows with each
 // template, so that the next one sees what is there by then.
 type merge struct {
-	pod   *pod
+	pod *pod
+	// raw is the pod as it came, and came its containers, once they were read.
+	raw   jsontext.Value
+	came  *podItems
 	patch Patch
 	// natives counts the native sidecars put before the pod's own init
 	// containers.
@@ -37,7 +40,8 @@ func (m *merge) add(t *Template, where placement) RecordEntry {
 			entry.InitContainers = append(entry.InitContainers, c.name)
 			continue
 		}
-		m.item("containers", spec.Containers == nil, "-", c.withToken(c.raw, m.token))
+		m.item("containers", spec.Containers == nil, "-", c.raw)
+		m.mountToken("containers", len(spec.Containers), c)
 		spec.Containers = append(spec.Containers, seen(t, c))
 		entry.Containers = append(entry.Containers, c.name)
 	}
@@ -46,7 +50,8 @@ func (m *merge) add(t *Template, where placement) RecordEntry {
 		if c.isNative() {
 			m.addNative(t, c, c.raw)
 		} else {
-			m.item("initContainers", spec.InitContainers == nil, "-", c.withToken(c.raw, m.token))
+			m.item("initContainers", spec.InitContainers == nil, "-", c.raw)
+			m.mountToken("initContainers", len(spec.InitContainers), c)
 			spec.InitContainers = append(spec.InitContainers, seen(t, c))
 		}
 		entry.InitContainers = append(entry.InitContainers, c.name)
@@ -57,6 +62,9 @@ func (m *merge) add(t *Template, where placement) RecordEntry {
 	m.addMetadata(t)
 	return entry
 }
+
+// size counts what was added so far.
+func (m *merge) size() int { return len(m.patch) + len(m.labels) + len(m.notes) }
 
 // item adds one item to a list of the spec, or the list with it.
 func (m *merge) item(list string, create bool, index string, value jsontext.Value) {
@@ -70,7 +78,8 @@ func (m *merge) item(list string, create bool, index string, value jsontext.Valu
 
 func (m *merge) addNative(t *Template, c *container, raw jsontext.Value) {
 	spec := m.pod.Spec
-	m.item("initContainers", spec.InitContainers == nil, strconv.Itoa(m.natives), c.withToken(raw, m.token))
+	m.item("initContainers", spec.InitContainers == nil, strconv.Itoa(m.natives), raw)
+	m.mountToken("initContainers", m.natives, c)
 	m.natives++
 	spec.InitContainers = append(spec.InitContainers, seen(t, c))
 }
@@ -155,15 +164,18 @@ func (m *merge) addMetadata(t *Template) {
 	}
 }
 
-// finish writes the record and the metadata and returns the whole patch.
+// finish writes the metadata, and the record unless it is nil, and returns the
+// whole patch.
 func (m *merge) finish(record Record) Patch {
 	meta := m.pod.Metadata
 	patch := make(Patch, 0, len(m.patch)+len(m.labels)+len(m.notes)+2)
-	if meta.absent {
+	if record != nil {
+		m.notes = append(m.notes, pair{RecordAnnotation, record.String()})
+	}
+	if meta.absent && len(m.labels)+len(m.notes) > 0 {
 		patch = append(patch, Operation{"add", "/metadata", jsontext.Value("{}")})
 	}
 	patch = appendMap(patch, "/metadata/labels", meta.Labels, m.labels)
-	m.notes = append(m.notes, pair{RecordAnnotation, record.String()})
 	patch = appendMap(patch, "/metadata/annotations", meta.Annotations, m.notes)
 	return append(patch, m.patch...)
 }

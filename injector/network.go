@@ -105,13 +105,19 @@ func annotationField(key string) string { return "metadata.annotations[" + key +
 // the annotation by which Multus attaches the pod, in the form of what is
 // there. It never fails: what it cannot read, it denies.
 func Attach(r AttachRequest) *Decision {
-	d := &decision{request: Request{Namespace: r.Namespace, OwnNamespace: r.OwnNamespace, Explain: r.Explain}}
-	d.attach(r)
-	d.summarize()
-	return &d.Decision
+	d := &attaching{ledger: ledger{explain: r.Explain}, request: r}
+	d.run()
+	return d.summarize()
 }
 
-func (d *decision) attach(r AttachRequest) {
+// attaching is the decision about the Networks that an object declares.
+type attaching struct {
+	ledger
+	request AttachRequest
+}
+
+func (d *attaching) run() {
+	r := &d.request
 	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || slices.Contains(SystemNamespaces, r.Namespace)) {
 		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
@@ -142,15 +148,15 @@ func (d *decision) attach(r AttachRequest) {
 		d.deny(source, finding.Denial(reason.BadValue, annotationField(attachment.Annotation), err.Error()))
 		return
 	}
-	added := d.addNetworks(r, pod, names, list)
+	added := d.add(pod, names, list)
 	if !d.Denied && added.String() != list.String() {
 		d.Patch = appendMap(nil, "/metadata/annotations", pod.annotations(), []pair{{attachment.Annotation, added.String()}}).under(pointer(d.path))
 	}
 }
 
-// addNetworks adds the Networks to the list and says what became of each.
-func (d *decision) addNetworks(r AttachRequest, pod *pod, names []string, list attachment.List) attachment.List {
-	a := ask{source: "annotation " + NetworkAnnotation}
+// add adds the Networks to the list and says what became of each.
+func (d *attaching) add(pod *pod, names []string, list attachment.List) attachment.List {
+	r, a := &d.request, ask{source: "annotation " + NetworkAnnotation}
 	for _, name := range names {
 		d.step("network "+r.Namespace+"/"+name, r.Networks[name].state(), "")
 		if problem := r.unattachable(name, pod.Spec.HostNetwork); problem != nil {
@@ -172,7 +178,7 @@ func (d *decision) addNetworks(r AttachRequest, pod *pod, names []string, list a
 }
 
 // unattachable says why no pod can be attached to a Network.
-func (r AttachRequest) unattachable(name string, hostNetwork bool) *finding.Finding {
+func (r *AttachRequest) unattachable(name string, hostNetwork bool) *finding.Finding {
 	network, known := r.Networks[name]
 	field := annotationField(NetworkAnnotation)
 	switch {

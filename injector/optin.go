@@ -29,6 +29,8 @@ type ask struct {
 	template string
 	source   string // the key that spoke, for messages
 	refused  bool
+	// nevertheless is who asks for a template that the pod refuses.
+	nevertheless string
 	// overrides are the pod's changes to the template, by what follows the
 	// template's name in the key.
 	overrides []override
@@ -63,8 +65,10 @@ func asked(annotations, namespaceLabels map[string]string) []ask {
 	}
 	if value := namespaceLabels[NamespaceLabel]; value != "" {
 		for template := range strings.SplitSeq(value, ".") {
-			if find(asks, template) == nil {
+			if a := find(asks, template); a == nil {
 				asks = append(asks, fromLabel(template, value))
+			} else if a.refused {
+				a.nevertheless = "namespace label " + NamespaceLabel
 			}
 		}
 	}

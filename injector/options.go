@@ -48,6 +48,21 @@ type Options struct {
 	// OverrideContainer is the container the overrides apply to, where the
 	// template has several and none of its own name.
 	OverrideContainer string `json:"overrideContainer,omitempty"`
+	// Tolerate lists what others may change of the items of a mandatory template;
+	// nothing by default.
+	Tolerate []Tolerance `json:"tolerate,omitempty"`
+	// OptOut is allow or deny: whether a pod's annotation "false" is heard where
+	// its namespace asks for the template. The default is deny for a mandatory
+	// template, and allow for every other.
+	OptOut string `json:"optOut,omitempty"`
+}
+
+// optOut is the default of Options.OptOut.
+func (o *Options) optOut() string {
+	if o.Mandatory {
+		return "deny"
+	}
+	return "allow"
 }
 
 // digest identifies the options: "default", or the hash of what differs from the
@@ -59,7 +74,11 @@ func (o Options) digest() string {
 	if o.HostNetwork == "skip" {
 		o.HostNetwork = ""
 	}
+	if o.OptOut == o.optOut() {
+		o.OptOut = ""
+	}
 	o.Overrides = slices.Compact(slices.Sorted(slices.Values(o.Overrides)))
+	o.Tolerate = slices.Compact(slices.Sorted(slices.Values(o.Tolerate)))
 	text, _ := json.Marshal(o) // strings and booleans always marshal
 	if string(text) == "{}" {
 		return defaultOptions
@@ -84,10 +103,20 @@ func parseOptions(text string, bad *InvalidTemplate) Options {
 	if options.HostNetwork == "" {
 		options.HostNetwork = "skip"
 	}
+	if options.OptOut == "" {
+		options.OptOut = options.optOut()
+	}
 	one(bad, "data.options.native", options.Native, NativeAuto, NativeAlways, NativeNever)
 	one(bad, "data.options.hostNetwork", options.HostNetwork, "skip", "allow")
 	for i, o := range options.Overrides {
 		one(bad, fmt.Sprintf("data.options.overrides[%d]", i), o, OverrideImage, OverrideCPU, OverrideMemory, OverrideEnv)
+	}
+	one(bad, "data.options.optOut", options.OptOut, "allow", "deny")
+	for i, t := range options.Tolerate {
+		one(bad, fmt.Sprintf("data.options.tolerate[%d]", i), t, tolerances...)
+	}
+	if len(options.Tolerate) > 0 && !options.Mandatory {
+		bad.add("data.options.tolerate", 0, "is for mandatory templates: of every other one others may change what they like; write mandatory: true, or leave it out")
 	}
 	return options
 }

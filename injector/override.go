@@ -58,7 +58,7 @@ func replaced(list []container, name string, typed *corev1.Container, raw jsonte
 		return list
 	}
 	list = slices.Clone(list)
-	list[i] = container{name: name, typed: *typed, raw: raw, native: asNative(raw), mounts: endOfMounts(raw)}
+	list[i] = container{name: name, typed: *typed, raw: raw, native: asNative(raw)}
 	return list
 }
 

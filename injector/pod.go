@@ -20,6 +20,8 @@ type podMeta struct {
 	Name        string            `json:"name"`
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
+	// DeletionTimestamp is "" unless the object is being deleted.
+	DeletionTimestamp string `json:"deletionTimestamp"`
 
 	absent bool
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/usher-dev/usher/finding"
 )
@@ -24,6 +25,37 @@ type Entry struct {
 	Err      error
 	// ConfigMap is the name of the ConfigMap that holds the template.
 	ConfigMap string
+	// Replaced are the versions that Template took the place of, the latest first.
+	Replaced []Replaced
+}
+
+// A Replaced is a version of a template that another one took the place of.
+type Replaced struct {
+	Template *Template
+	At       time.Time
+}
+
+// ReplacedFor is how long a replaced version of a mandatory template counts: an
+// edit reaches the replicas of usher one after the other.
+const ReplacedFor = time.Minute
+
+// versions are those that count at a time: the one that serves, and those that
+// were replaced a short while ago.
+func (e *Entry) versions(now time.Time) []*Template {
+	versions := []*Template{e.Template}
+	for _, r := range e.Replaced {
+		if !now.IsZero() && now.Sub(r.At) < ReplacedFor {
+			versions = append(versions, r.Template)
+		}
+	}
+	return versions
+}
+
+// concerns reports whether an ask is about a mandatory template, or about one
+// that is not known.
+func (s *Set) concerns(a ask) bool {
+	entry, known := s.Get(a.template)
+	return !known && !a.refused && a.problem == nil || entry.Template != nil && entry.Template.Options.Mandatory
 }
 
 // NewSet returns the set of the entries by the templates' names. Every pair is

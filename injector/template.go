@@ -55,8 +55,6 @@ type container struct {
 	// native is the same as a native sidecar: an init container that is
 	// restarted always (KEP-753).
 	native jsontext.Value
-	// mounts is where the list volumeMounts of both ends; see endOfMounts.
-	mounts int
 }
 
 type volume struct {
@@ -137,6 +135,22 @@ func ParseTemplate(name string, data map[string]string) (*Template, error) {
 	return t, nil
 }
 
+// Metadata returns the labels and annotations that the template adds.
+func (t *Template) Metadata() (labels, annotations map[string]string) {
+	labels, annotations = map[string]string{}, map[string]string{}
+	for _, p := range t.labels {
+		labels[p.key] = p.value
+	}
+	for _, p := range t.annotations {
+		annotations[p.key] = p.value
+	}
+	return labels, annotations
+}
+
+// Wrote reports whether an entry of a record is of the template's content,
+// whatever its options were.
+func (t *Template) Wrote(e RecordEntry) bool { return e.Content == t.content }
+
 // newTemplate keeps each item as the author wrote it, in canonical JSON.
 func newTemplate(name string, canonical []byte, frag *fragment, options Options) *Template {
 	var raw struct {
@@ -158,11 +172,11 @@ func newTemplate(name string, canonical []byte, frag *fragment, options Options)
 	t.Version = version(t.content, t.options)
 	for i, c := range frag.Containers {
 		t.containers = append(t.containers, container{
-			name: c.Name, typed: c, raw: raw.Containers[i], native: asNative(raw.Containers[i]), mounts: endOfMounts(raw.Containers[i]),
+			name: c.Name, typed: c, raw: raw.Containers[i], native: asNative(raw.Containers[i]),
 		})
 	}
 	for i, c := range frag.InitContainers {
-		t.initContainers = append(t.initContainers, container{name: c.Name, typed: c, raw: raw.InitContainers[i], mounts: endOfMounts(raw.InitContainers[i])})
+		t.initContainers = append(t.initContainers, container{name: c.Name, typed: c, raw: raw.InitContainers[i]})
 	}
 	for i, v := range frag.Volumes {
 		t.volumes = append(t.volumes, volume{name: v.Name, typed: v, raw: raw.Volumes[i]})

@@ -1,10 +1,11 @@
 package injector
 
 import (
-	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -18,10 +19,6 @@ const (
 	tokenPath         = "/var/run/secrets/kubernetes.io/serviceaccount"
 	tokenVolumePrefix = "kube-api-access-"
 )
-
-// unwritable is the end of a list that the API server may write a mount to, and
-// usher does not.
-const unwritable = -1
 
 // tokenVolume returns the volume that the plugin mounts in what is added, or ""
 // where it will not: it has seen to every container of the pod, so one without
@@ -50,35 +47,37 @@ func (p *pod) tokenVolume() string {
 	return volume
 }
 
-// withToken returns the container, as raw has it, with the token of that volume
-// mounted, unless there is none or it has something else in its place.
-func (c *container) withToken(raw jsontext.Value, volume string) jsontext.Value {
-	if volume == "" || c.mounts == unwritable || slices.ContainsFunc(c.typed.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == tokenPath }) {
-		return raw
+// mountToken mounts the token in a container that was just added to a list, at
+// an index, unless the container has something else in its place.
+func (m *merge) mountToken(list string, index int, c *container) {
+	if m.token == "" || mountsToken(&c.typed) {
+		return
 	}
-	before, after := `,"volumeMounts":[`, "]"
-	at := len(raw) - 1
-	if c.mounts > 0 {
-		before, after, at = ",", "", c.mounts
+	mount := slices.Concat(jsontext.Value(`{"mountPath":"`+tokenPath+`","name":`), quoted(m.token), jsontext.Value(`,"readOnly":true}`))
+	path := "/spec/" + list + "/" + strconv.Itoa(index) + "/volumeMounts"
+	if len(c.typed.VolumeMounts) == 0 { // absent, null or an empty list
+		m.patch = append(m.patch, Operation{"add", path, slices.Concat(jsontext.Value("["), mount, jsontext.Value("]"))})
+		return
 	}
-	return slices.Concat(raw[:at], jsontext.Value(before+`{"mountPath":"`+tokenPath+`","name":`), quoted(volume), jsontext.Value(`,"readOnly":true}`+after), raw[at:])
+	m.patch = append(m.patch, Operation{"add", path + "/-", mount})
 }
 
-// endOfMounts returns where the list volumeMounts of a container ends, before
-// its bracket: 0 where it has none, and unwritable where it is written and empty.
-func endOfMounts(raw jsontext.Value) int {
-	decoder := jsontext.NewDecoder(bytes.NewReader(raw))
-	_, _ = decoder.ReadToken() // a template's container is an object
-	for decoder.PeekKind() == '"' {
-		if name, err := decoder.ReadToken(); err != nil || name.String() != "volumeMounts" {
-			_ = decoder.SkipValue()
-			continue
-		}
-		list, err := decoder.ReadValue()
-		if err != nil || list.Kind() != '[' || len(bytes.TrimSpace(list[1:len(list)-1])) == 0 {
-			return unwritable
-		}
-		return int(decoder.InputOffset()) - 1
+func mountsToken(c *corev1.Container) bool {
+	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == tokenPath })
+}
+
+// holdsToken reports whether a volume of the pod is what the plugin adds: the
+// token, the certificates of the API server and the namespace, and nothing else.
+func (p *pod) holdsToken(name string) bool {
+	at := slices.IndexFunc(p.Spec.Volumes, func(v podVolume) bool { return v.Name == name })
+	if at < 0 || !strings.HasPrefix(name, tokenVolumePrefix) {
+		return false
 	}
-	return 0
+	var v corev1.Volume
+	if json.Unmarshal(p.Spec.Volumes[at].Raw, &v) != nil || v.Projected == nil {
+		return false
+	}
+	return !slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool {
+		return s.ServiceAccountToken == nil && s.DownwardAPI == nil && (s.ConfigMap == nil || s.ConfigMap.Name != "kube-root-ca.crt")
+	})
 }

@@ -47,11 +47,11 @@ func TestAddedContainersHaveTheTokenThatThePodsOwnHave(t *testing.T) {
 			config: "{containers: [{name: side, image: side:1, volumeMounts: [{name: v, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}], volumes: [{name: v, emptyDir: {}}]}",
 			want:   []string{"v /var/run/secrets/kubernetes.io/serviceaccount false"},
 		},
-		"the list is left to the API server where the template writes an empty one": {
-			spec: volumes + app, config: "containers: [{name: side, image: side:1, volumeMounts: []}]",
-		},
-		"the list is left to the API server where the template writes null": {
-			spec: volumes + app, config: "containers: [{name: side, image: side:1, volumeMounts: null}]",
+		"in an empty list": {spec: volumes + app, config: "containers: [{name: side, image: side:1, volumeMounts: []}]", want: []string{mounted}},
+		"in place of null": {spec: volumes + app, config: "containers: [{name: side, image: side:1, volumeMounts: null}]", want: []string{mounted}},
+		"in each of two native sidecars, before the pod's own": {
+			spec:   volumes + app + ", restartPolicy: Never, initContainers: [{name: setup, image: i, " + mounts + "}]",
+			config: "containers: [{name: first, image: f}, {name: side, image: side:1}]", want: []string{mounted},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

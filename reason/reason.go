@@ -10,7 +10,8 @@ type Reason string
 // The reasons of admission. Users and dashboards rely on these words.
 const (
 	Injected             Reason = "injected"              // the template was added
-	AlreadyInjected      Reason = "already-injected"      // the record's claim was proved, nothing to do
+	AlreadyInjected      Reason = "already-injected"      // what the record names is there, nothing to do
+	AlreadyPresent       Reason = "already-present"       // no record, and the containers are recognized, nothing to add
 	NotAsked             Reason = "not-asked"             // no annotation, no namespace label
 	OptedOut             Reason = "opted-out"             // the annotation says "false"
 	NamespaceExclude     Reason = "namespace-excluded"    // a system namespace, or usher's own
@@ -27,6 +28,8 @@ const (
 	ConflictHostPort     Reason = "conflict-host-port"    // a port of the host is taken
 	ConflictMount        Reason = "conflict-mount"        // two mounts at one path in one container
 	ConflictMetadata     Reason = "conflict-metadata"     // a label or annotation is set to another value
+	RecordMismatch       Reason = "record-mismatch"       // the record does not fit the pod, or an update changes it
+	MandatoryChanged     Reason = "mandatory-changed"     // an item of a mandatory template is not as the template has it
 	NetworkAttached      Reason = "network-attached"      // what the pod declares was added to what Multus attaches
 	NetworkPresent       Reason = "network-present"       // Multus attaches all of it already, nothing to do
 	NetworkDeclared      Reason = "network-declared"      // a Deployment's own Network was declared in its pod template
@@ -49,9 +52,10 @@ var reasons = []struct {
 	Text   string
 }{
 	{Injected, false, "The template was added to the pod. The annotation usher.dev/injected records what, and of which version."},
-	{AlreadyInjected, false, "The pod carries everything its record names, as the template adds it. Nothing was changed."},
+	{AlreadyInjected, false, "The pod carries everything that its record names, whatever others changed in it. Nothing was changed."},
+	{AlreadyPresent, false, "No record says that usher added the containers, and they are recognizably the template's: by name, by the last component of the image's repository, and by ports, args, command or mounts. Copies and restores come like that. They were not added again."},
 	{NotAsked, false, "Neither the pod nor its namespace asks for a template. Annotate the pod initializer.kubernetes.io/<template>: \"true\", or label the namespace inject.usher.dev/templates: <template>."},
-	{OptedOut, false, "An annotation of the pod says \"false\" for the template, which wins over the namespace's label."},
+	{OptedOut, false, "An annotation of the pod says \"false\" for the template, which wins over the namespace's label. Denied instead where the template does not let pods refuse it (options.optOut), as mandatory templates do not by default."},
 	{NamespaceExclude, false, "kube-system, kube-public, kube-node-lease and usher's own namespace are never touched."},
 	{HostNetwork, false, "The pod is on its node's network, where a sidecar's ports would be the node's. Set options.hostNetwork: allow in the template if that is meant. Denied instead where the template is mandatory."},
 	{NoNativeSidecars, false, "The pod ends by itself (restartPolicy Never or OnFailure), an ordinary sidecar would keep it from ending, and native sidecars are not to be had on this cluster or not wanted by the template (options.native). Denied instead where the template is mandatory."},
@@ -66,6 +70,8 @@ var reasons = []struct {
 	{ConflictHostPort, true, "Two containers would take the same port of the host. Change or drop one hostPort."},
 	{ConflictMount, true, "One container would mount two volumes at the same path."},
 	{ConflictMetadata, true, "The pod sets a label or annotation that the template sets to another value. Remove it from one of them."},
+	{RecordMismatch, true, "The annotation usher.dev/injected does not fit: it names containers that the pod does not have while others have their names, or an update changes what it says of a mandatory template. Remove the record and what it names from a new pod, usher adds both; leave it as it is on a pod that exists."},
+	{MandatoryChanged, true, "A container, volume, label or annotation of a mandatory template is not as the template has it, or an update changes it. Let what changed it leave the template's items alone, or have the template list in options.tolerate what others may change."},
 	{NetworkAttached, false, "The Networks that the annotation samplecrd.k8s.io/network names were added to k8s.v1.cni.cncf.io/networks, by which Multus attaches the pod."},
 	{NetworkPresent, false, "The pod's k8s.v1.cni.cncf.io/networks has every Network that the pod declares. Nothing was changed."},
 	{NetworkDeclared, false, "The Deployment, or its namespace, asks for a Network of its own (samplecrd.k8s.io/own-network), which was declared in its pod template."},
@@ -81,8 +87,14 @@ var reasons = []struct {
 	{TooLarge, true, "The request is over the size that usher reads, which is above what the API server stores."},
 }
 
+// Has reports whether the reason is that of a template that the pod has, or gets.
+func (r Reason) Has() bool {
+	return r == Injected || r == AlreadyInjected || r == AlreadyPresent
+}
+
 // Denies says whether the reason refuses the object. HostNetwork and
-// NoNativeSidecars refuse it only where the template is mandatory.
+// NoNativeSidecars refuse it only where the template is mandatory, OptedOut only
+// where the template cannot be refused.
 func (r Reason) Denies() bool {
 	for _, e := range reasons {
 		if e.Reason == r {

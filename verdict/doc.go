@@ -11,6 +11,7 @@
 //	carry     copy opt-ins from a workload's own metadata into its pod template
 //	inject    add the templates that the pod asks for
 //	connect   attach the pod to the Networks that it declares
+//	hold      hold a pod to the mandatory templates
 //	decode    read the object as it is after these
 //	validate  ask what the API server refuses of it
 //	evaluate  apply the rules

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/usher-dev/usher/config"
@@ -33,11 +35,15 @@ const (
 	Carry Steps = 1 << iota
 	Inject
 	Connect
+	// Hold holds a new pod to the mandatory templates, where nothing is injected
+	// any more; Keep holds an update of a pod to what the pod has of them.
+	Hold
+	Keep
 	Validate
 	Evaluate
 	Compare
 
-	All = Carry | Inject | Connect | Validate | Evaluate | Compare
+	All = Carry | Inject | Connect | Keep | Validate | Evaluate | Compare
 )
 
 func (s Steps) has(step Steps) bool { return s&step != 0 }
@@ -63,6 +69,9 @@ type Facts struct {
 	Templates *injector.Set
 	// NativeSidecars says that every kubelet runs native sidecars (KEP-753).
 	NativeSidecars bool
+	// Now is when the object is admitted. The version of a template that was
+	// replaced shortly before counts, too; with the zero time none does.
+	Now time.Time
 
 	// Networks are the existing ones among the Networks that the object declares,
 	// by name.

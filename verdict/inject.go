@@ -51,19 +51,28 @@ func (j *judging) decide(object []byte) *injector.Decision {
 	if !f.Explain && f.Steps.has(Evaluate) && f.NamespaceLabels[injector.NamespaceLabel] == "" && !injector.MayAsk(object) {
 		return injector.Skipped(reason.NotAsked)
 	}
-	return injector.Decide(injector.Request{
+	return injector.Decide(j.request(object))
+}
+
+// request asks the injector about an object in place of the one that is judged.
+func (j *judging) request(object []byte) injector.Request {
+	f := j.facts
+	return injector.Request{
 		Object: object, Kind: j.object.Kind, Namespace: j.object.Namespace, NamespaceLabels: f.NamespaceLabels,
-		OwnNamespace: f.OwnNamespace, Templates: f.Templates, NativeSidecars: f.NativeSidecars, Explain: f.Explain,
-	})
+		OwnNamespace: f.OwnNamespace, Templates: f.Templates, NativeSidecars: f.NativeSidecars, Pin: f.Levels.Pin, Now: f.Now, Explain: f.Explain,
+	}
 }
 
 // mandatory reports whether one of the templates that cannot be injected is
 // mandatory: the workload is denied then, and not only its pods.
 func (j *judging) mandatory(d *injector.Decision) bool {
+	denies := func(r reason.Reason) bool {
+		return slices.ContainsFunc(d.Problems, func(p finding.Finding) bool { return p.Reason == r })
+	}
 	return slices.ContainsFunc(d.Outcomes, func(o injector.Outcome) bool {
 		entry, ok := j.facts.Templates.Get(o.Template)
 		return ok && entry.Template != nil && entry.Template.Options.Mandatory &&
-			o.Reason != reason.Injected && o.Reason != reason.AlreadyInjected && o.Reason != reason.OptedOut
+			!o.Reason.Has() && (o.Reason != reason.OptedOut || denies(o.Reason))
 	})
 }
 
@@ -76,7 +85,7 @@ func (j *judging) absent(d *injector.Decision) {
 	}
 	for _, o := range d.Outcomes {
 		entry, ok := j.facts.Templates.Get(o.Template)
-		has := o.Reason == reason.Injected || j.facts.Explain && o.Reason == reason.AlreadyInjected
+		has := o.Reason == reason.Injected || j.facts.Explain && o.Reason.Has()
 		if !ok || entry.Template == nil || !has {
 			continue
 		}

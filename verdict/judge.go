@@ -29,6 +29,7 @@ func Judge(object Object, old *Object, f *Facts) (*Verdict, error) {
 	if err := j.connect(); err != nil {
 		return nil, err
 	}
+	j.hold()
 	if err := j.decode(); err != nil {
 		return nil, err
 	}

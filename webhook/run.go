@@ -70,7 +70,7 @@ func handlers(facts *cluster.Facts, m manager.Manager, o Options) []admit.Handle
 		Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller", Log: o.Log,
 	}
 	return []admit.Handler{
-		injection.Pods(), injection.Workloads(), networks.Pods(), networks.Workloads(),
+		injection.Pods(), injection.Workloads(), injection.Mandatory(), networks.Pods(), networks.Workloads(),
 		(&admit.TemplateProof{Facts: facts}).Handler(), (&admit.NamespaceLabels{Facts: facts}).Handler(),
 		(&admit.Configuration{Facts: facts}).Handler(), rules.Handler(),
 	}

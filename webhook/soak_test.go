@@ -2,4 +2,4 @@
 
 package webhook_test
 
-func init() { mostChanged = 4 }
+func init() { mostChanged, *restoredPods = 4, 10_000 }

@@ -135,7 +135,7 @@ func (o *diffOptions) workspace(docs []*manifest.Document, version string) (*fil
 		return nil, nil, err
 	}
 	options := files.Options{
-		Steps: verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.namespace, "default"),
+		Steps: verdict.Keep | verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.namespace, "default"),
 		OwnNamespace: cli.Namespace, Plan: true,
 	}
 	if version != "" {

@@ -25,7 +25,8 @@ func newDrift(s streams) *cobra.Command {
 		Use:   "drift [-n NAMESPACE | -A] [--restart]",
 		Short: "List pods whose sidecars are old or missing, and roll their owners",
 		Long: `List running pods that ask for a template and have an old version of it or none,
-with their owner and why. --restart rolls the Deployments, StatefulSets and
+and those whose like a mandatory template denies, with their owner and why: run it
+before usher is upgraded, and before a template becomes mandatory. --restart rolls the Deployments, StatefulSets and
 DaemonSets that own them, as kubectl rollout restart does, a few at a time and
 each only while the PodDisruptionBudgets of its pods allow a disruption.
 

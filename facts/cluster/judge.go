@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
@@ -37,7 +38,7 @@ func (f *Facts) Judge(ctx context.Context, r Request) (*verdict.Verdict, error) 
 		return nil, err
 	}
 	for _, refresh := range []func(context.Context, Request, *verdict.Facts, *verdict.Verdict) (bool, error){
-		f.refreshLabels, f.refreshTemplates, f.refreshNetworks, f.refreshRelated,
+		f.refreshLabels, f.refreshTemplates, f.refreshMandatory, f.refreshNetworks, f.refreshRelated,
 	} {
 		changed, err := refresh(ctx, r, known, v)
 		if err != nil {
@@ -58,7 +59,7 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 	current := f.Configuration.Current()
 	known := &verdict.Facts{
 		Steps: r.Steps, Defaulted: true, OwnNamespace: f.OwnNamespace, Configuration: current.Configuration,
-		Templates: f.Templates.Set(), NativeSidecars: f.NativeSidecars(),
+		Templates: f.Templates.Set(), NativeSidecars: f.NativeSidecars(), Now: time.Now(),
 	}
 	if r.Object.Namespace != "" {
 		var err error
@@ -74,12 +75,14 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 	if r.Steps&verdict.Inject != 0 && r.Object.Kind != "Pod" {
 		known.Lister = f.Others.Direct(ctx, r.Object.Namespace)
 	}
+	if _, pinned := known.NamespaceLabels[config.EnforceVersionLabel]; pinned || r.Steps&verdict.Evaluate != 0 {
+		// A label that is not a level is denied when it is set; here the default
+		// stands in for it.
+		known.Levels, _ = config.FromLabels(known.NamespaceLabels, current.Policies)
+	}
 	if r.Steps&verdict.Evaluate == 0 {
 		return known, nil
 	}
-	// A label that is not a level is denied when it is set; here the default
-	// stands in for it.
-	known.Levels, _ = config.FromLabels(known.NamespaceLabels, current.Policies)
 	known.Lenient = r.Lenient != nil && r.Lenient(known.Levels)
 	known.Server, known.Transitions = f.Server(), transition.All()
 	var err error
@@ -94,8 +97,8 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 // objects that ask are sent, so its label is newer than the cache.
 func (f *Facts) refreshLabels(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
 	switch {
-	case r.Steps&verdict.Inject != 0:
-		if v.Injection == nil || v.Injection.Reason != reason.NotAsked || unchanged(r) {
+	case r.Steps&(verdict.Inject|verdict.Hold) != 0:
+		if v.Injection == nil || v.Injection.Reason != reason.NotAsked || r.Old != nil && (r.Object.Kind == "Pod" || unchanged(r)) {
 			return false, nil
 		}
 	case r.Steps&verdict.Connect != 0:
@@ -150,6 +153,29 @@ func (f *Facts) refreshTemplates(ctx context.Context, r Request, known *verdict.
 	}
 	known.Templates = f.Templates.Set()
 	return found, nil
+}
+
+// refreshMandatory reads the mandatory templates that a pod differs from: another
+// replica may have injected a version that this one has not seen yet.
+func (f *Facts) refreshMandatory(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
+	if v.Injection == nil || !v.Injection.Denied || r.Steps&(verdict.Inject|verdict.Hold) == 0 || r.Old != nil {
+		return false, nil
+	}
+	var names []string
+	for _, o := range v.Injection.Outcomes {
+		if o.Template != "" && (o.Reason == reason.MandatoryChanged || o.Reason == reason.RecordMismatch) {
+			names = append(names, o.Template)
+		}
+	}
+	if len(names) == 0 {
+		return false, nil
+	}
+	if _, err := f.Templates.Refresh(ctx, names); err != nil {
+		return false, err
+	}
+	before := known.Templates
+	known.Templates = f.Templates.Set()
+	return known.Templates != before, nil
 }
 
 // missing names the templates that a Namespace asks for and that are not known.

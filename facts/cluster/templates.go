@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -81,9 +82,12 @@ func (t *Templates) put(cm *corev1.ConfigMap) {
 	switch {
 	case err == nil:
 		s.entry.Template = template
+		if before.template == name {
+			s.entry.Replaced = replaced(before.entry, template, time.Now())
+		}
 		t.log.Info("template loaded", "template", name, "version", template.Version, "configMap", cm.Name)
 	case before.template == name && before.entry.Template != nil:
-		s.entry = injector.Entry{Template: before.entry.Template, Err: err}
+		s.entry = injector.Entry{Template: before.entry.Template, Err: err, Replaced: before.entry.Replaced}
 		t.log.Error(err, "template refused, the last good version keeps serving", "template", name, "configMap", cm.Name, "version", before.entry.Template.Version)
 	default:
 		s.entry.Err = err
@@ -91,6 +95,15 @@ func (t *Templates) put(cm *corev1.ConfigMap) {
 	}
 	t.sources[cm.Name] = s
 	t.rebuild()
+}
+
+// replaced are the versions that count for a while after a new one came.
+func replaced(before injector.Entry, now *injector.Template, at time.Time) []injector.Replaced {
+	kept := slices.DeleteFunc(slices.Clone(before.Replaced), func(r injector.Replaced) bool { return at.Sub(r.At) >= injector.ReplacedFor })
+	if before.Template == nil || before.Template.Version == now.Version {
+		return kept
+	}
+	return slices.Insert(kept, 0, injector.Replaced{Template: before.Template, At: at})
 }
 
 // newer says whether an object was stored after what is known of it: an answer

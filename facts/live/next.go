@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/reason"
 	"github.com/usher-dev/usher/verdict"
@@ -50,7 +51,7 @@ type Template struct {
 
 // Gets reports whether the pod gets the template.
 func (t Template) Gets() bool {
-	return t.Reason == reason.Injected || t.Reason == reason.AlreadyInjected
+	return t.Reason.Has()
 }
 
 // A Problem is why a pod is denied.
@@ -104,6 +105,7 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 	if err != nil {
 		return nil, err
 	}
+	levels, _ := config.FromLabels(labels, c.configuration.Policies)
 	steps := verdict.Inject
 	if listed {
 		steps |= verdict.Connect
@@ -111,7 +113,7 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 	v, err := verdict.Judge(
 		verdict.Object{APIVersion: "v1", Kind: "Pod", Namespace: pod.GetNamespace(), Name: pod.GetName(), JSON: object}, nil,
 		&verdict.Facts{
-			Steps: steps, NamespaceLabels: labels, OwnNamespace: c.Own, Configuration: c.configuration,
+			Steps: steps, NamespaceLabels: labels, OwnNamespace: c.Own, Levels: levels, Configuration: c.configuration,
 			Templates: c.Templates, NativeSidecars: c.NativeSidecars, Networks: networks, Lister: lister{ctx, c}, Explain: true,
 		})
 	if err != nil {

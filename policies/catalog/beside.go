@@ -70,14 +70,19 @@ func beside() []Entry {
 			continue // not injection's
 		case reason.NetworkCreating, reason.NetworkPool:
 			continue // only a cluster has what they are about
-		case reason.HostNetwork, reason.NoNativeSidecars: // deny where the template is mandatory
+		case reason.HostNetwork, reason.NoNativeSidecars, reason.OptedOut: // deny where the template is mandatory
 		default:
 			if !r.Denies() {
 				continue
 			}
 		}
-		entries = append(entries, entry(r.Rule(), finding.Invariant, injector.Kinds(),
-			"Injection denies the pods for the reason "+string(r), "The cluster denies the pods, so that none run", r.Explain()))
+		e := entry(r.Rule(), finding.Invariant, injector.Kinds(),
+			"Injection denies the pods for the reason "+string(r), "The cluster denies the pods, so that none run", r.Explain())
+		switch r {
+		case reason.RecordMismatch, reason.MandatoryChanged, reason.OptedOut:
+			e.Since = release.V(0, 2).String()
+		}
+		entries = append(entries, e)
 	}
 	return entries
 }

@@ -2,6 +2,7 @@ package differential
 
 import (
 	"regexp"
+	"strings"
 )
 
 var version = regexp.MustCompile(`sha256:[0-9a-f]{8}`)
@@ -12,7 +13,7 @@ func (g *generator) edit(pod, sent object, record string) {
 	spec, annotations := at(pod, "spec"), into(pod, "metadata", "annotations")
 	containers := items(spec, "containers")
 	last := containers[len(containers)-1]
-	switch g.IntN(9) {
+	switch g.IntN(12) {
 	case 0: // copied as it is
 	case 1: // an autoscaler sets requests
 		last["resources"] = object{"requests": object{"cpu": "250m", "memory": "100Mi"}}
@@ -31,6 +32,15 @@ func (g *generator) edit(pod, sent object, record string) {
 		last["env"] = append([]any{object{"name": "ADDED", "value": "1"}}, anyItems(last, "env")...)
 	case 7: // a container is put before the others
 		spec["containers"] = append([]any{object{"name": "first", "image": "first:1"}}, anyItems(spec, "containers")...)
+	case 9: // an argument is added
+		last["args"] = append(anyItems(last, "args"), "--more")
+	case 10: // the registry is swapped, and the record is lost
+		if image, _ := last["image"].(string); image != "" {
+			last["image"] = "mirror.example.com/" + image[strings.LastIndex(image, "/")+1:]
+		}
+		delete(annotations, "usher.dev/injected")
+	case 11: // a label is removed
+		delete(at(pod, "metadata"), "labels")
 	case 8: // a container is taken away
 		if len(containers) > 1 {
 			spec["containers"] = anyItems(spec, "containers")[:len(containers)-1]

@@ -75,7 +75,7 @@ func (g *generator) options() string {
 	}
 	add(0.6, "native: "+g.pick("auto", "always", "never"))
 	add(0.3, "hostNetwork: "+g.pick("allow", "skip"))
-	add(0.25, "mandatory: true")
+	add(0.25, g.pick("mandatory: true", "mandatory: true", "mandatory: true\ntolerate: [image, env]", "mandatory: true\noptOut: allow", "optOut: deny"))
 	add(0.5, "overrides: "+g.pick("[image]", "[cpu, memory]", "[env]", "[image, cpu, memory, env]"))
 	return strings.Join(lines, "\n")
 }

@@ -64,6 +64,7 @@ func (c *cluster) outcome(ctx context.Context, p *played, injected object, known
 		webhook, what, _ := strings.Cut(key, "/")
 		o.asked[stageOf(webhook)] = true
 		switch {
+		case stageOf(webhook) == "mandatory": // what was injected is there, it says
 		case what == "templates" || what == "networks":
 			for pair := range strings.SplitSeq(value, ",") {
 				name, reason, _ := strings.Cut(pair, "=")
@@ -91,7 +92,7 @@ func (o *outcome) pods(p *played, warned bool, known *catalogue) {
 		return
 	}
 	stage := stageOf(p.pod.DeniedBy())
-	denied := stage == "inject" || stage == "network"
+	denied := stage == "inject" || stage == "network" || stage == "mandatory"
 	if denied != warned && controlled(p.scene.kind()) && (p.scene.Old == nil || o.asked[stage]) {
 		o.add("pods-denied-without-warning-or-the-reverse", p.pod.Message, warns)
 	}
@@ -190,7 +191,7 @@ type catalogue struct {
 // rule is the id under which the command line tells what a webhook denies for.
 func (k *catalogue) rule(stage, reason string) string {
 	switch stage {
-	case "inject", "network":
+	case "inject", "network", "mandatory":
 		return "inject-" + reason
 	case "namespaces.usher.dev":
 		return "namespace-label"

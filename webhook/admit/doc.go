@@ -2,6 +2,7 @@
 // one path and declares which requests the API server sends there.
 //
 //	pods           /mutate injects templates into pods
+//	mandatory      /validate-mandatory holds pods to mandatory templates
 //	workloads      /mutate-workloads carries opt-ins into pod templates
 //	networks       /attach and /attach-workloads attach pods to Networks
 //	validate       /validate judges objects by rules, and changes by the transition table

@@ -27,7 +27,8 @@ const (
 	Outdated = State(injector.Outdated)
 	// Missing pods ask for the template, would get it now, and run without.
 	Missing = State(injector.Missing)
-	// Denied pods ask for the template, and a new one is denied.
+	// Denied pods ask for the template, or refuse a mandatory one, and a new one is
+	// denied.
 	Denied State = "denied"
 )
 
@@ -83,9 +84,14 @@ func Find(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, er
 			findings = append(findings, found...)
 		}
 		if list.Continue == "" {
-			return findings, nil
+			break
 		}
 	}
+	denied, err := f.mandatory(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return instead(findings, denied), nil
 }
 
 func (f *finder) pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]Finding, error) {
@@ -164,8 +170,8 @@ func compare(s injector.Sidecar, next *live.Next) (Finding, bool) {
 		f.State, f.Reason = Denied, denial(next)
 	case s.State == injector.Outdated:
 		f.Reason = fmt.Sprintf("has version %s, the template is %s", live.Short(s.Version), live.Short(s.Serving))
-	case gets != nil && !gets.Gets():
-		return f, false // a new pod runs without it, too
+	case gets != nil && (!gets.Gets() || gets.Reason == reason.AlreadyPresent):
+		return f, false // a new pod runs without it, too, or brings it itself
 	default:
 		f.Reason = fmt.Sprintf("%s asks for it; created before it did, or while usher was down", s.Source)
 	}

@@ -1,0 +1,117 @@
+package drift
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/reason"
+)
+
+// mandatory lists the pods whose like is denied when it is created again: what
+// another webhook makes of a mandatory template it makes of the next pod, too, and
+// a pod that refuses the template is denied. It reads whole pods, in pages, and
+// only where there is a mandatory template.
+func (f *finder) mandatory(ctx context.Context, namespace string) ([]Finding, error) {
+	has := func(name string) bool { return f.mandatoryTemplate(name) != nil }
+	if !slices.ContainsFunc(f.Templates.Names(), has) {
+		return nil, nil
+	}
+	var findings []Finding
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	for {
+		err := f.List(ctx, list, client.InNamespace(namespace), client.MatchingFieldsSelector{Selector: live.Running()},
+			client.Limit(live.Page), client.Continue(list.GetContinue()))
+		if err != nil {
+			return nil, fmt.Errorf("listing pods: %w", err)
+		}
+		for i := range list.Items {
+			found, err := f.held(ctx, &list.Items[i])
+			if err != nil {
+				return nil, err
+			}
+			findings = append(findings, found...)
+		}
+		if list.GetContinue() == "" {
+			return findings, nil
+		}
+	}
+}
+
+func (f *finder) mandatoryTemplate(name string) *injector.Template {
+	entry, _ := f.Templates.Get(name)
+	if entry.Template == nil || !entry.Template.Options.Mandatory {
+		return nil
+	}
+	return entry.Template
+}
+
+// held asks whether a pod as it is would be admitted.
+func (f *finder) held(ctx context.Context, pod *unstructured.Unstructured) ([]Finding, error) {
+	if pod.GetDeletionTimestamp() != nil || pod.GetNamespace() == f.Own {
+		return nil, nil
+	}
+	labels, err := f.NamespaceLabels(ctx, pod.GetNamespace())
+	if apierrors.IsNotFound(err) {
+		return nil, nil // deleted meanwhile
+	}
+	if err != nil {
+		return nil, err
+	}
+	object, err := pod.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	// A pin that cannot be read pins nothing, as in the webhook.
+	levels, _ := config.FromLabels(labels, config.Policies{})
+	decision := injector.Hold(injector.Request{
+		Object: object, Kind: "Pod", Namespace: pod.GetNamespace(), NamespaceLabels: labels, OwnNamespace: f.Own,
+		Templates: f.Templates, NativeSidecars: f.NativeSidecars, Pin: levels.Pin,
+	})
+	record, _ := injector.ParseRecord(pod.GetAnnotations()) // one that cannot be read records nothing
+	var findings []Finding
+	for _, o := range decision.Outcomes {
+		t := f.mandatoryTemplate(o.Template)
+		entry, recorded := record[o.Template]
+		switch {
+		case t == nil || !decision.Denied:
+			continue
+		case o.Reason == reason.OptedOut && o.Detail != "":
+		case o.Reason == reason.MandatoryChanged && recorded && t.Wrote(entry):
+		default:
+			continue // a next pod gets what this one lacks
+		}
+		finding := Finding{
+			Namespace: pod.GetNamespace(), Pod: pod.GetName(), Template: o.Template, State: Denied, labels: pod.GetLabels(),
+			Reason: fmt.Sprintf("a pod like it is denied: %s: %s", o.Reason, o.Detail), Have: entry.Version(), Want: t.Version,
+		}
+		owners, err := f.Owners(ctx, pod)
+		if err != nil {
+			return nil, err
+		}
+		if len(owners) > 0 {
+			finding.top = &owners[len(owners)-1]
+			finding.Owner = finding.top.String()
+		}
+		findings = append(findings, finding)
+	}
+	return findings, nil
+}
+
+// instead replaces findings of the same pod and template by the later ones.
+func instead(findings, later []Finding) []Finding {
+	return append(slices.DeleteFunc(findings, func(f Finding) bool {
+		return slices.ContainsFunc(later, func(l Finding) bool {
+			return l.Namespace == f.Namespace && l.Pod == f.Pod && l.Template == f.Template
+		})
+	}), later...)
+}

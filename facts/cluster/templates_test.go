@@ -1,0 +1,39 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/usher-dev/usher/injector"
+)
+
+// TestReplaced edits a template again and again: what was replaced counts for a
+// while, and is not kept for longer.
+func TestReplaced(t *testing.T) {
+	version := func(n int) *injector.Template {
+		t.Helper()
+		template, err := injector.ParseTemplate("side", map[string]string{injector.ConfigKey: fmt.Sprintf("containers: [{name: side, image: 'side:%d'}]", n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return template
+	}
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	entry := injector.Entry{Template: version(0)}
+	for n := 1; n <= 10; n++ {
+		next := version(n)
+		entry.Replaced = replaced(entry, next, at.Add(time.Duration(n)*injector.ReplacedFor/4))
+		entry.Template = next
+	}
+	if len(entry.Replaced) != 4 || entry.Replaced[0].Template.Version != version(9).Version {
+		t.Errorf("%d versions are kept, the latest %s", len(entry.Replaced), entry.Replaced[0].Template.Version)
+	}
+	// The same content again, with another resourceVersion.
+	if same := replaced(entry, version(10), at.Add(injector.ReplacedFor*13/4)); len(same) != 1 || same[0].Template.Version != version(9).Version {
+		t.Errorf("%d versions are kept", len(same))
+	}
+	if first := replaced(injector.Entry{}, version(0), at); len(first) != 0 {
+		t.Errorf("%d versions are kept of a template that is new", len(first))
+	}
+}

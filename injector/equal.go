@@ -1,0 +1,208 @@
+package injector
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A difference is a field of a container that is not as it has to be.
+type difference struct {
+	field      string // within the container
+	want, have any
+	// added says that nothing is changed or missing, and something is there beside
+	// it.
+	added bool
+}
+
+// String says what is there and what has to be, without the field.
+func (d difference) String() string {
+	switch {
+	case d.want == nil:
+		return "is " + shown(d.have) + ", and has to be absent"
+	case d.have == nil:
+		return "is absent, and has to be " + shown(d.want)
+	}
+	return "is " + shown(d.have) + ", and has to be " + shown(d.want)
+}
+
+func shown(v any) string {
+	b, _ := json.Marshal(v) // it was decoded from JSON
+	const most = 120
+	if len(b) > most {
+		return strings.ToValidUTF8(string(b[:most]), "") + "…"
+	}
+	return string(b)
+}
+
+// differences compares a container of a pod with what it has to be, less what
+// the API server and its built-in admission write, and less what may be changed.
+func differences(want, have *corev1.Container, p *pod, tolerate []Tolerance) []difference {
+	want, have = want.DeepCopy(), have.DeepCopy()
+	allow(want, have, tolerate)
+	defaultContainer(want, p.Spec.HostNetwork)
+	defaultContainer(have, p.Spec.HostNetwork)
+	p.explainAdmission(want, have)
+	w, _ := canonical(*want).(map[string]any)
+	h, _ := canonical(*have).(map[string]any)
+	var found []difference
+	for _, field := range fieldsOf(w, h) {
+		if d, differs := compare(field, w[field], h[field]); differs {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// explainAdmission takes out of a container what the API server's admission
+// plugins put into it: the token's mount (ServiceAccount), the pull policy
+// (AlwaysPullImages), and resources that the namespace has defaults for
+// (LimitRanger), which notes them on the pod.
+func (p *pod) explainAdmission(want, have *corev1.Container) {
+	if !mountsToken(want) {
+		have.VolumeMounts = slices.DeleteFunc(have.VolumeMounts, func(m corev1.VolumeMount) bool {
+			return m.MountPath == tokenPath && m.ReadOnly && m.SubPath == "" && p.holdsToken(m.Name)
+		})
+	}
+	if have.ImagePullPolicy == corev1.PullAlways {
+		want.ImagePullPolicy = corev1.PullAlways
+	}
+	note := p.annotations()[limitRangerNote]
+	defaulted(want.Resources.Requests, have.Resources.Requests, limitRanged(note, "request", have.Name))
+	defaulted(want.Resources.Limits, have.Resources.Limits, limitRanged(note, "limit", have.Name))
+}
+
+// limitRangerNote is the annotation in which LimitRanger notes what it set.
+const limitRangerNote = "kubernetes.io/limit-ranger"
+
+// limitRanged lists the resources that LimitRanger notes to have set in a
+// container: "cpu, memory request for container side; cpu limit for init
+// container setup".
+func limitRanged(note, what, container string) []string {
+	note, _ = strings.CutPrefix(note, "LimitRanger plugin set: ")
+	for part := range strings.SplitSeq(note, "; ") {
+		names, of, found := strings.Cut(part, " "+what+" for ")
+		if found && strings.TrimPrefix(of, "init ") == "container "+container {
+			return strings.Split(names, ", ")
+		}
+	}
+	return nil
+}
+
+func defaulted(want, have corev1.ResourceList, set []string) {
+	for _, name := range set {
+		if _, written := want[corev1.ResourceName(name)]; !written {
+			delete(have, corev1.ResourceName(name))
+		}
+	}
+}
+
+// compare finds where two values begin to differ.
+func compare(field string, want, have any) (difference, bool) {
+	if reflect.DeepEqual(want, have) {
+		return difference{}, false
+	}
+	d := difference{field: field, want: want, have: have, added: within(want, have)}
+	switch w := want.(type) {
+	case map[string]any:
+		h, ok := have.(map[string]any)
+		if !ok {
+			return d, true
+		}
+		for _, key := range fieldsOf(w, h) {
+			if inner, differs := compare(field+"."+key, w[key], h[key]); differs {
+				inner.added = d.added
+				return inner, true
+			}
+		}
+	case []any:
+		h, _ := have.([]any)
+		for i := range min(len(w), len(h)) {
+			if !reflect.DeepEqual(w[i], h[i]) {
+				d.field, d.want, d.have = fmt.Sprintf("%s[%d]", field, i), w[i], h[i]
+				return d, true
+			}
+		}
+		if len(h) > len(w) {
+			d.field, d.want, d.have = fmt.Sprintf("%s[%d]", field, len(w)), nil, h[len(w)]
+		} else {
+			d.field, d.want, d.have = fmt.Sprintf("%s[%d]", field, len(h)), w[len(h)], nil
+		}
+	}
+	return d, true
+}
+
+func fieldsOf(maps ...map[string]any) []string {
+	var keys []string
+	for _, m := range maps {
+		for key := range m {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// canonical writes a container as the API server would, quantities included.
+func canonical(c corev1.Container) any {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return nil
+	}
+	var v any
+	if json.Unmarshal(b, &v) != nil {
+		return nil
+	}
+	if m, ok := v.(map[string]any); ok {
+		prune(m)
+	}
+	return v
+}
+
+// prune removes empty objects: resources are written where there are none.
+func prune(m map[string]any) {
+	for key, value := range m {
+		if inner, ok := value.(map[string]any); ok && len(inner) == 0 {
+			delete(m, key)
+		}
+	}
+}
+
+// within says whether have holds everything of want: of maps every key, of
+// lists every item in its order, others between them or not.
+func within(want, have any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		have, ok := have.(map[string]any)
+		if !ok {
+			return len(want) == 0
+		}
+		for key, value := range want {
+			if !within(value, have[key]) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		have, ok := have.([]any)
+		if !ok {
+			return len(want) == 0
+		}
+		next := 0
+		for _, item := range have {
+			if next < len(want) && within(want[next], item) {
+				next++
+			}
+		}
+		return next == len(want)
+	case nil:
+		return true
+	}
+	return reflect.DeepEqual(want, have)
+}

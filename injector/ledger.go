@@ -1,0 +1,77 @@
+package injector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
+)
+
+// A ledger is a Decision in the making. Every decision of this package writes
+// its outcomes, problems and steps here, and nothing else of it is shared.
+type ledger struct {
+	Decision
+	// explain asks for steps.
+	explain bool
+	// path is the field that holds the pod template, "" in a pod.
+	path []string
+}
+
+// prefix is the path of the pod template, for field paths.
+func (l *ledger) prefix() string {
+	if len(l.path) == 0 {
+		return ""
+	}
+	return strings.Join(l.path, ".") + "."
+}
+
+func (l *ledger) step(looked, found, so string) {
+	if l.explain {
+		l.Steps = append(l.Steps, Step{looked, found, so})
+	}
+}
+
+func (l *ledger) deny(a ask, problems ...finding.Finding) {
+	l.Denied = true
+	for _, p := range problems {
+		if p.Field != "" {
+			p.Field = l.prefix() + p.Field
+		}
+		l.Problems = append(l.Problems, p)
+	}
+	l.done(a, problems[0].Reason, "", problems[0].Message)
+}
+
+func (l *ledger) skip(a ask, why reason.Reason, detail string) { l.done(a, why, "", detail) }
+
+func (l *ledger) done(a ask, why reason.Reason, version, detail string) {
+	l.Outcomes = append(l.Outcomes, Outcome{Template: a.template, Version: version, Reason: why, Source: a.source, Detail: detail})
+	what := "decision"
+	if a.template != "" {
+		what += " about " + a.template
+	}
+	l.step(what, string(why), detail)
+}
+
+func (l *ledger) warn(format string, args ...any) {
+	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
+}
+
+// summarize picks the word for the whole: a denial before an injection before
+// anything else.
+func (l *ledger) summarize() *Decision {
+	rank := func(o Outcome) int {
+		switch {
+		case l.Denied && len(l.Problems) > 0 && o.Reason == l.Problems[0].Reason:
+			return 0
+		case o.Reason == reason.Injected, o.Reason == reason.NetworkAttached:
+			return 1
+		}
+		return 2
+	}
+	best := slices.MinFunc(l.Outcomes, func(a, b Outcome) int { return rank(a) - rank(b) })
+	l.Reason = best.Reason
+	return &l.Decision
+}

@@ -1,0 +1,236 @@
+package injector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/release"
+)
+
+// strictSince is the version that denies what is added to a mandatory template's
+// containers, an update of them, and a pod that refuses the template. Versions
+// before denied only what was missing or changed.
+var strictSince = release.V(0, 2)
+
+// hold adds a mandatory template to a pod that has nothing of it, and else holds
+// the pod to it: what the pod has must be what one of the versions adds that
+// count now.
+func (d *decision) hold(a ask, versions []*Template, where placement) bool {
+	t, problem := versions[0].with(a.overrides)
+	if problem != nil {
+		d.deny(a, *problem)
+		return false
+	}
+	claim, claimed := d.record[t.Name]
+	var names *RecordEntry
+	if claimed {
+		names = &claim
+	}
+	for _, v := range versions[1:] {
+		if v, problem := v.with(a.overrides); problem == nil && claimed && d.merge.hasAll(v, claim, v.place(d.merge.pod, d.request.NativeSidecars)) {
+			d.step("record", claim.Version(), "is that of a version that was replaced less than a minute ago")
+			d.done(a, reason.AlreadyInjected, v.Version, "")
+			return false
+		}
+	}
+	has, missing := presence{}, t
+	if d.merge.mayHave(t) {
+		if has = d.merge.present(t, names); has.any() {
+			missing = t.without(has, d.merge.pod)
+		}
+	}
+	problems := d.tolerable(d.merge.changed(t, has, where))
+	problems = append(problems, d.merge.conflicts(missing)...)
+	told := claimed && claim.tells(t, d.merge.pod.annotations()[RecordAnnotation])
+	if d.verify && len(problems) == 0 {
+		problems = d.tolerable(d.unfulfilled(t, missing, told))
+	}
+	switch {
+	case len(problems) > 0:
+		d.deny(a, problems...)
+		return false
+	case d.verify:
+		d.done(a, reason.AlreadyInjected, t.Version, "")
+		return false
+	}
+	if told && len(d.merge.lacks(missing)) == 0 {
+		d.step("record", claim.Version(), "is true")
+		d.done(a, reason.AlreadyInjected, t.Version, "")
+		return false
+	}
+	return d.fulfil(a, t, missing, has, where)
+}
+
+// fulfil adds what is missing of a mandatory template, and writes the record.
+func (d *decision) fulfil(a ask, t, missing *Template, has presence, where placement) bool {
+	d.Warnings = append(d.Warnings, d.merge.sharedPorts(missing)...)
+	entry := d.merge.add(missing, where)
+	d.record[t.Name], d.recorded = entry.with(t, has), true
+	switch {
+	case len(missing.containers)+len(missing.initContainers) == 0:
+		d.done(a, reason.AlreadyPresent, t.Version, "all as the template has it; recorded")
+	case where == native:
+		d.done(a, reason.Injected, t.Version, "as native sidecars")
+	default:
+		d.done(a, reason.Injected, t.Version, "")
+	}
+	return true
+}
+
+// A change is something of a mandatory template that is not as it has to be.
+type change struct {
+	finding.Finding
+	// added says that versions before strictSince do not deny it.
+	added bool
+}
+
+// tolerable returns the changes that deny. In a namespace that is pinned to a
+// version that would not, a change is a warning.
+func (d *decision) tolerable(changes []change) []finding.Finding {
+	var problems []finding.Finding
+	for _, c := range changes {
+		if c.added && !d.request.Pin.Includes(strictSince) {
+			d.warn("%s (%s denies it)", d.prefix()+c.Statement(), strictSince)
+			continue
+		}
+		problems = append(problems, c.Finding)
+	}
+	return problems
+}
+
+// unfulfilled lists what a pod lacks to which nothing can be added any more.
+func (d *decision) unfulfilled(t, missing *Template, told bool) []change {
+	var changes []change
+	for _, what := range d.merge.lacks(missing) {
+		changes = append(changes, change{finding.Denial(reason.MandatoryChanged, "", fmt.Sprintf(
+			"the pod lacks %s of the mandatory template %s, after every webhook was asked: let none of them remove it", what, t.Name)), true})
+	}
+	if !told && len(changes) == 0 {
+		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
+			"does not say what the pod has of the mandatory template %s, after every webhook was asked: let none of them change it", t.Name)), true})
+	}
+	return changes
+}
+
+// hasAll reports whether a pod has all of a version of a template, as it adds it.
+func (m *merge) hasAll(t *Template, claim RecordEntry, where placement) bool {
+	if where == nowhere || !claim.tells(t, m.pod.annotations()[RecordAnnotation]) {
+		return false
+	}
+	has := m.present(t, &claim)
+	missing := t.without(has, m.pod)
+	return len(m.changed(t, has, where)) == 0 && len(m.lacks(missing)) == 0 && len(m.conflicts(missing)) == 0
+}
+
+// changed lists what of the template the pod has otherwise than the template.
+func (m *merge) changed(t *Template, has presence, where placement) []change {
+	if !has.any() {
+		return nil
+	}
+	var changes []change
+	note := func(field string, added bool, format string, args ...any) {
+		changes = append(changes, change{finding.Denial(reason.MandatoryChanged, field, fmt.Sprintf(format, args...)), added})
+	}
+	for n, found := range [][]*located{has.containers, has.initContainers} {
+		wanted := [][]container{t.containers, t.initContainers}[n]
+		for i, at := range found {
+			if at == nil {
+				continue
+			}
+			want := wanted[i].typed
+			if n == 0 && at.list == "initContainers" {
+				want.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
+			} else if n == 0 && where == native {
+				note(fmt.Sprintf("spec.%s[%d]", at.list, at.index), false, "is the container %s of the mandatory template %s, which has to be a native sidecar in this pod; move it to spec.initContainers with restartPolicy: Always", want.Name, t.Name)
+			}
+			for _, d := range differences(&want, at.typed, m.pod, t.Options.Tolerate) {
+				note(fmt.Sprintf("spec.%s[%d].%s", at.list, at.index, d.field), d.added,
+					"of the container %s of the mandatory template %s %s; %s", want.Name, t.Name, d, remedy(d.field))
+			}
+		}
+	}
+	for i, there := range has.volumes {
+		v := &t.volumes[i]
+		if !there {
+			continue
+		}
+		at := slices.IndexFunc(m.pod.Spec.Volumes, func(have podVolume) bool { return have.Name == v.name })
+		if !sameSource(v.typed, &m.pod.Spec.Volumes[at]) {
+			note(fmt.Sprintf("spec.volumes[%d]", at), false, "has another source than the volume %s of the mandatory template %s", v.name, t.Name)
+		}
+	}
+	metadata := func(kind string, tolerance Tolerance, wanted []pair, have map[string]string) {
+		for _, p := range wanted {
+			if value, set := have[p.key]; set && value != p.value && !slices.Contains(t.Options.Tolerate, tolerance) {
+				note("metadata."+kind+"["+p.key+"]", false, "is %s, and has to be %s by the mandatory template %s; %s", quote(value), quote(p.value), t.Name, remedy(kind))
+			}
+		}
+	}
+	metadata("labels", TolerateLabels, t.labels, m.pod.labels())
+	metadata("annotations", TolerateAnnotations, t.annotations, m.pod.annotations())
+	return changes
+}
+
+// remedy says what to do about a change of a field.
+func remedy(field string) string {
+	name, _, _ := strings.Cut(field, ".")
+	name, _, _ = strings.Cut(name, "[")
+	switch name {
+	case "imagePullPolicy":
+		name = string(TolerateImage)
+	case "resizePolicy":
+		name = string(TolerateResources)
+	case "envFrom":
+		name = string(TolerateEnv)
+	}
+	if slices.Contains(tolerances, Tolerance(name)) {
+		return "undo the change, or list " + name + " in the template's options.tolerate if others may make it"
+	}
+	return "undo the change"
+}
+
+// lacks names what of a template the pod does not have, in words.
+func (m *merge) lacks(t *Template) []string {
+	var lacking []string
+	for _, list := range [][]container{t.containers, t.initContainers} {
+		for _, c := range list {
+			lacking = append(lacking, "the container "+c.name)
+		}
+	}
+	spec := m.pod.Spec
+	for i := range t.volumes {
+		if name := t.volumes[i].name; !slices.ContainsFunc(spec.Volumes, func(v podVolume) bool { return v.Name == name }) {
+			lacking = append(lacking, "the volume "+name)
+		}
+	}
+	for _, name := range t.pullSecrets {
+		if !slices.Contains(spec.ImagePullSecrets, podPullSecret{name}) {
+			lacking = append(lacking, "the pull secret "+name)
+		}
+	}
+	for _, alias := range t.hostAliases {
+		for _, name := range alias.Hostnames {
+			if !slices.ContainsFunc(spec.HostAliases, func(have podHostAlias) bool {
+				return have.IP == alias.IP && slices.Contains(have.Hostnames, name)
+			}) {
+				lacking = append(lacking, "the host alias "+name)
+			}
+		}
+	}
+	for _, p := range t.labels {
+		if !p.in(m.pod.labels()) {
+			lacking = append(lacking, "the label "+p.key)
+		}
+	}
+	for _, p := range t.annotations {
+		if !p.in(m.pod.annotations()) {
+			lacking = append(lacking, "the annotation "+p.key)
+		}
+	}
+	return lacking
+}

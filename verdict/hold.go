@@ -1,0 +1,27 @@
+package verdict
+
+import "github.com/usher-dev/usher/injector"
+
+// hold holds a pod to the mandatory templates: a new one to what they add, and an
+// update to what the pod has of them.
+func (j *judging) hold() {
+	if !j.pod() {
+		return
+	}
+	var d *injector.Decision
+	switch {
+	case j.old == nil && j.step(Hold):
+		d = injector.Hold(j.request(j.object.JSON))
+	case j.old != nil && j.step(Keep):
+		d = injector.HoldUpdate(j.request(j.object.JSON), j.old.JSON)
+	default:
+		return
+	}
+	j.warnings(d.Warnings)
+	if d.Denied {
+		j.problems(d, Denies)
+	}
+	if j.Injection == nil || d.Denied {
+		j.Injection = d
+	}
+}

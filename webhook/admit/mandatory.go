@@ -1,0 +1,127 @@
+package admit
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/verdict"
+	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/review"
+)
+
+// Mandatory is the handler of /validate-mandatory: after every mutation it holds
+// pods to the mandatory templates, and on UPDATE to what they have of them.
+// Without a mandatory template nothing is sent.
+func (i *Injection) Mandatory() Handler {
+	return Handler{
+		Handler:    review.Handler{Path: "/validate-mandatory", Kinds: []string{"Pod"}, Decide: i.mandatory},
+		Validating: true,
+		Entries:    i.mandatoryEntries,
+	}
+}
+
+func (i *Injection) mandatory(ctx context.Context, req *review.Request) (*review.Response, error) {
+	v, err := i.Facts.Judge(ctx, request(req, verdict.Hold|verdict.Keep))
+	if err != nil {
+		return nil, err
+	}
+	return render(v), nil
+}
+
+// mandatoryEntries divide new pods by who asks, as those of injection do. They
+// fail open: injection, which fails closed, has held what the writer of the pod
+// brought, so that what is left is what other webhooks did since, and a replica of
+// a version before v0.2, which may answer beside this one, does not know the path.
+// Of updates only those are sent that touch what a mandatory template added, so
+// that all others go through while usher is down; they fail closed.
+func (i *Injection) mandatoryEntries() []entry.Entry {
+	keys, values := i.mandatoryTemplates()
+	if len(values) == 0 {
+		return nil
+	}
+	created := []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)}
+	return []entry.Entry{
+		{
+			Name: "annotated-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
+			NamespaceLabels: []entry.LabelRequirement{entry.NotIn(injector.NamespaceLabel, values...)},
+			MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("asks-for-a-mandatory-template", asksFor("object", keys))},
+		},
+		{
+			Name: "labelled-namespaces-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
+			NamespaceLabels: []entry.LabelRequirement{entry.In(injector.NamespaceLabel, values...)},
+		},
+		{
+			Name: "updated-pods.mandatory.usher.dev", FailurePolicy: admissionregistrationv1.Fail,
+			Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods,pods/resize", admissionregistrationv1.Update)},
+			MatchConditions: i.touched(),
+		},
+	}
+}
+
+// What an update may touch of a mandatory template, in CEL. The record is read as
+// text: it names the template, and between quotes each of its containers.
+const (
+	record    = `oldObject.metadata.annotations["` + injector.RecordAnnotation + `"]`
+	recordNow = `object.metadata.annotations["` + injector.RecordAnnotation + `"]`
+
+	recordChanged = `!has(object.metadata.annotations) || !("` + injector.RecordAnnotation + `" in object.metadata.annotations) || ` + recordNow + ` != ` + record
+)
+
+// containerChanged is true where a container that the record names is not as it
+// was. A list that an object lacks has none.
+func containerChanged(list string) string {
+	const quote = `"\""`
+	return `has(oldObject.spec.` + list + `) && oldObject.spec.` + list + `.exists(o, ` + record + `.contains(` + quote + ` + o.name + ` + quote + `) && ` +
+		`(!has(object.spec.` + list + `) || !object.spec.` + list + `.exists(c, c == o)))`
+}
+
+// metadataChanged is true where one of some labels or annotations has its value
+// no more.
+func metadataChanged(kind string, pairs []string) string {
+	old, now := "oldObject.metadata."+kind, "object.metadata."+kind
+	return `has(` + old + `) && [` + strings.Join(pairs, ",") + `].exists(p, p[0] in ` + old + ` && ` + old + `[p[0]] == p[1] && ` +
+		`(!has(` + now + `) || !(p[0] in ` + now + `) || ` + now + `[p[0]] != p[1]))`
+}
+
+// touched are the conditions of updates.
+func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
+	set := i.Facts.Templates.Set()
+	var names []string
+	pairs := map[string][]string{}
+	for _, name := range set.Names() {
+		known, _ := set.Get(name)
+		if known.Template == nil || !known.Template.Options.Mandatory {
+			continue
+		}
+		names = append(names, celText(injector.InRecord(name)))
+		labels, annotations := known.Template.Metadata()
+		for kind, wanted := range map[string]map[string]string{"labels": labels, "annotations": annotations} {
+			for key, value := range wanted {
+				pairs[kind] = append(pairs[kind], "["+celText(key)+","+celText(value)+"]")
+			}
+		}
+	}
+	touches := []string{recordChanged, containerChanged("containers"), containerChanged("initContainers")}
+	for _, kind := range []string{"labels", "annotations"} {
+		if slices.Sort(pairs[kind]); len(pairs[kind]) > 0 {
+			touches = append(touches, metadataChanged(kind, pairs[kind]))
+		}
+	}
+	return []admissionregistrationv1.MatchCondition{
+		entry.Condition("not-being-deleted", notBeingDeleted),
+		entry.Condition("has-a-mandatory-template", `has(oldObject.metadata.annotations) && "`+injector.RecordAnnotation+`" in oldObject.metadata.annotations && `+
+			`[`+strings.Join(names, ",")+`].exists(t, `+record+`.contains(t))`),
+		entry.Condition("touches-it", "("+strings.Join(touches, ") || (")+")"),
+	}
+}
+
+// celText writes a text as a literal of CEL, whose escapes are those of JSON.
+func celText(text string) string {
+	b, _ := jsontext.AppendQuote(nil, text)
+	return string(b)
+}
