@@ -6,10 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/usher-dev/usher/facts/live"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/reason"
 )
 
@@ -22,7 +21,7 @@ func Writer(format string) (func(io.Writer, []*Explanation) error, error) {
 		return func(w io.Writer, all []*Explanation) error {
 			text, err := json.MarshalIndent(map[string]any{"explanations": all}, "", "  ")
 			if err == nil && format == "yaml" {
-				text, err = yaml.JSONToYAML(text)
+				text, err = manifest.YAML(text, nil)
 			}
 			if err != nil {
 				return err
