@@ -12,6 +12,9 @@ import (
 // SystemNamespaces are never touched, and never sent to usher.
 var SystemNamespaces = []string{"kube-system", "kube-public", "kube-node-lease"}
 
+// Excluded reports whether a namespace is one of the system's.
+func Excluded(namespace string) bool { return slices.Contains(SystemNamespaces, namespace) }
+
 // A Request is all that a decision depends on.
 type Request struct {
 	// Object is the pod as it came, or the workload that holds its template.
@@ -57,11 +60,16 @@ type Outcome struct {
 	Version  string
 	// Network is the one it is about, of Attach alone.
 	Network string
-	Reason  reason.Reason
+	// Revision is the revision of the template that was picked, "" for none.
+	Revision string
+	Reason   reason.Reason
 	// Source is the key that asked or refused.
 	Source string
 	Detail string
 }
+
+// Name is the name that a Set has what was decided about by.
+func (o Outcome) Name() string { return RevisionName(o.Template, o.Revision) }
 
 // Denial is the decision about an object that was found wrong before the
 // templates were looked at.
@@ -92,11 +100,12 @@ type decision struct {
 	record  Record
 	// path is the field that holds the pod template, "" in a pod.
 	path []string
+	asks []ask
 }
 
 func (d *decision) run() {
 	r := &d.request
-	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || slices.Contains(SystemNamespaces, r.Namespace)) {
+	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || Excluded(r.Namespace)) {
 		d.step("namespace", r.Namespace, "is excluded")
 		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
@@ -112,17 +121,18 @@ func (d *decision) run() {
 		d.deny(ask{}, *problem)
 		return
 	}
-	asks := asked(view.annotations(), r.NamespaceLabels)
+	asks := asked(view.annotations(), r.Templates, r.subject(view))
 	d.explainAsks(view, asks)
 	if len(asks) == 0 {
 		d.skip(ask{}, reason.NotAsked, "")
 		return
 	}
-	d.merge = &merge{pod: view, token: view.tokenVolume()}
+	d.merge = &merge{pod: view, token: view.tokenVolume(), raw: raw}
 	if d.record, problem = ParseRecord(view.annotations()); problem != nil {
 		d.deny(ask{}, *problem)
 		return
 	}
+	d.asks = asks
 	changed := false
 	for i := range asks {
 		changed = d.template(asks[i]) || changed
@@ -143,10 +153,9 @@ func (d *decision) template(a ask) bool {
 		d.skip(a, reason.OptedOut, "")
 		return false
 	}
-	entry, ok := d.request.Templates.Get(a.template)
+	entry, ok := d.request.Templates.Get(a.key())
 	if !ok {
-		d.deny(a, finding.Denial(reason.TemplateMissing, "", fmt.Sprintf("%s asks for the template %q, which does not exist; %s",
-			a.source, a.template, d.request.Templates.known())))
+		d.deny(a, a.missing(d.request.Templates))
 		return false
 	}
 	t := entry.Template
@@ -154,7 +163,11 @@ func (d *decision) template(a ask) bool {
 		d.deny(a, finding.Denial(reason.TemplateInvalid, "", fmt.Sprintf("%s asks for a template that cannot be used: %v", a.source, entry.Err)))
 		return false
 	}
-	d.step("template "+t.Name, t.Version, "is used")
+	d.step("template "+a.key(), t.Version, "is used")
+	if field, is := d.merge.pod.windows(); is {
+		d.withhold(a, t, finding.Denial(reason.Windows, field, fmt.Sprintf("is windows, and the containers of the template %s are for Linux", t.Name)))
+		return false
+	}
 	if d.merge.pod.Spec.HostNetwork && t.Options.HostNetwork != "allow" {
 		d.withhold(a, t, finding.Denial(reason.HostNetwork, "spec.hostNetwork", fmt.Sprintf(
 			"is true, and the template %s is not for pods on the host's network (options.hostNetwork)", t.Name)))
@@ -166,6 +179,9 @@ func (d *decision) template(a ask) bool {
 		return false
 	}
 	for _, other := range d.Outcomes {
+		if a.revision != "" || other.Revision != "" {
+			continue // the pairs are of the templates themselves; the merge finds it
+		}
 		problems := d.request.Templates.pairs[[2]string{other.Template, a.template}]
 		if len(problems) > 0 && (other.Reason == reason.Injected || other.Reason == reason.AlreadyInjected) {
 			d.deny(a, problems...)
@@ -177,7 +193,7 @@ func (d *decision) template(a ask) bool {
 		d.deny(a, *problem)
 		return false
 	}
-	return d.inject(a, t, where)
+	return d.inject(a, t.withProbePorts(d.probePorts), where)
 }
 
 // inject adds the template unless the pod has it already.
@@ -188,7 +204,7 @@ func (d *decision) inject(a ask, t *Template, where placement) bool {
 			d.deny(a, outdated(t, claim.Version()))
 			return false
 		}
-		if known && d.merge.proves(d.raw, t, where) || !known && d.merge.resembles(d.raw, t, where) {
+		if known && d.merge.proves(d.raw, t, where) && d.merge.holdsApp(t, claim) || !known && d.merge.resembles(d.raw, t, where) {
 			if !known {
 				d.warn("the pod carries version %s of the template %s, which is %s by now", claim.Version(), t.Name, t.Version)
 			}
@@ -198,7 +214,12 @@ func (d *decision) inject(a ask, t *Template, where placement) bool {
 		}
 		d.step("record", claim.Version(), "is not what the pod holds")
 	}
-	if problems := d.merge.conflicts(t); len(problems) > 0 {
+	targets, problem := d.merge.appTargets(t, a.containers, d.templatesContainers)
+	if problem != nil {
+		d.deny(a, *problem)
+		return false
+	}
+	if problems := append(d.merge.conflicts(t), d.merge.appConflicts(t, targets)...); len(problems) > 0 {
 		if claim, claimed := d.record[t.Name]; claimed {
 			problems[0].Message += fmt.Sprintf("; the record %s claims that version %s of the template added it, and it is not what version %s adds: "+
 				"if another webhook changed it, let it leave the template's containers alone, else remove the record and what it names", RecordAnnotation, quote(claim.Version()), t.Version)
@@ -207,13 +228,36 @@ func (d *decision) inject(a ask, t *Template, where placement) bool {
 		return false
 	}
 	d.Warnings = append(d.Warnings, d.merge.sharedPorts(t)...)
-	d.record[t.Name] = d.merge.add(t, where)
+	entry := d.merge.add(t, where)
+	entry.AppContainers = d.merge.addApp(t, targets)
+	d.record[t.Name] = entry
 	detail := ""
 	if where == native {
 		detail = "as native sidecars"
 	}
 	d.done(a, reason.Injected, t.Version, detail)
 	return true
+}
+
+// templatesContainers names the containers of the pod that are templates', by the
+// record and by the templates that were asked for: they are not the pod's own.
+func (d *decision) templatesContainers() map[string]bool {
+	names := map[string]bool{}
+	for _, entry := range d.record {
+		for _, name := range slices.Concat(entry.Containers, entry.InitContainers) {
+			names[name] = true
+		}
+	}
+	for _, a := range d.asks {
+		entry, ok := d.request.Templates.Get(a.key())
+		if !ok || entry.Template == nil || a.refused {
+			continue
+		}
+		for _, c := range slices.Concat(entry.Template.containers, entry.Template.initContainers) {
+			names[c.name] = true
+		}
+	}
+	return names
 }
 
 func (d *decision) whyNoSidecars(t *Template) string {
@@ -254,7 +298,7 @@ func (d *decision) deny(a ask, problems ...finding.Finding) {
 func (d *decision) skip(a ask, why reason.Reason, detail string) { d.done(a, why, "", detail) }
 
 func (d *decision) done(a ask, why reason.Reason, version, detail string) {
-	d.Outcomes = append(d.Outcomes, Outcome{Template: a.template, Version: version, Reason: why, Source: a.source, Detail: detail})
+	d.Outcomes = append(d.Outcomes, Outcome{Template: a.template, Revision: a.revision, Version: version, Reason: why, Source: a.source, Detail: detail})
 	what := "decision"
 	if a.template != "" {
 		what += " about " + a.template

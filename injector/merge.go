@@ -20,7 +20,12 @@ type merge struct {
 	// strategic merge patch cannot tell apart.
 	duplicates bool
 	// token is the volume of the pod's token where added containers mount it.
-	token  string
+	token string
+	// raw is the pod as it came; app is the view of its containers, read where a
+	// template has something for them.
+	raw []byte
+	app []*appContainer
+
 	labels []pair
 	notes  []pair // annotations
 }

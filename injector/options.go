@@ -48,6 +48,10 @@ type Options struct {
 	// OverrideContainer is the container the overrides apply to, where the
 	// template has several and none of its own name.
 	OverrideContainer string `json:"overrideContainer,omitempty"`
+	// Match selects pods that get the template without asking.
+	Match *Match `json:"match,omitempty"`
+	// Heal has the controller restart workloads whose pods lack the template.
+	Heal bool `json:"heal,omitempty"`
 }
 
 // digest identifies the options: "default", or the hash of what differs from the
@@ -59,6 +63,7 @@ func (o Options) digest() string {
 	if o.HostNetwork == "skip" {
 		o.HostNetwork = ""
 	}
+	o.Match, o.Heal = nil, false // who gets a template, and when, says nothing of what they get
 	o.Overrides = slices.Compact(slices.Sorted(slices.Values(o.Overrides)))
 	text, _ := json.Marshal(o) // strings and booleans always marshal
 	if string(text) == "{}" {
@@ -88,6 +93,9 @@ func parseOptions(text string, bad *InvalidTemplate) Options {
 	one(bad, "data.options.hostNetwork", options.HostNetwork, "skip", "allow")
 	for i, o := range options.Overrides {
 		one(bad, fmt.Sprintf("data.options.overrides[%d]", i), o, OverrideImage, OverrideCPU, OverrideMemory, OverrideEnv)
+	}
+	if options.Match != nil {
+		options.Match.parse(bad)
 	}
 	return options
 }

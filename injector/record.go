@@ -33,6 +33,8 @@ type RecordEntry struct {
 	Containers     []string `json:"containers,omitempty"`
 	InitContainers []string `json:"initContainers,omitempty"`
 	Volumes        []string `json:"volumes,omitempty"`
+	// AppContainers is what the pod's own containers got, by container.
+	AppContainers map[string]AppItems `json:"appContainers,omitempty"`
 }
 
 // Version is the version of the template that the record names.

@@ -16,6 +16,7 @@ const (
 	NamespaceExclude     Reason = "namespace-excluded"    // a system namespace, or usher's own
 	HostNetwork          Reason = "host-network"          // on the host's network, which the template does not allow
 	NoNativeSidecars     Reason = "no-native-sidecars"    // the pod ends, and sidecars that end with it are not to be had
+	Windows              Reason = "windows"               // the pod runs on Windows, the template's containers on Linux
 	TemplateValid        Reason = "template-valid"        // the template that was applied, or is asked for by a namespace, can be used
 	ConfigurationValid   Reason = "configuration-valid"   // the configuration that was applied can be used
 	ConfigurationInvalid Reason = "configuration-invalid" // the configuration that was applied cannot be used
@@ -26,6 +27,7 @@ const (
 	ConflictVolume       Reason = "conflict-volume"       // a volume's name is taken, with another source
 	ConflictHostPort     Reason = "conflict-host-port"    // a port of the host is taken
 	ConflictMount        Reason = "conflict-mount"        // two mounts at one path in one container
+	ConflictEnv          Reason = "conflict-env"          // a variable of the pod's own container has another value
 	ConflictMetadata     Reason = "conflict-metadata"     // a label or annotation is set to another value
 	NetworkAttached      Reason = "network-attached"      // what the pod declares was added to what Multus attaches
 	NetworkPresent       Reason = "network-present"       // Multus attaches all of it already, nothing to do
@@ -55,6 +57,7 @@ var reasons = []struct {
 	{NamespaceExclude, false, "kube-system, kube-public, kube-node-lease and usher's own namespace are never touched."},
 	{HostNetwork, false, "The pod is on its node's network, where a sidecar's ports would be the node's. Set options.hostNetwork: allow in the template if that is meant. Denied instead where the template is mandatory."},
 	{NoNativeSidecars, false, "The pod ends by itself (restartPolicy Never or OnFailure), an ordinary sidecar would keep it from ending, and native sidecars are not to be had on this cluster or not wanted by the template (options.native). Denied instead where the template is mandatory."},
+	{Windows, false, "The pod runs on Windows (spec.os.name, or the node selector kubernetes.io/os), where the template's containers do not. Denied instead where the template is mandatory."},
 	{TemplateValid, false, "A template that was applied was proved, or a namespace asks for templates that exist."},
 	{ConfigurationValid, false, "usher's configuration that was applied can be used."},
 	{ConfigurationInvalid, true, "usher's configuration that was applied cannot be used; the message names the field. The last valid one stays in force."},
@@ -65,6 +68,7 @@ var reasons = []struct {
 	{ConflictVolume, true, "A volume of the pod has the name of one the template adds and another source. Rename one, or give both the same source to share it."},
 	{ConflictHostPort, true, "Two containers would take the same port of the host. Change or drop one hostPort."},
 	{ConflictMount, true, "One container would mount two volumes at the same path."},
+	{ConflictEnv, true, "A container of the pod sets a variable that the template's appContainers set to another value. Give both the same value, or name the containers that get it (inject.usher.dev/<template>.containers)."},
 	{ConflictMetadata, true, "The pod sets a label or annotation that the template sets to another value. Remove it from one of them."},
 	{NetworkAttached, false, "The Networks that the annotation samplecrd.k8s.io/network names were added to k8s.v1.cni.cncf.io/networks, by which Multus attaches the pod."},
 	{NetworkPresent, false, "The pod's k8s.v1.cni.cncf.io/networks has every Network that the pod declares. Nothing was changed."},
@@ -81,7 +85,7 @@ var reasons = []struct {
 	{TooLarge, true, "The request is over the size that usher reads, which is above what the API server stores."},
 }
 
-// Denies says whether the reason refuses the object. HostNetwork and
+// Denies says whether the reason refuses the object. HostNetwork, Windows and
 // NoNativeSidecars refuse it only where the template is mandatory.
 func (r Reason) Denies() bool {
 	for _, e := range reasons {

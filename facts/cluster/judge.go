@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies/rules"
@@ -73,6 +75,7 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 	}
 	if r.Steps&verdict.Inject != 0 && r.Object.Kind != "Pod" {
 		known.Lister = f.Others.Direct(ctx, r.Object.Namespace)
+		known.LimitRanges = func() []corev1.LimitRange { return LimitRanges(ctx, f.Reader, r.Object.Namespace) }
 	}
 	if r.Steps&verdict.Evaluate == 0 {
 		return known, nil
@@ -159,10 +162,18 @@ func (f *Facts) missing(r Request, v *verdict.Verdict) []string {
 	}
 	labels, _ := verdict.Labels(r.Object.JSON)
 	set := f.Templates.Set()
-	return slices.DeleteFunc(strings.Split(labels[injector.NamespaceLabel], "."), func(name string) bool {
+	names := slices.DeleteFunc(strings.Split(labels[injector.NamespaceLabel], "."), func(name string) bool {
 		_, known := set.Get(name)
 		return known || injector.ValidTemplateName(name) != ""
 	})
+	picked, _ := injector.Picked(labels[injector.NamespaceRevisionLabel])
+	for template, revision := range picked {
+		name := injector.RevisionName(template, revision)
+		if _, known := set.Get(name); !known && revision != injector.DefaultRevision {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // refreshNetworks lists the Networks of an object that the cache would deny.

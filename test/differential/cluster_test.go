@@ -327,7 +327,7 @@ func stageOf(webhook string) string {
 		return "policy"
 	case strings.HasSuffix(webhook, ".networks.usher.dev"), strings.HasSuffix(webhook, ".own-network.usher.dev"):
 		return "network"
-	case strings.HasSuffix(webhook, "s.inject.usher.dev") && !strings.HasPrefix(webhook, "templates."):
+	case strings.HasSuffix(webhook, ".inject.usher.dev") && !strings.HasPrefix(webhook, "templates."):
 		return "inject"
 	}
 	return webhook

@@ -28,6 +28,10 @@ volumes:
 - {name: logs, emptyDir: {}}
 labels: {logs: shipped}
 annotations: {logs.example.com/format: json}
+appContainers:
+  env: [{name: LOG_DIR, value: /var/log/app}, {name: MODE, value: quiet}]
+  envFrom: [{configMapRef: {name: sidecars}}]
+  volumeMounts: [{name: logs, mountPath: /var/log/app}, {name: logs, mountPath: /data, subPath: data}]
 `,
 	"setup": `
 initContainers:
@@ -77,6 +81,14 @@ func (g *generator) options() string {
 	add(0.3, "hostNetwork: "+g.pick("allow", "skip"))
 	add(0.25, "mandatory: true")
 	add(0.5, "overrides: "+g.pick("[image]", "[cpu, memory]", "[env]", "[image, cpu, memory, env]"))
+	if g.chance(0.2) {
+		lines = append(lines, "match: "+g.pick(
+			"{namespaceSelector: {matchLabels: {team: a}}}",
+			"{namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}, kinds: [Deployment, Pod]}",
+			"{podSelector: {matchLabels: {logs: shipped}}}",
+			"{podSelector: {matchExpressions: [{key: logs, operator: In, values: [kept, dropped]}]}, kinds: [Job, StatefulSet]}",
+			"{podSelector: {matchExpressions: [{key: logs, operator: DoesNotExist}]}, namespaceSelector: {matchLabels: {team: b}}}"))
+	}
 	return strings.Join(lines, "\n")
 }
 
@@ -106,6 +118,15 @@ func (g *generator) templates() []object {
 	}
 	if g.chance(0.4) {
 		add("broken", clone(brokenData[g.IntN(len(brokenData))]))
+	}
+	for _, name := range g.known {
+		if g.chance(0.3) {
+			o := core("ConfigMap", name+"-next")
+			into(o, "metadata", "labels")["usher.dev/revision-of"] = name
+			into(o, "metadata", "labels")["usher.dev/revision"] = "next"
+			o["data"] = object{"config": strings.ReplaceAll(fragments[name], "image: ", "image: next/")}
+			made = append(made, o)
+		}
 	}
 	if g.chance(0.25) { // a second ConfigMap of the same template
 		name := g.pick(g.known...)

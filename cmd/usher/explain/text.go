@@ -115,7 +115,11 @@ func (s *Sidecar) String() string {
 	case s.State == injector.Current:
 		text += " (current)"
 	case s.State == injector.Outdated && s.Serving != "":
-		text += fmt.Sprintf(" (outdated: new pods get %s)", live.Short(s.Serving))
+		of := ""
+		if s.Revision != "" {
+			of = ", the revision " + s.Revision
+		}
+		text += fmt.Sprintf(" (outdated: new pods get %s%s)", live.Short(s.Serving), of)
 	case s.State == injector.Outdated:
 		text += " (outdated: the template does not exist any more, or cannot be used)"
 	}
