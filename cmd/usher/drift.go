@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/drift"
+	"github.com/usher-dev/usher/drift"
 	"github.com/usher-dev/usher/facts/live"
 	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/webhook/registration"
