@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -69,6 +70,8 @@ type Controller struct {
 	templates        *cluster.Templates
 	gauge            *prometheus.GaugeVec
 	known            map[string]bool // ConfigMaps of templates
+	healing          sync.Mutex      // held while workloads are restarted
+	running          sync.WaitGroup
 }
 
 // AddToScheme adds the types that the controller reads.
@@ -134,6 +137,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	}
 	tick := time.NewTicker(c.options.Interval)
 	defer tick.Stop()
+	defer c.running.Wait()
 	for {
 		if err := c.look(ctx); err != nil && ctx.Err() == nil {
 			c.log.Error(err, "cannot see which pods lack a template")
@@ -156,10 +160,16 @@ func (c *Controller) look(ctx context.Context) error {
 	for of, n := range counts {
 		c.gauge.WithLabelValues(of.template, string(of.state)).Set(float64(n))
 	}
-	if len(lacking) == 0 {
-		return nil
+	if len(lacking) > 0 && c.healing.TryLock() {
+		// It waits for rollouts, and pods are counted meanwhile.
+		c.running.Go(func() {
+			defer c.healing.Unlock()
+			if err := c.heal(ctx, lacking); err != nil && ctx.Err() == nil {
+				c.log.Error(err, "cannot restart every workload whose pods lack a template")
+			}
+		})
 	}
-	return c.heal(ctx, lacking)
+	return nil
 }
 
 // readTemplates reads the ConfigMaps of usher's namespace.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -110,7 +111,7 @@ func (f *Facts) refreshLabels(ctx context.Context, r Request, known *verdict.Fac
 		return false, nil
 	}
 	labels, err := f.Namespaces.Refresh(ctx, r.Object.Namespace)
-	if err != nil || len(labels) == 0 {
+	if err != nil || maps.Equal(labels, known.NamespaceLabels) {
 		return false, err
 	}
 	known.NamespaceLabels = labels
