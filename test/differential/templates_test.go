@@ -81,15 +81,18 @@ func (g *generator) options() string {
 	add(0.3, "hostNetwork: "+g.pick("allow", "skip"))
 	add(0.25, "mandatory: true")
 	add(0.5, "overrides: "+g.pick("[image]", "[cpu, memory]", "[env]", "[image, cpu, memory, env]"))
-	if g.chance(0.2) {
-		lines = append(lines, "match: "+g.pick(
-			"{namespaceSelector: {matchLabels: {team: a}}}",
-			"{namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}, kinds: [Deployment, Pod]}",
-			"{podSelector: {matchLabels: {logs: shipped}}}",
-			"{podSelector: {matchExpressions: [{key: logs, operator: In, values: [kept, dropped]}]}, kinds: [Job, StatefulSet]}",
-			"{podSelector: {matchExpressions: [{key: logs, operator: DoesNotExist}]}, namespaceSelector: {matchLabels: {team: b}}}"))
-	}
 	return strings.Join(lines, "\n")
+}
+
+// match selects pods that ask for nothing. Templates that are applied while usher is
+// asked have none: the files show them to every object, the cluster to none.
+func (g *generator) match() string {
+	return "match: " + g.pick(
+		"{namespaceSelector: {matchLabels: {team: a}}}",
+		"{namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}, kinds: [Deployment, Pod]}",
+		"{podSelector: {matchLabels: {logs: shipped}}}",
+		"{podSelector: {matchExpressions: [{key: logs, operator: In, values: [kept, dropped]}]}, kinds: [Job, StatefulSet]}",
+		"{podSelector: {matchExpressions: [{key: logs, operator: DoesNotExist}]}, namespaceSelector: {matchLabels: {team: b}}}")
 }
 
 // templates are the ConfigMaps of a batch: some of the fragments, under both
@@ -110,7 +113,11 @@ func (g *generator) templates() []object {
 			continue // envoy is always there: where nothing is, the command line says that it does not know
 		}
 		data := object{"config": fragments[name]}
-		if options := g.options(); options != "" {
+		options := g.options()
+		if g.chance(0.2) {
+			options += "\n" + g.match()
+		}
+		if options != "" {
 			data["options"] = options
 		}
 		add(name, data)
