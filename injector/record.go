@@ -2,6 +2,7 @@ package injector
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,6 +31,8 @@ type RecordEntry struct {
 	Containers     []string `json:"containers,omitempty"`
 	InitContainers []string `json:"initContainers,omitempty"`
 	Volumes        []string `json:"volumes,omitempty"`
+	// AppContainers is what the pod's own containers got, by container.
+	AppContainers map[string]AppItems `json:"appContainers,omitempty"`
 }
 
 // Version is the version of the template that the record names.
@@ -104,5 +107,5 @@ func (e RecordEntry) tells(t *Template, text string) bool {
 func (e RecordEntry) mismatch(t *Template) finding.Finding {
 	return finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
 		"claims that version %s of the template %s added the containers %s, and the pod does not hold them as version %s has them; remove the record and what it names, usher adds both",
-		quote(e.Version()), t.Name, strings.Join(slices.Concat(e.Containers, e.InitContainers), ", "), t.Version))
+		quote(e.Version()), t.Name, strings.Join(slices.Concat(e.Containers, e.InitContainers, slices.Sorted(maps.Keys(e.AppContainers))), ", "), t.Version))
 }

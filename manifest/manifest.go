@@ -26,6 +26,7 @@ type Document struct {
 	Duplicates []Duplicate
 
 	listPath string // where in a List the object stood, such as "items[2]"
+	yaml     bool   // whether the file has it in YAML, not in JSON
 	at       *position.Source
 }
 

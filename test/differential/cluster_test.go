@@ -329,7 +329,7 @@ func stageOf(webhook string) string {
 		return "network"
 	case strings.HasSuffix(webhook, ".mandatory.usher.dev"):
 		return "mandatory"
-	case strings.HasSuffix(webhook, "s.inject.usher.dev") && !strings.HasPrefix(webhook, "templates."):
+	case strings.HasSuffix(webhook, ".inject.usher.dev") && !strings.HasPrefix(webhook, "templates."):
 		return "inject"
 	}
 	return webhook

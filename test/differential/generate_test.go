@@ -86,6 +86,8 @@ func (g *generator) labels() map[string]string {
 	}
 	set(0.25, "policy.usher.dev/enforce-version", "v0.1", "latest", "v9.9", "0.1", "newest")
 	set(0.4, "inject.usher.dev/templates", g.pick(g.known...), g.pick(g.known...)+"."+g.pick(g.known...), "ghost", "Envoy", "envoy..logs", "broken", "")
+	set(0.4, "team", "a", "b", "c")
+	set(0.2, "inject.usher.dev/revision", g.pick(g.known...)+".next", g.pick(g.known...)+".next_"+g.pick(g.known...)+".default", "envoy.ghost", "next")
 	set(0.1, "samplecrd.k8s.io/own-network", "true", "false", "maybe")
 	set(0.05, "usher.dev/default-serviceaccount", "view", "admin")
 	return labels

@@ -33,10 +33,11 @@ func asks(object string) string {
 // templates there are now.
 func (i *Injection) Pods() Handler {
 	rules := []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)}
-	spec := entrySpec{rules: rules, asks: asks("object"), asksFor: func(keys string) string { return asksFor("object", keys) }}
+	spec := entrySpec{rules: rules, asks: asks("object"), asksFor: func(keys string) string { return asksFor("object", keys) },
+		matches: podMatches, annotated: []string{"object"}}
 	return Handler{
 		Handler: review.Handler{Path: "/mutate", Kinds: []string{"Pod"}, Decide: i.pod},
-		Entries: func() []entry.Entry { return i.entries("pods", spec) },
+		Entries: func() []entry.Entry { return append(i.entries("pods", spec), i.matched("pods", spec)...) },
 	}
 }
 

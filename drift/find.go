@@ -106,7 +106,7 @@ func (f *finder) pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]
 		return nil, err
 	}
 	var findings []Finding
-	for _, s := range injector.Sidecars(pod.Annotations, labels, f.Templates) {
+	for _, s := range injector.Sidecars(pod.Annotations, injector.PodSubject(pod, labels), f.Templates) {
 		if s.State == injector.Current || s.Source == "" {
 			continue
 		}
@@ -169,7 +169,11 @@ func compare(s injector.Sidecar, next *live.Next) (Finding, bool) {
 	case next.Denied:
 		f.State, f.Reason = Denied, denial(next)
 	case s.State == injector.Outdated:
-		f.Reason = fmt.Sprintf("has version %s, the template is %s", live.Short(s.Version), live.Short(s.Serving))
+		serving := "the template"
+		if s.Revision != "" {
+			serving = "the revision " + s.Revision
+		}
+		f.Reason = fmt.Sprintf("has version %s, %s is %s", live.Short(s.Version), serving, live.Short(s.Serving))
 	case gets != nil && (!gets.Gets() || gets.Reason == reason.AlreadyPresent):
 		return f, false // a new pod runs without it, too, or brings it itself
 	default:
