@@ -78,7 +78,7 @@ func TestOnlyWhatMatchesIsSent(t *testing.T) {
 // TestAMandatoryMatchFailsClosed has it registered apart from what may fail open.
 func TestAMandatoryMatchFailsClosed(t *testing.T) {
 	c := started(t)
-	c.template(t, "side", small, "mandatory: true\nmatch: {podSelector: {matchLabels: {app: web}}}")
+	c.template(t, "side", small, "mandatory: true\noptOut: allow\nmatch: {podSelector: {matchLabels: {app: web}}}")
 	c.until(t, "it is registered", func() bool { return c.policies(t)["mandatory-matched-pods"] == "Fail" })
 	ns := c.newNamespace(t, nil)
 	for name, tc := range map[string]struct {

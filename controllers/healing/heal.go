@@ -38,7 +38,7 @@ func (c *Controller) heal(ctx context.Context, namespaces map[string]bool) error
 	}
 	var wanted []drift.Finding
 	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
-		found, err := drift.Find(ctx, clusterNow, namespace)
+		found, err := drift.FindMissing(ctx, clusterNow, namespace)
 		if apierrors.IsNotFound(err) {
 			continue // deleted meanwhile
 		}
@@ -46,7 +46,7 @@ func (c *Controller) heal(ctx context.Context, namespaces map[string]bool) error
 			return fmt.Errorf("looking for pods that lack a template in namespace %s: %w", namespace, err)
 		}
 		wanted = append(wanted, slices.DeleteFunc(found, func(f drift.Finding) bool {
-			return f.State != drift.Missing || !heals(c.templates.Set(), f.Template)
+			return !heals(c.templates.Set(), f.Template)
 		})...)
 	}
 	causes := map[string][]string{} // by workload

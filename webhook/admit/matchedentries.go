@@ -34,19 +34,11 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 	keys, values := i.mandatoryTemplates()
 	var entries []entry.Entry
 	for n, g := range i.matchGroups() {
-		e := entry.Entry{Name: number("matched-"+what, n), Rules: spec.rules, NamespaceLabels: g.namespaces, FailurePolicy: policy}
-		var selected []string
-		for _, t := range g.templates {
-			expression := spec.matches(t.Options.Match)
-			if g.mandatory {
-				expression = "(" + expression + " && !" + refuses(spec.annotated, t.Name) + ")"
-			}
-			selected = append(selected, expression)
-		}
-		e.MatchConditions = []admissionregistrationv1.MatchCondition{entry.Condition("is-matched", strings.Join(selected, " || "))}
+		e := entry.Entry{Name: number("matched-"+what, n) + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: g.namespaces, FailurePolicy: policy}
+		e.MatchConditions = []admissionregistrationv1.MatchCondition{i.isMatched(g, spec)}
 		if g.mandatory {
 			// The other entries may fail open: they do not relieve this one.
-			e.Name, e.FailurePolicy = number("mandatory-matched-"+what, n), admissionregistrationv1.Fail
+			e.Name, e.FailurePolicy = number("mandatory-matched-"+what, n)+".inject.usher.dev", admissionregistrationv1.Fail
 			e.NamespaceLabels = append(e.NamespaceLabels, entry.NotIn(injector.NamespaceLabel, values...))
 			e.MatchConditions = append(e.MatchConditions, entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(keys)))
 		} else {
@@ -59,12 +51,49 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 	return entries
 }
 
+// matchedAfter are the entries of mandatory templates with a match, after every
+// mutation: they divide the pods as those of injection do.
+func (i *Injection) matchedAfter(keys string, values []string) []entry.Entry {
+	spec := i.podSpec()
+	var entries []entry.Entry
+	for n, g := range i.matchGroups() {
+		if !g.mandatory {
+			continue
+		}
+		entries = append(entries, entry.Entry{
+			Name: number("matched-pods", n) + ".mandatory.usher.dev", Rules: spec.rules, FailurePolicy: admissionregistrationv1.Ignore,
+			NamespaceLabels: append(g.namespaces, entry.NotIn(injector.NamespaceLabel, values...)),
+			MatchConditions: []admissionregistrationv1.MatchCondition{
+				i.isMatched(g, spec),
+				entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(keys)),
+			},
+		})
+	}
+	return entries
+}
+
+// isMatched is the condition of an object that one of the templates of a group
+// selects. An object that refuses a mandatory template is sent where refusing it is
+// not heard.
+func (i *Injection) isMatched(g *matchGroup, spec entrySpec) admissionregistrationv1.MatchCondition {
+	cannotBeRefused := func(t *injector.Template) bool { return t.Options.OptOut == "deny" }
+	var selected []string
+	for _, t := range g.templates {
+		expression := spec.matches(t.Options.Match)
+		if g.mandatory && !slices.ContainsFunc(i.Facts.Templates.Set().Variants(t.Name), cannotBeRefused) {
+			expression = "(" + expression + " && !" + refuses(spec.annotated, t.Name) + ")"
+		}
+		selected = append(selected, expression)
+	}
+	return entry.Condition("is-matched", strings.Join(selected, " || "))
+}
+
 // number names an entry, the first of its kind without a number.
 func number(name string, n int) string {
 	if n > 0 {
 		name += "-" + strconv.Itoa(n+1)
 	}
-	return name + ".inject.usher.dev"
+	return name
 }
 
 // matchGroups are the templates with a match, by the namespaces that they select.
