@@ -64,7 +64,8 @@ func (i *Injection) mandatoryEntries() []entry.Entry {
 }
 
 // What an update may touch of a mandatory template, in CEL. The record is read as
-// text: it names the template, and between quotes each of its containers.
+// text: it names the template, and in lists each of its containers. The pod's own
+// containers are keys of a map (appContainers): their updates are not sent.
 const (
 	record    = `oldObject.metadata.annotations["` + injector.RecordAnnotation + `"]`
 	recordNow = `object.metadata.annotations["` + injector.RecordAnnotation + `"]`
@@ -75,8 +76,8 @@ const (
 // containerChanged is true where a container that the record names is not as it
 // was. A list that an object lacks has none.
 func containerChanged(list string) string {
-	const quote = `"\""`
-	return `has(oldObject.spec.` + list + `) && oldObject.spec.` + list + `.exists(o, ` + record + `.contains(` + quote + ` + o.name + ` + quote + `) && ` +
+	named := func(behind string) string { return record + `.contains("\"" + o.name + ` + celText(`"`+behind) + `)` }
+	return `has(oldObject.spec.` + list + `) && oldObject.spec.` + list + `.exists(o, (` + named(",") + ` || ` + named("]") + `) && ` +
 		`(!has(object.spec.` + list + `) || !object.spec.` + list + `.exists(c, c == o)))`
 }
 
