@@ -4,14 +4,17 @@
 //
 // The path of a decision, a step a file:
 //
-//	optin     who asked: the pod's annotations, then the namespace's label
-//	template  what is asked for, parsed strictly from its ConfigMap
-//	record    was it injected already, and is that claim true
-//	sidecar   ordinary container or native sidecar
-//	override  what the pod may change of the template
-//	conflict  what cannot be added, with both sides named
-//	merge     what is added, on the raw JSON
-//	patch     the additions as JSON Patch, and as a two-way merge patch
+//	optin          who asked: the pod's annotations, then the namespace's label
+//	match          whom the templates select by themselves
+//	revision       which version of a template was picked
+//	template       what is asked for, parsed strictly from its ConfigMap
+//	record         was it injected already, and is that claim true
+//	sidecar        ordinary container or native sidecar
+//	override       what the pod may change of the template
+//	conflict       what cannot be added, with both sides named
+//	merge          what is added, on the raw JSON
+//	appcontainers  what the pod's own containers get
+//	patch          the additions as JSON Patch, and as a two-way merge patch
 //
 // Networks that a pod declares take a path of their own (network), and so does
 // the Network that a Deployment asks to have for itself (ownnetwork).
