@@ -196,10 +196,7 @@ func (d *decision) template(a ask) bool {
 		return false
 	}
 	for _, other := range d.Outcomes {
-		if a.revision != "" || other.Revision != "" {
-			continue // the pairs are of the templates themselves; the merge finds it
-		}
-		problems := d.request.Templates.pairs[[2]string{other.Template, a.template}]
+		problems := d.request.Templates.together(other.Name(), a.key())
 		if len(problems) > 0 && other.Reason.Has() {
 			d.deny(a, problems...)
 			return false

@@ -163,6 +163,19 @@ func (s *Set) known() string {
 	return "there is " + strings.Join(names, ", ")
 }
 
+// together lists what keeps two of the set's entries out of one pod. Of templates it
+// is known, revisions are tried.
+func (s *Set) together(a, b string) []finding.Finding {
+	if !strings.Contains(a, "/") && !strings.Contains(b, "/") {
+		return s.pairs[[2]string{a, b}]
+	}
+	first, second := s.entries[a].Template, s.entries[b].Template
+	if first == nil || second == nil {
+		return nil
+	}
+	return together(first, second)
+}
+
 // together lists what keeps two templates out of one pod.
 func together(a, b *Template) []finding.Finding {
 	m := &merge{pod: &pod{Spec: &podSpec{}}}

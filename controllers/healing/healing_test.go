@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -55,7 +56,9 @@ func run(m *testing.M) int {
 		return fail(err)
 	}
 	defer stop()
-	clients, err := kubernetes.NewForConfig(plane.Config)
+	config := rest.CopyConfig(plane.Config)
+	config.QPS = -1
+	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fail(err)
 	}

@@ -133,12 +133,12 @@ func requirements(s *metav1.LabelSelector) []entry.LabelRequirement {
 // refuses is true, in CEL, for an object with an annotation that refuses a template.
 func refuses(objects []string, template string) string {
 	keys := "[" + cel(injector.InitializerPrefix+template) + "," + cel(injector.InjectPrefix+template) + "]"
-	var any []string
+	var each []string
 	for _, object := range objects {
-		any = append(any, `(has(`+object+`.metadata) && has(`+object+`.metadata.annotations) && `+keys+`.exists(k, k in `+object+`.metadata.annotations && `+
+		each = append(each, `(has(`+object+`.metadata) && has(`+object+`.metadata.annotations) && `+keys+`.exists(k, k in `+object+`.metadata.annotations && `+
 			object+`.metadata.annotations[k] == "false"))`)
 	}
-	return "(" + strings.Join(any, " || ") + ")"
+	return "(" + strings.Join(each, " || ") + ")"
 }
 
 // labelsMatch is true, in CEL, for an object whose labels a selector selects.
