@@ -43,6 +43,7 @@ In a cluster one replica at a time does, the one that holds the Lease
 				return err
 			}
 			o.Log = log
+			tellVersion("controller")
 			if err := await(cmd.Context(), config, o.HealthAddress, log); err != nil || cmd.Context().Err() != nil {
 				return err
 			}
@@ -69,6 +70,7 @@ In a cluster one replica at a time does, the one that holds the Lease
 	f.StringVar(&o.Handover.Address, "snapshot-address", ":8443", "address where the pods of backups and restores find this one")
 	f.StringVar(&o.Handover.Host, "snapshot-host", os.Getenv("POD_IP"), "host by which those pods find this one (default the variable POD_IP)")
 	f.StringVar(&o.Handover.Image, "snapshot-image", "", "usher's image in those pods (default that of this pod)")
+	f.StringSliceVar(&o.PullSecrets, "image-pull-secrets", nil, "names of the Secrets that pods which usher creates pull their images by, in the pods' own namespaces")
 	connect.Register(f)
 	logs.register(f)
 	return cmd
