@@ -38,8 +38,8 @@ type Options struct {
 	Log                           logr.Logger
 	// EtcdCluster are the options of the controller of that name.
 	EtcdCluster etcdcluster.Options
-	// EtcdBackupEndpoints are the hosts outside of its own namespace that an
-	// EtcdBackup may read; see etcdbackup.Reach.
+	// EtcdBackupEndpoints are the etcd hosts in other namespaces or outside the
+	// cluster that EtcdBackups may read; see etcdbackup.Reach.
 	EtcdBackupEndpoints []string
 	// Handover says where pods that are started for backups and restores find the
 	// controllers.

@@ -45,8 +45,8 @@ func defaultContainer(c *corev1.Container, hostNetwork bool) {
 		}
 		c.Resources.Requests[name] = quantity.DeepCopy()
 	}
-	// NotRequired is what is meant where there is no policy, and written by some
-	// versions of the API server.
+	// A missing policy means NotRequired, which some versions of the API server
+	// write out.
 	var policies []corev1.ContainerResizePolicy
 	for _, p := range c.ResizePolicy {
 		if p.RestartPolicy != corev1.NotRequired {

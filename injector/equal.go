@@ -14,8 +14,8 @@ import (
 type difference struct {
 	field      string // within the container
 	want, have any
-	// added says that nothing is changed or missing, and something is there beside
-	// it.
+	// added says that the container has all that it has to have, unchanged, and
+	// something more.
 	added bool
 }
 

@@ -29,7 +29,7 @@ type ask struct {
 	template string
 	source   string // the key that spoke, for messages
 	refused  bool
-	// nevertheless is who asks for a template that the pod refuses.
+	// nevertheless names the key that asks for a template which the pod refuses.
 	nevertheless string
 	// overrides are the pod's changes to the template, by what follows the
 	// template's name in the key.

@@ -92,7 +92,7 @@ func (m *merge) present(t *Template, claim *RecordEntry) presence {
 		at := m.locate(c.name)
 		switch {
 		case at == nil || !sidecar && at.list != "initContainers":
-			return nil // a container that runs before the others is not one that runs beside them
+			return nil // an init container is not a sidecar
 		case claim != nil && claim.names(c.name):
 		case sidecar && at.list == "initContainers" && !at.native(), !recognizes(&c.typed, at.typed):
 			return nil

@@ -108,7 +108,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// A container that runs before the others is not one that runs beside them.
+// An init container is not a sidecar.
 func TestAnInitContainerIsNotRecognizedAsASidecar(t *testing.T) {
 	const spec = "containers: [{name: app}], initContainers: [{name: side, image: 'side:1', args: [run]RESTART}]"
 	for restart, want := range map[string]reason.Reason{"": reason.ConflictName, ", restartPolicy: Always": reason.AlreadyPresent} {

@@ -66,7 +66,7 @@ In a cluster one replica at a time does, the one that holds the Lease
 	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)
 	f.DurationVar(&o.EtcdCluster.Settling, "etcd-member-timeout", etcdcluster.DefaultSettling, "how long a member of an EtcdCluster may be down before it is replaced, where the others go on without it")
 	f.DurationVar(&o.EtcdCluster.ClaimGrace, "etcd-claim-grace", etcdcluster.DefaultClaimGrace, "how long the claims of members of an EtcdCluster that were removed are kept before they are deleted")
-	f.StringSliceVar(&o.EtcdBackupEndpoints, "etcd-backup-endpoints", nil, "hosts outside of its own namespace that an EtcdBackup may name in etcdEndpoints: HOST, *.DOMAIN or either with :PORT")
+	f.StringSliceVar(&o.EtcdBackupEndpoints, "etcd-backup-endpoints", nil, "etcd hosts in other namespaces or outside the cluster that EtcdBackups may read: HOST, *.DOMAIN or either with :PORT")
 	f.StringVar(&o.Handover.Address, "snapshot-address", ":8443", "address where the pods of backups and restores find this one")
 	f.StringVar(&o.Handover.Host, "snapshot-host", os.Getenv("POD_IP"), "host by which those pods find this one (default the variable POD_IP)")
 	f.StringVar(&o.Handover.Image, "snapshot-image", "", "usher's image in those pods (default that of this pod)")

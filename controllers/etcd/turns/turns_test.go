@@ -19,7 +19,7 @@ func TestTurns_NamespaceAtItsLimit_LeavesOthersTheirs(t *testing.T) {
 		t.Error("a has a third turn")
 	}
 	if _, ok := all.Take("b"); !ok {
-		t.Error("b has no turn while a has all of its own")
+		t.Error("namespace b is refused a turn while namespace a is at its limit")
 	}
 	first()
 	first() // a second end must not free another's turn
