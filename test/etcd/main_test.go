@@ -23,7 +23,6 @@ import (
 	"github.com/usher-dev/usher/test/cluster/components"
 	"github.com/usher-dev/usher/test/cluster/node"
 	"github.com/usher-dev/usher/test/cluster/usher"
-	"github.com/usher-dev/usher/test/objectstore"
 )
 
 var (
@@ -49,7 +48,7 @@ func TestMain(m *testing.M) {
 }
 
 func loadImages(ctx context.Context, n *node.Node) error {
-	programs, err := components.Ensure(ctx, os.Stderr, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7")
+	programs, err := components.Ensure(ctx, os.Stderr, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7", "versitygw")
 	if err != nil {
 		return err
 	}
@@ -61,11 +60,7 @@ func loadImages(ctx context.Context, n *node.Node) error {
 			return err
 		}
 	}
-	tools, err := objectstore.Programs()
-	if err != nil {
-		return err
-	}
-	return n.Load(ctx, node.Image{Name: objectStoreImage, Binaries: []string{filepath.Join(tools, "versitygw")}})
+	return n.Load(ctx, node.Image{Name: objectStoreImage, Binaries: []string{filepath.Join(programs, "versitygw")}})
 }
 
 func begin(ctx context.Context, n *node.Node, _ *usher.Installation) (end func() error, err error) {

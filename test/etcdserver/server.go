@@ -15,7 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/usher-dev/usher/test/objectstore"
+	"github.com/usher-dev/usher/test/cluster/components"
 )
 
 // A Cluster is a running cluster.
@@ -39,7 +39,7 @@ type Member struct {
 // Start starts a cluster of so many members, with its data below a folder, and
 // waits until it answers. The caller stops it.
 func Start(ctx context.Context, folder string, size int) (*Cluster, error) {
-	programs, err := objectstore.Programs()
+	programs, err := binaries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func Start(ctx context.Context, folder string, size int) (*Cluster, error) {
 
 // Restore starts a cluster of one member from a snapshot's file.
 func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
-	programs, err := objectstore.Programs()
+	programs, err := binaries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
 		return nil, err
 	}
 	m.args = append(m.args, "--initial-cluster="+m.Name+"="+m.peer)
-	out, err := exec.CommandContext(ctx, filepath.Join(programs, "etcdutl"), "snapshot", "restore", file, "--data-dir="+folder, "--name="+m.Name,
+	out, err := exec.CommandContext(ctx, filepath.Join(programs, "etcdutl-3.6"), "snapshot", "restore", file, "--data-dir="+folder, "--name="+m.Name,
 		"--initial-cluster="+m.Name+"="+m.peer, "--initial-advertise-peer-urls="+m.peer).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("restoring %s: %w\n%s", file, err, out)
@@ -97,7 +97,7 @@ func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
 // Fork starts a second member on a copy of a member's data. Each takes itself
 // for the only member of its cluster, as after a volume was cloned.
 func Fork(ctx context.Context, of *Member, data string) (*Cluster, error) {
-	programs, err := objectstore.Programs()
+	programs, err := binaries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +117,11 @@ func Fork(ctx context.Context, of *Member, data string) (*Cluster, error) {
 	return c, nil
 }
 
+// binaries is the folder of etcd and of what restores its snapshots.
+func binaries(ctx context.Context) (string, error) {
+	return components.Ensure(ctx, os.Stderr, "etcd-3.6", "etcdutl-3.6")
+}
+
 func newMember(programs, name, data string) (*Member, error) {
 	client, err := freeURL()
 	if err != nil {
@@ -126,7 +131,7 @@ func newMember(programs, name, data string) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Member{Name: name, Endpoint: client, Data: data, peer: peer, program: filepath.Join(programs, "server"), args: []string{
+	return &Member{Name: name, Endpoint: client, Data: data, peer: peer, program: filepath.Join(programs, "etcd-3.6"), args: []string{
 		"--name=" + name, "--data-dir=" + data, "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
 		"--quota-backend-bytes=8589934592", "--log-level=warn", "--unsafe-no-fsync",

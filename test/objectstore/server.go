@@ -1,13 +1,18 @@
+// Package objectstore starts a real S3 server for tests, and puts what goes wrong
+// on the way to it in between.
 package objectstore
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/usher-dev/usher/test/cluster/components"
 )
 
 // Who the server takes for its owner.
@@ -29,7 +34,7 @@ type Server struct {
 
 // Start starts a server with these buckets, below a folder. The caller stops it.
 func Start(folder string, buckets ...string) (*Server, error) {
-	programs, err := Programs()
+	programs, err := components.Ensure(context.Background(), os.Stderr, "versitygw")
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/usher-dev/usher/test/binaries"
 	"github.com/usher-dev/usher/test/cluster/components"
 	"github.com/usher-dev/usher/test/controlplane"
-	"github.com/usher-dev/usher/test/objectstore"
 )
 
 // prepare builds what tests run, so that no test waits for it, and starts the
@@ -21,11 +20,7 @@ func prepare(ctx context.Context, progress io.Writer) (environment []string, sto
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := components.Ensure(ctx, progress, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7"); err != nil {
-		return nil, nil, err
-	}
-	fmt.Fprintln(progress, "building the programs of test/programs, unless they are there")
-	if _, err := objectstore.Programs(); err != nil {
+	if _, err := components.Ensure(ctx, progress, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7", "versitygw"); err != nil {
 		return nil, nil, err
 	}
 	if err := os.Setenv("KUBEBUILDER_ASSETS", assets); err != nil {

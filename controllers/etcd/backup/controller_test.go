@@ -26,6 +26,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	"github.com/usher-dev/usher/test/cluster/components"
 	"github.com/usher-dev/usher/test/etcdserver"
 	"github.com/usher-dev/usher/test/objectstore"
 )
@@ -66,11 +67,11 @@ func fill(t *testing.T, c *clientv3.Client, bytes int) {
 // examine asks etcdutl what a file holds, which checks its hash.
 func examine(t *testing.T, file string) (revision int64) {
 	t.Helper()
-	programs, err := objectstore.Programs()
+	programs, err := components.Ensure(t.Context(), t.Output(), "etcdutl-3.6")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), filepath.Join(programs, "etcdutl"), "snapshot", "status", file, "-w", "json").Output()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(programs, "etcdutl-3.6"), "snapshot", "status", file, "-w", "json").Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -83,13 +83,13 @@ func compile(ctx context.Context, c component, s store, version string) error {
 	}
 	target := filepath.Join(s.dir, c.name)
 	partial := target + ".partial"
-	if _, err := command(ctx, s, "build", "-trimpath", "-tags", c.tags, "-ldflags", ldflags, "-o", partial, c.pkg); err != nil {
+	if _, err := command(ctx, s, "build", "-tags", c.tags, "-ldflags", ldflags, "-o", partial, c.pkg); err != nil {
 		return err
 	}
 	return os.Rename(partial, target)
 }
 
-// command runs go in the module of a store.
+// command runs go in the module of a store. Images need binaries without C.
 func command(ctx context.Context, s store, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = s.src

@@ -20,6 +20,7 @@ const (
 	containerd = "github.com/containerd/containerd/v2"
 	etcd       = "go.etcd.io/etcd"
 	plugins    = "github.com/containernetworking/plugins"
+	versitygw  = "github.com/versity/versitygw"
 	// withoutDrivers leaves out the snapshotters that need C or programs of
 	// their own.
 	withoutDrivers = "no_btrfs,no_zfs,no_devmapper"
@@ -52,6 +53,8 @@ var components = []component{
 	etcdOf("3.7", "etcd", "server"),
 	etcdOf("3.7", "etcdctl", "etcdctl"),
 	etcdOf("3.7", "etcdutl", "etcdutl"),
+	// An S3 server.
+	{name: "versitygw", module: "versitygw", pkg: versitygw + "/cmd/versitygw", version: versitygw},
 }
 
 func kube(name string) component {

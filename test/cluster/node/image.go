@@ -61,7 +61,7 @@ func Compile(ctx context.Context, folder, pkg, dir string) (string, error) {
 		name = filepath.Base(folder)
 	}
 	out := filepath.Join(dir, name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", out, pkg)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	return out, run(cmd)
