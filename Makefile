@@ -127,6 +127,7 @@ generate: ## Write the documents and manifests that come from others
 	for crd in deploy/base/crds/*_*.yaml; do \
 	  { echo '{{- if .Values.crds.install }}'; cat "$$crd"; echo '{{- end }}'; } >"deploy/chart/usher/templates/crds/$${crd##*/}"; \
 	done
+	for copy in overlays/takeover chart/usher/files; do cp deploy/templates/envoy-takeover.yaml "deploy/$$copy/"; done
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
 	@assets=$(ASSETS); $$assets/kubectl kustomize deploy/base >deploy/usher.yaml.new && mv deploy/usher.yaml.new deploy/usher.yaml

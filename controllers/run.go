@@ -17,6 +17,7 @@ import (
 
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/handover"
+	"github.com/usher-dev/usher/controllers/healing"
 )
 
 // LeaseName is the Lease that the replica whose controllers run holds.
@@ -32,6 +33,9 @@ type Options struct {
 	LeaderElection bool
 	// Network are the options of the controller of that name.
 	Network NetworkOptions
+	// Healing are the options of the controller of that name; Run fills in the
+	// namespace and the registry.
+	Healing healing.Options
 	// HealthAddress serves the kubelet, MetricsAddress Prometheus; "0" turns
 	// them off.
 	HealthAddress, MetricsAddress string

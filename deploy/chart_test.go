@@ -24,6 +24,7 @@ resources: {requests: {cpu: 100m, memory: 100Mi}}
 controller: {replicas: 2, extraArgs: [--log-level=debug], resources: {requests: {cpu: 100m}}, goMemLimit: "", neutron: {secret: openstack, cloud: here}}
 crds: {install: false}
 configuration: {policies: {enforce: baseline}}
+templates: {takeover: true}
 certificates: {from: cert-manager}
 tracing: {endpoint: "http://otel-collector.observability:4318", sampling: 0.5}
 absenceWarnings: true
@@ -51,6 +52,7 @@ func TestTheChartInstallsWhatTheManifestsDo(t *testing.T) {
 		"by default":            {"", "base"},
 		"with absence warnings": {"absenceWarnings: true", "overlays/absence-warnings"},
 		"with cert-manager":     {"certificates: {from: cert-manager}", "overlays/cert-manager"},
+		"with the takeover":     {"templates: {takeover: true}", "overlays/takeover"},
 		"with Neutron":          {"controller: {neutron: {secret: usher-neutron}}", "overlays/neutron"},
 	}
 	for name, tc := range tests {

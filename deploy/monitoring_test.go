@@ -24,6 +24,8 @@ var elsewhere = []string{
 	"usher_etcdbackup_interval_seconds",
 	"usher_etcdbackup_last_success_timestamp_seconds",
 	"usher_etcdbackup_succeeded",
+	// Of the controller that heals.
+	"usher_pods",
 	// Of the controller of Networks.
 	"usher_network_backend_calls_total",
 	"usher_network_orphans",
