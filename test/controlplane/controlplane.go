@@ -11,12 +11,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/usher-dev/usher/test/cluster/components"
 )
@@ -75,6 +77,8 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 	for name, value := range flags {
 		env.ControlPlane.GetAPIServer().Configure().Set(name, value)
 	}
+	// Nobody reads what envtest logs, and controller-runtime complains of that.
+	log.SetLogger(logr.Discard())
 	cfg, err := env.Start()
 	if err != nil {
 		// What was started before the failure would outlive this process.

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/test/cluster/node"
+	"github.com/usher-dev/usher/test/binaries"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/kubelet"
 )
@@ -61,7 +61,7 @@ func run(m *testing.M) int {
 		return failed(err)
 	}
 	if program = os.Getenv("USHER_CONTROLLER"); program == "" {
-		if program, err = node.Compile(context.Background(), filepath.Join("..", ".."), "./cmd/usher-server", folder); err != nil {
+		if program, err = binaries.Build(filepath.Join("..", ".."), folder, "usher-server"); err != nil {
 			return failed(err)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
 	"github.com/usher-dev/usher/controllers/handover"
-	"github.com/usher-dev/usher/test/cluster/node"
+	"github.com/usher-dev/usher/test/binaries"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/kubelet"
 	"github.com/usher-dev/usher/test/objectstore"
@@ -102,7 +102,7 @@ func run(m *testing.M) int {
 	}
 	defer world.kubelet.Wait()
 	defer cancel()
-	if world.kubelet.Usher, err = node.Compile(ctx, filepath.Join("..", "..", ".."), "./cmd/usher-server", folder); err != nil {
+	if world.kubelet.Usher, err = binaries.Build(filepath.Join("..", "..", ".."), folder, "usher-server"); err != nil {
 		return failed(err)
 	}
 	scheme := runtime.NewScheme()
