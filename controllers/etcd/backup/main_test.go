@@ -127,7 +127,8 @@ func startProcess(t *testing.T) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), asController+"="+kubeconfig)
+	// It collects garbage as often as where it is installed, whatever the tests do.
+	cmd.Env = append(os.Environ(), asController+"="+kubeconfig, "GOGC=100")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
