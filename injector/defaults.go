@@ -2,12 +2,14 @@ package injector
 
 import (
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/image"
 )
 
 // defaultContainer sets what the API server sets in a container of a pod
 // (pkg/apis/core/v1, defaults.go and zz_generated.defaults.go).
 func defaultContainer(c *corev1.Container, hostNetwork bool) {
-	orDefault(&c.ImagePullPolicy, pullPolicy(c.Image))
+	orDefault(&c.ImagePullPolicy, image.DefaultPullPolicy(c.Image))
 	orDefault(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
 	orDefault(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
 	for i := range c.Ports {

@@ -1,11 +1,11 @@
 package injector
 
 import (
-	"strings"
-
 	"github.com/go-json-experiment/json"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/usher-dev/usher/image"
 )
 
 // sameSource says whether the pod's volume is the template's, after what the
@@ -61,7 +61,7 @@ func defaultVolume(v *corev1.Volume) {
 		orDefault(&s.VolumeClaimTemplate.Spec.VolumeMode, new(corev1.PersistentVolumeFilesystem))
 	}
 	if s := v.Image; s != nil {
-		orDefault(&s.PullPolicy, pullPolicy(s.Reference))
+		orDefault(&s.PullPolicy, image.DefaultPullPolicy(s.Reference))
 	}
 	if s := v.ISCSI; s != nil {
 		orDefault(&s.ISCSIInterface, "default")
@@ -88,18 +88,6 @@ func orDefault[T comparable](field *T, value T) {
 	if *field == none {
 		*field = value
 	}
-}
-
-// pullPolicy is the default for an image: Always for the tag latest, which is
-// meant where there is neither tag nor digest.
-func pullPolicy(image string) corev1.PullPolicy {
-	name := image[strings.LastIndexByte(image, '/')+1:]
-	name, _, digest := strings.Cut(name, "@")
-	_, tag, tagged := strings.Cut(name, ":")
-	if tag == "latest" || !tagged && !digest {
-		return corev1.PullAlways
-	}
-	return corev1.PullIfNotPresent
 }
 
 func defaultFieldRefs(items []corev1.DownwardAPIVolumeFile) {

@@ -2,7 +2,6 @@ package transition
 
 import (
 	"reflect"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -10,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/image"
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
@@ -215,8 +215,8 @@ func podDefaults() map[reflect.Type]defaults {
 		"terminationMessagePath":   always("/dev/termination-log"),
 		"terminationMessagePolicy": always("File"),
 		"imagePullPolicy": given(func(container map[string]any) any {
-			image, _ := container["image"].(string)
-			return pullPolicy(image)
+			name, _ := container["image"].(string)
+			return string(image.DefaultPullPolicy(name))
 		}),
 	}
 	mode := defaults{"defaultMode": always(0o644)}
@@ -248,8 +248,8 @@ func podDefaults() map[reflect.Type]defaults {
 		reflect.TypeFor[corev1.HostPathVolumeSource]():          {"type": always("")},
 		reflect.TypeFor[corev1.ImageVolumeSource](): {
 			"pullPolicy": given(func(source map[string]any) any {
-				image, _ := source["reference"].(string)
-				return pullPolicy(image)
+				name, _ := source["reference"].(string)
+				return string(image.DefaultPullPolicy(name))
 			}),
 		},
 		reflect.TypeFor[corev1.Volume](): {
@@ -271,17 +271,4 @@ func podDefaults() map[reflect.Type]defaults {
 			"cachingMode": always("ReadWrite"), "fsType": always("ext4"), "readOnly": always(false), "kind": always("Shared"),
 		},
 	}
-}
-
-// pullPolicy of an image whose container names none.
-func pullPolicy(image string) string {
-	name, _, digested := strings.Cut(image, "@")
-	tag := ""
-	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
-		tag = name[colon+1:]
-	}
-	if tag == "latest" || tag == "" && !digested {
-		return "Always"
-	}
-	return "IfNotPresent"
 }
