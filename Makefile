@@ -4,7 +4,8 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 
 GO ?= go
-# Nothing here needs C. What one command compiles so, all others use.
+# Only the race detector needs C. All other commands build without it, so that
+# they share what they compile.
 export CGO_ENABLED ?= 0
 BIN := bin
 DIST := dist
@@ -145,7 +146,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (default 30s)
 
 BENCH ?=
 .PHONY: bench
-bench: ## Measure usher beside the floor and write docs/performance.md
+bench: ## Compare usher with the floor and write docs/performance.md
 	$(GO) build -o $(BIN)/ ./cmd/usher ./cmd/usher-server ./test/bench
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(BIN)/bench $(BENCH)
 

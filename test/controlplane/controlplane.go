@@ -77,7 +77,7 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 	for name, value := range flags {
 		env.ControlPlane.GetAPIServer().Configure().Set(name, value)
 	}
-	// Nobody reads what envtest logs, and controller-runtime complains of that.
+	// Without a logger controller-runtime prints a warning with a stack trace.
 	log.SetLogger(logr.Discard())
 	cfg, err := env.Start()
 	if err != nil {

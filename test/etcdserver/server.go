@@ -39,7 +39,7 @@ type Member struct {
 // Start starts a cluster of so many members, with its data below a folder, and
 // waits until it answers. The caller stops it.
 func Start(ctx context.Context, folder string, size int) (*Cluster, error) {
-	programs, err := binaries(ctx)
+	programs, err := etcdPrograms(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func Start(ctx context.Context, folder string, size int) (*Cluster, error) {
 
 // Restore starts a cluster of one member from a snapshot's file.
 func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
-	programs, err := binaries(ctx)
+	programs, err := etcdPrograms(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
 // Fork starts a second member on a copy of a member's data. Each takes itself
 // for the only member of its cluster, as after a volume was cloned.
 func Fork(ctx context.Context, of *Member, data string) (*Cluster, error) {
-	programs, err := binaries(ctx)
+	programs, err := etcdPrograms(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func Fork(ctx context.Context, of *Member, data string) (*Cluster, error) {
 	return c, nil
 }
 
-// binaries is the folder of etcd and of what restores its snapshots.
-func binaries(ctx context.Context) (string, error) {
+// etcdPrograms builds etcd and etcdutl, and returns their folder.
+func etcdPrograms(ctx context.Context) (string, error) {
 	return components.Ensure(ctx, os.Stderr, "etcd-3.6", "etcdutl-3.6")
 }
 

@@ -127,7 +127,7 @@ func startProcess(t *testing.T) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	// It collects garbage as often as where it is installed, whatever the tests do.
+	// The test suite sets GOGC; an installed controller runs with the default.
 	cmd.Env = append(os.Environ(), asController+"="+kubeconfig, "GOGC=100")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
