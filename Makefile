@@ -35,6 +35,22 @@ image: ## Write dist/usher.tar, an OCI image archive of the server, and print it
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/$(ARCH)/usher ./cmd/usher-server
 	@$(GO) -C tools/packaging run ./image -binary $(CURDIR)/$(DIST)/$(ARCH)/usher -arch $(ARCH) -name $(IMAGE) -o $(CURDIR)/$(DIST)/usher.tar
 
+# GORELEASER are arguments of goreleaser, in place of those that keep it from
+# publishing anything.
+GORELEASER ?=
+VERSION ?= $(shell sed -n 's/^const Next = "\(.*\)"/\1/p' release/version.go)
+.PHONY: release
+release: ## Write the files of release VERSION into dist/release (docs/releasing.md)
+	@assets=$(ASSETS); GO=$(GO) KUBECTL=$$assets/kubectl tools/release/build "$(VERSION)" $(GORELEASER)
+
+.PHONY: release-check
+release-check: ## Check dist/release, or the folder RELEASE
+	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets RELEASE="$(abspath $(or $(RELEASE),$(DIST)/release))" $(GO) test -tags release -count=1 -v ./test/release
+
+.PHONY: release-push
+release-push: ## Push the image and the chart of dist/release (GITHUB_ACTOR, GITHUB_TOKEN)
+	@tools/release/push "$(VERSION)"
+
 # ARGS are further arguments of go test, such as -count=1, SUMMARY those of the
 # suite. Test binaries link faster without debug information.
 ARGS ?=
@@ -109,6 +125,7 @@ soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
 	$(MAKE) e2e
 	$(MAKE) e2e-etcd KILL_FOR=10m SEEDS=3
 	$(MAKE) chaos FOR=30m
+	$(MAKE) release release-check
 	$(MAKE) bench
 
 # The modules beside the main one that hold code of usher's own. Their go.mod
@@ -128,9 +145,15 @@ generate: ## Write the documents and manifests that come from others
 	for crd in deploy/base/crds/*_*.yaml; do \
 	  { echo '{{- if .Values.crds.install }}'; cat "$$crd"; echo '{{- end }}'; } >"deploy/chart/usher/templates/crds/$${crd##*/}"; \
 	done
+	for copy in overlays/takeover chart/usher/files; do cp deploy/templates/envoy-takeover.yaml "deploy/$$copy/"; done
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
 	@assets=$(ASSETS); $$assets/kubectl kustomize deploy/base >deploy/usher.yaml.new && mv deploy/usher.yaml.new deploy/usher.yaml
+	{ printf '%s\n' '# The alerts of alerts.yaml, by make generate.' 'apiVersion: monitoring.coreos.com/v1' 'kind: PrometheusRule' \
+	  'metadata:' '  name: usher' '  labels: {app.kubernetes.io/name: usher}' 'spec:'; \
+	  sed -n '/^groups:/,$$ s/^/  /p' deploy/monitoring/alerts.yaml; } >deploy/monitoring/prometheusrule.yaml
+	cp deploy/monitoring/alerts.yaml deploy/monitoring/*.json deploy/chart/usher/files/
+	cd tools/packaging && $(GO) tool helm-docs --chart-search-root=../../deploy/chart --template-files=README.md.gotmpl --sort-values-order=file
 
 .PHONY: demo
 demo: ## Start a throwaway control plane, inject the seed's Envoy, clean up

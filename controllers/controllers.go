@@ -14,10 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
+	"github.com/usher-dev/usher/controllers/healing"
 	"github.com/usher-dev/usher/controllers/ownnetwork"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
@@ -68,6 +70,18 @@ func known() []controller {
 			setup: func(m manager.Manager, o Options) error { return ownnetwork.New(m, o.Namespace).SetupWithManager(m) },
 		},
 		{name: "network", scheme: networkScheme, setup: setupNetwork},
+		{
+			name: "healing", scheme: healing.AddToScheme,
+			setup: func(m manager.Manager, o Options) error {
+				h := o.Healing
+				h.Namespace, h.Registry = o.Namespace, metrics.Registry
+				c, err := healing.New(m, h)
+				if err != nil {
+					return err
+				}
+				return c.SetupWithManager(m)
+			},
+		},
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/handover"
+	"github.com/usher-dev/usher/controllers/healing"
 )
 
 // LeaseName is the Lease that the replica whose controllers run holds.
@@ -32,6 +33,9 @@ type Options struct {
 	LeaderElection bool
 	// Network are the options of the controller of that name.
 	Network NetworkOptions
+	// Healing are the options of the controller of that name; Run fills in the
+	// namespace and the registry.
+	Healing healing.Options
 	// HealthAddress serves the kubelet, MetricsAddress Prometheus; "0" turns
 	// them off.
 	HealthAddress, MetricsAddress string
@@ -44,6 +48,9 @@ type Options struct {
 	// Handover says where pods that are started for backups and restores find the
 	// controllers.
 	Handover handover.Options
+	// PullSecrets are the names of Secrets by which the images of pods that the
+	// controllers create are pulled, each in the pod's own namespace.
+	PullSecrets []string
 	// Repeated lets controllers be set up more than once in a process, as tests
 	// do; their metrics are then of them all.
 	Repeated bool
@@ -74,6 +81,7 @@ func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
 	}
 	m, err := manager.New(restConfig, manager.Options{
 		Scheme:                        scheme,
+		NewClient:                     withPullSecrets(o.PullSecrets),
 		Logger:                        o.Log,
 		LeaderElection:                o.LeaderElection,
 		LeaderElectionID:              LeaseName,

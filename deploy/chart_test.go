@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -20,11 +22,39 @@ image: {repository: example.com/usher, digest: "sha256:e3b0c44298fc1c149afbf4c89
 imagePullSecrets: [{name: registry}]
 replicas: 3
 extraArgs: [--log-level=debug]
+extraEnv: [{name: HTTPS_PROXY, value: "http://proxy.example.com:3128"}]
+extraVolumes: [{name: client-ca, configMap: {name: client-ca}}]
+extraVolumeMounts: [{name: client-ca, mountPath: /etc/usher/client-ca, readOnly: true}]
 resources: {requests: {cpu: 100m, memory: 100Mi}}
-controller: {replicas: 2, extraArgs: [--log-level=debug], resources: {requests: {cpu: 100m}}, goMemLimit: "", neutron: {secret: openstack, cloud: here}}
+goMemLimit: 90MiB
+ports: {webhook: 10250, health: 10251, metrics: 10252}
+controller:
+  replicas: 2
+  extraArgs: [--log-level=debug]
+  extraEnv: [{name: NO_PROXY, value: .svc}]
+  extraVolumes: [{name: scratch, emptyDir: {}}]
+  extraVolumeMounts: [{name: scratch, mountPath: /scratch}]
+  resources: {requests: {cpu: 100m}}
+  goMemLimit: ""
+  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: Exists}]}]}}}
+  topologySpreadConstraints: [{topologyKey: kubernetes.io/hostname, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}}]
+  serviceAccount: {annotations: {example.com/role: controller}}
+  neutron: {secret: openstack, cloud: here}
 crds: {install: false}
 configuration: {policies: {enforce: baseline}}
+templates: {takeover: true}
 certificates: {from: cert-manager}
+caBundle: {configMap: trust, key: bundle.pem}
+registration: {annotations: {admissions.enforcer/disabled: "true"}}
+monitoring:
+  podMonitors: {enabled: true, interval: 10s, labels: {release: prometheus}}
+  rules: {enabled: true, labels: {release: prometheus}, disabled: [UsherNotRedundant]}
+  dashboards: {enabled: true, labels: {grafana: "yes"}, annotations: {grafana_folder: usher}}
+serviceAccount: {annotations: {example.com/role: webhook}}
+podSecurityContext: {runAsUser: null, runAsGroup: null, seccompProfile: {type: Localhost, localhostProfile: usher.json}}
+securityContext: {capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}}
+affinity: {podAntiAffinity: null}
+topologySpreadConstraints: []
 tracing: {endpoint: "http://otel-collector.observability:4318", sampling: 0.5}
 absenceWarnings: true
 priorityClassName: system-node-critical
@@ -51,6 +81,7 @@ func TestTheChartInstallsWhatTheManifestsDo(t *testing.T) {
 		"by default":            {"", "base"},
 		"with absence warnings": {"absenceWarnings: true", "overlays/absence-warnings"},
 		"with cert-manager":     {"certificates: {from: cert-manager}", "overlays/cert-manager"},
+		"with the takeover":     {"templates: {takeover: true}", "overlays/takeover"},
 		"with Neutron":          {"controller: {neutron: {secret: usher-neutron}}", "overlays/neutron"},
 	}
 	for name, tc := range tests {
@@ -71,7 +102,10 @@ func TestTheChartRefusesValuesItDoesNotKnow(t *testing.T) {
 		"a digest that is none":   "image: {digest: latest}",
 		"an argument, not a flag": "extraArgs: [debug]",
 		"an endpoint without URL": "tracing: {endpoint: 'collector:4317'}",
-		"a source it cannot be":   "certificates: {from: files}",
+		"a source it cannot be":   "certificates: {from: vault}",
+		"files from nowhere":      "certificates: {from: files}",
+		"a port that is none":     "ports: {webhook: 0}",
+		"a variable without name": "extraEnv: [{value: a}]",
 		"more than every trace":   "tracing: {sampling: 100}",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,38 +118,72 @@ func TestTheChartRefusesValuesItDoesNotKnow(t *testing.T) {
 
 func TestTheAPIServerTakesEveryValue(t *testing.T) {
 	c := started(t)
-	out, err := c.plane.Kubectl(t.Context(), rendered(t, everything), "apply", "--dry-run=server", "-f", "-")
-	if err != nil || strings.Contains(out, "Warning: would violate") {
-		t.Errorf("%v\n%s", err, out)
+	c.monitored(t)
+	for name, tc := range map[string]struct {
+		values   string
+		violates bool // what usher-system warns of
+	}{
+		"everything":                        {everything, false},
+		"the node's network":                {"hostNetwork: true", true},
+		"certificates from files":           {"certificates: {from: files, secret: usher-tls}", false},
+		"OpenShift's users":                 {"podSecurityContext: {runAsUser: null, runAsGroup: null}", false},
+		"monitoring without the controller": {"controller: {enabled: false}\nmonitoring: {podMonitors: {enabled: true}, rules: {enabled: true}}", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := c.plane.Kubectl(t.Context(), rendered(t, tc.values), "apply", "--dry-run=server", "-f", "-")
+			if err != nil || strings.Contains(out, "Warning: would violate") != tc.violates {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }
 
 // TestValuesBecomeFlags has usher itself read what the chart makes of the values.
 func TestValuesBecomeFlags(t *testing.T) {
-	var deployment struct {
-		Spec struct {
-			Template struct {
-				Spec struct{ Containers []struct{ Args []string } }
+	all := rendered(t, everything)
+	for name, tc := range map[string]struct {
+		manifests, deployment string
+		want                  []string
+	}{
+		"of the webhook": {all, "usher-webhook", []string{
+			"webhook", "--namespace=usher-system", "--certificates=cert-manager", "--bind-address=:10250", "--health-address=:10251", "--metrics-address=:10252",
+			"--registration-annotations=admissions.enforcer/disabled=true", "--otlp-endpoint=http://otel-collector.observability:4318", "--trace-sampling=0.5", "--log-level=debug",
+		}},
+		"of the controller": {all, "usher-controller", []string{
+			"controller", "--namespace=usher-system", "--network-backend=neutron", "--neutron-clouds-file=/etc/openstack/clouds.yaml", "--neutron-cloud=here",
+			"--image-pull-secrets=registry", "--log-level=debug",
+		}},
+		"with certificates from files": {rendered(t, "certificates: {from: files, secret: usher-tls}"), "usher-webhook", []string{
+			"webhook", "--namespace=usher-system", "--certificates=files", "--certificates-dir=/etc/usher/certificates",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := podOf(t, tc.manifests, tc.deployment).Containers[0].Args
+			if diff := cmp.Diff(tc.want, args); diff != "" {
+				t.Errorf("arguments (-want +got):\n%s", diff)
 			}
-		}
+			if out, err := exec.Command(filepath.Join(programs(t), "usher-server"), append(args, "--help")...).CombinedOutput(); err != nil {
+				t.Errorf("usher does not know them: %v\n%s", err, out)
+			}
+		})
 	}
-	text, err := yaml.Marshal(objects(t, rendered(t, everything))["Deployment usher-system/usher-webhook"])
+}
+
+// podOf is the pod of a Deployment among rendered manifests.
+func podOf(t *testing.T, manifests, deployment string) corev1.PodSpec {
+	t.Helper()
+	text, err := yaml.Marshal(objects(t, manifests)["Deployment usher-system/"+deployment])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(text, &deployment); err != nil {
+	var d appsv1.Deployment
+	if err := yaml.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{
-		"webhook", "--namespace=usher-system", "--certificates=cert-manager", "--otlp-endpoint=http://otel-collector.observability:4318", "--trace-sampling=0.5", "--log-level=debug",
+	if len(d.Spec.Template.Spec.Containers) != 1 {
+		t.Fatalf("the Deployment %s has %d containers, want one", deployment, len(d.Spec.Template.Spec.Containers))
 	}
-	args := deployment.Spec.Template.Spec.Containers[0].Args
-	if diff := cmp.Diff(want, args); diff != "" {
-		t.Errorf("arguments (-want +got):\n%s", diff)
-	}
-	if out, err := exec.Command(filepath.Join(programs(t), "usher-server"), append(args, "--help")...).CombinedOutput(); err != nil {
-		t.Errorf("usher does not know them: %v\n%s", err, out)
-	}
+	return d.Spec.Template.Spec
 }
 
 // TestTheChartTakesOverFromTheManifest changes the way usher is installed, and

@@ -36,9 +36,9 @@ var unseenOfController = []string{
 	"patch events in usher-system",
 }
 
-// etcdControllers have roles that are left out here: without etcd most of them
-// is not used.
-var etcdControllers = []string{"usher-controller-etcdbackup", "usher-controller-etcdcluster", "usher-controller-etcdrestore"}
+// otherControllers have roles that are left out here: without etcd, and without pods
+// that lack a template, most of them is not used.
+var otherControllers = []string{"usher-controller-etcdbackup", "usher-controller-etcdcluster", "usher-controller-etcdrestore", "usher-controller-healing"}
 
 // TestTheControllerHasTheRightsItUsesAndNoOthers is what
 // TestTheWebhookHasTheRightsItUsesAndNoOthers is to the webhook.
@@ -53,7 +53,7 @@ func TestTheControllerHasTheRightsItUsesAndNoOthers(t *testing.T) {
 	for _, f := range controllerFeatures {
 		t.Run(f.name, func(t *testing.T) { f.run(t, c) })
 	}
-	compareRights(t, c.audited(t, controlplane.ControllerUser), grants(t, "usher-controller", etcdControllers...), unseenOfController, func(*event) bool { return false })
+	compareRights(t, c.audited(t, controlplane.ControllerUser), grants(t, "usher-controller", otherControllers...), unseenOfController, func(*event) bool { return false })
 }
 
 // control runs every controller as its ServiceAccount until the test ends.

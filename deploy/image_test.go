@@ -3,7 +3,6 @@
 package deploy_test
 
 import (
-	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -46,7 +45,7 @@ func TestTheImageIsTheSameEachTime(t *testing.T) {
 	if digests[0] != digests[1] || !bytes.Equal(archives[0], archives[1]) {
 		t.Errorf("two builds of one source differ: %v", digests)
 	}
-	t.Run("it runs usher as nobody, and holds nothing else", func(t *testing.T) { runs(t, files(t, archives[0]), digests[0]) })
+	t.Run("it runs usher as nobody, and holds nothing else", func(t *testing.T) { runs(t, tarFiles(t, archives[0]), digests[0]) })
 }
 
 func copied(t *testing.T, from, to string) {
@@ -94,7 +93,7 @@ func runs(t *testing.T, archive map[string][]byte, digest string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside := files(t, content)
+	inside := tarFiles(t, content)
 	if len(inside) != 1 || inside["usher"] == nil {
 		t.Fatalf("%d files, want usher alone", len(inside))
 	}
@@ -106,23 +105,6 @@ func runs(t *testing.T, archive map[string][]byte, digest string) {
 	for _, command := range []string{"webhook", "controller", "redirect", "fetch-snapshot", "restore-snapshot", "serve-volume", "version"} {
 		if out, err := exec.Command(program, command, "--help").CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", command, err, out)
-		}
-	}
-}
-
-func files(t *testing.T, archive []byte) map[string][]byte {
-	t.Helper()
-	found := map[string][]byte{}
-	for r := tar.NewReader(bytes.NewReader(archive)); ; {
-		header, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return found
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if found[header.Name], err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

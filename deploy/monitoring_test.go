@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/yaml"
 
@@ -19,21 +21,45 @@ import (
 // elsewhere are metrics that usher registers apart from those of its decisions.
 var elsewhere = []string{
 	"usher_certificate_expiry_seconds",
+	"usher_build_info",
+	"usher_registration_current",
+	// Of Prometheus' and controller-runtime's libraries, and of the API server.
+	"apiserver_admission_webhook_fail_open_count",
+	"apiserver_admission_webhook_rejection_count",
+	"go_gc_gomemlimit_bytes",
+	"go_memstats_heap_released_bytes",
+	"go_memstats_sys_bytes",
+	"leader_election_master_status",
+	"process_resident_memory_bytes",
+	"up",
+	// Of the controller of EtcdClusters.
+	"usher_etcdcluster_available",
+	"usher_etcdcluster_claims_set_aside",
+	"usher_etcdcluster_members",
+	"usher_etcdcluster_quorum_lost",
+	"usher_etcdcluster_quorum_margin",
+	"usher_etcdcluster_stalled",
+	"usher_etcdcluster_steps_total",
 	// Of the controller of EtcdBackups.
 	"usher_etcdbackup_created_timestamp_seconds",
 	"usher_etcdbackup_interval_seconds",
+	"usher_etcdbackup_last_duration_seconds",
+	"usher_etcdbackup_last_size_bytes",
 	"usher_etcdbackup_last_success_timestamp_seconds",
 	"usher_etcdbackup_succeeded",
+	// Of the controller that heals.
+	"usher_pods",
 	// Of the controller of Networks.
 	"usher_network_backend_calls_total",
 	"usher_network_orphans",
 	"usher_network_ready",
 }
 
-// TestAlertsAndDashboardAskForMetricsThatAre reads both as Prometheus does.
-func TestAlertsAndDashboardAskForMetricsThatAre(t *testing.T) {
+// TestAlertsAndDashboardsAskForMetricsThatAre reads them as Prometheus does.
+func TestAlertsAndDashboardsAskForMetricsThatAre(t *testing.T) {
 	known := registered()
-	cmd := exec.Command(filepath.Join(programs(t), "alerts"), absolute(t, "monitoring/alerts.yaml"), absolute(t, "monitoring/dashboard.json"))
+	cmd := exec.Command(filepath.Join(programs(t), "alerts"), absolute(t, "monitoring/alerts.yaml"),
+		absolute(t, "monitoring/dashboard.json"), absolute(t, "monitoring/dashboard-etcd.json"), absolute(t, "monitoring/dashboard-networks.json"))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -70,28 +96,100 @@ func registered() map[string]bool {
 	return known
 }
 
-func TestEveryAlertIsInTheOperationsManual(t *testing.T) {
+// A rule is an alert of monitoring/alerts.yaml, as far as it is looked at.
+type rule struct {
+	Alert       string            `json:"alert"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+func rules(t *testing.T) []rule {
+	t.Helper()
 	text, err := os.ReadFile("monitoring/alerts.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all struct{ Groups []struct{ Rules []rule } }
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	var found []rule
+	for _, group := range all.Groups {
+		found = append(found, group.Rules...)
+	}
+	if len(found) == 0 {
+		t.Fatal("there are no alerts")
+	}
+	return found
+}
+
+// TestEveryAlertHasARunbook follows its runbook_url into the manual.
+func TestEveryAlertHasARunbook(t *testing.T) {
 	manual, err := os.ReadFile("../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rules struct {
-		Groups []struct{ Rules []struct{ Alert string } }
-	}
-	if err := yaml.Unmarshal(text, &rules); err != nil {
-		t.Fatal(err)
-	}
-	for _, group := range rules.Groups {
-		for _, rule := range group.Rules {
-			if !strings.Contains(string(manual), "| `"+rule.Alert+"` |") {
-				t.Errorf("docs/operations.md has no row for %s", rule.Alert)
-			}
+	for _, rule := range rules(t) {
+		if got, want := rule.Annotations["runbook_url"], "https://github.com/usher-dev/usher/blob/main/docs/operations.md#"+strings.ToLower(rule.Alert); got != want {
+			t.Errorf("%s: runbook_url is %q, want %q", rule.Alert, got, want)
+		}
+		_, section, found := strings.Cut(string(manual), "\n### "+rule.Alert+"\n")
+		section, _, _ = strings.Cut(section, "\n#")
+		if !found || len(strings.Fields(section)) < 10 {
+			t.Errorf("docs/operations.md has no section %q that says what to do", "### "+rule.Alert)
 		}
 	}
+}
+
+// TestEveryAlertIsFiredByItsCause holds that a test does: testdata/alerts.yaml
+// names the cause, and the test, in which the alert is named.
+func TestEveryAlertIsFiredByItsCause(t *testing.T) {
+	text, err := os.ReadFile("testdata/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var proofs map[string]struct {
+		Cause string `json:"cause"`
+		Test  string `json:"test"`
+	}
+	if err := yaml.UnmarshalStrict(text, &proofs); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, rule := range rules(t) {
+		names = append(names, rule.Alert)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(proofs))); diff != "" {
+		t.Errorf("alerts (-monitoring/alerts.yaml +testdata/alerts.yaml):\n%s", diff)
+	}
+	for alert, p := range proofs {
+		folder, name, _ := strings.Cut(p.Test, " ")
+		if p.Cause == "" || !fires(t, folder, name, alert) {
+			t.Errorf("%s: the test %q does not name it, or the cause is empty", alert, p.Test)
+		}
+	}
+}
+
+// fires says whether the source of a test holds the alert's name.
+func fires(t *testing.T, folder, test, alert string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body, found := strings.Cut(string(text), "\nfunc "+test+"(")
+		if !found {
+			continue
+		}
+		body, _, _ = strings.Cut(body, "\n}\n")
+		return strings.Contains(body, `"`+alert+`"`)
+	}
+	return false
 }
 
 func absolute(t *testing.T, path string) string {

@@ -16,8 +16,8 @@ import (
 // run, and what usher could not merge. The API server has the last word, asked
 // by dry-run when a template is applied.
 func (t *Template) check(bad *InvalidTemplate) {
-	if len(t.containers)+len(t.initContainers) == 0 {
-		bad.add("data.config", 0, "names no container; write at least one under containers or initContainers")
+	if len(t.containers)+len(t.initContainers) == 0 && t.app.empty() {
+		bad.add("data.config", 0, "names no container; write at least one under containers or initContainers, or what the pod's own get under appContainers")
 	}
 	volumes := map[string]bool{}
 	for i, v := range t.volumes {
@@ -42,7 +42,9 @@ func (t *Template) check(bad *InvalidTemplate) {
 			bad.add(fmt.Sprintf("%simagePullSecrets[%d].name", configField, i), 0, "is missing")
 		}
 	}
+	t.checkApp(bad, volumes)
 	t.checkMetadata(bad)
+	t.checkRevision(bad)
 	t.checkOverrides(bad)
 }
 

@@ -3,6 +3,7 @@ package injector
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,9 @@ import (
 
 // SystemNamespaces are never touched, and never sent to usher.
 var SystemNamespaces = []string{"kube-system", "kube-public", "kube-node-lease"}
+
+// Excluded reports whether a namespace is one of the system's.
+func Excluded(namespace string) bool { return slices.Contains(SystemNamespaces, namespace) }
 
 // A Request is all that a decision depends on.
 type Request struct {
@@ -66,11 +70,16 @@ type Outcome struct {
 	Version  string
 	// Network is the one it is about, of Attach alone.
 	Network string
-	Reason  reason.Reason
+	// Revision is the revision of the template that was picked, "" for none.
+	Revision string
+	Reason   reason.Reason
 	// Source is the key that asked or refused.
 	Source string
 	Detail string
 }
+
+// Name is the name that a Set has what was decided about by.
+func (o Outcome) Name() string { return RevisionName(o.Template, o.Revision) }
 
 // Denial is the decision about an object that was found wrong before the
 // templates were looked at.
@@ -97,6 +106,7 @@ type decision struct {
 	request Request
 	merge   *merge
 	record  Record
+	asks    []ask
 	// recorded says that the record changes.
 	recorded bool
 	// verify asks whether the pod has what it has to have, and adds nothing.
@@ -105,7 +115,7 @@ type decision struct {
 
 func (d *decision) run() {
 	r := &d.request
-	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || slices.Contains(SystemNamespaces, r.Namespace)) {
+	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || Excluded(r.Namespace)) {
 		d.step("namespace", r.Namespace, "is excluded")
 		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
@@ -121,7 +131,8 @@ func (d *decision) run() {
 		d.deny(ask{}, *problem)
 		return
 	}
-	asks := asked(view.annotations(), r.NamespaceLabels)
+	asks := asked(view.annotations(), r.Templates, r.subject(view))
+	d.asks = slices.Clone(asks)
 	if d.verify {
 		asks = slices.DeleteFunc(asks, func(a ask) bool { return !r.Templates.concerns(a) })
 	}
@@ -155,14 +166,13 @@ func (d *decision) template(a ask) bool {
 		d.deny(a, *a.problem)
 		return false
 	}
-	entry, ok := d.request.Templates.Get(a.template)
+	entry, ok := d.request.Templates.Get(a.key())
 	switch {
 	case a.refused:
 		d.refused(a, entry.Template)
 		return false
 	case !ok:
-		d.deny(a, finding.Denial(reason.TemplateMissing, "", fmt.Sprintf("%s asks for the template %q, which does not exist; %s",
-			a.source, a.template, d.request.Templates.known())))
+		d.deny(a, a.missing(d.request.Templates))
 		return false
 	}
 	t := entry.Template
@@ -170,7 +180,11 @@ func (d *decision) template(a ask) bool {
 		d.deny(a, finding.Denial(reason.TemplateInvalid, "", fmt.Sprintf("%s asks for a template that cannot be used: %v", a.source, entry.Err)))
 		return false
 	}
-	d.step("template "+t.Name, t.Version, "is used")
+	d.step("template "+a.key(), t.Version, "is used")
+	if field, is := d.merge.pod.windows(); is {
+		d.withhold(a, t, finding.Denial(reason.Windows, field, fmt.Sprintf("is windows, and the containers of the template %s are for Linux", t.Name)))
+		return false
+	}
 	if d.merge.pod.Spec.HostNetwork && t.Options.HostNetwork != "allow" {
 		d.withhold(a, t, finding.Denial(reason.HostNetwork, "spec.hostNetwork", fmt.Sprintf(
 			"is true, and the template %s is not for pods on the host's network (options.hostNetwork)", t.Name)))
@@ -182,7 +196,7 @@ func (d *decision) template(a ask) bool {
 		return false
 	}
 	for _, other := range d.Outcomes {
-		problems := d.request.Templates.pairs[[2]string{other.Template, a.template}]
+		problems := d.request.Templates.together(other.Name(), a.key())
 		if len(problems) > 0 && other.Reason.Has() {
 			d.deny(a, problems...)
 			return false
@@ -196,11 +210,16 @@ func (d *decision) template(a ask) bool {
 		d.deny(a, *problem)
 		return false
 	}
-	return d.inject(a, t, where)
+	return d.inject(a, t.withProbePorts(d.probePorts), where)
 }
 
 // refused skips a template that the pod refuses, unless refusing is not allowed.
+// Of a revision that is not there the template itself says so.
 func (d *decision) refused(a ask, t *Template) {
+	if t == nil {
+		entry, _ := d.request.Templates.Get(a.template)
+		t = entry.Template
+	}
 	if t == nil || t.Options.OptOut != "deny" || a.nevertheless == "" {
 		d.skip(a, reason.OptedOut, "")
 		return
@@ -219,7 +238,7 @@ func (d *decision) refused(a ask, t *Template) {
 // inject adds what of the template the pod does not have already.
 func (d *decision) inject(a ask, t *Template, where placement) bool {
 	claim, claimed := d.record[t.Name]
-	if claimed && d.merge.believes(t, claim) {
+	if claimed && d.merge.believes(t, claim) && d.merge.holdsApp(t, claim) {
 		if claim.Content != t.content {
 			d.warn("the pod carries version %s of the template %s, which is %s by now", claim.Version(), t.Name, t.Version)
 		}
@@ -233,27 +252,33 @@ func (d *decision) inject(a ask, t *Template, where placement) bool {
 		d.step("record", claim.Version(), "is not what the pod holds")
 		names = &claim
 	}
+	targets, problem := d.merge.appTargets(t, a.containers, d.templatesContainers)
+	if problem != nil {
+		d.deny(a, *problem)
+		return false
+	}
 	has, missing := presence{}, t
 	if d.merge.mayHave(t) {
 		if has = d.merge.present(t, names); has.any() {
 			missing = t.without(has, d.merge.pod)
 		}
 	}
-	if problems := d.merge.conflicts(missing); len(problems) > 0 {
+	if problems := append(d.merge.conflicts(missing), d.merge.appConflicts(t, targets)...); len(problems) > 0 {
 		if claimed {
 			problems = append([]finding.Finding{claim.mismatch(t)}, problems...)
 		}
 		d.deny(a, problems...)
 		return false
 	}
-	return d.complete(a, t, missing, has, where)
+	return d.complete(a, t, missing, has, where, targets)
 }
 
 // complete adds what is missing and says what became of the template.
-func (d *decision) complete(a ask, t, missing *Template, has presence, where placement) bool {
+func (d *decision) complete(a ask, t, missing *Template, has presence, where placement, targets []*appContainer) bool {
 	d.Warnings = append(d.Warnings, d.merge.sharedPorts(missing)...)
 	before := d.merge.size()
 	entry := d.merge.add(missing, where)
+	entry.AppContainers = d.merge.addApp(t, targets, d.record[t.Name])
 	if len(missing.containers)+len(missing.initContainers) == 0 && len(has.recognized) > 0 {
 		d.warn("the containers %s of the pod are taken for those of the template %s, by name, image and what they run, and were not added again; if they are the pod's own, rename them",
 			strings.Join(has.recognized, ", "), t.Name)
@@ -270,6 +295,34 @@ func (d *decision) complete(a ask, t, missing *Template, has presence, where pla
 	}
 	d.done(a, reason.Injected, t.Version, detail)
 	return true
+}
+
+// templatesContainers names the containers of the pod that are templates', by the
+// record and by the templates that were asked for: they are not the pod's own.
+func (d *decision) templatesContainers() map[string]bool {
+	names := map[string]bool{}
+	for _, entry := range d.record {
+		for _, name := range slices.Concat(entry.Containers, entry.InitContainers) {
+			names[name] = true
+		}
+	}
+	maps.Copy(names, d.askedContainers())
+	return names
+}
+
+// askedContainers names the containers of the templates that were asked for.
+func (d *decision) askedContainers() map[string]bool {
+	names := map[string]bool{}
+	for _, a := range d.asks {
+		entry, ok := d.request.Templates.Get(a.key())
+		if !ok || entry.Template == nil || a.refused {
+			continue
+		}
+		for _, c := range slices.Concat(entry.Template.containers, entry.Template.initContainers) {
+			names[c.name] = true
+		}
+	}
+	return names
 }
 
 func (d *decision) whyNoSidecars(t *Template) string {

@@ -87,6 +87,18 @@ func TestEveryReason(t *testing.T) {
 			object:    asking(asks, "hostNetwork: true, containers: [{name: app}]"),
 			templates: set(template(t, "side", small, "hostNetwork: allow")), want: reason.Injected,
 		},
+		"pods on Windows are skipped": {
+			object: asking(asks, "os: {name: windows}, containers: [{name: app}]"), want: reason.Windows,
+			warning: "the template side was not injected (windows): spec.os.name is windows",
+		},
+		"pods on Windows by their node selector": {
+			object: asking(asks, `nodeSelector: {kubernetes.io/os: windows, x: y}, containers: [{name: app}]`), want: reason.Windows,
+			warning: "spec.nodeSelector[kubernetes.io/os] is windows",
+		},
+		"pods on Windows are denied where the template is mandatory": {
+			object: asking(asks, "os: {name: windows}, containers: [{name: app}]"), templates: set(template(t, "side", small, "mandatory: true")),
+			want: reason.Windows, denied: true, message: "the template is mandatory",
+		},
 		"pods that end are skipped without native sidecars": {
 			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), want: reason.NoNativeSidecars,
 			warning: "this cluster does not run native sidecars",
@@ -227,7 +239,8 @@ func TestEveryReason(t *testing.T) {
 		reason.PolicyWarned:         true,
 		reason.PolicyDenied:         true,
 		reason.TemplateValid:        true, // the webhook's: for ConfigMaps and Namespaces
-		reason.ConflictMount:        true, // TestParseTemplate: only a template can hold it
+		reason.ConflictMount:        true, // TestAppContainers, and TestParseTemplate
+		reason.ConflictEnv:          true, // TestAppContainers
 		reason.TooLarge:             true, // the webhook's: no object reaches a decision
 		reason.NetworkAttached:      true, // TestAttach, and the next five
 		reason.NetworkPresent:       true,

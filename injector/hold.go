@@ -30,7 +30,7 @@ func HoldUpdate(r Request, old []byte) *Decision {
 
 func (d *decision) update(old []byte) {
 	r := &d.request
-	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || slices.Contains(SystemNamespaces, r.Namespace)) {
+	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || Excluded(r.Namespace)) {
 		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
 	}
@@ -49,9 +49,9 @@ func (d *decision) update(old []byte) {
 		d.skip(ask{}, reason.NotAsked, "")
 		return
 	}
+	asks := asked(was.annotations(), r.Templates, r.subject(was))
 	for _, name := range slices.Sorted(maps.Keys(record)) {
-		entry, _ := r.Templates.Get(name)
-		if t := entry.Template; t != nil && t.Options.Mandatory {
+		if t := r.Templates.had(name, record[name], asks); t != nil && t.Options.Mandatory {
 			d.unchanged(t, record[name], &merge{pod: was, raw: old}, &merge{pod: is, raw: r.Object})
 		}
 	}

@@ -47,7 +47,7 @@ func (l *ledger) deny(a ask, problems ...finding.Finding) {
 func (l *ledger) skip(a ask, why reason.Reason, detail string) { l.done(a, why, "", detail) }
 
 func (l *ledger) done(a ask, why reason.Reason, version, detail string) {
-	l.Outcomes = append(l.Outcomes, Outcome{Template: a.template, Version: version, Reason: why, Source: a.source, Detail: detail})
+	l.Outcomes = append(l.Outcomes, Outcome{Template: a.template, Revision: a.revision, Version: version, Reason: why, Source: a.source, Detail: detail})
 	what := "decision"
 	if a.template != "" {
 		what += " about " + a.template

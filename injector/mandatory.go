@@ -26,13 +26,23 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 		d.deny(a, *problem)
 		return false
 	}
+	if a.containers != nil && !t.app.empty() {
+		d.deny(a, *a.containers.problem("cannot be applied: the template %q is mandatory, and every container of the pod's own gets what it has for them (appContainers)", t.Name))
+		return false
+	}
+	t = t.withProbePorts(d.probePorts)
+	targets, problem := d.merge.appTargets(t, a.containers, d.askedContainers)
+	if problem != nil {
+		d.deny(a, *problem)
+		return false
+	}
 	claim, claimed := d.record[t.Name]
 	var names *RecordEntry
 	if claimed {
 		names = &claim
 	}
 	for _, v := range versions[1:] {
-		if v, problem := v.with(a.overrides); problem == nil && claimed && d.merge.hasAll(v, claim, v.place(d.merge.pod, d.request.NativeSidecars)) {
+		if v, problem := v.with(a.overrides); problem == nil && claimed && d.hasAll(v.withProbePorts(d.probePorts), claim) {
 			d.step("record", claim.Version(), "is that of a version that was replaced less than a minute ago")
 			d.done(a, reason.AlreadyInjected, v.Version, "")
 			return false
@@ -46,9 +56,11 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 	}
 	problems := d.tolerable(d.merge.changed(t, has, where))
 	problems = append(problems, d.merge.conflicts(missing)...)
+	problems = append(problems, d.merge.appConflicts(t, targets)...)
+	lacking := append(d.merge.lacks(missing), d.merge.lacksApp(t, targets)...)
 	told := claimed && claim.tells(t, d.merge.pod.annotations()[RecordAnnotation])
 	if d.verify && len(problems) == 0 {
-		problems = d.tolerable(d.unfulfilled(t, missing, told))
+		problems = d.tolerable(d.unfulfilled(t, lacking, told))
 	}
 	switch {
 	case len(problems) > 0:
@@ -58,21 +70,24 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 		d.done(a, reason.AlreadyInjected, t.Version, "")
 		return false
 	}
-	if told && len(d.merge.lacks(missing)) == 0 {
+	if told && len(lacking) == 0 {
 		d.step("record", claim.Version(), "is true")
 		d.done(a, reason.AlreadyInjected, t.Version, "")
 		return false
 	}
-	return d.fulfil(a, t, missing, has, where)
+	return d.fulfil(a, t, missing, has, where, targets)
 }
 
 // fulfil adds what is missing of a mandatory template, and writes the record.
-func (d *decision) fulfil(a ask, t, missing *Template, has presence, where placement) bool {
+func (d *decision) fulfil(a ask, t, missing *Template, has presence, where placement, targets []*appContainer) bool {
 	d.Warnings = append(d.Warnings, d.merge.sharedPorts(missing)...)
 	entry := d.merge.add(missing, where)
+	before := d.merge.size()
+	entry.AppContainers = d.merge.addApp(t, targets, d.record[t.Name])
+	app := d.merge.size() > before
 	d.record[t.Name], d.recorded = entry.with(t, has), true
 	switch {
-	case len(missing.containers)+len(missing.initContainers) == 0:
+	case len(missing.containers)+len(missing.initContainers) == 0 && !app:
 		d.done(a, reason.AlreadyPresent, t.Version, "all as the template has it; recorded")
 	case where == native:
 		d.done(a, reason.Injected, t.Version, "as native sidecars")
@@ -104,9 +119,9 @@ func (d *decision) tolerable(changes []change) []finding.Finding {
 }
 
 // unfulfilled lists what a pod lacks to which nothing can be added any more.
-func (d *decision) unfulfilled(t, missing *Template, told bool) []change {
+func (d *decision) unfulfilled(t *Template, lacking []string, told bool) []change {
 	var changes []change
-	for _, what := range d.merge.lacks(missing) {
+	for _, what := range lacking {
 		changes = append(changes, change{finding.Denial(reason.MandatoryChanged, "", fmt.Sprintf(
 			"the pod lacks %s of the mandatory template %s, after every webhook was asked: let none of them remove it", what, t.Name)), true})
 	}
@@ -118,13 +133,16 @@ func (d *decision) unfulfilled(t, missing *Template, told bool) []change {
 }
 
 // hasAll reports whether a pod has all of a version of a template, as it adds it.
-func (m *merge) hasAll(t *Template, claim RecordEntry, where placement) bool {
+func (d *decision) hasAll(t *Template, claim RecordEntry) bool {
+	m, where := d.merge, t.place(d.merge.pod, d.request.NativeSidecars)
 	if where == nowhere || !claim.tells(t, m.pod.annotations()[RecordAnnotation]) {
 		return false
 	}
 	has := m.present(t, &claim)
 	missing := t.without(has, m.pod)
-	return len(m.changed(t, has, where)) == 0 && len(m.lacks(missing)) == 0 && len(m.conflicts(missing)) == 0
+	targets, _ := m.appTargets(t, nil, d.askedContainers) // of no names none is wrong
+	return len(m.changed(t, has, where)) == 0 && len(m.lacks(missing)) == 0 && len(m.conflicts(missing)) == 0 &&
+		len(m.lacksApp(t, targets)) == 0 && len(m.appConflicts(t, targets)) == 0
 }
 
 // changed lists what of the template the pod has otherwise than the template.

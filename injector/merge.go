@@ -23,7 +23,11 @@ type merge struct {
 	// strategic merge patch cannot tell apart.
 	duplicates bool
 	// token is the volume of the pod's token where added containers mount it.
-	token  string
+	token string
+	// app is the view of the pod's containers, read where a template has something
+	// for them.
+	app []*appContainer
+
 	labels []pair
 	notes  []pair // annotations
 }

@@ -20,6 +20,9 @@ const (
 	NamespaceLabel = InjectPrefix + "templates"
 )
 
+// matchSource is the source of an ask that nothing but the template speaks for.
+const matchSource = "options.match of the template"
+
 // maxKeys bounds the keys of usher's on one object: no pod needs as many, and
 // a decision's cost stays linear in the object.
 const maxKeys = 256
@@ -34,7 +37,14 @@ type ask struct {
 	// overrides are the pod's changes to the template, by what follows the
 	// template's name in the key.
 	overrides []override
-	problem   *finding.Finding
+	// containers names the pod's containers that get what the template has for
+	// them; nil means all.
+	containers *override
+	// revision is the one that was picked, "" for the template itself; picked is the
+	// annotation that picked it, nil where the namespace did.
+	revision string
+	picked   *override
+	problem  *finding.Finding
 }
 
 // cutKey splits an annotation's key of usher's into the template's name and,
@@ -50,9 +60,11 @@ func cutKey(key string) (template, rest string, ours bool) {
 	return template, rest, true
 }
 
-// asked lists, by name, the templates that the pod's annotations and then the
-// namespace's label speak of. The first that speaks of a template wins.
-func asked(annotations, namespaceLabels map[string]string) []ask {
+// asked lists, by name, the templates that the pod's annotations, then the
+// namespace's label and last the templates' own match speak of. The first that
+// speaks of a template wins.
+func asked(annotations map[string]string, set *Set, s Subject) []ask {
+	namespaceLabels := s.NamespaceLabels
 	keys := usherKeys(annotations)
 	if len(keys) > maxKeys {
 		return []ask{{problem: tooManyKeys(len(keys))}}
@@ -72,11 +84,19 @@ func asked(annotations, namespaceLabels map[string]string) []ask {
 			}
 		}
 	}
+	for _, template := range set.matching(s) {
+		if a := find(asks, template); a == nil {
+			asks = append(asks, ask{template: template, source: matchSource})
+		} else if a.refused && a.nevertheless == "" {
+			a.nevertheless = matchSource
+		}
+	}
 	for _, k := range keys {
 		if k.rest != "" {
 			addOverride(asks, k, annotations[k.key])
 		}
 	}
+	pickRevisions(asks, namespaceLabels[NamespaceRevisionLabel])
 	slices.SortFunc(asks, func(a, b ask) int { return strings.Compare(a.template, b.template) })
 	return asks
 }
@@ -155,6 +175,10 @@ func addOverride(asks []ask, k usherKey, value string) {
 	a := find(asks, k.template)
 	switch {
 	case a == nil || a.refused:
+	case strings.HasPrefix(k.key, InjectPrefix) && k.rest == AppContainersKey:
+		a.containers = &override{key: k.key, name: k.rest, value: value}
+	case strings.HasPrefix(k.key, InjectPrefix) && k.rest == RevisionKey:
+		a.pick(&override{key: k.key, name: k.rest, value: value})
 	case strings.HasPrefix(k.key, InjectPrefix):
 		a.overrides = append(a.overrides, override{key: k.key, name: k.rest, value: value})
 	case a.problem == nil:

@@ -52,9 +52,13 @@ type Options struct {
 	// nothing by default.
 	Tolerate []Tolerance `json:"tolerate,omitempty"`
 	// OptOut is allow or deny: whether a pod's annotation "false" is heard where
-	// its namespace asks for the template. The default is deny for a mandatory
-	// template, and allow for every other.
+	// its namespace or options.match asks for the template. The default is deny for a
+	// mandatory template, and allow for every other.
 	OptOut string `json:"optOut,omitempty"`
+	// Match selects pods that get the template without asking.
+	Match *Match `json:"match,omitempty"`
+	// Heal has the controller restart workloads whose pods lack the template.
+	Heal bool `json:"heal,omitempty"`
 }
 
 // optOut is the default of Options.OptOut.
@@ -77,6 +81,7 @@ func (o Options) digest() string {
 	if o.OptOut == o.optOut() {
 		o.OptOut = ""
 	}
+	o.Match, o.Heal = nil, false // who gets a template, and when, says nothing of what they get
 	o.Overrides = slices.Compact(slices.Sorted(slices.Values(o.Overrides)))
 	o.Tolerate = slices.Compact(slices.Sorted(slices.Values(o.Tolerate)))
 	text, _ := json.Marshal(o) // strings and booleans always marshal
@@ -117,6 +122,9 @@ func parseOptions(text string, bad *InvalidTemplate) Options {
 	}
 	if len(options.Tolerate) > 0 && !options.Mandatory {
 		bad.add("data.options.tolerate", 0, "is for mandatory templates: of every other one others may change what they like; write mandatory: true, or leave it out")
+	}
+	if options.Match != nil {
+		options.Match.parse(bad)
 	}
 	return options
 }

@@ -22,7 +22,7 @@ type override struct {
 }
 
 // overrideForms documents what may follow the template's name.
-const overrideForms = "image, cpu, cpu-limit, memory, memory-limit, env.<NAME>"
+const overrideForms = "image, cpu, cpu-limit, memory, memory-limit, env.<NAME>, containers, revision"
 
 // with returns the template as the pod's overrides make it.
 func (t *Template) with(overrides []override) (*Template, *finding.Finding) {

@@ -31,12 +31,35 @@ type podSpec struct {
 	RestartPolicy       string          `json:"restartPolicy"`
 	HostNetwork         bool            `json:"hostNetwork"`
 	Automount           *bool           `json:"automountServiceAccountToken"`
+	OS                  *podOS          `json:"os"`
+	NodeSelector        nodeSelector    `json:"nodeSelector"`
 	Containers          []podContainer  `json:"containers"`
 	InitContainers      []podContainer  `json:"initContainers"`
 	EphemeralContainers []podContainer  `json:"ephemeralContainers"`
 	Volumes             []podVolume     `json:"volumes"`
 	ImagePullSecrets    []podPullSecret `json:"imagePullSecrets"`
 	HostAliases         []podHostAlias  `json:"hostAliases"`
+}
+
+type podOS struct {
+	Name string `json:"name"`
+}
+
+// nodeSelector is the label of nodes that matters.
+type nodeSelector struct {
+	OS string `json:"kubernetes.io/os"`
+}
+
+// windows says whether the pod runs on Windows, where a template's containers do not.
+// field is what says so.
+func (p *pod) windows() (field string, is bool) {
+	switch {
+	case p.Spec.OS != nil && p.Spec.OS.Name == string(corev1.Windows):
+		return "spec.os.name", true
+	case p.Spec.NodeSelector.OS == string(corev1.Windows):
+		return "spec.nodeSelector[" + corev1.LabelOSStable + "]", true
+	}
+	return "", false
 }
 
 type podContainer struct {

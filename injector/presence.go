@@ -62,7 +62,9 @@ func (p *presence) exact(t *Template) bool {
 func (m *merge) believes(t *Template, claim RecordEntry) bool {
 	spec := m.pod.Spec
 	switch named := len(claim.Containers) + len(claim.InitContainers); {
-	case named == 0, named > len(spec.Containers)+len(spec.InitContainers), len(claim.Volumes) > len(spec.Volumes):
+	case named == 0 && (len(t.containers)+len(t.initContainers) > 0 || claim.Content != t.content && len(claim.AppContainers) == 0):
+		return false // it names nothing that could be looked for
+	case named > len(spec.Containers)+len(spec.InitContainers), len(claim.Volumes) > len(spec.Volumes):
 		return false // without looking for each name that somebody wrote
 	}
 	for _, list := range [][]string{claim.Containers, claim.InitContainers} {

@@ -99,8 +99,13 @@ func lost(before, after any, path string) string {
 	case []any:
 		after, _ := after.([]any)
 		next := 0
+		// A container gets more; what is in its own lists stays as it is.
+		same := func(before, item any) bool { return reflect.DeepEqual(before, item) }
+		if strings.HasSuffix(path, "ontainers") {
+			same = func(before, item any) bool { return lost(before, item, "") == "" }
+		}
 		for _, item := range after {
-			if next < len(before) && reflect.DeepEqual(before[next], item) {
+			if next < len(before) && same(before[next], item) {
 				next++
 			}
 		}
@@ -156,6 +161,14 @@ func (g generator) templates(t *testing.T) *Set {
 			config["hostAliases"] = []any{map[string]any{"ip": g.one("10.0.0.1", "10.0.0.2"), "hostnames": []any{g.one("a", "b")}}}
 			config["imagePullSecrets"] = []any{map[string]any{"name": g.one("pull", name)}}
 		}
+		if g.IntN(3) == 0 {
+			config["volumes"] = append(listOf(config["volumes"]), map[string]any{"name": name + "-app", "emptyDir": map[string]any{}})
+			config["appContainers"] = map[string]any{
+				"env":          []any{map[string]any{"name": g.one("A", "C", "D"), "value": g.one("1", "2")}, map[string]any{"name": "E_" + name, "value": "$(A)"}},
+				"envFrom":      []any{map[string]any{"configMapRef": map[string]any{"name": g.one("cm", name)}}, map[string]any{"secretRef": map[string]any{"name": name}}},
+				"volumeMounts": []any{map[string]any{"name": name + "-app", "mountPath": g.one("/app", "/"+name)}},
+			}
+		}
 		text, err := json.Marshal(config)
 		if err != nil {
 			t.Fatal(err)
@@ -164,6 +177,11 @@ func (g generator) templates(t *testing.T) *Set {
 		list = append(list, template(t, name, string(text), options))
 	}
 	return set(list...)
+}
+
+func listOf(v any) []any {
+	list, _ := v.([]any)
+	return list
 }
 
 func (g generator) templateContainer(name string) map[string]any {
@@ -203,6 +221,9 @@ func (g generator) pod(names []string) string {
 			notes = append(notes, fmt.Sprintf(`"inject.usher.dev/%s":%q`, name, g.one("true", "true", "true", "false", "maybe")))
 			if g.IntN(3) == 0 {
 				notes = append(notes, fmt.Sprintf(`"inject.usher.dev/%s.env.X":"%d"`, name, g.IntN(9)))
+			}
+			if g.IntN(9) == 0 {
+				notes = append(notes, fmt.Sprintf(`"inject.usher.dev/%s.containers":%q`, name, g.one("app", "app,setup", "web")))
 			}
 		}
 	}

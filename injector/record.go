@@ -2,6 +2,7 @@ package injector
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,6 +31,8 @@ type RecordEntry struct {
 	Containers     []string `json:"containers,omitempty"`
 	InitContainers []string `json:"initContainers,omitempty"`
 	Volumes        []string `json:"volumes,omitempty"`
+	// AppContainers is what the pod's own containers got, by container.
+	AppContainers map[string]AppItems `json:"appContainers,omitempty"`
 }
 
 // Version is the version of the template that the record names.
@@ -72,13 +75,16 @@ func ParseRecord(annotations map[string]string) (Record, *finding.Finding) {
 	return record, nil
 }
 
-// InRecord is how the text of a record holds the name of a template, and
-// ItemInRecord how it holds that of a container. The API server is told to look
-// for these texts in order to know which updates concern a mandatory template.
+// InRecord is how the text of a record holds the name of a template. The API server
+// is told to look for it, and for the containers in lists (inList), in order to know
+// which updates concern a mandatory template.
 func InRecord(template string) string { return `"` + template + `":` }
 
-// ItemInRecord is how the text of a record holds the name of a container.
-func ItemInRecord(container string) string { return `"` + container + `"` }
+// inList reports whether the text of a record holds the name of a container in a
+// list, and not as a key.
+func inList(text, container string) bool {
+	return strings.Contains(text, `"`+container+`",`) || strings.Contains(text, `"`+container+`"]`)
+}
 
 // tells reports whether the text of a record, read as the entry, says exactly
 // what the template has in the pod, in the words in which it is looked for. One
@@ -89,7 +95,7 @@ func (e RecordEntry) tells(t *Template, text string) bool {
 	}
 	for _, list := range [][]container{t.containers, t.initContainers} {
 		for _, c := range list {
-			if !e.names(c.name) || !strings.Contains(text, ItemInRecord(c.name)) {
+			if !e.names(c.name) || !inList(text, c.name) {
 				return false
 			}
 		}
@@ -104,5 +110,5 @@ func (e RecordEntry) tells(t *Template, text string) bool {
 func (e RecordEntry) mismatch(t *Template) finding.Finding {
 	return finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
 		"claims that version %s of the template %s added the containers %s, and the pod does not hold them as version %s has them; remove the record and what it names, usher adds both",
-		quote(e.Version()), t.Name, strings.Join(slices.Concat(e.Containers, e.InitContainers), ", "), t.Version))
+		quote(e.Version()), t.Name, strings.Join(slices.Concat(e.Containers, e.InitContainers, slices.Sorted(maps.Keys(e.AppContainers))), ", "), t.Version))
 }

@@ -3,6 +3,8 @@ package injector
 import (
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // A Reference is an object in the pod's namespace that a template needs: a pod
@@ -19,6 +21,27 @@ func (t *Template) References() []Reference {
 	add := func(kind, name string, optional *bool) {
 		if name != "" && (optional == nil || !*optional) {
 			refs = append(refs, Reference{kind, name})
+		}
+	}
+	environment := func(env []corev1.EnvVar, from []corev1.EnvFromSource) {
+		for _, f := range from {
+			if f.ConfigMapRef != nil {
+				add("ConfigMap", f.ConfigMapRef.Name, f.ConfigMapRef.Optional)
+			}
+			if f.SecretRef != nil {
+				add("Secret", f.SecretRef.Name, f.SecretRef.Optional)
+			}
+		}
+		for _, e := range env {
+			if e.ValueFrom == nil {
+				continue
+			}
+			if ref := e.ValueFrom.ConfigMapKeyRef; ref != nil {
+				add("ConfigMap", ref.Name, ref.Optional)
+			}
+			if ref := e.ValueFrom.SecretKeyRef; ref != nil {
+				add("Secret", ref.Name, ref.Optional)
+			}
 		}
 	}
 	for i := range t.volumes {
@@ -45,27 +68,10 @@ func (t *Template) References() []Reference {
 	}
 	for _, list := range [][]container{t.containers, t.initContainers} {
 		for _, c := range list {
-			for _, from := range c.typed.EnvFrom {
-				if from.ConfigMapRef != nil {
-					add("ConfigMap", from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
-				}
-				if from.SecretRef != nil {
-					add("Secret", from.SecretRef.Name, from.SecretRef.Optional)
-				}
-			}
-			for _, env := range c.typed.Env {
-				if env.ValueFrom == nil {
-					continue
-				}
-				if ref := env.ValueFrom.ConfigMapKeyRef; ref != nil {
-					add("ConfigMap", ref.Name, ref.Optional)
-				}
-				if ref := env.ValueFrom.SecretKeyRef; ref != nil {
-					add("Secret", ref.Name, ref.Optional)
-				}
-			}
+			environment(c.typed.Env, c.typed.EnvFrom)
 		}
 	}
+	environment(t.app.typed.Env, t.app.typed.EnvFrom)
 	for _, name := range t.pullSecrets {
 		// A missing pull secret does not stop a pod by itself; a pull that
 		// needed it does.

@@ -16,6 +16,8 @@ type Set struct {
 	entries map[string]Entry
 	names   []string
 	pairs   map[[2]string][]finding.Finding
+	// matches are the templates with options.match, by name.
+	matches []*Template
 }
 
 // An Entry is a template, or why it cannot be used. A template that was
@@ -54,8 +56,11 @@ func (e *Entry) versions(now time.Time) []*Template {
 // concerns reports whether an ask is about a mandatory template, or about one
 // that is not known.
 func (s *Set) concerns(a ask) bool {
-	entry, known := s.Get(a.template)
-	return !known && !a.refused && a.problem == nil || entry.Template != nil && entry.Template.Options.Mandatory
+	entry, known := s.Get(a.key())
+	if !known {
+		return !a.refused && a.problem == nil || s.Mandatory(a.template)
+	}
+	return entry.Template != nil && entry.Template.Options.Mandatory
 }
 
 // NewSet returns the set of the entries by the templates' names. Every pair is
@@ -64,7 +69,18 @@ func (s *Set) concerns(a ask) bool {
 func NewSet(entries map[string]Entry) *Set { return newSet(entries, nil) }
 
 func newSet(entries map[string]Entry, known *Set) *Set {
-	s := &Set{entries: entries, names: slices.Sorted(maps.Keys(entries)), pairs: map[[2]string][]finding.Finding{}}
+	s := &Set{entries: entries, pairs: map[[2]string][]finding.Finding{}}
+	for name := range entries {
+		if !strings.Contains(name, "/") { // a revision takes the place of its template
+			s.names = append(s.names, name)
+		}
+	}
+	slices.Sort(s.names)
+	for _, name := range s.names {
+		if t := entries[name].Template; t != nil && t.Options.Match != nil {
+			s.matches = append(s.matches, t)
+		}
+	}
 	for i, a := range s.names {
 		for _, b := range s.names[i+1:] {
 			first, second := entries[a].Template, entries[b].Template
@@ -86,7 +102,7 @@ func newSet(entries map[string]Entry, known *Set) *Set {
 	return s
 }
 
-// Get returns the entry of a template.
+// Get returns the entry of a template, or of a revision by <template>/<revision>.
 func (s *Set) Get(name string) (Entry, bool) {
 	if s == nil {
 		return Entry{}, false
@@ -95,7 +111,7 @@ func (s *Set) Get(name string) (Entry, bool) {
 	return e, ok
 }
 
-// Names lists the templates, sorted.
+// Names lists the templates, sorted, without their revisions.
 func (s *Set) Names() []string {
 	if s == nil {
 		return nil
@@ -145,6 +161,19 @@ func (s *Set) known() string {
 		return fmt.Sprintf("there are %s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
 	return "there is " + strings.Join(names, ", ")
+}
+
+// together lists what keeps two of the set's entries out of one pod. Of templates it
+// is known, revisions are tried.
+func (s *Set) together(a, b string) []finding.Finding {
+	if !strings.Contains(a, "/") && !strings.Contains(b, "/") {
+		return s.pairs[[2]string{a, b}]
+	}
+	first, second := s.entries[a].Template, s.entries[b].Template
+	if first == nil || second == nil {
+		return nil
+	}
+	return together(first, second)
 }
 
 // together lists what keeps two templates out of one pod.

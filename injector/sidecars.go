@@ -25,6 +25,8 @@ const (
 type Sidecar struct {
 	Template string       `json:"template"`
 	State    SidecarState `json:"state"`
+	// Revision is the one that new pods get; "" for the template itself.
+	Revision string `json:"revision,omitempty"`
 	// Source is the key that asks for it; "" where none does.
 	Source string `json:"askedBy,omitempty"`
 	// Version is the one that the pod's record names; "" where it is missing.
@@ -39,7 +41,7 @@ type Sidecar struct {
 // Sidecars lists, by template, what a pod that exists has by its record, and
 // what it asks for and has not. The pod's metadata is all it needs. With a nil
 // set the templates are not known.
-func Sidecars(annotations, namespaceLabels map[string]string, set *Set) []Sidecar {
+func Sidecars(annotations map[string]string, subject Subject, set *Set) []Sidecar {
 	record, problem := ParseRecord(annotations)
 	if problem != nil {
 		record = Record{} // a record that cannot be read records nothing
@@ -48,7 +50,7 @@ func Sidecars(annotations, namespaceLabels map[string]string, set *Set) []Sideca
 	for name, entry := range record {
 		sidecars = append(sidecars, Sidecar{Template: name, State: Present, Version: entry.Version(), Record: entry})
 	}
-	for _, a := range asked(annotations, namespaceLabels) {
+	for _, a := range asked(annotations, set, subject) {
 		if a.refused || a.problem != nil {
 			continue
 		}
@@ -58,6 +60,9 @@ func Sidecars(annotations, namespaceLabels map[string]string, set *Set) []Sideca
 			sidecars = append(sidecars, Sidecar{Template: a.template, State: Missing})
 		}
 		sidecars[at].Source = a.source
+		if a.revision != DefaultRevision {
+			sidecars[at].Revision = a.revision
+		}
 	}
 	for i := range sidecars {
 		if set != nil {
@@ -70,7 +75,7 @@ func Sidecars(annotations, namespaceLabels map[string]string, set *Set) []Sideca
 
 // compare tells the version of the record from the one that serves.
 func (s *Sidecar) compare(set *Set) {
-	entry, _ := set.Get(s.Template)
+	entry, _ := set.Get(RevisionName(s.Template, s.Revision))
 	if entry.Template != nil {
 		s.Serving = entry.Template.Version
 	}

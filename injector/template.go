@@ -28,6 +28,8 @@ const MaxTemplateName = 40
 // after it was made.
 type Template struct {
 	Name string
+	// Revision is the name of the revision that it is; "" for the template itself.
+	Revision string
 	// Version is the hash of the template's canonical form, options included,
 	// "sha256:…". It does not change with comments, layout or the order of keys, nor
 	// with options that are written as their defaults.
@@ -45,6 +47,8 @@ type Template struct {
 	hostAliases    []corev1.HostAlias
 	labels         []pair
 	annotations    []pair
+	// app is what the pod's own containers get.
+	app appItems
 }
 
 // container is one container of a template.
@@ -80,11 +84,16 @@ type fragment struct {
 	HostAliases      []corev1.HostAlias            `json:"hostAliases,omitempty"`
 	Labels           map[string]string             `json:"labels,omitempty"`
 	Annotations      map[string]string             `json:"annotations,omitempty"`
+	AppContainers    appFragment                   `json:"appContainers,omitzero"`
 }
 
 // TemplateName returns the name of the template that a ConfigMap of this name
-// and these labels holds, or "" where it holds none.
+// and these labels holds, or "" where it holds none. Of a revision it is
+// <template>/<revision>.
 func TemplateName(configMap string, labels map[string]string) string {
+	if of := labels[RevisionOfLabel]; of != "" {
+		return of + "/" + labels[RevisionLabel]
+	}
 	if name := labels[TemplateLabel]; name != "" {
 		return name
 	}
@@ -94,6 +103,15 @@ func TemplateName(configMap string, labels map[string]string) string {
 	}
 	return name
 }
+
+// LooksLikeTemplate reports whether a ConfigMap is a template by its name or its
+// label alone, as releases that know no revisions see it.
+func LooksLikeTemplate(configMap string, labels map[string]string) bool {
+	return labels[TemplateLabel] != "" || strings.HasSuffix(configMap, TemplateSuffix)
+}
+
+// TemplateLabels are the labels that make a ConfigMap a template or a revision.
+func TemplateLabels() []string { return []string{TemplateLabel, RevisionOfLabel, RevisionLabel} }
 
 // ValidTemplateName says what is wrong with a template's name, or "".
 func ValidTemplateName(name string) string {
@@ -112,8 +130,13 @@ func ValidTemplateName(name string) string {
 // always an *InvalidTemplate.
 func ParseTemplate(name string, data map[string]string) (*Template, error) {
 	bad := &InvalidTemplate{Name: name}
+	name, revision, isRevision := strings.Cut(name, "/")
 	if wrong := ValidTemplateName(name); wrong != "" {
 		bad.add("metadata.name", 0, "the template's name %q %s", name, wrong)
+		return nil, bad
+	}
+	if wrong := validRevision(revision); isRevision && wrong != "" {
+		bad.add("metadata.labels["+RevisionLabel+"]", 0, "is %q, which %s", revision, wrong)
 		return nil, bad
 	}
 	options := parseOptions(data[OptionsKey], bad)
@@ -127,6 +150,7 @@ func ParseTemplate(name string, data map[string]string) (*Template, error) {
 		return nil, bad
 	}
 	t := newTemplate(name, canonical, frag, options)
+	t.Revision = revision
 	t.check(bad)
 	if len(bad.Problems) > 0 {
 		bad.locate(config)
@@ -157,6 +181,7 @@ func newTemplate(name string, canonical []byte, frag *fragment, options Options)
 		Containers     []jsontext.Value `json:"containers"`
 		InitContainers []jsontext.Value `json:"initContainers"`
 		Volumes        []jsontext.Value `json:"volumes"`
+		AppContainers  jsontext.Value   `json:"appContainers"`
 	}
 	// The strict parse accepted it, so this one does.
 	_ = json.Unmarshal(canonical, &raw)
@@ -168,6 +193,7 @@ func newTemplate(name string, canonical []byte, frag *fragment, options Options)
 		hostAliases: frag.HostAliases,
 		labels:      sorted(frag.Labels),
 		annotations: sorted(frag.Annotations),
+		app:         newAppItems(&frag.AppContainers, raw.AppContainers),
 	}
 	t.Version = version(t.content, t.options)
 	for i, c := range frag.Containers {

@@ -21,9 +21,9 @@ func TestParseTemplate(t *testing.T) {
 		"config is no object": {
 			data: conf("just text"), want: []string{"data.config: is a string; must be an object"},
 		},
-		"config is empty": {data: conf(""), want: []string{"data.config: names no container; write at least one under containers or initContainers"}},
+		"config is empty": {data: conf(""), want: []string{"data.config: names no container; write at least one under containers or initContainers, or what the pod's own get under appContainers"}},
 		"config names no container": {
-			data: conf("volumes: [{name: v}]"), want: []string{"data.config: names no container; write at least one under containers or initContainers"},
+			data: conf("volumes: [{name: v}]"), want: []string{"data.config: names no container; write at least one under containers or initContainers, or what the pod's own get under appContainers"},
 		},
 		"a key is written twice": {
 			data: conf("containers:\n- name: a\n  name: b\n"), want: []string{`data.config (line 3): key "name" already set in map`},

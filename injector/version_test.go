@@ -69,11 +69,11 @@ func recordOf(t *testing.T, template *Template) string {
 func TestSidecars_OptionsChanged_IsOutdated(t *testing.T) {
 	was, is := parsed(t, ""), parsed(t, "native: always")
 	annotations := map[string]string{"inject.usher.dev/logs": "true", RecordAnnotation: recordOf(t, was)}
-	got := Sidecars(annotations, nil, NewSet(map[string]Entry{"logs": {Template: was}}))
+	got := Sidecars(annotations, Subject{}, NewSet(map[string]Entry{"logs": {Template: was}}))
 	if len(got) != 1 || got[0].State != Current {
 		t.Errorf("a pod of the current template has %+v", got)
 	}
-	got = Sidecars(annotations, nil, NewSet(map[string]Entry{"logs": {Template: is}}))
+	got = Sidecars(annotations, Subject{}, NewSet(map[string]Entry{"logs": {Template: is}}))
 	if len(got) != 1 || got[0].State != Outdated || got[0].Version != was.Version || got[0].Serving != is.Version {
 		t.Errorf("sidecars %+v, want one from %s to %s", got, was.Version, is.Version)
 	}
@@ -85,7 +85,7 @@ func TestSidecars_RecordOfThePreviousRelease(t *testing.T) {
 	template := parsed(t, "native: always")
 	old := `{"logs":{"version":"` + template.content + `","initContainers":["logs"]}}`
 	annotations := map[string]string{"inject.usher.dev/logs": "true", RecordAnnotation: old}
-	got := Sidecars(annotations, nil, NewSet(map[string]Entry{"logs": {Template: template}}))
+	got := Sidecars(annotations, Subject{}, NewSet(map[string]Entry{"logs": {Template: template}}))
 	if len(got) != 1 || got[0].State != Current {
 		t.Errorf("a pod of the previous release has %+v", got)
 	}

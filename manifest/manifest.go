@@ -27,6 +27,7 @@ type Document struct {
 
 	listPath string // where in a List the object stood, such as "items[2]"
 	nested   int    // how many Lists it stood in
+	yaml     bool   // whether the file has it in YAML, not in JSON
 	at       *position.Source
 }
 

@@ -60,6 +60,9 @@ func parseYAML(file string, part part, tolerates bool) ([]*Document, []error) {
 		return nil, nil
 	}
 	docs, errs := newDocuments(file, part.line, value, part.text)
+	for _, d := range docs {
+		d.yaml = true
+	}
 	if len(docs) > 0 {
 		docs[0].Duplicates = twice
 	}

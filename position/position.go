@@ -23,6 +23,9 @@ func New(text []byte, line int) *Source {
 	return &Source{text: text, line: line}
 }
 
+// Text is the document's text.
+func (s *Source) Text() []byte { return s.text }
+
 // Of returns the line and column, from 1, of a field path as field.Path
 // prints it: "spec.containers[0].image", "metadata.labels[a.b/c]". Where the
 // field is absent, its nearest parent stands for it.

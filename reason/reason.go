@@ -17,6 +17,7 @@ const (
 	NamespaceExclude     Reason = "namespace-excluded"    // a system namespace, or usher's own
 	HostNetwork          Reason = "host-network"          // on the host's network, which the template does not allow
 	NoNativeSidecars     Reason = "no-native-sidecars"    // the pod ends, and sidecars that end with it are not to be had
+	Windows              Reason = "windows"               // the pod runs on Windows, the template's containers on Linux
 	TemplateValid        Reason = "template-valid"        // the template that was applied, or is asked for by a namespace, can be used
 	ConfigurationValid   Reason = "configuration-valid"   // the configuration that was applied can be used
 	ConfigurationInvalid Reason = "configuration-invalid" // the configuration that was applied cannot be used
@@ -27,6 +28,7 @@ const (
 	ConflictVolume       Reason = "conflict-volume"       // a volume's name is taken, with another source
 	ConflictHostPort     Reason = "conflict-host-port"    // a port of the host is taken
 	ConflictMount        Reason = "conflict-mount"        // two mounts at one path in one container
+	ConflictEnv          Reason = "conflict-env"          // a variable of the pod's own container has another value
 	ConflictMetadata     Reason = "conflict-metadata"     // a label or annotation is set to another value
 	RecordMismatch       Reason = "record-mismatch"       // the record does not fit the pod, or an update changes it
 	MandatoryChanged     Reason = "mandatory-changed"     // an item of a mandatory template is not as the template has it
@@ -59,6 +61,7 @@ var reasons = []struct {
 	{NamespaceExclude, false, "kube-system, kube-public, kube-node-lease and usher's own namespace are never touched."},
 	{HostNetwork, false, "The pod is on its node's network, where a sidecar's ports would be the node's. Set options.hostNetwork: allow in the template if that is meant. Denied instead where the template is mandatory."},
 	{NoNativeSidecars, false, "The pod ends by itself (restartPolicy Never or OnFailure), an ordinary sidecar would keep it from ending, and native sidecars are not to be had on this cluster or not wanted by the template (options.native). Denied instead where the template is mandatory."},
+	{Windows, false, "The pod runs on Windows (spec.os.name, or the node selector kubernetes.io/os), where the template's containers do not. Denied instead where the template is mandatory."},
 	{TemplateValid, false, "A template that was applied was proved, or a namespace asks for templates that exist."},
 	{ConfigurationValid, false, "usher's configuration that was applied can be used."},
 	{ConfigurationInvalid, true, "usher's configuration that was applied cannot be used; the message names the field. The last valid one stays in force."},
@@ -69,6 +72,7 @@ var reasons = []struct {
 	{ConflictVolume, true, "A volume of the pod has the name of one the template adds and another source. Rename one, or give both the same source to share it."},
 	{ConflictHostPort, true, "Two containers would take the same port of the host. Change or drop one hostPort."},
 	{ConflictMount, true, "One container would mount two volumes at the same path."},
+	{ConflictEnv, true, "A container of the pod sets a variable that the template's appContainers set to another value. Give both the same value, or name the containers that get it (inject.usher.dev/<template>.containers)."},
 	{ConflictMetadata, true, "The pod sets a label or annotation that the template sets to another value. Remove it from one of them."},
 	{RecordMismatch, true, "The annotation usher.dev/injected does not fit: it names containers that the pod does not have while others have their names, or an update changes what it says of a mandatory template. Remove the record and what it names from a new pod, usher adds both; leave it as it is on a pod that exists."},
 	{MandatoryChanged, true, "A container, volume, label or annotation of a mandatory template is not as the template has it, or an update changes it. Let what changed it leave the template's items alone, or have the template list in options.tolerate what others may change."},
@@ -92,7 +96,7 @@ func (r Reason) Has() bool {
 	return r == Injected || r == AlreadyInjected || r == AlreadyPresent
 }
 
-// Denies says whether the reason refuses the object. HostNetwork and
+// Denies says whether the reason refuses the object. HostNetwork, Windows and
 // NoNativeSidecars refuse it only where the template is mandatory, OptedOut only
 // where the template cannot be refused.
 func (r Reason) Denies() bool {

@@ -8,6 +8,10 @@ import (
 	"strings"
 )
 
+// Next is the release that this source is becoming, or is. CHANGELOG.md begins
+// with it, and so does the chart.
+const Next = "v0.2.0"
+
 // A Version is a minor version of usher. The zero Version is "latest", newer
 // than every other.
 type Version struct{ Major, Minor int }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/usher-dev/usher/config"
@@ -86,6 +87,9 @@ type Facts struct {
 	Server *version.Version
 	// Lister finds other objects; nil where none can be seen.
 	Lister policies.Lister
+	// LimitRanges lists those of the namespace, as far as they can be seen; nil where
+	// nobody looked.
+	LimitRanges func() []corev1.LimitRange
 	// UnseenTemplates and UnseenNetworks say, as a clause, why a template or a
 	// Network may exist that is not among the facts; "" where all are known.
 	UnseenTemplates, UnseenNetworks string

@@ -29,6 +29,9 @@ func (j *judging) inject() error {
 	if d.Denied {
 		return nil
 	}
+	if err := j.predict(d.Patch); err != nil {
+		return fmt.Errorf("predicting what becomes of the pods: %w", err)
+	}
 	j.JSONOnly = j.JSONOnly || d.JSONOnly
 	if j.facts.Steps&^(Carry|Inject) == 0 {
 		// No later step looks at the object: the patch is all that is needed.
@@ -48,7 +51,7 @@ func (j *judging) inject() error {
 // decoded for it where a later step decodes it anyway.
 func (j *judging) decide(object []byte) *injector.Decision {
 	f := j.facts
-	if !f.Explain && f.Steps.has(Evaluate) && f.NamespaceLabels[injector.NamespaceLabel] == "" && !injector.MayAsk(object) {
+	if !f.Explain && f.Steps.has(Evaluate) && f.NamespaceLabels[injector.NamespaceLabel] == "" && !injector.MayAsk(object) && !f.Templates.MayMatch(f.NamespaceLabels) {
 		return injector.Skipped(reason.NotAsked)
 	}
 	return injector.Decide(j.request(object))
@@ -70,7 +73,7 @@ func (j *judging) mandatory(d *injector.Decision) bool {
 		return slices.ContainsFunc(d.Problems, func(p finding.Finding) bool { return p.Reason == r })
 	}
 	return slices.ContainsFunc(d.Outcomes, func(o injector.Outcome) bool {
-		entry, ok := j.facts.Templates.Get(o.Template)
+		entry, ok := j.facts.Templates.Get(o.Name())
 		return ok && entry.Template != nil && entry.Template.Options.Mandatory &&
 			!o.Reason.Has() && (o.Reason != reason.OptedOut || denies(o.Reason))
 	})
@@ -84,7 +87,7 @@ func (j *judging) absent(d *injector.Decision) {
 		return
 	}
 	for _, o := range d.Outcomes {
-		entry, ok := j.facts.Templates.Get(o.Template)
+		entry, ok := j.facts.Templates.Get(o.Name())
 		has := o.Reason == reason.Injected || j.facts.Explain && o.Reason.Has()
 		if !ok || entry.Template == nil || !has {
 			continue

@@ -46,7 +46,33 @@ func (j *judging) namespace() error {
 	if value, ok := labels[injector.NamespaceLabel]; ok && changed(injector.NamespaceLabel) {
 		j.askedTemplates(value)
 	}
+	if value, ok := labels[injector.NamespaceRevisionLabel]; ok && changed(injector.NamespaceRevisionLabel) {
+		j.pickedRevisions(value)
+	}
 	return nil
+}
+
+// pickedRevisions warns of revisions that a namespace picks and that cannot be had.
+func (j *judging) pickedRevisions(value string) {
+	const key = injector.NamespaceRevisionLabel
+	field := "metadata.labels[" + key + "]"
+	picked, err := injector.Picked(value)
+	if err != nil {
+		j.remark(catalog.NamespaceLabel, reason.BadValue, finding.Baseline, field, fmt.Sprintf(
+			"label %s %s; the namespace's pods are denied until it is corrected", key, err))
+		return
+	}
+	for _, template := range slices.Sorted(maps.Keys(picked)) {
+		revision := picked[template]
+		if _, known := j.facts.Templates.Get(injector.RevisionName(template, revision)); known || revision == injector.DefaultRevision {
+			continue
+		}
+		message := fmt.Sprintf("label %s picks the revision %q of the template %q, which does not exist", key, revision, template)
+		if j.facts.UnseenTemplates != "" {
+			message += " (" + j.facts.UnseenTemplates + ")"
+		}
+		j.remark(catalog.NamespaceLabel, reason.TemplateMissing, finding.Baseline, field, message+"; the namespace's pods that ask for it are denied until it does")
+	}
 }
 
 // askedTemplates warns of templates that a namespace asks for and that cannot be
@@ -87,7 +113,7 @@ func Labels(namespace []byte) (labels map[string]string, other map[string]string
 		switch {
 		case json.Unmarshal(value, &text) == nil:
 			labels[key] = text
-		case config.IsLabel(key) || key == injector.NamespaceLabel || key == injector.OwnNetworkKey:
+		case config.IsLabel(key) || key == injector.NamespaceLabel || key == injector.NamespaceRevisionLabel || key == injector.OwnNetworkKey:
 			other[key] = string(value)
 		}
 	}

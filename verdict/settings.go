@@ -74,9 +74,11 @@ func (j *judging) configMap() (cm corev1.ConfigMap, ok bool) {
 		}
 		cm.Data[key] = text
 	}
-	var label string
-	if json.Unmarshal(raw.Metadata.Labels[injector.TemplateLabel], &label) == nil {
-		cm.Labels[injector.TemplateLabel] = label
+	for _, key := range injector.TemplateLabels() {
+		var label string
+		if json.Unmarshal(raw.Metadata.Labels[key], &label) == nil {
+			cm.Labels[key] = label
+		}
 	}
 	return cm, ok
 }
@@ -98,6 +100,12 @@ func (j *judging) template() error {
 			"is %s, and the ConfigMap %s holds the template %q already: delete one of them, or name the template otherwise", cm.Name, holder.ConfigMap, name)})
 		return nil
 	}
+	if cm.Labels[injector.RevisionOfLabel] != "" && injector.LooksLikeTemplate(cm.Name, cm.Labels) {
+		j.refuse(catalog.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
+			"is %s of a revision: a ConfigMap named <template>%s or labelled %s is a template for releases of usher that know no revisions; name it otherwise and leave that label out",
+			cm.Name, injector.TemplateSuffix, injector.TemplateLabel)})
+		return nil
+	}
 	template, err := injector.ParseTemplate(name, cm.Data)
 	var invalid *injector.InvalidTemplate
 	if errors.As(err, &invalid) {
@@ -116,7 +124,12 @@ func (j *judging) template() error {
 	for _, effect := range j.Proof.Effects {
 		j.remark(catalog.TemplateEffect, "", finding.Strict, configField, "template "+name+": "+effect)
 	}
-	for _, conflict := range j.facts.Templates.With(template).Conflicts(name) {
+	for _, v := range template.UndefinedVariables() {
+		j.remark(catalog.TemplateEffect, "", finding.Baseline, v.Field, fmt.Sprintf(
+			"template %s: $(%s) stays as it is, for the container %s has no variable of that name; define it under env, or write $$(%s) if the text is meant",
+			name, v.Name, v.Container, v.Name))
+	}
+	for _, conflict := range j.facts.Templates.With(template).Conflicts(template.Name) {
 		j.remark(catalog.TemplateConflict, "", finding.Baseline, configField, conflict)
 	}
 	return nil

@@ -111,7 +111,7 @@ func (v *Verdict) Missing() []string {
 	var names []string
 	for _, o := range v.Injection.Outcomes {
 		if o.Reason == reason.TemplateMissing {
-			names = append(names, o.Template)
+			names = append(names, o.Name())
 		}
 	}
 	return names

@@ -23,6 +23,8 @@ type Options struct {
 	// one outside the cluster instead.
 	Service string
 	URL     string
+	// Annotations are those of the webhook configurations.
+	Annotations map[string]string
 	// BindAddress serves the API server, HealthAddress the kubelet,
 	// MetricsAddress Prometheus; "0" turns the last two off.
 	BindAddress, HealthAddress, MetricsAddress string
@@ -63,7 +65,7 @@ func (o *Options) complete() {
 // changes.
 func target(o Options, bundle func() []byte) func() registration.Target {
 	return func() registration.Target {
-		return registration.Target{Namespace: o.Namespace, Service: o.Service, Port: 443, URL: o.URL, CABundle: bundle(), Timeout: review.Timeout}
+		return registration.Target{Namespace: o.Namespace, Service: o.Service, Port: 443, URL: o.URL, CABundle: bundle(), Annotations: o.Annotations, Timeout: review.Timeout}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/controllers"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/healing"
 	"github.com/usher-dev/usher/controllers/network/multus"
 )
 
@@ -43,6 +44,7 @@ In a cluster one replica at a time does, the one that holds the Lease
 				return err
 			}
 			o.Log = log
+			tellVersion("controller")
 			if err := await(cmd.Context(), config, o.HealthAddress, log); err != nil || cmd.Context().Err() != nil {
 				return err
 			}
@@ -70,6 +72,10 @@ In a cluster one replica at a time does, the one that holds the Lease
 	f.StringVar(&o.Handover.Address, "snapshot-address", ":8443", "address where the pods of backups and restores find this one")
 	f.StringVar(&o.Handover.Host, "snapshot-host", os.Getenv("POD_IP"), "host by which those pods find this one (default the variable POD_IP)")
 	f.StringVar(&o.Handover.Image, "snapshot-image", "", "usher's image in those pods (default that of this pod)")
+	f.StringVar(&o.Healing.Deployment, "heal-deployment", "usher-webhook", "the webhook's Deployment in usher's namespace, by which the end of an outage is known")
+	f.DurationVar(&o.Healing.Interval, "heal-interval", healing.DefaultInterval, "how often pods are counted by whether they have their templates")
+	f.DurationVar(&o.Healing.Rate, "heal-rate", healing.DefaultRate, "how long after one workload was restarted, because its pods lack a template, the next one is")
+	f.StringSliceVar(&o.PullSecrets, "image-pull-secrets", nil, "names of the Secrets that pods which usher creates pull their images by, in the pods' own namespaces")
 	connect.Register(f)
 	logs.register(f)
 	return cmd

@@ -54,6 +54,7 @@ tenths of the memory limit.`,
 				return err
 			}
 			o.Log, o.Tracing.Version = log, cli.Version()
+			tellVersion("webhook")
 			if err := await(cmd.Context(), config, o.HealthAddress, log); err != nil || cmd.Context().Err() != nil {
 				return err
 			}
@@ -67,6 +68,7 @@ tenths of the memory limit.`,
 	f.StringVar(&o.Namespace, "namespace", cli.Namespace, "usher's own namespace, which holds the templates and the CA")
 	f.StringVar(&o.Service, "service", "usher", "Service that leads here")
 	f.StringVar(&o.URL, "url", "", "address of this server, such as https://192.0.2.1:9443, where it runs outside the cluster")
+	f.StringToStringVar(&o.Annotations, "registration-annotations", nil, "annotations of the webhook configurations, such as example.com/key=value")
 	f.StringVar(&o.Pod, "pod-name", os.Getenv("POD_NAME"), "pod this runs in (default $POD_NAME); a pod that is not of its Deployment's newest ReplicaSet does not register")
 	f.StringVar(&o.BindAddress, "bind-address", ":9443", "address to serve the API server on")
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies/transition"
 )
 
@@ -29,7 +28,7 @@ func diffPrinter(output string) (func(io.Writer, *diffReport) error, error) {
 func printData(w io.Writer, output string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err == nil && output == "yaml" {
-		data, err = yaml.JSONToYAML(data)
+		data, err = manifest.YAML(data, nil)
 	}
 	if err != nil {
 		return err

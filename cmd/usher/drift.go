@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/drift"
+	"github.com/usher-dev/usher/drift"
 	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/webhook/registration"
 )
 
@@ -93,7 +93,7 @@ func driftWriter(format string) (func(io.Writer, []drift.Finding) error, error) 
 			}
 			text, err := json.MarshalIndent(map[string]any{"findings": findings}, "", "  ")
 			if err == nil && format == "yaml" {
-				text, err = yaml.JSONToYAML(text)
+				text, err = manifest.YAML(text, nil)
 			}
 			if err != nil {
 				return err

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/manifest"
@@ -92,6 +91,21 @@ func (r *injected) report(w io.Writer) {
 	}
 }
 
+// literals are the document's numbers as its YAML has them, at their places in the
+// result.
+func (r *injected) literals() manifest.Literals {
+	literals := r.doc.Literals()
+	if literals == nil || r.verdict == nil {
+		return literals
+	}
+	for _, change := range r.verdict.Changes {
+		if change.Op == "add" {
+			literals.Added(change.Path)
+		}
+	}
+	return literals
+}
+
 func (r *injected) where() string {
 	return fmt.Sprintf("%s:%d: %s", r.doc.File, r.doc.Line, r.doc)
 }
@@ -113,7 +127,7 @@ func writeInjectedYAML(w io.Writer, results []*injected) error {
 		if r.denied() {
 			continue
 		}
-		text, err := yaml.JSONToYAML(r.result)
+		text, err := manifest.YAML(r.result, r.literals())
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.where(), err)
 		}

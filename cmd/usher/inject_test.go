@@ -57,6 +57,20 @@ func TestInject(t *testing.T) {
 		"as a strategic merge patch": {
 			args: []string{"-f", seedPod, "-t", seedTemplate, "-o", "strategic-patch"}, stdout: []string{`"$setElementOrder/containers":[{"name":"myapp-container"},{"name":"envoy"}]`},
 		},
+		"numbers as YAML has them": {
+			stdin:  strings.Replace(askingPod, "spec: {", "extra: {a: 1.10, b: 12345678901234567890123, c: 0644, d: 1_000, e: 5, f: '0644', g: on}, spec: {", 1),
+			args:   []string{"-f", "-", "-t", writeFile(t, "t.yaml", sideTemplate)},
+			stdout: []string{"  a: 1.10\n", "  b: 12345678901234567890123\n", "  c: 0644\n", "  d: 1_000\n", "  e: 5\n", "  f: \"0644\"\n", "  g: true\n", "name: side"},
+		},
+		"numbers as JSON has them": {
+			stdin: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{"inject.usher.dev/side":"true"}},"spec":{"containers":[{"name":"app","image":"a","x":1.10,"z":12345678901234567890123}]}}`,
+			args:  []string{"-f", "-", "-t", writeFile(t, "t.yaml", sideTemplate)}, stdout: []string{"x: 1.10\n", "z: 12345678901234567890123\n", "name: side"},
+		},
+		"numbers of items that move": {
+			stdin: `{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {inject.usher.dev/side: "true"}}, spec: {
+  restartPolicy: Never, initContainers: [{name: i, image: i, x: 1.10}, {name: j, image: j, x: 2.0}], containers: [{name: app, image: a}]}}]}`,
+			args: []string{"-f", "-", "-t", writeFile(t, "t.yaml", sideTemplate)}, stdout: []string{"restartPolicy: Always\n  - image: i\n    name: i\n    x: 1.10\n  - image: j\n    name: j\n    x: 2.0\n"},
+		},
 		"as text": {
 			args: []string{"-f", seedPod, "-t", seedTemplate, "-o", "text"}, stdout: []string{"pod/myapp-pod: allowed, injected", "+ /spec/containers/-"},
 		},

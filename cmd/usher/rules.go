@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
+	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies/catalog"
 )
 
@@ -39,7 +39,11 @@ func renderRules(entries []catalog.Entry, format string) ([]byte, error) {
 		out, err := json.MarshalIndent(entries, "", "  ")
 		return append(out, '\n'), err
 	case "yaml":
-		return yaml.Marshal(entries)
+		out, err := json.Marshal(entries)
+		if err != nil {
+			return nil, err
+		}
+		return manifest.YAML(out, nil)
 	}
 	return nil, fmt.Errorf("output format %q is unknown: write text, json, yaml or markdown", format)
 }

@@ -2,9 +2,12 @@ package cluster
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
@@ -74,6 +77,7 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 	}
 	if r.Steps&verdict.Inject != 0 && r.Object.Kind != "Pod" {
 		known.Lister = f.Others.Direct(ctx, r.Object.Namespace)
+		known.LimitRanges = func() []corev1.LimitRange { return LimitRanges(ctx, f.Reader, r.Object.Namespace) }
 	}
 	if _, pinned := known.NamespaceLabels[config.EnforceVersionLabel]; pinned || r.Steps&verdict.Evaluate != 0 {
 		// A label that is not a level is denied when it is set; here the default
@@ -110,7 +114,7 @@ func (f *Facts) refreshLabels(ctx context.Context, r Request, known *verdict.Fac
 		return false, nil
 	}
 	labels, err := f.Namespaces.Refresh(ctx, r.Object.Namespace)
-	if err != nil || len(labels) == 0 {
+	if err != nil || maps.Equal(labels, known.NamespaceLabels) {
 		return false, err
 	}
 	known.NamespaceLabels = labels
@@ -163,8 +167,17 @@ func (f *Facts) refreshMandatory(ctx context.Context, r Request, known *verdict.
 	}
 	var names []string
 	for _, o := range v.Injection.Outcomes {
-		if o.Template != "" && (o.Reason == reason.MandatoryChanged || o.Reason == reason.RecordMismatch) {
-			names = append(names, o.Template)
+		switch o.Reason {
+		case reason.MandatoryChanged, reason.RecordMismatch:
+		case reason.ConflictEnv, reason.ConflictMount: // a mandatory template's appContainers
+			if entry, _ := known.Templates.Get(o.Name()); entry.Template == nil || !entry.Template.Options.Mandatory {
+				continue
+			}
+		default:
+			continue
+		}
+		if o.Template != "" {
+			names = append(names, o.Name())
 		}
 	}
 	if len(names) == 0 {
@@ -185,10 +198,18 @@ func (f *Facts) missing(r Request, v *verdict.Verdict) []string {
 	}
 	labels, _ := verdict.Labels(r.Object.JSON)
 	set := f.Templates.Set()
-	return slices.DeleteFunc(strings.Split(labels[injector.NamespaceLabel], "."), func(name string) bool {
+	names := slices.DeleteFunc(strings.Split(labels[injector.NamespaceLabel], "."), func(name string) bool {
 		_, known := set.Get(name)
 		return known || injector.ValidTemplateName(name) != ""
 	})
+	picked, _ := injector.Picked(labels[injector.NamespaceRevisionLabel])
+	for template, revision := range picked {
+		name := injector.RevisionName(template, revision)
+		if _, known := set.Get(name); !known && revision != injector.DefaultRevision {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // refreshNetworks lists the Networks of an object that the cache would deny.

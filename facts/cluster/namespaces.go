@@ -15,8 +15,8 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// Namespaces keeps the labels of usher's that namespaces have, and nothing
-// else of them.
+// Namespaces keeps the labels of namespaces, and nothing else of them: templates
+// select by any of them, and Pod Security goes by some.
 type Namespaces struct {
 	reader client.Reader // not a cache
 	// Changed is called when a namespace asks for other templates than before;
@@ -41,20 +41,6 @@ func NewNamespaces(reader client.Reader) *Namespaces {
 	return &Namespaces{reader: reader, known: map[string]namespace{}}
 }
 
-// usherLabels are the labels that decisions read.
-func usherLabels(all map[string]string) map[string]string {
-	var ours map[string]string
-	for key, value := range all {
-		if prefix, _, _ := strings.Cut(key, "/"); prefix == "usher.dev" || strings.HasSuffix(prefix, ".usher.dev") || key == injector.OwnNetworkKey {
-			if ours == nil {
-				ours = map[string]string{}
-			}
-			ours[key] = value
-		}
-	}
-	return ours
-}
-
 // Put takes a namespace in, unless a later version of it is known.
 func (n *Namespaces) Put(ns *metav1.PartialObjectMetadata) {
 	n.mu.Lock()
@@ -70,7 +56,7 @@ func (n *Namespaces) put(ns *metav1.PartialObjectMetadata) bool {
 	if known && !newer(ns.ResourceVersion, before.version) {
 		return false
 	}
-	now := namespace{version: ns.ResourceVersion, labels: usherLabels(ns.Labels)}
+	now := namespace{version: ns.ResourceVersion, labels: ns.Labels}
 	n.known[ns.Name] = now
 	return before.labels[injector.NamespaceLabel] != now.labels[injector.NamespaceLabel]
 }
@@ -95,7 +81,7 @@ func (n *Namespaces) Delete(name, version string) {
 	n.tell(!kept && before.labels[injector.NamespaceLabel] != "")
 }
 
-// Labels returns the labels of usher's that a namespace has, asking the API
+// Labels returns the labels of a namespace, which must not be changed, asking the API
 // server about one that the cache does not know yet.
 func (n *Namespaces) Labels(ctx context.Context, name string) (map[string]string, error) {
 	n.mu.RLock()
@@ -150,5 +136,5 @@ func (n *Namespaces) Refresh(ctx context.Context, name string) (map[string]strin
 	changed := n.deletions == deletions && n.put(ns)
 	n.mu.Unlock()
 	n.tell(changed)
-	return usherLabels(ns.Labels), nil
+	return ns.Labels, nil
 }

@@ -187,6 +187,14 @@ func (t *Templates) Refresh(ctx context.Context, names []string) (bool, error) {
 	t.mu.Unlock()
 	found := false
 	for _, name := range names {
+		if template, revision, ok := strings.Cut(name, "/"); ok {
+			more, err := t.list(ctx, deletions, name, client.MatchingLabels{injector.RevisionOfLabel: template, injector.RevisionLabel: revision})
+			if err != nil || !more {
+				return found, err
+			}
+			found = true
+			continue
+		}
 		cm := &corev1.ConfigMap{}
 		err := t.reader.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: name + injector.TemplateSuffix}, cm)
 		if err == nil {
@@ -197,17 +205,27 @@ func (t *Templates) Refresh(ctx context.Context, names []string) (bool, error) {
 		if !apierrors.IsNotFound(err) {
 			return found, fmt.Errorf("%w: reading the template %s: %w", errUnavailable, name, err)
 		}
-		var list corev1.ConfigMapList
-		if err := t.reader.List(ctx, &list, client.InNamespace(t.namespace), client.MatchingLabels{injector.TemplateLabel: name}); err != nil {
-			return found, fmt.Errorf("%w: listing the templates named %s: %w", errUnavailable, name, err)
+		more, err := t.list(ctx, deletions, name, client.MatchingLabels{injector.TemplateLabel: name})
+		if err != nil || !more {
+			return found, err
 		}
-		if len(list.Items) == 0 {
-			return found, nil
-		}
-		t.seen(deletions, list.Items...)
 		found = true
 	}
 	return found, nil
+}
+
+// list asks the API server for the ConfigMaps of a template by their labels, and says
+// whether there are any.
+func (t *Templates) list(ctx context.Context, deletions uint64, name string, labels client.MatchingLabels) (bool, error) {
+	var list corev1.ConfigMapList
+	if err := t.reader.List(ctx, &list, client.InNamespace(t.namespace), labels); err != nil {
+		return false, fmt.Errorf("%w: listing the templates named %s: %w", errUnavailable, name, err)
+	}
+	if len(list.Items) == 0 {
+		return false, nil
+	}
+	t.seen(deletions, list.Items...)
+	return true, nil
 }
 
 // Known says whether there is a template, asking the API server about one that

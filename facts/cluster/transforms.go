@@ -33,7 +33,7 @@ func trimConfigMap(object any) (any, error) {
 	return kept, nil
 }
 
-// trimNamespace keeps usher's labels alone.
+// trimNamespace keeps the labels alone.
 func trimNamespace(object any) (any, error) {
 	ns, ok := object.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -41,12 +41,12 @@ func trimNamespace(object any) (any, error) {
 	}
 	return &metav1.PartialObjectMetadata{
 		TypeMeta:   ns.TypeMeta,
-		ObjectMeta: metav1.ObjectMeta{Name: ns.Name, ResourceVersion: ns.ResourceVersion, Labels: usherLabels(ns.Labels)},
+		ObjectMeta: metav1.ObjectMeta{Name: ns.Name, ResourceVersion: ns.ResourceVersion, Labels: ns.Labels},
 	}, nil
 }
 
 // ByObject limits the caches of a manager to what decisions need: the
-// ConfigMaps of usher's namespace, usher's labels of namespaces, and of
+// ConfigMaps of usher's namespace, the labels of namespaces, and of
 // workloads the labels of their pods.
 func ByObject(own string) map[client.Object]cache.ByObject {
 	kept := map[client.Object]cache.ByObject{

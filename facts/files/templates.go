@@ -37,9 +37,11 @@ func templateOf(doc *manifest.Document) (name string, data map[string]string) {
 		return injector.TemplateName(doc.Name, nil), nil
 	}
 	labels := map[string]string{}
-	var label string
-	if json.Unmarshal(cm.Metadata.Labels[injector.TemplateLabel], &label) == nil {
-		labels[injector.TemplateLabel] = label
+	for _, key := range injector.TemplateLabels() {
+		var label string
+		if json.Unmarshal(cm.Metadata.Labels[key], &label) == nil {
+			labels[key] = label
+		}
 	}
 	data = map[string]string{}
 	for key, value := range cm.Data {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 
@@ -69,6 +70,7 @@ type Workspace struct {
 	options   Options
 	networks  map[string]map[string]injector.Network
 	facts     map[string]*verdict.Facts // by namespace
+	limits    map[string][]corev1.LimitRange
 	evaluator *policies.Evaluator
 	objects   index
 	given     map[*manifest.Document]bool
@@ -100,6 +102,7 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 			labels[d.Name], _ = verdict.Labels(d.JSON)
 		}
 	}
+	w.limits = limitRanges(docs, o.Namespace)
 	for _, d := range slices.Concat(docs, given) {
 		name := w.NamespaceOf(d)
 		if w.facts[name] != nil {
@@ -120,6 +123,7 @@ func (w *Workspace) factsOf(namespace string, own map[string]string) *verdict.Fa
 			labels = map[string]string{}
 		}
 		maps.Copy(labels, own)
+		labels[corev1.LabelMetadataName] = namespace // as every namespace has it in a cluster
 	}
 	// A label that has a value it cannot have is found on the Namespace itself.
 	levels, _ := config.FromLabels(labels, o.Configuration.Policies)
@@ -142,6 +146,7 @@ func (w *Workspace) factsOf(namespace string, own map[string]string) *verdict.Fa
 		UnseenTemplates: "only the templates given were looked at", UnseenNetworks: unseen,
 		Transitions: transition.All(), Plan: o.Plan, Explain: o.Explain,
 	}
+	facts.LimitRanges = func() []corev1.LimitRange { return w.limits[namespace] }
 	if o.Validator != nil {
 		facts.Validator = o.Validator
 	}

@@ -70,7 +70,7 @@ func (c *Cluster) read(ctx context.Context, n *Next, asked, created *unstructure
 	}
 	before, _ := injector.ParseRecord(asked.GetAnnotations())
 	n.Reason = string(reason.NotAsked)
-	for _, sidecar := range injector.Sidecars(created.GetAnnotations(), labels, nil) {
+	for _, sidecar := range injector.Sidecars(created.GetAnnotations(), injector.PodSubject(created, labels), nil) {
 		t := Template{Name: sidecar.Template, Version: sidecar.Version, Source: sidecar.Source, Record: sidecar.Record}
 		_, had := before[sidecar.Template]
 		switch {

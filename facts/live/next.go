@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/reason"
 	"github.com/usher-dev/usher/verdict"
@@ -115,6 +117,7 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 		&verdict.Facts{
 			Steps: steps, NamespaceLabels: labels, OwnNamespace: c.Own, Levels: levels, Configuration: c.configuration,
 			Templates: c.Templates, NativeSidecars: c.NativeSidecars, Networks: networks, Lister: lister{ctx, c}, Explain: true,
+			LimitRanges: func() []corev1.LimitRange { return cluster.LimitRanges(ctx, c, pod.GetNamespace()) },
 		})
 	if err != nil {
 		return nil, err

@@ -106,9 +106,53 @@ func uninject(pod *unstructured.Unstructured) {
 				name, _ := fields["name"].(string)
 				return slices.Contains(names, name)
 			})
+			if list != "volumes" {
+				for _, item := range items {
+					if container, ok := item.(map[string]any); ok {
+						uninjectApp(container, entry.AppContainers)
+					}
+				}
+			}
 			_ = unstructured.SetNestedSlice(pod.Object, items, "spec", list) // spec is an object: the API server sent it
 		}
 	}
+}
+
+// uninjectApp takes out of one of the pod's own containers what a record names.
+func uninjectApp(container map[string]any, record map[string]injector.AppItems) {
+	name, _ := container["name"].(string)
+	added, named := record[name]
+	if !named {
+		return
+	}
+	for list, of := range map[string]struct {
+		keys []string
+		key  func(map[string]any) string
+	}{
+		"env":          {added.Env, func(item map[string]any) string { key, _ := item["name"].(string); return key }},
+		"envFrom":      {added.EnvFrom, envSource},
+		"volumeMounts": {added.VolumeMounts, func(item map[string]any) string { key, _ := item["mountPath"].(string); return injector.MountKey(key) }},
+	} {
+		items, _ := container[list].([]any)
+		items = slices.DeleteFunc(items, func(item any) bool {
+			fields, ok := item.(map[string]any)
+			return ok && slices.Contains(of.keys, of.key(fields))
+		})
+		if len(of.keys) > 0 {
+			container[list] = items
+		}
+		if len(items) == 0 {
+			delete(container, list)
+		}
+	}
+}
+
+func envSource(item map[string]any) string {
+	var source corev1.EnvFromSource
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(item, &source) != nil {
+		return ""
+	}
+	return injector.EnvSource(source)
 }
 
 // claim adds the volumes of a StatefulSet's claims, which replace others of the

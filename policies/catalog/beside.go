@@ -70,7 +70,7 @@ func beside() []Entry {
 			continue // not injection's
 		case reason.NetworkCreating, reason.NetworkPool:
 			continue // only a cluster has what they are about
-		case reason.HostNetwork, reason.NoNativeSidecars, reason.OptedOut: // deny where the template is mandatory
+		case reason.HostNetwork, reason.NoNativeSidecars, reason.Windows, reason.OptedOut: // deny where the template is mandatory
 		default:
 			if !r.Denies() {
 				continue

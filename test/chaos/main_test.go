@@ -42,8 +42,10 @@ var shared *cluster
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	usher.Stories{Run: m.Run, Prepare: usher.LoadApp, Begin: begin}.Main()
+	usher.Stories{Run: m.Run, Prepare: loadApp, Begin: begin}.Main()
 }
+
+func loadApp(ctx context.Context, n *node.Node) error { return usher.LoadApp(ctx, n) }
 
 func begin(ctx context.Context, n *node.Node, installed *usher.Installation) (end func() error, err error) {
 	shared = &cluster{node: n, usher: installed}

@@ -76,6 +76,7 @@ func controllerAccount() (account, error) {
 			{Verb: "watch", Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
 			{Verb: "watch", Group: "samplecrd.k8s.io", Resource: "networks"},
 			{Verb: "delete", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace},
+			{Verb: "patch", Group: "apps", Resource: "daemonsets"},
 			{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdbackups"},
 			{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdclusters"},
 			{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdrestores"},

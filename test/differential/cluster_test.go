@@ -294,8 +294,12 @@ func podFrom(workload object) object {
 	}
 	// By a controller that is not built in: of what those make nobody judges the
 	// policies again, and this is about injection.
+	kind, _ := workload["kind"].(string)
+	if kind == "CronJob" {
+		kind = "Job"
+	}
 	metadata["ownerReferences"] = []any{object{
-		"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "owner", "uid": "00000000-0000-0000-0000-000000000001", "controller": true,
+		"apiVersion": "apps/v1", "kind": kind, "name": "owner", "uid": "00000000-0000-0000-0000-000000000001", "controller": true,
 	}}
 	return pod
 }
@@ -329,7 +333,7 @@ func stageOf(webhook string) string {
 		return "network"
 	case strings.HasSuffix(webhook, ".mandatory.usher.dev"):
 		return "mandatory"
-	case strings.HasSuffix(webhook, "s.inject.usher.dev") && !strings.HasPrefix(webhook, "templates."):
+	case strings.HasSuffix(webhook, ".inject.usher.dev") && !strings.HasPrefix(webhook, "templates."):
 		return "inject"
 	}
 	return webhook

@@ -86,6 +86,9 @@ func (g *generator) labels() map[string]string {
 	}
 	set(0.25, "policy.usher.dev/enforce-version", "v0.1", "latest", "v9.9", "0.1", "newest")
 	set(0.4, "inject.usher.dev/templates", g.pick(g.known...), g.pick(g.known...)+"."+g.pick(g.known...), "ghost", "Envoy", "envoy..logs", "broken", "")
+	set(0.1, "pod-security.kubernetes.io/enforce", "baseline", "restricted")
+	set(0.4, "team", "a", "b", "c")
+	set(0.2, "inject.usher.dev/revision", g.pick(g.known...)+".next", g.pick(g.known...)+".next_"+g.pick(g.known...)+".default", "envoy.ghost", "next")
 	set(0.1, "samplecrd.k8s.io/own-network", "true", "false", "maybe")
 	set(0.05, "usher.dev/default-serviceaccount", "view", "admin")
 	return labels
@@ -114,6 +117,11 @@ func (g *generator) namespace(name string) namespace {
 			o["spec"].(object)["clusterIP"] = ip
 		}
 		add(o)
+	}
+	if g.chance(0.15) { // of pods, because the API server changes containers to fit theirs
+		limits := core("LimitRange", "limits")
+		limits["spec"] = object{"limits": []any{object{"type": "Pod", "max": object{"memory": g.pick("64Mi", "256Mi")}}}}
+		add(limits)
 	}
 	slices.SortFunc(n.Others, func(a, b object) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return n

@@ -120,6 +120,12 @@ func (g *generator) asks(metadata object) {
 			annotations["inject.usher.dev/"+template+"."+g.pick("image", "cpu", "memory", "memory-limit", "env.MODE", "colour")] = g.pick("100m", "64Mi", "envoy:2", "much")
 		}
 	}
+	if g.chance(0.15) {
+		annotations["inject.usher.dev/"+g.pick(g.known...)+".revision"] = g.pick("next", "next", "default", "ghost", "A.B")
+	}
+	if g.chance(0.15) {
+		annotations["inject.usher.dev/"+g.pick("logs", "logs", "envoy")+".containers"] = g.pick("app", "app, worker", "prepare", "none", "")
+	}
 	if g.chance(0.05) {
 		annotations["usher.dev/injected"] = g.pick("{", "null", `{}`, fmt.Sprintf(`{%q:{"version":"sha256:0000"}}`, g.pick(g.known...)))
 	}

@@ -28,6 +28,10 @@ volumes:
 - {name: logs, emptyDir: {}}
 labels: {logs: shipped}
 annotations: {logs.example.com/format: json}
+appContainers:
+  env: [{name: LOG_DIR, value: /var/log/app}, {name: MODE, value: quiet}]
+  envFrom: [{configMapRef: {name: sidecars}}]
+  volumeMounts: [{name: logs, mountPath: /var/log/app}, {name: logs, mountPath: /data, subPath: data}]
 `,
 	"setup": `
 initContainers:
@@ -80,6 +84,17 @@ func (g *generator) options() string {
 	return strings.Join(lines, "\n")
 }
 
+// match selects pods that ask for nothing. Templates that are applied while usher is
+// asked have none: the files show them to every object, the cluster to none.
+func (g *generator) match() string {
+	return "match: " + g.pick(
+		"{namespaceSelector: {matchLabels: {team: a}}}",
+		"{namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}, kinds: [Deployment, Pod]}",
+		"{podSelector: {matchLabels: {logs: shipped}}}",
+		"{podSelector: {matchExpressions: [{key: logs, operator: In, values: [kept, dropped]}]}, kinds: [Job, StatefulSet]}",
+		"{podSelector: {matchExpressions: [{key: logs, operator: DoesNotExist}]}, namespaceSelector: {matchLabels: {team: b}}}")
+}
+
 // templates are the ConfigMaps of a batch: some of the fragments, under both
 // kinds of names, and at times what cannot be used.
 func (g *generator) templates() []object {
@@ -98,7 +113,11 @@ func (g *generator) templates() []object {
 			continue // envoy is always there: where nothing is, the command line says that it does not know
 		}
 		data := object{"config": fragments[name]}
-		if options := g.options(); options != "" {
+		options := g.options()
+		if g.chance(0.2) {
+			options += "\n" + g.match()
+		}
+		if options != "" {
 			data["options"] = options
 		}
 		add(name, data)
@@ -106,6 +125,15 @@ func (g *generator) templates() []object {
 	}
 	if g.chance(0.4) {
 		add("broken", clone(brokenData[g.IntN(len(brokenData))]))
+	}
+	for _, name := range g.known {
+		if g.chance(0.3) {
+			o := core("ConfigMap", name+"-next")
+			into(o, "metadata", "labels")["usher.dev/revision-of"] = name
+			into(o, "metadata", "labels")["usher.dev/revision"] = "next"
+			o["data"] = object{"config": strings.ReplaceAll(fragments[name], "image: ", "image: next/")}
+			made = append(made, o)
+		}
 	}
 	if g.chance(0.25) { // a second ConfigMap of the same template
 		name := g.pick(g.known...)

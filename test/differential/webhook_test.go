@@ -49,6 +49,8 @@ func (c *cluster) outcome(ctx context.Context, p *played, injected object, known
 			o.add(rule, place(field, text), warns)
 		case p.scene.kind() == "Namespace" && strings.Contains(text, "inject.usher.dev/templates"):
 			o.add("namespace-label", "metadata.labels[inject.usher.dev/templates]", warns)
+		case p.scene.kind() == "Namespace" && strings.Contains(text, "inject.usher.dev/revision"):
+			o.add("namespace-label", "metadata.labels[inject.usher.dev/revision]", warns)
 		case p.scene.kind() == "ConfigMap":
 			o.add("template-effect", cut(text), warns)
 		default:

@@ -48,14 +48,36 @@ func TestTheInitContainerHandsTheProxyTheTrafficOfItsPod(t *testing.T) {
 		t.Fatalf("%d pods, want 1", len(pods))
 	}
 	pod := pods[0]
-	if diff := cmp.Diff([]string{"envoy-redirect"}, names(pod.Spec.InitContainers)); diff != "" {
+	if diff := cmp.Diff([]string{"envoy", "envoy-redirect"}, names(pod.Spec.InitContainers)); diff != "" {
 		t.Errorf("init containers (-want +got):\n%s", diff)
 	}
 	c.reaches(t, ns, "pods/"+pod.Name+":8080", "/to-the-application")
 	c.logged(t, ns, pod.Name, "envoy", "/to-the-application")
 	c.logged(t, ns, pod.Name, "envoy-redirect", "table inet usher")
-	// The kubelet's probe of the application comes through the proxy, too.
-	c.logged(t, ns, pod.Name, "envoy", "/readiness")
+	// The kubelet's probe of the application does not depend on the proxy, which has
+	// nothing for its port.
+	c.logged(t, ns, pod.Name, "envoy-redirect", "8081")
+	c.logged(t, ns, pod.Name, "app", "/readiness")
+}
+
+// TestTheShipperGetsTheLinesOfTheApplication deploys logs.yaml as users are given it
+// and an application that mounts nothing. The shipper's image holds a small program
+// that prints the lines of files, under fluent-bit's name.
+func TestTheShipperGetsTheLinesOfTheApplication(t *testing.T) {
+	t.Parallel()
+	c := shared
+	c.template(t, deployed(t, "logs.yaml"))
+	ns := c.namespace(t, nil)
+	c.apply(t, ns, fixture(t, "logs.yaml"))
+	c.rolledOut(t, ns, "app")
+	pods := c.pods(t, ns, "app=app")
+	if len(pods) != 1 {
+		t.Fatalf("%d pods, want 1", len(pods))
+	}
+	if diff := cmp.Diff([]string{"app", "logs"}, names(pods[0].Spec.Containers)); diff != "" {
+		t.Errorf("containers (-want +got):\n%s", diff)
+	}
+	c.logged(t, ns, pods[0].Name, "logs", "line 3 of the application")
 }
 
 // reaches requests a path until the application answers through the proxy.

@@ -36,6 +36,7 @@ type world struct {
 	kubelet *kubelet.Kubelet
 	client  client.Client
 	folder  string
+	metrics string // where the controller that was started last serves them
 	stop    []func()
 }
 
@@ -125,9 +126,12 @@ func (w *world) startController() (stop func(), err error) { return w.startContr
 
 // startControllerOf starts those of another release.
 func (w *world) startControllerOf(program string) (stop func(), err error) {
+	if w.metrics, err = controlplane.FreeAddress(); err != nil {
+		return nil, err
+	}
 	return w.start("controller", program, "controller", "--controllers=etcdbackup,etcdcluster,etcdrestore", "--leader-elect=false",
 		"--namespace="+controlplane.Namespace, "--snapshot-address=127.0.0.1:0", "--snapshot-host=127.0.0.1", "--snapshot-image=usher:test",
-		"--health-address=0", "--metrics-address=0", "--etcd-member-timeout="+memberTimeout, "--kubeconfig="+w.kubeconfig())
+		"--health-address=0", "--metrics-address="+w.metrics, "--etcd-member-timeout="+memberTimeout, "--kubeconfig="+w.kubeconfig())
 }
 
 // collectGarbage starts what Kubernetes itself deletes objects with.

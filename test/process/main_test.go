@@ -147,24 +147,29 @@ func (s *service) ready() string {
 // A replica is a process of `usher webhook`.
 type replica struct {
 	*exec.Cmd
-	address, health string
-	log             *lockedBuffer
-	ended           chan struct{}
-	err             error // after it ended
+	address, health, metrics string
+	log                      *lockedBuffer
+	ended                    chan struct{}
+	err                      error // after it ended
 }
 
-func (s *service) start(t *testing.T) *replica {
+// start starts a replica, whose arguments and environment may be added to.
+func (s *service) start(t *testing.T, changes ...func(*exec.Cmd)) *replica {
 	t.Helper()
 	r := &replica{log: &lockedBuffer{}, ended: make(chan struct{})}
-	var errs [2]error
+	var errs [3]error
 	r.address, errs[0] = controlplane.FreeAddress()
 	r.health, errs[1] = controlplane.FreeAddress()
+	r.metrics, errs[2] = controlplane.FreeAddress()
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
 	r.Cmd = exec.Command(s.program, "webhook", "--kubeconfig", s.kubeconfig, "--url", "https://"+s.Addr().String(),
-		"--bind-address", r.address, "--health-address", r.health, "--metrics-address", "0", "--shutdown-delay", "2s")
+		"--bind-address", r.address, "--health-address", r.health, "--metrics-address", r.metrics, "--shutdown-delay", "2s")
 	r.Stderr = r.log
+	for _, change := range changes {
+		change(r.Cmd)
+	}
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}

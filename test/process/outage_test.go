@@ -18,22 +18,7 @@ import (
 
 func TestAnswersThatComeTooLateAreAsNone(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 1)
-	enforced := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "enforced-", Labels: map[string]string{config.EnforceLabel: "invariant"}}}
-	enforced, err := shared.CoreV1().Namespaces().Create(t.Context(), enforced, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	labels := map[string]string{"app": "a"}
-	deployment := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "app"},
-		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}},
-		}},
-	}
-	deploy := func() error {
-		_, err := shared.AppsV1().Deployments(enforced.Name).Create(t.Context(), deployment, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err
-	}
+	deploy := enforced(t)
 	until(t, "the namespace is open while usher answers", func() bool { return deploy() == nil })
 	s.turn(stalled)
 	if got, err := create(t.Context()); err != nil || got != "app" {
@@ -45,6 +30,28 @@ func TestAnswersThatComeTooLateAreAsNone(t *testing.T) {
 	s.turn(open)
 	until(t, "pods are injected again", func() bool { got, err := create(t.Context()); return err == nil && got == "app side" })
 	until(t, "the namespace is open again", func() bool { return deploy() == nil })
+}
+
+// enforced makes a namespace that enforces policies, and returns what tries to
+// create a Deployment there.
+func enforced(t *testing.T) (deploy func() error) {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "enforced-", Labels: map[string]string{config.EnforceLabel: "invariant"}}}
+	ns, err := shared.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{"app": "a"}
+	deployment := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "app"},
+		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+		}},
+	}
+	return func() error {
+		_, err := shared.AppsV1().Deployments(ns.Name).Create(t.Context(), deployment, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
 }
 
 func TestWithoutTheAPIServerUsherServesOnAndFollowsAgain(t *testing.T) {

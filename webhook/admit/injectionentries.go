@@ -19,6 +19,10 @@ type entrySpec struct {
 	// asksFor for one that asks by one of some keys.
 	asks    string
 	asksFor func(keys string) string
+	// matches is true for an object that a match selects; annotated are where the
+	// object may refuse a template.
+	matches   func(*injector.Match) string
+	annotated []string
 }
 
 // asksFor is true for an object that has one of the keys, and not to refuse.
@@ -73,7 +77,7 @@ func (i *Injection) mandatoryTemplates() (keys string, values []string) {
 	var quoted []string
 	mandatory := map[string]bool{}
 	for _, name := range set.Names() {
-		if known, _ := set.Get(name); known.Template == nil || !known.Template.Options.Mandatory {
+		if !set.Mandatory(name) {
 			continue
 		}
 		mandatory[name] = true

@@ -45,7 +45,7 @@ func (i *Injection) mandatoryEntries() []entry.Entry {
 		return nil
 	}
 	created := []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)}
-	return []entry.Entry{
+	return append([]entry.Entry{
 		{
 			Name: "annotated-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
 			NamespaceLabels: []entry.LabelRequirement{entry.NotIn(injector.NamespaceLabel, values...)},
@@ -60,11 +60,12 @@ func (i *Injection) mandatoryEntries() []entry.Entry {
 			Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods,pods/resize", admissionregistrationv1.Update)},
 			MatchConditions: i.touched(),
 		},
-	}
+	}, i.matchedAfter(keys, values)...)
 }
 
 // What an update may touch of a mandatory template, in CEL. The record is read as
-// text: it names the template, and between quotes each of its containers.
+// text: it names the template, and in lists each of its containers. The pod's own
+// containers are keys of a map (appContainers): their updates are not sent.
 const (
 	record    = `oldObject.metadata.annotations["` + injector.RecordAnnotation + `"]`
 	recordNow = `object.metadata.annotations["` + injector.RecordAnnotation + `"]`
@@ -75,8 +76,8 @@ const (
 // containerChanged is true where a container that the record names is not as it
 // was. A list that an object lacks has none.
 func containerChanged(list string) string {
-	const quote = `"\""`
-	return `has(oldObject.spec.` + list + `) && oldObject.spec.` + list + `.exists(o, ` + record + `.contains(` + quote + ` + o.name + ` + quote + `) && ` +
+	named := func(behind string) string { return record + `.contains("\"" + o.name + ` + celText(`"`+behind) + `)` }
+	return `has(oldObject.spec.` + list + `) && oldObject.spec.` + list + `.exists(o, (` + named(",") + ` || ` + named("]") + `) && ` +
 		`(!has(object.spec.` + list + `) || !object.spec.` + list + `.exists(c, c == o)))`
 }
 
@@ -94,22 +95,26 @@ func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 	var names []string
 	pairs := map[string][]string{}
 	for _, name := range set.Names() {
-		known, _ := set.Get(name)
-		if known.Template == nil || !known.Template.Options.Mandatory {
+		if !set.Mandatory(name) {
 			continue
 		}
 		names = append(names, celText(injector.InRecord(name)))
-		labels, annotations := known.Template.Metadata()
-		for kind, wanted := range map[string]map[string]string{"labels": labels, "annotations": annotations} {
-			for key, value := range wanted {
-				pairs[kind] = append(pairs[kind], "["+celText(key)+","+celText(value)+"]")
+		for _, t := range set.Variants(name) {
+			if !t.Options.Mandatory {
+				continue
+			}
+			labels, annotations := t.Metadata()
+			for kind, wanted := range map[string]map[string]string{"labels": labels, "annotations": annotations} {
+				for key, value := range wanted {
+					pairs[kind] = append(pairs[kind], "["+celText(key)+","+celText(value)+"]")
+				}
 			}
 		}
 	}
 	touches := []string{recordChanged, containerChanged("containers"), containerChanged("initContainers")}
 	for _, kind := range []string{"labels", "annotations"} {
 		if slices.Sort(pairs[kind]); len(pairs[kind]) > 0 {
-			touches = append(touches, metadataChanged(kind, pairs[kind]))
+			touches = append(touches, metadataChanged(kind, slices.Compact(pairs[kind])))
 		}
 	}
 	return []admissionregistrationv1.MatchCondition{

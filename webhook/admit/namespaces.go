@@ -40,7 +40,7 @@ func (n *NamespaceLabels) Handler() Handler {
 
 // labelChanged is true, in CEL, where one of usher's labels was set or changed.
 func labelChanged() string {
-	keys := []string{injector.NamespaceLabel, config.EnforceLabel, config.WarnLabel, config.AuditLabel, config.EnforceVersionLabel, config.DefaultServiceAccountLabel, injector.OwnNetworkKey}
+	keys := []string{injector.NamespaceLabel, injector.NamespaceRevisionLabel, config.EnforceLabel, config.WarnLabel, config.AuditLabel, config.EnforceVersionLabel, config.DefaultServiceAccountLabel, injector.OwnNetworkKey}
 	return `has(object.metadata.labels) && ["` + strings.Join(keys, `","`) + `"].exists(k, k in object.metadata.labels && ` +
 		`(oldObject == null || !has(oldObject.metadata.labels) || !(k in oldObject.metadata.labels) || oldObject.metadata.labels[k] != object.metadata.labels[k]))`
 }

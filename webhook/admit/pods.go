@@ -32,11 +32,19 @@ func asks(object string) string {
 // Pods is the handler of /mutate: it injects. Its entries are those of the
 // templates there are now.
 func (i *Injection) Pods() Handler {
-	rules := []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)}
-	spec := entrySpec{rules: rules, asks: asks("object"), asksFor: func(keys string) string { return asksFor("object", keys) }}
+	spec := i.podSpec()
 	return Handler{
 		Handler: review.Handler{Path: "/mutate", Kinds: []string{"Pod"}, Decide: i.pod},
-		Entries: func() []entry.Entry { return i.entries("pods", spec) },
+		Entries: func() []entry.Entry { return append(i.entries("pods", spec), i.matched("pods", spec)...) },
+	}
+}
+
+// podSpec is what the entries of new pods are rendered from.
+func (i *Injection) podSpec() entrySpec {
+	return entrySpec{
+		rules: []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)},
+		asks:  asks("object"), asksFor: func(keys string) string { return asksFor("object", keys) },
+		matches: podMatches, annotated: []string{"object"},
 	}
 }
 

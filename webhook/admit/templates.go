@@ -20,8 +20,8 @@ import (
 const holdsTemplate = `(object != null && ` + isTemplate + `) || (oldObject != null && ` + wasTemplate + `)`
 
 const (
-	isTemplate  = `(object.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(object.metadata.labels) && "` + injector.TemplateLabel + `" in object.metadata.labels))`
-	wasTemplate = `(oldObject.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(oldObject.metadata.labels) && "` + injector.TemplateLabel + `" in oldObject.metadata.labels))`
+	isTemplate  = `(object.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(object.metadata.labels) && ("` + injector.TemplateLabel + `" in object.metadata.labels || "` + injector.RevisionOfLabel + `" in object.metadata.labels)))`
+	wasTemplate = `(oldObject.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(oldObject.metadata.labels) && ("` + injector.TemplateLabel + `" in oldObject.metadata.labels || "` + injector.RevisionOfLabel + `" in oldObject.metadata.labels)))`
 )
 
 // TemplateProof is the handler of /validate-templates: a template is tried

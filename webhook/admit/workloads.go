@@ -66,10 +66,11 @@ func (i *Injection) Workloads() Handler {
 		asksFor: func(keys string) string {
 			return "(" + asksFor("object", keys) + " || has(" + podTemplate + ".metadata) && " + asksFor(podTemplate, keys) + ")"
 		},
+		matches: workloadMatches, annotated: []string{"object", podTemplate},
 	}
 	return Handler{
 		Handler: review.Handler{Path: "/mutate-workloads", Kinds: workloadKinds, Decide: i.workload},
-		Entries: func() []entry.Entry { return i.entries("workloads", spec) },
+		Entries: func() []entry.Entry { return append(i.entries("workloads", spec), i.matched("workloads", spec)...) },
 	}
 }
 

@@ -42,6 +42,11 @@ func Has(key string) LabelRequirement {
 	return LabelRequirement{Key: key, Operator: metav1.LabelSelectorOpExists}
 }
 
+// HasNot requires a label not to be there.
+func HasNot(key string) LabelRequirement {
+	return LabelRequirement{Key: key, Operator: metav1.LabelSelectorOpDoesNotExist}
+}
+
 // In requires one of some values.
 func In(key string, values ...string) LabelRequirement {
 	return LabelRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}

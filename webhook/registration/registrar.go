@@ -31,8 +31,9 @@ type Registrar struct {
 	Target func() Target
 	// Paths declare what is registered; they may change with the templates and
 	// the configuration.
-	Paths func() []entry.Path
-	Log   logr.Logger
+	Paths   func() []entry.Path
+	Metrics *Metrics
+	Log     logr.Logger
 
 	changed chan struct{}
 }
@@ -53,13 +54,13 @@ const resync = 10 * time.Minute
 const lookAgain = 5 * time.Second
 
 // NewRegistrar returns the Registrar of a replica.
-func NewRegistrar(m manager.Manager, election *Election, target func() Target, paths func() []entry.Path, log logr.Logger) (*Registrar, error) {
+func NewRegistrar(m manager.Manager, election *Election, target func() Target, paths func() []entry.Path, metrics *Metrics, log logr.Logger) (*Registrar, error) {
 	client, err := metadata.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, err
 	}
 	return &Registrar{
-		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Log: log, changed: make(chan struct{}, 1),
+		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Metrics: metrics, Log: log, changed: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -78,6 +79,7 @@ func wake(c chan<- struct{}) {
 // there is something that serves.
 func (r *Registrar) Start(ctx context.Context, serves <-chan struct{}) error {
 	return r.Election.Run(ctx, func(ctx context.Context) {
+		defer r.Metrics.is(false) // what the next holder does is not known here
 		select {
 		case <-ctx.Done():
 			return
@@ -100,6 +102,13 @@ func (r *Registrar) keep(ctx context.Context) error {
 			}).Informer()
 		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc: func(any) { wake(events) }, UpdateFunc: func(any, any) { wake(events) }, DeleteFunc: func(any) { wake(events) },
+		}); err != nil {
+			return fmt.Errorf("watching the %s: %w", resource, err)
+		}
+		// Who cannot watch learns of no change: an apply tells whether all is well.
+		if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, reflector *toolscache.Reflector, err error) {
+			toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
+			wake(events)
 		}); err != nil {
 			return fmt.Errorf("watching the %s: %w", resource, err)
 		}
@@ -145,12 +154,14 @@ func (r *Registrar) untilApplied(ctx context.Context) (applied []client.Object) 
 	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		holds, err := r.Election.Holds(ctx)
 		if err == nil && !holds {
+			r.Metrics.is(false)
 			r.Log.Info("not registered: the Lease was taken", "lease", LeaseName)
 			return true, nil
 		}
 		if err == nil {
 			applied, err = r.apply(ctx)
 		}
+		r.Metrics.is(err == nil)
 		if err != nil {
 			r.Log.Info("not registered yet", "error", err.Error())
 			return false, nil

@@ -23,6 +23,9 @@ type Target struct {
 	Port      int32
 	URL       string // wins over the Service
 	CABundle  []byte
+	// Annotations are those of the configurations, beside which others may write
+	// their own.
+	Annotations map[string]string
 	// Timeout is how long the API server waits for an answer, in whole seconds.
 	Timeout time.Duration
 }
@@ -42,7 +45,7 @@ func (t Target) clientConfig(path string) admissionregistrationv1.WebhookClientC
 func Mutating(target Target, paths ...entry.Path) *admissionregistrationv1.MutatingWebhookConfiguration {
 	config := &admissionregistrationv1.MutatingWebhookConfiguration{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingWebhookConfiguration"},
-		ObjectMeta: objectMeta(),
+		ObjectMeta: objectMeta(target),
 	}
 	ifNeeded := admissionregistrationv1.IfNeededReinvocationPolicy
 	for _, p := range paths {
@@ -65,7 +68,7 @@ func Mutating(target Target, paths ...entry.Path) *admissionregistrationv1.Mutat
 func Validating(target Target, paths ...entry.Path) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	config := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration"},
-		ObjectMeta: objectMeta(),
+		ObjectMeta: objectMeta(target),
 	}
 	for _, p := range paths {
 		if !p.Validating {
@@ -78,8 +81,11 @@ func Validating(target Target, paths ...entry.Path) *admissionregistrationv1.Val
 	return config
 }
 
-func objectMeta() metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: ConfigurationName, Labels: map[string]string{"app.kubernetes.io/name": "usher", "app.kubernetes.io/managed-by": "usher"}}
+func objectMeta(target Target) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: ConfigurationName, Annotations: target.Annotations,
+		Labels: map[string]string{"app.kubernetes.io/name": "usher", "app.kubernetes.io/managed-by": "usher"},
+	}
 }
 
 // render is an entry as the API has it. Both kinds of webhook have the same

@@ -4,33 +4,80 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/usher-dev/usher/release"
 )
 
-// version is set by the linker for releases; otherwise Version is the module's
-// own, as the Go toolchain records it.
-var version string
+// Set by the linker for releases. Otherwise they are what the Go toolchain
+// records of the module and its checkout.
+var version, commit, date string
 
-// Version returns the version of the running program.
-func Version() string {
-	if version != "" {
-		return version
+// Version returns the version of the running program: of its release, of the
+// module that `go install` took, of the commit it was built from, or, where
+// nothing was recorded, of the next release with -devel behind it.
+func Version() string { return running().version }
+
+// build is what a program knows of where it comes from. Commit and date, in RFC
+// 3339, are empty where they were not recorded.
+type build struct{ version, commit, date string }
+
+func running() build {
+	info, _ := debug.ReadBuildInfo()
+	return known(build{version, commit, date}, info)
+}
+
+// known fills in what the linker did not set. info may be nil.
+func known(linked build, info *debug.BuildInfo) build {
+	if linked.version != "" {
+		return linked
 	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
+	b := build{version: release.Next + "-devel"}
+	if info == nil {
+		return b
 	}
-	return "(devel)"
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		b.version = v
+	}
+	modified := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.commit = s.Value
+		case "vcs.time":
+			b.date = s.Value
+		case "vcs.modified":
+			modified = s.Value == "true"
+		}
+	}
+	if modified && b.commit != "" {
+		b.commit += ", modified"
+	}
+	return b
+}
+
+func (b build) String() string {
+	facts := []string{}
+	if b.commit != "" {
+		facts = append(facts, "commit "+b.commit)
+	}
+	if b.date != "" {
+		facts = append(facts, b.date)
+	}
+	facts = append(facts, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	return fmt.Sprintf("usher %s (%s)", b.version, strings.Join(facts, ", "))
 }
 
 // NewVersion returns the command that prints the version.
 func NewVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print usher's version",
+		Short: "Print usher's version, and the commit and Go version it was built from",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "usher %s (%s, %s/%s)\n", Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), running())
 			return err
 		},
 	}

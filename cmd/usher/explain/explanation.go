@@ -211,7 +211,7 @@ func podNow(pod live.Workload, namespaceLabels map[string]string, templates *inj
 			}
 		}
 	}
-	for _, s := range injector.Sidecars(pod.GetAnnotations(), namespaceLabels, templates) {
+	for _, s := range injector.Sidecars(pod.GetAnnotations(), injector.PodSubject(pod, namespaceLabels), templates) {
 		sidecar := Sidecar{Sidecar: s, Containers: s.Record.Containers, InitContainers: s.Record.InitContainers}
 		for _, name := range slices.Concat(sidecar.Containers, sidecar.InitContainers) {
 			if !containers[name] {

@@ -6,10 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/usher-dev/usher/facts/live"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/reason"
 )
 
@@ -22,7 +21,7 @@ func Writer(format string) (func(io.Writer, []*Explanation) error, error) {
 		return func(w io.Writer, all []*Explanation) error {
 			text, err := json.MarshalIndent(map[string]any{"explanations": all}, "", "  ")
 			if err == nil && format == "yaml" {
-				text, err = yaml.JSONToYAML(text)
+				text, err = manifest.YAML(text, nil)
 			}
 			if err != nil {
 				return err
@@ -116,7 +115,11 @@ func (s *Sidecar) String() string {
 	case s.State == injector.Current:
 		text += " (current)"
 	case s.State == injector.Outdated && s.Serving != "":
-		text += fmt.Sprintf(" (outdated: new pods get %s)", live.Short(s.Serving))
+		of := ""
+		if s.Revision != "" {
+			of = ", the revision " + s.Revision
+		}
+		text += fmt.Sprintf(" (outdated: new pods get %s%s)", live.Short(s.Serving), of)
 	case s.State == injector.Outdated:
 		text += " (outdated: the template does not exist any more, or cannot be used)"
 	}

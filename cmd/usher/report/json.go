@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"sigs.k8s.io/yaml"
+	"github.com/usher-dev/usher/manifest"
 )
 
 func writeJSON(out io.Writer, r *Result) error {
@@ -15,7 +15,10 @@ func writeJSON(out io.Writer, r *Result) error {
 }
 
 func writeYAML(out io.Writer, r *Result) error {
-	text, err := yaml.Marshal(r)
+	text, err := json.Marshal(r)
+	if err == nil {
+		text, err = manifest.YAML(text, nil)
+	}
 	if err != nil {
 		return err
 	}

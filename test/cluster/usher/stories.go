@@ -69,7 +69,7 @@ func (s Stories) run(ctx context.Context) (status int, err error) {
 const AppImage = "node.local/app:e2e"
 
 // LoadApp builds the application that pods of stories run, and loads it.
-func LoadApp(ctx context.Context, n *node.Node) error {
+func LoadApp(ctx context.Context, n *node.Node, names ...string) error {
 	folder, err := os.MkdirTemp("", "usher-app-")
 	if err != nil {
 		return err
@@ -83,5 +83,10 @@ func LoadApp(ctx context.Context, n *node.Node) error {
 	if err != nil {
 		return err
 	}
-	return n.Load(ctx, node.Image{Name: AppImage, Binaries: []string{app}})
+	for _, name := range append(names, AppImage) {
+		if err := n.Load(ctx, node.Image{Name: name, Binaries: []string{app}}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

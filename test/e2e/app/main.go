@@ -1,8 +1,10 @@
 // Command app is what runs in the pods of the tests. It needs nothing but
 // itself in its image.
 //
-//	app serve ADDRESS          answer requests, until it is ended
+//	app serve ADDRESS...       answer requests and print their paths, until it is ended
 //	app call URL               succeed once the URL answers
+//	app log FILE               write a line to a file twice a second
+//	app --config FILE          print the lines of the files in /var/log/app, as a log shipper
 //	app load ADDRESS URL       request the URL over and over, and tell at ADDRESS how it went
 package main
 
@@ -29,8 +31,15 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	switch {
+	case len(args) == 3 && args[0] == "serve":
+		go func() { _ = serve(ctx, args[2], http.HandlerFunc(hello)) }()
+		return serve(ctx, args[1], http.HandlerFunc(hello))
 	case len(args) == 2 && args[0] == "serve":
 		return serve(ctx, args[1], http.HandlerFunc(hello))
+	case len(args) == 2 && args[0] == "log":
+		return write(ctx, args[1])
+	case len(args) == 2 && args[0] == "--config":
+		return ship(ctx, "/var/log/app")
 	case len(args) == 2 && args[0] == "call":
 		return call(ctx, args[1])
 	case len(args) == 3 && args[0] == "load":
@@ -38,12 +47,13 @@ func run(ctx context.Context, args []string) error {
 		go l.run(ctx)
 		return serve(ctx, args[1], l)
 	}
-	return fmt.Errorf("got %q; write serve ADDRESS, call URL or load ADDRESS URL", args)
+	return fmt.Errorf("got %q; write serve ADDRESS..., call URL, log FILE or load ADDRESS URL", args)
 }
 
 // hello tells who answers and which proxies the request came through.
 func hello(w http.ResponseWriter, r *http.Request) {
 	name, _ := os.Hostname()
+	fmt.Println(r.URL.Path)
 	fmt.Fprintf(w, "hello from %s, asked for %s via %q\n", name, r.URL.Path, r.Header.Get("Via"))
 }
 

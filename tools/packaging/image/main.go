@@ -2,9 +2,12 @@
 // daemon and the same for the same binaries, and prints the image's digest.
 //
 //	go run ./image -binary bin/usher -arch amd64 -name usher:latest -o dist/usher.tar
+//	go run ./image -binary dist/{arch}/usher -arch amd64,arm64 -name usher:v1 -o dist/usher.tar
 //
 // The first binary is what the image runs. Each lies in the root folder under
 // its own name, unless its place is given, as in -binary bin/proxy:/usr/bin/proxy.
+// With several architectures the archive holds an index of an image of each, and
+// the digest is the index's.
 package main
 
 import (
@@ -44,7 +47,16 @@ func main() {
 		binaries = append(binaries, binary{file, path.Clean(place)})
 		return nil
 	})
-	arch := flag.String("arch", "amd64", "architecture of the binaries, as Go names it")
+	arch := flag.String("arch", "amd64", "architectures of the binaries, as Go names them, separated by commas; {arch} in a FILE stands for each")
+	labels := map[string]string{}
+	flag.Func("label", "`KEY=VALUE` that images and their index are annotated with; may be repeated", func(text string) error {
+		key, value, given := strings.Cut(text, "=")
+		if !given || key == "" {
+			return fmt.Errorf("%q is not of the form KEY=VALUE", text)
+		}
+		labels[key] = value
+		return nil
+	})
 	name := flag.String("name", "usher:latest", "name that the archive is imported under")
 	out := flag.String("o", "", "archive to write")
 	flag.Parse()
@@ -52,7 +64,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "image: no binary; name one with -binary")
 		os.Exit(2)
 	}
-	digest, err := run(binaries, *arch, *name, *out)
+	digest, err := run(binaries, strings.Split(*arch, ","), labels, *name, *out)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
@@ -63,19 +75,40 @@ func main() {
 // A binary is a file, and where it lies in the image.
 type binary struct{ file, place string }
 
-func run(binaries []binary, arch, name, out string) (v1.Hash, error) {
-	image, err := build(binaries, arch)
-	if err != nil {
-		return v1.Hash{}, fmt.Errorf("building the image: %w", err)
+func run(binaries []binary, architectures []string, labels map[string]string, name, out string) (v1.Hash, error) {
+	var images []mutate.IndexAddendum
+	for _, arch := range architectures {
+		of := make([]binary, len(binaries))
+		for i, b := range binaries {
+			of[i] = binary{strings.ReplaceAll(b.file, "{arch}", arch), b.place}
+		}
+		image, err := build(of, arch, labels)
+		if err != nil {
+			return v1.Hash{}, fmt.Errorf("building the image for %s: %w", arch, err)
+		}
+		images = append(images, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
 	}
-	if err := archive(image, arch, name, out); err != nil {
+	var top mutate.Appendable = images[0].Add
+	if len(images) > 1 {
+		top = index(images, labels)
+	}
+	if err := archive(top, name, out); err != nil {
 		return v1.Hash{}, fmt.Errorf("writing the archive: %w", err)
 	}
-	return image.Digest()
+	return top.Digest()
+}
+
+// index is an OCI index of images.
+func index(images []mutate.IndexAddendum, labels map[string]string) v1.ImageIndex {
+	all := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), images...)
+	if len(labels) > 0 {
+		all = mutate.Annotations(all, labels).(v1.ImageIndex)
+	}
+	return all
 }
 
 // build makes the image: one layer with the binaries.
-func build(binaries []binary, arch string) (v1.Image, error) {
+func build(binaries []binary, arch string, labels map[string]string) (v1.Image, error) {
 	var files bytes.Buffer
 	w := tar.NewWriter(&files)
 	for _, b := range binaries {
@@ -107,11 +140,17 @@ func build(binaries []binary, arch string) (v1.Image, error) {
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", arch
 	config.Config = v1.Config{Entrypoint: []string{binaries[0].place}, User: user}
-	return mutate.ConfigFile(image, config)
+	if len(labels) > 0 {
+		config.Config.Labels = labels
+	}
+	if image, err = mutate.ConfigFile(image, config); err != nil || len(labels) == 0 {
+		return image, err
+	}
+	return mutate.Annotations(image, labels).(v1.Image), nil
 }
 
-// archive writes the image as a tar of an OCI layout.
-func archive(image v1.Image, arch, name, out string) error {
+// archive writes an image, or an index of images, as a tar of an OCI layout.
+func archive(top mutate.Appendable, name, out string) error {
 	folder, err := os.MkdirTemp("", "image-")
 	if err != nil {
 		return err
@@ -121,18 +160,27 @@ func archive(image v1.Image, arch, name, out string) error {
 	if err != nil {
 		return err
 	}
-	err = path.AppendImage(image, layout.WithPlatform(v1.Platform{OS: "linux", Architecture: arch}), layout.WithAnnotations(map[string]string{
+	names := layout.WithAnnotations(map[string]string{
 		"org.opencontainers.image.ref.name": name,
 		"io.containerd.image.name":          name,
-	}))
+	})
+	switch top := top.(type) {
+	case v1.ImageIndex:
+		err = path.AppendIndex(top, names)
+	case v1.Image:
+		var config *v1.ConfigFile
+		if config, err = top.ConfigFile(); err == nil {
+			err = path.AppendImage(top, layout.WithPlatform(v1.Platform{OS: config.OS, Architecture: config.Architecture}), names)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	index, err := path.ImageIndex()
+	written, err := path.ImageIndex()
 	if err != nil {
 		return err
 	}
-	if err := validate.Index(index); err != nil {
+	if err := validate.Index(written); err != nil {
 		return fmt.Errorf("validating what was written: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {

@@ -14,3 +14,51 @@ app.kubernetes.io/component: controller
 {{- if .digest -}}@{{ .digest }}{{- else -}}:{{ .tag | default $.Chart.AppVersion }}{{- end -}}
 {{- end -}}
 {{- end }}
+
+{{- /* Certificates that webhook and controller trust, where Go looks for them. */}}
+{{- define "usher.trustVolume" -}}
+{{- with .Values.caBundle }}{{ if .configMap -}}
+- name: ca-bundle
+  configMap: {name: {{ .configMap }}, items: [{key: {{ .key }}, path: ca-bundle.crt}]}
+{{ end }}{{ end -}}
+{{- end }}
+
+{{- define "usher.trustMount" -}}
+{{- if .Values.caBundle.configMap -}}
+- {name: ca-bundle, mountPath: /etc/ssl/certs, readOnly: true}
+{{ end -}}
+{{- end }}
+
+{{- define "usher.webhookVolumes" -}}
+{{- if eq .Values.certificates.from "files" -}}
+- name: certificates
+  secret: {secretName: {{ required "certificates.from is files: certificates.secret names the Secret with tls.crt, tls.key and ca.crt" .Values.certificates.secret }}}
+{{ end -}}
+{{- include "usher.trustVolume" . -}}
+{{- with .Values.extraVolumes }}{{ toYaml . }}{{ end -}}
+{{- end }}
+
+{{- define "usher.webhookMounts" -}}
+{{- if eq .Values.certificates.from "files" -}}
+- {name: certificates, mountPath: /etc/usher/certificates, readOnly: true}
+{{ end -}}
+{{- include "usher.trustMount" . -}}
+{{- with .Values.extraVolumeMounts }}{{ toYaml . }}{{ end -}}
+{{- end }}
+
+{{- define "usher.controllerVolumes" -}}
+{{- with .Values.controller.neutron.secret -}}
+- name: openstack
+  secret: {secretName: {{ . }}, items: [{key: clouds.yaml, path: clouds.yaml}]}
+{{ end -}}
+{{- include "usher.trustVolume" . -}}
+{{- with .Values.controller.extraVolumes }}{{ toYaml . }}{{ end -}}
+{{- end }}
+
+{{- define "usher.controllerMounts" -}}
+{{- if .Values.controller.neutron.secret -}}
+- {name: openstack, mountPath: /etc/openstack, readOnly: true}
+{{ end -}}
+{{- include "usher.trustMount" . -}}
+{{- with .Values.controller.extraVolumeMounts }}{{ toYaml . }}{{ end -}}
+{{- end }}

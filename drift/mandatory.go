@@ -21,8 +21,7 @@ import (
 // a pod that refuses the template is denied. It reads whole pods, in pages, and
 // only where there is a mandatory template.
 func (f *finder) mandatory(ctx context.Context, namespace string) ([]Finding, error) {
-	has := func(name string) bool { return f.mandatoryTemplate(name) != nil }
-	if !slices.ContainsFunc(f.Templates.Names(), has) {
+	if !slices.ContainsFunc(f.Templates.Names(), f.Templates.Mandatory) {
 		return nil, nil
 	}
 	var findings []Finding
@@ -80,7 +79,7 @@ func (f *finder) held(ctx context.Context, pod *unstructured.Unstructured) ([]Fi
 	record, _ := injector.ParseRecord(pod.GetAnnotations()) // one that cannot be read records nothing
 	var findings []Finding
 	for _, o := range decision.Outcomes {
-		t := f.mandatoryTemplate(o.Template)
+		t := f.mandatoryTemplate(o.Name())
 		entry, recorded := record[o.Template]
 		switch {
 		case t == nil || !decision.Denied:

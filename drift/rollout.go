@@ -2,6 +2,7 @@ package drift
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -58,7 +59,17 @@ func (r *Restart) annotate(ctx context.Context, t *target) error {
 	if err := blocked(object); err != nil {
 		return err
 	}
-	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`, restartedAt, r.Now().Format(time.RFC3339))
+	notes := func(annotations map[string]string) map[string]any {
+		return map[string]any{"annotations": annotations}
+	}
+	change := map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": notes(map[string]string{restartedAt: r.Now().Format(time.RFC3339)})}}}
+	if len(t.record) > 0 {
+		change["metadata"] = notes(t.record)
+	}
+	patch, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
 	if err := r.Cluster.Patch(ctx, object, client.RawPatch(client.Merge.Type(), patch), client.FieldOwner("usher-drift")); err != nil {
 		return fmt.Errorf("restarting %s/%s: %w", t.owner.Namespace, t.owner, err)
 	}

@@ -2,6 +2,7 @@ package drift
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/facts/live"
 )
@@ -23,6 +25,12 @@ type Restart struct {
 	Timeout time.Duration
 	// Poll is how often it is looked.
 	Poll time.Duration
+	// Pause is how long after the start of one restart the next one begins, at the
+	// soonest.
+	Pause time.Duration
+	// Record returns what is written on a workload with its restart, by its
+	// annotations now; an error that is ErrLeave leaves it alone. It may be nil.
+	Record func(namespace, owner string, annotations map[string]string) (map[string]string, error)
 	// DryRun tells what would be rolled and rolls nothing.
 	DryRun bool
 	// Progress is told each step.
@@ -31,13 +39,18 @@ type Restart struct {
 	Now func() time.Time
 
 	progress sync.Mutex
+	next     time.Time // when the next restart may begin
 }
+
+// ErrLeave is the error of a workload that is left alone, and of no failure.
+var ErrLeave = errors.New("left alone")
 
 // A target is one workload to roll, with the labels of a pod of it.
 type target struct {
 	owner  live.Owner
 	labels map[string]string
 	pods   int
+	record map[string]string // annotations to write
 }
 
 // targets are the workloads to roll, each once, in the order of the findings.
@@ -84,9 +97,20 @@ func (r *Restart) Run(ctx context.Context, findings []Finding) error {
 		// budget one after the other: the next sees what the one before has
 		// taken of it.
 		slots <- struct{}{}
-		err := r.allowed(ctx, t)
+		err := r.recorded(ctx, t)
+		if err == nil {
+			err = r.pause(ctx)
+		}
+		if err == nil {
+			err = r.allowed(ctx, t)
+		}
 		if err == nil {
 			err = r.annotate(ctx, t)
+		}
+		if errors.Is(err, ErrLeave) {
+			r.say("[%d/%d] %s/%s: %v", i+1, len(targets), t.owner.Namespace, t.owner, err)
+			<-slots
+			continue
 		}
 		if err != nil {
 			r.say("[%d/%d] %s/%s: %v", i+1, len(targets), t.owner.Namespace, t.owner, err)
@@ -106,6 +130,33 @@ func (r *Restart) Run(ctx context.Context, findings []Finding) error {
 		})
 	}
 	return group.Wait()
+}
+
+// recorded asks what is written on the workload, so that one that is left alone
+// waits for nothing.
+func (r *Restart) recorded(ctx context.Context, t *target) error {
+	if r.Record == nil {
+		return nil
+	}
+	object := t.object()
+	if err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		return fmt.Errorf("reading %s/%s: %w", t.owner.Namespace, t.owner, err)
+	}
+	var err error
+	t.record, err = r.Record(t.owner.Namespace, t.owner.String(), object.GetAnnotations())
+	return err
+}
+
+// pause waits until the next restart may begin.
+func (r *Restart) pause(ctx context.Context) error {
+	wait := time.Until(r.next)
+	r.next = time.Now().Add(max(0, wait) + r.Pause)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(wait):
+		return nil
+	}
 }
 
 // until looks again and again, within the workload's time.

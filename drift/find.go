@@ -5,6 +5,7 @@ package drift
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,22 +57,45 @@ type finder struct {
 
 // Find lists the pods of a namespace, or of all with "", that drifted. It lists
 // their metadata in pages. What a new pod gets is decided for those whose record
-// is not what they ask for, once for each of their owners.
+// is not what they ask for, once for each of their owners. Where there is a
+// mandatory template it reads the pods, too: what was changed since in what they have
+// of one is not in their metadata.
 func Find(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, error) {
-	if c.Templates == nil {
-		return nil, fmt.Errorf("the templates in namespace %s may not be read; `usher explain` tells of single workloads without them", c.Own)
+	f := &finder{Cluster: c, next: map[types.UID]*live.Next{}}
+	findings, err := f.byMetadata(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	denied, err := f.mandatory(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return instead(findings, denied), nil
+}
+
+// FindMissing lists the pods of a namespace that lack a template, by their metadata
+// alone.
+func FindMissing(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, error) {
+	f := &finder{Cluster: c, next: map[types.UID]*live.Next{}}
+	findings, err := f.byMetadata(ctx, namespace)
+	return slices.DeleteFunc(findings, func(f Finding) bool { return f.State != Missing }), err
+}
+
+// byMetadata lists the pods whose metadata says that they drifted.
+func (f *finder) byMetadata(ctx context.Context, namespace string) ([]Finding, error) {
+	if f.Templates == nil {
+		return nil, fmt.Errorf("the templates in namespace %s may not be read; `usher explain` tells of single workloads without them", f.Own)
 	}
 	if namespace != "" {
-		if _, err := c.NamespaceLabels(ctx, namespace); err != nil {
+		if _, err := f.NamespaceLabels(ctx, namespace); err != nil {
 			return nil, err
 		}
 	}
-	f := &finder{Cluster: c, next: map[types.UID]*live.Next{}}
 	var findings []Finding
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
 	for {
-		err := c.List(ctx, list, client.InNamespace(namespace), client.MatchingFieldsSelector{Selector: live.Running()},
+		err := f.List(ctx, list, client.InNamespace(namespace), client.MatchingFieldsSelector{Selector: live.Running()},
 			client.Limit(live.Page), client.Continue(list.Continue))
 		if err != nil {
 			return nil, fmt.Errorf("listing pods: %w", err)
@@ -84,14 +108,9 @@ func Find(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, er
 			findings = append(findings, found...)
 		}
 		if list.Continue == "" {
-			break
+			return findings, nil
 		}
 	}
-	denied, err := f.mandatory(ctx, namespace)
-	if err != nil {
-		return nil, err
-	}
-	return instead(findings, denied), nil
 }
 
 func (f *finder) pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]Finding, error) {
@@ -106,7 +125,7 @@ func (f *finder) pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]
 		return nil, err
 	}
 	var findings []Finding
-	for _, s := range injector.Sidecars(pod.Annotations, labels, f.Templates) {
+	for _, s := range injector.Sidecars(pod.Annotations, injector.PodSubject(pod, labels), f.Templates) {
 		if s.State == injector.Current || s.Source == "" {
 			continue
 		}
@@ -169,7 +188,11 @@ func compare(s injector.Sidecar, next *live.Next) (Finding, bool) {
 	case next.Denied:
 		f.State, f.Reason = Denied, denial(next)
 	case s.State == injector.Outdated:
-		f.Reason = fmt.Sprintf("has version %s, the template is %s", live.Short(s.Version), live.Short(s.Serving))
+		serving := "the template"
+		if s.Revision != "" {
+			serving = "the revision " + s.Revision
+		}
+		f.Reason = fmt.Sprintf("has version %s, %s is %s", live.Short(s.Version), serving, live.Short(s.Serving))
 	case gets != nil && (!gets.Gets() || gets.Reason == reason.AlreadyPresent):
 		return f, false // a new pod runs without it, too, or brings it itself
 	default:

@@ -1,0 +1,107 @@
+package healing
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/drift"
+	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/webhook/registration"
+)
+
+// HealedAnnotation records on a workload what it was restarted for last:
+// <template>@<the end of the outage>, and several separated by commas.
+const HealedAnnotation = "usher.dev/healed"
+
+// heal restarts the workloads whose pods lack a template, while usher serves.
+func (c *Controller) heal(ctx context.Context, namespaces map[string]bool) error {
+	since, err := c.serving(ctx)
+	if err != nil || since.IsZero() {
+		return err
+	}
+	clusterNow, err := live.Connect(ctx, c.config, live.Installation{Own: c.options.Namespace, Registration: registration.ConfigurationName})
+	if err != nil {
+		return err
+	}
+	if registered, err := clusterNow.Registered(ctx); err != nil || !registered {
+		return err
+	}
+	var wanted []drift.Finding
+	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
+		found, err := drift.FindMissing(ctx, clusterNow, namespace)
+		if apierrors.IsNotFound(err) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return fmt.Errorf("looking for pods that lack a template in namespace %s: %w", namespace, err)
+		}
+		wanted = append(wanted, slices.DeleteFunc(found, func(f drift.Finding) bool {
+			return !heals(c.templates.Set(), f.Template)
+		})...)
+	}
+	causes := map[string][]string{} // by workload
+	for _, f := range wanted {
+		workload := f.Namespace + "/" + f.Owner
+		if cause := f.Template + "@" + since.UTC().Format(time.RFC3339); !slices.Contains(causes[workload], cause) {
+			causes[workload] = append(causes[workload], cause)
+		}
+	}
+	restart := drift.Restart{
+		Cluster: clusterNow, AtOnce: 1, Timeout: rolloutTimeout, Poll: time.Second, Pause: c.options.Rate,
+		Progress: logged{c.log}, Now: time.Now,
+		Record: func(namespace, owner string, annotations map[string]string) (map[string]string, error) {
+			return record(annotations, causes[namespace+"/"+owner])
+		},
+	}
+	return restart.Run(ctx, wanted)
+}
+
+// record is what is written on a workload that is restarted for some causes, or
+// drift.ErrLeave where it was restarted for all of them before.
+func record(annotations map[string]string, causes []string) (map[string]string, error) {
+	before := strings.Split(annotations[HealedAnnotation], ",")
+	if !slices.ContainsFunc(causes, func(cause string) bool { return !slices.Contains(before, cause) }) {
+		return nil, fmt.Errorf("%w: it was restarted for this before (%s), and its pods lack the template all the same", drift.ErrLeave, annotations[HealedAnnotation])
+	}
+	slices.Sort(causes)
+	return map[string]string{HealedAnnotation: strings.Join(causes, ",")}, nil
+}
+
+// serving is since when the webhook has served without an end; zero where it does
+// not. Each outage that ends is another cause to heal.
+func (c *Controller) serving(ctx context.Context) (time.Time, error) {
+	d := &appsv1.Deployment{}
+	err := c.reader.Get(ctx, client.ObjectKey{Namespace: c.options.Namespace, Name: c.options.Deployment}, d)
+	if apierrors.IsNotFound(err) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("reading the webhook's Deployment: %w", err)
+	}
+	for _, condition := range d.Status.Conditions {
+		if condition.Type == appsv1.DeploymentAvailable && condition.Status == corev1.ConditionTrue && d.Status.AvailableReplicas > 0 {
+			return condition.LastTransitionTime.Time, nil
+		}
+	}
+	return time.Time{}, nil
+}
+
+// logged writes the progress of a restart to the log, a line each.
+type logged struct{ log logr.Logger }
+
+func (l logged) Write(text []byte) (int, error) {
+	for line := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n") {
+		l.log.Info(line)
+	}
+	return len(text), nil
+}

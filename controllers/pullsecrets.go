@@ -1,0 +1,39 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// withPullSecrets makes the clients of a manager, by which every pod that is
+// created names the Secrets, beside those it names already. Pods that exist are
+// left as they are.
+func withPullSecrets(names []string) client.NewClientFunc {
+	return func(config *rest.Config, options client.Options) (client.Client, error) {
+		c, err := client.New(config, options)
+		if err != nil || len(names) == 0 {
+			return c, err
+		}
+		return &pulling{c, names}, nil
+	}
+}
+
+type pulling struct {
+	client.Client
+	names []string
+}
+
+func (p *pulling) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	if pod, ok := object.(*corev1.Pod); ok {
+		for _, name := range p.names {
+			if secret := (corev1.LocalObjectReference{Name: name}); !slices.Contains(pod.Spec.ImagePullSecrets, secret) {
+				pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, secret)
+			}
+		}
+	}
+	return p.Client.Create(ctx, object, options...)
+}

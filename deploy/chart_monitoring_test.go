@@ -1,0 +1,89 @@
+package deploy_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// TestTheChartMonitorsAsTheManifestsDo compares what its values add with what
+// deploy/monitoring holds.
+func TestTheChartMonitorsAsTheManifestsDo(t *testing.T) {
+	got := objects(t, rendered(t, "monitoring: {podMonitors: {enabled: true}, rules: {enabled: true}, dashboards: {enabled: true}}"))
+	for name := range objects(t, rendered(t, "")) {
+		delete(got, name)
+	}
+	if diff := cmp.Diff(objects(t, string(kustomize(t, "monitoring"))), got); diff != "" {
+		t.Errorf("-manifests +chart:\n%s", diff)
+	}
+}
+
+func TestTheChartLeavesAlertsOut(t *testing.T) {
+	names := func(values string) string { return rendered(t, "monitoring: {rules: {enabled: true"+values+"}}") }
+	if all := names(""); !strings.Contains(all, "alert: UsherNotRedundant\n") || !strings.Contains(all, "alert: UsherControllerDown\n") {
+		t.Error("by default some are missing")
+	}
+	if some := names(", disabled: [UsherNotRedundant]"); strings.Contains(some, "alert: UsherNotRedundant\n") {
+		t.Error("one that is disabled is there")
+	}
+	without := rendered(t, "controller: {enabled: false}\nmonitoring: {rules: {enabled: true}, podMonitors: {enabled: true}}")
+	if strings.Contains(without, "UsherController") || strings.Contains(without, "UsherEtcd") || strings.Contains(without, "name: usher-controller") {
+		t.Error("without the controller its alerts or its PodMonitor are there")
+	}
+}
+
+// TestMonitoringIsWrittenFromOneSource holds what make generate copies.
+func TestMonitoringIsWrittenFromOneSource(t *testing.T) {
+	sources, err := filepath.Glob("monitoring/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range append(sources, "monitoring/alerts.yaml") {
+		want, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join("chart/usher/files", filepath.Base(source))); err != nil || !bytes.Equal(want, got) {
+			t.Errorf("the chart's copy of %s is stale, run make generate (%v)", source, err)
+		}
+	}
+	var file, resource map[string]any
+	for path, into := range map[string]*map[string]any{"monitoring/alerts.yaml": &file, "monitoring/prometheusrule.yaml": &resource} {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = yaml.Unmarshal(text, into)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(map[string]any{"groups": file["groups"]}, resource["spec"]); diff != "" {
+		t.Errorf("monitoring/prometheusrule.yaml is stale, run make generate (-alerts.yaml +it):\n%s", diff)
+	}
+}
+
+func TestTheAPIServerTakesTheMonitoring(t *testing.T) {
+	c := started(t)
+	c.monitored(t)
+	if out, err := c.plane.Kubectl(t.Context(), string(kustomize(t, "monitoring")), "apply", "--dry-run=server", "--validate=strict", "-f", "-"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// monitored has the API server know what the Prometheus operator defines.
+func (c *cluster) monitored(t *testing.T) {
+	t.Helper()
+	for _, args := range [][]string{
+		{"apply", "--server-side", "-f", "testdata/monitoring"},
+		{"wait", "--for=condition=Established", "crd/podmonitors.monitoring.coreos.com", "crd/prometheusrules.monitoring.coreos.com"},
+	} {
+		if out, err := c.plane.Kubectl(t.Context(), "", args...); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+}

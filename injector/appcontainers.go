@@ -1,0 +1,435 @@
+package injector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
+)
+
+// AppContainersKey follows a template's name in the annotation that names the
+// containers of the pod which get what the template has for them:
+// inject.usher.dev/<template>.containers: app,web.
+const AppContainersKey = "containers"
+
+// appFragment is the schema of appContainers: what a template adds to the
+// containers that the pod has of its own.
+type appFragment struct {
+	Env          []corev1.EnvVar        `json:"env,omitempty"`
+	EnvFrom      []corev1.EnvFromSource `json:"envFrom,omitempty"`
+	VolumeMounts []corev1.VolumeMount   `json:"volumeMounts,omitempty"`
+}
+
+// appItems are the items of an appFragment. An item's key is what it is told apart
+// by in a container: the name of a variable, the source of envFrom, the path of a
+// mount.
+type appItems struct {
+	typed                *appFragment
+	env, envFrom, mounts []appItem
+}
+
+type appItem struct {
+	key string
+	raw jsontext.Value
+	// same says whether an item of the pod is this one.
+	same func(other jsontext.Value) bool
+}
+
+func (a *appItems) empty() bool { return len(a.env)+len(a.envFrom)+len(a.mounts) == 0 }
+
+// newAppItems keeps each item as the author wrote it.
+func newAppItems(typed *appFragment, canonical jsontext.Value) appItems {
+	var raw struct {
+		Env          []jsontext.Value `json:"env"`
+		EnvFrom      []jsontext.Value `json:"envFrom"`
+		VolumeMounts []jsontext.Value `json:"volumeMounts"`
+	}
+	// The strict parse accepted it, so this one does.
+	_ = json.Unmarshal(canonical, &raw)
+	items := appItems{typed: typed}
+	for i, e := range typed.Env {
+		items.env = append(items.env, appItem{e.Name, raw.Env[i], sameAs(e, defaultEnv)})
+	}
+	for i, f := range typed.EnvFrom {
+		items.envFrom = append(items.envFrom, appItem{EnvSource(f), raw.EnvFrom[i], sameAs(f, nil)})
+	}
+	for i, m := range typed.VolumeMounts {
+		items.mounts = append(items.mounts, appItem{MountKey(m.MountPath), raw.VolumeMounts[i], sameAs(m, defaultMount)})
+	}
+	return items
+}
+
+// sameAs returns a comparison with an item, after what may be written or left out.
+// An item with a field that this build does not know is another one.
+func sameAs[T any](want T, defaults func(*T)) func(jsontext.Value) bool {
+	written := func(item T) string {
+		if defaults != nil {
+			defaults(&item)
+		}
+		text, _ := json.Marshal(item, json.Deterministic(true)) // a type of the API always marshals
+		return string(text)
+	}
+	expected := written(want)
+	return func(other jsontext.Value) bool {
+		var got T
+		return json.Unmarshal(other, &got, json.RejectUnknownMembers(true)) == nil && written(got) == expected
+	}
+}
+
+func defaultEnv(e *corev1.EnvVar) {
+	if e.ValueFrom != nil && e.ValueFrom.FieldRef != nil && e.ValueFrom.FieldRef.APIVersion == "" {
+		from, ref := *e.ValueFrom, *e.ValueFrom.FieldRef
+		ref.APIVersion = "v1"
+		from.FieldRef, e.ValueFrom = &ref, &from
+	}
+}
+
+func defaultMount(m *corev1.VolumeMount) { m.MountPath = MountKey(m.MountPath) }
+
+// MountKey is a mount's path without a slash at its end.
+func MountKey(path string) string {
+	if trimmed := strings.TrimRight(path, "/"); trimmed != "" {
+		return trimmed
+	}
+	return path
+}
+
+// EnvSource names a source of variables.
+func EnvSource(f corev1.EnvFromSource) string {
+	name := ""
+	switch {
+	case f.ConfigMapRef != nil:
+		name = "configMapRef/" + f.ConfigMapRef.Name
+	case f.SecretRef != nil:
+		name = "secretRef/" + f.SecretRef.Name
+	}
+	if f.Prefix != "" {
+		name += " (" + f.Prefix + ")"
+	}
+	return name
+}
+
+// checkApp adds what is wrong with appContainers whatever the pod.
+func (t *Template) checkApp(bad *InvalidTemplate, volumes map[string]bool) {
+	typed := t.app.typed
+	const path = configField + "appContainers."
+	seen := map[string]int{}
+	for i, e := range typed.Env {
+		field := fmt.Sprintf("%senv[%d].name", path, i)
+		first, twice := seen[e.Name]
+		switch {
+		case e.Name == "":
+			bad.add(field, 0, "is missing")
+		case len(validation.IsEnvVarName(e.Name)) > 0:
+			bad.add(field, 0, "is %q; %s", e.Name, strings.Join(validation.IsEnvVarName(e.Name), "; "))
+		case twice:
+			bad.add(field, 0, "is %q, which env[%d] has", e.Name, first)
+		}
+		seen[e.Name] = i
+	}
+	for i, f := range typed.EnvFrom {
+		field := fmt.Sprintf("%senvFrom[%d]", path, i)
+		switch {
+		case (f.ConfigMapRef == nil) == (f.SecretRef == nil):
+			bad.add(field, 0, "must have one of configMapRef and secretRef")
+		case f.ConfigMapRef != nil && f.ConfigMapRef.Name == "", f.SecretRef != nil && f.SecretRef.Name == "":
+			bad.add(field, 0, "names no object; write its name")
+		}
+	}
+	seen = map[string]int{}
+	for i, m := range typed.VolumeMounts {
+		field := fmt.Sprintf("%svolumeMounts[%d]", path, i)
+		key := MountKey(m.MountPath)
+		first, twice := seen[key]
+		switch {
+		case m.MountPath == "":
+			bad.add(field+".mountPath", 0, "is missing")
+		case twice:
+			bad.put(finding.Denial(reason.ConflictMount, field+".mountPath", fmt.Sprintf("is %q, which volumeMounts[%d] has", m.MountPath, first)))
+		}
+		seen[key] = i
+		if !volumes[m.Name] {
+			bad.add(field+".name", 0, "is %q, and the template has no volume of that name; add it under volumes (a pod's volume of the same name and source is shared)", m.Name)
+		}
+	}
+}
+
+// AppItems are what a template added to one of the pod's own containers, by the
+// items' keys.
+type AppItems struct {
+	Env          []string `json:"env,omitempty"`
+	EnvFrom      []string `json:"envFrom,omitempty"`
+	VolumeMounts []string `json:"volumeMounts,omitempty"`
+}
+
+// An appContainer is the view of one container of the pod, for what templates add
+// to it. It grows with each template.
+type appContainer struct {
+	list  string
+	index int
+	name  string
+	env   appList
+	from  appList
+	mount appList
+}
+
+// An appList is one list of a container.
+type appList struct {
+	field string
+	// absent says that the container has no such list.
+	absent bool
+	items  []jsontext.Value
+	// last is the index of the last item of each key.
+	last map[string]int
+	// origins are the templates that added an item, by index.
+	origins map[int]string
+	// repeats says that a key is there twice.
+	repeats bool
+}
+
+func newAppList(field string, items []jsontext.Value, key func(jsontext.Value) string) appList {
+	l := appList{field: field, absent: items == nil, items: items, last: make(map[string]int, len(items)), origins: map[int]string{}}
+	for i, item := range items {
+		k := key(item)
+		_, twice := l.last[k]
+		l.repeats = l.repeats || twice
+		l.last[k] = i
+	}
+	return l
+}
+
+// appContainers reads the containers of the pod as it came, once.
+func (m *merge) appContainers() []*appContainer {
+	if m.app != nil {
+		return m.app
+	}
+	type lists struct {
+		Name         string           `json:"name"`
+		Env          []jsontext.Value `json:"env"`
+		EnvFrom      []jsontext.Value `json:"envFrom"`
+		VolumeMounts []jsontext.Value `json:"volumeMounts"`
+	}
+	var object struct {
+		Spec struct {
+			Containers     []lists `json:"containers"`
+			InitContainers []lists `json:"initContainers"`
+		} `json:"spec"`
+	}
+	m.app = []*appContainer{}
+	if json.Unmarshal(m.raw, &object) != nil {
+		return m.app // the pod was read, so that one of the lists is not a list
+	}
+	for list, containers := range map[string][]lists{"containers": object.Spec.Containers, "initContainers": object.Spec.InitContainers} {
+		for i, c := range containers {
+			m.app = append(m.app, &appContainer{
+				list: list, index: i, name: c.Name,
+				env: newAppList("env", c.Env, func(item jsontext.Value) string {
+					var e struct {
+						Name string `json:"name"`
+					}
+					_ = json.Unmarshal(item, &e)
+					return e.Name
+				}),
+				from: newAppList("envFrom", c.EnvFrom, func(item jsontext.Value) string {
+					var f corev1.EnvFromSource
+					_ = json.Unmarshal(item, &f)
+					return EnvSource(f)
+				}),
+				mount: newAppList("volumeMounts", c.VolumeMounts, func(item jsontext.Value) string {
+					var v podMount
+					_ = json.Unmarshal(item, &v)
+					return MountKey(v.MountPath)
+				}),
+			})
+		}
+	}
+	slices.SortFunc(m.app, func(a, b *appContainer) int {
+		if a.list != b.list {
+			return strings.Compare(a.list, b.list)
+		}
+		return a.index - b.index
+	})
+	return m.app
+}
+
+// appTargets returns the containers that get what a template has for the pod's
+// own: those that the annotation names, or else every container that is neither an
+// init container nor one of a template. foreign are the names of the templates'.
+func (m *merge) appTargets(t *Template, named *override, foreign func() map[string]bool) ([]*appContainer, *finding.Finding) {
+	if named != nil && t.app.empty() {
+		return nil, named.problem("cannot be applied: the template %q has nothing for the pod's own containers (appContainers)", t.Name)
+	}
+	if t.app.empty() {
+		return nil, nil
+	}
+	templates := foreign()
+	for _, c := range slices.Concat(t.containers, t.initContainers) {
+		templates[c.name] = true // of a version that was replaced, too
+	}
+	own := slices.DeleteFunc(slices.Clone(m.appContainers()), func(c *appContainer) bool { return templates[c.name] })
+	if named == nil {
+		return slices.DeleteFunc(own, func(c *appContainer) bool { return c.list != "containers" }), nil
+	}
+	var targets []*appContainer
+	for name := range strings.SplitSeq(named.value, ",") {
+		name = strings.TrimSpace(name)
+		at := slices.IndexFunc(own, func(c *appContainer) bool { return c.name == name })
+		if at < 0 {
+			var names []string
+			for _, c := range own {
+				names = append(names, c.name)
+			}
+			return nil, named.problem("names the container %s; the pod's own are %s", quote(name), strings.Join(names[:min(len(names), 10)], ", "))
+		}
+		if !slices.Contains(targets, own[at]) {
+			targets = append(targets, own[at])
+		}
+	}
+	return targets, nil
+}
+
+// each visits the items of a template beside the list of the container that they
+// belong to.
+func (c *appContainer) each(items *appItems, visit func(list *appList, item appItem)) {
+	for _, of := range []struct {
+		list  *appList
+		items []appItem
+	}{{&c.env, items.env}, {&c.from, items.envFrom}, {&c.mount, items.mounts}} {
+		for _, item := range of.items {
+			visit(of.list, item)
+		}
+	}
+}
+
+// appConflicts lists the variables and paths that the containers use otherwise.
+func (m *merge) appConflicts(t *Template, targets []*appContainer) []finding.Finding {
+	var problems []finding.Finding
+	for _, c := range targets {
+		c.each(&t.app, func(list *appList, item appItem) {
+			at, taken := list.last[item.key]
+			if !taken || list.field == "envFrom" || item.same(list.items[at]) {
+				return
+			}
+			field, by := fmt.Sprintf("spec.%s[%d].%s[%d]", c.list, c.index, list.field, at), "the pod"
+			if origin := list.origins[at]; origin != "" {
+				field, by = fmt.Sprintf("spec.%s[%d]", c.list, c.index), "template "+origin
+			}
+			why, what, alike := reason.ConflictEnv, "variable", "give both the same value"
+			if list.field == "volumeMounts" {
+				why, what, alike = reason.ConflictMount, "mount at", "mount the same there"
+			}
+			problems = append(problems, finding.Denial(why, field, fmt.Sprintf(
+				"%s gives the container %q another %s %s than template %s; %s, or name the containers that get it with %s%s.%s",
+				by, c.name, what, quote(item.key), t.Name, alike, InjectPrefix, t.Name, AppContainersKey)))
+		})
+	}
+	return problems
+}
+
+// addApp adds to the containers what they do not have, and returns what they got, by
+// claim before. Variables and mounts go behind the user's; sources of variables go
+// before them, because of two sources with the same variable the last one wins.
+func (m *merge) addApp(t *Template, targets []*appContainer, claim RecordEntry) map[string]AppItems {
+	if len(targets) == 0 {
+		return nil
+	}
+	added := map[string]AppItems{}
+	for _, c := range targets {
+		sources := 0
+		index, claimed := c.index, claim.AppContainers[c.name]
+		if c.list == "initContainers" {
+			index += m.natives
+		}
+		items := AppItems{}
+		m.duplicates = m.duplicates || c.env.repeats || c.mount.repeats
+		c.each(&t.app, func(list *appList, item appItem) {
+			_, has := list.last[item.key]
+			if names := items.of(list.field); !has || slices.Contains(*claimed.of(list.field), item.key) {
+				*names = append(*names, item.key)
+			}
+			if has {
+				return
+			}
+			where := "-"
+			if list.field == "envFrom" {
+				where = fmt.Sprint(sources)
+				sources++
+			}
+			m.item(fmt.Sprintf("%s/%d/%s", c.list, index, list.field), list.absent, where, item.raw)
+			list.absent = false
+			list.last[item.key] = len(list.items)
+			list.origins[len(list.items)] = t.Name
+			list.items = append(list.items, item.raw)
+		})
+		if len(items.Env)+len(items.EnvFrom)+len(items.VolumeMounts) > 0 {
+			added[c.name] = items
+		}
+	}
+	return added
+}
+
+// of returns the keys of the items of one list.
+func (i *AppItems) of(field string) *[]string {
+	switch field {
+	case "env":
+		return &i.Env
+	case "envFrom":
+		return &i.EnvFrom
+	}
+	return &i.VolumeMounts
+}
+
+// lacksApp names what the containers do not have of what they have to have, in words.
+func (m *merge) lacksApp(t *Template, targets []*appContainer) []string {
+	var lacking []string
+	for _, c := range targets {
+		c.each(&t.app, func(list *appList, item appItem) {
+			if _, has := list.last[item.key]; !has {
+				lacking = append(lacking, fmt.Sprintf("%s %s of the container %s", list.field, quote(item.key), c.name))
+			}
+		})
+	}
+	return lacking
+}
+
+// holdsApp says whether the pod's own containers that the record names are in the
+// pod, and have what it says that they got: by the template's present version all
+// of its items as they are, by another one items with those keys. A container that
+// another webhook added since is not one of them.
+func (m *merge) holdsApp(t *Template, claim RecordEntry) bool {
+	if len(claim.AppContainers) == 0 {
+		return true
+	}
+	found := 0
+	for _, c := range m.appContainers() {
+		items, named := claim.AppContainers[c.name]
+		if !named {
+			continue
+		}
+		found++
+		if claim.Content != t.content {
+			for _, list := range []*appList{&c.env, &c.from, &c.mount} {
+				if slices.ContainsFunc(*items.of(list.field), func(key string) bool { _, has := list.last[key]; return !has }) {
+					return false
+				}
+			}
+			continue
+		}
+		holds := true
+		c.each(&t.app, func(list *appList, item appItem) {
+			at, has := list.last[item.key]
+			holds = holds && has && (list.field == "envFrom" || item.same(list.items[at]))
+		})
+		if !holds {
+			return false
+		}
+	}
+	return found >= len(claim.AppContainers)
+}

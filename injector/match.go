@@ -1,0 +1,187 @@
+package injector
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// A Match is options.match: pods that get the template though nothing of theirs
+// asks for it. What is left out selects everything.
+type Match struct {
+	// NamespaceSelector selects the namespaces, PodSelector the pods, by their
+	// labels.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	PodSelector       *metav1.LabelSelector `json:"podSelector,omitempty"`
+	// Kinds are what makes the pods: the kind of their controller, Deployment for
+	// the ReplicaSets of Deployments, and Pod for pods without one.
+	Kinds []string `json:"kinds,omitempty"`
+
+	namespaces, pods labels.Selector
+}
+
+// Kinds of controllers that pods are told apart by.
+const (
+	kindPod        = "Pod"
+	kindDeployment = "Deployment"
+	kindReplicaSet = "ReplicaSet"
+	kindJob        = "Job"
+	kindCronJob    = "CronJob"
+)
+
+// PodTemplateHash is the label by which the ReplicaSets of Deployments are told from
+// others.
+const PodTemplateHash = "pod-template-hash"
+
+var kindPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
+
+// parse reads the selectors.
+func (m *Match) parse(bad *InvalidTemplate) {
+	const field = "data.options.match"
+	if m.NamespaceSelector == nil && m.PodSelector == nil && len(m.Kinds) == 0 {
+		bad.add(field, 0, "selects nothing; write namespaceSelector, podSelector or kinds, and namespaceSelector: {} for the pods of every namespace")
+		return
+	}
+	read := func(name string, selector *metav1.LabelSelector) labels.Selector {
+		if selector == nil {
+			return labels.Everything()
+		}
+		read, err := metav1.LabelSelectorAsSelector(selector)
+		if err != nil {
+			bad.add(field+"."+name, 0, "%s", err)
+			return labels.Nothing()
+		}
+		return read
+	}
+	m.namespaces, m.pods = read("namespaceSelector", m.NamespaceSelector), read("podSelector", m.PodSelector)
+	for i, kind := range m.Kinds {
+		at := fmt.Sprintf("%s.kinds[%d]", field, i)
+		switch {
+		case kind == kindCronJob:
+			bad.add(at, 0, "is CronJob, whose pods are made by Jobs; write Job")
+		case !kindPattern.MatchString(kind):
+			bad.add(at, 0, "is %q; write the kind of a pod's controller, such as Deployment, or Pod for pods without one", kind)
+		}
+	}
+}
+
+// A Subject is what options.match selects by.
+type Subject struct {
+	// NamespaceLabels are those of the pod's namespace.
+	NamespaceLabels map[string]string
+	// Labels are the pod's.
+	Labels map[string]string
+	// Kind returns the kind that makes the pod; it is asked for where it matters.
+	Kind func() string
+}
+
+// selects reports whether a template's match selects the pod.
+func (t *Template) selects(s Subject) bool {
+	m := t.Options.Match
+	return m != nil && m.namespaces.Matches(labels.Set(s.NamespaceLabels)) && m.pods.Matches(labels.Set(s.Labels)) &&
+		(len(m.Kinds) == 0 || slices.Contains(m.Kinds, s.Kind()))
+}
+
+// matching names the templates whose match selects the pod, sorted.
+func (s *Set) matching(subject Subject) []string {
+	if s == nil {
+		return nil
+	}
+	var names []string
+	for _, t := range s.matches {
+		if t.selects(subject) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// MayMatch reports whether a template's match may select pods of a namespace with
+// these labels.
+func (s *Set) MayMatch(namespaceLabels map[string]string) bool {
+	return s != nil && slices.ContainsFunc(s.matches, func(t *Template) bool {
+		return t.Options.Match.namespaces.Matches(labels.Set(namespaceLabels))
+	})
+}
+
+// Matches lists the templates with a match, by name.
+func (s *Set) Matches() []*Template {
+	if s == nil {
+		return nil
+	}
+	return s.matches
+}
+
+// MakerOf is the kind that options.match knows a workload's pods by: what makes
+// them.
+func MakerOf(kind string) string {
+	if kind == kindCronJob {
+		return kindJob
+	}
+	return kind
+}
+
+// Maker is the kind that makes a pod, by its metadata.
+func Maker(podLabels map[string]string, owners []metav1.OwnerReference) string {
+	for _, owner := range owners {
+		if owner.Controller == nil || !*owner.Controller {
+			continue
+		}
+		if owner.Kind == kindReplicaSet && podLabels[PodTemplateHash] != "" {
+			return kindDeployment
+		}
+		return MakerOf(owner.Kind)
+	}
+	return kindPod
+}
+
+// PodSubject is what the match of a template sees of a pod that exists, by its
+// metadata and the labels of its namespace.
+func PodSubject(pod metav1.Object, namespaceLabels map[string]string) Subject {
+	return Subject{NamespaceLabels: namespaceLabels, Labels: pod.GetLabels(), Kind: func() string {
+		return Maker(pod.GetLabels(), pod.GetOwnerReferences())
+	}}
+}
+
+// subject is what the match of a template sees of the object of the request.
+func (r *Request) subject(view *pod) Subject {
+	return Subject{NamespaceLabels: r.NamespaceLabels, Labels: view.labels(), Kind: func() string {
+		if r.Kind != "" && r.Kind != kindPod {
+			return MakerOf(r.Kind)
+		}
+		var pod struct {
+			Metadata struct {
+				OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
+			} `json:"metadata"`
+		}
+		_ = json.Unmarshal(r.Object, &pod) // what cannot be read has no controller
+		return Maker(view.labels(), pod.Metadata.OwnerReferences)
+	}}
+}
+
+// String says in words what the match selects.
+func (m *Match) String() string {
+	var parts []string
+	if m.NamespaceSelector != nil {
+		parts = append(parts, "namespaces "+everything(m.namespaces))
+	}
+	if m.PodSelector != nil {
+		parts = append(parts, "pods "+everything(m.pods))
+	}
+	if len(m.Kinds) > 0 {
+		parts = append(parts, "kinds "+strings.Join(m.Kinds, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func everything(s labels.Selector) string {
+	if s.Empty() {
+		return "all"
+	}
+	return s.String()
+}

@@ -1,0 +1,114 @@
+package injector
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/reason"
+)
+
+func TestMatch(t *testing.T) {
+	const made = ", ownerReferences: [{kind: %, controller: true}]"
+	by := func(kind string) string { return strings.Replace(made, "%", kind, 1) }
+	tests := map[string]struct {
+		options   string
+		metadata  string // of the pod, after its annotations
+		notes     string
+		kind      string
+		namespace string
+		labels    map[string]string // of the namespace
+		want      reason.Reason
+	}{
+		"a namespace by its label":           {options: "{namespaceSelector: {matchLabels: {team: a}}}", labels: map[string]string{"team": "a"}, want: reason.Injected},
+		"another namespace":                  {options: "{namespaceSelector: {matchLabels: {team: a}}}", labels: map[string]string{"team": "b"}, want: reason.NotAsked},
+		"every namespace":                    {options: "{namespaceSelector: {}}", want: reason.Injected},
+		"a namespace without the label":      {options: "{namespaceSelector: {matchExpressions: [{key: team, operator: DoesNotExist}]}}", want: reason.Injected},
+		"a pod by its label":                 {options: "{podSelector: {matchExpressions: [{key: app, operator: In, values: [web]}]}}", metadata: ", labels: {app: web}", want: reason.Injected},
+		"a pod without the label":            {options: "{podSelector: {matchLabels: {app: web}}}", want: reason.NotAsked},
+		"both must hold":                     {options: "{namespaceSelector: {matchLabels: {team: a}}, podSelector: {matchLabels: {app: web}}}", metadata: ", labels: {app: web}", want: reason.NotAsked},
+		"a pod of a StatefulSet":             {options: "{kinds: [StatefulSet]}", metadata: by("StatefulSet"), want: reason.Injected},
+		"a pod of a DaemonSet is not":        {options: "{kinds: [StatefulSet]}", metadata: by("DaemonSet"), want: reason.NotAsked},
+		"a pod of a Deployment":              {options: "{kinds: [Deployment]}", metadata: by("ReplicaSet") + ", labels: {pod-template-hash: x}", want: reason.Injected},
+		"a pod of a ReplicaSet of its own":   {options: "{kinds: [Deployment]}", metadata: by("ReplicaSet"), want: reason.NotAsked},
+		"of a ReplicaSet":                    {options: "{kinds: [ReplicaSet]}", metadata: by("ReplicaSet"), want: reason.Injected},
+		"a pod without a controller":         {options: "{kinds: [Pod]}", metadata: ", ownerReferences: [{kind: Deployment}]", want: reason.Injected},
+		"a controller's is not":              {options: "{kinds: [Pod]}", metadata: by("Job"), want: reason.NotAsked},
+		"a workload":                         {options: "{kinds: [Deployment]}", kind: "Deployment", want: reason.Injected},
+		"a CronJob's pods are Jobs'":         {options: "{kinds: [Job]}", kind: "CronJob", want: reason.Injected},
+		"a workload by its template's label": {options: "{podSelector: {matchLabels: {app: web}}}", kind: "Deployment", metadata: ", labels: {app: web}", want: reason.Injected},
+		"never kube-system":                  {options: "{namespaceSelector: {}}", namespace: "kube-system", want: reason.NamespaceExclude},
+		"never usher's namespace":            {options: "{namespaceSelector: {}}", namespace: "usher-system", want: reason.NamespaceExclude},
+		"an explicit false wins":             {options: "{namespaceSelector: {}}", notes: `"inject.usher.dev/side": "false"`, want: reason.OptedOut},
+		"overrides reach it":                 {options: "{namespaceSelector: {}}", notes: `"inject.usher.dev/side.image": "x"`, want: reason.BadValue},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			object := "{metadata: {annotations: {" + tc.notes + "}" + tc.metadata + "}, spec: {containers: [{name: app}]}}"
+			switch tc.kind {
+			case "Deployment":
+				object = "{spec: {template: " + object + "}}"
+			case "CronJob":
+				object = "{spec: {jobTemplate: {spec: {template: " + object + "}}}}"
+			}
+			templates := set(template(t, "side", small, "match: "+tc.options))
+			d := Decide(Request{Object: fromYAML(t, object), Kind: tc.kind, Namespace: tc.namespace, OwnNamespace: "usher-system", NamespaceLabels: tc.labels, Templates: templates})
+			if d.Reason != tc.want {
+				t.Errorf("got %s (%s), want %s", d.Reason, d.Message(), tc.want)
+			}
+			if tc.want == reason.Injected && d.Outcomes[0].Source != "options.match of the template" {
+				t.Errorf("asked by %q", d.Outcomes[0].Source)
+			}
+		})
+	}
+}
+
+// What speaks first wins, and says so.
+func TestMatchComesLast(t *testing.T) {
+	templates := set(template(t, "side", small, "match: {namespaceSelector: {}}"))
+	for source, r := range map[string]Request{
+		"annotation inject.usher.dev/side":           {Object: fromYAML(t, asking(`"inject.usher.dev/side": "true"`, ""))},
+		"namespace label inject.usher.dev/templates": {Object: fromYAML(t, asking("", "")), NamespaceLabels: map[string]string{NamespaceLabel: "side"}},
+	} {
+		r.Templates = templates
+		if d := Decide(r); d.Reason != reason.Injected || len(d.Outcomes) != 1 || d.Outcomes[0].Source != source {
+			t.Errorf("got %s by %+v, want it by %s", d.Reason, d.Outcomes, source)
+		}
+	}
+}
+
+// Who gets a template does not change what they get.
+func TestMatchIsNotOfTheVersion(t *testing.T) {
+	if a, b := template(t, "side", small, ""), template(t, "side", small, "match: {kinds: [Job]}"); a.Version != b.Version {
+		t.Errorf("the version is %s with a match, %s without", b.Version, a.Version)
+	}
+}
+
+func TestMatchIsChecked(t *testing.T) {
+	for options, want := range map[string]string{
+		"{}":                                     "data.options.match: selects nothing; write namespaceSelector, podSelector or kinds, and namespaceSelector: {} for the pods of every namespace",
+		"{kinds: [CronJob]}":                     "data.options.match.kinds[0]: is CronJob, whose pods are made by Jobs; write Job",
+		"{kinds: [deployments]}":                 `data.options.match.kinds[0]: is "deployments"; write the kind of a pod's controller, such as Deployment, or Pod for pods without one`,
+		"{podSelector: {matchLabels: {a b: c}}}": "data.options.match.podSelector: ",
+		"{namespaceSelector: {matchExpressions: [{key: a, operator: In}]}}": "data.options.match.namespaceSelector: ",
+		"{labels: {}}": `unknown field "labels"`,
+	} {
+		_, err := ParseTemplate("t", map[string]string{ConfigKey: small, OptionsKey: "match: " + options})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", options, err, want)
+		}
+	}
+}
+
+func TestSidecarsOfAMatch(t *testing.T) {
+	templates := set(template(t, "side", small, "match: {podSelector: {matchLabels: {app: web}}}"))
+	got := Sidecars(nil, Subject{Labels: map[string]string{"app": "web"}}, templates)
+	want := []Sidecar{{Template: "side", State: Missing, Source: "options.match of the template", Serving: template(t, "side", small, "").Version}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := Sidecars(nil, Subject{}, templates); len(got) > 0 {
+		t.Errorf("another pod has %+v", got)
+	}
+}

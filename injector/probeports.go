@@ -1,0 +1,177 @@
+package injector
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// ProbePortsEnv is a variable that usher sets in the containers of a template that
+// declare it without a value: the ports, separated by commas, at which the kubelet
+// calls the pod's containers. A container that redirects what comes in leaves them
+// out, so that probes reach the application whatever the proxy does.
+const ProbePortsEnv = "USHER_PROBE_PORTS"
+
+// wantsProbePorts reports whether a container declares the variable.
+func wantsProbePorts(c *corev1.Container) bool {
+	return slices.ContainsFunc(c.Env, isProbePorts)
+}
+
+func isProbePorts(e corev1.EnvVar) bool {
+	return e.Name == ProbePortsEnv && e.Value == "" && e.ValueFrom == nil
+}
+
+// withProbePorts returns the template with the variable set in the containers that
+// declare it, to what ports returns for a container's name.
+func (t *Template) withProbePorts(ports func(container string) string) *Template {
+	declares := func(c container) bool { return wantsProbePorts(&c.typed) }
+	if !slices.ContainsFunc(t.containers, declares) && !slices.ContainsFunc(t.initContainers, declares) {
+		return t
+	}
+	set := func(list []container) []container {
+		list = slices.Clone(list)
+		for i := range list {
+			if !declares(list[i]) {
+				continue
+			}
+			value, changed := ports(list[i].name), list[i].typed.DeepCopy()
+			for n := range changed.Env {
+				if isProbePorts(changed.Env[n]) {
+					changed.Env[n].Value = value
+				}
+			}
+			raw, err := json.Marshal(changed)
+			if err != nil {
+				continue // a container that was read is written
+			}
+			list = replaced(list, list[i].name, changed, raw)
+		}
+		return list
+	}
+	copied := *t
+	copied.containers, copied.initContainers = set(t.containers), set(t.initContainers)
+	return &copied
+}
+
+// probePorts is the value of the variable in a container. What the pod has there
+// already is left, if the kubelet calls each of its ports: a container with a probe
+// that another webhook added since makes no pod differ from its template.
+func (d *decision) probePorts(container string) string {
+	called := d.probedPorts()
+	at := d.merge.locate(container)
+	if at == nil {
+		return called
+	}
+	had := slices.IndexFunc(at.typed.Env, func(e corev1.EnvVar) bool { return e.Name == ProbePortsEnv && e.ValueFrom == nil })
+	if had < 0 {
+		return called
+	}
+	ports, value := strings.Split(called, ","), at.typed.Env[had].Value
+	for port := range strings.SplitSeq(value, ",") {
+		if value != "" && !slices.Contains(ports, port) {
+			return called
+		}
+	}
+	return value
+}
+
+// probedPorts lists the ports of the probes and lifecycle hooks of the pod's own
+// containers and of those of the templates that were asked for, in order. It comes out
+// the same where a template was added before.
+func (d *decision) probedPorts() string {
+	var object struct {
+		Spec struct {
+			Containers     []probed `json:"containers"`
+			InitContainers []probed `json:"initContainers"`
+		} `json:"spec"`
+	}
+	_ = json.Unmarshal(d.merge.raw, &object) // a probe that cannot be read is refused by the API server
+	templates := d.templatesContainers()
+	ports := map[int]bool{}
+	for _, c := range slices.Concat(object.Spec.Containers, object.Spec.InitContainers) {
+		if !templates[c.Name] {
+			c.ports(ports)
+		}
+	}
+	for _, a := range d.asks {
+		entry, ok := d.request.Templates.Get(a.key())
+		if !ok || entry.Template == nil || a.refused {
+			continue
+		}
+		for _, list := range [][]container{entry.Template.containers, entry.Template.initContainers} {
+			for i := range list {
+				c := &list[i].typed
+				probed{c.Name, c.Ports, c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle}.ports(ports)
+			}
+		}
+	}
+	var text []string
+	for port := range ports {
+		text = append(text, strconv.Itoa(port))
+	}
+	slices.SortFunc(text, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	return strings.Join(text, ",")
+}
+
+// probed is what the kubelet calls of a container.
+type probed struct {
+	Name           string                 `json:"name"`
+	Ports          []corev1.ContainerPort `json:"ports"`
+	LivenessProbe  *corev1.Probe          `json:"livenessProbe"`
+	ReadinessProbe *corev1.Probe          `json:"readinessProbe"`
+	StartupProbe   *corev1.Probe          `json:"startupProbe"`
+	Lifecycle      *corev1.Lifecycle      `json:"lifecycle"`
+}
+
+// ports adds the ports at which the kubelet calls the pod's address.
+func (c probed) ports(to map[int]bool) {
+	call := func(host string, port intstr.IntOrString) {
+		if host != "" {
+			return // not the pod
+		}
+		number := port.IntValue()
+		if port.Type == intstr.String {
+			at := slices.IndexFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == port.StrVal })
+			if at < 0 {
+				return
+			}
+			number = int(c.Ports[at].ContainerPort)
+		}
+		if number > 0 && number < 1<<16 {
+			to[number] = true
+		}
+	}
+	handler := func(http *corev1.HTTPGetAction, tcp *corev1.TCPSocketAction) {
+		if http != nil {
+			call(http.Host, http.Port)
+		}
+		if tcp != nil {
+			call(tcp.Host, tcp.Port)
+		}
+	}
+	for _, p := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+		if p == nil {
+			continue
+		}
+		handler(p.HTTPGet, p.TCPSocket)
+		if p.GRPC != nil {
+			call("", intstr.FromInt32(p.GRPC.Port))
+		}
+	}
+	if c.Lifecycle != nil {
+		for _, h := range []*corev1.LifecycleHandler{c.Lifecycle.PostStart, c.Lifecycle.PreStop} {
+			if h != nil {
+				handler(h.HTTPGet, h.TCPSocket)
+			}
+		}
+	}
+}

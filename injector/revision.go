@@ -1,0 +1,186 @@
+package injector
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
+)
+
+// A revision is a second version of a template, beside the one that pods get. It is
+// a ConfigMap with these two labels, and neither with the name nor with the label of
+// a template: releases that know no revisions would take it for one.
+const (
+	// RevisionOfLabel names the template, RevisionLabel its revision.
+	RevisionOfLabel = "usher.dev/revision-of"
+	RevisionLabel   = "usher.dev/revision"
+)
+
+const (
+	// NamespaceRevisionLabel picks revisions for the pods of a namespace:
+	// <template>.<revision>[_<template>.<revision>].
+	NamespaceRevisionLabel = InjectPrefix + "revision"
+	// RevisionKey follows a template's name in the annotation by which a pod picks a
+	// revision, before its namespace does: inject.usher.dev/<template>.revision.
+	RevisionKey = "revision"
+	// DefaultRevision is the template itself, for a pod that is not to get what its
+	// namespace picks.
+	DefaultRevision = "default"
+)
+
+// RevisionName is the name by which a Set has a revision, <template>/<revision>; of
+// the template itself the template's.
+func RevisionName(template, revision string) string {
+	if revision == "" || revision == DefaultRevision {
+		return template
+	}
+	return template + "/" + revision
+}
+
+// checkRevision adds what is wrong with a template that is a revision.
+func (t *Template) checkRevision(bad *InvalidTemplate) {
+	if t.Revision == "" {
+		return
+	}
+	if t.Options.Match != nil {
+		bad.add("data.options.match", 0, "is in a revision; who gets a template is said by the template %s itself", t.Name)
+	}
+	if t.Options.Heal {
+		bad.add("data.options.heal", 0, "is in a revision; the template %s itself says what is healed", t.Name)
+	}
+}
+
+// validRevision says what is wrong with a revision's name, or "".
+func validRevision(revision string) string {
+	switch {
+	case revision == DefaultRevision:
+		return "is the template itself"
+	case len(validation.IsDNS1123Label(revision)) > 0:
+		return "must be lower case letters, digits and '-', beginning and ending with a letter or digit, at most 63"
+	}
+	return ""
+}
+
+// Picked is the revisions that a namespace's label picks, by template. The label can
+// be wrong: then no revision of it counts, and the pods are denied.
+func Picked(label string) (map[string]string, error) {
+	picked := map[string]string{}
+	if label == "" {
+		return picked, nil
+	}
+	for pick := range strings.SplitSeq(label, "_") {
+		template, revision, ok := strings.Cut(pick, ".")
+		wrong := ValidTemplateName(template)
+		if wrong == "" && revision != DefaultRevision {
+			wrong = validRevision(revision)
+		}
+		if !ok || wrong != "" {
+			return nil, fmt.Errorf("has %s; write <template>.<revision>, and several separated by '_'", quote(pick))
+		}
+		if _, twice := picked[template]; twice {
+			return nil, fmt.Errorf("picks two revisions of the template %s; keep one of them", quote(template))
+		}
+		picked[template] = revision
+	}
+	return picked, nil
+}
+
+// pickRevisions gives each ask the revision that the namespace's label picks, where
+// the pod picks none.
+func pickRevisions(asks []ask, label string) {
+	if label == "" {
+		return
+	}
+	picked, err := Picked(label)
+	for i := range asks {
+		a := &asks[i]
+		switch {
+		case a.picked != nil:
+		case err != nil && a.problem == nil && !a.refused:
+			a.problem = new(finding.Denial(reason.BadValue, "", fmt.Sprintf("the namespace's label %s %s", NamespaceRevisionLabel, err)))
+		case err == nil && picked[a.template] != "":
+			a.revision = picked[a.template]
+		}
+	}
+}
+
+// pick takes the revision that the pod picks by an annotation.
+func (a *ask) pick(o *override) {
+	a.picked, a.revision = o, o.value
+	if wrong := validRevision(o.value); wrong != "" && o.value != DefaultRevision && a.problem == nil {
+		a.problem = o.problem("is %s; write the name of a revision, which %s, or %s for the template itself", quote(o.value), wrong, DefaultRevision)
+	}
+}
+
+// key is the name of what was asked for in a Set.
+func (a *ask) key() string { return RevisionName(a.template, a.revision) }
+
+// missing says that what was asked for is not there.
+func (a *ask) missing(set *Set) finding.Finding {
+	if a.revision == "" || a.revision == DefaultRevision {
+		return finding.Denial(reason.TemplateMissing, "", fmt.Sprintf("%s asks for the template %q, which does not exist; %s", a.source, a.template, set.known()))
+	}
+	by, field := "namespace label "+NamespaceRevisionLabel, ""
+	if a.picked != nil {
+		by, field = "annotation "+a.picked.key, "metadata.annotations["+a.picked.key+"]"
+	}
+	known := "it has none"
+	if revisions := set.Revisions(a.template); len(revisions) > 0 {
+		known = "it has " + strings.Join(revisions, ", ")
+	}
+	return finding.Denial(reason.TemplateMissing, field, fmt.Sprintf("%s picks the revision %q of the template %q, which does not exist; %s", by, a.revision, a.template, known))
+}
+
+// Revisions lists the revisions of a template, sorted.
+func (s *Set) Revisions(template string) []string {
+	if s == nil {
+		return nil
+	}
+	var revisions []string
+	for key := range maps.Keys(s.entries) {
+		if name, revision, ok := strings.Cut(key, "/"); ok && name == template {
+			revisions = append(revisions, revision)
+		}
+	}
+	slices.Sort(revisions)
+	return revisions
+}
+
+// Variants are a template and its revisions, those that can be used.
+func (s *Set) Variants(template string) []*Template {
+	var variants []*Template
+	for _, revision := range append([]string{""}, s.Revisions(template)...) {
+		if known, _ := s.Get(RevisionName(template, revision)); known.Template != nil {
+			variants = append(variants, known.Template)
+		}
+	}
+	return variants
+}
+
+// Mandatory reports whether a template, or one of its revisions, is mandatory.
+func (s *Set) Mandatory(template string) bool {
+	return slices.ContainsFunc(s.Variants(template), func(t *Template) bool { return t.Options.Mandatory })
+}
+
+// had is what a pod had of a template by its record, or by what it asks for where
+// the record is of a version that does not serve any more.
+func (s *Set) had(template string, entry RecordEntry, asks []ask) *Template {
+	variants := s.Variants(template)
+	if at := slices.IndexFunc(variants, entry.current); at >= 0 {
+		return variants[at]
+	}
+	key := template
+	if a := find(asks, template); a != nil {
+		key = a.key()
+	}
+	known, _ := s.Get(key)
+	if known.Template == nil { // the revision is gone
+		known, _ = s.Get(template)
+	}
+	return known.Template
+}

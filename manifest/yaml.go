@@ -1,0 +1,192 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v3"
+)
+
+// YAML writes a JSON value as YAML, with the keys of every object sorted. Numbers
+// stay as they are written: neither digits nor zeros get lost in a conversion.
+// literals, which may be nil, are written instead of the numbers at their places.
+func YAML(value []byte, literals Literals) ([]byte, error) {
+	w := &yamlWriter{from: jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true)), literals: literals}
+	root, err := w.node()
+	if err != nil {
+		return nil, fmt.Errorf("writing YAML: %w", err)
+	}
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(root); err != nil {
+		return nil, fmt.Errorf("writing YAML: %w", err)
+	}
+	return out.Bytes(), encoder.Close()
+}
+
+// yamlWriter turns JSON into nodes of YAML.
+type yamlWriter struct {
+	from     *jsontext.Decoder
+	literals Literals
+}
+
+// node reads the next value.
+func (w *yamlWriter) node() (*yaml.Node, error) {
+	token, err := w.from.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '{':
+		return w.mapping()
+	case '[':
+		list := &yaml.Node{Kind: yaml.SequenceNode}
+		for w.from.PeekKind() != ']' {
+			item, err := w.node()
+			if err != nil {
+				return nil, err
+			}
+			list.Content = append(list.Content, item)
+		}
+		_, err := w.from.ReadToken()
+		return list, err
+	case '"':
+		return text(token.String()), nil
+	case '0':
+		number := token.String()
+		if len(w.literals) > 0 {
+			if literal, ok := w.literals[string(w.from.StackPointer())]; ok {
+				number = literal
+			}
+		}
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: number}, nil
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: token.String()}, nil // null, true, false
+}
+
+func (w *yamlWriter) mapping() (*yaml.Node, error) {
+	type field struct {
+		name  string
+		value *yaml.Node
+	}
+	var fields []field
+	for w.from.PeekKind() != '}' {
+		name, err := w.from.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		value, err := w.node()
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, field{key, value})
+	}
+	if _, err := w.from.ReadToken(); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	object := &yaml.Node{Kind: yaml.MappingNode, Content: make([]*yaml.Node, 0, 2*len(fields))}
+	for _, f := range fields {
+		object.Content = append(object.Content, text(f.name), f.value)
+	}
+	return object, nil
+}
+
+// yaml11 are plain scalars that readers of YAML 1.1, kubectl among them, do not
+// take for strings, beside those that the encoder knows: its booleans, and numbers
+// of base 60.
+var yaml11 = regexp.MustCompile(`^(?i:y|yes|n|no|on|off)$|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
+
+// text is a string, quoted where a reader would take it for something else.
+func text(s string) *yaml.Node {
+	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	switch {
+	case yaml11.MatchString(s):
+		node.Style = yaml.DoubleQuotedStyle
+	case strings.ContainsAny(s, "\r\u0085\u2028\u2029"), strings.Contains(s, "\n") && strings.TrimLeft(s, " \t\n") != s:
+		// A block of text would lose a line break of another kind, or the
+		// indentation of its first line.
+		node.Style = yaml.DoubleQuotedStyle
+	}
+	return node
+}
+
+// Literals are numbers as YAML has them where JSON writes them otherwise (1.10,
+// 0644, 12345678901234567890123), by their JSON Pointers.
+type Literals map[string]string
+
+// number is how a plain scalar begins that may be one.
+const number = "+-.0123456789"
+
+// odd is in every text with a number that JSON writes otherwise, and in some
+// without: parsing is what takes long.
+var odd = regexp.MustCompile(`(?:[\s\[,{]|":)(?:\+[0-9.]|-?(?:\.[0-9]|0[0-9xobXOB_]|[0-9]+[._eE]|[0-9]{16})|-0)`)
+
+// Literals returns the document's numbers that JSON writes otherwise; nil where
+// there are none, and for documents of JSON.
+func (d *Document) Literals() Literals {
+	if !d.yaml || !odd.Match(d.at.Text()) {
+		return nil
+	}
+	written := map[string]string{}
+	d.at.Plain(d.listPath, func(pointer, text string) {
+		if text != "" && strings.Contains(number, text[:1]) {
+			written[pointer] = text
+		}
+	})
+	var literals Literals
+	from := jsontext.NewDecoder(bytes.NewReader(d.JSON), jsontext.AllowDuplicateNames(true))
+	for len(written) > 0 {
+		token, err := from.ReadToken()
+		if err != nil {
+			break
+		}
+		if token.Kind() != '0' {
+			continue
+		}
+		pointer, value := string(from.StackPointer()), token.String()
+		if text, ok := written[pointer]; ok && text != value {
+			if literals == nil {
+				literals = Literals{}
+			}
+			literals[pointer] = text
+		}
+	}
+	return literals
+}
+
+// Added moves the literals for an item that was added at a JSON Pointer: those of
+// the items that follow in its list.
+func (l Literals) Added(pointer string) {
+	at := strings.LastIndexByte(pointer, '/')
+	index, err := strconv.Atoi(pointer[at+1:])
+	if err != nil {
+		return
+	}
+	list, moved := pointer[:at+1], Literals{}
+	for place, literal := range l {
+		rest, within := strings.CutPrefix(place, list)
+		item, field, _ := strings.Cut(rest, "/")
+		i, err := strconv.Atoi(item)
+		if !within || err != nil || i < index {
+			continue
+		}
+		delete(l, place)
+		next := list + strconv.Itoa(i+1)
+		if len(item) < len(rest) {
+			next += "/" + field
+		}
+		moved[next] = literal
+	}
+	for place, literal := range moved {
+		l[place] = literal
+	}
+}

@@ -1,0 +1,225 @@
+// Command prometheus is Prometheus' own storage and rules over scrapes that
+// somebody else made, at times that they choose:
+//
+//	go run ./prometheus alerts.yaml
+//
+// Each line of standard input is a round of scrapes. After each the rules are
+// evaluated, and a line of standard output lists the alerts that fire.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/textparse"
+	"github.com/prometheus/prometheus/model/timestamp"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/rules"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+)
+
+// A round is what a scrape of every target gave at a time.
+type round struct {
+	At      time.Time `json:"at"`
+	Targets []target  `json:"targets"`
+}
+
+// A target answered with Text, or did not.
+type target struct {
+	Labels map[string]string `json:"labels"`
+	Up     bool              `json:"up"`
+	Text   string            `json:"text"`
+}
+
+// An alert fires.
+type alert struct {
+	Name        string            `json:"name"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+func main() {
+	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "prometheus:", err)
+		os.Exit(1)
+	}
+}
+
+func run(files []string, in io.Reader, out io.Writer) error {
+	folder, err := os.MkdirTemp("", "prometheus-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	options := tsdb.DefaultOptions()
+	options.RetentionDuration = 0
+	db, err := tsdb.Open(folder, log, nil, options, nil)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.DisableCompactions()
+	engine := promql.NewEngine(promql.EngineOpts{Logger: log, MaxSamples: 50_000_000, Timeout: time.Minute, EnableAtModifier: true, EnableNegativeOffset: true})
+	manager := rules.NewManager(&rules.ManagerOptions{
+		QueryFunc: rules.EngineQueryFunc(engine, db), Appendable: db, Queryable: db, Context: context.Background(), Logger: log,
+		NotifyFunc: func(context.Context, string, ...*rules.Alert) {}, Parser: parser.NewParser(parser.Options{}),
+	})
+	groups, errs := manager.LoadGroups(time.Minute, labels.EmptyLabels(), "", nil, false, files...)
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	s := &scraper{storage: db, before: map[string]map[string]labels.Labels{}}
+	read, write := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var r round
+		if err := read.Decode(&r); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("reading a round: %w", err)
+		}
+		if err := s.take(r); err != nil {
+			return err
+		}
+		fire := []alert{}
+		for _, group := range groups {
+			group.Eval(context.Background(), r.At)
+			firing, err := of(group)
+			if err != nil {
+				return err
+			}
+			fire = append(fire, firing...)
+		}
+		slices.SortFunc(fire, func(a, b alert) int { return strings.Compare(a.Name, b.Name) })
+		if err := write.Encode(fire); err != nil {
+			return err
+		}
+	}
+}
+
+// of are the alerts of a group that fire.
+func of(group *rules.Group) ([]alert, error) {
+	var fire []alert
+	for _, rule := range group.Rules() {
+		if err := rule.LastError(); err != nil {
+			return nil, fmt.Errorf("%s: %w", rule.Name(), err)
+		}
+		alerting, ok := rule.(*rules.AlertingRule)
+		if !ok {
+			continue
+		}
+		for _, a := range alerting.ActiveAlerts() {
+			if a.State == rules.StateFiring {
+				fire = append(fire, alert{rule.Name(), a.Labels.Map(), a.Annotations.Map()})
+			}
+		}
+	}
+	return fire, nil
+}
+
+// A scraper writes what targets say, and that they no longer say it.
+type scraper struct {
+	storage storage.Appendable
+	before  map[string]map[string]labels.Labels // series by target
+}
+
+func (s *scraper) take(r round) error {
+	appender, at := s.storage.Appender(context.Background()), timestamp.FromTime(r.At)
+	seen := map[string]bool{}
+	for _, t := range r.Targets {
+		own := labels.FromMap(t.Labels)
+		seen[own.String()] = true
+		if err := s.target(appender, own, t, at); err != nil {
+			return errors.Join(fmt.Errorf("the target %s: %w", own, err), appender.Rollback())
+		}
+	}
+	// A target that is no longer known.
+	for id, series := range s.before {
+		if !seen[id] {
+			if err := stale(appender, series, nil, at); err != nil {
+				return errors.Join(err, appender.Rollback())
+			}
+			delete(s.before, id)
+		}
+	}
+	return appender.Commit()
+}
+
+func (s *scraper) target(appender storage.Appender, own labels.Labels, t target, at int64) error {
+	now := map[string]labels.Labels{}
+	add := func(series labels.Labels, v float64) error {
+		now[series.String()] = series
+		_, err := appender.Append(0, series, at, v)
+		return err
+	}
+	up := 0.0
+	if t.Up {
+		up = 1
+		p := textparse.NewPromParser([]byte(t.Text), labels.NewSymbolTable(), false)
+		for {
+			entry, err := p.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if entry != textparse.EntrySeries {
+				continue
+			}
+			var series labels.Labels
+			p.Labels(&series)
+			_, _, v := p.Series()
+			if err := add(with(series, own), v); err != nil {
+				return err
+			}
+		}
+	}
+	if err := add(with(labels.FromStrings(labels.MetricName, "up"), own), up); err != nil {
+		return err
+	}
+	err := stale(appender, s.before[own.String()], now, at)
+	s.before[own.String()] = now
+	return err
+}
+
+// with adds the labels of the target. Those that the metric has win, as they do
+// with usher's monitors (honorLabels).
+func with(series, own labels.Labels) labels.Labels {
+	b := labels.NewBuilder(series)
+	own.Range(func(l labels.Label) {
+		if series.Get(l.Name) == "" {
+			b.Set(l.Name, l.Value)
+		}
+	})
+	return b.Labels()
+}
+
+// stale ends the series that are no more.
+func stale(appender storage.Appender, before, now map[string]labels.Labels, at int64) error {
+	for id, series := range before {
+		if _, goesOn := now[id]; goesOn {
+			continue
+		}
+		if _, err := appender.Append(0, series, at, stalenan()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stalenan is Prometheus' mark of a series that has ended.
+func stalenan() float64 { return math.Float64frombits(value.StaleNaN) }

@@ -1,0 +1,119 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/policies/limitrange"
+)
+
+// podSecurity evaluates the Pod Security Standards.
+var podSecurity = sync.OnceValues(func() (policy.Evaluator, error) { return policy.NewEvaluator(policy.DefaultChecks(), nil) })
+
+// privileged is what Pod Security enforces where a namespace says nothing. An
+// administrator may have configured another default, which nothing tells.
+var privileged = api.Policy{Enforce: api.LevelVersion{Level: api.LevelPrivileged, Version: api.LatestVersion()}}
+
+// predict warns where the API server will refuse the pods after injection: by the Pod
+// Security level that the namespace enforces, and by its LimitRanges. The workload is
+// admitted all the same, and its pods never come. A pod that is admitted is refused
+// by the API server itself.
+func (j *judging) predict(patch injector.Patch) error {
+	f := j.facts
+	workload := j.step(Carry) && injector.Carries(j.object.APIVersion, j.object.Kind)
+	if !workload && (!j.pod() || !f.Explain && f.Validator == nil) || len(patch) == 0 {
+		return nil
+	}
+	enforced, errs := api.PolicyToEvaluate(f.NamespaceLabels, privileged)
+	restricts := len(errs) == 0 && enforced.Enforce.Level != api.LevelPrivileged
+	var ranges []corev1.LimitRange
+	if f.LimitRanges != nil {
+		ranges = f.LimitRanges()
+	}
+	if !restricts && len(ranges) == 0 {
+		return nil
+	}
+	before, err := podTemplateOf(j.object.Kind, j.object.JSON)
+	if err != nil {
+		return nil // the API server refuses the object for that
+	}
+	injected, err := patch.Apply(j.object.JSON)
+	if err != nil {
+		return err
+	}
+	after, err := podTemplateOf(j.object.Kind, injected)
+	if err != nil {
+		return nil
+	}
+	var texts []string
+	if restricts {
+		text, err := refusedBySecurity(enforced.Enforce, before, after)
+		if err != nil {
+			return err
+		}
+		texts = append(texts, text...)
+	}
+	without := map[string]bool{}
+	for _, why := range limitrange.Refused(&before.Spec, ranges) {
+		without[why] = true
+	}
+	for _, why := range limitrange.Refused(&after.Spec, ranges) {
+		text := "the pods will be refused after injection: " + why
+		if without[why] {
+			text = "the pods will be refused, with and without injection: " + why
+		}
+		texts = append(texts, text)
+	}
+	const most = 5
+	if len(texts) > most {
+		texts = append(texts[:most], fmt.Sprintf("and %d reasons more", len(texts)-most))
+	}
+	j.warnings(texts)
+	return nil
+}
+
+// refusedBySecurity says why Pod Security refuses the pods.
+func refusedBySecurity(enforced api.LevelVersion, before, after *corev1.PodTemplateSpec) ([]string, error) {
+	evaluator, err := podSecurity()
+	if err != nil {
+		return nil, fmt.Errorf("reading the Pod Security Standards: %w", err)
+	}
+	judge := func(t *corev1.PodTemplateSpec) policy.AggregateCheckResult {
+		return policy.AggregateCheckResults(evaluator.EvaluatePod(enforced, &t.ObjectMeta, &t.Spec))
+	}
+	result := judge(after)
+	if result.Allowed {
+		return nil, nil
+	}
+	when := "after injection"
+	if !judge(before).Allowed {
+		when = "with and without injection"
+	}
+	return []string{fmt.Sprintf("the pods will be refused %s: the namespace enforces the Pod Security level %q: %s", when, enforced.String(), result.ForbiddenDetail())}, nil
+}
+
+// podTemplateOf decodes the pod template of an object; of a pod the pod.
+func podTemplateOf(kind string, object []byte) (*corev1.PodTemplateSpec, error) {
+	raw := jsontext.Value(object)
+	for _, step := range injector.TemplatePath(kind) {
+		var fields map[string]jsontext.Value
+		if err := json.Unmarshal(raw, &fields); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", strings.Join(injector.TemplatePath(kind), "."), err)
+		}
+		raw = fields[step]
+	}
+	template := &corev1.PodTemplateSpec{}
+	if err := json.Unmarshal([]byte(cmp.Or(string(raw), "{}")), template); err != nil {
+		return nil, err
+	}
+	return template, nil
+}

@@ -1,0 +1,222 @@
+package admit
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/webhook/entry"
+)
+
+// A matchGroup is the templates whose match selects the same namespaces: they share
+// one entry, so that an object is not sent for each of them.
+type matchGroup struct {
+	namespaces []entry.LabelRequirement
+	mandatory  bool
+	templates  []*injector.Template
+}
+
+// matched are the entries of options.match: they send what a template selects that
+// nothing asks for, and nothing else. A selector of the entry sees the labels of the
+// namespace, conditions those of the pod. An object that a second entry sends, too,
+// because templates of several groups select it, is found to be injected then.
+func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
+	policy := i.FailurePolicy
+	if policy == "" {
+		policy = admissionregistrationv1.Ignore
+	}
+	keys, values := i.mandatoryTemplates()
+	var entries []entry.Entry
+	for n, g := range i.matchGroups() {
+		e := entry.Entry{Name: number("matched-"+what, n) + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: g.namespaces, FailurePolicy: policy}
+		e.MatchConditions = []admissionregistrationv1.MatchCondition{i.isMatched(g, spec)}
+		if g.mandatory {
+			// The other entries may fail open: they do not relieve this one.
+			e.Name, e.FailurePolicy = number("mandatory-matched-"+what, n)+".inject.usher.dev", admissionregistrationv1.Fail
+			e.NamespaceLabels = append(e.NamespaceLabels, entry.NotIn(injector.NamespaceLabel, values...))
+			e.MatchConditions = append(e.MatchConditions, entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(keys)))
+		} else {
+			e.NamespaceLabels = append(e.NamespaceLabels, entry.HasNot(injector.NamespaceLabel))
+			e.MatchConditions = append(e.MatchConditions, entry.Condition("has-no-annotation-of-its-own", "!"+spec.asks))
+		}
+		e.MatchConditions = append(e.MatchConditions, spec.conditions...)
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// matchedAfter are the entries of mandatory templates with a match, after every
+// mutation: they divide the pods as those of injection do.
+func (i *Injection) matchedAfter(keys string, values []string) []entry.Entry {
+	spec := i.podSpec()
+	var entries []entry.Entry
+	for n, g := range i.matchGroups() {
+		if !g.mandatory {
+			continue
+		}
+		entries = append(entries, entry.Entry{
+			Name: number("matched-pods", n) + ".mandatory.usher.dev", Rules: spec.rules, FailurePolicy: admissionregistrationv1.Ignore,
+			NamespaceLabels: append(g.namespaces, entry.NotIn(injector.NamespaceLabel, values...)),
+			MatchConditions: []admissionregistrationv1.MatchCondition{
+				i.isMatched(g, spec),
+				entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(keys)),
+			},
+		})
+	}
+	return entries
+}
+
+// isMatched is the condition of an object that one of the templates of a group
+// selects. An object that refuses a mandatory template is sent where refusing it is
+// not heard.
+func (i *Injection) isMatched(g *matchGroup, spec entrySpec) admissionregistrationv1.MatchCondition {
+	cannotBeRefused := func(t *injector.Template) bool { return t.Options.OptOut == "deny" }
+	var selected []string
+	for _, t := range g.templates {
+		expression := spec.matches(t.Options.Match)
+		if g.mandatory && !slices.ContainsFunc(i.Facts.Templates.Set().Variants(t.Name), cannotBeRefused) {
+			expression = "(" + expression + " && !" + refuses(spec.annotated, t.Name) + ")"
+		}
+		selected = append(selected, expression)
+	}
+	return entry.Condition("is-matched", strings.Join(selected, " || "))
+}
+
+// number names an entry, the first of its kind without a number.
+func number(name string, n int) string {
+	if n > 0 {
+		name += "-" + strconv.Itoa(n+1)
+	}
+	return name
+}
+
+// matchGroups are the templates with a match, by the namespaces that they select.
+func (i *Injection) matchGroups() []*matchGroup {
+	var groups []*matchGroup
+	known := map[string]*matchGroup{}
+	for _, t := range i.Facts.Templates.Set().Matches() {
+		requirements := requirements(t.Options.Match.NamespaceSelector)
+		text, _ := json.Marshal(requirements) // strings always marshal
+		key := string(text)
+		mandatory := i.Facts.Templates.Set().Mandatory(t.Name)
+		if mandatory {
+			key += " mandatory"
+		}
+		if known[key] == nil {
+			known[key] = &matchGroup{namespaces: requirements, mandatory: mandatory}
+			groups = append(groups, known[key])
+		}
+		known[key].templates = append(known[key].templates, t)
+	}
+	return groups
+}
+
+// requirements are a selector's, in an order that does not change.
+func requirements(s *metav1.LabelSelector) []entry.LabelRequirement {
+	if s == nil {
+		return nil
+	}
+	var list []entry.LabelRequirement
+	for key, value := range s.MatchLabels {
+		list = append(list, entry.In(key, value))
+	}
+	slices.SortFunc(list, func(a, b entry.LabelRequirement) int { return strings.Compare(a.Key, b.Key) })
+	return append(list, s.MatchExpressions...)
+}
+
+// refuses is true, in CEL, for an object with an annotation that refuses a template.
+func refuses(objects []string, template string) string {
+	keys := "[" + cel(injector.InitializerPrefix+template) + "," + cel(injector.InjectPrefix+template) + "]"
+	var each []string
+	for _, object := range objects {
+		each = append(each, `(has(`+object+`.metadata) && has(`+object+`.metadata.annotations) && `+keys+`.exists(k, k in `+object+`.metadata.annotations && `+
+			object+`.metadata.annotations[k] == "false"))`)
+	}
+	return "(" + strings.Join(each, " || ") + ")"
+}
+
+// labelsMatch is true, in CEL, for an object whose labels a selector selects.
+func labelsMatch(object string, selector *metav1.LabelSelector) string {
+	all := []string{}
+	for _, r := range requirements(selector) {
+		labels := object + ".metadata.labels"
+		has := `(has(` + object + `.metadata) && has(` + labels + `) && ` + cel(r.Key) + ` in ` + labels + `)`
+		values := make([]string, len(r.Values))
+		for i, v := range r.Values {
+			values[i] = cel(v)
+		}
+		in := `(` + has + ` && ` + labels + `[` + cel(r.Key) + `] in [` + strings.Join(values, ",") + `])`
+		switch r.Operator {
+		case metav1.LabelSelectorOpIn:
+			all = append(all, in)
+		case metav1.LabelSelectorOpNotIn:
+			all = append(all, "!"+in)
+		case metav1.LabelSelectorOpExists:
+			all = append(all, has)
+		case metav1.LabelSelectorOpDoesNotExist:
+			all = append(all, "!"+has)
+		}
+	}
+	if len(all) == 0 {
+		return "true"
+	}
+	return strings.Join(all, " && ")
+}
+
+// podMatches is true, in CEL, for a pod that a match selects by its labels and by
+// what makes it.
+func podMatches(m *injector.Match) string {
+	made := []string{}
+	by := func(kind string) string {
+		return `(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller && o.kind == ` + cel(kind) + `))`
+	}
+	hashed := labelsMatch("object", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{entry.Has(injector.PodTemplateHash)}})
+	for _, kind := range m.Kinds {
+		switch kind {
+		case "Pod":
+			made = append(made, `!(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller))`)
+		case "Deployment":
+			made = append(made, by(kind), `(`+by("ReplicaSet")+` && `+hashed+`)`)
+		case "ReplicaSet":
+			made = append(made, `(`+by(kind)+` && !`+hashed+`)`)
+		case "Job":
+			made = append(made, by(kind), by("CronJob"))
+		default:
+			made = append(made, by(kind))
+		}
+	}
+	return both(labelsMatch("object", m.PodSelector), made)
+}
+
+// workloadMatches is true, in CEL, for a workload whose pods a match selects, as far
+// as its pod template tells.
+func workloadMatches(m *injector.Match) string {
+	made := []string{}
+	for _, kind := range m.Kinds {
+		made = append(made, `object.kind == `+cel(kind))
+		if kind == "Job" {
+			made = append(made, `object.kind == "CronJob"`)
+		}
+	}
+	return both(labelsMatch(podTemplate, m.PodSelector), made)
+}
+
+// both joins what labels and kinds say; no kinds are all.
+func both(labels string, kinds []string) string {
+	if len(kinds) == 0 {
+		return "(" + labels + ")"
+	}
+	return "(" + labels + " && (" + strings.Join(kinds, " || ") + "))"
+}
+
+// cel is a string in CEL.
+func cel(s string) string {
+	quoted, _ := jsontext.AppendQuote(nil, s)
+	return string(quoted)
+}
