@@ -128,15 +128,26 @@ soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
 	$(MAKE) release release-check
 	$(MAKE) bench
 
-# The modules beside the main one that hold code of usher's own. Their go.mod
-# goes stale when the main one changes, which only a build of them tells.
-MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging
+# The other modules with usher's own code. Their go.mod goes stale when the main one
+# changes, which only a build of them shows.
+MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging tools/prose tools/record
+
+# The texts that the list of words in tools/prose applies to.
+PROSE = $(filter-out $(UNREVISED),$(wildcard *.md docs/*.md deploy/chart/usher/README.md deploy/chart/usher/README.md.gotmpl deploy/chart/usher/values.yaml deploy/base/crds/*_*.yaml))
+# Texts that are generated from Go and not revised yet: take a file from this list
+# when it passes.
+UNREVISED = docs/rules.md docs/transitions.md deploy/base/crds/etcd.database.coreos.com_etcdclusters.yaml deploy/base/crds/samplecrd.k8s.io_networks.yaml
 
 .PHONY: lint
-lint: ## Check every module's go.mod, style and imports
+lint: prose ## Check every module's go.mod, style, imports and prose
 	for module in $(MODULES); do $(GO) -C $$module vet ./...; done
 	GOGC=$${GOGC:-200} $(GOLANGCI_LINT) run ./...
 	$(ACTIONLINT)
+
+.PHONY: prose
+prose: ## Check the documents, definitions and chart values against tools/prose/words.tsv
+	@$(GO) -C tools/prose test ./...
+	@$(GO) -C tools/prose run . -root $(CURDIR) $(PROSE)
 
 .PHONY: generate
 generate: ## Write the documents and manifests that come from others
@@ -154,6 +165,12 @@ generate: ## Write the documents and manifests that come from others
 	  sed -n '/^groups:/,$$ s/^/  /p' deploy/monitoring/alerts.yaml; } >deploy/monitoring/prometheusrule.yaml
 	cp deploy/monitoring/alerts.yaml deploy/monitoring/*.json deploy/chart/usher/files/
 	cd tools/packaging && $(GO) tool helm-docs --chart-search-root=../../deploy/chart --template-files=README.md.gotmpl --sort-values-order=file
+
+# The commands need no cluster.
+.PHONY: recording
+recording: build ## Run the commands that the documents show, and write their output and docs/terminal.svg
+	$(GO) -C tools/record build -o $(CURDIR)/$(BIN)/ .
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/record -svg docs/terminal.svg -session docs/examples/session README.md docs/getting-started.md
 
 .PHONY: demo
 demo: ## Start a throwaway control plane, inject the seed's Envoy, clean up
