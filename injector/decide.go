@@ -95,9 +95,15 @@ func Skipped(r reason.Reason) *Decision {
 // Decide decides about one object. It never fails: what it cannot read, it
 // denies.
 func Decide(r Request) *Decision {
-	d := &decision{ledger: ledger{explain: r.Explain}, request: r}
-	d.run()
-	return d.summarize()
+	var given map[string]string
+	for {
+		d := &decision{ledger: ledger{explain: r.Explain}, request: r, given: given}
+		d.run()
+		var more bool
+		if given, more = d.selectedByLabels(); !more {
+			return d.summarize()
+		}
+	}
 }
 
 // decision is that about an object's templates.
@@ -107,6 +113,8 @@ type decision struct {
 	merge   *merge
 	record  Record
 	asks    []ask
+	// given are labels that templates add to the pod, which select others.
+	given map[string]string
 	// recorded says that the record changes.
 	recorded bool
 	// verify asks whether the pod has what it has to have, and adds nothing.
@@ -131,7 +139,9 @@ func (d *decision) run() {
 		d.deny(ask{}, *problem)
 		return
 	}
-	asks := asked(view.annotations(), r.Templates, r.subject(view))
+	subject := r.subject(view)
+	subject.given = d.given
+	asks := asked(view.annotations(), r.Templates, subject)
 	d.asks = slices.Clone(asks)
 	if d.verify {
 		asks = slices.DeleteFunc(asks, func(a ask) bool { return !r.Templates.concerns(a) })

@@ -2,6 +2,7 @@ package injector
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,13 +79,41 @@ type Subject struct {
 	Labels map[string]string
 	// Kind returns the kind that makes the pod; it is asked for where it matters.
 	Kind func() string
+	// given are labels that the pod does not have yet.
+	given map[string]string
 }
 
-// selects reports whether a template's match selects the pod.
+// selects reports whether a template's match selects the pod, as it is or with the
+// labels that it is given.
 func (t *Template) selects(s Subject) bool {
 	m := t.Options.Match
-	return m != nil && m.namespaces.Matches(labels.Set(s.NamespaceLabels)) && m.pods.Matches(labels.Set(s.Labels)) &&
+	return m != nil && m.namespaces.Matches(labels.Set(s.NamespaceLabels)) &&
+		(m.pods.Matches(labels.Set(s.Labels)) || len(s.given) > 0 && m.pods.Matches(labels.Merge(s.given, s.Labels))) &&
 		(len(m.Kinds) == 0 || slices.Contains(m.Kinds, s.Kind()))
+}
+
+// selectedByLabels returns the labels that templates have added to the pod so far,
+// and whether these make a match select a template that the decision does not know
+// of. The pod has these labels when it is validated, so they count like its own.
+func (d *decision) selectedByLabels() (given map[string]string, more bool) {
+	r := &d.request
+	if d.Denied || d.merge == nil || len(d.merge.labels) == 0 || len(r.Templates.Matches()) == 0 {
+		return nil, false
+	}
+	given = maps.Clone(d.given)
+	if given == nil {
+		given = map[string]string{}
+	}
+	for _, label := range d.merge.labels {
+		given[label.key] = label.value
+	}
+	subject := r.subject(d.merge.pod)
+	subject.given = given
+	asks := asked(d.merge.pod.annotations(), r.Templates, subject)
+	return given, slices.ContainsFunc(asks, func(a ask) bool {
+		known := find(d.asks, a.template)
+		return known == nil || known.nevertheless != a.nevertheless
+	})
 }
 
 // matching names the templates whose match selects the pod, sorted.

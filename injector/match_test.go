@@ -112,3 +112,61 @@ func TestSidecarsOfAMatch(t *testing.T) {
 		t.Errorf("another pod has %+v", got)
 	}
 }
+
+// A pod has the labels that templates add when it is validated, and when drift
+// looks at it.
+func TestMatch_LabelOfATemplate_SelectsAnother(t *testing.T) {
+	adds := func(name, label, options string) *Template {
+		return template(t, name, "containers: [{name: "+name+", image: 'i:1'}]\nlabels: {"+label+"}", options)
+	}
+	const matching = "match: {podSelector: {matchLabels: {%}}}"
+	match := func(label string) string { return strings.Replace(matching, "%", label, 1) }
+	templates := set(
+		adds("first", "one: set", ""),
+		adds("second", "two: set", match("one: set")),
+		adds("third", "three: set", match("two: set")+"\nmandatory: true"),
+		adds("other", "four: set", match("five: set")),
+	)
+	tests := map[string]struct {
+		notes string
+		want  map[string]reason.Reason
+	}{
+		"one selects the next": {
+			notes: `"inject.usher.dev/first": "true"`,
+			want:  map[string]reason.Reason{"first": reason.Injected, "second": reason.Injected, "third": reason.Injected},
+		},
+		"a template that the pod refuses adds no label": {
+			notes: `"inject.usher.dev/first": "true", "inject.usher.dev/second": "false"`,
+			want:  map[string]reason.Reason{"first": reason.Injected, "second": reason.OptedOut},
+		},
+		"nothing is asked for": {notes: "", want: map[string]reason.Reason{"": reason.NotAsked}},
+		"a mandatory template cannot be refused": {
+			notes: `"inject.usher.dev/first": "true", "inject.usher.dev/third": "false"`,
+			want:  map[string]reason.Reason{"first": reason.Injected, "second": reason.Injected, "third": reason.OptedOut},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := Request{Object: fromYAML(t, asking(tc.notes, "")), Templates: templates}
+			d := Decide(r)
+			got := map[string]reason.Reason{}
+			for _, o := range d.Outcomes {
+				got[o.Template] = o.Reason
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("outcomes (-want +got):\n%s", diff)
+			}
+			if d.Denied {
+				return
+			}
+			after, err := d.Patch.Apply(r.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Object = after
+			if held := Hold(r); held.Denied {
+				t.Errorf("the injected pod is denied: %s", held.Message())
+			}
+		})
+	}
+}

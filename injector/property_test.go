@@ -100,7 +100,7 @@ func lost(before, after any, path string) string {
 		after, _ := after.([]any)
 		next := 0
 		// A container gets more; what is in its own lists stays as it is.
-		same := func(before, item any) bool { return reflect.DeepEqual(before, item) }
+		same := reflect.DeepEqual
 		if strings.HasSuffix(path, "ontainers") {
 			same = func(before, item any) bool { return lost(before, item, "") == "" }
 		}

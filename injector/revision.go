@@ -151,6 +151,30 @@ func (s *Set) Revisions(template string) []string {
 	return revisions
 }
 
+// inheritMandatory returns the entries with every revision of a mandatory template
+// mandatory as well: the writer of a pod may pick a revision, and must not escape
+// the template's guarantees by that.
+func inheritMandatory(entries map[string]Entry) map[string]Entry {
+	cloned := false
+	for key, entry := range entries {
+		name, _, revision := strings.Cut(key, "/")
+		if !revision || entry.Template == nil || entry.Template.Options.Mandatory {
+			continue
+		}
+		if of := entries[name].Template; of == nil || !of.Options.Mandatory {
+			continue
+		}
+		if !cloned {
+			entries, cloned = maps.Clone(entries), true
+		}
+		mandatory := *entry.Template
+		mandatory.Options.Mandatory = true
+		entry.Template = &mandatory
+		entries[key] = entry
+	}
+	return entries
+}
+
 // Variants are a template and its revisions, those that can be used.
 func (s *Set) Variants(template string) []*Template {
 	var variants []*Template

@@ -111,3 +111,36 @@ func TestRevisionsAreNoTemplates(t *testing.T) {
 		t.Errorf("a match in a revision: %v", err)
 	}
 }
+
+func TestRevision_OfMandatoryTemplate_IsMandatory(t *testing.T) {
+	entries := map[string]Entry{}
+	for name, options := range map[string]string{"side": "{mandatory: true}", "side/next": "{}", "free": "{}", "free/next": "{}"} {
+		tpl, err := ParseTemplate(name, map[string]string{
+			ConfigKey: "containers: [{name: " + strings.TrimSuffix(name, "/next") + ", image: 's:1'}]", OptionsKey: options,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries[name] = Entry{Template: tpl}
+	}
+	written := entries["side/next"].Template
+	got := map[string]bool{}
+	set := NewSet(entries)
+	for name := range entries {
+		entry, _ := set.Get(name)
+		got[name] = entry.Template.Options.Mandatory
+	}
+	if diff := cmp.Diff(map[string]bool{"side": true, "side/next": true, "free": false, "free/next": false}, got); diff != "" {
+		t.Errorf("mandatory (-want +got):\n%s", diff)
+	}
+	if written.Options.Mandatory {
+		t.Error("the template that was handed over changed")
+	}
+	d := Decide(Request{
+		Object:    fromYAML(t, asking(`"inject.usher.dev/side": "true", "inject.usher.dev/side.revision": next`, "containers: [{name: app, image: app}, {name: side, image: 'other:1', command: [sleep]}]")),
+		Templates: set,
+	})
+	if len(d.Problems) == 0 {
+		t.Errorf("a pod with another container of that name is admitted: %v", d.Outcomes)
+	}
+}

@@ -69,6 +69,7 @@ func (s *Set) concerns(a ask) bool {
 func NewSet(entries map[string]Entry) *Set { return newSet(entries, nil) }
 
 func newSet(entries map[string]Entry, known *Set) *Set {
+	entries = inheritMandatory(entries)
 	s := &Set{entries: entries, pairs: map[[2]string][]finding.Finding{}}
 	for name := range entries {
 		if !strings.Contains(name, "/") { // a revision takes the place of its template

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,10 +25,13 @@ func TestChangesOfTheCALetNoPodPassUninjected(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var created, bare atomic.Int64
 	var creators sync.WaitGroup
+	pace := time.NewTicker(10 * time.Millisecond)
+	defer pace.Stop()
 	for range 2 {
 		asking := pod(t, asks, "")
 		creators.Go(func() {
 			for ctx.Err() == nil {
+				<-pace.C
 				got, err := c.CoreV1().Pods(ns).Create(ctx, asking.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 				switch {
 				case ctx.Err() != nil:

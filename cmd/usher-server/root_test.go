@@ -114,7 +114,7 @@ func TestTheServerLinksNothingOfTheCommandLine(t *testing.T) {
 		t.Fatal("the server does not link the webhook: the list is not of the server")
 	}
 	for _, only := range []string{
-		"github.com/usher-dev/usher/cmd/usher", "github.com/usher-dev/usher/facts/files", "github.com/usher-dev/usher/facts/live",
+		"github.com/usher-dev/usher/cmd/usher", "github.com/usher-dev/usher/facts/files",
 		"github.com/usher-dev/usher/apiserver",
 		"k8s.io/kubernetes", "k8s.io/kubectl", "helm.sh/helm", "sigs.k8s.io/kustomize",
 	} {

@@ -14,10 +14,7 @@ import (
 	"github.com/usher-dev/usher/policies/transition"
 )
 
-const (
-	generatedPairs = 600
-	generatedSeed  = 1
-)
+const generatedSeed = 1
 
 // TestGeneratedTransitionsAgreeWithTheServer changes one to three fields of
 // valid objects and asks both whether the change is refused. Objects that the

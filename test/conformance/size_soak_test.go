@@ -6,6 +6,7 @@ package conformance
 const (
 	fewCreates         = 10_000
 	fewUpdates         = 3_000
+	generatedPairs     = 2_000
 	manifestsOfAModule = 100_000
 
 	modulesWithManifests = "k8s.io/kubernetes,github.com/cert-manager/cert-manager,k8s.io/pod-security-admission," +

@@ -6,6 +6,7 @@ package conformance
 const (
 	fewCreates         = 800
 	fewUpdates         = 200
+	generatedPairs     = 250
 	manifestsOfAModule = 200
 
 	modulesWithManifests = "k8s.io/kubernetes,github.com/cert-manager/cert-manager,k8s.io/pod-security-admission"

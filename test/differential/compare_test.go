@@ -36,6 +36,9 @@ func checked(s *scene, found, before []told) *outcome {
 		case "inject-bad-value":
 			field = ofNamespace(field, t.Message)
 		case "inject-warning":
+			if s.kind() == "Pod" && strings.HasPrefix(t.Message, refusedPods) {
+				continue // the API server refuses the pod itself
+			}
 			field = cut(t.Message)
 		case "template-effect", "template-conflict":
 			t.Rule, field = "template-effect", cut(t.Message)
@@ -61,6 +64,9 @@ func injected(ctx context.Context, c *cluster, s *scene, i *injection) *outcome 
 		o.add("inject-"+p.Reason, ofNamespace(named(p.Field, s.Object), p.Message), e)
 	}
 	for _, warning := range i.warnings {
+		if s.kind() == "Pod" && strings.HasPrefix(warning, refusedPods) {
+			continue // the API server refuses the pod itself
+		}
 		o.add("inject-warning", cut(warning), warns)
 	}
 	if i.object != nil && podOf(i.object) != nil {
@@ -74,6 +80,9 @@ func injected(ctx context.Context, c *cluster, s *scene, i *injection) *outcome 
 	return o
 }
 
+// refusedPods begins the prediction that the API server refuses the pods.
+const refusedPods = "the pods will be refused"
+
 // compareCheck compares the verdict and the findings of usher check with those
 // of the cluster.
 func compareCheck(s *scene, cluster, check *outcome) []difference {
@@ -81,9 +90,11 @@ func compareCheck(s *scene, cluster, check *outcome) []difference {
 	if slices.ContainsFunc(cluster.Findings, takenOut) {
 		return nil // a file does not say that a key was carried into it
 	}
-	begins := func(f finding) bool { return f.Effect == denies && strings.Contains(f.Field, "/own-network") }
+	begins := func(f finding) bool {
+		return f.Effect == denies && strings.Contains(f.Field, "/own-network") || s.ownNetwork && f.stage() == attaching && (f.Effect == denies || f.Effect == deniesPods)
+	}
 	if s.Old != nil && !cluster.Denied && slices.ContainsFunc(check.Findings, begins) {
-		return nil // only a Deployment that is created begins with a Network of its own
+		return nil // check judges a file as it is created, and only a Deployment that is created begins with a Network of its own
 	}
 	want, got := comparable(cluster.Findings), comparable(check.Findings)
 	// The API server stops at the first webhook that denies: of what comes after

@@ -70,7 +70,10 @@ func (c *cluster) outcome(ctx context.Context, p *played, injected object, known
 		case what == "templates" || what == "networks":
 			for pair := range strings.SplitSeq(value, ",") {
 				name, reason, _ := strings.Cut(pair, "=")
-				o.Reasons[strings.TrimSuffix(what, "s")+" "+name] = reason
+				key := strings.TrimSuffix(what, "s") + " " + name
+				if known := o.Reasons[key]; known == "" || known == "already-injected" {
+					o.Reasons[key] = reason // a second webhook of usher's is asked after the first has injected
+				}
 			}
 		case what == "unseen":
 			o.Unseen = true

@@ -70,7 +70,7 @@ func TestAnAPIServerThatDoesNotReachUsherIsAlertedOn(t *testing.T) {
 // failurePolicy is Fail.
 func TestAnAPIServerThatRefusesForUsherIsAlertedOn(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 1)
-	deploy := enforced(t)
+	deploy := enforcingNamespace(t)
 	until(t, "the namespace is open while usher answers", func() bool { return deploy() == nil })
 	p := s.monitored(t)
 	p.Targets = append(p.Targets, apiServer())

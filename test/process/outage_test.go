@@ -18,7 +18,7 @@ import (
 
 func TestAnswersThatComeTooLateAreAsNone(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 1)
-	deploy := enforced(t)
+	deploy := enforcingNamespace(t)
 	until(t, "the namespace is open while usher answers", func() bool { return deploy() == nil })
 	s.turn(stalled)
 	if got, err := create(t.Context()); err != nil || got != "app" {
@@ -32,9 +32,9 @@ func TestAnswersThatComeTooLateAreAsNone(t *testing.T) {
 	until(t, "the namespace is open again", func() bool { return deploy() == nil })
 }
 
-// enforced makes a namespace that enforces policies, and returns what tries to
+// enforcingNamespace creates a namespace that enforces policies, and returns what tries to
 // create a Deployment there.
-func enforced(t *testing.T) (deploy func() error) {
+func enforcingNamespace(t *testing.T) (deploy func() error) {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "enforced-", Labels: map[string]string{config.EnforceLabel: "invariant"}}}
 	ns, err := shared.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})

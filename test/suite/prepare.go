@@ -13,6 +13,10 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
+// builtPrograms is where tests find usher's own programs. It outlives a run: what is
+// up to date is not linked again.
+const builtPrograms = "bin/test"
+
 // prepare builds what tests run, so that no test waits for it, and starts the
 // API server that packages share. It returns the variables that tell tests.
 func prepare(ctx context.Context, progress io.Writer) (environment []string, stop func(), err error) {
@@ -44,5 +48,13 @@ func prepare(ctx context.Context, progress io.Writer) (environment []string, sto
 		stop()
 		return nil, nil, err
 	}
-	return []string{"KUBEBUILDER_ASSETS=" + assets, controlplane.SharedVariable + "=" + kubeconfig, binaries.FolderVariable + "=" + folder}, stop, nil
+	programs, err := filepath.Abs(builtPrograms)
+	if err == nil {
+		err = os.MkdirAll(programs, 0o755)
+	}
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return []string{"KUBEBUILDER_ASSETS=" + assets, controlplane.SharedVariable + "=" + kubeconfig, binaries.FolderVariable + "=" + programs}, stop, nil
 }

@@ -1,0 +1,161 @@
+package injector
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/reason"
+)
+
+// AppContainersKey follows a template's name in the annotation that names the
+// containers of the pod which get what the template has for them:
+// inject.usher.dev/<template>.containers: app,web.
+const AppContainersKey = "containers"
+
+// appFragment is the schema of appContainers: what a template adds to the
+// containers that the pod has of its own.
+type appFragment struct {
+	Env          []corev1.EnvVar        `json:"env,omitempty"`
+	EnvFrom      []corev1.EnvFromSource `json:"envFrom,omitempty"`
+	VolumeMounts []corev1.VolumeMount   `json:"volumeMounts,omitempty"`
+}
+
+// appItems are the items of an appFragment. An item's key is what it is told apart
+// by in a container: the name of a variable, the source of envFrom, the path of a
+// mount.
+type appItems struct {
+	typed                *appFragment
+	env, envFrom, mounts []appItem
+}
+
+type appItem struct {
+	key string
+	raw jsontext.Value
+	// same says whether an item of the pod is this one.
+	same func(other jsontext.Value) bool
+}
+
+func (a *appItems) empty() bool { return len(a.env)+len(a.envFrom)+len(a.mounts) == 0 }
+
+// newAppItems keeps each item as the author wrote it.
+func newAppItems(typed *appFragment, canonical jsontext.Value) appItems {
+	var raw struct {
+		Env          []jsontext.Value `json:"env"`
+		EnvFrom      []jsontext.Value `json:"envFrom"`
+		VolumeMounts []jsontext.Value `json:"volumeMounts"`
+	}
+	// The strict parse accepted it, so this one does.
+	_ = json.Unmarshal(canonical, &raw)
+	items := appItems{typed: typed}
+	for i, e := range typed.Env {
+		items.env = append(items.env, appItem{e.Name, raw.Env[i], sameAs(e, defaultEnv)})
+	}
+	for i, f := range typed.EnvFrom {
+		items.envFrom = append(items.envFrom, appItem{EnvSource(f), raw.EnvFrom[i], sameAs(f, nil)})
+	}
+	for i, m := range typed.VolumeMounts {
+		items.mounts = append(items.mounts, appItem{MountKey(m.MountPath), raw.VolumeMounts[i], sameAs(m, defaultMount)})
+	}
+	return items
+}
+
+// sameAs returns a comparison with an item, after what may be written or left out.
+// An item with a field that this build does not know is another one.
+func sameAs[T any](want T, defaults func(*T)) func(jsontext.Value) bool {
+	written := func(item T) string {
+		if defaults != nil {
+			defaults(&item)
+		}
+		text, _ := json.Marshal(item, json.Deterministic(true)) // a type of the API always marshals
+		return string(text)
+	}
+	expected := written(want)
+	return func(other jsontext.Value) bool {
+		var got T
+		return json.Unmarshal(other, &got, json.RejectUnknownMembers(true)) == nil && written(got) == expected
+	}
+}
+
+func defaultEnv(e *corev1.EnvVar) {
+	if e.ValueFrom != nil && e.ValueFrom.FieldRef != nil && e.ValueFrom.FieldRef.APIVersion == "" {
+		from, ref := *e.ValueFrom, *e.ValueFrom.FieldRef
+		ref.APIVersion = "v1"
+		from.FieldRef, e.ValueFrom = &ref, &from
+	}
+}
+
+func defaultMount(m *corev1.VolumeMount) { m.MountPath = MountKey(m.MountPath) }
+
+// MountKey is a mount's path without a slash at its end.
+func MountKey(path string) string {
+	if trimmed := strings.TrimRight(path, "/"); trimmed != "" {
+		return trimmed
+	}
+	return path
+}
+
+// EnvSource names a source of variables.
+func EnvSource(f corev1.EnvFromSource) string {
+	name := ""
+	switch {
+	case f.ConfigMapRef != nil:
+		name = "configMapRef/" + f.ConfigMapRef.Name
+	case f.SecretRef != nil:
+		name = "secretRef/" + f.SecretRef.Name
+	}
+	if f.Prefix != "" {
+		name += " (" + f.Prefix + ")"
+	}
+	return name
+}
+
+// checkApp adds what is wrong with appContainers whatever the pod.
+func (t *Template) checkApp(bad *InvalidTemplate, volumes map[string]bool) {
+	typed := t.app.typed
+	const path = configField + "appContainers."
+	seen := map[string]int{}
+	for i, e := range typed.Env {
+		field := fmt.Sprintf("%senv[%d].name", path, i)
+		first, twice := seen[e.Name]
+		switch {
+		case e.Name == "":
+			bad.add(field, 0, "is missing")
+		case len(validation.IsEnvVarName(e.Name)) > 0:
+			bad.add(field, 0, "is %q; %s", e.Name, strings.Join(validation.IsEnvVarName(e.Name), "; "))
+		case twice:
+			bad.add(field, 0, "is %q, which env[%d] has", e.Name, first)
+		}
+		seen[e.Name] = i
+	}
+	for i, f := range typed.EnvFrom {
+		field := fmt.Sprintf("%senvFrom[%d]", path, i)
+		switch {
+		case (f.ConfigMapRef == nil) == (f.SecretRef == nil):
+			bad.add(field, 0, "must have one of configMapRef and secretRef")
+		case f.ConfigMapRef != nil && f.ConfigMapRef.Name == "", f.SecretRef != nil && f.SecretRef.Name == "":
+			bad.add(field, 0, "names no object; write its name")
+		}
+	}
+	seen = map[string]int{}
+	for i, m := range typed.VolumeMounts {
+		field := fmt.Sprintf("%svolumeMounts[%d]", path, i)
+		key := MountKey(m.MountPath)
+		first, twice := seen[key]
+		switch {
+		case m.MountPath == "":
+			bad.add(field+".mountPath", 0, "is missing")
+		case twice:
+			bad.put(finding.Denial(reason.ConflictMount, field+".mountPath", fmt.Sprintf("is %q, which volumeMounts[%d] has", m.MountPath, first)))
+		}
+		seen[key] = i
+		if !volumes[m.Name] {
+			bad.add(field+".name", 0, "is %q, and the template has no volume of that name; add it under volumes (a pod's volume of the same name and source is shared)", m.Name)
+		}
+	}
+}
