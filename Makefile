@@ -70,20 +70,23 @@ test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
 	  $(SUITE) -all -- -tags neutron -count=1 -v -timeout 40m ./controllers/network/neutron/... -networks=$(NETWORKS)
 
 .PHONY: e2e
-e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
-	@$(SUITE) -- -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
+e2e: ## Fire every alert, and play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
+	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
+	  $(SUITE) -- -tags e2e -count=1 -p 2 -timeout 20m -run Alerted ./test/process ./test/etcdsafety && \
+	  $(SUITE) -- -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
 
 # How many stories are played at once on the node, how long members are broken
 # at random, and by how many seeds.
 PARALLEL ?= 2
 KILL_FOR ?= 1m
 SEEDS ?= 1
-# Of the tests as processes make test plays those without the build tag.
+# Of the tests as processes make test plays those without the build tag, and make
+# e2e those of alerts.
 .PHONY: e2e-etcd
 e2e-etcd: ## Play the long stories of etcd clusters, as processes and on a node
 	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
 	  stories=$$(grep -rlE --include='*_test.go' '^//go:build .*\be2e\b' controllers/etcd test/etcdsafety | xargs grep -hoE '^func Test[A-Za-z0-9_]+' | cut -d' ' -f2 | paste -sd'|'); \
-	  $(SUITE) -- -tags e2e -count=1 -p 2 -timeout 40m -run "^($$stories)$$" ./controllers/etcd... ./test/etcdsafety && \
+	  $(SUITE) -- -tags e2e -count=1 -p 2 -timeout 40m -run "^($$stories)$$" -skip Alerted ./controllers/etcd... ./test/etcdsafety && \
 	  $(SUITE) -- -tags e2e -count=1 -parallel $(PARALLEL) -timeout 90m -v ./test/etcd -kill-for=$(KILL_FOR) -seeds=$(SEEDS)
 
 FOR ?= 1m

@@ -1,10 +1,10 @@
+//go:build e2e
+
 package process_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,57 +13,10 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/usher-dev/usher/test/controlplane"
 	alerts "github.com/usher-dev/usher/test/prometheus"
 )
-
-// controller starts `usher-server controller` as its ServiceAccount.
-func controller(t *testing.T, args ...string) *replica {
-	t.Helper()
-	config, err := shared.plane.AsController(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	content := clientcmdapi.NewConfig()
-	content.Clusters["test"] = &clientcmdapi.Cluster{Server: shared.plane.Config.Host, CertificateAuthorityData: config.CAData}
-	content.AuthInfos["test"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
-	content.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
-	content.CurrentContext = "test"
-	if err := clientcmd.WriteToFile(*content, kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-	r := &replica{log: &lockedBuffer{}, ended: make(chan struct{})}
-	var errs [2]error
-	r.health, errs[0] = controlplane.FreeAddress()
-	r.metrics, errs[1] = controlplane.FreeAddress()
-	if err := errors.Join(errs[:]...); err != nil {
-		t.Fatal(err)
-	}
-	r.Cmd = exec.Command(shared.program, append([]string{"controller", "--kubeconfig", kubeconfig, "--health-address", r.health, "--metrics-address", r.metrics,
-		"--snapshot-address=127.0.0.1:0", "--snapshot-host=127.0.0.1", "--snapshot-image=usher:test"}, args...)...)
-	r.Stderr = r.log
-	if err := r.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(r.ended)
-		r.err = r.Wait()
-	}()
-	t.Cleanup(func() {
-		_ = r.Process.Signal(os.Interrupt)
-		<-r.ended
-		if t.Failed() {
-			log := r.log.String()
-			t.Logf("…%s", log[max(0, len(log)-2000):])
-		}
-	})
-	until(t, "the controller is ready", r.ready)
-	return r
-}
 
 // leads says whether the controller's replica works.
 func (r *replica) leads(t *testing.T) bool {
@@ -172,12 +125,4 @@ func TestANeutronThatDoesNotAnswerIsAlertedOn(t *testing.T) {
 func networkOf(name, cidr string) string {
 	return fmt.Sprintf("apiVersion: samplecrd.k8s.io/v1\nkind: Network\nmetadata: {name: %s, namespace: default}\nspec: {cidr: %s, gateway: %s}\n---\n",
 		name, cidr, strings.Replace(cidr, "0/24", "1", 1))
-}
-
-// apply is kubectl apply.
-func apply(t *testing.T, manifests string) {
-	t.Helper()
-	if out, err := shared.plane.Kubectl(t.Context(), manifests, "apply", "-f", "-"); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 }

@@ -107,14 +107,14 @@ func (s *service) end(t *testing.T, leaving []*replica) {
 }
 
 const (
-	enforced = "enforced"
-	loose    = "loose"
+	strict = "strict"
+	loose  = "loose"
 )
 
 // prepare makes namespaces, and templates with every option.
 func prepare(t *testing.T) {
 	t.Helper()
-	for name, labels := range map[string]map[string]string{loose: nil, enforced: {"policy.usher.dev/enforce": "baseline"}} {
+	for name, labels := range map[string]map[string]string{loose: nil, strict: {"policy.usher.dev/enforce": "baseline"}} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 		if _, err := shared.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -275,7 +275,7 @@ func (u *upgrade) impossible(ctx context.Context, _ *rand.Rand) error {
 			"restartPolicy": "Never", "containers": []any{admission.Object{"name": "app", "image": "app:1"}},
 		}}}},
 	}}
-	return u.denied(ctx, o, enforced, "cronjob-impossible")
+	return u.denied(ctx, o, strict, "cronjob-impossible")
 }
 
 func (u *upgrade) denied(ctx context.Context, o admission.Object, namespace, reason string) error {
