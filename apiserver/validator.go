@@ -83,8 +83,11 @@ func emulate(minor int, features map[string]bool) error {
 
 // Note says what is judged otherwise than the server would, "" where nothing is.
 func (v *Validator) Note() string {
-	if v.minor == v.emulated {
+	switch {
+	case v.minor == v.emulated:
 		return ""
+	case v.minor > Newest:
+		return fmt.Sprintf("Kubernetes 1.%d is newer than this version of usher knows: objects are judged as by 1.%d", v.minor, v.emulated)
 	}
 	return fmt.Sprintf("validation is that of Kubernetes 1.%d: what 1.%d checks otherwise is not emulated, the kinds it serves are", v.emulated, v.minor)
 }

@@ -1,0 +1,28 @@
+package apiserver
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+func TestValidator_Note(t *testing.T) {
+	for server, want := range map[string]string{
+		"1.31": "validation is that of Kubernetes 1.33",
+		"1.33": "",
+		"1.36": "",
+		"1.37": "Kubernetes 1.37 is newer than this version of usher knows: objects are judged as by 1.36",
+	} {
+		v, err := New(Options{Server: version.MustParseGeneric(server)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.Note(); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", server, got, want)
+		}
+	}
+	if _, err := New(Options{}); err != nil { // the newest, for other tests of the process
+		t.Fatal(err)
+	}
+}
