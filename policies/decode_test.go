@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sameAsTheServers fails where an object decodes to something else than the API
-// server's decoder makes of it.
+// sameAsTheServers fails if an object decodes differently from the API server's
+// decoder.
 func sameAsTheServers(t *testing.T, apiVersion, kind string, raw []byte) {
 	t.Helper()
 	want := newTyped(apiVersion, kind)
@@ -80,7 +80,7 @@ func TestObjectsDecodeAsInTheAPIServer(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal compares the two decoders on whatever is sent.
+// FuzzUnmarshal compares the two decoders on arbitrary input.
 func FuzzUnmarshal(f *testing.F) {
 	for _, kind := range []string{"deployment", "job", "cronjob"} {
 		text, err := os.ReadFile("benchdata/" + kind + ".yaml")

@@ -29,7 +29,7 @@ spec:
       - {name: proxy, image: registry.example/proxy}
 `
 
-// edited is the Deployment with text replaced, which must be there.
+// edited returns the Deployment with text replaced, which must exist.
 func edited(t *testing.T, replacements ...string) []byte {
 	t.Helper()
 	manifest := deployment
@@ -123,10 +123,10 @@ func TestCompareRefusesWhatIsNoPair(t *testing.T) {
 	tests := map[string]struct{ old, new, want string }{
 		"broken JSON":      {`{`, `{}`, "decoding the old object"},
 		"no object":        {`{}`, `[]`, "decoding the new object"},
-		"two kinds":        {`{"apiVersion":"v1","kind":"A"}`, `{"apiVersion":"v1","kind":"B"}`, "give two of one kind"},
+		"two kinds":        {`{"apiVersion":"v1","kind":"A"}`, `{"apiVersion":"v1","kind":"B"}`, "pass two objects of one kind"},
 		"two names":        {`{"metadata":{"name":"a"}}`, `{"metadata":{"name":"b"}}`, "those are two objects"},
 		"two namespaces":   {`{"metadata":{"namespace":"a"}}`, `{"metadata":{"namespace":"b"}}`, "those are two objects"},
-		"a kind not known": {`{"apiVersion":"v1","kind":"A"}`, `{"apiVersion":"v1","kind":"A"}`, "no transitions are known"},
+		"a kind not known": {`{"apiVersion":"v1","kind":"A"}`, `{"apiVersion":"v1","kind":"A"}`, "usher knows no transitions"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,7 @@ func TestATableRefusesRowsThatContradictThemselves(t *testing.T) {
 		"recreate without a recipe":             {rows: []transition.Row{edit(func(r *transition.Row) { r.Outcome, r.Harm = transition.Recreate, "hurts" })}, want: "without steps"},
 		"refused by the server below invariant": {rows: []transition.Row{edit(func(r *transition.Row) { r.RefusedBy, r.Level = transition.Server, finding.Strict })}, want: "invariant"},
 		"a level at which nobody refuses":       {rows: []transition.Row{edit(func(r *transition.Row) { r.Level = finding.Strict })}, want: "wants the other"},
-		"a version that is none":                {rows: []transition.Row{edit(func(r *transition.Row) { r.Since = "soon" })}, want: "no Kubernetes version"},
+		"a version that is none":                {rows: []transition.Row{edit(func(r *transition.Row) { r.Since = "soon" })}, want: "not a Kubernetes version"},
 		"refused by usher since no version": {rows: []transition.Row{edit(func(r *transition.Row) {
 			r.RefusedBy, r.Level = transition.Usher, finding.Baseline
 		})}, want: "(Release)"},
