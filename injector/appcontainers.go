@@ -14,21 +14,21 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// AppContainersKey follows a template's name in the annotation that names the
-// containers of the pod which get what the template has for them:
+// AppContainersKey follows a template's name in the annotation that lists the
+// pod's own containers to which its appContainers apply:
 // inject.usher.dev/<template>.containers: app,web.
 const AppContainersKey = "containers"
 
-// appFragment is the schema of appContainers: what a template adds to the
-// containers that the pod has of its own.
+// appFragment is the schema of appContainers: what a template adds to the pod's
+// own containers.
 type appFragment struct {
 	Env          []corev1.EnvVar        `json:"env,omitempty"`
 	EnvFrom      []corev1.EnvFromSource `json:"envFrom,omitempty"`
 	VolumeMounts []corev1.VolumeMount   `json:"volumeMounts,omitempty"`
 }
 
-// appItems are the items of an appFragment. An item's key is what it is told apart
-// by in a container: the name of a variable, the source of envFrom, the path of a
+// appItems are the items of an appFragment. An item's key identifies it in a
+// container: the name of a variable, the source of envFrom, or the path of a
 // mount.
 type appItems struct {
 	typed                *appFragment
@@ -38,7 +38,7 @@ type appItems struct {
 type appItem struct {
 	key string
 	raw jsontext.Value
-	// same says whether an item of the pod is this one.
+	// same reports whether an item of the pod is equal to this one.
 	same func(other jsontext.Value) bool
 }
 
@@ -66,8 +66,8 @@ func newAppItems(typed *appFragment, canonical jsontext.Value) appItems {
 	return items
 }
 
-// sameAs returns a comparison with an item, after what may be written or left out.
-// An item with a field that this build does not know is another one.
+// sameAs returns a comparison with an item that ignores defaults. An item with
+// a field that this build does not know is different.
 func sameAs[T any](want T, defaults func(*T)) func(jsontext.Value) bool {
 	written := func(item T) string {
 		if defaults != nil {
@@ -93,7 +93,7 @@ func defaultEnv(e *corev1.EnvVar) {
 
 func defaultMount(m *corev1.VolumeMount) { m.MountPath = MountKey(m.MountPath) }
 
-// MountKey is a mount's path without a slash at its end.
+// MountKey returns a mount's path without a trailing slash.
 func MountKey(path string) string {
 	if trimmed := strings.TrimRight(path, "/"); trimmed != "" {
 		return trimmed
@@ -101,7 +101,7 @@ func MountKey(path string) string {
 	return path
 }
 
-// EnvSource names a source of variables.
+// EnvSource returns the key of a source of variables.
 func EnvSource(f corev1.EnvFromSource) string {
 	name := ""
 	switch {
@@ -116,7 +116,7 @@ func EnvSource(f corev1.EnvFromSource) string {
 	return name
 }
 
-// checkApp adds what is wrong with appContainers whatever the pod.
+// checkApp adds the problems of appContainers that do not depend on the pod.
 func (t *Template) checkApp(bad *InvalidTemplate, volumes map[string]bool) {
 	typed := t.app.typed
 	const path = configField + "appContainers."
@@ -169,8 +169,8 @@ type AppItems struct {
 	VolumeMounts []string `json:"volumeMounts,omitempty"`
 }
 
-// An appContainer is the view of one container of the pod, for what templates add
-// to it. It grows with each template.
+// An appContainer is the view of one of the pod's containers, for what
+// templates add to it. Each template extends it.
 type appContainer struct {
 	list  string
 	index int
@@ -183,14 +183,14 @@ type appContainer struct {
 // An appList is one list of a container.
 type appList struct {
 	field string
-	// absent says that the container has no such list.
+	// absent is true if the container does not have the list.
 	absent bool
 	items  []jsontext.Value
 	// last is the index of the last item of each key.
 	last map[string]int
-	// origins are the templates that added an item, by index.
+	// origins are the templates that added an item, by the item's index.
 	origins map[int]string
-	// repeats says that a key is there twice.
+	// repeats is true if a key occurs twice.
 	repeats bool
 }
 
@@ -205,7 +205,7 @@ func newAppList(field string, items []jsontext.Value, key func(jsontext.Value) s
 	return l
 }
 
-// appContainers reads the containers of the pod as it came, once.
+// appContainers decodes the containers of the original pod, once.
 func (m *merge) appContainers() []*appContainer {
 	if m.app != nil {
 		return m.app
@@ -224,7 +224,7 @@ func (m *merge) appContainers() []*appContainer {
 	}
 	m.app = []*appContainer{}
 	if json.Unmarshal(m.raw, &object) != nil {
-		return m.app // the pod was read, so that one of the lists is not a list
+		return m.app // decodePod read the pod, so one of the lists is not a list
 	}
 	for list, containers := range map[string][]lists{"containers": object.Spec.Containers, "initContainers": object.Spec.InitContainers} {
 		for i, c := range containers {
@@ -259,19 +259,20 @@ func (m *merge) appContainers() []*appContainer {
 	return m.app
 }
 
-// appTargets returns the containers that get what a template has for the pod's
-// own: those that the annotation names, or else every container that is neither an
-// init container nor one of a template. foreign are the names of the templates'.
+// appTargets returns the containers to which a template's appContainers apply:
+// those that the annotation lists, or else every container that is neither an
+// init container nor a template's. foreign are the names of the templates'
+// containers.
 func (m *merge) appTargets(t *Template, named *override, foreign func() map[string]bool) ([]*appContainer, *finding.Finding) {
 	if named != nil && t.app.empty() {
-		return nil, named.problem("cannot be applied: the template %q has nothing for the pod's own containers (appContainers)", t.Name)
+		return nil, named.problem("cannot be applied: the template %q has no appContainers", t.Name)
 	}
 	if t.app.empty() {
 		return nil, nil
 	}
 	templates := foreign()
 	for _, c := range slices.Concat(t.containers, t.initContainers) {
-		templates[c.name] = true // of a version that was replaced, too
+		templates[c.name] = true // also those of a replaced version
 	}
 	own := slices.DeleteFunc(slices.Clone(m.appContainers()), func(c *appContainer) bool { return templates[c.name] })
 	if named == nil {
@@ -295,7 +296,7 @@ func (m *merge) appTargets(t *Template, named *override, foreign func() map[stri
 	return targets, nil
 }
 
-// each visits the items of a template beside the list of the container that they
+// each visits the items of a template along with the container's list that they
 // belong to.
 func (c *appContainer) each(items *appItems, visit func(list *appList, item appItem)) {
 	for _, of := range []struct {
@@ -308,7 +309,8 @@ func (c *appContainer) each(items *appItems, visit func(list *appList, item appI
 	}
 }
 
-// appConflicts lists the variables and paths that the containers use otherwise.
+// appConflicts lists the variables and paths that the containers already use
+// differently.
 func (m *merge) appConflicts(t *Template, targets []*appContainer) []finding.Finding {
 	var problems []finding.Finding
 	for _, c := range targets {
@@ -333,9 +335,10 @@ func (m *merge) appConflicts(t *Template, targets []*appContainer) []finding.Fin
 	return problems
 }
 
-// addApp adds to the containers what they do not have, and returns what they got, by
-// claim before. Variables and mounts go behind the user's; sources of variables go
-// before them, because of two sources with the same variable the last one wins.
+// addApp adds the missing items to the containers, and returns what each
+// container got according to claim. Variables and mounts go after the user's;
+// sources of variables go before them, because with two sources of the same
+// variable the last one wins.
 func (m *merge) addApp(t *Template, targets []*appContainer, claim RecordEntry) map[string]AppItems {
 	if len(targets) == 0 {
 		return nil
@@ -375,7 +378,7 @@ func (m *merge) addApp(t *Template, targets []*appContainer, claim RecordEntry) 
 	return added
 }
 
-// of returns the keys of the items of one list.
+// of returns the keys of the items in one list.
 func (i *AppItems) of(field string) *[]string {
 	switch field {
 	case "env":
@@ -386,7 +389,7 @@ func (i *AppItems) of(field string) *[]string {
 	return &i.VolumeMounts
 }
 
-// lacksApp names what the containers do not have of what they have to have, in words.
+// lacksApp describes which required items the containers lack.
 func (m *merge) lacksApp(t *Template, targets []*appContainer) []string {
 	var lacking []string
 	for _, c := range targets {
@@ -399,10 +402,10 @@ func (m *merge) lacksApp(t *Template, targets []*appContainer) []string {
 	return lacking
 }
 
-// holdsApp says whether the pod's own containers that the record names are in the
-// pod, and have what it says that they got: by the template's present version all
-// of its items as they are, by another one items with those keys. A container that
-// another webhook added since is not one of them.
+// holdsApp reports whether the pod has its own containers that the record
+// names, with the items that they got: for the template's current version all
+// of its items unchanged, for another version items with those keys. It ignores
+// a container that another webhook added since.
 func (m *merge) holdsApp(t *Template, claim RecordEntry) bool {
 	if len(claim.AppContainers) == 0 {
 		return true

@@ -36,7 +36,7 @@ func TestAttach(t *testing.T) {
 		"missing":                                  {object: asking(declares+`"a,none"`, ""), want: reason.NetworkMissing, denied: true, message: `names the Network "none", which does not exist in namespace ns`},
 		"being created":                            {object: asking(declares+`c`, ""), networks: map[string]Network{"c": {Reason: reason.NetworkCreating, Detail: "is being created"}}, want: reason.NetworkCreating, denied: true, message: "is being created"},
 		"without a range":                          {object: asking(declares+`c`, ""), networks: map[string]Network{"c": {Reason: reason.NetworkPool, Detail: "the pool is exhausted"}}, want: reason.NetworkPool, denied: true, message: "exhausted"},
-		"made by Neutron":                          {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {Backend: NeutronBackend}}, want: reason.NetworkBackend, denied: true, message: `the backend neutron, which attaches no pods`},
+		"made by Neutron":                          {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {Backend: NeutronBackend}}, want: reason.NetworkBackend, denied: true, message: `the backend neutron, which does not attach pods`},
 		"to be made by Neutron":                    {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {}}, backend: NeutronBackend, want: reason.NetworkBackend, denied: true, message: "neutron"},
 		"made by Multus before Neutron was chosen": {object: asking(declares+`a`, ""), backend: NeutronBackend, want: reason.NetworkAttached, attached: "ns/a"},
 		"on the node's network":                    {object: asking(declares+`a`, "hostNetwork: true, containers: [{name: app}]"), want: reason.NetworkBackend, denied: true, message: "spec.hostNetwork: is true"},
@@ -87,7 +87,7 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// without takes the annotation that is extended out of a decoded object.
+// without removes the annotation that is extended from a decoded object.
 func without(value any) any {
 	if object, ok := value.(map[string]any); ok {
 		delete(object, attachment.Annotation)

@@ -43,7 +43,7 @@ func TestOverrides(t *testing.T) {
 			overrides: `"inject.usher.dev/side.cpu": "1"`, options: "overrides: [image]", message: "its options.overrides must list cpu",
 		},
 		"an unknown one": {
-			overrides: `"inject.usher.dev/side.imge": "x"`, options: all, message: "is no override; write one of image, cpu, cpu-limit",
+			overrides: `"inject.usher.dev/side.imge": "x"`, options: all, message: "is not an override; write one of image, cpu, cpu-limit",
 		},
 		"a quantity that is none": {
 			overrides: `"inject.usher.dev/side.memory": "lots"`, options: all, message: `is "lots"; write a quantity such as "64Mi"`,

@@ -10,8 +10,8 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// TestAddedContainersHaveTheTokenThatThePodsOwnHave compares with what the API
-// server's plugin ServiceAccount makes of a container that is added.
+// TestAddedContainersHaveTheTokenThatThePodsOwnHave compares an added container
+// with the result of the API server's plugin ServiceAccount.
 func TestAddedContainersHaveTheTokenThatThePodsOwnHave(t *testing.T) {
 	const (
 		volumes = "volumes: [{name: data, emptyDir: {}}, {name: kube-api-access-x1, projected: {sources: []}}], "

@@ -90,7 +90,7 @@ func TestWhatIsNeitherFormIsRefused(t *testing.T) {
 		"a name that is no string":    {`[{"name":1}]`, "has the element 0"},
 		"a name in upper case":        {`[{"name":"A"}]`, "has the element 0"},
 		"a name twice":                {`[{"name":"a","name":"b"}]`, "is neither"},
-		"two lists":                   {`[{"name":"a"}][]`, "something behind it"},
+		"two lists":                   {`[{"name":"a"}][]`, "followed by other text"},
 		"a list and names":            {`a,[{"name":"b"}]`, "is neither"},
 		"something long, shortened":   {strings.Repeat("A", 300), "…"},
 		"bytes that are no character": {"[\"\xff\"]", "is neither"},
@@ -104,9 +104,9 @@ func TestWhatIsNeitherFormIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzExtending holds for any value: what can be read can be extended, the old
-// value is in the new one in its order, and a second pass finds what the first
-// added.
+// FuzzExtending checks for any value that a readable value can be extended,
+// that the new value keeps the old one in order, and that a second pass finds
+// what the first added.
 func FuzzExtending(f *testing.F) {
 	for _, seed := range []string{"", "a", "a, ns/b@eth0", "[]", `[{"name":"a","ips":["10.0.0.1/24"]}]`, "[ ]", `[{"Name":"a"} , {"name":"b"}]`, "a,", "[", `{"name":"a"}`} {
 		f.Add(seed, "net")
@@ -130,7 +130,7 @@ func FuzzExtending(f *testing.F) {
 		if list.form != none && (!strings.HasPrefix(extended.String(), value[:list.end]) || !strings.HasSuffix(extended.String(), value[list.end:])) {
 			t.Errorf("%q became %q: bytes were lost", value, extended)
 		}
-		// What clients of Multus read is what was meant.
+		// Clients of Multus read the same meaning.
 		if theirs, err := utils.ParseNetworkAnnotation(extended.String(), "own"); err == nil {
 			for i, s := range again.Selections {
 				if i >= len(theirs) || !s.In("own", theirs[i].Namespace, theirs[i].Name) {
