@@ -38,8 +38,8 @@ spec: {completions: 0, template: {spec: {restartPolicy: Never, containers: [{nam
 `
 )
 
-// folder makes a folder of files to check, and goes there, so that no
-// configuration above is found.
+// folder creates a folder of files to check, and changes to it, so that no
+// configuration above it is found.
 func folder(t *testing.T, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func TestCheckSaysWhereWhatAndWhy(t *testing.T) {
 	}
 }
 
-// widget is of a kind that nothing defines.
+// widget has a kind that is not defined.
 const widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"
 
 func TestCheckExitStatuses(t *testing.T) {
