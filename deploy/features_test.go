@@ -23,7 +23,7 @@ const template = `{apiVersion: v1, kind: ConfigMap, metadata: {name: side-initia
 containers: [{name: side, image: side, volumeMounts: [{name: c, mountPath: /c}, {name: s, mountPath: /s}, {name: p, mountPath: /p}]}]\n
 volumes: [{name: c, configMap: {name: absent}}, {name: s, secret: {secretName: absent}}, {name: p, persistentVolumeClaim: {claimName: absent}}]"}}`
 
-// features, in an order: the first puts a template there for the others.
+// features are in a fixed order: the first creates a template for the others.
 var features = []feature{
 	{"templates are proved by dry-run", func(t *testing.T, c *cluster) {
 		if out, err := c.plane.Kubectl(t.Context(), "", "delete", "configmap", "-n", "usher-system", "side-initializer", "--ignore-not-found"); err != nil {
@@ -66,7 +66,7 @@ var features = []feature{
 		}
 	}},
 	{"namespaces that the cache does not know are asked for", func(t *testing.T, c *cluster) {
-		// A new namespace would be known too soon to tell.
+		// A new namespace would reach the caches too late.
 		status, body := c.review(t, "/mutate", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"version":"v1","kind":"Pod"},
 "namespace":"unknown","operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`)
 		if status != http.StatusOK || !strings.Contains(body, `"allowed":true`) {
