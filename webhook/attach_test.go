@@ -35,7 +35,7 @@ func (c *cluster) networkClient(t *testing.T) client.Client {
 	return networks
 }
 
-// network makes a Network as its controller leaves it.
+// network creates a Network in the state that its controller would leave it.
 func (c *cluster) network(t *testing.T, namespace, name, backend string, ready metav1.ConditionStatus, owners ...metav1.OwnerReference) {
 	t.Helper()
 	n := &samplecrdv1.Network{
@@ -75,7 +75,7 @@ func TestPodsAreAttachedToTheNetworksTheyDeclare(t *testing.T) {
 		"one that is there already":      {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: a@eth1`, want: "a@eth1"},
 		"beside a template":              {annotations: declares + `a, ` + asks, want: ns + "/a"},
 		"one that is not ready":          {annotations: declares + `slow`, want: ns + "/slow", warning: "not ready (Tested: it is a test)"},
-		"one that was not made yet":      {annotations: declares + `new`, want: ns + "/new", warning: "not ready (it was not made yet)"},
+		"one that was not made yet":      {annotations: declares + `new`, want: ns + "/new", warning: "not ready (it does not exist yet)"},
 		"one that does not exist":        {annotations: declares + `"a,none"`, denied: `network-missing: metadata.annotations[samplecrd.k8s.io/network]: names the Network "none"`},
 		"one of Neutron":                 {annotations: declares + `cloud`, denied: "network-backend"},
 		"a value that names none":        {annotations: declares + `"a,"`, denied: "bad-value"},
@@ -123,7 +123,7 @@ func TestTheConfiguredBackendCountsWhereNoneMadeTheNetwork(t *testing.T) {
 	}
 	c.until(t, "pods are denied", func() bool {
 		err := create()
-		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "the backend neutron, which attaches no pods")
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "the backend neutron, which does not attach pods")
 	})
 	if err := c.CoreV1().ConfigMaps(ownNamespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestAWorkloadIsWarnedOfWhatItsPodsAreDeniedFor(t *testing.T) {
 	}
 }
 
-// own is a Deployment with a name, annotated on its own metadata.
+// own returns a Deployment with annotations on its own metadata.
 func own(t *testing.T, name, value string) *appsv1.Deployment {
 	t.Helper()
 	d := deployment(t, fmt.Sprintf("%q: %q", injector.OwnNetworkKey, value))

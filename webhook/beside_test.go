@@ -23,8 +23,8 @@ spec:
 `)
 }
 
-// TestWhatStandsBesideAWorkloadIsSeen goes by what usher keeps, which follows
-// the API server; what it denies for is looked at again there.
+// TestWhatStandsBesideAWorkloadIsSeen uses usher's caches, which follow the API
+// server; before it denies, usher reads the objects again.
 func TestWhatStandsBesideAWorkloadIsSeen(t *testing.T) {
 	c := started(t)
 	ns := c.enforced(t, "baseline")

@@ -8,8 +8,8 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// A copy of a workload holds what was carried in the first; on the copy nobody
-// removed its source.
+// A copy of a workload also has the copied keys; nobody has removed their
+// source there.
 func TestACopyOfAWorkloadKeepsWhatWasCarriedIntoItsTemplate(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, "")
