@@ -14,8 +14,8 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// TestTheStoryOfTheTutorial creates, edits and deletes its Network, word for
-// word.
+// TestTheStoryOfTheTutorial creates, edits and deletes the tutorial's Network,
+// word for word.
 func TestTheStoryOfTheTutorial(t *testing.T) {
 	c := newCluster(t)
 	c.control(t, setting{})

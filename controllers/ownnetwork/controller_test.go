@@ -22,7 +22,7 @@ func TestADeploymentGetsItsNetworkAndItsPodsWaitForIt(t *testing.T) {
 	c, namespace := shared, shared.namespace(t)
 	c.pool(t, "10.128.0.0/22", 24)
 	d := c.deploy(t, namespace, "web")
-	// Without a controller, the ReplicaSet tries and is told why not.
+	// Without a controller, the ReplicaSet retries and gets the reason.
 	c.refused(t, d, `network-creating: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which is the Deployment's own and is being created`)
 
 	defer c.controller(t)()
@@ -50,7 +50,7 @@ func TestADeploymentGetsItsNetworkAndItsPodsWaitForIt(t *testing.T) {
 	}
 }
 
-// each is how many Deployments of a namespace ask at once.
+// each is how many Deployments in a namespace ask at once.
 var each = 10
 
 func TestNoTwoRangesAreAlikeThoughTwoControllersWorkAtOnce(t *testing.T) {
@@ -104,7 +104,8 @@ func TestAnExhaustedPoolIsToldAndWaitedFor(t *testing.T) {
 	c.network(t, second)
 	third := c.deploy(t, namespace, "third")
 	c.condition(t, third, injector.OwnNetworkPool, "10.32.0.0/29 in parts of /30")
-	// Its pods may have been denied before that was known; the next are told.
+	// Its pods may have been denied before the reason was known; later ones get
+	// it.
 	if err := c.Patch(t.Context(), third, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":2}}`))); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,8 @@ func TestWithoutAPoolNoNetworkIsMade(t *testing.T) {
 	c.pool(t, "10.4.0.0/24", 24)
 	c.network(t, d)
 
-	// It asks no more: the Network stays until it is removed, and is not made anew.
+	// It no longer asks: the Network stays until it is removed, and is not
+	// recreated.
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, injector.OwnNetworkKey)
 	if err := c.Patch(t.Context(), d, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/usher-dev/usher/test/pki"
 )
 
-// TestWhatIsRefusedIsNotDone edits a cluster that no webhook guards.
+// TestWhatIsRefusedIsNotDone edits a cluster without a webhook.
 func TestWhatIsRefusedIsNotDone(t *testing.T) {
 	s := newScene(t)
 	s.create(onClaims(1))
@@ -94,7 +94,8 @@ func TestMembersSpeakTLS(t *testing.T) {
 	}
 	s.secure = certificates.Client
 	s.write().verify()
-	// Taken out while nobody looked, it is still by them that members are reached.
+	// Although it was removed from the spec, the controller still needs it to
+	// connect to members.
 	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.TLS = nil })
 	s.until("it is refused", func(c *etcdv1beta2.EtcdCluster) bool {
 		return condition(c, etcdv1beta2.ClusterRefusedChange) == corev1.ConditionTrue && condition(c, etcdv1beta2.ClusterAvailable) == corev1.ConditionTrue

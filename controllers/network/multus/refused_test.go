@@ -12,8 +12,7 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// TestAQuotaIsToldApart: the API server answers 403, as it does to those who
-// lack a right.
+// TestAQuotaIsToldApart: the API server answers 403, as for missing rights.
 func TestAQuotaIsToldApart(t *testing.T) {
 	c := newCluster(t)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "quota-"}}

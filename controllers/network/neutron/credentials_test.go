@@ -56,7 +56,7 @@ func TestCredentialsThatAreNone(t *testing.T) {
 		"another document":     {"- " + secret, `is not as a clouds.yaml is: write what`},
 		"no clouds":            {"{}", `has no cloud "here" among its clouds`},
 		"another cloud":        {"clouds: {there: {}}", `has no cloud "here" among its clouds`},
-		"no auth":              {"clouds: {here: {}}", `the cloud "here" has no auth: write auth_url, and who signs in`},
+		"no auth":              {"clouds: {here: {}}", `the cloud "here" has no auth: write auth_url and the credentials`},
 		"no address":           {"clouds: {here: {auth: {password: " + secret + "}}}", `the cloud "here" has no auth.auth_url`},
 		"a value of two types": {"clouds: {here: {auth: {auth_url: http://k/v3, password: [" + secret + "]}}}", `is not as a clouds.yaml is: write what`},
 		"verify is no boolean": {"clouds: {here: {verify: " + secret + ", auth: {auth_url: http://k/v3}}}", `is not as a clouds.yaml is: write what`},
@@ -83,7 +83,7 @@ func TestCredentialsThatAreNone(t *testing.T) {
 	})
 	t.Run("no environment", func(t *testing.T) {
 		_, err := New(Options{Cluster: "c"})
-		const want = "no credentials: name a clouds.yaml, or set OS_AUTH_URL and what goes with it"
+		const want = "no credentials: set --neutron-clouds-file and --neutron-cloud, or OS_AUTH_URL and the other variables OS_*"
 		if err == nil || err.Error() != want {
 			t.Errorf("the error is %v, want %q", err, want)
 		}

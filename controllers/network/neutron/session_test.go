@@ -19,7 +19,7 @@ func TestRequestsBeyondTheLimitWait(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sent.Add(1) }))
 	defer server.Close()
 	client := http.Client{Transport: &throttled{next: http.DefaultTransport, limit: rate.NewLimiter(rate.Every(time.Hour), 2)}}
-	// The third would wait for longer than anybody does, which is known at once.
+	// The third would wait too long, which fails immediately.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var err error

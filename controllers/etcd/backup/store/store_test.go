@@ -43,7 +43,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// source is a place in the server, reached at an address.
+// source returns a place in the server, reached at an address.
 func source(address, path string) *etcdv1beta2.S3Source {
 	return &etcdv1beta2.S3Source{Path: path, AWSSecret: "aws", Endpoint: "http://" + address, ForcePathStyle: true}
 }
@@ -57,7 +57,7 @@ func inS3(t *testing.T, address string) store.Store {
 	return s
 }
 
-// onVolume is the store of a folder at the other end of a connection of TLS.
+// onVolume is the store of a folder at the other end of a TLS connection.
 func onVolume(t *testing.T, root string) (v *store.Volume, cut func()) {
 	t.Helper()
 	certificates, err := pki.New("any", "any")
@@ -166,7 +166,7 @@ func TestStoresKeepWhatTheyAreGiven(t *testing.T) {
 			if diff := cmp.Diff([]string{"keep/size/100000_v1", "keep/size/12582913_v1", "keep/size/1_v1"}, keys); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			for range 2 { // the second time it is not there
+			for range 2 { // the second time it does not exist
 				if err := s.Delete(t.Context(), "keep/size/1_v1"); err != nil {
 					t.Fatal(err)
 				}
@@ -318,7 +318,7 @@ func TestSecretsSayWhatIsWrongWithThem(t *testing.T) {
 		"no ini":                      {map[string][]byte{"credentials": []byte("[default\nhidden")}, "not in the format of AWS' own file"},
 		"a program to run":            {map[string][]byte{"credentials": []byte("[default]\n" + keys), "config": []byte("[default]\ncredential_process = /bin/hidden\n")}, "credential_process, which is not acted on"},
 		"this process' own token":     {map[string][]byte{"credentials": []byte("[default]\nweb_identity_token_file = /hidden\n" + keys)}, "web_identity_token_file"},
-		"a CA that is no certificate": {map[string][]byte{"credentials": []byte("[default]\n" + keys), "ca.crt": []byte("hidden")}, "ca.crt holds no certificate"},
+		"a CA that is no certificate": {map[string][]byte{"credentials": []byte("[default]\n" + keys), "ca.crt": []byte("hidden")}, "ca.crt contains no certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := store.NewS3(source("s3.example:9000", "bucket/key"), tc.secret)
