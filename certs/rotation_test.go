@@ -23,7 +23,7 @@ func authorityAt(t *testing.T, at time.Time) *authority {
 	return a
 }
 
-// described writes a keyring with the names of the CAs in it.
+// described formats a keyring with the names of its CAs.
 func described(k *keyring, names map[*authority]string) string {
 	name := func(c *x509.Certificate) string {
 		for a, name := range names {
@@ -125,7 +125,7 @@ func TestAKeyringIsReadAsItWasWritten(t *testing.T) {
 	for _, k := range []*keyring{
 		{current: a}, {current: a, next: b}, {current: a, next: b, since: begin.Add(time.Nanosecond)}, {current: a, previous: b.cert, since: begin},
 	} {
-		// What an earlier phase left behind is gone.
+		// Data of an earlier phase is removed.
 		secret := &corev1.Secret{Data: map[string][]byte{nextCert: nil, nextKey: nil, previousCert: nil}}
 		secret.Annotations = map[string]string{sinceAnnotation: "x", "example.com/kept": "y"}
 		if err := k.write(secret); err != nil {

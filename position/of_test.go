@@ -63,7 +63,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOfADocumentWithinAFile counts lines from where the document begins.
+// TestOfADocumentWithinAFile counts lines from the beginning of the document.
 func TestOfADocumentWithinAFile(t *testing.T) {
 	source := position.New([]byte(document), 40)
 	if line, column := source.Of("metadata.name"); line != 42 || column != 3 {

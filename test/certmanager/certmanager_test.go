@@ -158,7 +158,7 @@ func TestDeletedObjectsAreKept(t *testing.T) {
 	}
 	until(t, "the Certificate is there", exists)
 	until(t, "the source tells what it waits for", func() bool { return source.State().Err != nil })
-	want := "certificate in Secret " + ns.Name + "/usher-serving: cert-manager has not issued it yet; see the Certificates and Issuers beside it"
+	want := "certificate in Secret " + ns.Name + "/usher-serving: cert-manager has not issued it yet; see the Certificates and Issuers in its namespace"
 	if got := source.State().Err.Error(); got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}

@@ -42,7 +42,7 @@ func main() {
 			place = "/" + filepath.Base(file)
 		}
 		if !path.IsAbs(place) {
-			return fmt.Errorf("%q is no place in an image; write it as in bin/proxy:/usr/bin/proxy", place)
+			return fmt.Errorf("%q is not a path in an image; write FILE:PATH, such as bin/proxy:/usr/bin/proxy", place)
 		}
 		binaries = append(binaries, binary{file, path.Clean(place)})
 		return nil
