@@ -43,7 +43,7 @@ type Restart struct {
 }
 
 // ErrLeave means that a workload is skipped, which is not a failure.
-var ErrLeave = errors.New("left alone")
+var ErrLeave = errors.New("not restarted")
 
 // A target is one workload to restart, with the labels of one of its pods.
 type target struct {

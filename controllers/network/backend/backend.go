@@ -85,6 +85,6 @@ type Change string
 const (
 	Unchanged Change = ""
 	Created   Change = "Created"  // nothing of it was there
-	Updated   Change = "Updated"  // made anew in part, changed or repaired
+	Updated   Change = "Updated"  // recreated in part, changed or repaired
 	Replaced  Change = "Replaced" // for another range
 )
