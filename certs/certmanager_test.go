@@ -9,7 +9,7 @@ import (
 	"github.com/usher-dev/usher/certs"
 )
 
-func TestAClusterWithoutCertManagerIsTold(t *testing.T) {
+func TestAClusterWithoutCertManagerIsReported(t *testing.T) {
 	s := newStage(t)
 	source := &certs.CertManager{
 		Config: certs.Config{Lifetimes: lifetimes, Hosts: hosts, Registered: s.registered, Clock: s.clock, Log: testr.New(t)},

@@ -119,7 +119,7 @@ func TestFilesAreFollowed(t *testing.T) {
 	}
 
 	put(t, dir, pairFiles(t, b1, b.cert))
-	until("the new CA is beside the old one", time.Second, func() bool { return len(Common(f.Bundle())) == 2 })
+	until("the new CA is next to the old one", time.Second, func() bool { return len(Common(f.Bundle())) == 2 })
 	until("the new CA is served from", time.Minute, serves(b1))
 	until("the old CA is gone", time.Minute, func() bool { return string(f.Bundle()) == string(Encode(certificates{b.cert})) })
 

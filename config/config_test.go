@@ -37,7 +37,7 @@ func TestConfigurationsAreReadStrictly(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSetHasItsDefault(t *testing.T) {
+func TestUnsetFieldsHaveTheirDefaults(t *testing.T) {
 	c, err := config.Parse([]byte(head + "policies: {warn: strict}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestWhatIsNotSetHasItsDefault(t *testing.T) {
 	}
 }
 
-func TestTheNearestFileCounts(t *testing.T) {
+func TestNearest_FirstFileUpwardsIsUsed(t *testing.T) {
 	root := t.TempDir()
 	below := filepath.Join(root, "a", "b")
 	if err := os.MkdirAll(below, 0o755); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-func TestLabelsGoBeforeTheDefaults(t *testing.T) {
+func TestLabelsOverrideTheDefaults(t *testing.T) {
 	invariant, baseline, strict := finding.Invariant, finding.Baseline, finding.Strict
 	defaults := config.Default().Policies
 	for name, c := range map[string]struct {

@@ -97,7 +97,7 @@ var controllerFeatures = []controllerFeature{
 		c.kubectl(t, "label", "namespace", ns, "usher.dev/default-serviceaccount-")
 		c.untilGone(t, ns, "rolebinding", viewBinding)
 	}},
-	{"a RoleBinding to another role is made anew", nil, func(t *testing.T, c *cluster) {
+	{"a RoleBinding to another role is recreated", nil, func(t *testing.T, c *cluster) {
 		ns := c.newNamespace(t, nil)
 		c.apply(t, ns, `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: `+viewBinding+`, labels: {app.kubernetes.io/managed-by: usher,
 app.kubernetes.io/component: default-serviceaccount}}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}}`)

@@ -15,8 +15,8 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// TestTheNextReleaseIsWrittenDown compares the places that name it.
-func TestTheNextReleaseIsWrittenDown(t *testing.T) {
+// TestTheNextReleaseIsDocumented compares the places that name it.
+func TestTheNextReleaseIsDocumented(t *testing.T) {
 	changes, err := os.ReadFile("../CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)

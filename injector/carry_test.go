@@ -24,7 +24,7 @@ func TestCarry(t *testing.T) {
 			object: deployment(`"`+key+`": "true"`, ""),
 			want:   map[string]string{key: "true", CarriedAnnotation: key}, warning: "copied to spec.template.metadata.annotations",
 		},
-		"a key is carried beside the user's annotations": {
+		"a key is carried next to the user's annotations": {
 			object: deployment(`"`+key+`": "true"`, annotated("a: b")),
 			want:   map[string]string{"a": "b", key: "true", CarriedAnnotation: key}, warning: "copied to",
 		},

@@ -140,7 +140,7 @@ func TestEveryReason(t *testing.T) {
 			templates: NewSet(map[string]Entry{"side": {Err: &InvalidTemplate{Name: "side", Problems: []finding.Finding{{Field: "data.config", Message: "is missing"}}}}}),
 			want:      reason.TemplateInvalid, denied: true, message: "data.config: is missing",
 		},
-		"a value that is no boolean is denied": {
+		"a value that is not a boolean is denied": {
 			object: asking(`"inject.usher.dev/side": "yes"`, ""), want: reason.BadValue, denied: true,
 			message: `metadata.annotations[inject.usher.dev/side]: is "yes"; write "true" or "false"`,
 		},

@@ -79,7 +79,7 @@ func TestMatchComesLast(t *testing.T) {
 }
 
 // The selection of pods does not change the template's version.
-func TestMatchIsNotOfTheVersion(t *testing.T) {
+func TestMatchDoesNotChangeTheVersion(t *testing.T) {
 	if a, b := template(t, "side", small, ""), template(t, "side", small, "match: {kinds: [Job]}"); a.Version != b.Version {
 		t.Errorf("the version is %s with a match, %s without", b.Version, a.Version)
 	}

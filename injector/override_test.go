@@ -102,7 +102,7 @@ func resources(text string) corev1.ResourceRequirements {
 	return r
 }
 
-func TestOverrideOfATemplateNobodyAskedForChangesNothing(t *testing.T) {
+func TestOverrideOfAnUnrequestedTemplateChangesNothing(t *testing.T) {
 	d := Decide(Request{Object: fromYAML(t, asking(`"inject.usher.dev/side.image": "x"`, "")), Templates: set(template(t, "side", small, ""))})
 	if d.Reason != reason.NotAsked || d.Denied {
 		t.Errorf("got %s, want not-asked", d.Reason)

@@ -30,7 +30,7 @@ func TestSecondPass(t *testing.T) {
 		message   string // of the denial, or of a warning
 	}{
 		"nothing is done twice":                                      {object: once, want: reason.AlreadyInjected},
-		"what the API server defaults and writes anew":               {object: throughServer(t, once), want: reason.AlreadyInjected},
+		"what the API server defaults and writes again":              {object: throughServer(t, once), want: reason.AlreadyInjected},
 		"a container that another webhook put before":                {object: strings.Replace(once, `{"name":"side"`, `{"name":"other","image":"o"},{"name":"side"`, 1), want: reason.AlreadyInjected},
 		"a variable between":                                         {object: strings.Replace(once, `{"name":"B"`, `{"name":"Z","value":"z"},{"name":"B"`, 1), want: reason.AlreadyInjected},
 		"an image of another registry":                               {object: strings.Replace(once, "side:1", "mirror.example.com/side@sha256:1", 1), want: reason.AlreadyInjected},

@@ -86,7 +86,7 @@ func TestSidecarsOfARevision(t *testing.T) {
 	}
 }
 
-func TestRevisionsAreNoTemplates(t *testing.T) {
+func TestRevisionsAreNotTemplates(t *testing.T) {
 	set := revised(t)
 	if diff := cmp.Diff([]string{"side"}, set.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)

@@ -16,9 +16,9 @@ func TestParseTemplate(t *testing.T) {
 		want   []string
 		reason reason.Reason
 	}{
-		"config is missing": {data: map[string]string{"conf": "x"}, want: []string{"data.config: is missing; write the containers and volumes to add under the key config"}},
-		"config is no YAML": {data: conf("containers: ["), want: []string{"data.config (line 1): did not find expected node content"}},
-		"config is no object": {
+		"config is missing":  {data: map[string]string{"conf": "x"}, want: []string{"data.config: is missing; write the containers and volumes to add under the key config"}},
+		"config is not YAML": {data: conf("containers: ["), want: []string{"data.config (line 1): did not find expected node content"}},
+		"config is not an object": {
 			data: conf("just text"), want: []string{"data.config: is a string; must be an object"},
 		},
 		"config is empty": {data: conf(""), want: []string{"data.config: has no container; write at least one under containers or initContainers, or write appContainers for what the pod's own containers get"}},

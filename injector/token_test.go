@@ -32,7 +32,7 @@ func TestAddedContainersHaveTheTokenThatThePodsOwnHave(t *testing.T) {
 		},
 		"in an init container": {spec: volumes + app, config: "initContainers: [{name: side, image: side:1}]", want: []string{mounted}},
 		"in a native sidecar":  {spec: volumes + app + ", restartPolicy: Never", want: []string{mounted}},
-		"beside an override": {
+		"next to an override": {
 			spec: volumes + app, options: "overrides: [image]", notes: `, "inject.usher.dev/side.image": "side:2"`, want: []string{mounted},
 		},
 		"not where the pod has no token":      {spec: "containers: [{name: app, image: app}]"},

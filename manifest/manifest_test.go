@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 			},
 			docs: []doc{{1, "a/", `{"kind":"A"}`}},
 		},
-		"slashes beside another fault are not blamed": {
+		"slashes next to another fault are not blamed": {
 			in:   "// one\nx: [\n",
 			errs: []string{"f:2: YAML: mapping values are not allowed in this context"},
 		},
@@ -74,7 +74,7 @@ func TestParse(t *testing.T) {
 			in:   `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"p"}},{}]}`,
 			docs: []doc{{1, "pod/p", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}`}, {1, "pod/", `{"apiVersion":"v1","kind":"Pod"}`}},
 		},
-		"comments alone are no document": {in: "# nothing\n---\n# here\n"},
+		"comments without an object are not a document": {in: "# nothing\n---\n# here\n"},
 		"a header of wrong types is still read": {
 			in:   "kind: Pod\napiVersion: v1\nmetadata: {name: p, namespace: 5}\n",
 			docs: []doc{{1, "pod/p", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":5}}`}},

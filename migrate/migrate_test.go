@@ -93,7 +93,7 @@ func TestConvertNamesWhatItCannotRead(t *testing.T) {
 		"a string for a list":        {`{` + head + `,"initializers":[{"rules":[{"apiGroups":"apps"}]}]}`, "initializers[0].rules[0].apiGroups: found a string; write a list"},
 		"a number for a string":      {`{` + head + `,"initializers":[{"name":1}]}`, "initializers[0].name: found a number; write a string, in quotes"},
 		"a list for an object":       {`{` + head + `,"metadata":[]}`, "metadata: found a list; write an object"},
-		"labels that are no text":    {`{` + head + `,"metadata":{"name":"a","labels":{"a":true}}}`, "metadata.labels.a: found true, false or null; write a string, in quotes"},
+		"labels that are not text":   {`{` + head + `,"metadata":{"name":"a","labels":{"a":true}}}`, "metadata.labels.a: found true, false or null; write a string, in quotes"},
 		"no name":                    {`{` + head + `}`, `metadata.name: "" is not a name; write lower case letters, digits, '-' and '.'`},
 		"a version it never had":     {`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"InitializerConfiguration"}`, `apiVersion: "admissionregistration.k8s.io/v1" never had initializers; write admissionregistration.k8s.io/v1alpha1`},
 		"another kind":               {`{"apiVersion":"admissionregistration.k8s.io/v1alpha1","kind":"Pod"}`, `kind: "Pod"; write InitializerConfiguration`},

@@ -129,7 +129,7 @@ func FuzzEveryObjectIsJudged(f *testing.F) {
 	})
 }
 
-func TestWhatDoesNotDecodeHasNoFinding(t *testing.T) {
+func TestUndecodableObjectHasNoFinding(t *testing.T) {
 	e := evaluator(t, policies.Options{})
 	o := e.Decode("apps/v1", "Deployment", []byte(`{"spec":7}`))
 	if found := e.Evaluate(o, policies.Input{}); o.Decodable() || len(found) > 0 {

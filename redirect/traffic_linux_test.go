@@ -93,7 +93,7 @@ func TestProxyIsKnownByItsGroup(t *testing.T) {
 	}
 }
 
-func TestOneDirectionAlone(t *testing.T) {
+func TestOnlyOneDirection(t *testing.T) {
 	tests := map[string]struct {
 		config            Config
 		inbound, outbound string

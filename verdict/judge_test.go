@@ -254,8 +254,8 @@ func TestJudge_AFindingMovesWithItsContainer(t *testing.T) {
 	}
 }
 
-// TestWhatRulesCannotSeeIsSaid uses a rule that asks for unreadable objects.
-func TestWhatRulesCannotSeeIsSaid(t *testing.T) {
+// TestJudge_UnseenObjects_AreReported uses a rule that asks for unreadable objects.
+func TestJudge_UnseenObjects_AreReported(t *testing.T) {
 	f := facts(t, "")
 	f.Lister = blind{}
 	v, err := verdict.Judge(object(t, deployment), nil, f)

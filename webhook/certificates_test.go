@@ -48,7 +48,7 @@ func TestChangesOfTheCALetNoPodPassUninjected(t *testing.T) {
 		if err := c.CoreV1().Secrets(ownNamespace).Delete(t.Context(), "usher-ca", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		c.until(t, "the next CA is registered beside the former", func() bool {
+		c.until(t, "the next CA is registered next to the former", func() bool {
 			bundle := c.registeredBundle(t)
 			return bytes.Contains(bundle, former) && len(bundle) > len(former)
 		})

@@ -10,7 +10,7 @@ import (
 
 // A copy of a workload also has the copied keys; nobody has removed their
 // source there.
-func TestACopyOfAWorkloadKeepsWhatWasCarriedIntoItsTemplate(t *testing.T) {
+func TestACopyOfAWorkloadKeepsTheCopiedKeysInItsTemplate(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, "")
 	d := deployment(t, "")

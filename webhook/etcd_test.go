@@ -218,7 +218,7 @@ func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 		"a good one":       {edit: func(*v1beta2.EtcdCluster) {}},
 		"no member":        {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Size = 0 }, refusal: "spec.size: Invalid value: 0: a cluster has 1 to 7 members"},
 		"eight members":    {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Size = 8 }, refusal: "spec.size: Invalid value: 8: a cluster has 1 to 7 members"},
-		"an even size":     {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Size = 4 }, warning: "tolerates the failure of 1 as 3 does"},
+		"an even size":     {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Size = 4 }, warning: "tolerates no more failures (1) than 3"},
 		"no version":       {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Version = "latest" }, refusal: `"latest": is not a released version of etcd`},
 		"an old version":   {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Version = "3.2.13" }, warning: "version is 3.2.13, which usher does not run: write 3.5.35"},
 		"a future version": {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Version = "3.9.0" }, warning: "version is 3.9.0, which usher does not run: write 3.7.3"},
@@ -276,9 +276,9 @@ func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 	})
 }
 
-// TestManifestsOfOldAreTaken applies manifests as they were published years
+// TestOldManifestsAreAccepted applies manifests as they were published years
 // ago.
-func TestManifestsOfOldAreTaken(t *testing.T) {
+func TestOldManifestsAreAccepted(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, nil)
 	const seed = `

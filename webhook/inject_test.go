@@ -56,7 +56,7 @@ func TestSeedPodIsInjected(t *testing.T) {
 	}
 }
 
-func TestWhoAsked(t *testing.T) {
+func TestAsked(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, "")
 	plain, labelled := c.newNamespace(t, nil), c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
@@ -65,14 +65,14 @@ func TestWhoAsked(t *testing.T) {
 		injected               bool
 		denied                 string
 	}{
-		"nobody":                           {namespace: plain},
-		"the annotation":                   {namespace: plain, annotations: asks, injected: true},
-		"the Initializer's annotation":     {namespace: plain, annotations: `"initializer.kubernetes.io/side": "true"`, injected: true},
-		"the namespace":                    {namespace: labelled, injected: true},
-		"the namespace beside annotations": {namespace: labelled, annotations: `"other.io/x": "true"`, injected: true},
+		"nobody":                            {namespace: plain},
+		"the annotation":                    {namespace: plain, annotations: asks, injected: true},
+		"the Initializer's annotation":      {namespace: plain, annotations: `"initializer.kubernetes.io/side": "true"`, injected: true},
+		"the namespace":                     {namespace: labelled, injected: true},
+		"the namespace next to annotations": {namespace: labelled, annotations: `"other.io/x": "true"`, injected: true},
 		"the annotation's refusal before the namespace": {namespace: labelled, annotations: `"inject.usher.dev/side": "false"`},
-		"the namespace beside a refusal of another":     {namespace: labelled, annotations: `"inject.usher.dev/other": "false"`, injected: true},
-		"a value that is no boolean":                    {namespace: plain, annotations: `"inject.usher.dev/side": "True"`, denied: `bad-value: metadata.annotations[inject.usher.dev/side]: is "True"; write "true" or "false"`},
+		"the namespace next to a refusal of another":    {namespace: labelled, annotations: `"inject.usher.dev/other": "false"`, injected: true},
+		"a value that is not a boolean":                 {namespace: plain, annotations: `"inject.usher.dev/side": "True"`, denied: `bad-value: metadata.annotations[inject.usher.dev/side]: is "True"; write "true" or "false"`},
 		"a template that does not exist":                {namespace: plain, annotations: `"inject.usher.dev/none": "true"`, denied: `template-missing`},
 	}
 	for name, tc := range tests {
@@ -347,7 +347,7 @@ func TestFailureShowsOnTheWorkload(t *testing.T) {
 	}
 }
 
-func TestWhatATemplateNeedsIsMissed(t *testing.T) {
+func TestAbsenceWarning_MissingObject_IsWarnedOf(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
 	c.template(t, "side", small+"\nvolumes: [{name: v, configMap: {name: envoy}}]", "")

@@ -111,9 +111,9 @@ func (g limitGenerator) pod() *corev1.Pod {
 	return p
 }
 
-// TestWhatThePodsWillBeRefusedForIsSaidOfTheWorkload checks that the API server
+// TestWorkloadIsWarnedOfWhyItsPodsWillBeRefused checks that the API server
 // refuses exactly the pods that usher predicted.
-func TestWhatThePodsWillBeRefusedForIsSaidOfTheWorkload(t *testing.T) {
+func TestWorkloadIsWarnedOfWhyItsPodsWillBeRefused(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", "initContainers: [{name: net, image: net, resources: {limits: {memory: 300Mi}}, securityContext: {capabilities: {add: [NET_ADMIN]}}}]", "")
 	limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{

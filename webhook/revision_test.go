@@ -28,7 +28,7 @@ func TestTwoVersionsAtOnce(t *testing.T) {
 		_ = c.CoreV1().ConfigMaps(ownNamespace).Delete(context.Background(), "side-next", metav1.DeleteOptions{})
 		c.until(t, "the revision is gone", func() bool { return !strings.Contains(c.readyz(t), "template side/next ") })
 	})
-	if err := revision("side-next-initializer", next, small); err == nil || !strings.Contains(err.Error(), "releases of usher that know no revisions") {
+	if err := revision("side-next-initializer", next, small); err == nil || !strings.Contains(err.Error(), "releases of usher without revisions") {
 		t.Errorf("a revision with a template's name: %v", err)
 	}
 	if err := revision("side-broken", map[string]string{"usher.dev/revision-of": "side", "usher.dev/revision": "x"}, "containers: [{name: side}]"); err == nil || !strings.Contains(err.Error(), "image") {

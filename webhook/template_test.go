@@ -204,7 +204,7 @@ spec: {policyName: no-evil-images, validationActions: [Deny]}
 		if err != nil {
 			t.Fatalf("another policy's denial refused the template: %v", err)
 		}
-		return strings.Contains(c.warnings.take(), "pods that get it are denied by another policy of this cluster")
+		return strings.Contains(c.warnings.take(), "another policy of this cluster denies pods that get it")
 	})
 }
 
@@ -235,7 +235,7 @@ func TestNamespacesAreWarnedOfTemplatesThatAreMissing(t *testing.T) {
 	}
 	c.until(t, "the deletion of a template in use is warned of", func() bool {
 		err := c.CoreV1().ConfigMaps(ownNamespace).Delete(t.Context(), "side-initializer", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && strings.Contains(c.warnings.take(), "namespace(s) ask for the template side by label")
+		return err == nil && strings.Contains(c.warnings.take(), "namespace(s) request the template side by label")
 	})
 }
 

@@ -62,7 +62,7 @@ func TestRulesAreEnforcedAsLabelled(t *testing.T) {
 	}
 }
 
-func TestDefaultsEnforceInvariantsAlone(t *testing.T) {
+func TestDefaultsEnforceOnlyInvariants(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, nil)
 	if _, err := c.BatchV1().CronJobs(ns).Create(t.Context(), cronJob(t, `schedule: "0 0 31 2 *"`), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {

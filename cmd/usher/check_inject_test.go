@@ -124,7 +124,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			want: []string{"job.yaml:8:20 job-plain-sidecar spec.template.spec.containers[0]: container a runs vector, which does not end, so the Job never completes: " +
 				"move it to initContainers with restartPolicy: Always (after the injection of logs)"},
 		},
-		"what injection cures is no finding": {
+		"what injection cures is not a finding": {
 			files: map[string]string{"a.yaml": deployment("a", "app: a"), "t.yaml": plainTemplate + "      readinessProbe: {exec: {command: [ok]}}\n"},
 			args:  []string{"-t", "t.yaml", "--rule", "deploy-no-readiness", "a.yaml"},
 		},
@@ -148,7 +148,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 				`annotation inject.usher.dev/lost asks for the template "lost", which does not exist; available templates: logs (usher read only the given templates)`},
 			status: cli.Failed,
 		},
-		"asking is no finding where no template was given, and is said": {
+		"asking is not a finding where no template was given, and is said": {
 			files: map[string]string{"job.yaml": jobAsking},
 			args:  []string{"job.yaml"},
 			errs:  "although -t was not given: 1;",
@@ -176,7 +176,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			files: map[string]string{"pod.yaml": soundPod, "t.yaml": plainTemplate},
 			args:  []string{"-t", "t.yaml", "--rule", "template-effect", "pod.yaml"},
 		},
-		"what is no template is bad input": {
+		"what is not a template is bad input": {
 			files:  map[string]string{"job.yaml": soundJob, "t.yaml": soundJob},
 			args:   []string{"-t", "t.yaml", "job.yaml"},
 			status: cli.Usage,
@@ -188,7 +188,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			status: cli.Usage,
 			errs:   `t/b.yaml:1: the template "logs" is given twice, first in t/a.yaml:1`,
 		},
-		"variants of a template among the files are no mistake, and one given goes before them": {
+		"variants of a template among the files are not mistakes, and one given goes before them": {
 			files:  map[string]string{"in/a.yaml": plainTemplate, "in/pod.yaml": asking, "in/z.yaml": envoyTemplate, "t.yaml": strings.ReplaceAll(envoyTemplate, "-1", "1")},
 			args:   []string{"-t", "t.yaml,in/a.yaml", "--rule", "container-probes", "in"},
 			status: cli.Clean,

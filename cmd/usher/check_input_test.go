@@ -45,7 +45,7 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 		"a hundred thousand brackets": {text: strings.Repeat("[", 100_000), want: "bad.yaml:1: YAML: exceeded max depth of 10000"},
 		"a link to nowhere":           {make: link("nowhere", "bad.yaml"), want: "bad.yaml: no such file or directory"},
 		"a link to itself":            {make: link("bad.yaml", "bad.yaml"), want: "bad.yaml: too many levels of symbolic links"},
-		"bytes that are no text":      {text: "kind: \xff\xfe\n", want: "bad.yaml:1: YAML: invalid leading UTF-8 octet"},
+		"bytes that are not text":     {text: "kind: \xff\xfe\n", want: "bad.yaml:1: YAML: invalid leading UTF-8 octet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"good.yaml": brokenJob}

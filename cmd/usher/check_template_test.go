@@ -54,7 +54,7 @@ func TestTemplatesAreJudgedAsWhenTheyAreApplied(t *testing.T) {
 			want:   []string{`t.yaml:1:1 template-invalid data.config: config is missing; write the containers and volumes to add under the key config`},
 			status: cli.Failed,
 		},
-		"what is no string is no template": {
+		"what is not a string is not a template": {
 			text:   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logs-initializer}\ndata: {config: {containers: []}}\n",
 			want:   []string{`t.yaml:4:8 template-invalid data.config: config is not a string: write it as a block of text, after config: |`},
 			status: cli.Failed,

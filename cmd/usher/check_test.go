@@ -82,7 +82,7 @@ func TestCheckExitStatuses(t *testing.T) {
 		"a rule left out does not fail":                 {brokenJob, []string{"--exclude", "job-restart-policy"}, cli.Clean},
 		"another rule alone does not fail":              {brokenJob, []string{"--rule", "job-pfp-never"}, cli.Clean},
 		"what does not decode is a finding":             {strings.Replace(soundJob, "name: sound", "name: 7", 1), nil, cli.Failed},
-		"broken YAML beside a finding is bad input":     {brokenJob + "---\na: [\n", nil, cli.Usage},
+		"broken YAML next to a finding is bad input":    {brokenJob + "---\na: [\n", nil, cli.Usage},
 		"no object at all in what was named":            {"a: b\n", nil, cli.Usage},
 		"an unknown rule is bad usage":                  {soundJob, []string{"--rule", "nope"}, cli.Usage},
 		"an unknown format is bad usage":                {soundJob, []string{"-o", "xml"}, cli.Usage},

@@ -109,7 +109,7 @@ func TestDiffExitStatus(t *testing.T) {
 		error string
 	}{
 		"nothing changed":                     {args: []string{old, old}},
-		"a rollout is no finding":             {args: []string{old, image}},
+		"a rollout is not a finding":          {args: []string{old, image}},
 		"unless asked for":                    {args: []string{old, image, "--fail-on", "rollout"}, want: 1},
 		"in steps is written either way":      {args: []string{old, image, "--fail-on", "in-steps"}},
 		"what is lost for good is":            {args: []string{old, zero}, want: 1},
@@ -122,8 +122,8 @@ func TestDiffExitStatus(t *testing.T) {
 		"live without arguments":              {args: []string{"--live"}, want: 2, error: "name the manifests"},
 		"live without a cluster":              {args: []string{"--live", old, "--kubeconfig", old + "x"}, want: 2, error: "finding the"},
 		"standard input twice":                {args: []string{"-", "-"}, want: 2, error: "only one"},
-		"an output nobody knows":              {args: []string{old, old, "-o", "xml"}, want: 2, error: "write text, json or yaml"},
-		"an outcome nobody knows":             {args: []string{old, old, "--fail-on", "x"}, want: 2, error: "is not an outcome"},
+		"an unknown output":                   {args: []string{old, old, "-o", "xml"}, want: 2, error: "write text, json or yaml"},
+		"an unknown outcome":                  {args: []string{old, old, "--fail-on", "x"}, want: 2, error: "is not an outcome"},
 		"a version that is none":              {args: []string{old, old, "--kubernetes-version", "x"}, want: 2, error: "is not a version"},
 		"an older server":                     {args: []string{old, image, "--kubernetes-version", "1.30"}},
 		"a pair of two versions of one group": {args: []string{old, version}, want: 1},
@@ -180,8 +180,8 @@ func TestTransitions(t *testing.T) {
 		"as data":               {args: []string{"Job", "-o", "json"}, out: `"id": "job-template"`},
 		"as YAML":               {args: []string{"Job", "-o", "yaml"}, out: "id: job-template"},
 		"as the document":       {args: []string{"-o", "markdown"}, out: "### svc-cluster-ip\n"},
-		"a kind nobody knows":   {args: []string{"Widget"}, status: 2, err: "write one of Deployment"},
-		"an output nobody knows": {
+		"an unknown kind":       {args: []string{"Widget"}, status: 2, err: "write one of Deployment"},
+		"an unknown output": {
 			args: []string{"-o", "xml"}, status: 2, err: "write text, json, yaml or markdown"},
 	}
 	for name, tc := range tests {

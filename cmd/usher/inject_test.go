@@ -74,7 +74,7 @@ func TestInject(t *testing.T) {
 		"as text": {
 			args: []string{"-f", seedPod, "-t", seedTemplate, "-o", "text"}, stdout: []string{"pod/myapp-pod: allowed, injected", "+ /spec/containers/-"},
 		},
-		"a ConfigMap of another namespace is no template": {
+		"a ConfigMap of another namespace is not a template": {
 			stdin:  "{apiVersion: v1, kind: ConfigMap, metadata: {name: db-initializer, namespace: shop}, data: {sql: 'SELECT 1'}}",
 			args:   []string{"-f", "-"},
 			stdout: []string{"name: db-initializer"},
@@ -154,7 +154,7 @@ func TestInject(t *testing.T) {
 		"a file that is not there": {args: []string{"-f", "none.yaml"}, status: 2, stderr: []string{"none.yaml: no such file or directory"}},
 		"no file":                  {status: 2, stderr: []string{"pass the files to inject into with -f"}},
 		"an unknown format":        {args: []string{"-f", "-", "-o", "xml"}, status: 2, stderr: []string{`--output is "xml"; write one of yaml, json, patch`}},
-		"something given as -t that is no template": {
+		"something given as -t that is not a template": {
 			stdin: askingPod, args: []string{"-f", "-", "-t", seedPod}, status: 2, stderr: []string{"pod/myapp-pod is not a template"},
 		},
 	}

@@ -59,7 +59,7 @@ func TestMigrate(t *testing.T) {
 		"two files": {initializers, []string{"-f", "-", "-f", "absent.yaml"}, cli.Usage, []string{"envoy-config"},
 			"absent.yaml: no such file or directory\n" +
 				"1 converted, 0 skipped, 0 problems, 1 reading errors\n"},
-		"objects of other kinds alone are no fault": {"kind: Pod\napiVersion: v1\nmetadata: {name: p}\n", []string{"-f", "-"}, cli.Clean, nil,
+		"objects of other kinds are not a failure": {"kind: Pod\napiVersion: v1\nmetadata: {name: p}\n", []string{"-f", "-"}, cli.Clean, nil,
 			"-:1: pod/p is not an InitializerConfiguration; skipped\n" +
 				"0 converted, 1 skipped, 0 problems, 0 reading errors\n"},
 		"a file without any object": {"# nothing\n", []string{"-f", "-"}, cli.Usage, nil,

@@ -298,7 +298,9 @@ func TestAWorkloadIsRestartedOnceACause(t *testing.T) {
 	})
 	ns := c.namespace(t)
 	c.apply(t, ns, manifest("app", "1", asks))
-	c.until(t, "it is left alone after a restart", func() bool { return c.log.has(ns+"/deployment/app", "left alone: it was restarted for this before") })
+	c.until(t, "it is left alone after a restart", func() bool {
+		return c.log.has(ns+"/deployment/app", "not restarted: it was already restarted for this")
+	})
 	if n := c.generation(t, ns, "app"); n != 2 {
 		t.Errorf("the Deployment is of generation %d, want 2: one restart", n)
 	}

@@ -23,7 +23,7 @@ func TestADeploymentGetsItsNetworkAndItsPodsWaitForIt(t *testing.T) {
 	c.pool(t, "10.128.0.0/22", 24)
 	d := c.deploy(t, namespace, "web")
 	// Without a controller, the ReplicaSet retries and gets the reason.
-	c.refused(t, d, `network-creating: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which is the Deployment's own and is being created`)
+	c.refused(t, d, `network-creating: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which is the Deployment's own, and usher is creating it`)
 
 	defer c.controller(t)()
 	n := c.network(t, d)
@@ -142,7 +142,7 @@ func TestARangeIsFreedThoughTheControllerWasDown(t *testing.T) {
 	c.clear(t)
 }
 
-func TestWhatAnotherMadeIsLeftAsItIs(t *testing.T) {
+func TestForeignObject_IsLeftUnchanged(t *testing.T) {
 	c, namespace := shared, shared.namespace(t)
 	c.pool(t, "10.8.0.0/24", 24)
 	d := c.deploy(t, namespace, "web")
@@ -151,7 +151,7 @@ func TestWhatAnotherMadeIsLeftAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := c.controller(t)
-	c.condition(t, d, injector.OwnNetworkForeign, "was not made for this Deployment")
+	c.condition(t, d, injector.OwnNetworkForeign, "was not created for this Deployment")
 	c.refused(t, d, `network-foreign: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which was not made for the Deployment`)
 	n := c.network(t, d)
 	if n.ResourceVersion != theirs.ResourceVersion {

@@ -227,7 +227,7 @@ func TestALabelThatWentWhileTheControllerWasDownIsFollowed(t *testing.T) {
 	c.untilBound(t, come)
 }
 
-func TestABindingThatWasChangedIsMadeAsItShouldBe(t *testing.T) {
+func TestAChangedBindingIsRestored(t *testing.T) {
 	c := shared
 	defer c.controller(t)()
 	namespace := c.namespace(t, config.View)
@@ -283,7 +283,7 @@ func TestABindingThatUsherDidNotMakeIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.label(t, namespace, config.View)
-	c.untilTold(t, namespace, serviceaccount.ReasonForeign, "was not made by usher")
+	c.untilTold(t, namespace, serviceaccount.ReasonForeign, "usher did not create the RoleBinding")
 	c.label(t, namespace, "")
 	// A later change was also decided later.
 	other := c.namespace(t, config.View)
@@ -297,7 +297,7 @@ func TestABindingThatUsherDidNotMakeIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestALabelThatIsNotKnownIsToldAndGrantsNothing(t *testing.T) {
+func TestAnUnknownLabelIsReportedAndGrantsNothing(t *testing.T) {
 	c := shared
 	defer c.controller(t)()
 	namespace := c.namespace(t, config.View)

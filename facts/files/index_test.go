@@ -14,7 +14,7 @@ const twoNamespaces = `{"apiVersion": "v1", "kind": "Service", "metadata": {"nam
 {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "d", "namespace": "one"}}
 `
 
-func TestWhatWasDecodedIsKeptUntilItsNamespaceIsJudged(t *testing.T) {
+func TestDecodedObjectsAreKeptUntilTheirNamespaceIsJudged(t *testing.T) {
 	docs, errs := manifest.Parse("all.json", []byte(twoNamespaces))
 	if len(errs) > 0 {
 		t.Fatal(errs)

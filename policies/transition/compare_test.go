@@ -52,10 +52,10 @@ func TestCompare(t *testing.T) {
 		want  []string // path, row, outcome
 	}{
 		"the same object does not change": {},
-		"spelling a quantity otherwise is no change": {
+		"spelling a quantity otherwise is not a change": {
 			edits: []string{"{cpu: 1, memory: 1Gi}", `{cpu: 1000m, memory: "1073741824"}`},
 		},
-		"writing the server's defaults out is no change": {
+		"writing the server's defaults out is not a change": {
 			edits: []string{"spec:\n  selector", `spec:
   replicas: 1
   revisionHistoryLimit: 10
@@ -97,7 +97,7 @@ func TestCompare(t *testing.T) {
 			edits: []string{"namespace: shop}", "namespace: shop, labels: {a: b}}"},
 			want:  []string{"metadata.labels[a]  in place"},
 		},
-		"kubectl's own annotation is no change": {
+		"kubectl's own annotation is not a change": {
 			edits: []string{"namespace: shop}", "namespace: shop, annotations: {kubectl.kubernetes.io/last-applied-configuration: x}}"},
 		},
 	}
@@ -119,7 +119,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestCompareRefusesWhatIsNoPair(t *testing.T) {
+func TestCompare_RefusesObjectsThatAreNotAPair(t *testing.T) {
 	tests := map[string]struct{ old, new, want string }{
 		"broken JSON":      {`{`, `{}`, "decoding the old object"},
 		"no object":        {`{}`, `[]`, "decoding the new object"},

@@ -75,7 +75,7 @@ func allow(context.Context, *Request) (*Response, error) {
 	return &Response{Allowed: true, Reason: "injected"}, nil
 }
 
-func TestTooManyAtOnceAreAskedToComeAgain(t *testing.T) {
+func TestTooManyRequestsAtOnceAreToldToRetry(t *testing.T) {
 	deciding, decide := make(chan struct{}), make(chan struct{})
 	s := serve(t, 1, func(ctx context.Context, req *Request) (*Response, error) {
 		deciding <- struct{}{}
@@ -131,7 +131,7 @@ func TestPanicsAreContainedAndCounted(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDecidedIsLeftToTheFailurePolicy(t *testing.T) {
+func TestUndecidableRequestsAreLeftToTheFailurePolicy(t *testing.T) {
 	tests := map[string]struct {
 		err    error
 		status int

@@ -132,7 +132,7 @@ func TestRequestsInFlightAreAnsweredAtShutdown(t *testing.T) {
 	}
 }
 
-func TestHTTP2IsOfferedByTheOptionAlone(t *testing.T) {
+func TestHTTP2IsOfferedOnlyByTheOption(t *testing.T) {
 	for _, offered := range []bool{false, true} {
 		s := serve(t, Options{HTTP2: offered}, 0, allow)
 		s.client.Transport.(*http.Transport).ForceAttemptHTTP2 = true

@@ -48,7 +48,7 @@ func TestTheCallerSaysWhatIsTracedElseTheSampling(t *testing.T) {
 		"a caller that does not":              {notSampled, 1, 0},
 		"a caller that says nothing, all":     {"", 1, 1},
 		"a caller that says nothing, none":    {"", 0, 0},
-		"a header that is no traceparent":     {"00-zz", 1, 1},
+		"a header that is not a traceparent":  {"00-zz", 1, 1},
 		"a header that is none, and no share": {"00-zz", 0, 0},
 	}
 	for name, tc := range tests {

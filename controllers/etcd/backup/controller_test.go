@@ -204,9 +204,9 @@ func saved(b *etcdv1beta2.EtcdBackup) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// TestWhateverGoesWrongIsToldAndHarmsNothing causes one failure in each
+// TestEveryFailureIsReportedAndHarmsNothing causes one failure in each
 // namespace, and then removes it.
-func TestWhateverGoesWrongIsToldAndHarmsNothing(t *testing.T) {
+func TestEveryFailureIsReportedAndHarmsNothing(t *testing.T) {
 	startController(t)
 	fill(t, etcd(t, world.etcd), 12<<20) // enough for several parts
 	rotated := map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = " + objectstore.AccessKey + "\naws_secret_access_key = former\n")}
@@ -220,8 +220,8 @@ func TestWhateverGoesWrongIsToldAndHarmsNothing(t *testing.T) {
 		"S3 stalls":                    {fault: objectstore.Fault{StallUp: 3 << 20}, want: etcdbackup.ReasonTimeout, change: timeout(8)},
 		"the upload is cut":            {fault: objectstore.Fault{CutUp: 3 << 20}, want: string(store.Unavailable)},
 		"the answers are cut":          {fault: objectstore.Fault{CutDown: 200}, want: string(store.Unavailable)},
-		"reading it again is cut":      {fault: objectstore.Fault{CutDown: 6 << 20}, want: string(store.Unavailable)},
-		"reading it again stalls":      {fault: objectstore.Fault{StallDown: 6 << 20}, want: etcdbackup.ReasonTimeout, change: timeout(8)},
+		"verifying the backup is cut":  {fault: objectstore.Fault{CutDown: 6 << 20}, want: string(store.Unavailable)},
+		"verifying the backup stalls":  {fault: objectstore.Fault{StallDown: 6 << 20}, want: etcdbackup.ReasonTimeout, change: timeout(8)},
 		"a byte flips on the way back": {fault: objectstore.Fault{FlipDown: 6 << 20}, want: etcdbackup.ReasonDamaged},
 		"the Secret was rotated":       {secret: rotated, want: string(store.Denied)},
 		"the Secret is empty":          {secret: map[string][]byte{}, want: string(store.BadSecret)},
@@ -267,7 +267,7 @@ func TestWhateverGoesWrongIsToldAndHarmsNothing(t *testing.T) {
 			if strings.Contains(is.Status.Reason, objectstore.SecretKey) {
 				t.Errorf("the status tells the secret: %s", is.Status.Reason)
 			}
-			if diff := cmp.Diff(before, files(t, "faults/"+ns)); diff != "" && !strings.Contains(name, "reading it again") {
+			if diff := cmp.Diff(before, files(t, "faults/"+ns)); diff != "" && !strings.Contains(name, "verifying the backup") {
 				t.Errorf("-before +after:\n%s", diff)
 			}
 			for key, sum := range before {

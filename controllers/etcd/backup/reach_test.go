@@ -96,7 +96,7 @@ func TestAnEtcdOfAnotherNamespaceIsNotSaved(t *testing.T) {
 	startController(t)
 	create(t, b)
 	is := saved(until(t, b, failing))
-	if is.Reason != etcdbackup.ReasonUnreachable || !strings.Contains(is.Message, "not the address of a pod or Service of the namespace") {
+	if is.Reason != etcdbackup.ReasonUnreachable || !strings.Contains(is.Message, "not the address of a pod or Service in the namespace") {
 		t.Errorf("the condition is %+v", is)
 	}
 	if found := files(t, "theirs/"+ns); len(found) > 0 {

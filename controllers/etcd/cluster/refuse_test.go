@@ -11,8 +11,8 @@ import (
 	"github.com/usher-dev/usher/test/pki"
 )
 
-// TestWhatIsRefusedIsNotDone edits a cluster without a webhook.
-func TestWhatIsRefusedIsNotDone(t *testing.T) {
+// TestRefusedChangesAreNotMade edits a cluster without a webhook.
+func TestRefusedChangesAreNotMade(t *testing.T) {
 	s := newScene(t)
 	s.create(onClaims(1))
 	s.settled(1, v36)
@@ -21,7 +21,7 @@ func TestWhatIsRefusedIsNotDone(t *testing.T) {
 		edit, undo func(*etcdv1beta2.ClusterSpec)
 	}{
 		{
-			name: "a downgrade", says: "does not go back",
+			name: "a downgrade", says: "cannot be downgraded",
 			edit: func(spec *etcdv1beta2.ClusterSpec) { spec.Version = "3.5.29" },
 			undo: func(spec *etcdv1beta2.ClusterSpec) { spec.Version = v36 },
 		},
@@ -51,7 +51,7 @@ func TestWhatIsRefusedIsNotDone(t *testing.T) {
 	}
 }
 
-func TestAVersionThatIsNotRunIsSaid(t *testing.T) {
+func TestAnUnsupportedVersionIsReported(t *testing.T) {
 	s := newScene(t)
 	spec := ofSize(3)
 	spec.Version = "3.2.13"

@@ -37,7 +37,7 @@ func TestTheFirstMemberNeverFormsASecondCluster(t *testing.T) {
 // majorities are how many of three members are lost; stories_test.go adds others.
 var majorities = map[string]int{"two of three": 2, "all": 3}
 
-func TestALostMajorityIsSaidAndNothingRemoved(t *testing.T) {
+func TestALostMajorityIsReportedAndNothingIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, losses := range majorities {
 		t.Run(name, func(t *testing.T) {

@@ -76,15 +76,15 @@ func TestPlans(t *testing.T) {
 		"a smaller cluster loses the newest": {
 			from: spec(size(5)), to: spec(),
 			steps: []string{
-				"remove c-5: 5 members vote, and 3 are wanted [1]",
-				"remove c-4: 4 members vote, and 3 are wanted [1]",
+				"remove c-5: 5 members vote, and spec.size is 3 [1]",
+				"remove c-4: 4 members vote, and spec.size is 3 [1]",
 			},
 		},
 		"a smaller cluster loses who does not answer first": {
 			from: spec(size(5)), to: spec(), seen: []func(*plan.Observation){member(2, down)},
 			steps: []string{
 				"remove c-2: it does not answer, and the cluster has one member too many [1]",
-				"remove c-5: 4 members vote, and 3 are wanted [1]",
+				"remove c-5: 4 members vote, and spec.size is 3 [1]",
 			},
 		},
 		"the leader last, and its leadership moved": {
@@ -125,7 +125,7 @@ func TestPlans(t *testing.T) {
 				"have c-3 run 3.6.16: it does not answer, and was told to run 3.6.99 [1, 0 meanwhile]",
 			},
 		},
-		"pods on claims are made anew": {
+		"pods on claims are recreated": {
 			from: spec(claims("1Gi")), to: spec(claims("1Gi"), labelled),
 			steps: []string{
 				"recreate the pod of c-2 on its claim: its pod does not match the spec [1, 0 meanwhile]",

@@ -152,8 +152,8 @@ func TestAVolumeOfAControllerThatWasKilledIsMountedAgain(t *testing.T) {
 	s.until("the pods to be gone", func() any { return s.volumePods() }, func() bool { return len(s.volumePods()) == 0 })
 }
 
-// TestAVolumeIsTakenFromItsPodAlone calls the controller with other identities.
-func TestAVolumeIsTakenFromItsPodAlone(t *testing.T) {
+// TestAVolumeIsAcceptedOnlyFromItsPod calls the controller with other identities.
+func TestAVolumeIsAcceptedOnlyFromItsPod(t *testing.T) {
 	s := newScene(t)
 	s.claim("backups")
 	// Its pod has an image that does not exist, and never calls.

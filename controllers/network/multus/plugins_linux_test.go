@@ -144,9 +144,9 @@ func TestThePluginsAttachPodsByTheDefinition(t *testing.T) {
 	}
 }
 
-// TestANetworkWithoutAGatewayConnectsPodsAlone expects no default route, and no
+// TestANetworkWithoutAGatewayConnectsOnlyPods expects no default route, and no
 // address of the node in it.
-func TestANetworkWithoutAGatewayConnectsPodsAlone(t *testing.T) {
+func TestANetworkWithoutAGatewayConnectsOnlyPods(t *testing.T) {
 	needsRoot(t)
 	c, n := newCluster(t), newNode(t)
 	s, err := subnet.Parse("10.51.0.0/24", "")

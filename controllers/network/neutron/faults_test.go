@@ -152,14 +152,14 @@ func TestAnAnswerThatComesTooLateIsWaitedFor(t *testing.T) {
 	_, err := b.Ensure(t.Context(), want)
 	fails(t, err, backend.Unavailable, "making the network: Post")
 	_, err = b.Ensure(t.Context(), want)
-	fails(t, err, backend.Unavailable, "nobody answered the request to make the network, which may still be carried out")
-	fails(t, b.Delete(t.Context(), want.Owner), backend.Unavailable, "nobody answered the request")
+	fails(t, err, backend.Unavailable, "the request to create the network timed out, and Neutron may still execute it")
+	fails(t, b.Delete(t.Context(), want.Owner), backend.Unavailable, "the request to create the network timed out")
 	carryOut()
 	<-done
 	settles(t, b, e.world(t), want)
 }
 
-func TestTwoMadeAtOnceAreOne(t *testing.T) {
+func TestTwoConcurrentCreationsLeaveOneNetwork(t *testing.T) {
 	e := newTenant(t)
 	want := wanted(t, "twice", "10.0.0.0/24", "10.0.0.1")
 	e.proxy.Inject(realneutron.Fault{Method: http.MethodPost, Path: "networks", Times: 1, Handle: realneutron.First(func() {
@@ -169,7 +169,7 @@ func TestTwoMadeAtOnceAreOne(t *testing.T) {
 	})})
 	b := e.backend(t)
 	_, err := b.Ensure(t.Context(), want)
-	fails(t, err, backend.Conflict, "another network was made for default/twice at the same time")
+	fails(t, err, backend.Conflict, "another network was created for default/twice at the same time")
 	settles(t, b, e.world(t), want)
 }
 
@@ -189,7 +189,7 @@ func TestTwoNetworksWithOneMarkAreLeftToPeople(t *testing.T) {
 	}
 }
 
-func TestAQuotaIsToldFromAConflict(t *testing.T) {
+func TestAQuotaIsDistinguishedFromAConflict(t *testing.T) {
 	e := newTenant(t)
 	b, want := e.backend(t), wanted(t, "quota", "10.0.0.0/24", "10.0.0.1")
 	if err := e.LimitNetworks(t.Context(), 0); err != nil {
@@ -226,7 +226,7 @@ func TestANetworkThatGoesMeanwhileIsMadeAgain(t *testing.T) {
 	settles(t, b, w, want)
 }
 
-func TestAGatewayInUseIsAUse(t *testing.T) {
+func TestAGatewayInUseIsAUser(t *testing.T) {
 	e := newTenant(t)
 	b, w, want := e.backend(t), e.world(t), wanted(t, "router", "10.0.0.0/24", "10.0.0.1")
 	settles(t, b, w, want)
@@ -236,7 +236,7 @@ func TestAGatewayInUseIsAUse(t *testing.T) {
 	fails(t, err, backend.InUse, "from 10.0.0.1 to 10.0.0.2 waits until the network is unused: its users are "+user)
 }
 
-func TestWhatIsAttachedMeanwhileIsNamed(t *testing.T) {
+func TestConcurrentlyAttachedUsersAreNamed(t *testing.T) {
 	e := newTenant(t)
 	b, w, want := e.backend(t), e.world(t), wanted(t, "attached", "10.0.0.0/24", "10.0.0.1")
 	settles(t, b, w, want)
@@ -298,7 +298,7 @@ func TestASubnetOfOthersIsLeftAsItIs(t *testing.T) {
 	fails(t, err, backend.Foreign, "subnet printers ("+theirs.ID+") on network "+n.ID+" has the range 10.9.0.0/24 and was not created for default/shared: delete it, or choose another range than 10.9.0.0/16")
 }
 
-func TestPortsOfNeutronItselfAreNoUsers(t *testing.T) {
+func TestNeutronsOwnPortsAreNotUsers(t *testing.T) {
 	e := newTenant(t)
 	b, w, want := e.backend(t), e.world(t), wanted(t, "dhcp", "10.0.0.0/24", "10.0.0.1")
 	settles(t, b, w, want)

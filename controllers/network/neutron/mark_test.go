@@ -19,7 +19,7 @@ func TestAMarkNamesItsOwner(t *testing.T) {
 	}
 }
 
-func TestAMarkOfOthersIsNone(t *testing.T) {
+func TestMark_ForeignDescription_HasNoOwner(t *testing.T) {
 	m := marks{cluster: "c1"}
 	for name, description := range map[string]string{
 		"no description":    "",

@@ -33,7 +33,7 @@ func TestRequestsBeyondTheLimitWait(t *testing.T) {
 			res.Body.Close()
 		}
 	}
-	if err == nil || !strings.Contains(err.Error(), "waiting to send no more than") || sent.Load() != 2 {
+	if err == nil || !strings.Contains(err.Error(), "waiting for the rate limit of") || sent.Load() != 2 {
 		t.Errorf("sent %d requests, the last with the error %v; want two", sent.Load(), err)
 	}
 }

@@ -206,7 +206,7 @@ func TestAStreamThatBreaksLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestAFolderIsNotLeft(t *testing.T) {
+func TestFolder_KeysCannotLeaveIt(t *testing.T) {
 	root := t.TempDir()
 	outside := t.TempDir()
 	if err := os.Symlink(outside, root+"/link"); err != nil {
@@ -230,7 +230,7 @@ func TestAFolderIsNotLeft(t *testing.T) {
 	}
 }
 
-func TestWhatGoesWrongIsNamed(t *testing.T) {
+func TestErrorsAreNamed(t *testing.T) {
 	proxy, err := objectstore.StartProxy(server.Address)
 	if err != nil {
 		t.Fatal(err)
@@ -311,14 +311,14 @@ func TestSecretsSayWhatIsWrongWithThem(t *testing.T) {
 		secret map[string][]byte
 		want   string
 	}{
-		"no keys":                     {nil, "it has no keys"},
-		"other keys":                  {map[string][]byte{"access": nil, "a": nil}, "it has a, access"},
-		"no secret key":               {map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = a\n")}, "holds no aws_access_key_id and aws_secret_access_key in [default]"},
-		"another profile":             {map[string][]byte{"credentials": []byte("[prod]\n" + keys)}, "in [default]"},
-		"no ini":                      {map[string][]byte{"credentials": []byte("[default\nhidden")}, "not in the format of AWS' own file"},
-		"a program to run":            {map[string][]byte{"credentials": []byte("[default]\n" + keys), "config": []byte("[default]\ncredential_process = /bin/hidden\n")}, "credential_process, which is not acted on"},
-		"this process' own token":     {map[string][]byte{"credentials": []byte("[default]\nweb_identity_token_file = /hidden\n" + keys)}, "web_identity_token_file"},
-		"a CA that is no certificate": {map[string][]byte{"credentials": []byte("[default]\n" + keys), "ca.crt": []byte("hidden")}, "ca.crt contains no certificate"},
+		"no keys":                        {nil, "it has no keys"},
+		"other keys":                     {map[string][]byte{"access": nil, "a": nil}, "it has a, access"},
+		"no secret key":                  {map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = a\n")}, "holds no aws_access_key_id and aws_secret_access_key in [default]"},
+		"another profile":                {map[string][]byte{"credentials": []byte("[prod]\n" + keys)}, "in [default]"},
+		"no ini":                         {map[string][]byte{"credentials": []byte("[default\nhidden")}, "not in the format of the AWS CLI"},
+		"a program to run":               {map[string][]byte{"credentials": []byte("[default]\n" + keys), "config": []byte("[default]\ncredential_process = /bin/hidden\n")}, "credential_process, which is not acted on"},
+		"this process' own token":        {map[string][]byte{"credentials": []byte("[default]\nweb_identity_token_file = /hidden\n" + keys)}, "web_identity_token_file"},
+		"a CA that is not a certificate": {map[string][]byte{"credentials": []byte("[default]\n" + keys), "ca.crt": []byte("hidden")}, "ca.crt contains no certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := store.NewS3(source("s3.example:9000", "bucket/key"), tc.secret)
