@@ -40,7 +40,7 @@ metadata: {name: live}
 spec: {size: 3, fixed: a}
 `
 
-// TestDiffLive_CustomKinds_AreJudgedByTheDefinitionsInTheCluster gives usher
+// TestDiffLive_CustomKinds_AreJudgedByTheDefinitionsInTheCluster passes
 // manifests without the definition of their kind.
 func TestDiffLive_CustomKinds_AreJudgedByTheDefinitionsInTheCluster(t *testing.T) {
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func TestDiffLive_CustomKinds_AreJudgedByTheDefinitionsInTheCluster(t *testing.T
 		want   []string // object, row, outcome, path
 		stderr string
 	}{
-		"a default of the schema is no change":     {},
+		"a default of the schema is not a change":  {},
 		"a default may be written out":             {edit: [2]string{"size: 3", "size: 3, mode: slow"}},
 		"another value is a change":                {edit: [2]string{"size: 3", "size: 4"}, want: []string{"Gadget/live  in place spec.size"}},
 		"a value that the schema refuses":          {edit: [2]string{"size: 3", "size: 12"}, status: 1, want: []string{"Gadget/live  in place spec.size", "Gadget/live  refused spec.size"}},
@@ -88,7 +88,8 @@ func TestDiffLive_CustomKinds_AreJudgedByTheDefinitionsInTheCluster(t *testing.T
 	}
 }
 
-// asUser is a kubeconfig by which an administrator acts as a user, or as itself.
+// asUser is a kubeconfig with which an administrator acts as a user, or as
+// itself.
 func asUser(t *testing.T, user string) string {
 	t.Helper()
 	config, err := clientcmd.Load(plane.Kubeconfig)

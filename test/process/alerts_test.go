@@ -196,9 +196,9 @@ func TestATemplateThatIsNotThereIsAlertedOn(t *testing.T) {
 	p.Quiet("UsherTemplateMissing")
 }
 
-// TestWhatCameWhileUsherCouldNotBeAskedIsAlertedOn applies what usher would have
+// TestObjectsAppliedDuringAnOutageAreAlertedOn applies what usher would have
 // refused.
-func TestWhatCameWhileUsherCouldNotBeAskedIsAlertedOn(t *testing.T) {
+func TestObjectsAppliedDuringAnOutageAreAlertedOn(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 1)
 	p := s.monitored(t)
 	p.Pass(10 * time.Minute)

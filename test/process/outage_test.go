@@ -92,7 +92,7 @@ func TestWithoutTheAPIServerUsherServesOnAndFollowsAgain(t *testing.T) {
 	until(t, "and what changes now", func() bool { got, err := create(t.Context()); return err == nil && got == "app side" })
 }
 
-func TestAMissingRightIsTold(t *testing.T) {
+func TestAMissingRightIsReported(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 0)
 	rights := shared.RbacV1().RoleBindings(controlplane.Namespace)
 	binding, err := rights.Get(t.Context(), "usher-webhook", metav1.GetOptions{})

@@ -68,7 +68,7 @@ func archiveOf(v, platform string) string {
 	return name + ".tar.gz"
 }
 
-func TestEverythingIsThereAndChecked(t *testing.T) {
+func TestReleaseIsCompleteAndChecked(t *testing.T) {
 	v := version(t)
 	want := []string{
 		"checksums.txt", "krew-usher.yaml", "usher.yaml", "usher-cert-manager.yaml", "usher-crds.yaml", "usher-monitoring.yaml",

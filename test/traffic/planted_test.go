@@ -105,9 +105,9 @@ var plants = map[string]func(*rand.Rand, *history.History) bool{
 	},
 }
 
-// TestWhatIsPlantedIsReported makes a real history wrong in every way, at many
+// TestPlantedMistakesAreReported makes a real history wrong in every way, at many
 // places.
-func TestWhatIsPlantedIsReported(t *testing.T) {
+func TestPlantedMistakesAreReported(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
 	running := write(t, to(c.Members...), 100)
