@@ -152,7 +152,7 @@ func TestForeignObject_IsLeftUnchanged(t *testing.T) {
 	}
 	stop := c.controller(t)
 	c.condition(t, d, injector.OwnNetworkForeign, "was not created for this Deployment")
-	c.refused(t, d, `network-foreign: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which was not made for the Deployment`)
+	c.refused(t, d, `network-foreign: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which was not created for the Deployment`)
 	n := c.network(t, d)
 	if n.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("it was changed: %+v", n)

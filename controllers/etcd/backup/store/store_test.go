@@ -316,7 +316,7 @@ func TestSecretsSayWhatIsWrongWithThem(t *testing.T) {
 		"no secret key":                  {map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = a\n")}, "holds no aws_access_key_id and aws_secret_access_key in [default]"},
 		"another profile":                {map[string][]byte{"credentials": []byte("[prod]\n" + keys)}, "in [default]"},
 		"no ini":                         {map[string][]byte{"credentials": []byte("[default\nhidden")}, "not in the format of the AWS CLI"},
-		"a program to run":               {map[string][]byte{"credentials": []byte("[default]\n" + keys), "config": []byte("[default]\ncredential_process = /bin/hidden\n")}, "credential_process, which is not acted on"},
+		"a program to run":               {map[string][]byte{"credentials": []byte("[default]\n" + keys), "config": []byte("[default]\ncredential_process = /bin/hidden\n")}, "credential_process, which usher does not support"},
 		"this process' own token":        {map[string][]byte{"credentials": []byte("[default]\nweb_identity_token_file = /hidden\n" + keys)}, "web_identity_token_file"},
 		"a CA that is not a certificate": {map[string][]byte{"credentials": []byte("[default]\n" + keys), "ca.crt": []byte("hidden")}, "ca.crt contains no certificate"},
 	} {
