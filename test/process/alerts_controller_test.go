@@ -65,7 +65,7 @@ func controller(t *testing.T, args ...string) *replica {
 	return r
 }
 
-// leads says whether the controller's replica works.
+// leads reports whether the controller's replica is active.
 func (r *replica) leads(t *testing.T) bool {
 	t.Helper()
 	return slices.Contains(r.samples(t, "leader_election_master_status"), `leader_election_master_status{name="usher-controller"} 1`)
@@ -83,8 +83,8 @@ func TestAControllerThatIsGoneIsAlertedOn(t *testing.T) {
 	p.Quiet("UsherControllerNoLeader")
 }
 
-// TestAControllerWithoutTheLeaseIsAlertedOn leaves the Lease with a holder that
-// is no more, and whose time is not over.
+// TestAControllerWithoutTheLeaseIsAlertedOn leaves the Lease with a deleted
+// holder until it expires.
 func TestAControllerWithoutTheLeaseIsAlertedOn(t *testing.T) {
 	leases, name := shared.CoordinationV1().Leases(controlplane.Namespace), "usher-controller"
 	_ = leases.Delete(t.Context(), name, metav1.DeleteOptions{})
@@ -107,7 +107,7 @@ func TestAControllerWithoutTheLeaseIsAlertedOn(t *testing.T) {
 	p.Quiet("UsherControllerNoLeader")
 }
 
-// attachments has the API server know what Multus defines.
+// attachments adds Multus' kinds to the API server.
 func attachments(t *testing.T) {
 	t.Helper()
 	if out, err := shared.plane.Kubectl(t.Context(), "", "apply", "-f", "../../controllers/network/multus/testdata"); err != nil {
@@ -147,7 +147,7 @@ spec: {config: "{}"}
 	p.Quiet("UsherNetworkBackendFails")
 }
 
-// TestANeutronThatDoesNotAnswerIsAlertedOn has nothing listen where it is.
+// TestANeutronThatDoesNotAnswerIsAlertedOn uses an address without a listener.
 func TestANeutronThatDoesNotAnswerIsAlertedOn(t *testing.T) {
 	nowhere, err := controlplane.FreeAddress()
 	if err != nil {

@@ -32,8 +32,8 @@ func TestAnswersThatComeTooLateAreAsNone(t *testing.T) {
 	until(t, "the namespace is open again", func() bool { return deploy() == nil })
 }
 
-// enforced makes a namespace that enforces policies, and returns what tries to
-// create a Deployment there.
+// enforced creates a namespace that enforces policies, and returns a function
+// that tries to create a Deployment there.
 func enforced(t *testing.T) (deploy func() error) {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "enforced-", Labels: map[string]string{config.EnforceLabel: "invariant"}}}
@@ -118,7 +118,7 @@ func TestAMissingRightIsReported(t *testing.T) {
 }
 
 // TestTheWholeClusterStopsAndStarts ends everything at once. A replica that
-// starts first waits for the API server, and serves when it is there.
+// starts first waits for the API server, and serves once it is available.
 func TestTheWholeClusterStopsAndStarts(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 2)
 	for _, r := range s.replicas {

@@ -13,8 +13,9 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// prepare builds what tests run, so that no test waits for it, and starts the
-// API server that packages share. It returns the variables that tell tests.
+// prepare builds the programs for tests, so that no test waits for it, and
+// starts the API server that packages share. It returns the variables for
+// tests.
 func prepare(ctx context.Context, progress io.Writer) (environment []string, stop func(), err error) {
 	assets, err := controlplane.Assets(progress, "etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 	if err != nil {
