@@ -19,12 +19,12 @@ import (
 	"github.com/usher-dev/usher/finding"
 )
 
-// A call is one object on its way through the server.
+// A call is one object on its way through the API server.
 type call struct {
 	registry
 	kind      schema.GroupVersionKind
 	namespace string
-	// labels are those of the namespace.
+	// labels are the labels of the namespace.
 	labels   map[string]string
 	warnings []string
 }
@@ -32,8 +32,8 @@ type call struct {
 // AddWarning implements warning.Recorder.
 func (c *call) AddWarning(_, text string) { c.warnings = append(c.warnings, text) }
 
-// context is that of an administrator's request: only a cluster knows the rights of
-// other users.
+// context is the context of an administrator's request: only a cluster knows
+// the rights of other users.
 func (c *call) context(verb, name string) context.Context {
 	ctx := request.WithNamespace(context.Background(), c.namespace)
 	ctx = request.WithUser(ctx, &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}})
@@ -45,8 +45,8 @@ func (c *call) context(verb, name string) context.Context {
 	return warning.WithWarningRecorder(ctx, c)
 }
 
-// create takes an object through what the server does before it stores it. The
-// object is afterwards as the server would store it.
+// create takes an object through the API server's steps before storage.
+// Afterwards the object is as the server would store it.
 func (c *call) create(object runtime.Object) ([]finding.Finding, error) {
 	m, err := meta.Accessor(object)
 	if err != nil {
@@ -75,10 +75,11 @@ func (c *call) create(object runtime.Object) ([]finding.Finding, error) {
 	return nil, nil
 }
 
-// uid is every new object's: the server's would differ from run to run.
+// uid is the UID of every new object: the server's would differ from run to
+// run.
 const uid = types.UID("00000000-0000-4000-8000-000000000000")
 
-// generate gives an object its name where it asks for one, the same every time.
+// generate gives an object with generateName a name, which is always the same.
 func generate(s rest.RESTCreateUpdateStrategy, m metav1.Object) {
 	if m.GetName() != "" || m.GetGenerateName() == "" {
 		return
@@ -91,7 +92,8 @@ func generate(s rest.RESTCreateUpdateStrategy, m metav1.Object) {
 	m.SetName(name)
 }
 
-// A recorder keeps what a strategy finds, which the server puts into words.
+// A recorder records what a strategy finds, so that the server's code formats
+// it.
 type recorder struct {
 	rest.RESTCreateUpdateStrategy
 	errs field.ErrorList

@@ -27,16 +27,17 @@ import (
 type definition struct {
 	crd      *apiextensionsv1.CustomResourceDefinition
 	versions map[string]func() (registry, error)
-	stored   bool // a cluster has it
+	stored   bool // true for a definition from a cluster
 }
 
-// definitionKind is what defines kinds.
+// definitionKind is the kind of CustomResourceDefinitions.
 var definitionKind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 
-// Define adds the kind of a CustomResourceDefinition, given as JSON, which goes
-// before one that a cluster has. One that the server refuses defines nothing: it
-// returns why. The error is of one that is there already, in other words. Define
-// must not run concurrently with Validate.
+// Define adds the kind of a CustomResourceDefinition, given as JSON, which
+// takes precedence over a definition from a cluster. If the server refuses the
+// definition, Define does not add it and returns the reasons. The error reports
+// a conflicting earlier definition. Define must not run concurrently with
+// Validate.
 func (v *Validator) Define(raw []byte) ([]finding.Finding, error) {
 	c := &call{registry: registries()[definitionKind.GroupKind()], kind: definitionKind}
 	found, err := c.judge(verdict.Object{JSON: raw}, nil)
@@ -54,7 +55,7 @@ func (v *Validator) Define(raw []byte) ([]finding.Finding, error) {
 	gk := d.kind()
 	if first, ok := v.custom[gk]; ok && !first.stored {
 		if !first.same(d) {
-			return nil, fmt.Errorf("%s is defined twice, in two ways: remove one", gk)
+			return nil, fmt.Errorf("%s is defined twice and differently: remove one definition", gk)
 		}
 		return nil, nil
 	}
@@ -62,8 +63,8 @@ func (v *Validator) Define(raw []byte) ([]finding.Finding, error) {
 	return nil, nil
 }
 
-// DefineStored adds the kind of a CustomResourceDefinition that a cluster has, given
-// as JSON. Like Define it must not run concurrently with Validate.
+// DefineStored adds the kind of a cluster's CustomResourceDefinition, given as
+// JSON. Like Define it must not run concurrently with Validate.
 func (v *Validator) DefineStored(raw []byte) error {
 	d, err := newDefinition(raw)
 	if err != nil {
@@ -76,8 +77,8 @@ func (v *Validator) DefineStored(raw []byte) error {
 	return nil
 }
 
-// hoisted are fields that the server reads as the definition's own where all of its
-// versions say the same.
+// hoisted are fields that the server moves to the definition itself if all of
+// its versions have the same value.
 var hoisted = map[string]string{
 	"spec.validation":               "spec.versions[0].schema",
 	"spec.subresources":             "spec.versions[0].subresources",
@@ -85,7 +86,7 @@ var hoisted = map[string]string{
 	"spec.selectableFields":         "spec.versions[0].selectableFields",
 }
 
-// placed names the fields of findings as the definition has them.
+// placed renames the fields of findings to those in the definition.
 func placed(found []finding.Finding) {
 	for i := range found {
 		for field, in := range hoisted {
@@ -98,7 +99,7 @@ func placed(found []finding.Finding) {
 	}
 }
 
-// same reports whether two definitions say the same.
+// same reports whether two definitions are equivalent.
 func (d definition) same(other definition) bool {
 	a, err := json.Marshal(d.crd.Spec)
 	if err != nil {
@@ -108,7 +109,7 @@ func (d definition) same(other definition) bool {
 	return err == nil && bytes.Equal(a, b)
 }
 
-// definition finds what defines a kind: the input, or else usher itself.
+// definition finds the definition of a kind: in the input, or else usher's own.
 func (v *Validator) definition(kind schema.GroupKind) (definition, bool) {
 	if d, ok := v.custom[kind]; ok {
 		return d, true
@@ -120,7 +121,7 @@ func (v *Validator) definition(kind schema.GroupKind) (definition, bool) {
 	return d, ok
 }
 
-// own are the definitions of usher's own kinds, which a test holds to be good.
+// own are the definitions of usher's own kinds, which a test verifies.
 var own = sync.OnceValue(func() map[schema.GroupKind]definition {
 	kinds := map[schema.GroupKind]definition{}
 	for _, raw := range crds.JSON() {
@@ -151,12 +152,12 @@ func (d definition) kind() schema.GroupKind {
 	return schema.GroupKind{Group: d.crd.Spec.Group, Kind: d.crd.Spec.Names.Kind}
 }
 
-// custom makes the registry of one version of a defined kind, as the server does
-// when the definition is established.
+// custom creates the registry of one version of a defined kind, as the server
+// does when the definition is established.
 func custom(crd *apiextensionsv1.CustomResourceDefinition, version *apiextensionsv1.CustomResourceDefinitionVersion) (made registry, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			err = fmt.Errorf("the server's own code panics on the schema of version %s: %v", version.Name, reason)
+			err = fmt.Errorf("the API server's code panics on the schema of version %s: %v", version.Name, reason)
 		}
 	}()
 	kind := schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind}

@@ -16,15 +16,15 @@ import (
 	"github.com/usher-dev/usher/policies/refusal"
 )
 
-// maxBody is the largest request that the server reads.
+// maxBody is the maximum size of a request to the server.
 const maxBody = 3 << 20
 
-// A typed codec is that of kinds with Go types.
+// A typed codec is for kinds with Go types.
 type typed struct{ scheme *runtime.Scheme }
 
 func (t typed) recognizes(kind schema.GroupVersionKind) bool { return t.scheme.Recognizes(kind) }
 
-// decode ends with the object as strategies take it.
+// decode returns the object in the form that strategies accept.
 func (t typed) decode(kind schema.GroupVersionKind, raw []byte) (runtime.Object, []finding.Finding) {
 	object, err := t.scheme.New(kind)
 	if err != nil {
@@ -37,8 +37,8 @@ func (t typed) decode(kind schema.GroupVersionKind, raw []byte) (runtime.Object,
 	return t.internal(kind, object, strictly(strict))
 }
 
-// internal fills in an object's defaults and converts it to the type that
-// strategies take.
+// internal sets an object's defaults and converts it to the type that
+// strategies accept.
 func (t typed) internal(kind schema.GroupVersionKind, object runtime.Object, found []finding.Finding) (runtime.Object, []finding.Finding) {
 	t.scheme.Default(object)
 	internal, err := t.scheme.UnsafeConvertToVersion(object, schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal})
@@ -58,8 +58,8 @@ func (t typed) encode(kind schema.GroupVersionKind, object runtime.Object) ([]by
 
 func (t typed) apply(kind schema.GroupVersionKind, before, after, live []byte) (merged []byte, err error) {
 	defer func() {
-		if reason := recover(); reason != nil { // as kubectl does over lists of lists
-			err = fmt.Errorf("the lists of the manifests do not fit the kind: %v", reason)
+		if reason := recover(); reason != nil { // as in kubectl with lists of lists
+			err = fmt.Errorf("the lists in the manifests do not match the kind: %v", reason)
 		}
 	}()
 	object, err := t.scheme.New(kind)
@@ -77,7 +77,7 @@ func (t typed) apply(kind schema.GroupVersionKind, before, after, live []byte) (
 	return strategicpatch.StrategicMergePatch(live, patch, object)
 }
 
-// mismatches are the values that do not fit their fields.
+// mismatches returns the values that do not fit their fields.
 func (t typed) mismatches(kind schema.GroupVersionKind, raw []byte) []finding.Finding {
 	return mismatches(raw, func(part []byte) error {
 		object, err := t.scheme.New(kind)
@@ -96,7 +96,7 @@ func mismatches(raw []byte, try func([]byte) error) []finding.Finding {
 	return found
 }
 
-// strictly are the fields that the kind does not have, or that are there twice.
+// strictly returns unknown and duplicate fields.
 func strictly(errs []error) []finding.Finding {
 	found := make([]finding.Finding, 0, len(errs))
 	for _, err := range errs {

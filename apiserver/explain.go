@@ -5,7 +5,7 @@ import (
 	"github.com/usher-dev/usher/policies/refusal"
 )
 
-// explained adds to what the server says the harm, and what to write instead.
+// explained adds the harm, and what to write instead, to the server's messages.
 func explained(kind string, found []finding.Finding) []finding.Finding {
 	for i := range found {
 		f := &found[i]

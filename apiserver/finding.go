@@ -24,10 +24,11 @@ func refused(field string, value any, message string) finding.Finding {
 	return of(refusal.Other, field, value, message)
 }
 
-// nowhere is how the server's code writes the path of the whole object.
+// nowhere is the path of the whole object in the server's code.
 const nowhere = "<nil>"
 
-// refusals are the findings of what a strategy, or the server around it, says.
+// refusals converts the errors of a strategy, or of the server around it, to
+// findings.
 func refusals(err error, known field.ErrorList) []finding.Finding {
 	var found []finding.Finding
 	for _, e := range known {
@@ -48,7 +49,7 @@ func refusals(err error, known field.ErrorList) []finding.Finding {
 	return found
 }
 
-// scalar is a value that means something outside of the server, else nil.
+// scalar returns a value that means something outside of the server, else nil.
 func scalar(value any) any {
 	v := reflect.ValueOf(value)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {

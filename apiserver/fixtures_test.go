@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the server says of the deny fixtures into them")
 
-// A fixture is a file of documents. Comments at its top say which server judges
-// them, and what it must say:
+// A fixture is a file of documents. Comments at its top select the server, and
+// give its expected messages:
 //
 //	# server: 1.34
 //	# features: A,B
@@ -59,7 +59,7 @@ func readFixture(t *testing.T, path string) fixture {
 	return f
 }
 
-// judge returns what the server refuses of the documents, by the ids of the
+// judge returns what the server refuses in the documents, by the ids of the
 // explanations.
 func (f *fixture) judge(t *testing.T) (ids, findings []string) {
 	t.Helper()
@@ -70,7 +70,7 @@ func (f *fixture) judge(t *testing.T) (ids, findings []string) {
 	defer reset(t, f.features)
 	for doc := range strings.SplitSeq(f.body, "\n---\n") {
 		raw := []byte(doc)
-		if doc[0] != '{' { // YAML would drop what is there twice
+		if doc[0] != '{' { // YAML would drop duplicates
 			var err error
 			if raw, err = yaml.YAMLToJSON(raw); err != nil {
 				t.Fatal(err)
@@ -90,7 +90,7 @@ func (f *fixture) judge(t *testing.T) (ids, findings []string) {
 	return ids, findings
 }
 
-// reset turns features off again: the gates are the process's.
+// reset resets features, because the gates are global to the process.
 func reset(t *testing.T, features map[string]bool) {
 	t.Helper()
 	off := map[string]bool{}

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestKubernetesIsOfOneVersion holds the modules that are published with
-// Kubernetes at its own version: k8s.io/kubernetes v1.36.3 is tested with v0.36.3
-// of them. Its go.mod names none that exists.
+// TestKubernetesIsOfOneVersion checks that the modules published with
+// Kubernetes have its version: k8s.io/kubernetes v1.36.3 is tested with v0.36.3
+// of them. Its go.mod names versions that do not exist.
 func TestKubernetesIsOfOneVersion(t *testing.T) {
 	list := func(args ...string) []byte {
 		out, err := exec.Command("go", append([]string{"list"}, args...)...).Output()

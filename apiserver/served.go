@@ -14,7 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// What a type says of the versions of Kubernetes that know it.
+// Methods of a type that name the Kubernetes versions with it.
 type (
 	introduced interface{ APILifecycleIntroduced() (major, minor int) }
 	removed    interface{ APILifecycleRemoved() (major, minor int) }
@@ -40,7 +40,7 @@ func served(kind schema.GroupVersionKind, minor int) bool {
 	return stable(kind.Version) || servedBeta(kind.GroupVersion(), minor)
 }
 
-// example is an empty object of a built-in kind, nil where there is none.
+// example returns an empty object of a built-in kind, or nil.
 func example(kind schema.GroupVersionKind) runtime.Object {
 	scheme := legacyscheme.Scheme
 	if r, ok := registries()[kind.GroupKind()]; ok {
@@ -53,20 +53,20 @@ func example(kind schema.GroupVersionKind) runtime.Object {
 	return object
 }
 
-// stable reports whether a version is neither alpha nor beta. Those are served
-// where an administrator turns them on.
+// stable reports whether a version is neither alpha nor beta, which an
+// administrator has to enable.
 func stable(v string) bool {
 	return !strings.Contains(v, "alpha") && !strings.Contains(v, "beta")
 }
 
 // servedBeta reports whether a version is one of those that were served by
-// default before Kubernetes 1.24 left new ones off (KEP-3136).
+// default before Kubernetes 1.24 disabled new ones (KEP-3136).
 func servedBeta(version schema.GroupVersion, minor int) bool {
 	return version == schema.GroupVersion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta3"} && minor < 32
 }
 
 // instead returns the kind to write for one that is not served: of the same group
-// if there is one, else of another, whatever the case of its letters.
+// if possible, else of another, ignoring the case of its letters.
 func instead(kind schema.GroupVersionKind, minor int) (schema.GroupVersionKind, bool) {
 	var found []schema.GroupVersionKind
 	for _, k := range servedKinds(minor) {
@@ -115,8 +115,8 @@ func servedKinds(minor int) []schema.GroupVersionKind {
 	return kinds
 }
 
-// groups are the groups of the server's own kinds. What is not in them a
-// CustomResourceDefinition or another API server may serve.
+// groups are the groups of the server's own kinds. CustomResourceDefinitions or
+// aggregated API servers may serve other groups.
 var groups = sync.OnceValue(func() map[string]bool {
 	found := map[string]bool{}
 	for gk := range registries() {
@@ -129,7 +129,7 @@ var groups = sync.OnceValue(func() map[string]bool {
 })
 
 // owned reports whether only the server itself can serve a group: custom groups
-// have a dot.
+// contain a dot.
 func owned(group string) bool { return groups()[group] || !strings.Contains(group, ".") }
 
 // passing reports whether the server answers objects of a kind without storing
@@ -139,7 +139,7 @@ func passing(kind schema.GroupVersionKind) bool {
 	return !persisted && legacyscheme.Scheme.Recognizes(kind) && stable(kind.Version)
 }
 
-// unserved says why a server does not serve a kind, and what to write.
+// unserved explains why a server does not serve a kind, and what to write.
 func (v *Validator) unserved(kind schema.GroupVersionKind) string {
 	says := fmt.Sprintf("%s serves no %s in %s", v.name(), kind.Kind, kind.GroupVersion())
 	if object := example(kind); object != nil {
@@ -151,11 +151,11 @@ func (v *Validator) unserved(kind schema.GroupVersionKind) string {
 	return says
 }
 
-// since says from or until which version a kind is served.
+// since describes from or until which version a kind is served.
 func since(object runtime.Object, minor int, stable bool) string {
 	if i, ok := object.(introduced); ok {
 		if _, since := i.APILifecycleIntroduced(); minor < since {
-			return fmt.Sprintf(", which came with 1.%d", since)
+			return fmt.Sprintf(", which was added in 1.%d", since)
 		}
 	}
 	if r, ok := object.(removed); ok {
@@ -169,12 +169,12 @@ func since(object runtime.Object, minor int, stable bool) string {
 	return ""
 }
 
-// Serves reports whether objects of a kind can be stored, by a default server or
-// one with the definitions that are known.
+// Serves reports whether objects of a kind can be stored, by a server with
+// default settings or by the known definitions.
 func (v *Validator) Serves(apiVersion, kind string) bool {
 	_, ok := v.registry(schema.FromAPIVersionAndKind(apiVersion, kind))
 	return ok
 }
 
-// ServedKinds are the built-in kinds that are stored by default.
+// ServedKinds returns the built-in kinds that are stored by default.
 func (v *Validator) ServedKinds() []schema.GroupVersionKind { return servedKinds(v.minor) }

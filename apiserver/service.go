@@ -19,8 +19,8 @@ import (
 	servicestorage "k8s.io/kubernetes/pkg/registry/core/service/storage"
 )
 
-// serviceStorage is the server's own storage of Services, without a place to
-// store them. Before a Service is validated it gives it addresses and ports.
+// serviceStorage is the server's own storage of Services, without a backend. It
+// allocates addresses and ports for a Service before validation.
 func serviceStorage() (*servicestorage.REST, error) {
 	nowhere := generic.RESTOptions{
 		ResourcePrefix: "services",
@@ -38,10 +38,10 @@ func serviceStorage() (*servicestorage.REST, error) {
 }
 
 // A begin is what a storage does to an object before its strategy sees it; old
-// is nil when it is created.
+// is nil on creation.
 type begin func(ctx context.Context, object, old runtime.Object) error
 
-// beginService gives a Service its addresses and ports, and takes them back.
+// beginService allocates a Service's addresses and ports, and releases them.
 func beginService() begin {
 	storage, err := serviceStorage()
 	return func(ctx context.Context, object, old runtime.Object) error {
@@ -57,7 +57,7 @@ func beginService() begin {
 	}
 }
 
-// anyAddress has every address: which ones a cluster has only it knows.
+// anyAddress contains every address: only a cluster knows its own ranges.
 type anyAddress struct {
 	family core.IPFamily
 	next   net.IP
@@ -74,11 +74,10 @@ func (a anyAddress) Destroy()                      {}
 func (a anyAddress) EnableMetrics()                {}
 func (a anyAddress) DryRun() ipallocator.Interface { return a }
 
-// nodePorts is the range that --service-node-port-range has by default.
+// nodePorts is the default of --service-node-port-range.
 var nodePorts = utilnet.PortRange{Base: 30000, Size: 2768}
 
-// defaultPorts are the ports of nodes that a server gives to Services by default,
-// none of which is taken.
+// defaultPorts are the default node ports for Services, all of them free.
 type defaultPorts struct{}
 
 func (defaultPorts) Allocate(port int) error {

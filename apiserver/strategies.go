@@ -112,30 +112,31 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/storagemigration/install"
 )
 
-// A registry is how the server creates and updates the objects of a kind.
+// A registry describes how the server creates and updates the objects of a
+// kind.
 type registry struct {
 	codec
 	strategy rest.RESTCreateUpdateStrategy
 	begin    begin // nil for most
-	// resource is the kind's name in paths; deprecated warns of its version.
+	// resource is the kind's name in paths; deprecated warns about its version.
 	resource, deprecated string
 }
 
-// A codec reads and writes the objects of a kind.
+// A codec decodes and encodes the objects of a kind.
 type codec interface {
 	// recognizes reports whether the kind exists in a version.
 	recognizes(kind schema.GroupVersionKind) bool
-	// decode reads an object as the server does that was asked for strict field
-	// validation. It is nil where it does not decode.
+	// decode decodes an object like the server with strict field validation. It
+	// returns nil if the object does not decode.
 	decode(kind schema.GroupVersionKind, raw []byte) (runtime.Object, []finding.Finding)
-	// encode writes an object as the server shows it.
+	// encode encodes an object like the server.
 	encode(kind schema.GroupVersionKind, object runtime.Object) ([]byte, error)
-	// apply changes a live object as kubectl apply does.
+	// apply changes a live object like kubectl apply.
 	apply(kind schema.GroupVersionKind, before, after, live []byte) ([]byte, error)
 }
 
-// registries are those of every persisted kind, made when they are first asked
-// for: most commands of usher ask for none.
+// registries returns those of every persisted kind, created on first use: most
+// commands of usher need none.
 var registries = sync.OnceValue(func() map[schema.GroupKind]registry {
 	kinds := map[schema.GroupKind]registry{}
 	extensions := runtime.NewScheme()
@@ -153,10 +154,11 @@ var registries = sync.OnceValue(func() map[schema.GroupKind]registry {
 	return kinds
 })
 
-// builtin are the strategies that kube-apiserver registers, by group and kind.
+// builtin returns the strategies that kube-apiserver registers, by group and
+// kind.
 func builtin() map[string]map[string]rest.RESTCreateUpdateStrategy {
-	// The server looks resources up to check the user's rights to them; here the
-	// user is an administrator.
+	// The server looks up resources to check the user's rights; here the user is
+	// an administrator.
 	resolve := resolver.ResourceResolverFunc(func(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 		return kind.GroupVersion().WithResource("*"), nil
 	})
@@ -253,8 +255,8 @@ func builtin() map[string]map[string]rest.RESTCreateUpdateStrategy {
 	}
 }
 
-// adminNamespaces finds every namespace, with the labels that the request brings
-// along: a claim may ask for administrative access to devices in some of them.
+// adminNamespaces finds every namespace, with the labels of the request: in
+// some of them a claim may ask for administrative access to devices.
 type adminNamespaces struct{ typedcorev1.NamespaceInterface }
 
 type labelsKey struct{}

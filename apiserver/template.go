@@ -13,8 +13,9 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// templates judges the pod templates in an object of a kind that is not built in,
-// as far as the configuration says where they are: the server will refuse the pods.
+// templates validates the pod templates in an object of a kind that is not
+// built in, at the paths of the configuration, because the server will refuse
+// the pods.
 func (v *Validator) templates(o *policies.Object, namespace string, f *verdict.Facts) []finding.Finding {
 	if o == nil {
 		return nil
@@ -26,7 +27,7 @@ func (v *Validator) templates(o *policies.Object, namespace string, f *verdict.F
 	for _, t := range o.Templates {
 		raw, err := json.Marshal(corev1.PodTemplate{Template: corev1.PodTemplateSpec{ObjectMeta: *t.Meta, Spec: *t.Spec}})
 		if err != nil {
-			return append(found, refused(t.Path.String(), nil, fmt.Sprintf("cannot be written as a pod template: %v", err)))
+			return append(found, refused(t.Path.String(), nil, fmt.Sprintf("cannot be converted to a pod template: %v", err)))
 		}
 		template := verdict.Object{APIVersion: "v1", Kind: "PodTemplate", Namespace: namespace, JSON: named(raw)}
 		for _, p := range v.Validate(template, nil, f) {
@@ -39,13 +40,13 @@ func (v *Validator) templates(o *policies.Object, namespace string, f *verdict.F
 	return found
 }
 
-// named gives an object a name, which it needs and nothing depends on.
+// named gives an object a name, which it needs although it has no effect.
 func named(object []byte) []byte {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(object, &fields) != nil {
 		return object
 	}
 	fields["metadata"] = json.RawMessage(`{"name":"template"}`)
-	object, _ = json.Marshal(fields) // it was JSON a moment ago
+	object, _ = json.Marshal(fields) // it was valid JSON before
 	return object
 }

@@ -18,16 +18,16 @@ import (
 	"github.com/usher-dev/usher/policies/refusal"
 )
 
-// An untyped codec is that of a kind with a schema.
+// An untyped codec is for a kind with a schema.
 type untyped struct {
 	schema *structuralschema.Structural
-	// preserves says that fields which the schema does not have are kept.
+	// preserves is true if unknown fields are kept.
 	preserves bool
 }
 
 func (untyped) recognizes(schema.GroupVersionKind) bool { return true }
 
-// decode prunes what the schema does not have and fills in its defaults.
+// decode prunes unknown fields and sets the schema's defaults.
 func (u untyped) decode(_ schema.GroupVersionKind, raw []byte) (runtime.Object, []finding.Finding) {
 	content := map[string]any{}
 	strict, err := kjson.UnmarshalStrict(raw, &content)

@@ -13,10 +13,10 @@ import (
 	"github.com/usher-dev/usher/finding"
 )
 
-// update takes a change through what the server does before it stores it. Where
-// old was written by a person, it is first created, so that it has what the server
-// fills in, and then changed to new as kubectl apply does; an object of a cluster
-// is taken as it is, and new as what it is to become.
+// update takes a change through the API server's steps before storage. If old
+// is a manifest, it is first created, so that it has the defaults, and then
+// changed to new like kubectl apply; if old is an object from a cluster, it is
+// used as is, and new is the result.
 func (c *call) update(old, new []byte) ([]finding.Finding, error) {
 	object, found := c.decode(c.kind, new)
 	if object == nil {
@@ -27,7 +27,7 @@ func (c *call) update(old, new []byte) ([]finding.Finding, error) {
 		return nil, err
 	}
 	if live == nil {
-		// What the server would not have stored is not updated.
+		// An object that the server would not have stored is not updated.
 		more, err := c.create(object)
 		return append(found, more...), err
 	}
@@ -45,8 +45,8 @@ func (c *call) update(old, new []byte) ([]finding.Finding, error) {
 	return append(found, more...), err
 }
 
-// stored is an existing object as the server has it; nil where the server would
-// not have it. was says that it comes from a cluster.
+// stored returns an existing object as the server has it; nil if the server
+// would not have stored it. was is true if it comes from a cluster.
 func (c *call) stored(old []byte) (live []byte, was bool, err error) {
 	var header struct {
 		Metadata struct {
@@ -54,7 +54,7 @@ func (c *call) stored(old []byte) (live []byte, was bool, err error) {
 		} `json:"metadata"`
 		Status json.RawMessage `json:"status"`
 	}
-	_ = json.Unmarshal(old, &header) // decode refuses below what is not an object
+	_ = json.Unmarshal(old, &header) // decode reports what is not an object below
 	if header.Metadata.UID != "" {
 		return old, true, nil
 	}
@@ -77,9 +77,9 @@ func (c *call) stored(old []byte) (live []byte, was bool, err error) {
 	return live, false, err
 }
 
-// status is what controllers write of an object that has been there for a while.
-// written is the status in its manifest, which stands for theirs where they depend
-// on the cluster.
+// status returns what controllers would have written into an older object.
+// written is the status in its manifest, which is used if theirs depends on the
+// cluster.
 func (c *call) status(live []byte, written json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case c.kind.GroupKind() == definitionKind.GroupKind():
@@ -124,7 +124,7 @@ func withStatus(object []byte, status json.RawMessage) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// applied is what kubectl apply makes of a live object.
+// applied returns the result of kubectl apply on a live object.
 func (c *call) applied(old, new, live []byte) (runtime.Object, error) {
 	merged, err := c.apply(c.kind, old, new, live)
 	if err != nil {
@@ -159,8 +159,8 @@ func (c *call) replace(object, old runtime.Object) ([]finding.Finding, error) {
 	return nil, nil
 }
 
-// Applied is what kubectl apply makes of a live object: before is the manifest that
-// was applied last, after the one that is applied now.
+// Applied returns the result of kubectl apply on a live object: before is the
+// manifest that was applied last, after the new one.
 func (v *Validator) Applied(apiVersion, kind string, before, after, live []byte) ([]byte, error) {
 	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
 	r, ok := v.registry(gvk)

@@ -14,8 +14,8 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// Knows reports whether the server can say anything of a kind: it is built in, or
-// a definition is known.
+// Knows reports whether the server can validate a kind: it is built in, or its
+// definition is known.
 func (v *Validator) Knows(apiVersion, kind string) bool {
 	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
 	_, custom := v.definition(gvk.GroupKind())
@@ -37,14 +37,14 @@ func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verd
 		return nil
 	case !ok && v.unreadable(kind) != nil:
 		return []finding.Finding{{Rule: catalog.ServerWarning, Level: finding.Baseline, Field: "kind", Value: object.Kind,
-			Message: fmt.Sprintf("%s is not judged, because its CustomResourceDefinition cannot be used: %v", object.Kind, v.unreadable(kind)),
-			Harm:    "the server may refuse the object", Fix: "correct the CustomResourceDefinition"}}
+			Message: fmt.Sprintf("%s is not checked, because its CustomResourceDefinition is invalid: %v", object.Kind, v.unreadable(kind)),
+			Harm:    "the API server may refuse the object", Fix: "correct the CustomResourceDefinition"}}
 	case !ok && v.Knows(object.APIVersion, object.Kind):
 		return []finding.Finding{of(refusal.UnservedKind, "apiVersion", object.APIVersion, v.unserved(kind))}
 	case !ok:
 		return v.templates(object.Typed, object.Namespace, f)
 	case len(object.JSON) > maxBody:
-		return []finding.Finding{refused("", nil, fmt.Sprintf("the object has %d bytes, of which the server reads %d at most", len(object.JSON), maxBody))}
+		return []finding.Finding{refused("", nil, fmt.Sprintf("the object has %d bytes, and the API server reads at most %d", len(object.JSON), maxBody))}
 	}
 	if _, custom := v.definition(kind.GroupKind()); custom {
 		found = v.templates(object.Typed, object.Namespace, f)
@@ -66,12 +66,12 @@ func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verd
 	return explained(kind.Kind, found)
 }
 
-// judge creates the object, or updates the old one. A panic of the server's code
-// is what the server answers with an internal error.
+// judge creates the object, or updates the old one. It treats a panic of the
+// server's code as an internal error of the server.
 func (c *call) judge(new verdict.Object, old *verdict.Object) (found []finding.Finding, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			found, err = append(found, refused("", nil, fmt.Sprintf("the server's own code panics on this object, so that it answers nothing: %v", reason))), nil
+			found, err = append(found, refused("", nil, fmt.Sprintf("the API server's code panics on this object, so it would not answer: %v", reason))), nil
 		}
 	}()
 	if old != nil {
@@ -85,7 +85,7 @@ func (c *call) judge(new verdict.Object, old *verdict.Object) (found []finding.F
 	return append(found, more...), err
 }
 
-// read decodes an object, unless the rules' decoder has seen that nothing is wrong
+// read decodes an object, unless the rules' decoder has found nothing wrong
 // with its fields.
 func (c *call) read(o verdict.Object) (runtime.Object, []finding.Finding) {
 	if t, ok := c.codec.(typed); ok && o.Typed != nil && o.Typed.Exact {
@@ -96,7 +96,7 @@ func (c *call) read(o verdict.Object) (runtime.Object, []finding.Finding) {
 	return c.decode(c.kind, o.JSON)
 }
 
-// warned are the findings of what the server accepts with a warning.
+// warned returns the server's warnings as findings.
 func (c *call) warned() []finding.Finding {
 	warnings := c.warnings
 	if c.deprecated != "" {
@@ -106,12 +106,12 @@ func (c *call) warned() []finding.Finding {
 	for _, w := range warnings {
 		at, text := fieldOf(w)
 		found = append(found, finding.Finding{Rule: catalog.ServerWarning, Level: finding.Baseline, Field: at, Message: text,
-			Harm: "the server may refuse it one day, or does not do what is written", Fix: "write what the warning asks for"})
+			Harm: "a later API server may refuse the object, or this one ignores part of it", Fix: "change what the warning names"})
 	}
 	return found
 }
 
-// fieldOf takes the field from the beginning of a warning, where it names one.
+// fieldOf parses the field at the beginning of a warning, if it names one.
 func fieldOf(warning string) (field, text string) {
 	before, after, ok := strings.Cut(warning, ": ")
 	if !ok || strings.ContainsAny(before, " /") && !strings.Contains(before, "[") || !strings.ContainsAny(before, ".[") {
@@ -120,7 +120,8 @@ func fieldOf(warning string) (field, text string) {
 	return before, after
 }
 
-// refuses reports whether the server refuses the object for one of the findings.
+// refuses reports whether the server refuses the object because of one of the
+// findings.
 func refuses(found []finding.Finding) bool {
 	return slices.ContainsFunc(found, func(f finding.Finding) bool { return f.RefusedByServer })
 }

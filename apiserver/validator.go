@@ -14,40 +14,40 @@ import (
 	"k8s.io/kubernetes/pkg/capabilities"
 )
 
-// The minor versions of Kubernetes 1 that are judged for. What a feature gate
-// turns on is left out from Emulated on; for an older server it is judged as the
-// oldest emulated one.
+// The supported minor versions of Kubernetes 1. usher emulates feature gates
+// only from Emulated on; an older server is treated like the oldest emulated
+// one.
 const (
 	Newest   = 36
 	Emulated = 33
 	Oldest   = 30
 )
 
-// A Validator says what the API server of one version refuses and warns of. It
+// A Validator finds what the API server of one version refuses and warns of. It
 // is safe for concurrent use.
 type Validator struct {
 	minor    int
 	emulated int
 	custom   map[schema.GroupKind]definition
-	builtin  sync.Map // registries by kind, those that are not served empty
+	builtin  sync.Map // registries by kind, empty for kinds that are not served
 }
 
-// Options choose the server.
+// Options select the server.
 type Options struct {
-	// Server is its version; nil is the newest known.
+	// Server is its version; nil means the newest known.
 	Server *version.Version
 	// Features are the feature gates that differ from the version's defaults.
 	Features map[string]bool
 }
 
-// New makes a Validator. The feature gates of Kubernetes' packages are those of
-// the process, so all Validators of one process are for one server.
+// New returns a Validator. The feature gates of Kubernetes' packages are
+// global, so all Validators in a process are for the same server.
 func New(o Options) (*Validator, error) {
 	v := &Validator{minor: Newest, custom: map[schema.GroupKind]definition{}}
 	if o.Server != nil {
 		v.minor = int(o.Server.Minor())
 		if o.Server.Major() != 1 || v.minor < Oldest {
-			return nil, fmt.Errorf("version %d.%d of Kubernetes is not known: write 1.%d to 1.%d", o.Server.Major(), v.minor, Oldest, Newest)
+			return nil, fmt.Errorf("usher does not know Kubernetes %d.%d: write a version from 1.%d to 1.%d", o.Server.Major(), v.minor, Oldest, Newest)
 		}
 	}
 	v.emulated = min(max(v.minor, Emulated), Newest)
@@ -59,12 +59,12 @@ func New(o Options) (*Validator, error) {
 
 var emulation sync.Mutex
 
-// emulate sets the process's feature gates as a server of a version has them.
+// emulate sets the process's feature gates like a server of a version.
 func emulate(minor int, features map[string]bool) error {
 	emulation.Lock()
 	defer emulation.Unlock()
-	klog.SetLogger(logr.Discard()) // what the server's code logs is for its own administrator
-	capabilities.Setup(true, 0)    // privileged containers are the namespace's to refuse
+	klog.SetLogger(logr.Discard()) // the server's code logs for its own administrator
+	capabilities.Setup(true, 0)    // the namespace decides about privileged containers
 	gate := utilfeature.DefaultMutableFeatureGate
 	if err := gate.SetEmulationVersion(version.MajorMinor(1, uint(minor))); err != nil {
 		return fmt.Errorf("emulating Kubernetes 1.%d: %w", minor, err)
@@ -81,7 +81,8 @@ func emulate(minor int, features map[string]bool) error {
 	return nil
 }
 
-// Note says what is judged otherwise than the server would, "" where nothing is.
+// Note describes how the validation differs from the server's, "" if it does
+// not.
 func (v *Validator) Note() string {
 	switch {
 	case v.minor == v.emulated:
@@ -89,13 +90,14 @@ func (v *Validator) Note() string {
 	case v.minor > Newest:
 		return fmt.Sprintf("Kubernetes 1.%d is newer than this version of usher knows: objects are judged as by 1.%d", v.minor, v.emulated)
 	}
-	return fmt.Sprintf("validation is that of Kubernetes 1.%d: what 1.%d checks otherwise is not emulated, the kinds it serves are", v.emulated, v.minor)
+	return fmt.Sprintf("validation is that of Kubernetes 1.%d: usher emulates the kinds that 1.%d serves, but not its other differences in validation", v.emulated, v.minor)
 }
 
 func (v *Validator) name() string { return fmt.Sprintf("Kubernetes 1.%d", v.minor) }
 
-// unreadable says why the definition of a kind cannot be used; nil where it can, or
-// where there is none. A cluster may have stored what servers refuse today.
+// unreadable explains why the definition of a kind is invalid; nil if it is
+// valid or missing. A cluster may have stored definitions that servers refuse
+// today.
 func (v *Validator) unreadable(kind schema.GroupVersionKind) error {
 	d, ok := v.definition(kind.GroupKind())
 	if !ok || d.versions[kind.Version] == nil {
@@ -105,7 +107,8 @@ func (v *Validator) unreadable(kind schema.GroupVersionKind) error {
 	return err
 }
 
-// registry is how the server creates the objects of a kind, if it serves it.
+// registry returns how the server creates the objects of a kind, if it serves
+// it.
 func (v *Validator) registry(kind schema.GroupVersionKind) (registry, bool) {
 	if d, ok := v.definition(kind.GroupKind()); ok {
 		make, ok := d.versions[kind.Version]

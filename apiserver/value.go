@@ -7,8 +7,8 @@ import (
 	"github.com/usher-dev/usher/position"
 )
 
-// valued adds to findings what their fields hold in the object as it was written,
-// where that is a number, a word or true or false.
+// valued adds to findings the values of their fields in the original object, if
+// they are numbers, words or booleans.
 func valued(raw []byte, found []finding.Finding) {
 	var object any
 	for i := range found {

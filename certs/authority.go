@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// skew lets clocks differ: a certificate is valid this long before its issue.
+// skew allows for clock differences: a certificate is valid from this long
+// before its issue.
 const skew = time.Hour
 
 // An authority signs serving certificates.
@@ -24,7 +25,7 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// newAuthority makes a CA.
+// newAuthority creates a CA.
 func newAuthority(name string, now time.Time, lifetime time.Duration) (*authority, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -55,14 +56,14 @@ func newAuthority(name string, now time.Time, lifetime time.Duration) (*authorit
 	return &authority{cert: cert, key: private}, nil
 }
 
-// encode writes the CA's certificate and key in PEM.
+// encode encodes the CA's certificate and key in PEM.
 func (a *authority) encode() (cert, key []byte, err error) {
 	key, err = keyutil.MarshalPrivateKeyToPEM(a.key)
 	return Encode(certificates{a.cert}), key, err
 }
 
-// parseAuthority reads what encode wrote, or another's ECDSA CA; name is the
-// keys' without their extension.
+// parseAuthority parses what encode wrote, or another ECDSA CA; name is the
+// keys' name without extension.
 func parseAuthority(name string, cert, key []byte) (*authority, error) {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
@@ -70,15 +71,15 @@ func parseAuthority(name string, cert, key []byte) (*authority, error) {
 	}
 	private, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("%s.key: is no ECDSA key", name)
+		return nil, fmt.Errorf("%s.key: is not an ECDSA key", name)
 	}
 	if !pair.Leaf.IsCA {
-		return nil, fmt.Errorf("%s.crt: is no CA certificate", name)
+		return nil, fmt.Errorf("%s.crt: is not a CA certificate", name)
 	}
 	return &authority{cert: pair.Leaf, key: private}, nil
 }
 
-// issue makes a serving certificate for the hosts. It does not outlive the CA.
+// issue issues a serving certificate for the hosts. It does not outlive the CA.
 func (a *authority) issue(hosts []string, now time.Time, lifetime time.Duration) (*tls.Certificate, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

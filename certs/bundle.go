@@ -14,8 +14,8 @@ import (
 // certificates are a bundle.
 type certificates = []*x509.Certificate
 
-// Common returns the certificates that every one of the PEM bundles holds.
-// Bundles that cannot be read hold none.
+// Common returns the certificates that all of the PEM bundles contain.
+// Unreadable bundles contain none.
 func Common(bundles ...[]byte) []*x509.Certificate {
 	var common certificates
 	for i, bundle := range bundles {
@@ -32,7 +32,7 @@ func Common(bundles ...[]byte) []*x509.Certificate {
 	return common
 }
 
-// parseBundle reads CAs in PEM; what names where they are from.
+// parseBundle parses CAs in PEM; what names their source in errors.
 func parseBundle(what string, data []byte) (certificates, error) {
 	certs, err := cert.ParseCertsPEM(data)
 	if err != nil {
@@ -41,7 +41,7 @@ func parseBundle(what string, data []byte) (certificates, error) {
 	return certs, nil
 }
 
-// parsePair reads a serving certificate that the bundle must verify.
+// parsePair parses a serving certificate, which the bundle must verify.
 func parsePair(certPEM, keyPEM, caPEM []byte) (*tls.Certificate, certificates, error) {
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
@@ -57,8 +57,8 @@ func parsePair(certPEM, keyPEM, caPEM []byte) (*tls.Certificate, certificates, e
 	return &pair, bundle, nil
 }
 
-// signer is the CA of the bundle that a certificate is verified by, its
-// intermediates included; nil for none. Times do not matter here.
+// signer returns the CA in the bundle that verifies a certificate, including
+// its intermediates; nil for none. It ignores times.
 func signer(pair *tls.Certificate, bundle certificates) *x509.Certificate {
 	if slices.ContainsFunc(bundle, pair.Leaf.Equal) {
 		return pair.Leaf
@@ -85,11 +85,11 @@ func signer(pair *tls.Certificate, bundle certificates) *x509.Certificate {
 	return nil
 }
 
-// Encode writes a bundle in PEM.
+// Encode encodes a bundle in PEM.
 func Encode(certs []*x509.Certificate) []byte {
 	var out bytes.Buffer
 	for _, c := range certs {
-		_ = pem.Encode(&out, &pem.Block{Type: cert.CertificateBlockType, Bytes: c.Raw}) // a buffer takes everything
+		_ = pem.Encode(&out, &pem.Block{Type: cert.CertificateBlockType, Bytes: c.Raw}) // writing to a buffer does not fail
 	}
 	return out.Bytes()
 }
@@ -102,7 +102,7 @@ func equal(a, b certificates) bool {
 	return slices.EqualFunc(a, b, (*x509.Certificate).Equal)
 }
 
-// union is a and what b has beyond it.
+// union returns a and the certificates in b that a lacks.
 func union(a, b certificates) certificates {
 	out := slices.Clone(a)
 	for _, c := range b {

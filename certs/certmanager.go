@@ -13,22 +13,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// CertManager serves a certificate that cert-manager issues, under a CA that it
-// issues, too. usher keeps the objects that ask for them; the CA reaches the
+// CertManager serves a certificate that cert-manager issues, from a CA that it
+// also issues. usher creates the objects that request them; the CA reaches the
 // webhook configurations from the Secret.
 type CertManager struct {
 	Config
-	// Secret is where cert-manager puts the serving certificate. The objects
-	// are beside it.
+	// Secret is where cert-manager puts the serving certificate. The objects are
+	// in its namespace.
 	Secret client.ObjectKey
-	// Reader and Writer reach the Secret and cert-manager's objects; Reader
-	// must not be a cache.
+	// Reader and Writer access the Secret and cert-manager's objects; Reader must
+	// not be a cache.
 	Reader client.Reader
 	Writer client.Writer
-	// Informers tell when the Secret changes.
+	// Informers notify of changes of the Secret.
 	Informers cache.Informers
-	// Keeps tells whether this replica keeps the objects, so that old and new
-	// ones do not undo each other's; nil for always.
+	// Keeps reports whether this replica writes the objects, so that old and new
+	// replicas do not revert each other's; nil means always.
 	Keeps func() bool
 
 	served
@@ -37,7 +37,7 @@ type CertManager struct {
 
 var _ Source = &CertManager{}
 
-// Start keeps the objects and follows the Secret.
+// Start writes the objects and follows the Secret.
 func (c *CertManager) Start(ctx context.Context) error {
 	wake, err := wakeOnSecret(ctx, c.Informers, c.Secret)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *CertManager) step(ctx context.Context) error {
 	}
 	registered, err := c.Registered(ctx)
 	if err != nil {
-		return errors.Join(kept, fmt.Errorf("reading what is registered: %w", err))
+		return errors.Join(kept, fmt.Errorf("reading the registered CA bundle: %w", err))
 	}
 	pair, ca, err := c.read(ctx)
 	c.handover.take(&c.Config, &c.served, pair, ca, registered)
@@ -64,7 +64,7 @@ func (c *CertManager) step(ctx context.Context) error {
 func (c *CertManager) read(ctx context.Context) (*tls.Certificate, certificates, error) {
 	secret := &corev1.Secret{}
 	if err := c.Reader.Get(ctx, c.Secret, secret); apierrors.IsNotFound(err) {
-		return nil, nil, fmt.Errorf("certificate in Secret %s: cert-manager has not issued it yet; see the Certificates and Issuers beside it", c.Secret)
+		return nil, nil, fmt.Errorf("certificate in Secret %s: cert-manager has not issued it yet; see the Certificates and Issuers in its namespace", c.Secret)
 	} else if err != nil {
 		return nil, nil, fmt.Errorf("certificate in Secret %s: %w", c.Secret, err)
 	}
@@ -83,7 +83,7 @@ func (c *CertManager) apply(ctx context.Context) error {
 	for _, object := range objects {
 		err := c.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("usher"), client.ForceOwnership)
 		if meta.IsNoMatchError(err) {
-			return fmt.Errorf("cert-manager's API is not in this cluster: install cert-manager, or choose other certificates: %w", err)
+			return fmt.Errorf("cert-manager's API is not in this cluster: install cert-manager, or choose another source of certificates: %w", err)
 		} else if err != nil {
 			return fmt.Errorf("applying the %s %s: %w", object.GetKind(), object.GetName(), err)
 		}

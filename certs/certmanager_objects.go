@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// objects render what cert-manager needs: a self-signed Issuer, the CA by it,
-// an Issuer of that CA, and the serving certificate by that one.
+// objects returns what cert-manager needs: a self-signed Issuer, the CA from
+// it, an Issuer with that CA, and the serving certificate from that one.
 func (c *CertManager) objects() ([]*unstructured.Unstructured, error) {
 	name := c.Secret.Name
 	root, ca := name+"-root", name+"-ca"
@@ -64,7 +64,7 @@ func privateKey() *certmanagerv1.CertificatePrivateKey {
 	}
 }
 
-// render leaves out what the server writes.
+// render omits fields that the server writes.
 func render(object metav1.Object) (*unstructured.Unstructured, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

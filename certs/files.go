@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 )
 
-// Files serves a certificate that others write into a folder: tls.crt, tls.key
-// and ca.crt, as a mounted Secret has them. Files that cannot be used are
-// waited for, and leave what was read before in service.
+// Files serves a certificate that another process writes into a folder:
+// tls.crt, tls.key and ca.crt, as in a mounted Secret. While the files are
+// invalid it keeps serving the last valid certificate.
 type Files struct {
 	Config
 	Dir string
@@ -50,12 +50,12 @@ func (f *Files) Start(ctx context.Context) error {
 	return nil
 }
 
-// step reads the three files, which belong together.
+// step reads the three files, which must match.
 func (f *Files) step(ctx context.Context) error {
 	pair, ca, err := f.read()
 	registered, unknown := f.Registered(ctx)
 	if unknown != nil {
-		return errors.Join(err, fmt.Errorf("reading what is registered: %w", unknown))
+		return errors.Join(err, fmt.Errorf("reading the registered CA bundle: %w", unknown))
 	}
 	f.handover.take(&f.Config, &f.served, pair, ca, registered)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// put writes files as the kubelet does: a folder aside, a link turned to it, and
-// the former folder removed.
+// put writes files like the kubelet: into a new folder, then switches a link to
+// it, and removes the old folder.
 func put(t *testing.T, dir string, files map[string][]byte) {
 	t.Helper()
 	aside, err := os.MkdirTemp(dir, "..")
@@ -107,7 +107,7 @@ func TestFilesAreFollowed(t *testing.T) {
 	a1, a2, b1 := issue(a), issue(a), issue(b)
 	put(t, dir, pairFiles(t, a1, a.cert))
 	until("the files that came serve", time.Second, serves(a1))
-	// From here on the change of the files wakes it, not the clock.
+	// From here on the change of the files triggers it, not the clock.
 	put(t, dir, pairFiles(t, a2, a.cert))
 	until("a renewed certificate serves", 0, serves(a2))
 	put(t, dir, map[string][]byte{"tls.crt": []byte("garbage")})
@@ -119,7 +119,7 @@ func TestFilesAreFollowed(t *testing.T) {
 	}
 
 	put(t, dir, pairFiles(t, b1, b.cert))
-	until("the new CA is beside the old one", time.Second, func() bool { return len(Common(f.Bundle())) == 2 })
+	until("the new CA is next to the old one", time.Second, func() bool { return len(Common(f.Bundle())) == 2 })
 	until("the new CA is served from", time.Minute, serves(b1))
 	until("the old CA is gone", time.Minute, func() bool { return string(f.Bundle()) == string(Encode(certificates{b.cert})) })
 

@@ -5,27 +5,28 @@ import (
 	"time"
 )
 
-// A handover serves certificates that others issue. One whose CA the API server
-// may not have waits while the former serves, as the phases of a keyring do.
+// A handover serves certificates that another process issues. A certificate
+// whose CA the API server may not trust yet waits while the previous one
+// serves, as in the phases of a keyring.
 type handover struct {
 	serving *tls.Certificate
 	ca      certificates
-	// pending waits until the API server has pendingCA for the overlap, which
-	// it has since announced.
+	// pending waits until the API server has pendingCA for the overlap, which it
+	// has had since announced.
 	pending   *tls.Certificate
 	pendingCA certificates
 	announced time.Time
-	// retired CAs stay in the bundle until other replicas had time to follow.
+	// retired CAs stay in the bundle until other replicas have had time to follow.
 	retired      certificates
 	retiredUntil time.Time
 }
 
-// offer takes what the issuer gave.
+// offer accepts a certificate from the issuer.
 func (h *handover) offer(pair *tls.Certificate, ca certificates, now time.Time, overlap time.Duration) {
 	switch {
 	case h.serving == nil:
 		h.serving, h.ca = pair, ca
-	case signer(pair, h.ca) != nil: // an ordinary renewal, or the same again
+	case signer(pair, h.ca) != nil: // an ordinary renewal, or the same certificate
 		if !equal(ca, h.ca) {
 			h.retire(now.Add(overlap))
 		}
@@ -35,7 +36,7 @@ func (h *handover) offer(pair *tls.Certificate, ca certificates, now time.Time, 
 	}
 }
 
-// advance takes what is offered into service when it is time.
+// advance starts serving the offered certificate when it is time.
 func (h *handover) advance(registered certificates, now time.Time, overlap time.Duration) {
 	switch {
 	case h.pending == nil:
@@ -72,8 +73,8 @@ func (h *handover) phase() string {
 	return "stable"
 }
 
-// take offers a pair, goes on with the handover and publishes its state. No
-// pair, where it could not be read, leaves the last one in service.
+// take offers a pair, advances the handover and publishes its state. Without a
+// readable pair the last one keeps serving.
 func (h *handover) take(c *Config, s *served, pair *tls.Certificate, ca, registered certificates) {
 	now := c.Clock.Now()
 	if h.serving == nil && pair == nil {

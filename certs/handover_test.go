@@ -45,7 +45,7 @@ func TestHandover(t *testing.T) {
 			{4 * time.Hour, b1, onlyB, both, "b1", 2, "retiring"},
 			{4*time.Hour + 1, b1, onlyB, both, "b1", 1, "stable"},
 		},
-		"a registration that is undone starts the wait anew": {
+		"a reverted registration restarts the wait": {
 			{0, a1, onlyA, nil, "a1", 1, "stable"},
 			{1 * time.Hour, b1, onlyB, both, "a1", 2, "announced"},
 			{2 * time.Hour, b1, onlyB, onlyA, "a1", 2, "announcing"},

@@ -9,27 +9,28 @@ import (
 )
 
 // A keyring is the content of the Secret that replicas share. Its CA changes in
-// phases, and whoever writes the next phase first takes all replicas there:
+// phases, and the first replica to write the next phase advances all replicas:
 //
-//	stable      current signs and is the bundle.
-//	announcing  next is in the bundle too, and the API server is to get it.
-//	announced   the API server has it since a time; current still signs.
-//	retiring    next became current at a time and signs; previous is in the
-//	            bundle for the replicas that have not seen it.
+//	stable      current signs, and is the only CA in the bundle.
+//	announcing  next is also in the bundle, which the API server has to get.
+//	announced   the API server has had it since a time; current still signs.
+//	retiring    next became current at a time and signs; previous stays in the
+//	            bundle for the replicas that have not seen the change.
 //
-// The last two end when the overlap is over, so no list of replicas is needed.
+// The last two phases end after the overlap, so usher needs no list of
+// replicas.
 type keyring struct {
 	current  *authority
 	next     *authority
 	previous *x509.Certificate
-	// since is when next was first seen registered, or previous was replaced.
+	// since is when next was first registered, or previous was replaced.
 	since time.Time
 }
 
-// sinceAnnotation is the time of the phase. Without it the phase begins anew.
+// sinceAnnotation is the time of the phase. Without it the phase starts again.
 const sinceAnnotation = "usher.dev/ca-phase-since"
 
-// Keys of the Secret beside tls.crt and tls.key.
+// Keys of the Secret in addition to tls.crt and tls.key.
 const (
 	nextCert, nextKey = "next.crt", "next.key"
 	previousCert      = "previous.crt"
@@ -58,7 +59,7 @@ func (k *keyring) bundle() certificates {
 	return bundle
 }
 
-// parseKeyring reads a Secret.
+// parseKeyring parses a Secret.
 func parseKeyring(secret *corev1.Secret) (*keyring, error) {
 	k := &keyring{}
 	var err error
@@ -78,7 +79,7 @@ func parseKeyring(secret *corev1.Secret) (*keyring, error) {
 		k.previous = previous[0]
 	}
 	if since := secret.Annotations[sinceAnnotation]; since != "" {
-		k.since, _ = time.Parse(time.RFC3339Nano, since) // the phase begins anew
+		k.since, _ = time.Parse(time.RFC3339Nano, since) // the phase starts again
 	}
 	return k, nil
 }

@@ -7,14 +7,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// expiry is a collector, so that what it tells is as of the scrape.
+// expiry is a collector, so that its values are current at the time of the
+// scrape.
 type expiry struct {
 	source Source
 	clock  clock.PassiveClock
 	desc   *prometheus.Desc
 }
 
-// NewMetrics tells how long what a source serves is valid.
+// NewMetrics exports the remaining lifetime of a source's certificates.
 func NewMetrics(source Source, now clock.PassiveClock) prometheus.Collector {
 	return &expiry{source: source, clock: now, desc: prometheus.NewDesc(
 		"usher_certificate_expiry_seconds", "Seconds until the serving certificate and its CA expire.", []string{"what"}, nil,

@@ -9,8 +9,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// TestRenewal goes through the life of a CA: the certificate is always valid
-// for a third of its life to come, and not issued more often than that takes.
+// TestRenewal covers the life of a CA: the certificate is always valid for a
+// third of its lifetime, and not renewed more often than necessary.
 func TestRenewal(t *testing.T) {
 	l := DefaultLifetimes()
 	ca, err := newAuthority("CA", begin, l.CA)
@@ -56,7 +56,7 @@ func TestClocksMayDiffer(t *testing.T) {
 	}
 }
 
-// TestNoCertificateOutlivesItsCA has one issued at the end of the CA's life.
+// TestNoCertificateOutlivesItsCA issues one at the end of the CA's lifetime.
 func TestNoCertificateOutlivesItsCA(t *testing.T) {
 	ca, err := newAuthority("CA", begin, short.CA)
 	if err != nil {

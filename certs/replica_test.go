@@ -28,11 +28,11 @@ const host = "usher.test.svc"
 
 var hosts = []string{host, "usher.test", "192.0.2.1", "2001:db8::1", "127.0.0.1"}
 
-// lifetimes fit a fake clock that is stepped by minutes.
+// lifetimes are for a fake clock that advances by minutes.
 var lifetimes = certs.Lifetimes{CA: 9 * time.Hour, Serving: 3 * time.Hour, Overlap: time.Hour}
 
-// A stage is a namespace with a Secret, and a webhook configuration that
-// carries the bundle of one replica.
+// A stage is a namespace with a Secret, and a webhook configuration with the
+// bundle of one replica.
 type stage struct {
 	*testing.T
 	client client.Client
@@ -59,7 +59,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// source is one that has not started.
+// source returns one that has not started.
 func (s *stage) source() *certs.SelfSigned {
 	s.Helper()
 	return &certs.SelfSigned{
@@ -82,7 +82,7 @@ func (s *stage) informers() cache.Cache {
 	return informers
 }
 
-// run runs something until the test is over.
+// run runs something until the test ends.
 func (s *stage) run(r interface{ Start(context.Context) error }) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -140,7 +140,7 @@ func (s *stage) registered(ctx context.Context) ([]*x509.Certificate, error) {
 	return certs.Common(config.Webhooks[0].ClientConfig.CABundle), nil
 }
 
-// listen serves TLS as the webhook server does and returns its address.
+// listen serves TLS like the webhook server and returns its address.
 func (s *stage) listen(source certs.Source) string {
 	s.Helper()
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{GetCertificate: source.GetCertificate, MinVersion: tls.VersionTLS12})
@@ -163,7 +163,7 @@ func (s *stage) listen(source certs.Source) string {
 	return listener.Addr().String()
 }
 
-// handshake calls a replica by what is registered now.
+// handshake calls a replica with the registered CA bundle.
 func (s *stage) handshake(ctx context.Context, address string) error {
 	bundle, err := s.registered(ctx)
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *stage) until(what string, done func() bool) {
 	}
 }
 
-// stored is the Secret, without data where there is none.
+// stored returns the Secret, without data if it does not exist.
 func (s *stage) stored() *corev1.Secret {
 	s.Helper()
 	secret := &corev1.Secret{}

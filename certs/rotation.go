@@ -7,9 +7,10 @@ import (
 // authorityName is the subject of usher's CAs.
 const authorityName = "usher CA"
 
-// plan decides what the Secret is to hold, from what it holds (nil where there
-// is none), what this replica serves from (nil at the start) and the CAs the
-// API server has. What it returns is stored itself where nothing is to change.
+// plan computes the desired content of the Secret from its current content (nil
+// if it does not exist), the keyring that this replica serves with (nil at
+// startup) and the CAs that the API server trusts. It returns stored itself if
+// nothing changes.
 func plan(stored, mine *keyring, registered certificates, now time.Time, l Lifetimes) (*keyring, error) {
 	switch {
 	case stored == nil && mine == nil:
@@ -18,8 +19,8 @@ func plan(stored, mine *keyring, registered certificates, now time.Time, l Lifet
 		return restore(mine, now, l)
 	case mine != nil && !contains(stored.bundle(), mine.current.cert) && !now.After(mine.current.cert.NotAfter) &&
 		contains(registered, mine.current.cert) && !contains(registered, stored.current.cert):
-		// Somebody replaced the CA, and the API server does not know that one:
-		// take it for the next.
+		// Somebody replaced the CA, and the API server does not trust the new one:
+		// make it the next CA.
 		return &keyring{current: mine.current, next: stored.current}, nil
 	}
 	return advance(stored, registered, now, l)
@@ -33,8 +34,8 @@ func fresh(now time.Time, l Lifetimes) (*keyring, error) {
 	return &keyring{current: ca}, nil
 }
 
-// restore brings a deleted Secret back. Who deleted it wants another CA: the
-// change to that begins, if none is under way.
+// restore recreates a deleted Secret. Deleting it requests another CA, so a
+// rotation begins, unless one is in progress.
 func restore(mine *keyring, now time.Time, l Lifetimes) (*keyring, error) {
 	if mine.next != nil || mine.previous != nil {
 		return mine, nil
@@ -46,7 +47,7 @@ func restore(mine *keyring, now time.Time, l Lifetimes) (*keyring, error) {
 	return &keyring{current: mine.current, next: next}, nil
 }
 
-// advance takes the keyring to its next phase, if that is due.
+// advance advances the keyring to its next phase, if that is due.
 func advance(k *keyring, registered certificates, now time.Time, l Lifetimes) (*keyring, error) {
 	expired := now.After(k.current.cert.NotAfter)
 	over := !k.since.IsZero() && now.Sub(k.since) >= l.Overlap
@@ -72,7 +73,7 @@ func advance(k *keyring, registered certificates, now time.Time, l Lifetimes) (*
 	return k, nil
 }
 
-// at is the keyring with another time of its phase.
+// at returns the keyring with another time of its phase.
 func (k *keyring) at(since time.Time) *keyring {
 	if k.since.Equal(since) {
 		return k

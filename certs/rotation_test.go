@@ -23,7 +23,7 @@ func authorityAt(t *testing.T, at time.Time) *authority {
 	return a
 }
 
-// described writes a keyring with the names of the CAs in it.
+// described formats a keyring with the names of its CAs.
 func described(k *keyring, names map[*authority]string) string {
 	name := func(c *x509.Certificate) string {
 		for a, name := range names {
@@ -77,7 +77,7 @@ func TestPlan(t *testing.T) {
 			stored: &keyring{current: a, next: b, since: at(61 * time.Hour)}, registered: both, now: 62*time.Hour - time.Second,
 			want: "a next b since 61h0m0s: announced",
 		},
-		"it begins anew when the next is registered no more": {
+		"it restarts when the next CA is no longer registered": {
 			stored: &keyring{current: a, next: b, since: at(61 * time.Hour)}, registered: certificates{a.cert}, now: 63 * time.Hour,
 			want: "a next b: announcing",
 		},
@@ -90,7 +90,7 @@ func TestPlan(t *testing.T) {
 			want: "b previous a since 2h0m0s: retiring",
 		},
 		"and leaves":                          {stored: &keyring{current: b, previous: a.cert, since: at(2 * time.Hour)}, now: 3 * time.Hour, want: "b: stable"},
-		"a lost time begins the phase anew":   {stored: &keyring{current: b, previous: a.cert}, now: 3 * time.Hour, want: "b previous a since 3h0m0s: retiring"},
+		"a lost time restarts the phase":      {stored: &keyring{current: b, previous: a.cert}, now: 3 * time.Hour, want: "b previous a since 3h0m0s: retiring"},
 		"so does one far in the future":       {stored: &keyring{current: b, previous: a.cert, since: at(50 * time.Hour)}, now: time.Hour, want: "b previous a since 1h0m0s: retiring"},
 		"another's clock may be a bit ahead":  {stored: &keyring{current: b, previous: a.cert, since: at(time.Minute)}, want: "b previous a since 1m0s: retiring"},
 		"a replaced CA is taken for the next": {stored: &keyring{current: b}, mine: &keyring{current: a}, registered: certificates{a.cert}, want: "a next b: announcing"},
@@ -125,7 +125,7 @@ func TestAKeyringIsReadAsItWasWritten(t *testing.T) {
 	for _, k := range []*keyring{
 		{current: a}, {current: a, next: b}, {current: a, next: b, since: begin.Add(time.Nanosecond)}, {current: a, previous: b.cert, since: begin},
 	} {
-		// What an earlier phase left behind is gone.
+		// Data of an earlier phase is removed.
 		secret := &corev1.Secret{Data: map[string][]byte{nextCert: nil, nextKey: nil, previousCert: nil}}
 		secret.Annotations = map[string]string{sinceAnnotation: "x", "example.com/kept": "y"}
 		if err := k.write(secret); err != nil {
@@ -144,7 +144,7 @@ func TestAKeyringIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestASecretThatIsNoKeyringIsToldPrecisely(t *testing.T) {
+func TestParseKeyring_InvalidSecret_NamesTheProblem(t *testing.T) {
 	a := authorityAt(t, begin)
 	leaf, err := a.issue([]string{"usher"}, begin, time.Hour)
 	if err != nil {

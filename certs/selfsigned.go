@@ -12,19 +12,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// SelfSigned serves certificates of a CA of its own. The CA is kept in a
-// Secret, so that every replica serves under the same one and the webhook
-// configuration carries one bundle. A deleted Secret is restored, and the CA
-// changed; one that cannot be read is left as it is, and what was read before
-// keeps serving.
+// SelfSigned serves certificates from a CA of its own. A Secret stores the CA,
+// so that every replica uses the same one and the webhook configuration has one
+// bundle. usher recreates a deleted Secret, and rotates the CA; it leaves an
+// unreadable one as it is, and keeps serving with the last one.
 type SelfSigned struct {
 	Config
-	// Secret holds the CA.
+	// Secret contains the CA.
 	Secret client.ObjectKey
-	// Reader and Writer reach the Secret; Reader must not be a cache.
+	// Reader and Writer access the Secret; Reader must not be a cache.
 	Reader client.Reader
 	Writer client.Writer
-	// Informers tell when it changes.
+	// Informers notify of its changes.
 	Informers cache.Informers
 
 	served
@@ -33,7 +32,7 @@ type SelfSigned struct {
 
 var _ Source = &SelfSigned{}
 
-// Start keeps the CA and the serving certificate.
+// Start maintains the CA and the serving certificate.
 func (s *SelfSigned) Start(ctx context.Context) error {
 	wake, err := wakeOnSecret(ctx, s.Informers, s.Secret)
 	if err != nil {
@@ -43,7 +42,7 @@ func (s *SelfSigned) Start(ctx context.Context) error {
 	return nil
 }
 
-// step brings the Secret to where it should be, and the certificate with it.
+// step advances the Secret, and the certificate with it.
 func (s *SelfSigned) step(ctx context.Context) error {
 	err := s.share(ctx)
 	if err != nil {
@@ -58,15 +57,15 @@ func (s *SelfSigned) step(ctx context.Context) error {
 	return err
 }
 
-// attempts bounds how often one step is outrun by other replicas.
+// attempts limits how often other replicas may overtake a step.
 const attempts = 5
 
-// share reads the Secret, or writes its next phase. Of replicas that write at
-// once one wins and the others take what it wrote.
+// share reads the Secret, or writes its next phase. If replicas write at once,
+// one wins and the others use what it wrote.
 func (s *SelfSigned) share(ctx context.Context) error {
 	registered, err := s.Registered(ctx)
 	if err != nil {
-		return fmt.Errorf("reading what is registered: %w", err)
+		return fmt.Errorf("reading the registered CA bundle: %w", err)
 	}
 	for range attempts {
 		if err = s.write(ctx, registered); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
@@ -82,7 +81,7 @@ func (s *SelfSigned) write(ctx context.Context, registered certificates) error {
 	err := s.Reader.Get(ctx, s.Secret, secret)
 	if err == nil {
 		if stored, err = parseKeyring(secret); err != nil {
-			return fmt.Errorf("%w; delete the Secret, usher makes it anew", err)
+			return fmt.Errorf("%w; delete the Secret, and usher recreates it", err)
 		}
 	}
 	missing := apierrors.IsNotFound(err)
@@ -108,7 +107,7 @@ func (s *SelfSigned) write(ctx context.Context, registered certificates) error {
 		if err != nil {
 			return err
 		}
-		s.report(corev1.EventTypeNormal, "CAChanged", fmt.Sprintf("CA is %s; the one that signs is valid until %s", planned.phase(), planned.current.cert.NotAfter.UTC().Format(time.RFC3339)))
+		s.report(corev1.EventTypeNormal, "CAChanged", fmt.Sprintf("CA is %s; the signing one is valid until %s", planned.phase(), planned.current.cert.NotAfter.UTC().Format(time.RFC3339)))
 	}
 	if s.ring == nil {
 		s.inherit(registered, now.Add(s.Overlap))
@@ -117,7 +116,7 @@ func (s *SelfSigned) write(ctx context.Context, registered certificates) error {
 	return nil
 }
 
-// serve issues a certificate when the CA changed or the last one is due.
+// serve issues a certificate if the CA changed or the last certificate is due.
 func (s *SelfSigned) serve() error {
 	now, cert := s.Clock.Now(), s.cert.Load()
 	if cert == nil || due(cert.Leaf, now) || signer(cert, certificates{s.ring.current.cert}) == nil {

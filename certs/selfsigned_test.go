@@ -39,7 +39,7 @@ func TestReplicasThatStartAtOnceEndWithOneCA(t *testing.T) {
 	}
 }
 
-// verify checks the serving certificate under a bundle as the API server does.
+// verify verifies the serving certificate with a bundle like the API server.
 func verify(t *testing.T, source certs.Source, bundle []byte) {
 	t.Helper()
 	serving, err := source.GetCertificate(nil)
@@ -114,7 +114,7 @@ func TestThreeChangesOfTheCARefuseNoHandshake(t *testing.T) {
 	t.Logf("%d handshakes, %d serving certificates of one replica", handshakes, len(serving))
 }
 
-// callers call every address without a pause until the returned function is
+// callers call every address continuously until the returned function is
 // called.
 func (s *stage) callers(addresses []string) (stop func() (handshakes int64, refused error)) {
 	ctx, cancel := context.WithCancel(s.Context())
@@ -202,7 +202,7 @@ func TestGarbageInTheSecretIsToldWhileTheLastGoodServes(t *testing.T) {
 	newcomer := s.source()
 	s.run(newcomer)
 	want := "CA in Secret " + s.secret.String() +
-		": tls.crt and tls.key: tls: failed to find any PEM data in certificate input; delete the Secret, usher makes it anew"
+		": tls.crt and tls.key: tls: failed to find any PEM data in certificate input; delete the Secret, and usher recreates it"
 	for who, r := range map[string]*certs.SelfSigned{"veteran": veteran, "newcomer": newcomer} {
 		s.until(who+" tells", func() bool { return r.State().Err != nil })
 		if diff := cmp.Diff(want, r.State().Err.Error()); diff != "" {

@@ -12,16 +12,16 @@ import (
 
 // State describes a source.
 type State struct {
-	// Serving is the certificate that answers, nil until there is one; CA is
-	// the one of the bundle that signed it.
+	// Serving is the serving certificate, nil until there is one; CA is the one in
+	// the bundle that signed it.
 	Serving, CA *x509.Certificate
-	// Phase is stable, or the phase of a change of the CA.
+	// Phase is stable, or the phase of a CA rotation.
 	Phase string
-	// Err tells why the source is not current; what it has keeps serving.
+	// Err explains why the source is not current; it keeps serving what it has.
 	Err error
 }
 
-// Lines write the state for people.
+// Lines describes the state for people.
 func (s State) Lines() []string {
 	var lines []string
 	if s.Serving != nil {
@@ -37,7 +37,8 @@ func (s State) Lines() []string {
 	return lines
 }
 
-// served is what a source gives to others. The zero value gives nothing yet.
+// served is what a source provides to others. The zero value provides nothing
+// yet.
 type served struct {
 	cert atomic.Pointer[tls.Certificate]
 
@@ -75,7 +76,7 @@ func (s *served) Changed() <-chan struct{} {
 	return s.changed
 }
 
-// State describes what is served.
+// State returns the state of what is served.
 func (s *served) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,19 +90,19 @@ func (s *served) State() State {
 // NeedLeaderElection is false: every replica serves.
 func (s *served) NeedLeaderElection() bool { return false }
 
-// inherit keeps the CAs that are registered when a source begins trusted for a
-// while: replicas that serve from them may be running still, under another
-// source or from before a change this one has not seen.
+// inherit keeps the registered CAs trusted for a while after a source starts:
+// replicas that serve with them may still be running, with another source or
+// from before a rotation that this one has not seen.
 func (s *served) inherit(registered certificates, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inherited, s.until = registered[:min(len(registered), maxInherited)], until
 }
 
-// maxInherited bounds what others wrote into the bundle.
+// maxInherited limits the certificates that others wrote into the bundle.
 const maxInherited = 4
 
-// publish gives out a certificate and a bundle.
+// publish provides a certificate and a bundle.
 func (s *served) publish(cert *tls.Certificate, bundle certificates, phase string, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +121,8 @@ func (s *served) publish(cert *tls.Certificate, bundle certificates, phase strin
 	}
 }
 
-// fail records why a step failed, nil for none, and whether that is news.
+// fail records why a step failed, nil for success, and reports whether that is
+// new.
 func (s *served) fail(err error) (news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -81,7 +81,7 @@ func TestLifetimesThatLeaveNoTimeForAChangeAreRefused(t *testing.T) {
 		},
 		"a long overlap": {
 			Lifetimes{CA: 9 * time.Hour, Serving: time.Hour, Overlap: 2 * time.Hour},
-			"CA overlap 2h0m0s: must be at most a ninth of the CA's lifetime, 9h0m0s: two of them are within its last third",
+			"CA overlap 2h0m0s: must be at most a ninth of the CA's lifetime, 9h0m0s: two of them must fit into its last third",
 		},
 	}
 	for name, test := range tests {

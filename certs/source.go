@@ -1,6 +1,6 @@
 // Package certs provides the serving certificate of the webhook server and the
-// CA bundle that the API server trusts it by: self-signed, from cert-manager,
-// or from files.
+// CA bundle with which the API server verifies it: self-signed, from
+// cert-manager, or from files.
 package certs
 
 import (
@@ -15,28 +15,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// A Source keeps a serving certificate and its CA bundle. A change of the CA is
-// handed over without a refused handshake: the new CA is in the bundle first,
-// is served from once the API server has had it for a while, and the old one
-// leaves the bundle when every replica had time to follow.
+// A Source provides a serving certificate and its CA bundle. It rotates the CA
+// without failed handshakes: the new CA is first added to the bundle, then used
+// once the API server has had it for a while, and the old one is removed from
+// the bundle after every replica had time to follow.
 type Source interface {
-	// Start keeps both current until the context ends. It returns no error for
-	// what may mend itself: State tells it, and it is tried again.
+	// Start keeps both current until the context ends. It returns no temporary
+	// errors: State reports them, and Start retries.
 	manager.Runnable
 	// GetCertificate answers a TLS handshake.
 	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// Bundle is the CA bundle in PEM, for the webhook configurations; nil until
-	// the first certificate is there.
+	// Bundle returns the CA bundle in PEM, for the webhook configurations; nil
+	// before the first certificate.
 	Bundle() []byte
-	// Changed returns a channel that is closed when the bundle changes next.
-	// Take it before Bundle to miss no change.
+	// Changed returns a channel that is closed when the bundle changes next. Call
+	// it before Bundle to miss no change.
 	Changed() <-chan struct{}
 	// State is for readiness and metrics.
 	State() State
 }
 
-// Follow calls register with the bundle, and again with each that it changes
-// to, until the context ends or register fails.
+// Follow calls register with the bundle, and again after each change, until the
+// context ends or register fails.
 func Follow(ctx context.Context, s Source, register func(bundle []byte) error) error {
 	for {
 		changed := s.Changed()
@@ -56,32 +56,32 @@ func Follow(ctx context.Context, s Source, register func(bundle []byte) error) e
 // Config is what every source needs.
 type Config struct {
 	Lifetimes
-	// Hosts are the names and addresses the API server calls.
+	// Hosts are the names and addresses that the API server calls.
 	Hosts []string
-	// Registered returns the CAs by which the API server trusts all of usher's
-	// webhooks at present, none where nothing is registered.
+	// Registered returns the CAs with which the API server currently trusts all of
+	// usher's webhooks, or none without a registration.
 	Registered func(context.Context) ([]*x509.Certificate, error)
-	// Event records what happened at the source's object; nil for no Events.
+	// Event records an event on the source's object; nil records none.
 	Event func(eventType, reason, note string)
 	Clock clock.Clock
 	Log   logr.Logger
 }
 
-// Lifetimes of certificates. They are renewed when two thirds are over.
+// Lifetimes of certificates. They are renewed after two thirds.
 type Lifetimes struct {
 	CA, Serving time.Duration
-	// Overlap is how long a new CA is registered before it is served from, and
-	// how long the old one stays registered after. A replica that cannot reach
-	// the API server for longer may be left behind.
+	// Overlap is how long a new CA is registered before usher serves with it, and
+	// how long the old one stays registered afterwards. A replica that cannot
+	// reach the API server for longer may be left behind.
 	Overlap time.Duration
 }
 
-// DefaultLifetimes suit production.
+// DefaultLifetimes are for production.
 func DefaultLifetimes() Lifetimes {
 	return Lifetimes{CA: 365 * 24 * time.Hour, Serving: 90 * 24 * time.Hour, Overlap: time.Hour}
 }
 
-// Validate tells whether one CA can be handed over to the next in time.
+// Validate reports lifetimes that are too short to rotate the CA in time.
 func (l Lifetimes) Validate() error {
 	switch {
 	case l.CA <= 0 || l.Serving <= 0 || l.Overlap <= 0:
@@ -89,32 +89,32 @@ func (l Lifetimes) Validate() error {
 	case l.Serving > l.CA/3:
 		return fmt.Errorf("certificate lifetime %s: must be at most a third of the CA's, %s", l.Serving, l.CA)
 	case l.Overlap > l.CA/9:
-		return fmt.Errorf("CA overlap %s: must be at most a ninth of the CA's lifetime, %s: two of them are within its last third", l.Overlap, l.CA)
+		return fmt.Errorf("CA overlap %s: must be at most a ninth of the CA's lifetime, %s: two of them must fit into its last third", l.Overlap, l.CA)
 	}
 	return nil
 }
 
-// interval is how often a source looks, unless something wakes it.
+// interval is how often a source checks, unless something wakes it.
 func (l Lifetimes) interval() time.Duration {
 	return min(time.Minute, l.Overlap/4)
 }
 
-// due tells whether two thirds of a certificate's life are over.
+// due reports whether two thirds of a certificate's lifetime are over.
 func due(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	if life > skew {
-		life -= skew // which issue put before the beginning
+		life -= skew // which issue put before the start
 	}
 	return !now.Before(cert.NotAfter.Add(-life / 3))
 }
 
-// retry is how soon a source tries again what failed.
+// retry is how soon a source retries after a failure.
 const retry = 5 * time.Second
 
-// patience bounds one look: the API server may hang.
+// patience limits one step: the API server may hang.
 const patience = 30 * time.Second
 
-// keep takes the steps of a source until the context ends: when woken, and at
+// keep runs the steps of a source until the context ends: when woken, and at
 // least every interval.
 func (c *Config) keep(ctx context.Context, wake <-chan struct{}, s *served, step func(context.Context) error) {
 	for {
@@ -141,7 +141,7 @@ func (c *Config) keep(ctx context.Context, wake <-chan struct{}, s *served, step
 	}
 }
 
-// report writes what happened to the log and into an Event.
+// report records what happened in the log and as an Event.
 func (c *Config) report(eventType, reason, note string) {
 	c.Log.Info(note, "reason", reason)
 	if c.Event != nil {

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// wakeOnSecret returns a channel that gets a value when the Secret changes.
-// The informer may know other Secrets, too.
+// wakeOnSecret returns a channel that receives a value when the Secret changes.
+// The informer may also have other Secrets.
 func wakeOnSecret(ctx context.Context, informers cache.Informers, key client.ObjectKey) (<-chan struct{}, error) {
 	informer, err := informers.GetInformer(ctx, &corev1.Secret{}, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -29,13 +29,13 @@ func wakeOnSecret(ctx context.Context, informers cache.Informers, key client.Obj
 	if err != nil {
 		return nil, fmt.Errorf("watching Secret %s: %w", key, err)
 	}
-	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(handle) }) // it ends anyway
+	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(handle) }) // the process is ending anyway
 	return wake, nil
 }
 
 func poke(wake chan<- struct{}) {
 	select {
 	case wake <- struct{}{}:
-	default: // one is waiting already
+	default: // a value is already pending
 	}
 }

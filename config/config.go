@@ -1,6 +1,6 @@
 // Package config reads usher's configuration: the same document in the cluster,
 // in ConfigMap usher, and in a repository, in .usher.yaml, so that a pull
-// request is judged by the cluster's defaults.
+// request is checked with the cluster's defaults.
 package config
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/usher-dev/usher/policies/rules"
 )
 
-// What a configuration says it is.
+// API version and kind of a configuration.
 const (
 	APIVersion = "config.usher.dev/v1alpha1"
 	Kind       = "Configuration"
@@ -30,7 +30,8 @@ type Configuration struct {
 	Kind       string   `json:"kind"`
 	Policies   Policies `json:"policies"`
 	Networks   Networks `json:"networks"`
-	// Paths choose among the files of a repository; the cluster has none.
+	// Paths selects among the files of a repository; it has no effect in a
+	// cluster.
 	Paths Paths `json:"paths,omitzero"`
 }
 
@@ -40,37 +41,38 @@ type Policies struct {
 	Enforce finding.Level `json:"enforce"`
 	// Warn is the level that warns, and that a check reports.
 	Warn finding.Level `json:"warn"`
-	// Audit is the level that is recorded.
+	// Audit is the level that is written to the audit log.
 	Audit finding.Level `json:"audit"`
-	// Exclude names rules that are not used.
+	// Exclude names rules to disable.
 	Exclude []string `json:"exclude,omitempty"`
-	// Exemptions say which exemptions of objects are honoured.
+	// Exemptions decide which exemptions of objects are valid.
 	Exemptions Exemptions `json:"exemptions"`
-	// PodTemplates say where kinds that are not built in hold pod templates.
+	// PodTemplates are the paths of pod templates in kinds that are not built in.
 	PodTemplates []PodTemplate `json:"podTemplates,omitempty"`
-	// KubernetesVersion is the server's, such as 1.34; empty where usher is to
-	// take the newest it knows. In the cluster the server itself is asked.
+	// KubernetesVersion is the API server's version, such as 1.34; "" means the
+	// newest that usher knows. In a cluster usher asks the API server.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
-	// FeatureGates are gates of the server that differ from its defaults.
+	// FeatureGates are the API server's feature gates that differ from its
+	// defaults.
 	FeatureGates map[string]bool `json:"featureGates,omitempty"`
 }
 
-// Exemptions say which exemptions are honoured; those that are not are ignored.
+// Exemptions decide which exemptions are valid; others are ignored.
 type Exemptions struct {
-	// Allowed honours exemptions at all.
+	// Allowed enables exemptions.
 	Allowed bool `json:"allowed"`
-	// Rules, where not empty, are the only ones that can be exempted from.
+	// Rules, if not empty, are the only rules with exemptions.
 	Rules []string `json:"rules,omitempty"`
 }
 
-// A PodTemplate says where a kind holds its pod template.
+// A PodTemplate is the path of a kind's pod template.
 type PodTemplate struct {
 	Group string `json:"group"`
 	Kind  string `json:"kind"`
 	Path  string `json:"path"`
 }
 
-// Default is the configuration where there is none.
+// Default returns the default configuration.
 func Default() *Configuration {
 	return &Configuration{
 		APIVersion: APIVersion, Kind: Kind,
@@ -79,8 +81,8 @@ func Default() *Configuration {
 	}
 }
 
-// Parse reads a configuration. Unknown fields, rules and levels are errors: a
-// setting that is misspelt must not be taken for one that is not there.
+// Parse parses a configuration. Unknown fields, rules and levels are errors, so
+// that a misspelt setting is not ignored.
 func Parse(data []byte) (*Configuration, error) {
 	c, err := parse(data)
 	if err != nil {
@@ -120,7 +122,7 @@ func parse(data []byte) (*Configuration, error) {
 	return c, nil
 }
 
-// Options are the evaluator's, for every level.
+// Options returns the evaluator's options, for every level.
 func (c *Configuration) Options() policies.Options {
 	// An exemption from a rule cannot admit what the API server refuses.
 	exclude := slices.DeleteFunc(slices.Clone(c.Policies.Exclude), refusal.Known)
@@ -144,14 +146,14 @@ func (c *Configuration) exemptable(rule string) bool {
 	return false
 }
 
-// Server is the configured version of Kubernetes, nil where none is.
+// Server returns the configured version of Kubernetes, or nil.
 func (c *Configuration) Server() (*version.Version, error) {
 	if c.Policies.KubernetesVersion == "" {
 		return nil, nil
 	}
 	v, err := version.ParseGeneric(c.Policies.KubernetesVersion)
 	if err != nil {
-		return nil, fmt.Errorf("kubernetesVersion %q is no version: write it as 1.34", c.Policies.KubernetesVersion)
+		return nil, fmt.Errorf("kubernetesVersion %q is not a version: write it as 1.34", c.Policies.KubernetesVersion)
 	}
 	return v, nil
 }

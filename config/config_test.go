@@ -21,8 +21,8 @@ func TestConfigurationsAreReadStrictly(t *testing.T) {
 		"an unknown level":     {head + "policies: {enforce: high}\n", `level "high" is unknown`},
 		"an unknown rule":      {head + "policies: {exclude: [job-ttls]}\n", `rule "job-ttls" is unknown`},
 		"an unknown exemption": {head + "policies: {exemptions: {rules: [nope]}}\n", `rule "nope" is unknown`},
-		"a path that is none":  {head + "policies: {podTemplates: [{kind: Rollout, path: spec/template}]}\n", "is no field name"},
-		"a version":            {head + "policies: {kubernetesVersion: newest}\n", "is no version"},
+		"a path that is none":  {head + "policies: {podTemplates: [{kind: Rollout, path: spec/template}]}\n", "is not a field name"},
+		"a version":            {head + "policies: {kubernetesVersion: newest}\n", "is not a version"},
 		"an unknown backend":   {head + "networks: {backend: calico}\n", `networks.backend is "calico": write multus or neutron`},
 		"a pool of no range":   {head + "networks: {pool: {prefixLength: 24}}\n", "networks.pool.cidr is not set"},
 		"parts of no size":     {head + "networks: {pool: {cidr: 10.128.0.0/12}}\n", "networks.pool.prefixLength is 0"},
@@ -37,7 +37,7 @@ func TestConfigurationsAreReadStrictly(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSetHasItsDefault(t *testing.T) {
+func TestUnsetFieldsHaveTheirDefaults(t *testing.T) {
 	c, err := config.Parse([]byte(head + "policies: {warn: strict}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestWhatIsNotSetHasItsDefault(t *testing.T) {
 	}
 }
 
-func TestTheNearestFileCounts(t *testing.T) {
+func TestNearest_FirstFileUpwardsIsUsed(t *testing.T) {
 	root := t.TempDir()
 	below := filepath.Join(root, "a", "b")
 	if err := os.MkdirAll(below, 0o755); err != nil {

@@ -9,20 +9,20 @@ import (
 	"path/filepath"
 )
 
-// FileName is what a repository calls its configuration.
+// FileName is the name of the configuration in a repository.
 const FileName = ".usher.yaml"
 
-// What the cluster calls its configuration: the ConfigMap in usher's namespace,
+// Name of the configuration in a cluster: the ConfigMap in usher's namespace,
 // and its key.
 const (
 	ConfigMapName = "usher"
 	ConfigMapKey  = "config.yaml"
-	// LastValidName is the ConfigMap of the last valid configuration, under the
-	// same key, which usher itself keeps.
+	// LastValidName is the ConfigMap of the last valid configuration, with the
+	// same key, which usher itself writes.
 	LastValidName = "usher-last-valid"
 )
 
-// maxBytes bounds a configuration: the most a ConfigMap can hold.
+// maxBytes limits a configuration: the maximum size of a ConfigMap.
 const maxBytes = 1 << 20
 
 // Load reads a configuration from a file.
@@ -46,8 +46,8 @@ func Load(path string) (*Configuration, error) {
 	return c, nil
 }
 
-// Nearest reads the configuration of the nearest folder from dir upwards that
-// has one. Where none has, it is the default, and the path is empty.
+// Nearest reads the configuration of the first folder, from dir upwards, that
+// has one. If none has, it returns the default and an empty path.
 func Nearest(dir string) (c *Configuration, path string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, "", fmt.Errorf("looking for %s: %w", FileName, err)

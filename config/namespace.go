@@ -7,35 +7,35 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// Labels of a namespace, which go before the configuration's defaults.
+// Labels of a namespace, which override the configuration's defaults.
 const (
 	// EnforceLabel is the level that denies: invariant, baseline, strict, off.
 	EnforceLabel = "policy.usher.dev/enforce"
 	// WarnLabel is the level that warns.
 	WarnLabel = "policy.usher.dev/warn"
-	// AuditLabel is the level that is recorded.
+	// AuditLabel is the level that is written to the audit log.
 	AuditLabel = "policy.usher.dev/audit"
-	// EnforceVersionLabel pins the rules to those of a version, vX.Y or latest,
-	// so that an upgrade never starts to deny.
+	// EnforceVersionLabel pins the rules to those of a version, vX.Y or latest, so
+	// that an upgrade does not deny anything new.
 	EnforceVersionLabel = "policy.usher.dev/enforce-version"
-	// DefaultServiceAccountLabel names the ClusterRole that the namespace's
-	// default ServiceAccount is bound to: View or, without the label, none.
+	// DefaultServiceAccountLabel names the ClusterRole to bind to the namespace's
+	// default ServiceAccount: View or, without the label, none.
 	DefaultServiceAccountLabel = "usher.dev/default-serviceaccount"
 )
 
-// View is the built-in ClusterRole of that name, the only one that
-// DefaultServiceAccountLabel can ask for: it reads no Secrets.
+// View is the built-in ClusterRole view, the only valid value of
+// DefaultServiceAccountLabel: it cannot read Secrets.
 const View = "view"
 
-// A Namespace is what counts for the objects of one namespace.
+// A Namespace is the levels for the objects of one namespace.
 type Namespace struct {
 	Enforce, Warn, Audit finding.Level
-	// Pin is the version of usher whose denials are enforced: what a later one
-	// finds warns and is recorded, and denies nothing. Zero pins nothing.
+	// Pin is the version of usher whose denials are enforced: findings of later
+	// versions warn and are audited, but do not deny. Zero pins nothing.
 	Pin release.Version
 }
 
-// Enforces reports whether the namespace asks to deny what is found.
+// Enforces reports whether the namespace denies objects with findings.
 func (n Namespace) Enforces(f finding.Finding) bool {
 	return n.Enforce.Includes(f.Level) && n.Pin.Includes(f.Since)
 }
@@ -43,7 +43,7 @@ func (n Namespace) Enforces(f finding.Finding) bool {
 // Any reports whether any level is on.
 func (n Namespace) Any() bool { return max(n.Enforce, n.Warn, n.Audit) != finding.Off }
 
-// IsLabel reports whether a key is a label of namespaces that FromLabels reads.
+// IsLabel reports whether FromLabels reads a label.
 func IsLabel(key string) bool {
 	switch key {
 	case EnforceLabel, WarnLabel, AuditLabel, EnforceVersionLabel, DefaultServiceAccountLabel:
@@ -52,10 +52,10 @@ func IsLabel(key string) bool {
 	return false
 }
 
-// A LabelError is a label with a value that it cannot have.
+// A LabelError is a label with an invalid value.
 type LabelError struct {
 	Key, Value string
-	// Err says what to write instead.
+	// Err explains what to write instead.
 	Err error
 }
 
@@ -63,9 +63,9 @@ func (e *LabelError) Error() string { return fmt.Sprintf("label %s: %v", e.Key, 
 
 func (e *LabelError) Unwrap() error { return e.Err }
 
-// FromLabels reads the labels of a namespace. A label that is not there, or
-// whose value is among the errors, leaves the default: a slip of the pen turns
-// nothing off and refuses nothing more.
+// FromLabels reads the labels of a namespace. A missing label, or one with an
+// invalid value, keeps the default: a typing error neither disables a level nor
+// denies more.
 func FromLabels(labels map[string]string, defaults Policies) (Namespace, []*LabelError) {
 	n := Namespace{Enforce: defaults.Enforce, Warn: defaults.Warn, Audit: defaults.Audit}
 	var errs []*LabelError
@@ -96,12 +96,12 @@ func FromLabels(labels map[string]string, defaults Policies) (Namespace, []*Labe
 	})
 	read(DefaultServiceAccountLabel, func(value string) error {
 		if value != View {
-			return fmt.Errorf("%q is no ClusterRole that usher binds: write %s, or take the label away", value, View)
+			return fmt.Errorf("%q is not a ClusterRole that usher binds: write %s, or remove the label", value, View)
 		}
 		return nil
 	})
 	if warn, err := finding.ParseLevel(labels[WarnLabel]); labels[EnforceLabel] == "off" && (err != nil || warn == finding.Off) {
-		// The API server sends nothing of a namespace that names no level.
+		// The API server sends nothing from a namespace without a level.
 		n.Warn, n.Audit = finding.Off, finding.Off
 	}
 	return n, errs

@@ -10,7 +10,7 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-func TestLabelsGoBeforeTheDefaults(t *testing.T) {
+func TestLabelsOverrideTheDefaults(t *testing.T) {
 	invariant, baseline, strict := finding.Invariant, finding.Baseline, finding.Strict
 	defaults := config.Default().Policies
 	for name, c := range map[string]struct {
@@ -67,7 +67,8 @@ func TestLabelsGoBeforeTheDefaults(t *testing.T) {
 	}
 }
 
-// As in Pod Security, the pin holds what is enforced; warn and audit see all.
+// As in Pod Security, the pin applies to enforce; warn and audit use the latest
+// rules.
 func TestNamespace_EnforcesNothingBeyondItsPin(t *testing.T) {
 	at := func(level finding.Level, since release.Version) finding.Finding {
 		return finding.Finding{Level: level, Since: since}

@@ -9,25 +9,26 @@ import (
 
 // Networks configures Networks and the pods that declare them.
 type Networks struct {
-	// Backend makes Networks: multus, or neutron, which attaches no pods.
+	// Backend creates Networks: multus, or neutron, which does not attach pods.
 	Backend string `json:"backend,omitempty"`
-	// Pool has the ranges of Deployments' own Networks; without one none is
-	// made.
+	// Pool contains the ranges of Deployments' own Networks; without it usher
+	// creates none.
 	Pool Pool `json:"pool,omitzero"`
 }
 
-// A Pool is a range of addresses, and the size of the parts it is given out in.
+// A Pool is a range of addresses, and the size of the parts that it is divided
+// into.
 type Pool struct {
 	// CIDR is the whole range, such as 10.128.0.0/12.
 	CIDR string `json:"cidr,omitempty"`
-	// PrefixLength is that of each part, such as 24.
+	// PrefixLength is the prefix length of each part, such as 24.
 	PrefixLength int `json:"prefixLength,omitempty"`
 }
 
-// IsSet says whether there is a pool.
+// IsSet reports whether there is a pool.
 func (p Pool) IsSet() bool { return p != Pool{} }
 
-// Subnets reads the pool.
+// Subnets parses the pool.
 func (p Pool) Subnets() (subnet.Pool, error) { return subnet.ParsePool(p.CIDR, p.PrefixLength) }
 
 // validate returns an error that begins with the field it is about.

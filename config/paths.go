@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Paths choose among the files below a folder.
+// Paths selects files below a folder.
 type Paths struct {
-	// Exclude are patterns of files and folders, from the configuration's folder:
-	// * is any part of a name, ** any number of folders.
+	// Exclude are patterns of files and folders, relative to the configuration's
+	// folder: * is any part of a name, ** any number of folders.
 	Exclude []string `json:"exclude,omitempty"`
 }
 
-// Excludes makes a test of whether a path, from the configuration's folder, with
-// slashes, is excluded.
+// Excludes returns a function that reports whether a path, relative to the
+// configuration's folder and with slashes, is excluded.
 func (p Paths) Excludes() (func(path string) bool, error) {
 	var patterns []*regexp.Regexp
 	for _, glob := range p.Exclude {
@@ -34,8 +34,8 @@ func (p Paths) Excludes() (func(path string) bool, error) {
 	}, nil
 }
 
-// compile makes a regular expression of a pattern, which also fits what is below
-// the folder that it fits.
+// compile converts a pattern to a regular expression, which also matches
+// everything below a matching folder.
 func compile(glob string) (*regexp.Regexp, error) {
 	var b strings.Builder
 	b.WriteString("^")

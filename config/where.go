@@ -10,8 +10,8 @@ import (
 
 var quoted = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
 
-// locate names the field and the line that an error quotes: an error of the
-// decoder or of a rule quotes a key or a value, and says no more.
+// locate finds the field and the line for an error: an error of the decoder or
+// of a rule only quotes a key or a value.
 func locate(document []byte, err error) error {
 	var root yaml.Node
 	match := quoted.FindStringSubmatch(err.Error())
@@ -26,7 +26,7 @@ func locate(document []byte, err error) error {
 }
 
 // find returns the path and the line of the first key or value that is wanted,
-// line 0 where there is none.
+// or line 0.
 func find(node *yaml.Node, path, wanted string) (string, int) {
 	switch node.Kind {
 	case yaml.ScalarNode:

@@ -7,8 +7,8 @@ import (
 	"github.com/usher-dev/usher/controllers/handover"
 )
 
-// backups is what the controllers of backups and restores share: where the pods
-// that they start find them, and the volumes that are mounted.
+// backups is shared by the controllers of backups and restores: the server for
+// the pods that they start, and the mounted volumes.
 type backups struct {
 	server  *handover.Server
 	volumes *volume.Mounts

@@ -1,7 +1,6 @@
-// Package controllers runs usher's controllers in one process: those of the
-// custom resources whose admission usher guards, and of what namespaces ask for
-// by label. Each has a folder of its own; none of them is on the path of a
-// request.
+// Package controllers runs usher's controllers in one process: those of usher's
+// custom resources, and those of features that namespaces enable by label. Each
+// has a folder of its own; none of them handles requests.
 package controllers
 
 import (
@@ -24,17 +23,17 @@ import (
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
 
-// A controller is one of those that Run can run.
+// A controller is one that Run can run.
 type controller struct {
 	name string
-	// scheme adds the types it reads and writes.
+	// scheme adds the types that it reads and writes.
 	scheme func(*runtime.Scheme) error
-	// cache limits what is kept of them; nil keeps all of what is watched.
+	// cache limits what is cached of them; nil caches everything that is watched.
 	cache func() map[client.Object]cache.ByObject
 	setup func(manager.Manager, Options) error
 }
 
-// known are the controllers, in the order they are set up.
+// known are the controllers, in the order of their setup.
 func known() []controller {
 	return []controller{
 		{
@@ -85,7 +84,7 @@ func known() []controller {
 	}
 }
 
-// Names are the controllers that Options.Controllers chooses from.
+// Names returns the controllers that Options.Controllers selects from.
 func Names() []string {
 	var names []string
 	for _, c := range known() {
@@ -94,7 +93,7 @@ func Names() []string {
 	return names
 }
 
-// chosen are the controllers of those names, all where there are none.
+// chosen returns the controllers with those names, or all if there are none.
 func chosen(names []string) ([]controller, error) {
 	all := known()
 	if len(names) == 0 {
@@ -108,7 +107,7 @@ func chosen(names []string) ([]controller, error) {
 	return slices.DeleteFunc(all, func(c controller) bool { return !slices.Contains(names, c.name) }), nil
 }
 
-// cached is what the controllers together keep.
+// cached is the union of the controllers' caches.
 func cached(all []controller) map[client.Object]cache.ByObject {
 	kept := map[client.Object]cache.ByObject{}
 	for _, c := range all {

@@ -21,47 +21,47 @@ import (
 )
 
 const (
-	// patience is how long to wait where only people can help.
+	// patience is how soon to retry if a person has to act.
 	patience = time.Minute
-	// networkWorkers are how many Networks are worked on at once.
+	// networkWorkers is how many Networks to reconcile at once.
 	networkWorkers = 4
-	// smallestMTU is what IPv6 asks of every link, largestMTU what fits a packet.
+	// smallestMTU is the minimum MTU of IPv6, largestMTU the maximum size of a
+	// packet.
 	smallestMTU, largestMTU = 1280, 65535
 )
 
-// NetworkOptions configure the controller of Networks.
+// NetworkOptions configures the controller of Networks.
 type NetworkOptions struct {
-	// Backend is what makes networks real, one of Backends; empty is multus.
+	// Backend is one of Backends; "" means multus.
 	Backend string
-	// MTU of the interfaces; zero leaves it to the kernel.
+	// MTU is the MTU of the interfaces; zero leaves it to the kernel.
 	MTU int
-	// RemoveOrphans removes at the start what was made for Networks that are no
-	// more.
+	// RemoveOrphans removes orphaned networks at startup.
 	RemoveOrphans bool
-	// Resync is how often a backend that cannot tell of changes is asked for
-	// them; DefaultResync where zero.
+	// Resync is how often to poll a backend without watches; the default is
+	// DefaultResync.
 	Resync time.Duration
-	// CloudsFile is the clouds.yaml of the backend neutron, and Cloud the one in
-	// it; the environment's OS_* where both are empty.
+	// CloudsFile is the clouds.yaml of the backend neutron, and Cloud the cloud in
+	// it; if both are empty, the variables OS_* apply.
 	CloudsFile, Cloud string
 }
 
-// DefaultResync is how often a backend that cannot tell of changes is asked.
+// DefaultResync is how often a backend without watches is polled.
 const DefaultResync = 5 * time.Minute
 
-// Backends are those that NetworkOptions.Backend chooses from.
+// Backends are the values of NetworkOptions.Backend.
 func Backends() []string { return []string{multus.Name, neutron.Name} }
 
-// Validate says what is wrong with the options.
+// Validate reports invalid options.
 func (o NetworkOptions) Validate() error {
 	if o.Backend != "" && !slices.Contains(Backends(), o.Backend) {
 		return fmt.Errorf("--network-backend: %q is unknown: choose from %s", o.Backend, strings.Join(Backends(), ", "))
 	}
 	if o.MTU != 0 && (o.MTU < smallestMTU || o.MTU > largestMTU) {
-		return fmt.Errorf("--network-mtu: %d: choose one from %d to %d, or 0 for the kernel's", o.MTU, smallestMTU, largestMTU)
+		return fmt.Errorf("--network-mtu: %d: choose a number from %d to %d, or 0 for the kernel's default", o.MTU, smallestMTU, largestMTU)
 	}
 	if (o.CloudsFile == "") != (o.Cloud == "") {
-		return fmt.Errorf("--neutron-clouds-file is %q and --neutron-cloud is %q: write both, or neither to take the environment's OS_*", o.CloudsFile, o.Cloud)
+		return fmt.Errorf("--neutron-clouds-file is %q and --neutron-cloud is %q: set both, or neither to use the variables OS_*", o.CloudsFile, o.Cloud)
 	}
 	if o.Resync < 0 {
 		return fmt.Errorf("--network-resync: %s: choose a duration above zero", o.Resync)
@@ -74,8 +74,7 @@ func networkScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{network.AddToScheme, multus.AddToScheme}).AddToScheme(s)
 }
 
-// setupNetwork makes the manager run the controller of Networks with the
-// backend of its options.
+// setupNetwork adds the controller of Networks with its backend to the manager.
 func setupNetwork(m manager.Manager, o Options) error {
 	options, err := networkBackend(m, o.Network)
 	if err != nil {
@@ -90,8 +89,8 @@ func setupNetwork(m manager.Manager, o Options) error {
 	return c.SetupWithManager(m)
 }
 
-// networkBackend is the backend, and how its controller learns of what happens
-// outside.
+// networkBackend returns the backend, and how its controller learns about
+// external changes.
 func networkBackend(m manager.Manager, o NetworkOptions) (network.Options, error) {
 	if o.Backend != neutron.Name {
 		b, err := multus.New(m, multus.Options{MTU: o.MTU})
@@ -111,15 +110,15 @@ func networkBackend(m manager.Manager, o NetworkOptions) (network.Options, error
 	return network.Options{Backend: b, Resync: cmp.Or(o.Resync, DefaultResync)}, nil
 }
 
-// clusterOf is what tells the cluster from others: the UID of the namespace
-// that none is without and that nobody makes again.
+// clusterOf returns the identity of the cluster: the UID of a namespace that
+// every cluster has and that is never recreated.
 func clusterOf(m manager.Manager) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	ns := &metav1.PartialObjectMetadata{}
 	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	if err := m.GetAPIReader().Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, ns); err != nil {
-		return "", fmt.Errorf("reading what tells the cluster from others: %w", err)
+		return "", fmt.Errorf("reading the UID of the cluster: %w", err)
 	}
 	return string(ns.UID), nil
 }

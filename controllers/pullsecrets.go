@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// withPullSecrets makes the clients of a manager, by which every pod that is
-// created names the Secrets, beside those it names already. Pods that exist are
-// left as they are.
+// withPullSecrets wraps a manager's clients, so that every created pod names
+// the Secrets, in addition to those that it already names. Existing pods stay
+// unchanged.
 func withPullSecrets(names []string) client.NewClientFunc {
 	return func(config *rest.Config, options client.Options) (client.Client, error) {
 		c, err := client.New(config, options)

@@ -20,46 +20,46 @@ import (
 	"github.com/usher-dev/usher/controllers/healing"
 )
 
-// LeaseName is the Lease that the replica whose controllers run holds.
+// LeaseName is the Lease of the replica that runs the controllers.
 const LeaseName = "usher-controller"
 
-// Options configure Run. Addresses are host:port.
+// Options configures Run. Addresses are host:port.
 type Options struct {
-	// Namespace is usher's own; the Lease is there.
+	// Namespace is usher's own namespace, which contains the Lease.
 	Namespace string
-	// Controllers are the names of those to run: all of Names where empty.
+	// Controllers are the names of those to run; the default is all of Names.
 	Controllers []string
-	// LeaderElection lets one of several replicas run the controllers at a time.
+	// LeaderElection lets only one of several replicas run the controllers at a
+	// time.
 	LeaderElection bool
-	// Network are the options of the controller of that name.
+	// Network configures the controller of that name.
 	Network NetworkOptions
-	// Healing are the options of the controller of that name; Run fills in the
-	// namespace and the registry.
+	// Healing configures the controller of that name; Run sets the namespace and
+	// the registry.
 	Healing healing.Options
-	// HealthAddress serves the kubelet, MetricsAddress Prometheus; "0" turns
-	// them off.
+	// HealthAddress serves the kubelet, MetricsAddress Prometheus; "0" disables
+	// them.
 	HealthAddress, MetricsAddress string
 	Log                           logr.Logger
-	// EtcdCluster are the options of the controller of that name.
+	// EtcdCluster configures the controller of that name.
 	EtcdCluster etcdcluster.Options
 	// EtcdBackupEndpoints are the etcd hosts in other namespaces or outside the
 	// cluster that EtcdBackups may read; see etcdbackup.Reach.
 	EtcdBackupEndpoints []string
-	// Handover says where pods that are started for backups and restores find the
-	// controllers.
+	// Handover configures the server for the pods of backups and restores.
 	Handover handover.Options
-	// PullSecrets are the names of Secrets by which the images of pods that the
-	// controllers create are pulled, each in the pod's own namespace.
+	// PullSecrets are the names of the imagePullSecrets of created pods, each in
+	// the pod's own namespace.
 	PullSecrets []string
-	// Repeated lets controllers be set up more than once in a process, as tests
-	// do; their metrics are then of them all.
+	// Repeated allows controllers to be set up more than once in a process, as in
+	// tests, which then share their metrics.
 	Repeated bool
 
-	// backups is what the controllers of backups and restores share.
+	// backups is shared by the controllers of backups and restores.
 	backups func() (*backups, error)
 }
 
-// Validate says what is wrong with the options.
+// Validate reports invalid options.
 func (o Options) Validate() error {
 	if _, err := chosen(o.Controllers); err != nil {
 		return fmt.Errorf("--controllers: %w", err)
@@ -67,7 +67,7 @@ func (o Options) Validate() error {
 	return o.Network.Validate()
 }
 
-// Run runs the controllers until the context ends, and gives the Lease up.
+// Run runs the controllers until the context ends, and releases the Lease.
 func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
 	all, err := chosen(o.Controllers)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tarFiles are the files of a tar.
+// tarFiles returns the files in a tar.
 func tarFiles(t *testing.T, archive []byte) map[string][]byte {
 	t.Helper()
 	found := map[string][]byte{}

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestTheChartMonitorsAsTheManifestsDo compares what its values add with what
-// deploy/monitoring holds.
+// TestTheChartMonitorsAsTheManifestsDo compares the objects that its values add
+// with deploy/monitoring.
 func TestTheChartMonitorsAsTheManifestsDo(t *testing.T) {
 	got := objects(t, rendered(t, "monitoring: {podMonitors: {enabled: true}, rules: {enabled: true}, dashboards: {enabled: true}}"))
 	for name := range objects(t, rendered(t, "")) {
@@ -37,7 +37,8 @@ func TestTheChartLeavesAlertsOut(t *testing.T) {
 	}
 }
 
-// TestMonitoringIsWrittenFromOneSource holds what make generate copies.
+// TestMonitoringIsWrittenFromOneSource checks the copies that make generate
+// creates.
 func TestMonitoringIsWrittenFromOneSource(t *testing.T) {
 	sources, err := filepath.Glob("monitoring/*.json")
 	if err != nil {
@@ -75,7 +76,7 @@ func TestTheAPIServerTakesTheMonitoring(t *testing.T) {
 	}
 }
 
-// monitored has the API server know what the Prometheus operator defines.
+// monitored adds the Prometheus operator's kinds to the API server.
 func (c *cluster) monitored(t *testing.T) {
 	t.Helper()
 	for _, args := range [][]string{

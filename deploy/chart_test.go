@@ -121,7 +121,7 @@ func TestTheAPIServerTakesEveryValue(t *testing.T) {
 	c.monitored(t)
 	for name, tc := range map[string]struct {
 		values   string
-		violates bool // what usher-system warns of
+		violates bool // what usher-system warns about
 	}{
 		"everything":                        {everything, false},
 		"the node's network":                {"hostNetwork: true", true},
@@ -138,7 +138,8 @@ func TestTheAPIServerTakesEveryValue(t *testing.T) {
 	}
 }
 
-// TestValuesBecomeFlags has usher itself read what the chart makes of the values.
+// TestValuesBecomeFlags lets usher itself parse the flags that the chart
+// renders from the values.
 func TestValuesBecomeFlags(t *testing.T) {
 	all := rendered(t, everything)
 	for name, tc := range map[string]struct {
@@ -169,7 +170,7 @@ func TestValuesBecomeFlags(t *testing.T) {
 	}
 }
 
-// podOf is the pod of a Deployment among rendered manifests.
+// podOf returns the pod of a Deployment among rendered manifests.
 func podOf(t *testing.T, manifests, deployment string) corev1.PodSpec {
 	t.Helper()
 	text, err := yaml.Marshal(objects(t, manifests)["Deployment usher-system/"+deployment])
@@ -186,8 +187,8 @@ func podOf(t *testing.T, manifests, deployment string) corev1.PodSpec {
 	return d.Spec.Template.Spec
 }
 
-// TestTheChartTakesOverFromTheManifest changes the way usher is installed, and
-// upgrades it, while it runs.
+// TestTheChartTakesOverFromTheManifest switches the installation of usher from
+// the manifest to the chart, and upgrades it, while it runs.
 func TestTheChartTakesOverFromTheManifest(t *testing.T) {
 	c := started(t)
 	kubeconfig, remove, err := c.plane.KubeconfigFile()
@@ -206,8 +207,8 @@ func TestTheChartTakesOverFromTheManifest(t *testing.T) {
 	}
 }
 
-// helm runs Helm's own command line, built from its module, and returns what it
-// prints; an error says what it complained of.
+// helm runs Helm's command line, built from its module, and returns its output;
+// an error contains its complaints.
 func helm(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(programs(t), "helm"), args...)
@@ -231,7 +232,7 @@ func rendered(t *testing.T, values string) string {
 	return out
 }
 
-// objects reads manifests by what they are called.
+// objects parses manifests by the names of their objects.
 func objects(t *testing.T, manifests string) map[string]any {
 	t.Helper()
 	all := map[string]any{}

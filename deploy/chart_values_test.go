@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEveryValueIsTried holds that everything changes each value of the chart,
-// less hostNetwork, which TestTheAPIServerTakesEveryValue tries apart.
+// TestEveryValueIsTried checks that everything changes each value of the chart
+// except hostNetwork, which TestTheAPIServerTakesEveryValue tests separately.
 func TestEveryValueIsTried(t *testing.T) {
 	text, err := os.ReadFile("chart/usher/values.yaml")
 	if err != nil {
@@ -43,7 +43,7 @@ var whole = []string{
 	"affinity", "controller.resources", "monitoring.dashboards.labels", "networkPolicy.scrapers", "podSecurityContext", "resources", "securityContext",
 }
 
-// untried are the paths of values that are as by default.
+// untried returns the paths of values that still have their default.
 func untried(defaults, tried map[string]any, prefix string) []string {
 	var paths []string
 	for _, key := range slices.Sorted(maps.Keys(defaults)) {
@@ -102,7 +102,7 @@ func TestValuesReachThePods(t *testing.T) {
 	}
 }
 
-// TestTheChartsReadmeIsThatOfItsValues runs helm-docs, which make generate does.
+// TestTheChartsReadmeIsThatOfItsValues runs helm-docs, like make generate.
 func TestTheChartsReadmeIsThatOfItsValues(t *testing.T) {
 	cmd := exec.Command(filepath.Join(programs(t), "helm-docs"), "--chart-search-root="+absolute(t, "chart"), "--template-files=README.md.gotmpl", "--sort-values-order=file", "--dry-run", "--log-level=error")
 	cmd.Stderr = t.Output()

@@ -1,4 +1,4 @@
-// Package deploy_test installs usher as its users do, on a real API server.
+// Package deploy_test installs usher like its users, on a real API server.
 package deploy_test
 
 import (
@@ -31,8 +31,8 @@ import (
 	"github.com/usher-dev/usher/webhook/registration"
 )
 
-// cluster is a real API server that usher.yaml was applied to, with usher
-// beside it as its ServiceAccount.
+// cluster is a real API server to which usher.yaml was applied, with usher next
+// to it as its ServiceAccount.
 type cluster struct {
 	*kubernetes.Clientset
 	plane    *controlplane.ControlPlane
@@ -65,7 +65,7 @@ func started(t *testing.T) *cluster {
 	return shared.cluster
 }
 
-// auditPolicy has what usher's ServiceAccounts do written down, and no more.
+// auditPolicy only logs the requests of usher's ServiceAccounts.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -108,7 +108,7 @@ func start() (*cluster, error) {
 	return c, nil
 }
 
-// an event is what the audit log says of a request, as far as it is looked at.
+// an event is the relevant part of a request in the audit log.
 type event struct {
 	Stage     string
 	Verb      string
@@ -119,8 +119,8 @@ type event struct {
 	ResponseStatus struct{ Code int }
 }
 
-// right is the right that the request needed, as it was granted: by name or
-// not, in its namespace or in all.
+// right returns the right that the request needed, as it was granted: by name
+// or not, in its namespace or in all.
 func (e *event) right(granted map[string]bool) string {
 	resource := e.ObjectRef.Resource
 	if e.ObjectRef.Subresource != "" {
@@ -136,7 +136,7 @@ func (e *event) right(granted map[string]bool) string {
 	return describe(e.Verb, resource, e.ObjectRef.Namespace, e.ObjectRef.Name)
 }
 
-// audited reads what a user did so far.
+// audited returns what a user did so far.
 func (c *cluster) audited(t *testing.T, user string) []event {
 	t.Helper()
 	f, err := os.Open(c.auditLog)
@@ -162,7 +162,7 @@ func (c *cluster) audited(t *testing.T, user string) []event {
 	return events
 }
 
-// may asks whether the webhook's ServiceAccount has a right.
+// may reports whether the webhook's ServiceAccount has a right.
 func (c *cluster) may(t *testing.T, verb, group, resource, namespace, name string) bool {
 	t.Helper()
 	review, err := c.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
@@ -177,7 +177,7 @@ func (c *cluster) may(t *testing.T, verb, group, resource, namespace, name strin
 	return review.Status.Allowed
 }
 
-// newNamespace makes a namespace with the ServiceAccount that pods need.
+// newNamespace creates a namespace with the ServiceAccount that pods need.
 func (c *cluster) newNamespace(t *testing.T, labels map[string]string) string {
 	t.Helper()
 	ns, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Labels: labels}}, metav1.CreateOptions{})
@@ -188,10 +188,10 @@ func (c *cluster) newNamespace(t *testing.T, labels map[string]string) string {
 	return ns.Name
 }
 
-// apply is kubectl apply; it returns what kubectl says, warnings included.
+// apply is kubectl apply; it returns kubectl's output, including warnings.
 func (c *cluster) apply(t *testing.T, namespace, manifest string) string {
 	t.Helper()
-	// What begins with a brace is taken for JSON.
+	// kubectl parses what begins with a brace as JSON.
 	out, err := c.plane.Kubectl(t.Context(), "---\n"+manifest, "apply", "-n", namespace, "-f", "-")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -209,7 +209,7 @@ func (c *cluster) until(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// review posts to usher as the API server does, by the registration.
+// review posts to usher like the API server, according to the registration.
 func (c *cluster) review(t *testing.T, path, body string) (status int, answer string) {
 	t.Helper()
 	registered, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})

@@ -17,31 +17,31 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// unseenOfController are rights of the controller that need not be used while
-// its features run.
+// unseenOfController are rights of the controller that its features need not
+// use in this test.
 var unseenOfController = []string{
-	// Asked when a RoleBinding is made, and by no request.
+	// Checked when a RoleBinding is created, without a request.
 	"bind clusterroles named view",
-	// Informers list where the server cannot stream what is there.
+	// Informers list if the server cannot stream the existing objects.
 	"list namespaces",
 	"list rolebindings",
 	"list networks",
 	"list network-attachment-definitions",
 	"list pods",
 	"list deployments",
-	// A range was lost to another controller while its Network was made.
+	// Another controller took a range while its Network was created.
 	"delete networks",
 	// An Event that repeats.
 	"patch events",
 	"patch events in usher-system",
 }
 
-// otherControllers have roles that are left out here: without etcd, and without pods
-// that lack a template, most of them is not used.
+// otherControllers have roles that are ignored here: without etcd, and without
+// pods that lack a template, most of them are unused.
 var otherControllers = []string{"usher-controller-etcdbackup", "usher-controller-etcdcluster", "usher-controller-etcdrestore", "usher-controller-healing"}
 
-// TestTheControllerHasTheRightsItUsesAndNoOthers is what
-// TestTheWebhookHasTheRightsItUsesAndNoOthers is to the webhook.
+// TestTheControllerHasTheRightsItUsesAndNoOthers is the equivalent of
+// TestTheWebhookHasTheRightsItUsesAndNoOthers for the controller.
 func TestTheControllerHasTheRightsItUsesAndNoOthers(t *testing.T) {
 	c := started(t)
 	for _, f := range controllerFeatures {
@@ -80,8 +80,7 @@ func (c *cluster) control(t *testing.T) {
 	})
 }
 
-// A controllerFeature is something a controller does, and what must be there
-// before it starts.
+// A controllerFeature is a feature of a controller, and its preconditions.
 type controllerFeature struct {
 	name   string
 	before func(*testing.T, *cluster)
@@ -98,7 +97,7 @@ var controllerFeatures = []controllerFeature{
 		c.kubectl(t, "label", "namespace", ns, "usher.dev/default-serviceaccount-")
 		c.untilGone(t, ns, "rolebinding", viewBinding)
 	}},
-	{"a RoleBinding to another role is made anew", nil, func(t *testing.T, c *cluster) {
+	{"a RoleBinding to another role is recreated", nil, func(t *testing.T, c *cluster) {
 		ns := c.newNamespace(t, nil)
 		c.apply(t, ns, `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: `+viewBinding+`, labels: {app.kubernetes.io/managed-by: usher,
 app.kubernetes.io/component: default-serviceaccount}}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}}`)
@@ -148,17 +147,17 @@ networks: {pool: {cidr: 10.95.0.0/16, prefixLength: 24}}}"}}`)
 spec: {selector: {matchLabels: {app: own}}, template: {metadata: {labels: {app: own}}, spec: {containers: [{name: app, image: app}]}}}}`)
 		c.untilThere(t, ns, "deployment", "own", "type: OwnNetwork")
 		c.untilThere(t, ns, "networks.samplecrd.k8s.io", "own", "cidr: 10.95.0.0/24")
-		// The garbage collector deletes it with its owner in a cluster.
+		// In a cluster the garbage collector deletes it with its owner.
 		c.kubectl(t, "delete", "deployment/own", "networks.samplecrd.k8s.io/own", "-n", ns)
 		c.untilGone(t, controlplane.Namespace, "lease", "network-10.95.0.0-24")
 	}},
 }
 
-// views asks, in the words of the API server and by a token, that the default
-// ServiceAccount sees pods and no Secrets.
+// views waits until the default ServiceAccount, with a token, may read pods but
+// not Secrets, according to the API server.
 func (c *cluster) views(t *testing.T, namespace string) {
 	t.Helper()
-	// What view may do is gathered from other roles.
+	// The ClusterRole view is aggregated from other roles.
 	stop, _, err := c.plane.StartControllerManager("clusterrole-aggregation-controller")
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +212,7 @@ func (c *cluster) kubectl(t *testing.T, args ...string) string {
 	return out
 }
 
-// untilThere waits until an object is there and says something.
+// untilThere waits until an object exists and has some content.
 func (c *cluster) untilThere(t *testing.T, namespace, resource, name, says string) {
 	t.Helper()
 	c.until(t, resource+" "+name+" says "+says, func() bool {

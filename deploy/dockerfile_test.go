@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheDockerfileMakesTheImageThatMakeDoes reads it as BuildKit does; there
-// may be no daemon to build it.
+// TestTheDockerfileMakesTheImageThatMakeDoes parses it like BuildKit; there may
+// be no daemon to build it.
 func TestTheDockerfileMakesTheImageThatMakeDoes(t *testing.T) {
 	cmd := exec.Command(filepath.Join(programs(t), "dockerfile"), absolute(t, "../Dockerfile"))
 	cmd.Stderr = t.Output()

@@ -16,11 +16,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A proof is what shows that a row of the failure table is so.
+// A proof shows that a row of the failure table is true.
 type proof struct {
-	// Tests are folder and name.
+	// Tests are pairs of folder and name.
 	Tests []string `json:"tests"`
-	// Untested says why there is no test.
+	// Untested explains why there is no test.
 	Untested string `json:"untested"`
 }
 
@@ -53,7 +53,7 @@ func TestEveryRowOfTheFailureTableIsProved(t *testing.T) {
 	}
 }
 
-// failures are the first cells of the table, sorted.
+// failures returns the first cells of the table, sorted.
 func failures(t *testing.T) []string {
 	t.Helper()
 	manual, err := os.ReadFile("../docs/operations.md")
@@ -72,7 +72,7 @@ func failures(t *testing.T) []string {
 	return slices.Sorted(slices.Values(rows))
 }
 
-// testsIn are the names of a folder's tests.
+// testsIn returns the names of a folder's tests.
 func testsIn(t *testing.T, folder string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))

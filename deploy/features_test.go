@@ -23,14 +23,14 @@ const template = `{apiVersion: v1, kind: ConfigMap, metadata: {name: side-initia
 containers: [{name: side, image: side, volumeMounts: [{name: c, mountPath: /c}, {name: s, mountPath: /s}, {name: p, mountPath: /p}]}]\n
 volumes: [{name: c, configMap: {name: absent}}, {name: s, secret: {secretName: absent}}, {name: p, persistentVolumeClaim: {claimName: absent}}]"}}`
 
-// features, in an order: the first puts a template there for the others.
+// features are in a fixed order: the first creates a template for the others.
 var features = []feature{
 	{"templates are proved by dry-run", func(t *testing.T, c *cluster) {
 		if out, err := c.plane.Kubectl(t.Context(), "", "delete", "configmap", "-n", "usher-system", "side-initializer", "--ignore-not-found"); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		if out := c.apply(t, "usher-system", template); !strings.Contains(out, "Warning: template side: ") || strings.Contains(out, "not tried") {
-			t.Errorf("the template was not tried on the API server: %s", out)
+		if out := c.apply(t, "usher-system", template); !strings.Contains(out, "Warning: template side: ") || strings.Contains(out, "not tested") {
+			t.Errorf("the template was not tested against the API server: %s", out)
 		}
 		bad := strings.Replace(template, "image: side,", "image: side, livenessProbe: {httpGet: {path: /, port: 99999}},", 1)
 		out, err := c.plane.Kubectl(t.Context(), "---\n"+bad, "apply", "-n", "usher-system", "-f", "-", "--dry-run=server")
@@ -66,7 +66,7 @@ var features = []feature{
 		}
 	}},
 	{"namespaces that the cache does not know are asked for", func(t *testing.T, c *cluster) {
-		// A new namespace would be known too soon to tell.
+		// A new namespace would reach the caches too late.
 		status, body := c.review(t, "/mutate", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"version":"v1","kind":"Pod"},
 "namespace":"unknown","operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`)
 		if status != http.StatusOK || !strings.Contains(body, `"allowed":true`) {
@@ -77,11 +77,11 @@ var features = []feature{
 		ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "off"})
 		c.apply(t, ns, hangs("hangs"))
 		out, err := c.plane.Kubectl(t.Context(), "", "label", "namespace", ns, "--overwrite", config.EnforceLabel+"=baseline")
-		if err != nil || !strings.Contains(out, "cronjob/hangs (cronjob-forbid-hang") || strings.Contains(out, "not every workload") {
+		if err != nil || !strings.Contains(out, "cronjob/hangs (cronjob-forbid-hang") || strings.Contains(out, "did not check every workload") {
 			t.Errorf("%v: %s", err, out)
 		}
 	}},
-	{"rules look at the objects beside", func(t *testing.T, c *cluster) {
+	{"rules read other objects", func(t *testing.T, c *cluster) {
 		ns := c.newNamespace(t, map[string]string{config.WarnLabel: "strict"})
 		c.apply(t, ns, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
 		c.apply(t, ns, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: app}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: app}}}`)

@@ -29,7 +29,7 @@ func TestTheImageIsTheSameEachTime(t *testing.T) {
 		for path := range strings.SplitSeq(strings.TrimSuffix(string(tracked), "\x00"), "\x00") {
 			copied(t, filepath.Join("..", path), filepath.Join(folder, path))
 		}
-		// A checkout tells its revision, a folder does not.
+		// A checkout has a revision, a folder does not.
 		cmd := exec.Command("make", "--no-print-directory", "-s", "-C", folder, "image")
 		cmd.Env, cmd.Stderr = append(os.Environ(), "MAKEFLAGS="), os.Stderr
 		out, err := cmd.Output()
@@ -52,7 +52,7 @@ func copied(t *testing.T, from, to string) {
 	t.Helper()
 	content, err := os.ReadFile(from)
 	if errors.Is(err, os.ErrNotExist) {
-		return // removed and not committed yet
+		return // removed but not committed yet
 	}
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(to), 0o755)
@@ -101,7 +101,7 @@ func runs(t *testing.T, archive map[string][]byte, digest string) {
 	if err := os.WriteFile(program, inside["usher"], 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// What containers run; cmd/usher-server tests their arguments.
+	// Commands of containers; cmd/usher-server tests their arguments.
 	for _, command := range []string{"webhook", "controller", "redirect", "fetch-snapshot", "restore-snapshot", "serve-volume", "version"} {
 		if out, err := exec.Command(program, command, "--help").CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", command, err, out)

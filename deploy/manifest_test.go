@@ -13,7 +13,7 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// manifest is what a cluster gets by `kubectl apply -f deploy/usher.yaml`.
+// manifest is the object list of `kubectl apply -f deploy/usher.yaml`.
 const manifest = "usher.yaml"
 
 func TestTheRenderedManifestIsThatOfTheBase(t *testing.T) {

@@ -23,7 +23,8 @@ var elsewhere = []string{
 	"usher_certificate_expiry_seconds",
 	"usher_build_info",
 	"usher_registration_current",
-	// Of Prometheus' and controller-runtime's libraries, and of the API server.
+	// From the libraries of Prometheus and controller-runtime, and from the API
+	// server.
 	"apiserver_admission_webhook_fail_open_count",
 	"apiserver_admission_webhook_rejection_count",
 	"go_gc_gomemlimit_bytes",
@@ -32,7 +33,7 @@ var elsewhere = []string{
 	"leader_election_master_status",
 	"process_resident_memory_bytes",
 	"up",
-	// Of the controller of EtcdClusters.
+	// From the controller of EtcdClusters.
 	"usher_etcdcluster_available",
 	"usher_etcdcluster_claims_set_aside",
 	"usher_etcdcluster_members",
@@ -40,22 +41,22 @@ var elsewhere = []string{
 	"usher_etcdcluster_quorum_margin",
 	"usher_etcdcluster_stalled",
 	"usher_etcdcluster_steps_total",
-	// Of the controller of EtcdBackups.
+	// From the controller of EtcdBackups.
 	"usher_etcdbackup_created_timestamp_seconds",
 	"usher_etcdbackup_interval_seconds",
 	"usher_etcdbackup_last_duration_seconds",
 	"usher_etcdbackup_last_size_bytes",
 	"usher_etcdbackup_last_success_timestamp_seconds",
 	"usher_etcdbackup_succeeded",
-	// Of the controller that heals.
+	// From the healing controller.
 	"usher_pods",
-	// Of the controller of Networks.
+	// From the controller of Networks.
 	"usher_network_backend_calls_total",
 	"usher_network_orphans",
 	"usher_network_ready",
 }
 
-// TestAlertsAndDashboardsAskForMetricsThatAre reads them as Prometheus does.
+// TestAlertsAndDashboardsAskForMetricsThatAre parses them like Prometheus.
 func TestAlertsAndDashboardsAskForMetricsThatAre(t *testing.T) {
 	known := registered()
 	cmd := exec.Command(filepath.Join(programs(t), "alerts"), absolute(t, "monitoring/alerts.yaml"),
@@ -76,7 +77,7 @@ func TestAlertsAndDashboardsAskForMetricsThatAre(t *testing.T) {
 	}
 }
 
-// registered are the names of the metrics that decisions count in.
+// registered returns the names of the metrics of decisions.
 func registered() map[string]bool {
 	registry := prometheus.NewRegistry()
 	review.NewMetrics(registry)
@@ -96,7 +97,7 @@ func registered() map[string]bool {
 	return known
 }
 
-// A rule is an alert of monitoring/alerts.yaml, as far as it is looked at.
+// A rule is the relevant part of an alert in monitoring/alerts.yaml.
 type rule struct {
 	Alert       string            `json:"alert"`
 	Annotations map[string]string `json:"annotations"`
@@ -140,8 +141,8 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 	}
 }
 
-// TestEveryAlertIsFiredByItsCause holds that a test does: testdata/alerts.yaml
-// names the cause, and the test, in which the alert is named.
+// TestEveryAlertIsFiredByItsCause checks that every alert has a test:
+// testdata/alerts.yaml names the cause, and the test that mentions the alert.
 func TestEveryAlertIsFiredByItsCause(t *testing.T) {
 	text, err := os.ReadFile("testdata/alerts.yaml")
 	if err != nil {
@@ -170,7 +171,7 @@ func TestEveryAlertIsFiredByItsCause(t *testing.T) {
 	}
 }
 
-// fires says whether the source of a test holds the alert's name.
+// fires reports whether the source of a test contains the alert's name.
 func fires(t *testing.T, folder, test, alert string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", folder, "*_test.go"))

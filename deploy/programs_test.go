@@ -12,8 +12,8 @@ import (
 	"github.com/usher-dev/usher/test/binaries"
 )
 
-// programs builds usher and the programs that read its packages as others do,
-// once, and returns their folder.
+// programs builds usher and the programs that import its packages, once, and
+// returns their folder.
 func programs(t *testing.T) string {
 	t.Helper()
 	folder, err := buildPrograms()
@@ -39,7 +39,7 @@ var buildPrograms = sync.OnceValues(func() (string, error) {
 		}
 	}
 	for _, name := range []string{"dockerfile", "alerts", "helm", "helm-docs", "image", "sbom"} {
-		// Go keeps the tools of a module in its build cache, and prints where.
+		// Go keeps the tools of a module in its build cache, and prints their path.
 		cmd := exec.Command("go", "tool", "-n", name)
 		cmd.Dir = filepath.Join("..", "tools", "packaging")
 		path, err := cmd.Output()

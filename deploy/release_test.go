@@ -15,8 +15,8 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// TestTheNextReleaseIsWrittenDown holds together what names it.
-func TestTheNextReleaseIsWrittenDown(t *testing.T) {
+// TestTheNextReleaseIsDocumented compares the places that name it.
+func TestTheNextReleaseIsDocumented(t *testing.T) {
 	changes, err := os.ReadFile("../CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestTheNextReleaseIsWrittenDown(t *testing.T) {
 	}
 }
 
-// TestAnSBOMNamesWhatAProgramLinks reads the server's, twice.
+// TestAnSBOMNamesWhatAProgramLinks reads the server's SBOM twice.
 func TestAnSBOMNamesWhatAProgramLinks(t *testing.T) {
 	var written [2]string
 	for i := range written {
@@ -90,8 +90,8 @@ func TestAnSBOMNamesWhatAProgramLinks(t *testing.T) {
 	}
 }
 
-// TestAnImageOfSeveralArchitecturesIsAnIndex makes one of files that are no
-// programs, which nothing runs.
+// TestAnImageOfSeveralArchitecturesIsAnIndex builds one from files that are not
+// programs, because nothing runs them.
 func TestAnImageOfSeveralArchitecturesIsAnIndex(t *testing.T) {
 	folder := t.TempDir()
 	for _, arch := range []string{"amd64", "arm64"} {

@@ -14,43 +14,43 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// unseen are rights that need not be used while the features run: they answer
-// to what befalls a cluster in time.
+// unseen are rights that the features need not use in this test, because they
+// are for rare situations.
 var unseen = []string{
 	// On servers before 1.32.
 	"list nodes",
-	// Informers list where the server cannot stream what is there.
+	// Informers list if the server cannot stream the existing objects.
 	"list namespaces",
 	"list mutatingwebhookconfigurations named usher",
 	"list validatingwebhookconfigurations named usher",
 	"list secrets in usher-system named usher-ca",
 	// A replica that seeks the Lease as a pod of the newest ReplicaSet.
 	"get pods in usher-system",
-	// What others edited is taken out of the registration.
+	// usher removes others' edits from the registration.
 	"update mutatingwebhookconfigurations named usher",
 	"update validatingwebhookconfigurations named usher",
-	// The CA changes, once every webhook carries the next.
+	// The CA changes once every webhook has the next one.
 	"get validatingwebhookconfigurations named usher",
 	"update secrets in usher-system named usher-ca",
 	"create events in usher-system",
 	"patch events in usher-system",
 }
 
-// TestTheWebhookHasTheRightsItUsesAndNoOthers compares what usher.yaml grants
-// with what the API server saw while every feature ran.
+// TestTheWebhookHasTheRightsItUsesAndNoOthers compares the rights in usher.yaml
+// with the API server's audit log while every feature ran.
 func TestTheWebhookHasTheRightsItUsesAndNoOthers(t *testing.T) {
 	c := started(t)
 	for _, feature := range features {
 		t.Run(feature.name, func(t *testing.T) { feature.run(t, c) })
 	}
 	compareRights(t, c.audited(t, controlplane.WebhookUser), grants(t, "usher-webhook"), unseen, func(e *event) bool {
-		// Absence warnings ask, and the overlay lets them.
+		// Absence warnings read these, and the overlay allows it.
 		return e.Verb == "get" && slices.Contains([]string{"configmaps", "secrets", "persistentvolumeclaims"}, e.ObjectRef.Resource)
 	})
 }
 
-// compareRights compares what was done with what is granted. What is unseen need
-// not be done; refused says what may be refused.
+// compareRights compares used with granted rights. Rights in unseen need not be
+// used; refused lists requests that may be refused.
 func compareRights(t *testing.T, done []event, granted map[string]bool, unseen []string, refused func(*event) bool) {
 	t.Helper()
 	used := map[string]bool{}
@@ -58,7 +58,7 @@ func compareRights(t *testing.T, done []event, granted map[string]bool, unseen [
 		switch right := e.right(granted); {
 		case e.ResponseStatus.Code != 403:
 			used[right] = true
-			// A patch that creates needs both.
+			// A patch that creates needs both rights.
 			if created := strings.Replace(right, "patch", "create", 1); e.Verb == "patch" && e.ResponseStatus.Code == 201 && granted[created] {
 				used[created] = true
 			}
@@ -79,8 +79,8 @@ func compareRights(t *testing.T, done []event, granted map[string]bool, unseen [
 	}
 }
 
-// grants are the rights that usher.yaml gives by roles whose names begin with
-// the account's, some left out, one line a verb and resource.
+// grants returns the rights in usher.yaml from roles whose names begin with the
+// account's, except some, one line per verb and resource.
 func grants(t *testing.T, account string, without ...string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(manifest)
@@ -116,7 +116,7 @@ func grants(t *testing.T, account string, without ...string) map[string]bool {
 	return all
 }
 
-// describe is how a right is written in this test.
+// describe formats a right for this test.
 func describe(verb, resource, namespace, name string) string {
 	text := verb + " " + resource
 	if namespace != "" {

@@ -1,5 +1,5 @@
-// Package drift finds pods whose sidecars are old or missing, and rolls the
-// workloads that make them.
+// Package drift finds pods with outdated or missing sidecars, and restarts
+// their workloads.
 package drift
 
 import (
@@ -19,17 +19,17 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// A State says how a pod differs from the next one of its owner.
+// A State describes how a pod differs from the next one of its owner.
 type State string
 
 // The states of a pod that drifted.
 const (
-	// Outdated pods have the template, of another version than new pods get.
+	// Outdated pods have another version of the template than new pods get.
 	Outdated = State(injector.Outdated)
-	// Missing pods ask for the template, would get it now, and run without.
+	// Missing pods ask for the template, would get it now, and run without it.
 	Missing = State(injector.Missing)
-	// Denied pods ask for the template, or refuse a mandatory one, and a new one is
-	// denied.
+	// Denied pods ask for the template, or refuse a mandatory one, and a new pod
+	// would be denied.
 	Denied State = "denied"
 )
 
@@ -37,7 +37,7 @@ const (
 type Finding struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
-	// Owner is the workload that makes the pod, "" for a pod of its own.
+	// Owner is the workload of the pod, "" for a pod without one.
 	Owner    string `json:"owner,omitempty"`
 	Template string `json:"template"`
 	State    State  `json:"state"`
@@ -49,17 +49,17 @@ type Finding struct {
 	labels map[string]string
 }
 
-// finder looks for pods that drifted.
+// finder finds pods that drifted.
 type finder struct {
 	*live.Cluster
-	next map[types.UID]*live.Next // by what makes the pods
+	next map[types.UID]*live.Next // by the pods' controller
 }
 
 // Find lists the pods of a namespace, or of all with "", that drifted. It lists
-// their metadata in pages. What a new pod gets is decided for those whose record
-// is not what they ask for, once for each of their owners. Where there is a
-// mandatory template it reads the pods, too: what was changed since in what they have
-// of one is not in their metadata.
+// their metadata in pages. For pods whose record does not match what they ask
+// for, it decides what a new pod would get, once for each of their owners. If a
+// template is mandatory it also reads the pods, because their metadata does not
+// show later changes to the template's items.
 func Find(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, error) {
 	f := &finder{Cluster: c, next: map[types.UID]*live.Next{}}
 	findings, err := f.byMetadata(ctx, namespace)
@@ -73,18 +73,18 @@ func Find(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, er
 	return instead(findings, denied), nil
 }
 
-// FindMissing lists the pods of a namespace that lack a template, by their metadata
-// alone.
+// FindMissing lists the pods of a namespace that lack a template, using only
+// their metadata.
 func FindMissing(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, error) {
 	f := &finder{Cluster: c, next: map[types.UID]*live.Next{}}
 	findings, err := f.byMetadata(ctx, namespace)
 	return slices.DeleteFunc(findings, func(f Finding) bool { return f.State != Missing }), err
 }
 
-// byMetadata lists the pods whose metadata says that they drifted.
+// byMetadata lists the pods whose metadata shows that they drifted.
 func (f *finder) byMetadata(ctx context.Context, namespace string) ([]Finding, error) {
 	if f.Templates == nil {
-		return nil, fmt.Errorf("the templates in namespace %s may not be read; `usher explain` tells of single workloads without them", f.Own)
+		return nil, fmt.Errorf("you may not read the templates in namespace %s; use `usher explain` for single workloads instead", f.Own)
 	}
 	if namespace != "" {
 		if _, err := f.NamespaceLabels(ctx, namespace); err != nil {
@@ -119,7 +119,7 @@ func (f *finder) pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]
 	}
 	labels, err := f.NamespaceLabels(ctx, pod.Namespace)
 	if apierrors.IsNotFound(err) {
-		return nil, nil // deleted meanwhile
+		return nil, nil // deleted in the meantime
 	}
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (f *finder) pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]
 		}
 		next, err := f.nextPod(ctx, pod, owners)
 		if apierrors.IsNotFound(err) {
-			return nil, nil // ended meanwhile
+			return nil, nil // ended in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -154,8 +154,8 @@ func (f *finder) pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]
 	return findings, nil
 }
 
-// nextPod is what the next pod of the topmost owner gets that holds a pod
-// template; of a pod without one, what the pod would get.
+// nextPod returns what the next pod of the topmost owner with a pod template
+// gets, or what the pod itself would get without such an owner.
 func (f *finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata, owners []live.Owner) (*live.Next, error) {
 	maker := live.Owner{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 	for _, owner := range owners {
@@ -178,7 +178,7 @@ func (f *finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata,
 	return next, nil
 }
 
-// compare compares what a pod has with what a new one gets.
+// compare compares a pod with what a new one gets.
 func compare(s injector.Sidecar, next *live.Next) (Finding, bool) {
 	f := Finding{Template: s.Template, State: State(s.State), Have: s.Version, Want: s.Serving}
 	gets := next.Template(s.Template)
@@ -194,9 +194,9 @@ func compare(s injector.Sidecar, next *live.Next) (Finding, bool) {
 		}
 		f.Reason = fmt.Sprintf("has version %s, %s is %s", live.Short(s.Version), serving, live.Short(s.Serving))
 	case gets != nil && (!gets.Gets() || gets.Reason == reason.AlreadyPresent):
-		return f, false // a new pod runs without it, too, or brings it itself
+		return f, false // a new pod also runs without it, or already has it
 	default:
-		f.Reason = fmt.Sprintf("%s asks for it; created before it did, or while usher was down", s.Source)
+		f.Reason = fmt.Sprintf("%s asks for it; the pod was created before that, or while usher was down", s.Source)
 	}
 	if len(next.Warnings) > 0 && !next.Denied {
 		f.Reason += "; " + next.Warnings[0]

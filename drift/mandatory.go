@@ -16,10 +16,10 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// mandatory lists the pods whose like is denied when it is created again: what
-// another webhook makes of a mandatory template it makes of the next pod, too, and
-// a pod that refuses the template is denied. It reads whole pods, in pages, and
-// only where there is a mandatory template.
+// mandatory lists the pods that would be denied if they were recreated: another
+// webhook that changed a mandatory template's items will change those of the
+// next pod, too, and a pod that refuses the template is denied. It reads whole
+// pods, in pages, and only if a template is mandatory.
 func (f *finder) mandatory(ctx context.Context, namespace string) ([]Finding, error) {
 	if !slices.ContainsFunc(f.Templates.Names(), f.Templates.Mandatory) {
 		return nil, nil
@@ -54,14 +54,14 @@ func (f *finder) mandatoryTemplate(name string) *injector.Template {
 	return entry.Template
 }
 
-// held asks whether a pod as it is would be admitted.
+// held checks whether a pod would be admitted as it is.
 func (f *finder) held(ctx context.Context, pod *unstructured.Unstructured) ([]Finding, error) {
 	if pod.GetDeletionTimestamp() != nil || pod.GetNamespace() == f.Own {
 		return nil, nil
 	}
 	labels, err := f.NamespaceLabels(ctx, pod.GetNamespace())
 	if apierrors.IsNotFound(err) {
-		return nil, nil // deleted meanwhile
+		return nil, nil // deleted in the meantime
 	}
 	if err != nil {
 		return nil, err
@@ -70,13 +70,13 @@ func (f *finder) held(ctx context.Context, pod *unstructured.Unstructured) ([]Fi
 	if err != nil {
 		return nil, err
 	}
-	// A pin that cannot be read pins nothing, as in the webhook.
+	// An invalid pin has no effect, as in the webhook.
 	levels, _ := config.FromLabels(labels, config.Policies{})
 	decision := injector.Hold(injector.Request{
 		Object: object, Kind: "Pod", Namespace: pod.GetNamespace(), NamespaceLabels: labels, OwnNamespace: f.Own,
 		Templates: f.Templates, NativeSidecars: f.NativeSidecars, Pin: levels.Pin,
 	})
-	record, _ := injector.ParseRecord(pod.GetAnnotations()) // one that cannot be read records nothing
+	record, _ := injector.ParseRecord(pod.GetAnnotations()) // an unreadable record is treated as empty
 	var findings []Finding
 	for _, o := range decision.Outcomes {
 		t := f.mandatoryTemplate(o.Name())
@@ -87,11 +87,11 @@ func (f *finder) held(ctx context.Context, pod *unstructured.Unstructured) ([]Fi
 		case o.Reason == reason.OptedOut && o.Detail != "":
 		case o.Reason == reason.MandatoryChanged && recorded && t.Wrote(entry):
 		default:
-			continue // a next pod gets what this one lacks
+			continue // a new pod gets what this one lacks
 		}
 		finding := Finding{
 			Namespace: pod.GetNamespace(), Pod: pod.GetName(), Template: o.Template, State: Denied, labels: pod.GetLabels(),
-			Reason: fmt.Sprintf("a pod like it is denied: %s: %s", o.Reason, o.Detail), Have: entry.Version(), Want: t.Version,
+			Reason: fmt.Sprintf("such a pod is now denied: %s: %s", o.Reason, o.Detail), Have: entry.Version(), Want: t.Version,
 		}
 		owners, err := f.Owners(ctx, pod)
 		if err != nil {
@@ -106,7 +106,8 @@ func (f *finder) held(ctx context.Context, pod *unstructured.Unstructured) ([]Fi
 	return findings, nil
 }
 
-// instead replaces findings of the same pod and template by the later ones.
+// instead replaces findings about the same pod and template with the later
+// ones.
 func instead(findings, later []Finding) []Finding {
 	return append(slices.DeleteFunc(findings, func(f Finding) bool {
 		return slices.ContainsFunc(later, func(l Finding) bool {

@@ -15,59 +15,59 @@ import (
 	"github.com/usher-dev/usher/facts/live"
 )
 
-// A Restart rolls the owners of the pods that drifted.
+// A Restart restarts the owners of the pods that drifted.
 type Restart struct {
 	Cluster *live.Cluster
-	// AtOnce is how many workloads are rolled at a time.
+	// AtOnce is how many workloads to restart at a time.
 	AtOnce int
-	// Timeout is how long one workload may take, waiting for its
-	// PodDisruptionBudgets included.
+	// Timeout is how long one workload may take, including the wait for its
+	// PodDisruptionBudgets.
 	Timeout time.Duration
-	// Poll is how often it is looked.
+	// Poll is the polling interval.
 	Poll time.Duration
-	// Pause is how long after the start of one restart the next one begins, at the
-	// soonest.
+	// Pause is the minimum time between the starts of two restarts.
 	Pause time.Duration
-	// Record returns what is written on a workload with its restart, by its
-	// annotations now; an error that is ErrLeave leaves it alone. It may be nil.
+	// Record returns the annotations to set on a workload along with its restart,
+	// given its current annotations; an error that is ErrLeave skips the workload.
+	// It may be nil.
 	Record func(namespace, owner string, annotations map[string]string) (map[string]string, error)
-	// DryRun tells what would be rolled and rolls nothing.
+	// DryRun only reports what would be restarted.
 	DryRun bool
-	// Progress is told each step.
+	// Progress is called with each step.
 	Progress io.Writer
-	// Now is the time written to kubectl.kubernetes.io/restartedAt.
+	// Now returns the time for kubectl.kubernetes.io/restartedAt.
 	Now func() time.Time
 
 	progress sync.Mutex
-	next     time.Time // when the next restart may begin
+	next     time.Time // the earliest time of the next restart
 }
 
-// ErrLeave is the error of a workload that is left alone, and of no failure.
-var ErrLeave = errors.New("left alone")
+// ErrLeave means that a workload is skipped, which is not a failure.
+var ErrLeave = errors.New("not restarted")
 
-// A target is one workload to roll, with the labels of a pod of it.
+// A target is one workload to restart, with the labels of one of its pods.
 type target struct {
 	owner  live.Owner
 	labels map[string]string
 	pods   int
-	record map[string]string // annotations to write
+	record map[string]string // annotations to set
 }
 
-// targets are the workloads to roll, each once, in the order of the findings.
-// What cannot be rolled is told and left.
+// targets returns the workloads to restart, without duplicates, in the order of
+// the findings. It reports and skips those that cannot be restarted.
 func (r *Restart) targets(findings []Finding) []*target {
 	var list []*target
 	known := map[string]*target{}
 	for _, f := range findings {
 		switch {
 		case f.State == Denied:
-			r.say("%s/%s: left alone, a new pod would be denied: %s", f.Namespace, f.Pod, f.Reason)
+			r.say("%s/%s: not restarted, because a new pod would be denied: %s", f.Namespace, f.Pod, f.Reason)
 			continue
 		case f.top == nil:
-			r.say("%s/%s: left alone, no workload makes it anew; delete and create it yourself", f.Namespace, f.Pod)
+			r.say("%s/%s: not restarted, because no workload recreates it; delete and create it yourself", f.Namespace, f.Pod)
 			continue
 		case !rollable(f.top.Kind):
-			r.say("%s/%s: left alone, %s cannot be restarted; its next pods get the template", f.Namespace, f.Pod, f.Owner)
+			r.say("%s/%s: not restarted, because %s cannot be restarted; its next pods get the template", f.Namespace, f.Pod, f.Owner)
 			continue
 		}
 		key := f.Namespace + "/" + f.Owner
@@ -80,8 +80,8 @@ func (r *Restart) targets(findings []Finding) []*target {
 	return list
 }
 
-// Run rolls the workloads of the findings and waits until each is done. One
-// that fails does not stop the others; the error is of the first.
+// Run restarts the workloads of the findings and waits until each is done. A
+// failure does not stop the others; Run returns the first error.
 func (r *Restart) Run(ctx context.Context, findings []Finding) error {
 	targets := r.targets(findings)
 	if r.DryRun {
@@ -93,9 +93,9 @@ func (r *Restart) Run(ctx context.Context, findings []Finding) error {
 	group := errgroup.Group{}
 	slots := make(chan struct{}, max(1, r.AtOnce))
 	for i, t := range targets {
-		// A workload is started when another has ended, and workloads of one
-		// budget one after the other: the next sees what the one before has
-		// taken of it.
+		// The next workload starts when another has ended, and workloads with the
+		// same budget start one after the other, so that each sees the disruptions of
+		// the previous one.
 		slots <- struct{}{}
 		err := r.recorded(ctx, t)
 		if err == nil {
@@ -132,8 +132,8 @@ func (r *Restart) Run(ctx context.Context, findings []Finding) error {
 	return group.Wait()
 }
 
-// recorded asks what is written on the workload, so that one that is left alone
-// waits for nothing.
+// recorded returns the annotations to set on the workload, so that a skipped
+// one waits for nothing.
 func (r *Restart) recorded(ctx context.Context, t *target) error {
 	if r.Record == nil {
 		return nil
@@ -159,7 +159,7 @@ func (r *Restart) pause(ctx context.Context) error {
 	}
 }
 
-// until looks again and again, within the workload's time.
+// until polls within the workload's timeout.
 func (r *Restart) until(ctx context.Context, what string, done func(context.Context) (bool, error)) error {
 	err := wait.PollUntilContextTimeout(ctx, r.Poll, r.Timeout, true, done)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// restartedAt is the annotation by which kubectl rollout restart rolls.
+// restartedAt is the annotation that kubectl rollout restart sets.
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
 func rollable(kind string) bool {
@@ -50,7 +50,7 @@ func (r *Restart) allowed(ctx context.Context, t *target) error {
 	})
 }
 
-// annotate starts the rollout, as kubectl rollout restart does.
+// annotate starts the rollout like kubectl rollout restart.
 func (r *Restart) annotate(ctx context.Context, t *target) error {
 	object := t.object()
 	if err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
@@ -98,7 +98,7 @@ func (r *Restart) rolledOut(ctx context.Context, t *target) error {
 	})
 }
 
-// blocked says why a workload cannot be rolled.
+// blocked explains why a workload cannot be restarted.
 func blocked(object client.Object) error {
 	switch o := object.(type) {
 	case *appsv1.Deployment:
@@ -117,7 +117,7 @@ func blocked(object client.Object) error {
 	return nil
 }
 
-// done says whether a rollout is over.
+// done reports whether a rollout is complete.
 func done(object client.Object) bool {
 	switch o := object.(type) {
 	case *appsv1.Deployment:

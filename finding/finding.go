@@ -1,6 +1,6 @@
-// Package finding says what is wrong where: a rule's finding, a denial by
-// injection, a problem of a template, a change that usher refuses. Every
-// surface shows the same type.
+// Package finding contains the type of findings: of a rule, of injection, of a
+// template, or of a change that usher refuses. Every surface uses the same
+// type.
 package finding
 
 import (
@@ -11,56 +11,55 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// A Finding is one thing wrong with one object.
+// A Finding is one problem of one object.
 type Finding struct {
-	// Rule is the id of what found it: a rule, a row of the transitions, or
+	// Rule is the id of its source: a rule, a row of the transitions, or
 	// inject-<reason>.
 	Rule string `json:"rule"`
 	// Reason is the reason code of injection; "" for rules and transitions.
 	Reason reason.Reason `json:"-"`
-	// Level says how bad it is.
+	// Level is its severity.
 	Level Level `json:"level"`
-	// Since is the version of usher that finds it first; zero where it does not
+	// Since is the first version of usher with the finding; zero if it does not
 	// depend on the version that a namespace pins.
 	Since release.Version `json:"-"`
-	// RefusedByServer is set where the API server refuses the object for it.
+	// RefusedByServer is true if the API server refuses the object because of it.
 	RefusedByServer bool `json:"refusedByServer"`
-	// Field is the path of the field in the object as it was written; "" where
-	// it is about no field.
+	// Field is the path of the field in the original object; "" if it is not about
+	// a field.
 	Field string `json:"fieldPath"`
-	// Line is the line of the field in a template's data key, from 1; 0 where
-	// the finding is not about a template, or its line is not known.
+	// Line is the line of the field in a template's data key, from 1; 0 if the
+	// finding is not about a template, or the line is unknown.
 	Line int `json:"-"`
-	// Value is what the field holds; nil where it holds nothing.
+	// Value is the value of the field; nil if it has none.
 	Value any `json:"value"`
 	// Message is a predicate about the field: what was found, why it is wrong,
-	// what to write instead, and what could not be seen.
+	// what to write instead, and what usher could not see.
 	Message string `json:"message"`
-	// Harm says what happens.
+	// Harm describes the consequences.
 	Harm string `json:"harm"`
-	// Fix says what to write instead.
+	// Fix describes what to write instead.
 	Fix string `json:"fix"`
-	// Unseen names what a rule could not look at; empty where it saw all it
-	// needed.
+	// Unseen names what a rule could not read; "" if it could read everything.
 	Unseen string `json:"unseen,omitempty"`
-	// Exempt is the reason given for an exemption that is honoured.
+	// Exempt is the reason for a valid exemption.
 	Exempt string `json:"exempt,omitempty"`
 }
 
-// A Key identifies a finding among those of one object: a change that leaves the
-// key as it was did not introduce the finding.
+// A Key identifies a finding of one object: if a change keeps the key, it did
+// not introduce the finding.
 type Key struct{ rule, field, message string }
 
 // Key returns the finding's key.
 func (f Finding) Key() Key { return Key{f.Rule, f.Field, f.Message} }
 
-// Denial is what injection denies an object for.
+// Denial returns the finding for a denial by injection.
 func Denial(r reason.Reason, field, message string) Finding {
 	return Finding{Rule: r.Rule(), Reason: r, Level: Invariant, Field: field, Message: message}
 }
 
-// Code is the word that a denial begins with: the reason code of injection,
-// else the rule's id.
+// Code returns the word that a denial begins with: the reason code of
+// injection, else the rule's id.
 func (f Finding) Code() string {
 	if f.Reason != "" {
 		return string(f.Reason)
@@ -68,7 +67,7 @@ func (f Finding) Code() string {
 	return f.Rule
 }
 
-// Statement says in words what is wrong where.
+// Statement describes the problem and its field.
 func (f Finding) Statement() string {
 	switch {
 	case f.Field == "":
@@ -79,10 +78,10 @@ func (f Finding) Statement() string {
 	return f.Field + ": " + f.Message
 }
 
-// String is the statement after its code, as denials and warnings print it.
+// String returns the statement after its code, as in denials and warnings.
 func (f Finding) String() string { return f.Code() + ": " + f.Statement() }
 
-// Join writes findings as one message.
+// Join joins findings into one message.
 func Join(findings []Finding) string {
 	var b strings.Builder
 	for i := range findings {

@@ -57,7 +57,7 @@ func TestFinding_Text(t *testing.T) {
 	}
 }
 
-// The JSON form is part of what the command line promises.
+// The JSON form is a stable interface of the command line.
 func TestFinding_JSON(t *testing.T) {
 	f := finding.Denial(reason.HostNetwork, "spec.hostNetwork", "is true")
 	f.Line, f.Value = 7, true

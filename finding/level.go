@@ -2,19 +2,19 @@ package finding
 
 import "fmt"
 
-// A Level says how bad a finding is, and what a namespace asks for. Levels
-// nest: a namespace that asks for Strict gets the findings of Baseline and
-// Invariant too.
+// A Level is the severity of a finding, and what a namespace asks for. Levels
+// nest: a namespace that asks for Strict also gets the findings of Baseline and
+// Invariant.
 type Level uint8
 
 const (
-	// Off asks for no findings; no finding is at this level.
+	// Off asks for no findings; findings never have this level.
 	Off Level = iota
-	// Invariant marks what cannot work, or what the API server refuses.
+	// Invariant is for objects that cannot work, or that the API server refuses.
 	Invariant
-	// Baseline marks what will hurt in operation.
+	// Baseline is for objects that will cause problems in operation.
 	Baseline
-	// Strict marks a departure from good practice.
+	// Strict is for departures from good practice.
 	Strict
 )
 
@@ -30,7 +30,7 @@ func LevelNames() []string {
 	return names
 }
 
-// ParseLevel reads invariant, baseline, strict or off.
+// ParseLevel parses invariant, baseline, strict or off.
 func ParseLevel(name string) (Level, error) {
 	for l := Off; l <= Strict; l++ {
 		if l.String() == name {
@@ -57,10 +57,10 @@ func (l Level) String() string {
 // Includes reports whether l asks for findings of level other.
 func (l Level) Includes(other Level) bool { return other != Off && other <= l }
 
-// MarshalText writes the level's name.
+// MarshalText returns the level's name.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText reads the level's name.
+// UnmarshalText parses the level's name.
 func (l *Level) UnmarshalText(text []byte) (err error) {
 	*l, err = ParseLevel(string(text))
 	return err

@@ -6,10 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// DefaultPullPolicy is what the API server fills in for imagePullPolicy: Always
-// for the tag latest, which is meant where there is neither tag nor digest, and
-// IfNotPresent for others. A name that is not a reference, such as "64Mi", has no tag
-// (SetDefaults_Container in k8s.io/kubernetes/pkg/apis/core/v1).
+// DefaultPullPolicy returns the API server's default of imagePullPolicy: Always
+// for the tag latest, which is the default without a tag or digest, and
+// IfNotPresent for others. A name that is not a reference, such as "64Mi", has
+// no tag (SetDefaults_Container in k8s.io/kubernetes/pkg/apis/core/v1).
 func DefaultPullPolicy(image string) corev1.PullPolicy {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	v1 "k8s.io/kubernetes/pkg/apis/core/v1"
 )
 
-// TestDefaultPullPolicy compares with what the API server's own package fills in.
+// TestDefaultPullPolicy compares the result with that of the API server's own
+// package.
 func TestDefaultPullPolicy(t *testing.T) {
 	const digest = "@sha256:1111111111111111111111111111111111111111111111111111111111111111"
 	for _, image := range []string{

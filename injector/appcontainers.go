@@ -21,8 +21,8 @@ type AppItems struct {
 	VolumeMounts []string `json:"volumeMounts,omitempty"`
 }
 
-// An appContainer is the view of one container of the pod, for what templates add
-// to it. It grows with each template.
+// An appContainer is the view of one of the pod's containers, for what
+// templates add to it. Each template extends it.
 type appContainer struct {
 	list  string
 	index int
@@ -35,14 +35,14 @@ type appContainer struct {
 // An appList is one list of a container.
 type appList struct {
 	field string
-	// absent says that the container has no such list.
+	// absent is true if the container does not have the list.
 	absent bool
 	items  []jsontext.Value
 	// last is the index of the last item of each key.
 	last map[string]int
-	// origins are the templates that added an item, by index.
+	// origins are the templates that added an item, by the item's index.
 	origins map[int]string
-	// repeats says that a key is there twice.
+	// repeats is true if a key occurs twice.
 	repeats bool
 }
 
@@ -57,7 +57,7 @@ func newAppList(field string, items []jsontext.Value, key func(jsontext.Value) s
 	return l
 }
 
-// appContainers reads the containers of the pod as it came, once.
+// appContainers decodes the containers of the original pod, once.
 func (m *merge) appContainers() []*appContainer {
 	if m.app != nil {
 		return m.app
@@ -76,7 +76,7 @@ func (m *merge) appContainers() []*appContainer {
 	}
 	m.app = []*appContainer{}
 	if json.Unmarshal(m.raw, &object) != nil {
-		return m.app // the pod was read, so that one of the lists is not a list
+		return m.app // decodePod read the pod, so one of the lists is not a list
 	}
 	for list, containers := range map[string][]lists{"containers": object.Spec.Containers, "initContainers": object.Spec.InitContainers} {
 		for i, c := range containers {
@@ -111,19 +111,20 @@ func (m *merge) appContainers() []*appContainer {
 	return m.app
 }
 
-// appTargets returns the containers that get what a template has for the pod's
-// own: those that the annotation names, or else every container that is neither an
-// init container nor one of a template. foreign are the names of the templates'.
+// appTargets returns the containers to which a template's appContainers apply:
+// those that the annotation lists, or else every container that is neither an
+// init container nor a template's. foreign are the names of the templates'
+// containers.
 func (m *merge) appTargets(t *Template, named *override, foreign func() map[string]bool) ([]*appContainer, *finding.Finding) {
 	if named != nil && t.app.empty() {
-		return nil, named.problem("cannot be applied: the template %q has nothing for the pod's own containers (appContainers)", t.Name)
+		return nil, named.problem("cannot be applied: the template %q has no appContainers", t.Name)
 	}
 	if t.app.empty() {
 		return nil, nil
 	}
 	templates := foreign()
 	for _, c := range slices.Concat(t.containers, t.initContainers) {
-		templates[c.name] = true // of a version that was replaced, too
+		templates[c.name] = true // also those of a replaced version
 	}
 	own := slices.DeleteFunc(slices.Clone(m.appContainers()), func(c *appContainer) bool { return templates[c.name] })
 	if named == nil {
@@ -147,7 +148,7 @@ func (m *merge) appTargets(t *Template, named *override, foreign func() map[stri
 	return targets, nil
 }
 
-// each visits the items of a template beside the list of the container that they
+// each visits the items of a template along with the container's list that they
 // belong to.
 func (c *appContainer) each(items *appItems, visit func(list *appList, item appItem)) {
 	for _, of := range []struct {
@@ -160,7 +161,8 @@ func (c *appContainer) each(items *appItems, visit func(list *appList, item appI
 	}
 }
 
-// appConflicts lists the variables and paths that the containers use otherwise.
+// appConflicts lists the variables and paths that the containers already use
+// differently.
 func (m *merge) appConflicts(t *Template, targets []*appContainer) []finding.Finding {
 	var problems []finding.Finding
 	for _, c := range targets {
@@ -185,9 +187,10 @@ func (m *merge) appConflicts(t *Template, targets []*appContainer) []finding.Fin
 	return problems
 }
 
-// addApp adds to the containers what they do not have, and returns what they got, by
-// claim before. Variables and mounts go behind the user's; sources of variables go
-// before them, because of two sources with the same variable the last one wins.
+// addApp adds the missing items to the containers, and returns what each
+// container got according to claim. Variables and mounts go after the user's;
+// sources of variables go before them, because with two sources of the same
+// variable the last one wins.
 func (m *merge) addApp(t *Template, targets []*appContainer, claim RecordEntry) map[string]AppItems {
 	if len(targets) == 0 {
 		return nil
@@ -227,7 +230,7 @@ func (m *merge) addApp(t *Template, targets []*appContainer, claim RecordEntry) 
 	return added
 }
 
-// of returns the keys of the items of one list.
+// of returns the keys of the items in one list.
 func (i *AppItems) of(field string) *[]string {
 	switch field {
 	case "env":
@@ -238,7 +241,7 @@ func (i *AppItems) of(field string) *[]string {
 	return &i.VolumeMounts
 }
 
-// lacksApp names what the containers do not have of what they have to have, in words.
+// lacksApp describes which required items the containers lack.
 func (m *merge) lacksApp(t *Template, targets []*appContainer) []string {
 	var lacking []string
 	for _, c := range targets {
@@ -251,10 +254,10 @@ func (m *merge) lacksApp(t *Template, targets []*appContainer) []string {
 	return lacking
 }
 
-// holdsApp says whether the pod's own containers that the record names are in the
-// pod, and have what it says that they got: by the template's present version all
-// of its items as they are, by another one items with those keys. A container that
-// another webhook added since is not one of them.
+// holdsApp reports whether the pod has its own containers that the record
+// names, with the items that they got: for the template's current version all
+// of its items unchanged, for another version items with those keys. It ignores
+// a container that another webhook added since.
 func (m *merge) holdsApp(t *Template, claim RecordEntry) bool {
 	if len(claim.AppContainers) == 0 {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// logs gives the pod's own containers something of each list.
+// logs gives the pod's own containers an item in each list.
 const logs = `
 containers: [{name: logs, image: l, volumeMounts: [{name: logs, mountPath: /logs}]}]
 volumes: [{name: logs, emptyDir: {}}]
@@ -86,7 +86,7 @@ func TestAppContainers(t *testing.T) {
 		},
 		"containers named to a template that has nothing for them": {
 			annotations: `, "inject.usher.dev/side": "true", "inject.usher.dev/side.containers": "a"`, spec: "containers: [{name: a}]", want: reason.BadValue,
-			message: "has nothing for the pod's own containers",
+			message: "has no appContainers",
 		},
 		"the containers of other templates are not the pod's own": {
 			annotations: `, "usher.dev/injected": '{"gone":{"containers":["old"]}}'`,
@@ -118,7 +118,7 @@ func TestAppContainers(t *testing.T) {
 	}
 }
 
-// Two templates want a variable of the pod's containers each for itself.
+// Two templates set one variable of the pod's containers to different values.
 func TestAppContainersOfTwoTemplates(t *testing.T) {
 	app := func(value string) string { return "appContainers: {env: [{name: A, value: " + value + "}]}" }
 	object := fromYAML(t, asking(`"inject.usher.dev/x": "true", "inject.usher.dev/y": "true"`, ""))
@@ -132,8 +132,8 @@ func TestAppContainersOfTwoTemplates(t *testing.T) {
 	}
 }
 
-// The record names what the containers got, and a second pass believes it, whatever
-// another webhook added since.
+// The record names what the containers got, and a second pass relies on it,
+// whatever another webhook has added since.
 func TestAppContainersAreRecorded(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(`"inject.usher.dev/logs": "true"`, "containers: [{name: app, env: [{name: LOG_DIR, value: /logs}]}]")), Templates: set(template(t, "logs", logs, ""))}
 	d := Decide(r)

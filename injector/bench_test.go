@@ -8,8 +8,8 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// BenchmarkDecide is the decision alone, without the request around it. It is
-// linear in the pod.
+// BenchmarkDecide measures only the decision, without the request around it. It
+// is linear in the size of the pod.
 func BenchmarkDecide(b *testing.B) {
 	templates := set(seedTemplate(b))
 	run := func(name string, object []byte) {

@@ -8,8 +8,8 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// TestRepeatsDoNotMakeTheAnswerLong holds what a pod that repeats a conflict
-// without end may cost: the answer goes into the log and back to the sender.
+// TestRepeatsDoNotMakeTheAnswerLong limits the cost of a pod that repeats a
+// conflict without end: the answer goes into the log and back to the sender.
 func TestRepeatsDoNotMakeTheAnswerLong(t *testing.T) {
 	const many = 10_000
 	port := strings.Repeat(`{"containerPort":80,"hostPort":80},`, many) + "{}"
@@ -29,8 +29,8 @@ func TestRepeatsDoNotMakeTheAnswerLong(t *testing.T) {
 	}
 }
 
-// TestARecordThatNamesWithoutEnd holds that a container is compared once, however
-// often a record names it.
+// TestARecordThatNamesWithoutEnd checks that a container is compared only once,
+// however often a record names it.
 func TestARecordThatNamesWithoutEnd(t *testing.T) {
 	names := strings.Repeat(`\"side\",`, 10_000) + `\"app\"`
 	pod := func(image string) []byte {
@@ -46,8 +46,8 @@ func TestARecordThatNamesWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestHostileTemplatesAreRefusedShortly holds what a template may cost: the
-// messages about it go into logs and to everyone who asks for it.
+// TestHostileTemplatesAreRefusedShortly limits the messages about a template,
+// which go into logs and to everyone who asks for it.
 func TestHostileTemplatesAreRefusedShortly(t *testing.T) {
 	tests := map[string]string{
 		"one host port again and again": "containers: [{name: a, image: i, ports: [" + strings.Repeat("{hostPort: 1},", 50_000) + "]}]",

@@ -13,22 +13,23 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// CarriedAnnotation is in a pod template and lists the keys that usher carried
-// there from the workload's own metadata, separated by commas. They follow
-// their source; what the user wrote into the template does not.
+// CarriedAnnotation in a pod template lists the keys that usher copied there
+// from the workload's own metadata, separated by commas. The copies follow
+// their source; keys that the user wrote into the template do not.
 const CarriedAnnotation = "usher.dev/carried"
 
-// A Carried is what becomes of the opt-in keys on a workload's own metadata.
+// A Carried describes the changes for the opt-in keys on a workload's own
+// metadata.
 type Carried struct {
 	Patch    Patch
 	Warnings []string
-	// Unchanged says that the UPDATE touched neither the opt-in keys nor the
-	// pod template: nothing is carried then, because a rollout would come of a
-	// change that asked for none.
+	// Unchanged is true if the UPDATE changed neither the opt-in keys nor the pod
+	// template: then usher copies nothing, because that would cause a rollout that
+	// the user did not ask for.
 	Unchanged bool
 }
 
-// workload is what Carry reads of a workload.
+// workload is the part of a workload that Carry reads.
 type workload struct {
 	Metadata struct {
 		Annotations     map[string]string `json:"annotations"`
@@ -38,11 +39,11 @@ type workload struct {
 	} `json:"metadata"`
 }
 
-// Carry copies the opt-in keys on a workload's own metadata into its pod
-// template, where pods get their annotations from: it is where people write
-// them by mistake. old is the object before an UPDATE, nil on CREATE. Objects
-// with a controller are never changed: their controller would see a difference
-// and make another one.
+// Carry copies the opt-in keys on a workload's own metadata, where users write
+// them by mistake, into its pod template, from which pods get their
+// annotations. old is the object before an UPDATE, nil on CREATE. Carry never
+// changes objects with a controller, because the controller would revert the
+// change.
 func Carry(kind string, object, old []byte) (Carried, *finding.Finding) {
 	var w workload
 	if err := json.Unmarshal(object, &w); err != nil {
@@ -67,12 +68,12 @@ func Carry(kind string, object, old []byte) (Carried, *finding.Finding) {
 	}
 	var before map[string]string
 	if len(old) > 0 {
-		// An old object that cannot be read says nothing about who wrote what.
+		// An unreadable old object does not tell which keys the user wrote.
 		before, _, _, _ = templateAnnotations(kind, old)
 	}
 	c := &carrier{have: have, before: before, path: strings.Join(path, ".") + ".metadata.annotations"}
 	if len(old) == 0 && len(keys) == 0 && len(usherKeys(have)) == 0 {
-		return Carried{}, nil // the API server does not ask about an object without a key of usher's
+		return Carried{}, nil // the API server does not send objects without one of usher's keys
 	}
 	c.carried, c.carriedBefore = carriedKeys(have), carriedKeys(before)
 	for _, k := range keys {
@@ -85,13 +86,14 @@ func Carry(kind string, object, old []byte) (Carried, *finding.Finding) {
 		if len(old) > 0 {
 			c.withdraw(key)
 		} else {
-			c.disown(key) // nothing was removed: a new object is all the user's
+			c.disown(key) // a new object has no carried keys, so the user wrote this one
 		}
 	}
 	return Carried{Patch: c.patch(exists).under(pointer(path)), Warnings: c.warnings}, nil
 }
 
-// unchanged compares what matters of a workload before and after an UPDATE.
+// unchanged compares the relevant parts of a workload before and after an
+// UPDATE.
 func unchanged(kind string, w workload, object, old []byte) bool {
 	var before workload
 	if json.Unmarshal(old, &before) != nil || !maps.Equal(usherAnnotations(w), usherAnnotations(before)) {
@@ -115,7 +117,7 @@ func usherAnnotations(w workload) map[string]string {
 }
 
 // templateAnnotations reads the annotations of a workload's pod template.
-// exists says whether the template has metadata at all.
+// exists is true if the template has metadata.
 func templateAnnotations(kind string, object []byte) (annotations map[string]string, exists bool, path []string, problem *finding.Finding) {
 	raw, path, problem := podTemplate(kind, object)
 	if problem != nil {
@@ -134,8 +136,8 @@ func templateAnnotations(kind string, object []byte) (annotations map[string]str
 	return template.Metadata.Annotations, true, path, nil
 }
 
-// carriedKeys lists the opt-in keys that the template says were carried. The
-// list can be written by anyone: other keys in it are not usher's to remove.
+// carriedKeys lists the opt-in keys that the template records as copied. Anyone
+// can write the list, so usher never removes other keys in it.
 func carriedKeys(annotations map[string]string) []string {
 	var keys []string
 	for key := range strings.SplitSeq(annotations[CarriedAnnotation], ",") {
@@ -147,7 +149,7 @@ func carriedKeys(annotations map[string]string) []string {
 	return keys
 }
 
-// carrier works out the changes to one template's annotations.
+// carrier computes the changes to one template's annotations.
 type carrier struct {
 	have, before  map[string]string
 	carried       []string
@@ -158,14 +160,15 @@ type carrier struct {
 	path          string
 }
 
-// wrote says whether the user changed a carried key in the template since.
+// wrote reports whether the user has changed a copied key in the template
+// since.
 func (c *carrier) wrote(key string) bool {
 	was, known := c.before[key]
 	now, set := c.have[key]
 	return known && set && was != now && slices.Contains(c.carriedBefore, key)
 }
 
-// follow brings a key of the workload's metadata into the template.
+// follow copies a key of the workload's metadata into the template.
 func (c *carrier) follow(key, value string) {
 	now, set := c.have[key]
 	ours := slices.Contains(c.carried, key)
@@ -187,15 +190,15 @@ func (c *carrier) follow(key, value string) {
 		return
 	}
 	if slices.Contains(c.carried, key) {
-		c.warnings = append(c.warnings, fmt.Sprintf("annotation %s is on the workload's own metadata, which its pods do not get; carried to %s: write it there", key, c.path))
+		c.warnings = append(c.warnings, fmt.Sprintf("annotation %s is on the workload's own metadata, which pods do not inherit; it was copied to %s: write it there", key, c.path))
 	}
 }
 
-// withdraw takes a carried key out of the template when its source is gone.
+// withdraw removes a copied key from the template once its source is gone.
 func (c *carrier) withdraw(key string) {
 	if _, set := c.have[key]; set && !c.wrote(key) {
 		c.removed = append(c.removed, key)
-		c.warnings = append(c.warnings, fmt.Sprintf("annotation %s was removed from the workload's own metadata and with it from %s, where it had been carried", key, c.path))
+		c.warnings = append(c.warnings, fmt.Sprintf("annotation %s was removed from the workload's own metadata, and so from %s, to which it had been copied", key, c.path))
 	}
 	c.disown(key)
 }

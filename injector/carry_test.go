@@ -22,15 +22,15 @@ func TestCarry(t *testing.T) {
 	}{
 		"a key is carried to a template without metadata": {
 			object: deployment(`"`+key+`": "true"`, ""),
-			want:   map[string]string{key: "true", CarriedAnnotation: key}, warning: "carried to spec.template.metadata.annotations",
+			want:   map[string]string{key: "true", CarriedAnnotation: key}, warning: "copied to spec.template.metadata.annotations",
 		},
-		"a key is carried beside the user's annotations": {
+		"a key is carried next to the user's annotations": {
 			object: deployment(`"`+key+`": "true"`, annotated("a: b")),
-			want:   map[string]string{"a": "b", key: "true", CarriedAnnotation: key}, warning: "carried",
+			want:   map[string]string{"a": "b", key: "true", CarriedAnnotation: key}, warning: "copied to",
 		},
 		"a refusal is carried as well, and an override": {
 			object: deployment(`"`+alias+`": "false", "`+alias+`.image": x`, ""),
-			want:   map[string]string{alias: "false", alias + ".image": "x", CarriedAnnotation: alias + "," + alias + ".image"}, warning: "carried",
+			want:   map[string]string{alias: "false", alias + ".image": "x", CarriedAnnotation: alias + "," + alias + ".image"}, warning: "copied to",
 		},
 		"other annotations are not": {object: deployment("a: b", annotated("c: d")), want: map[string]string{"c": "d"}},
 		"what the user wrote into the template wins": {
@@ -45,7 +45,7 @@ func TestCarry(t *testing.T) {
 		},
 		"a carried key follows its source": {
 			object: deployment(`"`+key+`": "false"`, annotated(carried)), old: deployment(`"`+key+`": "true"`, annotated(carried)),
-			want: map[string]string{key: "false", CarriedAnnotation: key}, warning: "carried",
+			want: map[string]string{key: "false", CarriedAnnotation: key}, warning: "copied to",
 		},
 		"a carried key goes with its source": {
 			object: deployment("", annotated(carried)), old: deployment(`"`+key+`": "true"`, annotated(carried)),

@@ -12,12 +12,12 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// check adds what is wrong with a template whatever the pod: what no pod could
-// run, and what usher could not merge. The API server has the last word, asked
-// by dry-run when a template is applied.
+// check adds the problems of a template that do not depend on the pod: what no
+// pod could run, and what usher could not merge. The API server has the last
+// word: usher validates an applied template with a dry run.
 func (t *Template) check(bad *InvalidTemplate) {
 	if len(t.containers)+len(t.initContainers) == 0 && t.app.empty() {
-		bad.add("data.config", 0, "names no container; write at least one under containers or initContainers, or what the pod's own get under appContainers")
+		bad.add("data.config", 0, "has no container; write at least one under containers or initContainers, or write appContainers for what the pod's own containers get")
 	}
 	volumes := map[string]bool{}
 	for i, v := range t.volumes {
@@ -28,7 +28,7 @@ func (t *Template) check(bad *InvalidTemplate) {
 		c, path := &t.containers[i], fmt.Sprintf("%scontainers[%d]", configField, i)
 		t.checkContainer(bad, path, c, names, volumes)
 		if c.typed.RestartPolicy != nil && !c.isNative() {
-			bad.add(path+".restartPolicy", 0, "is %s; a sidecar runs as long as its pod: leave it out", *c.typed.RestartPolicy)
+			bad.add(path+".restartPolicy", 0, "is %s; a sidecar runs as long as its pod: remove it", *c.typed.RestartPolicy)
 		}
 		ports.check(bad, path, c)
 	}
@@ -92,8 +92,9 @@ func (t *Template) checkContainer(bad *InvalidTemplate, path string, c *containe
 	}
 }
 
-// hostPorts are the fields that take each port of the host. A port on every
-// address stands under the address "", the first on any address under "*".
+// hostPorts are the fields that use each port of the host. A port on all
+// addresses has the address "", and the first one on any address is also stored
+// as "*".
 type hostPorts map[boundPort]string
 
 // check adds a container's host ports to those of the containers before it.
@@ -141,7 +142,7 @@ func (t *Template) checkMetadata(bad *InvalidTemplate) {
 			bad.add(path, 0, "%s", msg)
 		}
 		if _, _, ours := cutKey(p.key); ours || p.key == RecordAnnotation || p.key == CarriedAnnotation {
-			bad.add(path, 0, "is a key of usher's own, which a template cannot set")
+			bad.add(path, 0, "is one of usher's own keys, which a template cannot set")
 		}
 	}
 }
@@ -155,7 +156,7 @@ func (t *Template) checkOverrides(bad *InvalidTemplate) {
 		return
 	}
 	if len(t.Options.Overrides) > 0 && t.overridden() == nil {
-		bad.add("data.options.overrideContainer", 0, "is missing; the template has several containers and none named %q, so say which one overrides change", t.Name)
+		bad.add("data.options.overrideContainer", 0, "is missing; the template has several containers and none is named %q: write the name of the one that overrides change", t.Name)
 	}
 }
 
@@ -186,14 +187,14 @@ func (t *Template) container(name string) *container {
 	return nil
 }
 
-// A boundPort is a port that a container takes of its node.
+// A boundPort is a port that a container uses on its node.
 type boundPort struct {
 	host     int32
 	ip       string
 	protocol corev1.Protocol
 }
 
-// clashes says whether two containers cannot have both ports on one node.
+// clashes reports whether two containers cannot have both ports on one node.
 func (p boundPort) clashes(other boundPort) bool {
 	return p.host == other.host && p.protocol == other.protocol &&
 		(anyAddress(p.ip) || anyAddress(other.ip) || p.ip == other.ip)

@@ -9,14 +9,14 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// guardingApp gives the pod's own containers something, and has to stay.
+// guardingApp is a mandatory template with items for the pod's own containers.
 const guardingApp = `
 containers: [{name: side, image: "side:1", env: [{name: USHER_PROBE_PORTS}]}]
 appContainers: {env: [{name: PROXY, value: "on"}]}
 `
 
-// TestMandatory_AppContainers holds what a mandatory template gives the pod's own
-// containers.
+// TestMandatory_AppContainers covers what a mandatory template adds to the
+// pod's own containers.
 func TestMandatory_AppContainers(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(asks, "containers: [{name: app}, {name: web, readinessProbe: {httpGet: {port: 8080}}}]")), Templates: set(template(t, "side", guardingApp, "mandatory: true"))}
 	first := Decide(r)
@@ -71,7 +71,7 @@ func TestMandatory_AppContainers(t *testing.T) {
 	}
 }
 
-// TestMandatory_Revisions holds a pod to the revision that it picks.
+// TestMandatory_Revisions holds a pod to the revision that it selects.
 func TestMandatory_Revisions(t *testing.T) {
 	const mandatory = "mandatory: true"
 	was, is := template(t, "side/next", strings.Replace(guarding, "side:1", "side:2", 1), mandatory), template(t, "side/next", strings.Replace(guarding, "side:1", "side:3", 1), mandatory)
@@ -120,8 +120,8 @@ func TestMandatory_Matched(t *testing.T) {
 	}
 }
 
-// TestRecord_AppContainers believes a record only where what it says of the pod's own
-// containers holds, and adds what is missing.
+// TestRecord_AppContainers checks that usher relies on a record only if its
+// claims about the pod's own containers are true, and adds what is missing.
 func TestRecord_AppContainers(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(`"inject.usher.dev/logs": "true"`, "")), Templates: set(template(t, "logs", logs, ""))}
 	once := string(apply(t, r, Decide(r)))

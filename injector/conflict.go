@@ -7,8 +7,8 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// side names one side of a conflict: a list's item of the pod, or of a
-// template that was added before.
+// side names one side of a conflict: a list item of the pod, or of a template
+// that was added earlier.
 func side(origin, list string, i int) string {
 	if origin != "" {
 		return "template " + origin
@@ -16,9 +16,9 @@ func side(origin, list string, i int) string {
 	return fmt.Sprintf("the pod (spec.%s[%d])", list, i)
 }
 
-// conflicts lists why a template cannot be added to the pod. Of each of the
-// template's items the first conflict is told: what a pod repeats without end
-// does not make the answer as long.
+// conflicts lists why a template cannot be added to the pod. It reports only
+// the first conflict of each of the template's items, so that a pod with
+// endless repetitions does not make the answer as long.
 func (m *merge) conflicts(t *Template) []finding.Finding {
 	var problems []finding.Finding
 	for _, c := range t.containers {
@@ -41,7 +41,7 @@ func (m *merge) nameConflicts(t *Template, c container, from string) []finding.F
 			if other.Name == c.name {
 				problems = append(problems, finding.Denial(reason.ConflictName, fmt.Sprintf("spec.%s[%d].name", list, i), fmt.Sprintf(
 					"the container %q of template %s (%s) has the name of one of %s; rename one of them", c.name, t.Name, from, side(other.origin, list, i))))
-				return // a list that repeats the name is refused for that
+				return // a list that repeats the name is refused anyway
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (m *merge) hostPortConflicts(t *Template) []finding.Finding {
 			if w.host != 0 && w.clashes(taken) && !told[n] {
 				told[n] = true
 				problems = append(problems, finding.Denial(reason.ConflictHostPort, fmt.Sprintf("spec.%s[%d].ports[%d].hostPort", list, i, j), fmt.Sprintf(
-					"the container %q of template %s takes the host's port %d/%s, which the container %q of %s takes; change one of them",
+					"the container %q of template %s takes the host port %d/%s, which the container %q of %s takes, too; change one of them",
 					w.container, t.Name, w.host, w.protocol, c.Name, side(c.origin, list, i))))
 			}
 		}
@@ -89,8 +89,8 @@ func (m *merge) hostPortConflicts(t *Template) []finding.Finding {
 	return problems
 }
 
-// sharedPorts warns of container ports that two containers name: they share
-// the pod's address, so only one of them can listen.
+// sharedPorts warns of container ports that two containers declare: containers
+// share the pod's address, so only one of them can listen.
 func (m *merge) sharedPorts(t *Template) []string {
 	wanted := m.ports(t)
 	var warnings []string
@@ -127,8 +127,8 @@ func (m *merge) ports(t *Template) []wantedPort {
 	return ports
 }
 
-// bind returns what a port takes of its node: on the host's network every port
-// is the node's.
+// bind returns the node port that a container port occupies: on the host
+// network every port is one of the node.
 func (m *merge) bind(p podPort) boundPort {
 	b := boundPort{host: p.HostPort, ip: p.HostIP, protocol: protocol(p.Protocol)}
 	if b.host == 0 && m.pod.Spec.HostNetwork {

@@ -13,54 +13,58 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// SystemNamespaces are never touched, and never sent to usher.
+// SystemNamespaces are the namespaces that usher never changes; the API server
+// does not send their objects.
 var SystemNamespaces = []string{"kube-system", "kube-public", "kube-node-lease"}
 
-// Excluded reports whether a namespace is one of the system's.
+// Excluded reports whether a namespace is a system namespace.
 func Excluded(namespace string) bool { return slices.Contains(SystemNamespaces, namespace) }
 
 // A Request is all that a decision depends on.
 type Request struct {
-	// Object is the pod as it came, or the workload that holds its template.
+	// Object is the original pod, or the workload with its template.
 	Object []byte
 	// Kind is the object's kind; "" means Pod.
 	Kind string
-	// Namespace is the namespace the object goes to, with its labels.
+	// Namespace is the namespace of the object, with its labels.
 	Namespace       string
 	NamespaceLabels map[string]string
-	// OwnNamespace is usher's own, left alone like the system's.
+	// OwnNamespace is usher's own namespace, which is excluded like the system
+	// namespaces.
 	OwnNamespace string
 	Templates    *Set
-	// NativeSidecars says whether every kubelet of the cluster runs native
+	// NativeSidecars is true if every kubelet of the cluster supports native
 	// sidecars.
 	NativeSidecars bool
-	// Pin is the version of usher whose denials are enforced in the namespace: what
-	// a later one denies is warned of. Zero pins nothing.
+	// Pin is the version of usher whose denials are enforced in the namespace:
+	// denials of later versions become warnings. Zero pins nothing.
 	Pin release.Version
-	// Now is when the decision is made: a version of a template counts for a while
-	// after it was replaced. With the zero time it does not.
+	// Now is the time of the decision: a replaced version of a template stays
+	// valid for a while. With the zero time it does not.
 	Now time.Time
-	// Explain asks for the decision's Steps.
+	// Explain requests the decision's Steps.
 	Explain bool
 }
 
-// A Decision is what becomes of an object, and why.
+// A Decision is the result for an object, and its reasons.
 type Decision struct {
-	// Reason is the decision in one word; that of a denial, if any.
+	// Reason is the decision in one word; that of a denial if the object is
+	// denied.
 	Reason reason.Reason
 	// Denied refuses the object; Problems say why.
 	Denied   bool
 	Problems []finding.Finding
-	// Outcomes has one entry for each template that was spoken of, by name;
-	// with none, one without a template.
+	// Outcomes has one entry for each template that the keys mention, by name;
+	// without any, one entry without a template.
 	Outcomes []Outcome
-	// Warnings are for the person who sent the object.
+	// Warnings are for the user who sent the object.
 	Warnings []string
-	// Patch is what is added; empty where nothing is.
+	// Patch adds to the object; it is empty if nothing is added.
 	Patch Patch
-	// JSONOnly says that a two-way merge patch may not express the patch.
+	// JSONOnly is true if a two-way merge patch may be unable to express the
+	// patch.
 	JSONOnly bool
-	// Steps is the decision's path, where it was asked for.
+	// Steps is the path of the decision, if the request asks for it.
 	Steps []Step
 }
 
@@ -68,32 +72,33 @@ type Decision struct {
 type Outcome struct {
 	Template string
 	Version  string
-	// Network is the one it is about, of Attach alone.
+	// Network is the Network that Attach decided about.
 	Network string
-	// Revision is the revision of the template that was picked, "" for none.
+	// Revision is the selected revision of the template, "" for none.
 	Revision string
 	Reason   reason.Reason
-	// Source is the key that asked or refused.
+	// Source is the key that asked for or refused the template.
 	Source string
 	Detail string
 }
 
-// Name is the name that a Set has what was decided about by.
+// Name returns the name of the template or revision in a Set.
 func (o Outcome) Name() string { return RevisionName(o.Template, o.Revision) }
 
-// Denial is the decision about an object that was found wrong before the
-// templates were looked at.
+// Denial returns the decision about an object that is refused before any
+// template is considered.
 func Denial(f finding.Finding) *Decision {
 	return &Decision{Reason: f.Reason, Denied: true, Problems: []finding.Finding{f}, Outcomes: []Outcome{{Reason: f.Reason}}}
 }
 
-// Skipped is the decision about an object that no template is looked at for.
+// Skipped returns the decision about an object for which no template is
+// considered.
 func Skipped(r reason.Reason) *Decision {
 	return &Decision{Reason: r, Outcomes: []Outcome{{Reason: r}}}
 }
 
-// Decide decides about one object. It never fails: what it cannot read, it
-// denies.
+// Decide decides about one object. It never fails: it denies what it cannot
+// read.
 func Decide(r Request) *Decision {
 	var given map[string]string
 	for {
@@ -106,7 +111,7 @@ func Decide(r Request) *Decision {
 	}
 }
 
-// decision is that about an object's templates.
+// decision is the state of a decision about an object's templates.
 type decision struct {
 	ledger
 	request Request
@@ -117,7 +122,7 @@ type decision struct {
 	given map[string]string
 	// recorded says that the record changes.
 	recorded bool
-	// verify asks whether the pod has what it has to have, and adds nothing.
+	// verify checks that the pod has what it must have, and adds nothing.
 	verify bool
 }
 
@@ -170,7 +175,7 @@ func (d *decision) run() {
 	}
 }
 
-// template decides about one template and says whether it adds anything.
+// template decides about one template and reports whether it adds anything.
 func (d *decision) template(a ask) bool {
 	if a.problem != nil {
 		d.deny(a, *a.problem)
@@ -192,12 +197,12 @@ func (d *decision) template(a ask) bool {
 	}
 	d.step("template "+a.key(), t.Version, "is used")
 	if field, is := d.merge.pod.windows(); is {
-		d.withhold(a, t, finding.Denial(reason.Windows, field, fmt.Sprintf("is windows, and the containers of the template %s are for Linux", t.Name)))
+		d.withhold(a, t, finding.Denial(reason.Windows, field, fmt.Sprintf("is windows, and the containers of the template %s run on Linux", t.Name)))
 		return false
 	}
 	if d.merge.pod.Spec.HostNetwork && t.Options.HostNetwork != "allow" {
 		d.withhold(a, t, finding.Denial(reason.HostNetwork, "spec.hostNetwork", fmt.Sprintf(
-			"is true, and the template %s is not for pods on the host's network (options.hostNetwork)", t.Name)))
+			"is true, and the template %s does not allow pods on the host network (options.hostNetwork)", t.Name)))
 		return false
 	}
 	where := t.place(d.merge.pod, d.request.NativeSidecars)
@@ -223,8 +228,8 @@ func (d *decision) template(a ask) bool {
 	return d.inject(a, t.withProbePorts(d.probePorts), where)
 }
 
-// refused skips a template that the pod refuses, unless refusing is not allowed.
-// Of a revision that is not there the template itself says so.
+// refused skips a template that the pod opts out of, unless the template does
+// not allow that. For a missing revision the template itself decides.
 func (d *decision) refused(a ask, t *Template) {
 	if t == nil {
 		entry, _ := d.request.Templates.Get(a.template)
@@ -236,7 +241,7 @@ func (d *decision) refused(a ask, t *Template) {
 	}
 	key := strings.TrimPrefix(a.source, "annotation ")
 	problem := finding.Denial(reason.OptedOut, annotationField(key), fmt.Sprintf(
-		`is "false", and the template %s, which the %s asks for, cannot be refused (options.optOut); remove the annotation`, t.Name, a.nevertheless))
+		`is "false", and the template %s, which the %s asks for, does not let pods opt out (options.optOut); remove the annotation`, t.Name, a.nevertheless))
 	if !d.request.Pin.Includes(strictSince) {
 		d.warn("%s (%s denies it)", d.prefix()+problem.Statement(), strictSince)
 		d.skip(a, reason.OptedOut, "")
@@ -245,21 +250,21 @@ func (d *decision) refused(a ask, t *Template) {
 	d.deny(a, problem)
 }
 
-// inject adds what of the template the pod does not have already.
+// inject adds the parts of the template that the pod lacks.
 func (d *decision) inject(a ask, t *Template, where placement) bool {
 	claim, claimed := d.record[t.Name]
 	if claimed && d.merge.believes(t, claim) && d.merge.holdsApp(t, claim) {
 		if claim.Content != t.content {
-			d.warn("the pod carries version %s of the template %s, which is %s by now", claim.Version(), t.Name, t.Version)
+			d.warn("the pod has version %s of the template %s; the current version is %s", claim.Version(), t.Name, t.Version)
 		}
 		d.Warnings = append(d.Warnings, d.merge.stuck(t, claim)...)
-		d.step("record", claim.Version(), "is believed: what it names is in the pod")
+		d.step("record", claim.Version(), "matches the pod")
 		d.done(a, reason.AlreadyInjected, t.Version, "")
 		return false
 	}
 	var names *RecordEntry
 	if claimed {
-		d.step("record", claim.Version(), "is not what the pod holds")
+		d.step("record", claim.Version(), "does not match the pod")
 		names = &claim
 	}
 	targets, problem := d.merge.appTargets(t, a.containers, d.templatesContainers)
@@ -283,17 +288,17 @@ func (d *decision) inject(a ask, t *Template, where placement) bool {
 	return d.complete(a, t, missing, has, where, targets)
 }
 
-// complete adds what is missing and says what became of the template.
+// complete adds what is missing and records the outcome.
 func (d *decision) complete(a ask, t, missing *Template, has presence, where placement, targets []*appContainer) bool {
 	d.Warnings = append(d.Warnings, d.merge.sharedPorts(missing)...)
 	before := d.merge.size()
 	entry := d.merge.add(missing, where)
 	entry.AppContainers = d.merge.addApp(t, targets, d.record[t.Name])
 	if len(missing.containers)+len(missing.initContainers) == 0 && len(has.recognized) > 0 {
-		d.warn("the containers %s of the pod are taken for those of the template %s, by name, image and what they run, and were not added again; if they are the pod's own, rename them",
+		d.warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them",
 			strings.Join(has.recognized, ", "), t.Name)
 		d.done(a, reason.AlreadyPresent, t.Version, "recognized "+strings.Join(has.recognized, ", "))
-		if has.exact(t) { // what is recorded is true, so that the pod does not look as if it had none
+		if has.exact(t) { // the record is true, so write it; the pod would look uninjected otherwise
 			d.record[t.Name], d.recorded = entry.with(t, has), true
 		}
 		return d.recorded || d.merge.size() > before
@@ -307,8 +312,9 @@ func (d *decision) complete(a ask, t, missing *Template, has presence, where pla
 	return true
 }
 
-// templatesContainers names the containers of the pod that are templates', by the
-// record and by the templates that were asked for: they are not the pod's own.
+// templatesContainers names the containers of the pod that belong to templates,
+// according to the record and the requested templates: they are not the pod's
+// own.
 func (d *decision) templatesContainers() map[string]bool {
 	names := map[string]bool{}
 	for _, entry := range d.record {
@@ -320,7 +326,7 @@ func (d *decision) templatesContainers() map[string]bool {
 	return names
 }
 
-// askedContainers names the containers of the templates that were asked for.
+// askedContainers names the containers of the requested templates.
 func (d *decision) askedContainers() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range d.asks {
@@ -342,13 +348,13 @@ func (d *decision) whyNoSidecars(t *Template) string {
 	case !d.merge.pod.ends():
 		return fmt.Sprintf("%s: the template %s adds native sidecars to every pod, and %s", is, t.Name, why)
 	case t.Options.Native == NativeNever:
-		why = "the template wants no native sidecars (options.native)"
+		why = "the template forbids native sidecars (options.native)"
 	}
 	return fmt.Sprintf("%s: the pod ends by itself, the template %s would keep it from ending, and %s", is, t.Name, why)
 }
 
 // withhold skips a template that this pod cannot have, with a warning; a
-// mandatory one denies the pod.
+// mandatory template denies the pod.
 func (d *decision) withhold(a ask, t *Template, p finding.Finding) {
 	if t.Options.Mandatory {
 		p.Message += "; the template is mandatory"
@@ -359,7 +365,7 @@ func (d *decision) withhold(a ask, t *Template, p finding.Finding) {
 	d.skip(a, p.Reason, p.Message)
 }
 
-// Message says in a sentence why the object was denied, every problem in it.
+// Message explains in a sentence why the object was denied, with every problem.
 func (d *Decision) Message() string {
 	return finding.Join(d.Problems)
 }

@@ -14,7 +14,8 @@ const (
 	second = "containers: [{name: log, image: log:1}]"
 )
 
-// asking is a pod with annotations, labels and a spec beside its container.
+// asking is a pod with annotations, labels and a spec in addition to its
+// container.
 func asking(annotations, spec string) string {
 	if spec == "" {
 		spec = "containers: [{name: app, image: app}]"
@@ -24,7 +25,7 @@ func asking(annotations, spec string) string {
 
 const asks = `"inject.usher.dev/side": "true"`
 
-// TestEveryReason names each reason at least once, with the words of its
+// TestEveryReason produces each reason at least once, and checks part of its
 // message.
 func TestEveryReason(t *testing.T) {
 	side := template(t, "side", small, "")
@@ -54,7 +55,7 @@ func TestEveryReason(t *testing.T) {
 		"a refusal of a mandatory template that the namespace asks for is denied": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"},
 			templates: set(template(t, "side", small, "mandatory: true")), want: reason.OptedOut, denied: true,
-			message: `metadata.annotations[inject.usher.dev/side]: is "false", and the template side, which the namespace label inject.usher.dev/templates asks for, cannot be refused`,
+			message: `metadata.annotations[inject.usher.dev/side]: is "false", and the template side, which the namespace label inject.usher.dev/templates asks for, does not let pods opt out`,
 		},
 		"a refusal of a mandatory template that nobody asks for is heard": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), templates: set(template(t, "side", small, "mandatory: true")), want: reason.OptedOut,
@@ -65,7 +66,7 @@ func TestEveryReason(t *testing.T) {
 		},
 		"a refusal is denied where a template that is not mandatory says so": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"},
-			templates: set(template(t, "side", small, "optOut: deny")), want: reason.OptedOut, denied: true, message: "cannot be refused",
+			templates: set(template(t, "side", small, "optOut: deny")), want: reason.OptedOut, denied: true, message: "does not let pods opt out",
 		},
 		"a refusal of one template leaves the other": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "log.side"},
@@ -132,20 +133,20 @@ func TestEveryReason(t *testing.T) {
 		},
 		"a template that does not exist is named with those that do": {
 			object: asking(`"inject.usher.dev/sied": "true"`, ""), want: reason.TemplateMissing, denied: true,
-			message: `annotation inject.usher.dev/sied asks for the template "sied", which does not exist; there is side`,
+			message: `annotation inject.usher.dev/sied asks for the template "sied", which does not exist; available templates: side`,
 		},
 		"a template that cannot be used says why": {
 			object:    asking(asks, ""),
 			templates: NewSet(map[string]Entry{"side": {Err: &InvalidTemplate{Name: "side", Problems: []finding.Finding{{Field: "data.config", Message: "is missing"}}}}}),
 			want:      reason.TemplateInvalid, denied: true, message: "data.config: is missing",
 		},
-		"a value that is no boolean is denied": {
+		"a value that is not a boolean is denied": {
 			object: asking(`"inject.usher.dev/side": "yes"`, ""), want: reason.BadValue, denied: true,
 			message: `metadata.annotations[inject.usher.dev/side]: is "yes"; write "true" or "false"`,
 		},
 		"two keys that say the opposite are denied": {
 			object: asking(`"inject.usher.dev/side": "true", "initializer.kubernetes.io/side": "false"`, ""), want: reason.BadValue, denied: true,
-			message: "initializer.kubernetes.io/side says the opposite",
+			message: "initializer.kubernetes.io/side contradicts it",
 		},
 		"a name no template can have is denied": {
 			object: asking(`"inject.usher.dev/Side": "true"`, ""), want: reason.BadValue, denied: true, message: "must be lower case",
@@ -155,7 +156,7 @@ func TestEveryReason(t *testing.T) {
 			message: "the namespace's label inject.usher.dev/templates",
 		},
 		"more keys than anyone needs are denied": {
-			object: asking(manyKeys(257), ""), want: reason.BadValue, denied: true, message: "metadata.annotations: has 257 keys of usher's; write at most 256",
+			object: asking(manyKeys(257), ""), want: reason.BadValue, denied: true, message: "metadata.annotations: has 257 of usher's keys; write at most 256",
 		},
 		"a record that is none is denied": {
 			object: asking(asks+`, "usher.dev/injected": "yes"`, ""), want: reason.BadValue, denied: true, message: "not a record",
@@ -191,7 +192,7 @@ func TestEveryReason(t *testing.T) {
 		"on the host network every port is the host's": {
 			object:    asking(asks, "hostNetwork: true, containers: [{name: app, ports: [{containerPort: 80}]}]"),
 			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "hostNetwork: allow")),
-			want:      reason.ConflictHostPort, denied: true, message: "takes the host's port 80/TCP",
+			want:      reason.ConflictHostPort, denied: true, message: "takes the host port 80/TCP",
 		},
 		"a container port that two share is a warning": {
 			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 80}]}]"),
@@ -241,7 +242,7 @@ func TestEveryReason(t *testing.T) {
 		reason.TemplateValid:        true, // the webhook's: for ConfigMaps and Namespaces
 		reason.ConflictMount:        true, // TestAppContainers, and TestParseTemplate
 		reason.ConflictEnv:          true, // TestAppContainers
-		reason.TooLarge:             true, // the webhook's: no object reaches a decision
+		reason.TooLarge:             true, // the webhook's: the object does not reach a decision
 		reason.NetworkAttached:      true, // TestAttach, and the next five
 		reason.NetworkPresent:       true,
 		reason.NetworkMissing:       true,
@@ -250,7 +251,7 @@ func TestEveryReason(t *testing.T) {
 		reason.NetworkBackend:       true,
 		reason.NetworkDeclared:      true, // the webhook's: for Deployments
 		reason.NetworkForeign:       true,
-		reason.ConfigurationValid:   true, // of the configuration, which no template decides about
+		reason.ConfigurationValid:   true, // from the configuration, not from a template
 		reason.ConfigurationInvalid: true,
 	}
 	for name, tc := range tests {

@@ -6,7 +6,7 @@ import (
 	"github.com/usher-dev/usher/image"
 )
 
-// defaultContainer sets what the API server sets in a container of a pod
+// defaultContainer sets the API server's defaults for a container of a pod
 // (pkg/apis/core/v1, defaults.go and zz_generated.defaults.go).
 func defaultContainer(c *corev1.Container, hostNetwork bool) {
 	orDefault(&c.ImagePullPolicy, image.DefaultPullPolicy(c.Image))
@@ -48,7 +48,7 @@ func defaultContainer(c *corev1.Container, hostNetwork bool) {
 		c.Resources.Requests[name] = quantity.DeepCopy()
 	}
 	// A missing policy means NotRequired, which some versions of the API server
-	// write out.
+	// set explicitly.
 	var policies []corev1.ContainerResizePolicy
 	for _, p := range c.ResizePolicy {
 		if p.RestartPolicy != corev1.NotRequired {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// effects compares the corpus before and after.
+// effects compares the corpus before and after injection.
 func effects(t *Template, before, after map[string]*corev1.Pod) ([]string, error) {
 	var lines []string
 	security, err := securityEffects(before, after)
@@ -27,7 +27,7 @@ func effects(t *Template, before, after map[string]*corev1.Pod) ([]string, error
 		}
 	}
 	if totals := t.totals(); totals != "" {
-		lines = append(lines, "each pod takes more: "+totals)
+		lines = append(lines, "each pod needs more resources: "+totals)
 	}
 	return lines, nil
 }
@@ -48,14 +48,14 @@ func securityEffects(before, after map[string]*corev1.Pod) ([]string, error) {
 			continue
 		}
 		if result := judge(level, after[name]); !result.Allowed {
-			lines = append(lines, fmt.Sprintf("pods of the Pod Security level %q no longer meet it, and a namespace that enforces it denies them: %s", level, result.ForbiddenDetail()))
+			lines = append(lines, fmt.Sprintf("pods no longer meet the Pod Security level %q, and a namespace that enforces it denies them: %s", level, result.ForbiddenDetail()))
 		}
 	}
 	return lines, nil
 }
 
-// QOSClass is the class that the kubelet gives a pod, by the requests and
-// limits for CPU and memory of all its containers.
+// QOSClass returns the QoS class that the kubelet assigns to a pod, from the
+// CPU and memory requests and limits of all its containers.
 func QOSClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	some, all := false, true
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
@@ -78,7 +78,7 @@ func QOSClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	return corev1.PodQOSBurstable
 }
 
-// totals sums what the containers that run beside the pod's take.
+// totals sums up the resources of the containers that run along with the pod's.
 func (t *Template) totals() string {
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	add := func(sum, list corev1.ResourceList) {

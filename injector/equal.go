@@ -10,24 +10,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A difference is a field of a container that is not as it has to be.
+// A difference is a field of a container that is not as required.
 type difference struct {
 	field      string // within the container
 	want, have any
-	// added says that the container has all that it has to have, unchanged, and
+	// added is true if the container has all that is required, unchanged, and
 	// something more.
 	added bool
 }
 
-// String says what is there and what has to be, without the field.
+// String describes the actual and the required value, without the field.
 func (d difference) String() string {
 	switch {
 	case d.want == nil:
-		return "is " + shown(d.have) + ", and has to be absent"
+		return "is " + shown(d.have) + ", and must be absent"
 	case d.have == nil:
-		return "is absent, and has to be " + shown(d.want)
+		return "is absent, and must be " + shown(d.want)
 	}
-	return "is " + shown(d.have) + ", and has to be " + shown(d.want)
+	return "is " + shown(d.have) + ", and must be " + shown(d.want)
 }
 
 func shown(v any) string {
@@ -39,8 +39,9 @@ func shown(v any) string {
 	return string(b)
 }
 
-// differences compares a container of a pod with what it has to be, less what
-// the API server and its built-in admission write, and less what may be changed.
+// differences compares a container of a pod with the required one, ignoring
+// what the API server and its built-in admission plugins write, and what may be
+// changed.
 func differences(want, have *corev1.Container, p *pod, tolerate []Tolerance) []difference {
 	want, have = want.DeepCopy(), have.DeepCopy()
 	allow(want, have, tolerate)
@@ -58,10 +59,10 @@ func differences(want, have *corev1.Container, p *pod, tolerate []Tolerance) []d
 	return found
 }
 
-// explainAdmission takes out of a container what the API server's admission
-// plugins put into it: the token's mount (ServiceAccount), the pull policy
-// (AlwaysPullImages), and resources that the namespace has defaults for
-// (LimitRanger), which notes them on the pod.
+// explainAdmission removes from a container what the API server's admission
+// plugins added: the token's mount (ServiceAccount), the pull policy
+// (AlwaysPullImages), and the namespace's default resources (LimitRanger),
+// which LimitRanger records on the pod.
 func (p *pod) explainAdmission(want, have *corev1.Container) {
 	if !mountsToken(want) {
 		have.VolumeMounts = slices.DeleteFunc(have.VolumeMounts, func(m corev1.VolumeMount) bool {
@@ -76,12 +77,11 @@ func (p *pod) explainAdmission(want, have *corev1.Container) {
 	defaulted(want.Resources.Limits, have.Resources.Limits, limitRanged(note, "limit", have.Name))
 }
 
-// limitRangerNote is the annotation in which LimitRanger notes what it set.
+// limitRangerNote is the annotation in which LimitRanger records what it set.
 const limitRangerNote = "kubernetes.io/limit-ranger"
 
-// limitRanged lists the resources that LimitRanger notes to have set in a
-// container: "cpu, memory request for container side; cpu limit for init
-// container setup".
+// limitRanged lists the resources that LimitRanger recorded for a container:
+// "cpu, memory request for container side; cpu limit for init container setup".
 func limitRanged(note, what, container string) []string {
 	note, _ = strings.CutPrefix(note, "LimitRanger plugin set: ")
 	for part := range strings.SplitSeq(note, "; ") {
@@ -101,7 +101,7 @@ func defaulted(want, have corev1.ResourceList, set []string) {
 	}
 }
 
-// compare finds where two values begin to differ.
+// compare returns the first difference between two values.
 func compare(field string, want, have any) (difference, bool) {
 	if reflect.DeepEqual(want, have) {
 		return difference{}, false
@@ -149,7 +149,7 @@ func fieldsOf(maps ...map[string]any) []string {
 	return keys
 }
 
-// canonical writes a container as the API server would, quantities included.
+// canonical encodes a container as the API server would, including quantities.
 func canonical(c corev1.Container) any {
 	b, err := json.Marshal(c)
 	if err != nil {
@@ -165,7 +165,7 @@ func canonical(c corev1.Container) any {
 	return v
 }
 
-// prune removes empty objects: resources are written where there are none.
+// prune removes empty objects, because the API server writes empty resources.
 func prune(m map[string]any) {
 	for key, value := range m {
 		if inner, ok := value.(map[string]any); ok && len(inner) == 0 {
@@ -174,8 +174,8 @@ func prune(m map[string]any) {
 	}
 }
 
-// within says whether have holds everything of want: of maps every key, of
-// lists every item in its order, others between them or not.
+// within reports whether have contains everything in want: every key of a map,
+// and every item of a list in order, possibly with other items in between.
 func within(want, have any) bool {
 	switch want := want.(type) {
 	case map[string]any:

@@ -2,7 +2,7 @@ package injector
 
 import "fmt"
 
-// A Step is one thing a decision looked at.
+// A Step is one input that a decision considered.
 type Step struct {
 	Looked string `json:"looked"` // which key or object, and where
 	Found  string `json:"found"`
@@ -16,7 +16,7 @@ func (s Step) String() string {
 	return fmt.Sprintf("%s: %s: %s", s.Looked, s.Found, s.So)
 }
 
-// explainAsks says where it was looked for a key that asks, and what was found.
+// explainAsks records which keys were read, and their values.
 func (d *decision) explainAsks(p *pod, asks []ask) {
 	if !d.request.Explain {
 		return
@@ -38,6 +38,6 @@ func (d *decision) explainAsks(p *pod, asks []ask) {
 		if a.refused {
 			verb = "refuses "
 		}
-		d.step(a.source, verb+a.template, "speaks first")
+		d.step(a.source, verb+a.template, "decides")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// seedTemplate is the ConfigMap envoy-initializer of 2017, as it was written.
+// seedTemplate is the ConfigMap envoy-initializer of 2017, unchanged.
 func seedTemplate(t testing.TB) *Template {
 	t.Helper()
 	data, err := os.ReadFile("../deploy/templates/envoy.yaml")
@@ -70,8 +70,8 @@ func toYAML(t testing.TB, object []byte) string {
 	return string(b)
 }
 
-// apply applies the decision's patch and proves it where a two-way merge patch
-// can say it.
+// apply applies the decision's patch, and verifies the two-way merge patch if
+// it can express the change.
 func apply(t testing.TB, r Request, d *Decision) []byte {
 	t.Helper()
 	out, err := d.Patch.Apply(r.Object)

@@ -15,12 +15,12 @@ import (
 	"github.com/usher-dev/usher/position"
 )
 
-// maxConfig bounds a template's text: a ConfigMap holds 1 MiB.
+// maxConfig limits a template's text: a ConfigMap has at most 1 MiB.
 const maxConfig = 1 << 20
 
-// parseFragment reads the data key config strictly: unknown and repeated
-// fields are problems. It returns the canonical JSON (sorted keys) beside the
-// typed fragment.
+// parseFragment parses the data key config strictly: unknown and repeated
+// fields are problems. It returns the canonical JSON (sorted keys) along with
+// the typed fragment.
 func parseFragment(config string, bad *InvalidTemplate) ([]byte, *fragment) {
 	if len(config) > maxConfig {
 		bad.add("data.config", 0, "is larger than 1 MiB")
@@ -41,15 +41,15 @@ func parseFragment(config string, bad *InvalidTemplate) ([]byte, *fragment) {
 	return canonical, frag
 }
 
-// decodeProblem turns a decoder's error into a field path and what is wrong
-// with the field.
+// decodeProblem turns a decoder's error into a field path and the problem of
+// the field.
 func decodeProblem(err error) (field, detail string) {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
 		if errors.Is(err, jsontext.ErrDuplicateName) {
 			return position.Path("", syntax.JSONPointer), "is written twice"
 		}
-		return position.Path("", syntax.JSONPointer), fmt.Sprintf("is no JSON: %v at byte %d", syntax.Err, syntax.ByteOffset)
+		return position.Path("", syntax.JSONPointer), fmt.Sprintf("is not JSON: %v at byte %d", syntax.Err, syntax.ByteOffset)
 	}
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {
@@ -58,7 +58,7 @@ func decodeProblem(err error) (field, detail string) {
 	field = position.Path("", semantic.JSONPointer)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
-		return field, "is no field of this object"
+		return field, "is not a field of this object"
 	case semantic.Err != nil:
 		return field, semantic.Err.Error()
 	case semantic.GoType != nil:
@@ -111,7 +111,8 @@ func yamlLine(err error) int {
 	return 0
 }
 
-// yamlMessage drops the parser's prefixes and the line, which is said apart.
+// yamlMessage removes the parser's prefixes and the line, which is reported
+// separately.
 func yamlMessage(err error) string {
 	text := strings.NewReplacer(
 		"error converting YAML to JSON: ", "", "error unmarshaling JSON: ", "",

@@ -9,9 +9,9 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// Hold decides whether a pod has what mandatory templates add, after every
-// webhook was asked. It adds nothing: what is missing denies the pod. Other
-// templates are not looked at.
+// Hold decides whether a pod has what its mandatory templates add, after all
+// mutating webhooks. It adds nothing: a missing item denies the pod. It ignores
+// other templates.
 func Hold(r Request) *Decision {
 	d := &decision{ledger: ledger{explain: r.Explain}, request: r, verify: true}
 	d.run()
@@ -19,9 +19,9 @@ func Hold(r Request) *Decision {
 	return d.summarize()
 }
 
-// HoldUpdate decides about an update of a pod that has mandatory templates by
-// its record. It compares the pod with itself, and not with the templates, so
-// that an edit of a template makes no pod unchangeable.
+// HoldUpdate decides about an update of a pod whose record names mandatory
+// templates. It compares the pod with itself and not with the templates, so
+// that an edit of a template does not block updates of existing pods.
 func HoldUpdate(r Request, old []byte) *Decision {
 	d := &decision{ledger: ledger{explain: r.Explain}, request: r, verify: true}
 	d.update(old)
@@ -35,7 +35,7 @@ func (d *decision) update(old []byte) {
 		return
 	}
 	was, problem := decodePod(old)
-	if problem != nil { // what cannot be read guards nothing, and the API server stored it
+	if problem != nil { // an unreadable record guards nothing, and the API server has already stored it
 		d.skip(ask{}, reason.NotAsked, "")
 		return
 	}
@@ -60,7 +60,7 @@ func (d *decision) update(old []byte) {
 	}
 }
 
-// unchanged compares what a pod has of a template before and after an update.
+// unchanged compares a pod's items of a template before and after an update.
 func (d *decision) unchanged(t *Template, claim RecordEntry, was, is *merge) {
 	a := ask{template: t.Name, source: "annotation " + RecordAnnotation}
 	var changes []change
@@ -70,12 +70,12 @@ func (d *decision) unchanged(t *Template, claim RecordEntry, was, is *merge) {
 	claimed := map[string]bool{}
 	for _, name := range slices.Concat(claim.Containers, claim.InitContainers) {
 		if claimed[name] {
-			continue // whoever wrote the record wrote it twice
+			continue // the record has the name twice
 		}
 		claimed[name] = true
 		before, after := was.locate(name), is.locate(name)
 		switch {
-		case before == nil: // the record claims it, and it never was
+		case before == nil: // the record claims an item that the pod never had
 		case after == nil:
 			note(reason.MandatoryChanged, "spec.containers", "the update removes the container %s of the mandatory template %s", name, t.Name)
 		default:
@@ -88,14 +88,14 @@ func (d *decision) unchanged(t *Template, claim RecordEntry, was, is *merge) {
 	metadata := func(kind string, tolerance Tolerance, wanted []pair, before, after map[string]string) {
 		for _, p := range wanted {
 			if value, set := after[p.key]; p.in(before) && (!set || value != p.value) && !slices.Contains(t.Options.Tolerate, tolerance) {
-				note(reason.MandatoryChanged, "metadata."+kind+"["+p.key+"]", "is the mandatory template %s's and %s, and the update changes it; %s", t.Name, quote(p.value), remedy(kind))
+				note(reason.MandatoryChanged, "metadata."+kind+"["+p.key+"]", "is part of the mandatory template %s and %s, and the update changes it; %s", t.Name, quote(p.value), remedy(kind))
 			}
 		}
 	}
 	metadata("labels", TolerateLabels, t.labels, was.pod.labels(), is.pod.labels())
 	metadata("annotations", TolerateAnnotations, t.annotations, was.pod.annotations(), is.pod.annotations())
 	if now, problem := ParseRecord(is.pod.annotations()); problem != nil || !now[t.Name].same(claim) {
-		note(reason.RecordMismatch, annotationField(RecordAnnotation), "the update changes what it says of the mandatory template %s; leave it as it is", t.Name)
+		note(reason.RecordMismatch, annotationField(RecordAnnotation), "the update changes the entry of the mandatory template %s; leave it as it is", t.Name)
 	}
 	if problems := d.tolerable(changes); len(problems) > 0 {
 		d.deny(a, problems...)
@@ -107,7 +107,7 @@ func (d *decision) unchanged(t *Template, claim RecordEntry, was, is *merge) {
 // deleted reports whether the pod is being deleted.
 func (p *pod) deleted() bool { return p.Metadata != nil && p.Metadata.DeletionTimestamp != "" }
 
-// same reports whether two entries say the same.
+// same reports whether two entries are equal.
 func (e RecordEntry) same(other RecordEntry) bool {
 	return Record{"": e}.String() == Record{"": other}.String()
 }

@@ -9,21 +9,20 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// TemplateRule is the id under which a template that cannot be used is
-// reported, whatever the reason.
+// TemplateRule is the id of the finding for an invalid template, whatever the
+// reason.
 const TemplateRule = string(reason.TemplateInvalid)
 
-// maxProblems is how many problems of a template are reported: they go into
+// maxProblems limits the reported problems of a template, because they go into
 // messages and logs.
 const maxProblems = 20
 
-// InvalidTemplate says what is wrong with a template, as far as a person reads
-// it.
+// InvalidTemplate describes the problems of a template for a person.
 type InvalidTemplate struct {
 	Name     string
 	Problems []finding.Finding
 
-	more int // problems beyond maxProblems
+	more int // number of problems beyond maxProblems
 }
 
 func (e *InvalidTemplate) Error() string {
@@ -52,10 +51,10 @@ func (e *InvalidTemplate) put(p finding.Finding) {
 	e.Problems = append(e.Problems, p)
 }
 
-// configField is where a fragment's fields are in the ConfigMap.
+// configField is the field of the ConfigMap that contains the fragment.
 const configField = "data.config."
 
-// locate fills in the lines of problems with fields of the fragment.
+// locate sets the lines of problems in fields of the fragment.
 func (e *InvalidTemplate) locate(config string) {
 	source := position.New([]byte(config), 1)
 	for i, p := range e.Problems {

@@ -9,13 +9,13 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// A ledger is a Decision in the making. Every decision of this package writes
-// its outcomes, problems and steps here, and nothing else of it is shared.
+// A ledger is a Decision under construction. Every kind of decision in this
+// package writes its outcomes, problems and steps to it.
 type ledger struct {
 	Decision
-	// explain asks for steps.
+	// explain requests steps.
 	explain bool
-	// path is the field that holds the pod template, "" in a pod.
+	// path is the field of the pod template, "" in a pod.
 	path []string
 }
 
@@ -59,8 +59,8 @@ func (l *ledger) warn(format string, args ...any) {
 	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
 }
 
-// summarize picks the word for the whole: a denial before an injection before
-// anything else.
+// summarize selects the reason of the whole decision: a denial before an
+// injection before anything else.
 func (l *ledger) summarize() *Decision {
 	rank := func(o Outcome) int {
 		switch {

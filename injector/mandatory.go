@@ -12,14 +12,14 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// strictSince is the version that denies what is added to a mandatory template's
-// containers, an update of them, and a pod that refuses the template. Versions
-// before denied only what was missing or changed.
+// strictSince is the version since which usher denies additions to a mandatory
+// template's containers, updates of them, and pods that opt out. Earlier
+// versions denied only missing or changed items.
 var strictSince = release.V(0, 2)
 
-// hold adds a mandatory template to a pod that has nothing of it, and else holds
-// the pod to it: what the pod has must be what one of the versions adds that
-// count now.
+// hold adds a mandatory template to a pod that has none of its items, and
+// otherwise holds the pod to it: the pod's items must match one of the
+// currently valid versions.
 func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 	t, problem := versions[0].with(a.overrides)
 	if problem != nil {
@@ -27,7 +27,7 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 		return false
 	}
 	if a.containers != nil && !t.app.empty() {
-		d.deny(a, *a.containers.problem("cannot be applied: the template %q is mandatory, and every container of the pod's own gets what it has for them (appContainers)", t.Name))
+		d.deny(a, *a.containers.problem("cannot be applied: the template %q is mandatory, so its appContainers apply to every container of the pod's own", t.Name))
 		return false
 	}
 	t = t.withProbePorts(d.probePorts)
@@ -43,7 +43,7 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 	}
 	for _, v := range versions[1:] {
 		if v, problem := v.with(a.overrides); problem == nil && claimed && d.hasAll(v.withProbePorts(d.probePorts), claim) {
-			d.step("record", claim.Version(), "is that of a version that was replaced less than a minute ago")
+			d.step("record", claim.Version(), "is from a version that was replaced less than a minute ago")
 			d.done(a, reason.AlreadyInjected, v.Version, "")
 			return false
 		}
@@ -78,7 +78,7 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 	return d.fulfil(a, t, missing, has, where, targets)
 }
 
-// fulfil adds what is missing of a mandatory template, and writes the record.
+// fulfil adds the missing items of a mandatory template, and writes the record.
 func (d *decision) fulfil(a ask, t, missing *Template, has presence, where placement, targets []*appContainer) bool {
 	d.Warnings = append(d.Warnings, d.merge.sharedPorts(missing)...)
 	entry := d.merge.add(missing, where)
@@ -88,7 +88,7 @@ func (d *decision) fulfil(a ask, t, missing *Template, has presence, where place
 	d.record[t.Name], d.recorded = entry.with(t, has), true
 	switch {
 	case len(missing.containers)+len(missing.initContainers) == 0 && !app:
-		d.done(a, reason.AlreadyPresent, t.Version, "all as the template has it; recorded")
+		d.done(a, reason.AlreadyPresent, t.Version, "as in the template; recorded")
 	case where == native:
 		d.done(a, reason.Injected, t.Version, "as native sidecars")
 	default:
@@ -97,15 +97,15 @@ func (d *decision) fulfil(a ask, t, missing *Template, has presence, where place
 	return true
 }
 
-// A change is something of a mandatory template that is not as it has to be.
+// A change is an item of a mandatory template that is not as required.
 type change struct {
 	finding.Finding
-	// added says that versions before strictSince do not deny it.
+	// added is true if versions before strictSince do not deny it.
 	added bool
 }
 
-// tolerable returns the changes that deny. In a namespace that is pinned to a
-// version that would not, a change is a warning.
+// tolerable returns the changes that deny. In a namespace pinned to an older
+// version, newly denied changes become warnings.
 func (d *decision) tolerable(changes []change) []finding.Finding {
 	var problems []finding.Finding
 	for _, c := range changes {
@@ -118,21 +118,22 @@ func (d *decision) tolerable(changes []change) []finding.Finding {
 	return problems
 }
 
-// unfulfilled lists what a pod lacks to which nothing can be added any more.
+// unfulfilled lists what a pod lacks after injection is over.
 func (d *decision) unfulfilled(t *Template, lacking []string, told bool) []change {
 	var changes []change
 	for _, what := range lacking {
 		changes = append(changes, change{finding.Denial(reason.MandatoryChanged, "", fmt.Sprintf(
-			"the pod lacks %s of the mandatory template %s, after every webhook was asked: let none of them remove it", what, t.Name)), true})
+			"the pod lacks %s of the mandatory template %s after all webhooks were called: make sure that none of them removes it", what, t.Name)), true})
 	}
 	if !told && len(changes) == 0 {
 		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
-			"does not say what the pod has of the mandatory template %s, after every webhook was asked: let none of them change it", t.Name)), true})
+			"does not record the mandatory template %s after all webhooks were called: make sure that none of them changes it", t.Name)), true})
 	}
 	return changes
 }
 
-// hasAll reports whether a pod has all of a version of a template, as it adds it.
+// hasAll reports whether a pod has all items of a version of a template
+// unchanged.
 func (d *decision) hasAll(t *Template, claim RecordEntry) bool {
 	m, where := d.merge, t.place(d.merge.pod, d.request.NativeSidecars)
 	if where == nowhere || !claim.tells(t, m.pod.annotations()[RecordAnnotation]) {
@@ -140,12 +141,12 @@ func (d *decision) hasAll(t *Template, claim RecordEntry) bool {
 	}
 	has := m.present(t, &claim)
 	missing := t.without(has, m.pod)
-	targets, _ := m.appTargets(t, nil, d.askedContainers) // of no names none is wrong
+	targets, _ := m.appTargets(t, nil, d.askedContainers) // no names are given, so none is wrong
 	return len(m.changed(t, has, where)) == 0 && len(m.lacks(missing)) == 0 && len(m.conflicts(missing)) == 0 &&
 		len(m.lacksApp(t, targets)) == 0 && len(m.appConflicts(t, targets)) == 0
 }
 
-// changed lists what of the template the pod has otherwise than the template.
+// changed lists the pod's items that differ from the template.
 func (m *merge) changed(t *Template, has presence, where placement) []change {
 	if !has.any() {
 		return nil
@@ -164,7 +165,7 @@ func (m *merge) changed(t *Template, has presence, where placement) []change {
 			if n == 0 && at.list == "initContainers" {
 				want.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 			} else if n == 0 && where == native {
-				note(fmt.Sprintf("spec.%s[%d]", at.list, at.index), false, "is the container %s of the mandatory template %s, which has to be a native sidecar in this pod; move it to spec.initContainers with restartPolicy: Always", want.Name, t.Name)
+				note(fmt.Sprintf("spec.%s[%d]", at.list, at.index), false, "is the container %s of the mandatory template %s, which must be a native sidecar in this pod; move it to spec.initContainers with restartPolicy: Always", want.Name, t.Name)
 			}
 			for _, d := range differences(&want, at.typed, m.pod, t.Options.Tolerate) {
 				note(fmt.Sprintf("spec.%s[%d].%s", at.list, at.index, d.field), d.added,
@@ -185,7 +186,7 @@ func (m *merge) changed(t *Template, has presence, where placement) []change {
 	metadata := func(kind string, tolerance Tolerance, wanted []pair, have map[string]string) {
 		for _, p := range wanted {
 			if value, set := have[p.key]; set && value != p.value && !slices.Contains(t.Options.Tolerate, tolerance) {
-				note("metadata."+kind+"["+p.key+"]", false, "is %s, and has to be %s by the mandatory template %s; %s", quote(value), quote(p.value), t.Name, remedy(kind))
+				note("metadata."+kind+"["+p.key+"]", false, "is %s, and must be %s as in the mandatory template %s; %s", quote(value), quote(p.value), t.Name, remedy(kind))
 			}
 		}
 	}
@@ -194,7 +195,7 @@ func (m *merge) changed(t *Template, has presence, where placement) []change {
 	return changes
 }
 
-// remedy says what to do about a change of a field.
+// remedy explains what to do about a changed field.
 func remedy(field string) string {
 	name, _, _ := strings.Cut(field, ".")
 	name, _, _ = strings.Cut(name, "[")
@@ -207,12 +208,12 @@ func remedy(field string) string {
 		name = string(TolerateEnv)
 	}
 	if slices.Contains(tolerances, Tolerance(name)) {
-		return "undo the change, or list " + name + " in the template's options.tolerate if others may make it"
+		return "undo the change, or list " + name + " in the template's options.tolerate to allow it"
 	}
 	return "undo the change"
 }
 
-// lacks names what of a template the pod does not have, in words.
+// lacks describes which items of a template the pod lacks.
 func (m *merge) lacks(t *Template) []string {
 	var lacking []string
 	for _, list := range [][]container{t.containers, t.initContainers} {

@@ -40,7 +40,8 @@ func edited(t *testing.T, object string, edit func(pod, side map[string]any)) []
 	return b
 }
 
-// changes are what others do to a sidecar, with the tolerance that allows it.
+// changes are modifications of a sidecar by others, with the tolerance that
+// allows them.
 var changes = map[string]struct {
 	edit    func(pod, side map[string]any)
 	allowed Tolerance
@@ -102,9 +103,9 @@ func mount(c map[string]any, name, path string) {
 	c["volumeMounts"] = append(list, map[string]any{"name": name, "mountPath": path, "readOnly": true})
 }
 
-// TestMandatory changes the sidecar of an injected pod: without the tolerance
-// that allows it the pod is denied, in both points of admission and on UPDATE,
-// and with it not.
+// TestMandatory changes the sidecar of an injected pod: without the matching
+// tolerance the pod is denied at both points of admission and on UPDATE, and
+// with it the pod is admitted.
 func TestMandatory(t *testing.T) {
 	for name, c := range changes {
 		t.Run(name, func(t *testing.T) {
@@ -134,8 +135,7 @@ func TestMandatory(t *testing.T) {
 				if tolerated != "" {
 					continue
 				}
-				// Versions before this one denied only what was changed or missing, and
-				// no update.
+				// Earlier versions denied only changed or missing items, and no updates.
 				r.Pin = release.V(0, 1)
 				for by, d := range map[string]*Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)} {
 					if by == "HoldUpdate" && strings.HasPrefix(c.field, "spec.volumes") {
@@ -150,8 +150,8 @@ func TestMandatory(t *testing.T) {
 	}
 }
 
-// TestMandatory_AdmissionOfTheServer has the API server's own admission and
-// defaulting complete the pod.
+// TestMandatory_AdmissionOfTheServer applies the API server's own admission and
+// defaulting to the pod.
 func TestMandatory_AdmissionOfTheServer(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", guarding, "mandatory: true"))}
 	once := string(apply(t, r, Decide(r)))
@@ -213,7 +213,7 @@ func TestMandatory_AdmissionOfTheServer(t *testing.T) {
 			if d.Denied == tc.want {
 				t.Errorf("Hold: denied %v, want %v: %s %s", d.Denied, !tc.want, d.Reason, d.Message())
 			}
-			// Where only the record is wrong, injection writes it anew.
+			// If only the record is wrong, injection rewrites it.
 			d = Decide(r)
 			if strings.HasPrefix(name, "the record") == (len(d.Patch) == 0) {
 				t.Errorf("Decide: %s %s with %s", d.Reason, d.Message(), d.Patch.JSON())
@@ -229,7 +229,7 @@ func TestMandatory_AdmissionOfTheServer(t *testing.T) {
 	}
 }
 
-// TestMandatory_AsNativeSidecars has a pod that ends by itself come again.
+// TestMandatory_AsNativeSidecars admits a pod that ends by itself twice.
 func TestMandatory_AsNativeSidecars(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(asks, "restartPolicy: Never, containers: [{name: app}]")), NativeSidecars: true, Templates: set(template(t, "side", guarding, "mandatory: true"))}
 	once := apply(t, r, Decide(r))
@@ -239,16 +239,17 @@ func TestMandatory_AsNativeSidecars(t *testing.T) {
 			t.Errorf("%s: %s (%s) with %s", by, d.Reason, d.Message(), d.Patch.JSON())
 		}
 	}
-	// As an ordinary container it would keep the pod from ending, and not run before
-	// the pod's own.
+	// As an ordinary container it would keep the pod from ending, and would not
+	// run before the pod's own containers.
 	r.Object = fromYAML(t, asking(asks, "restartPolicy: Never, containers: [{name: app}, {name: side, image: 'side:1', args: [run]}]"))
 	r.Templates = set(template(t, "side", "containers: [{name: side, image: 'side:1', args: [run]}]", "mandatory: true"))
-	if d := Decide(r); d.Reason != reason.MandatoryChanged || !strings.Contains(d.Message(), "has to be a native sidecar") {
+	if d := Decide(r); d.Reason != reason.MandatoryChanged || !strings.Contains(d.Message(), "must be a native sidecar") {
 		t.Errorf("as an ordinary container: %s (%s)", d.Reason, d.Message())
 	}
 }
 
-// TestOptOut_InAPinnedNamespace warns where a version before did not deny.
+// TestOptOut_InAPinnedNamespace expects a warning where the pinned version did
+// not deny.
 func TestOptOut_InAPinnedNamespace(t *testing.T) {
 	r := Request{
 		Object: fromYAML(t, asking(`"inject.usher.dev/side": "false"`, "")), NamespaceLabels: map[string]string{NamespaceLabel: "side"},
@@ -293,7 +294,7 @@ func TestHold_NothingWasInjected_IsDenied(t *testing.T) {
 }
 
 // TestMandatory_Replaced edits the template while pods are created: a replica
-// that does not know the edit yet injects, and one that knows it validates.
+// that does not have the edit yet injects, and one that has it validates.
 func TestMandatory_Replaced(t *testing.T) {
 	was, is := template(t, "side", guarding, "mandatory: true"), template(t, "side", strings.Replace(guarding, "side:1", "side:2", 1), "mandatory: true")
 	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(was)}
@@ -308,7 +309,7 @@ func TestMandatory_Replaced(t *testing.T) {
 				t.Errorf("%s, %s after the edit: %s (%s) with %s", by, after, d.Reason, d.Message(), d.Patch.JSON())
 			}
 		}
-		// A template edit never makes a running pod unchangeable.
+		// A template edit must not block updates of running pods.
 		r.Object = []byte(strings.Replace(string(once), `"labels":{`, `"labels":{"mine":"x",`, 1))
 		if d := HoldUpdate(r, once); d.Denied {
 			t.Errorf("a label patch %s after the edit: %s", after, d.Message())
@@ -321,8 +322,8 @@ func TestMandatory_Replaced(t *testing.T) {
 	}
 }
 
-// TestHoldUpdate_WhatIsNotTheTemplates holds updates that touch nothing of a
-// mandatory template, or that nothing may deny.
+// TestHoldUpdate_WhatIsNotTheTemplates covers updates that do not affect a
+// mandatory template, or that usher must never deny.
 func TestHoldUpdate_WhatIsNotTheTemplates(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", guarding, "mandatory: true"))}
 	once := string(apply(t, r, Decide(r)))
@@ -362,7 +363,7 @@ func TestHoldUpdate_WhatIsNotTheTemplates(t *testing.T) {
 
 func TestTolerances_AreForMandatoryTemplates(t *testing.T) {
 	for options, want := range map[string]string{
-		"tolerate: [image]": "is for mandatory templates", "{mandatory: true, tolerate: [images]}": `is "images"; write one of image, resources, env`, "optOut: maybe": `is "maybe"; write one of allow, deny`,
+		"tolerate: [image]": "is only for mandatory templates", "{mandatory: true, tolerate: [images]}": `is "images"; write one of image, resources, env`, "optOut: maybe": `is "maybe"; write one of allow, deny`,
 	} {
 		_, err := ParseTemplate("side", map[string]string{ConfigKey: small, OptionsKey: options})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -12,21 +12,20 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// A Match is options.match: pods that get the template though nothing of theirs
-// asks for it. What is left out selects everything.
+// A Match is options.match: it selects pods that get the template without
+// asking. An omitted field selects everything.
 type Match struct {
-	// NamespaceSelector selects the namespaces, PodSelector the pods, by their
-	// labels.
+	// NamespaceSelector selects namespaces, and PodSelector pods, by their labels.
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 	PodSelector       *metav1.LabelSelector `json:"podSelector,omitempty"`
-	// Kinds are what makes the pods: the kind of their controller, Deployment for
-	// the ReplicaSets of Deployments, and Pod for pods without one.
+	// Kinds are the kinds of the pods' controllers: Deployment for the ReplicaSets
+	// of Deployments, and Pod for pods without a controller.
 	Kinds []string `json:"kinds,omitempty"`
 
 	namespaces, pods labels.Selector
 }
 
-// Kinds of controllers that pods are told apart by.
+// Kinds of controllers that Kinds distinguishes.
 const (
 	kindPod        = "Pod"
 	kindDeployment = "Deployment"
@@ -35,8 +34,7 @@ const (
 	kindCronJob    = "CronJob"
 )
 
-// PodTemplateHash is the label by which the ReplicaSets of Deployments are told from
-// others.
+// PodTemplateHash is the label that marks the ReplicaSets of Deployments.
 const PodTemplateHash = "pod-template-hash"
 
 var kindPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
@@ -45,7 +43,7 @@ var kindPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
 func (m *Match) parse(bad *InvalidTemplate) {
 	const field = "data.options.match"
 	if m.NamespaceSelector == nil && m.PodSelector == nil && len(m.Kinds) == 0 {
-		bad.add(field, 0, "selects nothing; write namespaceSelector, podSelector or kinds, and namespaceSelector: {} for the pods of every namespace")
+		bad.add(field, 0, "selects no pods; write namespaceSelector, podSelector or kinds, and namespaceSelector: {} for the pods of every namespace")
 		return
 	}
 	read := func(name string, selector *metav1.LabelSelector) labels.Selector {
@@ -64,7 +62,7 @@ func (m *Match) parse(bad *InvalidTemplate) {
 		at := fmt.Sprintf("%s.kinds[%d]", field, i)
 		switch {
 		case kind == kindCronJob:
-			bad.add(at, 0, "is CronJob, whose pods are made by Jobs; write Job")
+			bad.add(at, 0, "is CronJob, whose pods belong to Jobs; write Job")
 		case !kindPattern.MatchString(kind):
 			bad.add(at, 0, "is %q; write the kind of a pod's controller, such as Deployment, or Pod for pods without one", kind)
 		}
@@ -73,11 +71,11 @@ func (m *Match) parse(bad *InvalidTemplate) {
 
 // A Subject is what options.match selects by.
 type Subject struct {
-	// NamespaceLabels are those of the pod's namespace.
+	// NamespaceLabels are the labels of the pod's namespace.
 	NamespaceLabels map[string]string
-	// Labels are the pod's.
+	// Labels are the labels of the pod.
 	Labels map[string]string
-	// Kind returns the kind that makes the pod; it is asked for where it matters.
+	// Kind returns the kind of the pod's controller; it is called only if needed.
 	Kind func() string
 	// given are labels that the pod does not have yet.
 	given map[string]string
@@ -146,8 +144,8 @@ func (s *Set) Matches() []*Template {
 	return s.matches
 }
 
-// MakerOf is the kind that options.match knows a workload's pods by: what makes
-// them.
+// MakerOf returns the kind that options.match uses for a workload's pods: that
+// of their controller.
 func MakerOf(kind string) string {
 	if kind == kindCronJob {
 		return kindJob
@@ -155,7 +153,7 @@ func MakerOf(kind string) string {
 	return kind
 }
 
-// Maker is the kind that makes a pod, by its metadata.
+// Maker returns the kind of a pod's controller, from its metadata.
 func Maker(podLabels map[string]string, owners []metav1.OwnerReference) string {
 	for _, owner := range owners {
 		if owner.Controller == nil || !*owner.Controller {
@@ -169,15 +167,15 @@ func Maker(podLabels map[string]string, owners []metav1.OwnerReference) string {
 	return kindPod
 }
 
-// PodSubject is what the match of a template sees of a pod that exists, by its
-// metadata and the labels of its namespace.
+// PodSubject returns the Subject of an existing pod, from its metadata and the
+// labels of its namespace.
 func PodSubject(pod metav1.Object, namespaceLabels map[string]string) Subject {
 	return Subject{NamespaceLabels: namespaceLabels, Labels: pod.GetLabels(), Kind: func() string {
 		return Maker(pod.GetLabels(), pod.GetOwnerReferences())
 	}}
 }
 
-// subject is what the match of a template sees of the object of the request.
+// subject returns the Subject of the request's object.
 func (r *Request) subject(view *pod) Subject {
 	return Subject{NamespaceLabels: r.NamespaceLabels, Labels: view.labels(), Kind: func() string {
 		if r.Kind != "" && r.Kind != kindPod {
@@ -188,12 +186,12 @@ func (r *Request) subject(view *pod) Subject {
 				OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
 			} `json:"metadata"`
 		}
-		_ = json.Unmarshal(r.Object, &pod) // what cannot be read has no controller
+		_ = json.Unmarshal(r.Object, &pod) // an unreadable object has no controller
 		return Maker(view.labels(), pod.Metadata.OwnerReferences)
 	}}
 }
 
-// String says in words what the match selects.
+// String describes what the match selects.
 func (m *Match) String() string {
 	var parts []string
 	if m.NamespaceSelector != nil {

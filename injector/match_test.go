@@ -64,7 +64,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// What speaks first wins, and says so.
+// The first matching source wins, and the reason names it.
 func TestMatchComesLast(t *testing.T) {
 	templates := set(template(t, "side", small, "match: {namespaceSelector: {}}"))
 	for source, r := range map[string]Request{
@@ -78,8 +78,8 @@ func TestMatchComesLast(t *testing.T) {
 	}
 }
 
-// Who gets a template does not change what they get.
-func TestMatchIsNotOfTheVersion(t *testing.T) {
+// The selection of pods does not change the template's version.
+func TestMatchDoesNotChangeTheVersion(t *testing.T) {
 	if a, b := template(t, "side", small, ""), template(t, "side", small, "match: {kinds: [Job]}"); a.Version != b.Version {
 		t.Errorf("the version is %s with a match, %s without", b.Version, a.Version)
 	}
@@ -87,8 +87,8 @@ func TestMatchIsNotOfTheVersion(t *testing.T) {
 
 func TestMatchIsChecked(t *testing.T) {
 	for options, want := range map[string]string{
-		"{}":                                     "data.options.match: selects nothing; write namespaceSelector, podSelector or kinds, and namespaceSelector: {} for the pods of every namespace",
-		"{kinds: [CronJob]}":                     "data.options.match.kinds[0]: is CronJob, whose pods are made by Jobs; write Job",
+		"{}":                                     "data.options.match: selects no pods; write namespaceSelector, podSelector or kinds, and namespaceSelector: {} for the pods of every namespace",
+		"{kinds: [CronJob]}":                     "data.options.match.kinds[0]: is CronJob, whose pods belong to Jobs; write Job",
 		"{kinds: [deployments]}":                 `data.options.match.kinds[0]: is "deployments"; write the kind of a pod's controller, such as Deployment, or Pod for pods without one`,
 		"{podSelector: {matchLabels: {a b: c}}}": "data.options.match.podSelector: ",
 		"{namespaceSelector: {matchExpressions: [{key: a, operator: In}]}}": "data.options.match.namespaceSelector: ",

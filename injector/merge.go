@@ -8,32 +8,32 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// merge collects what is added to one pod. Its view of the pod grows with each
-// template, so that the next one sees what is there by then.
+// merge collects the additions to one pod. Each template extends its view of
+// the pod, so that the next one sees the earlier additions.
 type merge struct {
 	pod *pod
-	// raw is the pod as it came, and came its containers, once they were read.
+	// raw is the original pod, and came its containers once they are decoded.
 	raw   jsontext.Value
 	came  *podItems
 	patch Patch
-	// natives counts the native sidecars put before the pod's own init
+	// natives counts the native sidecars added before the pod's own init
 	// containers.
 	natives int
-	// duplicates says that the additions repeat a merge key, which a
-	// strategic merge patch cannot tell apart.
+	// duplicates is true if the additions repeat a merge key, which a strategic
+	// merge patch cannot distinguish.
 	duplicates bool
-	// token is the volume of the pod's token where added containers mount it.
+	// token is the volume of the pod's token if added containers mount it.
 	token string
-	// app is the view of the pod's containers, read where a template has something
-	// for them.
+	// app is the view of the pod's containers, decoded if a template has
+	// appContainers.
 	app []*appContainer
 
 	labels []pair
 	notes  []pair // annotations
 }
 
-// add merges a template that has no conflicts: after what the user wrote, but
-// native sidecars before the user's init containers.
+// add merges a template without conflicts: its items go after the user's, but
+// native sidecars go before the user's init containers.
 func (m *merge) add(t *Template, where placement) RecordEntry {
 	entry := RecordEntry{Content: t.content, Options: t.options}
 	spec := m.pod.Spec
@@ -67,10 +67,10 @@ func (m *merge) add(t *Template, where placement) RecordEntry {
 	return entry
 }
 
-// size counts what was added so far.
+// size counts the additions so far.
 func (m *merge) size() int { return len(m.patch) + len(m.labels) + len(m.notes) }
 
-// item adds one item to a list of the spec, or the list with it.
+// item adds an item to a list of the spec, and creates the list if necessary.
 func (m *merge) item(list string, create bool, index string, value jsontext.Value) {
 	if create {
 		value = slices.Concat(jsontext.Value("["), value, jsontext.Value("]"))
@@ -88,7 +88,7 @@ func (m *merge) addNative(t *Template, c *container, raw jsontext.Value) {
 	spec.InitContainers = append(spec.InitContainers, seen(t, c))
 }
 
-// seen is the view of an added container, for the templates that follow.
+// seen returns the view of an added container, for later templates.
 func seen(t *Template, c *container) podContainer {
 	view := podContainer{Name: c.name, origin: t.Name}
 	for _, p := range c.typed.Ports {
@@ -97,8 +97,8 @@ func seen(t *Template, c *container) podContainer {
 	return view
 }
 
-// addVolumes adds the volumes the pod does not have and returns their names;
-// one of the same name and source is shared.
+// addVolumes adds the volumes that the pod lacks and returns their names; the
+// pod's volume of the same name and source is shared.
 func (m *merge) addVolumes(t *Template) []string {
 	spec := m.pod.Spec
 	var added []string
@@ -125,9 +125,9 @@ func (m *merge) addPullSecrets(t *Template) {
 	}
 }
 
-// addHostAliases adds the names the pod does not have for an address. An
-// address the pod has stays as it is and gets an entry beside it: the kubelet
-// writes every entry to the hosts file.
+// addHostAliases adds the names that the pod lacks for an address. An existing
+// address stays unchanged and gets an additional entry: the kubelet writes
+// every entry to the hosts file.
 func (m *merge) addHostAliases(t *Template) {
 	spec := m.pod.Spec
 	for _, alias := range t.hostAliases {
@@ -149,7 +149,7 @@ func (m *merge) addHostAliases(t *Template) {
 	}
 }
 
-// addMetadata notes the labels and annotations the pod does not have; they are
+// addMetadata collects the labels and annotations that the pod lacks; they are
 // written once for all templates.
 func (m *merge) addMetadata(t *Template) {
 	if m.pod.Metadata == nil {
@@ -184,7 +184,7 @@ func (m *merge) finish(record Record) Patch {
 	return append(patch, m.patch...)
 }
 
-// appendMap adds keys to a map, or the map with them.
+// appendMap adds keys to a map, and creates the map if necessary.
 func appendMap(patch Patch, path string, have map[string]string, pairs []pair) Patch {
 	if have != nil {
 		for _, p := range pairs {

@@ -13,49 +13,48 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// NetworkAnnotation on a pod names Networks of its namespace, separated by
-// commas: it is attached to them beside the cluster's own network.
+// NetworkAnnotation on a pod names Networks in its namespace, separated by
+// commas. The pod is attached to them in addition to the cluster's own network.
 const NetworkAnnotation = samplecrdv1.GroupName + "/network"
 
-// Backends of Networks, as Network.status.backend has them.
+// Backends of Networks, as in Network.status.backend.
 const (
 	// MultusBackend attaches the pods that declare its Networks.
 	MultusBackend = "multus"
-	// NeutronBackend makes networks that no pod is attached to.
+	// NeutronBackend creates networks to which pods are not attached.
 	NeutronBackend = "neutron"
 )
 
-// maxNetworks bounds the Networks that a pod declares: each is looked up while
-// its sender waits.
+// maxNetworks limits the Networks that a pod declares: usher looks each of them
+// up while the sender waits.
 const maxNetworks = 32
 
-// A Network is what a decision knows of one that a pod declares.
+// A Network is the part of a declared Network that a decision needs.
 type Network struct {
-	// Backend is what made it, "" where nothing has yet.
+	// Backend is the backend that created it, "" if none has yet.
 	Backend string
-	// Unready says why it is not ready; "" where it is.
+	// Unready explains why it is not ready; "" if it is ready.
 	Unready string
-	// Reason and Detail, where they are set, deny the pod: why the Network is
-	// not there, or not to be attached to.
+	// Reason and Detail, if set, deny the pod: they explain why the Network does
+	// not exist or cannot be attached.
 	Reason reason.Reason
 	Detail string
 }
 
 // An AttachRequest is all that the decision about a pod's Networks depends on.
 type AttachRequest struct {
-	// Object is the pod as it came, or the workload that holds its template.
+	// Object is the original pod, or the workload with its template.
 	Object []byte
 	// Kind is the object's kind; "" means Pod.
 	Kind string
-	// Namespace is the namespace the object goes to; OwnNamespace is usher's.
+	// Namespace is the namespace of the object; OwnNamespace is usher's.
 	Namespace, OwnNamespace string
-	// Networks are those of the namespace that Declared names; what is not among
-	// them does not exist.
+	// Networks are the existing Networks among those that Declared names.
 	Networks map[string]Network
-	// Backend makes the Networks that none has made yet; "" means
+	// Backend will create the Networks that do not have a backend yet; "" means
 	// MultusBackend.
 	Backend string
-	// Explain asks for the decision's Steps.
+	// Explain requests the decision's Steps.
 	Explain bool
 }
 
@@ -101,9 +100,9 @@ func declared(annotations map[string]string) ([]string, *finding.Finding) {
 
 func annotationField(key string) string { return "metadata.annotations[" + key + "]" }
 
-// Attach decides about the Networks that one object declares: each is added to
-// the annotation by which Multus attaches the pod, in the form of what is
-// there. It never fails: what it cannot read, it denies.
+// Attach decides about the Networks that one object declares: it adds each to
+// the annotation by which Multus attaches the pod, in the form of the existing
+// value. It never fails: it denies what it cannot read.
 func Attach(r AttachRequest) *Decision {
 	d := &attaching{ledger: ledger{explain: r.Explain}, request: r}
 	d.run()
@@ -154,7 +153,7 @@ func (d *attaching) run() {
 	}
 }
 
-// add adds the Networks to the list and says what became of each.
+// add adds the Networks to the list and records the outcomes.
 func (d *attaching) add(pod *pod, names []string, list attachment.List) attachment.List {
 	r, a := &d.request, ask{source: "annotation " + NetworkAnnotation}
 	for _, name := range names {
@@ -165,7 +164,7 @@ func (d *attaching) add(pod *pod, names []string, list attachment.List) attachme
 			continue
 		}
 		if why := r.Networks[name].Unready; why != "" {
-			d.warn("the Network %s/%s is not ready (%s): pods wait for it", r.Namespace, name, why)
+			d.warn("the Network %s/%s is not ready (%s); pods wait for it", r.Namespace, name, why)
 		}
 		outcome := reason.NetworkPresent
 		if !list.Has(r.Namespace, r.Namespace, name) {
@@ -177,7 +176,7 @@ func (d *attaching) add(pod *pod, names []string, list attachment.List) attachme
 	return list
 }
 
-// unattachable says why no pod can be attached to a Network.
+// unattachable explains why no pod can be attached to a Network.
 func (r *AttachRequest) unattachable(name string, hostNetwork bool) *finding.Finding {
 	network, known := r.Networks[name]
 	field := annotationField(NetworkAnnotation)
@@ -187,15 +186,15 @@ func (r *AttachRequest) unattachable(name string, hostNetwork bool) *finding.Fin
 	case !known:
 		return new(finding.Denial(reason.NetworkMissing, field, fmt.Sprintf("names the Network %s, which does not exist in namespace %s: apply it, or correct the name", quote(name), r.Namespace)))
 	case hostNetwork:
-		return new(finding.Denial(reason.NetworkBackend, "spec.hostNetwork", fmt.Sprintf("is true, and a pod on its node's network is attached to no other, such as %s: take one of them away", quote(name))))
+		return new(finding.Denial(reason.NetworkBackend, "spec.hostNetwork", fmt.Sprintf("is true, and a pod on the host network cannot be attached to another network, such as %s: remove one of them", quote(name))))
 	}
 	if backend := cmp.Or(network.Backend, r.Backend, MultusBackend); backend != MultusBackend {
-		return new(finding.Denial(reason.NetworkBackend, field, fmt.Sprintf("names the Network %s of the backend %s, which attaches no pods: pods are attached by the backend %s", quote(name), backend, MultusBackend)))
+		return new(finding.Denial(reason.NetworkBackend, field, fmt.Sprintf("names the Network %s of the backend %s, which does not attach pods: use a Network of the backend %s", quote(name), backend, MultusBackend)))
 	}
 	return nil
 }
 
-// state is a Network in a step.
+// state describes a Network in a step.
 func (n Network) state() string {
 	return cmp.Or(string(n.Reason), n.Unready, "found")
 }

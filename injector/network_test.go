@@ -25,8 +25,8 @@ func TestAttach(t *testing.T) {
 		"nothing declared": {object: asking("", ""), want: reason.NotAsked},
 		"one Network":      {object: asking(declares+`a`, ""), want: reason.NetworkAttached, attached: "ns/a"},
 		"two, with a blank and one of them twice":  {object: asking(declares+`"a, b,a"`, ""), want: reason.NetworkAttached, attached: "ns/a,ns/b"},
-		"beside names in the short form":           {object: asking(declares+`b, k8s.v1.cni.cncf.io/networks: "x@e,a"`, ""), want: reason.NetworkAttached, attached: "x@e,a,ns/b"},
-		"beside a JSON list":                       {object: asking(declares+`b, k8s.v1.cni.cncf.io/networks: '[{"mtu":1e3,"name":"x"} ]'`, ""), want: reason.NetworkAttached, attached: `[{"mtu":1e3,"name":"x"},{"name":"b","namespace":"ns"} ]`},
+		"next to names in the short form":          {object: asking(declares+`b, k8s.v1.cni.cncf.io/networks: "x@e,a"`, ""), want: reason.NetworkAttached, attached: "x@e,a,ns/b"},
+		"next to a JSON list":                      {object: asking(declares+`b, k8s.v1.cni.cncf.io/networks: '[{"mtu":1e3,"name":"x"} ]'`, ""), want: reason.NetworkAttached, attached: `[{"mtu":1e3,"name":"x"},{"name":"b","namespace":"ns"} ]`},
 		"one of two is there already":              {object: asking(declares+`"a,b", k8s.v1.cni.cncf.io/networks: a`, ""), want: reason.NetworkAttached, attached: "a,ns/b"},
 		"there already, in the short form":         {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: a@eth1`, ""), want: reason.NetworkPresent, attached: "a@eth1"},
 		"there already, as an element":             {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: '[{"name":"a"}]'`, ""), want: reason.NetworkPresent, attached: `[{"name":"a"}]`},
@@ -36,7 +36,7 @@ func TestAttach(t *testing.T) {
 		"missing":                                  {object: asking(declares+`"a,none"`, ""), want: reason.NetworkMissing, denied: true, message: `names the Network "none", which does not exist in namespace ns`},
 		"being created":                            {object: asking(declares+`c`, ""), networks: map[string]Network{"c": {Reason: reason.NetworkCreating, Detail: "is being created"}}, want: reason.NetworkCreating, denied: true, message: "is being created"},
 		"without a range":                          {object: asking(declares+`c`, ""), networks: map[string]Network{"c": {Reason: reason.NetworkPool, Detail: "the pool is exhausted"}}, want: reason.NetworkPool, denied: true, message: "exhausted"},
-		"made by Neutron":                          {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {Backend: NeutronBackend}}, want: reason.NetworkBackend, denied: true, message: `the backend neutron, which attaches no pods`},
+		"made by Neutron":                          {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {Backend: NeutronBackend}}, want: reason.NetworkBackend, denied: true, message: `the backend neutron, which does not attach pods`},
 		"to be made by Neutron":                    {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {}}, backend: NeutronBackend, want: reason.NetworkBackend, denied: true, message: "neutron"},
 		"made by Multus before Neutron was chosen": {object: asking(declares+`a`, ""), backend: NeutronBackend, want: reason.NetworkAttached, attached: "ns/a"},
 		"on the node's network":                    {object: asking(declares+`a`, "hostNetwork: true, containers: [{name: app}]"), want: reason.NetworkBackend, denied: true, message: "spec.hostNetwork: is true"},
@@ -44,7 +44,7 @@ func TestAttach(t *testing.T) {
 		"an empty name":                            {object: asking(declares+`"a,,b"`, ""), want: reason.BadValue, denied: true, message: `"" is none`},
 		"another namespace's":                      {object: asking(declares+`"x/a"`, ""), want: reason.BadValue, denied: true, message: `"x/a" is none`},
 		"what Multus attaches is unreadable":       {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: '{"name":"x"}'`, ""), want: reason.BadValue, denied: true, message: "metadata.annotations[k8s.v1.cni.cncf.io/networks]: is neither"},
-		"an annotation that is no string":          {object: asking(declares+`1`, ""), want: reason.Undecodable, denied: true, message: "quote it"},
+		"an annotation that is not a string":       {object: asking(declares+`1`, ""), want: reason.Undecodable, denied: true, message: "quote it"},
 		"a system namespace":                       {object: asking(declares+`a`, ""), namespace: "kube-system", want: reason.NamespaceExclude},
 	}
 	for name, tc := range tests {
@@ -87,7 +87,7 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// without takes the annotation that is extended out of a decoded object.
+// without removes the annotation that is extended from a decoded object.
 func without(value any) any {
 	if object, ok := value.(map[string]any); ok {
 		delete(object, attachment.Annotation)
@@ -128,7 +128,7 @@ func TestOwnNetwork(t *testing.T) {
 	}{
 		"nobody asks":                        {object: deployment("", "")},
 		"the annotation asks":                {object: deployment(asks, ""), asked: true, declares: "web", speaks: true},
-		"beside another Network":             {object: deployment(asks, `"samplecrd.k8s.io/network": "a, b"`), asked: true, declares: "a, b,web", speaks: true},
+		"next to another Network":            {object: deployment(asks, `"samplecrd.k8s.io/network": "a, b"`), asked: true, declares: "a, b,web", speaks: true},
 		"declared already":                   {object: declared, asked: true, declares: "web", speaks: true},
 		"a template without metadata":        {object: `{metadata: {name: web, annotations: {` + asks + `}}, spec: {template: {spec: {}}}}`, asked: true, declares: "web", speaks: true},
 		"no annotations at all":              {object: `{metadata: {name: web}, spec: {template: {}}}`, label: "true", asked: true, declares: "web", speaks: true},
@@ -137,7 +137,7 @@ func TestOwnNetwork(t *testing.T) {
 		"the namespace refuses":              {object: deployment("", ""), label: "false"},
 		"another value":                      {object: deployment(`"samplecrd.k8s.io/own-network": "yes"`, ""), problem: `metadata.annotations[samplecrd.k8s.io/own-network]: is "yes"; write "true" or "false"`},
 		"another value of the namespace":     {object: deployment("", ""), label: "yes", problem: `label samplecrd.k8s.io/own-network is "yes"`},
-		"a value that is no string":          {object: deployment(`"samplecrd.k8s.io/own-network": true`, ""), problem: "quote it"},
+		"a value that is not a string":       {object: deployment(`"samplecrd.k8s.io/own-network": true`, ""), problem: "quote it"},
 		"a name that is not known yet":       {object: `{metadata: {generateName: web-, annotations: {` + asks + `}}, spec: {template: {}}}`, problem: "metadata.name: is not set"},
 		"an unreadable declaration":          {object: deployment(asks, `"samplecrd.k8s.io/network": "A"`), problem: "spec.template.metadata.annotations[samplecrd.k8s.io/network]"},
 		"a controller's":                     {object: `{metadata: {name: web, annotations: {` + asks + `}, ownerReferences: [{controller: true}]}, spec: {template: {}}}`, warning: "has a controller"},

@@ -10,45 +10,47 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// Keys by which pods and namespaces ask. Both prefixes mean the same: the
-// first is the Initializer's of 2017, the second usher's own.
+// Keys by which pods and namespaces ask for templates. Both prefixes have the
+// same meaning: the first is that of Initializers in 2017, the second usher's
+// own.
 const (
 	InitializerPrefix = "initializer.kubernetes.io/"
 	InjectPrefix      = "inject.usher.dev/"
-	// NamespaceLabel lists the templates for all pods of a namespace,
-	// separated by dots. One fixed key, because selectors match no prefixes.
+	// NamespaceLabel lists the templates for all pods of a namespace, separated by
+	// dots. It is one fixed key, because selectors cannot match prefixes.
 	NamespaceLabel = InjectPrefix + "templates"
 )
 
-// matchSource is the source of an ask that nothing but the template speaks for.
+// matchSource is the source of an ask that comes only from the template's own
+// match.
 const matchSource = "options.match of the template"
 
-// maxKeys bounds the keys of usher's on one object: no pod needs as many, and
-// a decision's cost stays linear in the object.
+// maxKeys limits usher's keys on one object: no pod needs as many, and the cost
+// of a decision stays linear in the object.
 const maxKeys = 256
 
-// An ask is one template that was asked for, or refused.
+// An ask is a template that was requested or refused.
 type ask struct {
 	template string
-	source   string // the key that spoke, for messages
+	source   string // the key that decides, for messages
 	refused  bool
-	// nevertheless names the key that asks for a template which the pod refuses.
+	// nevertheless names the key that asks for a template that the pod refuses.
 	nevertheless string
-	// overrides are the pod's changes to the template, by what follows the
-	// template's name in the key.
+	// overrides are the pod's changes to the template, keyed by the part after the
+	// template's name.
 	overrides []override
-	// containers names the pod's containers that get what the template has for
-	// them; nil means all.
+	// containers names the pod's containers to which appContainers apply; nil
+	// means all.
 	containers *override
-	// revision is the one that was picked, "" for the template itself; picked is the
-	// annotation that picked it, nil where the namespace did.
+	// revision is the selected revision, "" for the template itself; picked is the
+	// annotation that selected it, nil if the namespace did.
 	revision string
 	picked   *override
 	problem  *finding.Finding
 }
 
-// cutKey splits an annotation's key of usher's into the template's name and,
-// for an override, what follows its dot.
+// cutKey splits one of usher's annotation keys into the template's name and,
+// for an override, the part after its dot.
 func cutKey(key string) (template, rest string, ours bool) {
 	name, ok := strings.CutPrefix(key, InitializerPrefix)
 	if !ok {
@@ -60,9 +62,9 @@ func cutKey(key string) (template, rest string, ours bool) {
 	return template, rest, true
 }
 
-// asked lists, by name, the templates that the pod's annotations, then the
-// namespace's label and last the templates' own match speak of. The first that
-// speaks of a template wins.
+// asked lists, by name, the templates mentioned by the pod's annotations, then
+// by the namespace's label, and last by the templates' own match. The first
+// source that mentions a template wins.
 func asked(annotations map[string]string, set *Set, s Subject) []ask {
 	namespaceLabels := s.NamespaceLabels
 	keys := usherKeys(annotations)
@@ -101,18 +103,18 @@ func asked(annotations map[string]string, set *Set, s Subject) []ask {
 	return asks
 }
 
-// MayAsk says whether an object could hold a key of usher's, without decoding
-// it. It may say so of one that does not.
+// MayAsk reports whether an object could have one of usher's keys, without
+// decoding it. It may return true for an object that does not.
 func MayAsk(object []byte) bool {
 	return bytes.Contains(object, []byte(InitializerPrefix)) || bytes.Contains(object, []byte(InjectPrefix)) ||
 		bytes.IndexByte(object, '\\') >= 0 // a key may be written with escapes
 }
 
 func tooManyKeys(n int) *finding.Finding {
-	return new(finding.Denial(reason.BadValue, "metadata.annotations", fmt.Sprintf("has %d keys of usher's; write at most %d", n, maxKeys)))
+	return new(finding.Denial(reason.BadValue, "metadata.annotations", fmt.Sprintf("has %d of usher's keys; write at most %d", n, maxKeys)))
 }
 
-// OptIns returns the annotations by which templates are asked for or refused.
+// OptIns returns the annotations that ask for or refuse templates.
 func OptIns(annotations map[string]string) map[string]string {
 	found := map[string]string{}
 	for _, k := range usherKeys(annotations) {
@@ -123,7 +125,7 @@ func OptIns(annotations map[string]string) map[string]string {
 	return found
 }
 
-// A usherKey is an annotation's key of usher's, taken apart.
+// A usherKey is one of usher's annotation keys, split into its parts.
 type usherKey struct{ key, template, rest string }
 
 // usherKeys lists the keys in order, InitializerPrefix first.
@@ -150,13 +152,13 @@ func addAnnotation(asks []ask, k usherKey, value string) []ask {
 	if first == nil {
 		return append(asks, a)
 	}
-	// Both prefixes speak of the template: they may say the same.
+	// Both prefixes may name the same template if their values agree.
 	switch {
 	case first.problem != nil:
 	case a.problem != nil:
 		first.problem = a.problem
 	case first.refused != a.refused:
-		first.problem = new(finding.Denial(reason.BadValue, field, "is "+quote(value)+" and "+strings.TrimPrefix(first.source, "annotation ")+" says the opposite; keep one of them"))
+		first.problem = new(finding.Denial(reason.BadValue, field, "is "+quote(value)+" and "+strings.TrimPrefix(first.source, "annotation ")+" contradicts it; keep one of them"))
 	}
 	return asks
 }
@@ -169,8 +171,8 @@ func fromLabel(template, value string) ask {
 	return a
 }
 
-// addOverride gives an override to the ask it belongs to. Without one the
-// template does not reach the pod, and neither does its override.
+// addOverride adds an override to the ask that it belongs to. Without an ask
+// neither the template nor its override applies.
 func addOverride(asks []ask, k usherKey, value string) {
 	a := find(asks, k.template)
 	switch {

@@ -9,15 +9,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Native says when a template's containers become native sidecars.
+// Native decides when a template's containers become native sidecars.
 type Native string
 
 // The values of options.native.
 const (
-	// NativeAuto makes them native in pods that end by themselves, where the
-	// cluster runs native sidecars. The default.
+	// NativeAuto uses native sidecars in pods that end by themselves, if the
+	// cluster supports them. It is the default.
 	NativeAuto Native = "auto"
-	// NativeAlways makes them native in every pod.
+	// NativeAlways uses native sidecars in every pod.
 	NativeAlways Native = "always"
 	// NativeNever skips pods that end by themselves.
 	NativeNever Native = "never"
@@ -34,30 +34,30 @@ const (
 	OverrideEnv    Override = "env"
 )
 
-// Options are the data key options of a template's ConfigMap.
+// Options is the data key options of a template's ConfigMap.
 type Options struct {
 	Native Native `json:"native,omitempty"`
-	// HostNetwork is skip (the default) or allow: whether pods on their
-	// node's network get the template.
+	// HostNetwork is skip (the default) or allow: whether pods on the host network
+	// get the template.
 	HostNetwork string `json:"hostNetwork,omitempty"`
-	// Mandatory denies a pod that asks and cannot get the template, where it
-	// would be skipped otherwise.
+	// Mandatory denies a pod that asks for the template but cannot get it, instead
+	// of skipping the template.
 	Mandatory bool `json:"mandatory,omitempty"`
 	// Overrides lists what pods may change; nothing by default.
 	Overrides []Override `json:"overrides,omitempty"`
-	// OverrideContainer is the container the overrides apply to, where the
-	// template has several and none of its own name.
+	// OverrideContainer is the container that overrides apply to, if the template
+	// has several and none with the template's name.
 	OverrideContainer string `json:"overrideContainer,omitempty"`
 	// Tolerate lists what others may change of the items of a mandatory template;
 	// nothing by default.
 	Tolerate []Tolerance `json:"tolerate,omitempty"`
-	// OptOut is allow or deny: whether a pod's annotation "false" is heard where
-	// its namespace or options.match asks for the template. The default is deny for a
-	// mandatory template, and allow for every other.
+	// OptOut is allow or deny: whether a pod can opt out with the annotation
+	// "false" if its namespace or options.match asks for the template. The default
+	// is deny for a mandatory template, and allow for every other.
 	OptOut string `json:"optOut,omitempty"`
 	// Match selects pods that get the template without asking.
 	Match *Match `json:"match,omitempty"`
-	// Heal has the controller restart workloads whose pods lack the template.
+	// Heal lets the controller restart workloads whose pods lack the template.
 	Heal bool `json:"heal,omitempty"`
 }
 
@@ -69,8 +69,8 @@ func (o *Options) optOut() string {
 	return "allow"
 }
 
-// digest identifies the options: "default", or the hash of what differs from the
-// defaults.
+// digest identifies the options: "default", or the hash of the options that
+// differ from the defaults.
 func (o Options) digest() string {
 	if o.Native == NativeAuto {
 		o.Native = ""
@@ -81,7 +81,7 @@ func (o Options) digest() string {
 	if o.OptOut == o.optOut() {
 		o.OptOut = ""
 	}
-	o.Match, o.Heal = nil, false // who gets a template, and when, says nothing of what they get
+	o.Match, o.Heal = nil, false // the selection of pods, and healing, do not affect the content
 	o.Overrides = slices.Compact(slices.Sorted(slices.Values(o.Overrides)))
 	o.Tolerate = slices.Compact(slices.Sorted(slices.Values(o.Tolerate)))
 	text, _ := json.Marshal(o) // strings and booleans always marshal
@@ -91,7 +91,7 @@ func (o Options) digest() string {
 	return hash(text)
 }
 
-// defaultOptions is the digest of options that are all defaults.
+// defaultOptions is the digest of default options.
 const defaultOptions = "default"
 
 func parseOptions(text string, bad *InvalidTemplate) Options {
@@ -121,7 +121,7 @@ func parseOptions(text string, bad *InvalidTemplate) Options {
 		one(bad, fmt.Sprintf("data.options.tolerate[%d]", i), t, tolerances...)
 	}
 	if len(options.Tolerate) > 0 && !options.Mandatory {
-		bad.add("data.options.tolerate", 0, "is for mandatory templates: of every other one others may change what they like; write mandatory: true, or leave it out")
+		bad.add("data.options.tolerate", 0, "is only for mandatory templates, since other templates allow any change; write mandatory: true, or remove it")
 	}
 	if options.Match != nil {
 		options.Match.parse(bad)

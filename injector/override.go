@@ -24,14 +24,14 @@ type override struct {
 // overrideForms documents what may follow the template's name.
 const overrideForms = "image, cpu, cpu-limit, memory, memory-limit, env.<NAME>, containers, revision"
 
-// with returns the template as the pod's overrides make it.
+// with returns the template with the pod's overrides applied.
 func (t *Template) with(overrides []override) (*Template, *finding.Finding) {
 	if len(overrides) == 0 {
 		return t, nil
 	}
 	target := t.overridden()
 	if target == nil {
-		return nil, overrides[0].problem("cannot be applied: the template %q takes no overrides; list them in its options.overrides", t.Name)
+		return nil, overrides[0].problem("cannot be applied: the template %q allows no overrides; list them in its options.overrides", t.Name)
 	}
 	changed := target.typed.DeepCopy()
 	for _, o := range overrides {
@@ -62,7 +62,7 @@ func replaced(list []container, name string, typed *corev1.Container, raw jsonte
 	return list
 }
 
-// apply changes the container by one override, if the template allows it.
+// apply applies one override to the container, if the template allows it.
 func (t *Template) apply(o override, c *corev1.Container) *finding.Finding {
 	switch name, variable, _ := strings.Cut(o.name, "."); {
 	case o.name == "image":
@@ -83,12 +83,12 @@ func (t *Template) apply(o override, c *corev1.Container) *finding.Finding {
 			return p
 		}
 		if len(validation.IsEnvVarName(variable)) > 0 {
-			return o.problem("names the variable %s, which no environment can have", quote(variable))
+			return o.problem("names the variable %s, which is not a valid environment variable name", quote(variable))
 		}
 		setEnv(c, variable, o.value)
 		return nil
 	}
-	return o.problem("is no override; write one of %s", overrideForms)
+	return o.problem("is not an override; write one of %s", overrideForms)
 }
 
 func (t *Template) setResource(o override, list *corev1.ResourceList, name corev1.ResourceName) *finding.Finding {
@@ -125,7 +125,7 @@ func setEnv(c *corev1.Container, name, value string) {
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
 }
 
-// checkResources finds a request that an override put above its limit.
+// checkResources finds a request that an override raised above its limit.
 func checkResources(overrides []override, c *corev1.Container) *finding.Finding {
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		request, limit := c.Resources.Requests[name], c.Resources.Limits[name]

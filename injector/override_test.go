@@ -43,7 +43,7 @@ func TestOverrides(t *testing.T) {
 			overrides: `"inject.usher.dev/side.cpu": "1"`, options: "overrides: [image]", message: "its options.overrides must list cpu",
 		},
 		"an unknown one": {
-			overrides: `"inject.usher.dev/side.imge": "x"`, options: all, message: "is no override; write one of image, cpu, cpu-limit",
+			overrides: `"inject.usher.dev/side.imge": "x"`, options: all, message: "is not an override; write one of image, cpu, cpu-limit",
 		},
 		"a quantity that is none": {
 			overrides: `"inject.usher.dev/side.memory": "lots"`, options: all, message: `is "lots"; write a quantity such as "64Mi"`,
@@ -102,7 +102,7 @@ func resources(text string) corev1.ResourceRequirements {
 	return r
 }
 
-func TestOverrideOfATemplateNobodyAskedForChangesNothing(t *testing.T) {
+func TestOverrideOfAnUnrequestedTemplateChangesNothing(t *testing.T) {
 	d := Decide(Request{Object: fromYAML(t, asking(`"inject.usher.dev/side.image": "x"`, "")), Templates: set(template(t, "side", small, ""))})
 	if d.Reason != reason.NotAsked || d.Denied {
 		t.Errorf("got %s, want not-asked", d.Reason)

@@ -13,12 +13,13 @@ import (
 )
 
 // OwnNetworkKey is an annotation of a Deployment, or a label of its namespace:
-// "true" asks for a Network of the Deployment's name, for it alone. On a
-// namespace it is a label, because selectors match no annotations.
+// "true" asks for a Network with the Deployment's name that only the Deployment
+// uses. On a namespace it is a label, because selectors cannot match
+// annotations.
 const OwnNetworkKey = samplecrdv1.GroupName + "/own-network"
 
-// OwnNetworkCondition is the condition of a Deployment that says how far its
-// own Network is.
+// OwnNetworkCondition is the condition of a Deployment that reports the state
+// of its own Network.
 const OwnNetworkCondition = "OwnNetwork"
 
 // The reasons of OwnNetworkCondition.
@@ -30,9 +31,9 @@ const (
 	OwnNetworkGoing   = "NetworkIsDeleted" // one of its name is on its way out
 )
 
-// Coming is what pods of a Deployment are told of its own Network while that is
-// not there, by the Deployment's condition: its reason and message, "" where
-// there is none yet.
+// Coming is the Detail for pods of a Deployment whose own Network does not
+// exist yet, from the Deployment's condition: its reason and message, or ""
+// before the condition exists.
 func Coming(condition, message string) Network {
 	switch condition {
 	case OwnNetworkNoPool, OwnNetworkPool:
@@ -40,27 +41,27 @@ func Coming(condition, message string) Network {
 	case OwnNetworkForeign:
 		return Network{Reason: reason.NetworkForeign, Detail: "cannot be made: " + message}
 	}
-	return Network{Reason: reason.NetworkCreating, Detail: "is the Deployment's own and is being created"}
+	return Network{Reason: reason.NetworkCreating, Detail: "is the Deployment's own, and usher is creating it"}
 }
 
-// An Own is what becomes of a Deployment that may ask for its own Network.
+// An Own is the decision about a Deployment that may ask for its own Network.
 type Own struct {
-	// Asked says that it asks, and Begins that it did not before.
+	// Asked is true if the Deployment asks for it, and Begins if it did not
+	// before.
 	Asked, Begins bool
 	// Network is the name of the Network.
 	Network string
-	// Patch declares it in the pod template; empty where it is declared, or
-	// where nothing is to be changed.
+	// Patch declares the Network in the pod template; it is empty if the Network
+	// is already declared, or nothing may change.
 	Patch    Patch
 	Warnings []string
 }
 
 // OwnNetwork declares a Deployment's own Network in its pod template, and
-// writes on the Deployment what its namespace's label asked for it: from then
-// on the Deployment speaks for itself. old is the object before an UPDATE, nil
-// on CREATE: on UPDATE something is changed only where the Deployment begins to
-// ask, or its template lost what was declared there, because a rollout comes of
-// it.
+// copies a request of the namespace's label to the Deployment: from then on the
+// Deployment's annotation decides. old is the object before an UPDATE, nil on
+// CREATE. On UPDATE it changes the template only if the Deployment begins to
+// ask, or its template lost the declaration, because a change causes a rollout.
 func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *finding.Finding) {
 	w, problem := readDeployment(object)
 	if problem != nil {
@@ -73,9 +74,9 @@ func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *fi
 	own := Own{Asked: true, Begins: len(old) == 0, Network: w.Metadata.Name}
 	switch {
 	case slices.ContainsFunc(w.Metadata.OwnerReferences, func(o ownerReference) bool { return o.Controller }):
-		return Own{Warnings: []string{fmt.Sprintf("annotation %s is not heard: the Deployment has a controller, which would undo what it brings", OwnNetworkKey)}}, nil
+		return Own{Warnings: []string{fmt.Sprintf("annotation %s is ignored: the Deployment has a controller, which would revert the change", OwnNetworkKey)}}, nil
 	case own.Network == "":
-		return Own{}, new(finding.Denial(reason.BadValue, "metadata.name", "is not set, and its own Network has the Deployment's name: write one instead of generateName"))
+		return Own{}, new(finding.Denial(reason.BadValue, "metadata.name", "is not set, and the Deployment's own Network needs its name: write name instead of generateName"))
 	}
 	if len(old) > 0 {
 		before, problem := readDeployment(old)
@@ -94,15 +95,15 @@ func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *fi
 	return own, nil
 }
 
-// Foreign is the problem of a Deployment that asks for its own Network where
-// one of its name was not made for it.
+// Foreign returns the problem of a Deployment that asks for its own Network
+// while another Network with its name exists.
 func Foreign(namespace, name string) finding.Finding {
 	return finding.Denial(reason.NetworkForeign, annotationField(OwnNetworkKey), fmt.Sprintf(
-		"asks for a Network of the Deployment's name, and the Network %s/%s was not made for it: rename the Deployment, remove that Network, or declare it by %s in the pod template",
+		"asks for a Network with the Deployment's name, and the Network %s/%s was not created for it: rename the Deployment, remove that Network, or declare it with %s in the pod template",
 		namespace, name, NetworkAnnotation))
 }
 
-// deployment is what OwnNetwork reads of one.
+// deployment is the part of a Deployment that OwnNetwork reads.
 type deployment struct {
 	Metadata struct {
 		Name            string            `json:"name"`
@@ -137,12 +138,12 @@ func (d deployment) annotations() map[string]string {
 }
 
 func (d deployment) networks() []string {
-	names, _ := declared(d.annotations()) // what cannot be read declares nothing
+	names, _ := declared(d.annotations()) // an unreadable annotation declares nothing
 	return names
 }
 
-// asksForNetwork reads the annotation, and for a new Deployment without one the
-// namespace's label.
+// asksForNetwork reads the annotation, and the namespace's label for a new
+// Deployment without the annotation.
 func (d deployment) asksForNetwork(labels map[string]string, create bool) (asks, byNamespace bool, _ *finding.Finding) {
 	value, ok := d.Metadata.Annotations[OwnNetworkKey]
 	field := annotationField(OwnNetworkKey)
@@ -161,8 +162,8 @@ func (d deployment) asksForNetwork(labels map[string]string, create bool) (asks,
 	return true, byNamespace, nil
 }
 
-// declare adds the Deployment's name to what its template declares, and the
-// annotation that its namespace speaks for.
+// declare adds the Deployment's name to the Networks that its template
+// declares, and the annotation if the namespace's label asked for it.
 func (d deployment) declare(names []string, byNamespace bool) Patch {
 	var patch Patch
 	if byNamespace {

@@ -15,11 +15,12 @@ type Operation struct {
 	Value jsontext.Value `json:"value,omitempty"`
 }
 
-// A Patch is a JSON Patch: the only kind an admission webhook may answer.
+// A Patch is a JSON Patch, the only type that an admission webhook may answer
+// with.
 type Patch []Operation
 
-// AppendJSON appends the patch to b. Values are written as they are, so that
-// nothing of them is escaped anew.
+// AppendJSON appends the patch to b. It writes values unchanged, so that
+// nothing is escaped again.
 func (p Patch) AppendJSON(b []byte) []byte {
 	b = append(b, '[')
 	for i, op := range p {
@@ -29,7 +30,7 @@ func (p Patch) AppendJSON(b []byte) []byte {
 		b = append(b, `{"op":"`...)
 		b = append(b, op.Op...)
 		b = append(b, `","path":`...)
-		// A path holds keys the user may have chosen, so it is quoted.
+		// A path contains keys that the user may have chosen, so it is quoted.
 		b, _ = jsontext.AppendQuote(b, op.Path)
 		if op.Value != nil {
 			b = append(b, `,"value":`...)
@@ -40,7 +41,7 @@ func (p Patch) AppendJSON(b []byte) []byte {
 	return append(b, ']')
 }
 
-// Size is about how many bytes AppendJSON appends.
+// Size estimates how many bytes AppendJSON appends.
 func (p Patch) Size() int {
 	size := 2
 	for _, op := range p {
@@ -49,11 +50,11 @@ func (p Patch) Size() int {
 	return size
 }
 
-// JSON returns the patch as an admission webhook answers it.
+// JSON returns the patch in the form of an admission webhook's response.
 func (p Patch) JSON() []byte { return p.AppendJSON(make([]byte, 0, p.Size())) }
 
-// Apply returns the object with the patch applied. The values that the patch
-// does not touch stay byte for byte.
+// Apply returns the object with the patch applied. Values that the patch does
+// not change stay byte for byte.
 func (p Patch) Apply(object []byte) ([]byte, error) {
 	if len(p) == 0 {
 		return object, nil
@@ -71,7 +72,7 @@ func (p Patch) Apply(object []byte) ([]byte, error) {
 	return out, nil
 }
 
-// under returns the patch for an object that holds the patched one at path.
+// under returns the patch for an object that contains the patched one at path.
 func (p Patch) under(path string) Patch {
 	if path == "" {
 		return p

@@ -9,8 +9,8 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// pod is what a decision reads of a pod. Everything else of it is left alone,
-// known to this build or not: the pod itself stays the JSON that came.
+// pod is the part of a pod that a decision reads. The pod itself stays the
+// original JSON, with fields that this build does not know.
 type pod struct {
 	Metadata *podMeta `json:"metadata"`
 	Spec     *podSpec `json:"spec"`
@@ -26,7 +26,7 @@ type podMeta struct {
 	absent bool
 }
 
-// podSpec's lists are nil where the pod has none, or null.
+// podSpec's lists are nil if the pod does not have them, or has null.
 type podSpec struct {
 	RestartPolicy       string          `json:"restartPolicy"`
 	HostNetwork         bool            `json:"hostNetwork"`
@@ -45,13 +45,13 @@ type podOS struct {
 	Name string `json:"name"`
 }
 
-// nodeSelector is the label of nodes that matters.
+// nodeSelector is the only relevant label of nodes.
 type nodeSelector struct {
 	OS string `json:"kubernetes.io/os"`
 }
 
-// windows says whether the pod runs on Windows, where a template's containers do not.
-// field is what says so.
+// windows reports whether the pod runs on Windows, where a template's
+// containers do not run. field is the field that selects it.
 func (p *pod) windows() (field string, is bool) {
 	switch {
 	case p.Spec.OS != nil && p.Spec.OS.Name == string(corev1.Windows):
@@ -82,7 +82,7 @@ type podMount struct {
 	MountPath string `json:"mountPath"`
 }
 
-// podVolume keeps the source as it is: it is compared only where names meet.
+// podVolume keeps the source encoded: it is compared only if names match.
 type podVolume struct {
 	Name string
 	Raw  jsontext.Value
@@ -110,8 +110,8 @@ type podHostAlias struct {
 	Hostnames []string `json:"hostnames"`
 }
 
-// decodePod reads a pod, or the template of one. A problem is that of a pod
-// the API server would refuse as well.
+// decodePod decodes a pod, or a pod template. It returns a problem for a pod
+// that the API server would refuse as well.
 func decodePod(raw []byte) (*pod, *finding.Finding) {
 	p := &pod{}
 	if err := json.Unmarshal(raw, p); err != nil {
@@ -122,7 +122,7 @@ func decodePod(raw []byte) (*pod, *finding.Finding) {
 		return nil, new(finding.Denial(reason.Undecodable, "spec", "is missing"))
 	}
 	if len(p.Spec.Containers) == 0 {
-		return nil, new(finding.Denial(reason.Undecodable, "spec.containers", "is empty; a pod needs a container of its own"))
+		return nil, new(finding.Denial(reason.Undecodable, "spec.containers", "is empty; a pod needs at least one container of its own"))
 	}
 	return p, nil
 }
@@ -141,7 +141,7 @@ func (p *pod) annotations() map[string]string {
 	return p.Metadata.Annotations
 }
 
-// ends says whether the pod ends by itself, as a Job's does: an ordinary
+// ends reports whether the pod ends by itself, as a Job's does: an ordinary
 // sidecar would keep it from ending.
 func (p *pod) ends() bool {
 	switch corev1.RestartPolicy(p.Spec.RestartPolicy) {

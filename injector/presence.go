@@ -11,16 +11,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A presence says which items of a template a pod has already: by its record,
-// or because they are recognized.
+// A presence describes which items of a template a pod already has, by its
+// record or by recognition.
 type presence struct {
-	containers, initContainers []*located // as the template's; nil where missing
+	containers, initContainers []*located // in the template's order; nil if missing
 	volumes                    []bool
 	// recognized names the containers that no record claims.
 	recognized []string
 }
 
-// A located is a container of the pod that stands for one of a template.
+// A located is a container of the pod that corresponds to one of a template.
 type located struct {
 	list  string // containers or initContainers
 	index int
@@ -37,7 +37,7 @@ func (p *presence) any() bool {
 	return slices.ContainsFunc(p.containers, there) || slices.ContainsFunc(p.initContainers, there)
 }
 
-// exact reports whether the pod has each container with all that the template
+// exact reports whether the pod has every container with all that the template
 // writes.
 func (p *presence) exact(t *Template) bool {
 	holds := func(c container, at *located) bool {
@@ -56,16 +56,16 @@ func (p *presence) exact(t *Template) bool {
 	return true
 }
 
-// believes reports whether the pod holds all that an entry of its record names,
-// whatever others changed in it. An entry of the template's present version must
-// name all of the template's containers.
+// believes reports whether the pod has everything that an entry of its record
+// names, whatever others changed in it. An entry of the template's current
+// version must name all of the template's containers.
 func (m *merge) believes(t *Template, claim RecordEntry) bool {
 	spec := m.pod.Spec
 	switch named := len(claim.Containers) + len(claim.InitContainers); {
 	case named == 0 && (len(t.containers)+len(t.initContainers) > 0 || claim.Content != t.content && len(claim.AppContainers) == 0):
-		return false // it names nothing that could be looked for
+		return false // it names nothing to look for
 	case named > len(spec.Containers)+len(spec.InitContainers), len(claim.Volumes) > len(spec.Volumes):
-		return false // without looking for each name that somebody wrote
+		return false // do not search for each of arbitrarily many names
 	}
 	for _, list := range [][]string{claim.Containers, claim.InitContainers} {
 		for _, name := range list {
@@ -83,8 +83,8 @@ func (m *merge) believes(t *Template, claim RecordEntry) bool {
 	return claim.Content != t.content || !slices.ContainsFunc(t.containers, unnamed) && !slices.ContainsFunc(t.initContainers, unnamed)
 }
 
-// present looks for the template's items in the pod. claim is what the record
-// says of the template, nil where it says nothing.
+// present finds the template's items in the pod. claim is the record's entry
+// for the template, or nil.
 func (m *merge) present(t *Template, claim *RecordEntry) presence {
 	p := presence{
 		containers: make([]*located, len(t.containers)), initContainers: make([]*located, len(t.initContainers)), volumes: make([]bool, len(t.volumes)),
@@ -121,8 +121,8 @@ func (m *merge) present(t *Template, claim *RecordEntry) presence {
 	return p
 }
 
-// without returns what of the template is missing in a pod that has some of it.
-// The labels and annotations that the pod sets are those of its containers.
+// without returns the items of the template that are missing in a pod that has
+// some of them. It omits labels and annotations that the pod already sets.
 func (t *Template) without(p presence, pod *pod) *Template {
 	missing := *t
 	missing.containers, missing.initContainers, missing.volumes = nil, nil, nil
@@ -148,7 +148,8 @@ func (t *Template) without(p presence, pod *pod) *Template {
 	return &missing
 }
 
-// with returns the entry of what was added, with what the pod had before.
+// with returns the record entry of the additions, including what the pod
+// already had.
 func (e RecordEntry) with(t *Template, p presence) RecordEntry {
 	note := func(c container, at *located) {
 		switch {
@@ -173,14 +174,16 @@ func (e RecordEntry) with(t *Template, p presence) RecordEntry {
 	return e
 }
 
-// mayHave reports whether the pod has a container of a name of the template's.
+// mayHave reports whether the pod has a container with a name from the
+// template.
 func (m *merge) mayHave(t *Template) bool {
 	has := func(c container) bool { return m.has(c.name) }
 	return slices.ContainsFunc(t.containers, has) || slices.ContainsFunc(t.initContainers, has)
 }
 
-// stuck warns of a native sidecar that ends for the API server: a webhook that
-// does not know restartPolicy removes it, and the pod waits for its end.
+// stuck warns of a native sidecar that has become an ordinary init container: a
+// webhook that does not know restartPolicy removed it, and the pod waits for
+// the container to end.
 func (m *merge) stuck(t *Template, claim RecordEntry) []string {
 	if claim.Content != t.content {
 		return nil
@@ -192,22 +195,21 @@ func (m *merge) stuck(t *Template, claim RecordEntry) []string {
 				continue
 			}
 			if at := m.locate(c.name); at != nil && at.list == "initContainers" && !at.native() {
-				warnings = append(warnings, fmt.Sprintf("the container %s of the template %s was added as a native sidecar, and something removed its restartPolicy: Always: the pod waits until it ends; "+
-					"a webhook that does not know the field does that", c.name, t.Name))
+				warnings = append(warnings, fmt.Sprintf("the container %s of the template %s was added as a native sidecar, and something removed its restartPolicy: Always, so the pod waits until it ends; "+
+					"usually this is a webhook that does not know the field", c.name, t.Name))
 			}
 		}
 	}
 	return warnings
 }
 
-// has reports whether the pod came with a container of a name.
+// has reports whether the original pod has a container with the name.
 func (m *merge) has(name string) bool {
 	named := func(c podContainer) bool { return c.Name == name && c.origin == "" }
 	return slices.ContainsFunc(m.pod.Spec.Containers, named) || slices.ContainsFunc(m.pod.Spec.InitContainers, named)
 }
 
-// locate returns the container of a name that the pod came with; nil where it
-// came with none.
+// locate returns the container with the name in the original pod, or nil.
 func (m *merge) locate(name string) *located {
 	if !m.has(name) {
 		return nil
@@ -216,7 +218,8 @@ func (m *merge) locate(name string) *located {
 		m.came = &podItems{}
 		_ = jsonv2.Unmarshal(m.raw, m.came) // it was decoded before
 	}
-	// The view of the pod holds what was added before, and what came does not.
+	// The view of the pod includes earlier additions, and the original pod does
+	// not.
 	for _, l := range []struct {
 		name  string
 		items []podItem
@@ -233,8 +236,8 @@ func (m *merge) locate(name string) *located {
 	return nil
 }
 
-// podItems are the pod's containers as they came, read only where one of them
-// has the name of a template's.
+// podItems are the pod's original containers, decoded only if one of them has
+// the name of a template's.
 type podItems struct {
 	Spec struct {
 		Containers     []podItem `json:"containers"`
@@ -242,7 +245,7 @@ type podItems struct {
 	} `json:"spec"`
 }
 
-// A podItem is a container as it came, and its name.
+// A podItem is an original container, and its name.
 type podItem struct {
 	name string
 	raw  jsontext.Value
@@ -257,10 +260,10 @@ func (i *podItem) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// recognizes reports whether a container of the pod is the template's, though no
-// record says so: it has the name, the last component of the image's repository,
-// and one of the fields that tell containers apart, or all that the template
-// writes.
+// recognizes reports whether a container of the pod is the template's although
+// no record names it: it has the name, the last component of the image's
+// repository, and one of the fields that identify a container, or all that the
+// template writes.
 func recognizes(want, have *corev1.Container) bool {
 	if want.Name != have.Name || repository(want.Image) != repository(have.Image) {
 		return false
@@ -269,8 +272,8 @@ func recognizes(want, have *corev1.Container) bool {
 		hasMounts(want.VolumeMounts, have.VolumeMounts) || within(canonical(*want), canonical(*have))
 }
 
-// repository is the last component of the repository of an image: registries are
-// swapped, tags raised, and digests pinned.
+// repository returns the last component of an image's repository: users change
+// registries, tags and digests.
 func repository(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	name = name[strings.LastIndexByte(name, '/')+1:]
@@ -286,7 +289,7 @@ func samePorts(want, have []corev1.ContainerPort) bool {
 	})
 }
 
-// hasMounts reports whether a container mounts all that the template's does.
+// hasMounts reports whether a container has all mounts of the template's.
 // Admission and other webhooks add more.
 func hasMounts(want, have []corev1.VolumeMount) bool {
 	return len(want) > 0 && !slices.ContainsFunc(want, func(w corev1.VolumeMount) bool {

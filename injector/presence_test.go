@@ -17,7 +17,7 @@ annotations: {side.example.com/port: "15001"}
 imagePullSecrets: [{name: pull}]
 `
 
-// copied is the pod as it was injected, without its record.
+// copied is the injected pod without its record.
 func copied(t *testing.T, r Request) string {
 	t.Helper()
 	var pod map[string]any
@@ -32,9 +32,9 @@ func copied(t *testing.T, r Request) string {
 	return string(b)
 }
 
-// TestCopies decides about pods that have a template's containers and no record,
-// in a namespace that asks for the template, as kubectl debug --copy-to makes
-// them.
+// TestCopies decides about pods that have a template's containers but no
+// record, in a namespace that asks for the template, such as pods from kubectl
+// debug --copy-to.
 func TestCopies(t *testing.T) {
 	labels := map[string]string{NamespaceLabel: "side"}
 	first := Request{Object: fromYAML(t, asking("", "")), NamespaceLabels: labels, NativeSidecars: true, Templates: set(template(t, "side", recognizable, ""))}
@@ -50,8 +50,8 @@ func TestCopies(t *testing.T) {
 		object string
 		config string
 		want   reason.Reason
-		exact  bool     // it holds all that the template writes
-		adds   []string // what of the patch is expected, beyond labels and annotations
+		exact  bool     // it has all that the template writes
+		adds   []string // what the patch is expected to add, beyond labels and annotations
 	}{
 		"as it is":                               {object: once, want: reason.AlreadyPresent, exact: true},
 		"with another registry":                  {object: replace("registry.example.com/team/side:1", "mirror:5000/side@sha256:1"), want: reason.AlreadyPresent},
@@ -89,7 +89,7 @@ func TestCopies(t *testing.T) {
 			if d.Denied {
 				return
 			}
-			if tc.want == reason.AlreadyPresent && (len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "taken for those of the template side")) {
+			if tc.want == reason.AlreadyPresent && (len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "as those of the template side")) {
 				t.Errorf("warnings %v", d.Warnings)
 			}
 			r.Object = apply(t, r, d)
@@ -122,7 +122,7 @@ func TestAnInitContainerIsNotRecognizedAsASidecar(t *testing.T) {
 	}
 }
 
-// A container that is there as an ordinary one is not added as a native sidecar.
+// An existing ordinary container is not added again as a native sidecar.
 func TestAnOrdinaryContainerIsNotAddedAsANativeSidecar(t *testing.T) {
 	for name, object := range map[string]string{
 		"with a record": `"usher.dev/injected": '{"side":{"version":"sha256:1","containers":["side"]}}', `,

@@ -10,10 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// ProbePortsEnv is a variable that usher sets in the containers of a template that
-// declare it without a value: the ports, separated by commas, at which the kubelet
-// calls the pod's containers. A container that redirects what comes in leaves them
-// out, so that probes reach the application whatever the proxy does.
+// ProbePortsEnv is a variable that usher sets in containers of a template that
+// declare it without a value: the ports, separated by commas, at which the
+// kubelet calls the pod's containers. A container that redirects inbound
+// traffic excludes them, so that probes reach the application whatever the
+// proxy does.
 const ProbePortsEnv = "USHER_PROBE_PORTS"
 
 // wantsProbePorts reports whether a container declares the variable.
@@ -46,7 +47,7 @@ func (t *Template) withProbePorts(ports func(container string) string) *Template
 			}
 			raw, err := json.Marshal(changed)
 			if err != nil {
-				continue // a container that was read is written
+				continue // a decoded container can be encoded
 			}
 			list = replaced(list, list[i].name, changed, raw)
 		}
@@ -57,9 +58,10 @@ func (t *Template) withProbePorts(ports func(container string) string) *Template
 	return &copied
 }
 
-// probePorts is the value of the variable in a container. What the pod has there
-// already is left, if the kubelet calls each of its ports: a container with a probe
-// that another webhook added since makes no pod differ from its template.
+// probePorts returns the value of the variable in a container. An existing
+// value stays if it contains each port that the kubelet calls, so that a
+// container with a probe that another webhook added later does not make the pod
+// differ from its template.
 func (d *decision) probePorts(container string) string {
 	called := d.probedPorts()
 	at := d.merge.locate(container)
@@ -80,8 +82,8 @@ func (d *decision) probePorts(container string) string {
 }
 
 // probedPorts lists the ports of the probes and lifecycle hooks of the pod's own
-// containers and of those of the templates that were asked for, in order. It comes out
-// the same where a template was added before.
+// containers and of the requested templates, in order. The result does not
+// depend on whether a template was already added.
 func (d *decision) probedPorts() string {
 	var object struct {
 		Spec struct {
@@ -89,7 +91,7 @@ func (d *decision) probedPorts() string {
 			InitContainers []probed `json:"initContainers"`
 		} `json:"spec"`
 	}
-	_ = json.Unmarshal(d.merge.raw, &object) // a probe that cannot be read is refused by the API server
+	_ = json.Unmarshal(d.merge.raw, &object) // the API server refuses an unreadable probe
 	templates := d.templatesContainers()
 	ports := map[int]bool{}
 	for _, c := range slices.Concat(object.Spec.Containers, object.Spec.InitContainers) {
@@ -122,7 +124,7 @@ func (d *decision) probedPorts() string {
 	return strings.Join(text, ",")
 }
 
-// probed is what the kubelet calls of a container.
+// probed is the part of a container that the kubelet calls.
 type probed struct {
 	Name           string                 `json:"name"`
 	Ports          []corev1.ContainerPort `json:"ports"`
@@ -132,7 +134,7 @@ type probed struct {
 	Lifecycle      *corev1.Lifecycle      `json:"lifecycle"`
 }
 
-// ports adds the ports at which the kubelet calls the pod's address.
+// ports adds the ports that the kubelet calls at the pod's address.
 func (c probed) ports(to map[int]bool) {
 	call := func(host string, port intstr.IntOrString) {
 		if host != "" {

@@ -17,18 +17,18 @@ import (
 //go:embed corpus.yaml
 var corpusYAML []byte
 
-// offlinePrefix marks the corpus pods that are not asked of an API server.
+// offlinePrefix marks the corpus pods that are not sent to an API server.
 const offlinePrefix = "offline-"
 
-// A Proof is what became of a template tried on the corpus of pods.
+// A Proof is the result of a template's test on the corpus of pods.
 type Proof struct {
-	// Problems refuse the template.
+	// Problems make the template invalid.
 	Problems []finding.Finding
-	// Effects say what the template changes of the pods that get it: their
-	// Pod Security level, QoS class and resources.
+	// Effects describe how the template changes pods: their Pod Security level,
+	// QoS class and resources.
 	Effects []string
-	// Trials are the corpus pods before and after, for the API server to
-	// judge.
+	// Trials are the corpus pods before and after injection, for the API server to
+	// validate.
 	Trials []Trial
 }
 
@@ -40,8 +40,8 @@ type Trial struct {
 
 // Prove injects a template into the corpus.
 func Prove(t *Template) (*Proof, error) {
-	// A mandatory template denies what it cannot have, which is no fault of
-	// the template.
+	// A mandatory template denies pods that it cannot be injected into, which is
+	// not a fault of the template.
 	tried := *t
 	tried.Options.Mandatory = false
 	proof := &Proof{}

@@ -18,18 +18,18 @@ func TestProofNamesTheEffects(t *testing.T) {
 		"a container that takes nothing and asks for nothing": {
 			config: small,
 			want: []string{
-				`pods of the Pod Security level "restricted" no longer meet it, and a namespace that enforces it denies them: allowPrivilegeEscalation != false (container "side"`,
+				`pods no longer meet the Pod Security level "restricted", and a namespace that enforces it denies them: allowPrivilegeEscalation != false (container "side"`,
 				"pods of QoS class Guaranteed become Burstable",
 			},
 		},
 		"a container that fits every level": {
 			config: `containers: [{name: side, image: s, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}, resources: {limits: {cpu: 1, memory: 1Gi}}}]`,
-			want:   []string{"pods of QoS class BestEffort become Burstable", "each pod takes more: limits cpu 1, memory 1Gi"},
+			want:   []string{"pods of QoS class BestEffort become Burstable", "each pod needs more resources: limits cpu 1, memory 1Gi"},
 		},
 		"a privileged init container": {
 			config: `initContainers: [{name: side, image: s, securityContext: {privileged: true}}]`,
 			want: []string{
-				`pods of the Pod Security level "baseline" no longer meet it`, `pods of the Pod Security level "restricted" no longer meet it`,
+				`pods no longer meet the Pod Security level "baseline"`, `pods no longer meet the Pod Security level "restricted"`,
 				"pods of QoS class Guaranteed become Burstable",
 			},
 		},
@@ -77,8 +77,8 @@ func TestQOSClass(t *testing.T) {
 	}
 }
 
-// TestShippedTemplatesAreProved tries each template of deploy/templates as a
-// user's would be.
+// TestShippedTemplatesAreProved tests each template of deploy/templates like a
+// user's.
 func TestShippedTemplatesAreProved(t *testing.T) {
 	files, err := os.ReadDir("../deploy/templates")
 	if err != nil {

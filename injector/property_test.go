@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// TestMutationsOnlyAdd holds for any pod, workload and templates: the answer
-// keeps everything the user wrote in its order, a second pass changes nothing,
-// also after another webhook's edits, and the two-way merge patch says the
-// same as the JSON Patch or is known not to.
+// TestMutationsOnlyAdd checks for any pod, workload and templates that the
+// answer keeps everything that the user wrote in order, that a second pass
+// changes nothing even after another webhook's edits, and that the two-way
+// merge patch is equal to the JSON Patch or known not to be.
 func TestMutationsOnlyAdd(t *testing.T) {
 	injected := 0
 	for seed := range uint64(3000) {
@@ -34,7 +34,7 @@ func TestMutationsOnlyAdd(t *testing.T) {
 	}
 }
 
-// checkDecision checks what holds for every decision, and says whether it
+// checkDecision checks the invariants of every decision, and reports whether it
 // injected.
 func checkDecision(t *testing.T, g generator, r Request) bool {
 	t.Helper()
@@ -66,7 +66,7 @@ func checkDecision(t *testing.T, g generator, r Request) bool {
 	return true
 }
 
-// decodeExactly keeps number literals.
+// decodeExactly preserves number literals.
 func decodeExactly(t *testing.T, data []byte) any {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -78,9 +78,9 @@ func decodeExactly(t *testing.T, data []byte) any {
 	return v
 }
 
-// lost returns the path of something of before that after lacks. Keys stay
-// with their values; a list's items stay as they are and in their order, with
-// others anywhere between them. A null is nothing.
+// lost returns the path of something in before that after lacks. Keys must keep
+// their values; a list's items must keep their value and order, with any other
+// items in between. A null counts as missing.
 func lost(before, after any, path string) string {
 	switch before := before.(type) {
 	case nil:
@@ -120,7 +120,7 @@ func lost(before, after any, path string) string {
 	return ""
 }
 
-// generator makes pods, workloads and templates that meet now and then.
+// generator makes pods, workloads and templates that sometimes share names.
 type generator struct{ *rand.Rand }
 
 func (g generator) coin() bool             { return g.IntN(2) == 0 }
@@ -212,8 +212,8 @@ func (g generator) object(names []string) (kind string, object []byte) {
 	return "Pod", []byte(pod)
 }
 
-// pod writes a pod with fields no build knows, numbers as nobody writes them,
-// nulls, and names that templates use as well.
+// pod writes a pod with unknown fields, unusual numbers, nulls, and names that
+// templates also use.
 func (g generator) pod(names []string) string {
 	var notes []string
 	for _, name := range names {
@@ -236,7 +236,7 @@ func (g generator) pod(names []string) string {
 	}
 	meta += g.maybe(2, func() string { return `,"labels":{"app":"` + g.one("a", "b") + `"}` })
 	volumes, mounts := []string{"null", "[]", `[{"name":"data","emptyDir":{}}]`, `[{"name":"data","hostPath":{"path":"/"}}]`, `[{"name":"w","futureSource":{"x":1.0}}]`}, ""
-	if g.coin() { // as the API server hands the pod on
+	if g.coin() { // as the API server passes the pod on
 		volumes = []string{`[{"name":"kube-api-access-x1","projected":{"sources":[]}}]`, `[{"name":"data","emptyDir":{}},{"name":"kube-api-access-x1","projected":{}}]`}
 		mounts = `,"volumeMounts":[{"name":"kube-api-access-x1","readOnly":true,"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}]`
 	}
@@ -257,8 +257,8 @@ func (g generator) pod(names []string) string {
 	return `{"metadata":{` + meta + `}, "spec":{` + spec + `}}`
 }
 
-// edited is the pod after another webhook put a container and an environment
-// variable in front of others and set a default.
+// edited is the pod after another webhook inserted a container and an
+// environment variable before others and set a default.
 func (g generator) edited(t *testing.T, kind string, object []byte) []byte {
 	t.Helper()
 	var whole map[string]any
@@ -285,7 +285,7 @@ func (g generator) edited(t *testing.T, kind string, object []byte) []byte {
 	return out
 }
 
-// FuzzDecide decodes and merges whatever comes.
+// FuzzDecide decodes and merges arbitrary input.
 func FuzzDecide(f *testing.F) {
 	g := generator{rand.New(rand.NewPCG(1, 2))}
 	for range 20 {
@@ -319,7 +319,7 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
-// FuzzParseTemplate parses whatever a ConfigMap holds.
+// FuzzParseTemplate parses arbitrary ConfigMap data.
 func FuzzParseTemplate(f *testing.F) {
 	f.Add(proved, "native: auto")
 	f.Add("containers: [{name: &a a, image: *a}]", "overrides: [image]")

@@ -21,11 +21,11 @@ type Record map[string]RecordEntry
 
 // A RecordEntry is what one template added.
 type RecordEntry struct {
-	// Content is the hash of the template's data key config. Its name in JSON is that
-	// of releases before v0.2, in which it was the whole version: replicas of both
-	// agree on it while they serve side by side.
+	// Content is the hash of the template's data key config. Its JSON name is that
+	// of releases before v0.2, in which it was the whole version, so that replicas
+	// of both releases agree on it during an upgrade.
 	Content string `json:"version"`
-	// Options is the digest of the template's options; "" where a release before v0.2
+	// Options is the digest of the template's options; "" if a release before v0.2
 	// wrote the record.
 	Options        string   `json:"options,omitempty"`
 	Containers     []string `json:"containers,omitempty"`
@@ -35,23 +35,23 @@ type RecordEntry struct {
 	AppContainers map[string]AppItems `json:"appContainers,omitempty"`
 }
 
-// Version is the version of the template that the record names.
+// Version returns the version of the template that the record names.
 func (e RecordEntry) Version() string { return version(e.Content, e.Options) }
 
-// current reports whether the entry names the template as it is now.
+// current reports whether the entry names the current version of the template.
 func (e RecordEntry) current(t *Template) bool {
 	return e.Agrees(RecordEntry{Content: t.content, Options: t.options})
 }
 
-// Agrees reports whether the entry names the version that a later one names. One
-// that says nothing of the options was written by a release before v0.2.
+// Agrees reports whether the entry and a later one name the same version. An
+// entry without options comes from a release before v0.2.
 func (e RecordEntry) Agrees(later RecordEntry) bool {
 	return e.Content == later.Content && (e.Options == "" || e.Options == later.Options)
 }
 
-// names reports whether the entry claims a container, in either list: a
-// template's container may be an ordinary one in one pod and a native sidecar in
-// another.
+// names reports whether the entry names a container in either list: a
+// template's container may be an ordinary one in one pod and a native sidecar
+// in another.
 func (e RecordEntry) names(container string) bool {
 	return slices.Contains(e.Containers, container) || slices.Contains(e.InitContainers, container)
 }
@@ -70,25 +70,25 @@ func ParseRecord(annotations map[string]string) (Record, *finding.Finding) {
 	}
 	if err := jsonv2.Unmarshal([]byte(text), &record); err != nil || record == nil {
 		return nil, new(finding.Denial(reason.BadValue, annotationField(RecordAnnotation),
-			"is not a record that usher wrote; remove it, usher writes it"))
+			"is not a record that usher wrote; remove it, and usher writes a new one"))
 	}
 	return record, nil
 }
 
-// InRecord is how the text of a record holds the name of a template. The API server
-// is told to look for it, and for the containers in lists (inList), in order to know
-// which updates concern a mandatory template.
+// InRecord returns the form in which the text of a record contains the name of
+// a template. The API server searches for it, and for the containers in lists
+// (inList), to find the updates that concern a mandatory template.
 func InRecord(template string) string { return `"` + template + `":` }
 
-// inList reports whether the text of a record holds the name of a container in a
-// list, and not as a key.
+// inList reports whether the text of a record contains the name of a container
+// in a list, and not as a key.
 func inList(text, container string) bool {
 	return strings.Contains(text, `"`+container+`",`) || strings.Contains(text, `"`+container+`"]`)
 }
 
-// tells reports whether the text of a record, read as the entry, says exactly
-// what the template has in the pod, in the words in which it is looked for. One
-// that a release before v0.2 wrote does as well.
+// tells reports whether the text of a record, decoded as the entry, names
+// exactly the template's items in the pod, in the form that the API server
+// searches for. A record from a release before v0.2 qualifies, too.
 func (e RecordEntry) tells(t *Template, text string) bool {
 	if !e.current(t) || !strings.Contains(text, InRecord(t.Name)) || len(e.Containers)+len(e.InitContainers) != len(t.containers)+len(t.initContainers) {
 		return false
@@ -105,10 +105,10 @@ func (e RecordEntry) tells(t *Template, text string) bool {
 	})
 }
 
-// mismatch is the problem of a record that claims what the pod does not hold,
-// where what is missing cannot be added.
+// mismatch returns the problem of a record that claims items that the pod
+// lacks, if they cannot be added.
 func (e RecordEntry) mismatch(t *Template) finding.Finding {
 	return finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
-		"claims that version %s of the template %s added the containers %s, and the pod does not hold them as version %s has them; remove the record and what it names, usher adds both",
+		"claims that version %s of the template %s added the containers %s, and the pod does not have them as in version %s; remove the record and what it names, and usher adds both",
 		quote(e.Version()), t.Name, strings.Join(slices.Concat(e.Containers, e.InitContainers, slices.Sorted(maps.Keys(e.AppContainers))), ", "), t.Version))
 }

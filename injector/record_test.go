@@ -30,7 +30,7 @@ func TestSecondPass(t *testing.T) {
 		message   string // of the denial, or of a warning
 	}{
 		"nothing is done twice":                                      {object: once, want: reason.AlreadyInjected},
-		"what the API server defaults and writes anew":               {object: throughServer(t, once), want: reason.AlreadyInjected},
+		"what the API server defaults and writes again":              {object: throughServer(t, once), want: reason.AlreadyInjected},
 		"a container that another webhook put before":                {object: strings.Replace(once, `{"name":"side"`, `{"name":"other","image":"o"},{"name":"side"`, 1), want: reason.AlreadyInjected},
 		"a variable between":                                         {object: strings.Replace(once, `{"name":"B"`, `{"name":"Z","value":"z"},{"name":"B"`, 1), want: reason.AlreadyInjected},
 		"an image of another registry":                               {object: strings.Replace(once, "side:1", "mirror.example.com/side@sha256:1", 1), want: reason.AlreadyInjected},
@@ -38,8 +38,8 @@ func TestSecondPass(t *testing.T) {
 		"another value of a variable":                                {object: strings.Replace(once, `"value":"a"`, `"value":"changed"`, 1), want: reason.AlreadyInjected},
 		"other resources":                                            {object: strings.Replace(once, `"cpu":"1000m"`, `"cpu":"7"`, 1), want: reason.AlreadyInjected},
 		"another source of its volume":                               {object: strings.Replace(once, `"configMap":{"name":"c"}`, `"emptyDir":{}`, 1), want: reason.AlreadyInjected},
-		"another version of the template":                            {object: once, templates: changed, want: reason.AlreadyInjected, message: "the pod carries version " + version},
-		"another version, whose items have other names":              {object: once, templates: renamed, want: reason.AlreadyInjected, message: "the pod carries version " + version},
+		"another version of the template":                            {object: once, templates: changed, want: reason.AlreadyInjected, message: "the pod has version " + version},
+		"another version, whose items have other names":              {object: once, templates: renamed, want: reason.AlreadyInjected, message: "the pod has version " + version},
 		"a record on a pod without any of its containers":            {object: strings.NewReplacer(`"name":"side"`, `"name":"fake"`).Replace(once), want: reason.Injected},
 		"a record that names nothing, on a pod without the template": {object: asking(asks+`, "usher.dev/injected": "{\"side\":{\"version\":\"`+version+`\"}}"`, ""), want: reason.Injected},
 		"a record of another version that names nothing":             {object: asking(asks+`, "usher.dev/injected": "{\"side\":{\"version\":\"sha256:1\"}}"`, ""), want: reason.Injected},
@@ -75,8 +75,8 @@ func TestSecondPass(t *testing.T) {
 	}
 }
 
-// throughServer writes a pod as the API server does: decoded, some fields
-// defaulted, encoded.
+// throughServer encodes a pod as the API server does: decoded, with some
+// defaults, encoded.
 func throughServer(t *testing.T, object string) string {
 	t.Helper()
 	var p corev1.Pod
@@ -108,7 +108,7 @@ func TestNativeSidecarsAreRecordedToo(t *testing.T) {
 	if d := Decide(r); d.Reason != reason.AlreadyInjected || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "removed its restartPolicy: Always") {
 		t.Errorf("got %s with the warnings %v", d.Reason, d.Warnings)
 	}
-	// A mandatory one would protect nothing.
+	// A mandatory template would protect nothing.
 	r.Templates = set(template(t, "side", proved, "mandatory: true"))
 	if d := Decide(r); d.Reason != reason.MandatoryChanged {
 		t.Errorf("got %s, want mandatory-changed", d.Reason)

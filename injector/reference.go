@@ -7,15 +7,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A Reference is an object in the pod's namespace that a template needs: a pod
-// does not start without it.
+// A Reference is an object in the pod's namespace that a template needs:
+// without it a pod does not start.
 type Reference struct {
 	Kind string // ConfigMap, Secret or PersistentVolumeClaim
 	Name string
 }
 
-// References lists what the template names and does not call optional, sorted
-// and each once.
+// References lists the required objects of the template, sorted and without
+// duplicates.
 func (t *Template) References() []Reference {
 	var refs []Reference
 	add := func(kind, name string, optional *bool) {
@@ -73,8 +73,8 @@ func (t *Template) References() []Reference {
 	}
 	environment(t.app.typed.Env, t.app.typed.EnvFrom)
 	for _, name := range t.pullSecrets {
-		// A missing pull secret does not stop a pod by itself; a pull that
-		// needed it does.
+		// A missing pull secret does not block a pod by itself; a pull that needs it
+		// fails.
 		add("Secret", name, nil)
 	}
 	slices.SortFunc(refs, func(a, b Reference) int {

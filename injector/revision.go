@@ -12,9 +12,9 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// A revision is a second version of a template, beside the one that pods get. It is
-// a ConfigMap with these two labels, and neither with the name nor with the label of
-// a template: releases that know no revisions would take it for one.
+// A revision is a second version of a template, next to the one that pods get.
+// It is a ConfigMap with these two labels, and without the name or the label of
+// a template: releases without revisions would take it for a template.
 const (
 	// RevisionOfLabel names the template, RevisionLabel its revision.
 	RevisionOfLabel = "usher.dev/revision-of"
@@ -22,19 +22,20 @@ const (
 )
 
 const (
-	// NamespaceRevisionLabel picks revisions for the pods of a namespace:
+	// NamespaceRevisionLabel selects revisions for the pods of a namespace:
 	// <template>.<revision>[_<template>.<revision>].
 	NamespaceRevisionLabel = InjectPrefix + "revision"
-	// RevisionKey follows a template's name in the annotation by which a pod picks a
-	// revision, before its namespace does: inject.usher.dev/<template>.revision.
+	// RevisionKey follows a template's name in the annotation by which a pod
+	// selects a revision, which takes precedence over its namespace:
+	// inject.usher.dev/<template>.revision.
 	RevisionKey = "revision"
-	// DefaultRevision is the template itself, for a pod that is not to get what its
-	// namespace picks.
+	// DefaultRevision is the name of the template itself, for a pod that opts out of
+	// its namespace's revision.
 	DefaultRevision = "default"
 )
 
-// RevisionName is the name by which a Set has a revision, <template>/<revision>; of
-// the template itself the template's.
+// RevisionName returns the name of a revision in a Set, <template>/<revision>,
+// or that of the template itself.
 func RevisionName(template, revision string) string {
 	if revision == "" || revision == DefaultRevision {
 		return template
@@ -42,32 +43,32 @@ func RevisionName(template, revision string) string {
 	return template + "/" + revision
 }
 
-// checkRevision adds what is wrong with a template that is a revision.
+// checkRevision adds the problems of a template that is a revision.
 func (t *Template) checkRevision(bad *InvalidTemplate) {
 	if t.Revision == "" {
 		return
 	}
 	if t.Options.Match != nil {
-		bad.add("data.options.match", 0, "is in a revision; who gets a template is said by the template %s itself", t.Name)
+		bad.add("data.options.match", 0, "is in a revision; write it in the template %s itself, which decides who gets a template", t.Name)
 	}
 	if t.Options.Heal {
-		bad.add("data.options.heal", 0, "is in a revision; the template %s itself says what is healed", t.Name)
+		bad.add("data.options.heal", 0, "is in a revision; write it in the template %s itself, which decides what is healed", t.Name)
 	}
 }
 
-// validRevision says what is wrong with a revision's name, or "".
+// validRevision returns what is wrong with a revision's name, or "".
 func validRevision(revision string) string {
 	switch {
 	case revision == DefaultRevision:
-		return "is the template itself"
+		return "is the name of the template itself"
 	case len(validation.IsDNS1123Label(revision)) > 0:
 		return "must be lower case letters, digits and '-', beginning and ending with a letter or digit, at most 63"
 	}
 	return ""
 }
 
-// Picked is the revisions that a namespace's label picks, by template. The label can
-// be wrong: then no revision of it counts, and the pods are denied.
+// Picked is the revisions that a namespace's label selects, by template. If the
+// label is invalid, it selects no revision, and the pods are denied.
 func Picked(label string) (map[string]string, error) {
 	picked := map[string]string{}
 	if label == "" {
@@ -83,15 +84,15 @@ func Picked(label string) (map[string]string, error) {
 			return nil, fmt.Errorf("has %s; write <template>.<revision>, and several separated by '_'", quote(pick))
 		}
 		if _, twice := picked[template]; twice {
-			return nil, fmt.Errorf("picks two revisions of the template %s; keep one of them", quote(template))
+			return nil, fmt.Errorf("selects two revisions of the template %s; keep one of them", quote(template))
 		}
 		picked[template] = revision
 	}
 	return picked, nil
 }
 
-// pickRevisions gives each ask the revision that the namespace's label picks, where
-// the pod picks none.
+// pickRevisions sets the revision of each ask from the namespace's label,
+// unless the pod selects one.
 func pickRevisions(asks []ask, label string) {
 	if label == "" {
 		return
@@ -109,7 +110,7 @@ func pickRevisions(asks []ask, label string) {
 	}
 }
 
-// pick takes the revision that the pod picks by an annotation.
+// pick sets the revision that the pod selects by an annotation.
 func (a *ask) pick(o *override) {
 	a.picked, a.revision = o, o.value
 	if wrong := validRevision(o.value); wrong != "" && o.value != DefaultRevision && a.problem == nil {
@@ -117,10 +118,11 @@ func (a *ask) pick(o *override) {
 	}
 }
 
-// key is the name of what was asked for in a Set.
+// key returns the name of the requested template or revision in a Set.
 func (a *ask) key() string { return RevisionName(a.template, a.revision) }
 
-// missing says that what was asked for is not there.
+// missing returns the problem of a requested template or revision that does not
+// exist.
 func (a *ask) missing(set *Set) finding.Finding {
 	if a.revision == "" || a.revision == DefaultRevision {
 		return finding.Denial(reason.TemplateMissing, "", fmt.Sprintf("%s asks for the template %q, which does not exist; %s", a.source, a.template, set.known()))
@@ -133,7 +135,7 @@ func (a *ask) missing(set *Set) finding.Finding {
 	if revisions := set.Revisions(a.template); len(revisions) > 0 {
 		known = "it has " + strings.Join(revisions, ", ")
 	}
-	return finding.Denial(reason.TemplateMissing, field, fmt.Sprintf("%s picks the revision %q of the template %q, which does not exist; %s", by, a.revision, a.template, known))
+	return finding.Denial(reason.TemplateMissing, field, fmt.Sprintf("%s selects the revision %q of the template %q, which does not exist; %s", by, a.revision, a.template, known))
 }
 
 // Revisions lists the revisions of a template, sorted.
@@ -191,8 +193,8 @@ func (s *Set) Mandatory(template string) bool {
 	return slices.ContainsFunc(s.Variants(template), func(t *Template) bool { return t.Options.Mandatory })
 }
 
-// had is what a pod had of a template by its record, or by what it asks for where
-// the record is of a version that does not serve any more.
+// had returns the version that a pod has according to its record, or that it
+// asks for if the record names a version that no longer serves.
 func (s *Set) had(template string, entry RecordEntry, asks []ask) *Template {
 	variants := s.Variants(template)
 	if at := slices.IndexFunc(variants, entry.current); at >= 0 {
@@ -203,7 +205,7 @@ func (s *Set) had(template string, entry RecordEntry, asks []ask) *Template {
 		key = a.key()
 	}
 	known, _ := s.Get(key)
-	if known.Template == nil { // the revision is gone
+	if known.Template == nil { // the revision was deleted
 		known, _ = s.Get(template)
 	}
 	return known.Template

@@ -9,7 +9,7 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// revised is a set with a template and two revisions of it.
+// revised returns a set with a template and two revisions of it.
 func revised(t *testing.T) *Set {
 	t.Helper()
 	entries := map[string]Entry{}
@@ -41,12 +41,12 @@ func TestRevision(t *testing.T) {
 		"another template's is no matter": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "other.next"}, image: "s:1"},
 		"what refuses picks nothing":      {notes: `"inject.usher.dev/side": "false"`, labels: map[string]string{NamespaceRevisionLabel: "side.none"}, want: reason.OptedOut},
 		"a revision that is not there": {notes: asks + `, "inject.usher.dev/side.revision": nxt`, want: reason.TemplateMissing,
-			message: `metadata.annotations[inject.usher.dev/side.revision]: annotation inject.usher.dev/side.revision picks the revision "nxt" of the template "side", which does not exist; it has next, old`},
+			message: `metadata.annotations[inject.usher.dev/side.revision]: annotation inject.usher.dev/side.revision selects the revision "nxt" of the template "side", which does not exist; it has next, old`},
 		"a namespace's that is not there": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "side.nxt"}, want: reason.TemplateMissing,
-			message: `namespace label inject.usher.dev/revision picks the revision "nxt" of the template "side"`},
+			message: `namespace label inject.usher.dev/revision selects the revision "nxt" of the template "side"`},
 		"a label without a revision": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "next"}, want: reason.BadValue,
 			message: `the namespace's label inject.usher.dev/revision has "next"; write <template>.<revision>`},
-		"a label that picks twice": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "side.next_side.old"}, want: reason.BadValue, message: "picks two revisions"},
+		"a label that picks twice": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "side.next_side.old"}, want: reason.BadValue, message: "selects two revisions"},
 		"a name that none can have": {notes: asks + `, "inject.usher.dev/side.revision": A.B`, want: reason.BadValue,
 			message: `metadata.annotations[inject.usher.dev/side.revision]: is "A.B"; write the name of a revision`},
 		"a revision by the old prefix": {notes: asks + `, "initializer.kubernetes.io/side.revision": next`, want: reason.BadValue},
@@ -68,7 +68,8 @@ func TestRevision(t *testing.T) {
 	}
 }
 
-// A pod's sidecar is current by the revision that it, or its namespace, picks.
+// A pod's sidecar is compared with the revision that the pod, or its namespace,
+// selects.
 func TestSidecarsOfARevision(t *testing.T) {
 	set := revised(t)
 	next, _ := set.Get("side/next")
@@ -85,7 +86,7 @@ func TestSidecarsOfARevision(t *testing.T) {
 	}
 }
 
-func TestRevisionsAreNoTemplates(t *testing.T) {
+func TestRevisionsAreNotTemplates(t *testing.T) {
 	set := revised(t)
 	if diff := cmp.Diff([]string{"side"}, set.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
@@ -100,7 +101,7 @@ func TestRevisionsAreNoTemplates(t *testing.T) {
 		t.Errorf("the name is %q", name)
 	}
 	for name, want := range map[string]string{
-		"side/default": "is the template itself", "side/": "must be lower case letters", "side/a.b": "must be lower case letters", "/next": "the template's name",
+		"side/default": "is the name of the template itself", "side/": "must be lower case letters", "side/a.b": "must be lower case letters", "/next": "the template's name",
 	} {
 		if _, err := ParseTemplate(name, map[string]string{ConfigKey: small}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)

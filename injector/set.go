@@ -10,8 +10,8 @@ import (
 	"github.com/usher-dev/usher/finding"
 )
 
-// A Set is the templates there are, with what is known of them together. It is
-// not changed after it was made.
+// A Set is the available templates, with what is known about combinations of
+// them. It is immutable.
 type Set struct {
 	entries map[string]Entry
 	names   []string
@@ -20,29 +20,30 @@ type Set struct {
 	matches []*Template
 }
 
-// An Entry is a template, or why it cannot be used. A template that was
-// replaced by one that cannot be used has both: the last good version serves.
+// An Entry is a template, or the reason why it is invalid. If an invalid
+// template replaced a valid one, the entry has both, and the last valid version
+// serves.
 type Entry struct {
 	Template *Template
 	Err      error
 	// ConfigMap is the name of the ConfigMap that holds the template.
 	ConfigMap string
-	// Replaced are the versions that Template took the place of, the latest first.
+	// Replaced are the earlier versions of Template, the latest first.
 	Replaced []Replaced
 }
 
-// A Replaced is a version of a template that another one took the place of.
+// A Replaced is a version of a template that another one replaced.
 type Replaced struct {
 	Template *Template
 	At       time.Time
 }
 
-// ReplacedFor is how long a replaced version of a mandatory template counts: an
-// edit reaches the replicas of usher one after the other.
+// ReplacedFor is how long a replaced version of a mandatory template stays
+// valid, because an edit does not reach all replicas of usher at once.
 const ReplacedFor = time.Minute
 
-// versions are those that count at a time: the one that serves, and those that
-// were replaced a short while ago.
+// versions returns the versions that are valid at a time: the current one, and
+// those that were replaced shortly before.
 func (e *Entry) versions(now time.Time) []*Template {
 	versions := []*Template{e.Template}
 	for _, r := range e.Replaced {
@@ -53,8 +54,8 @@ func (e *Entry) versions(now time.Time) []*Template {
 	return versions
 }
 
-// concerns reports whether an ask is about a mandatory template, or about one
-// that is not known.
+// concerns reports whether an ask is about a mandatory template, or about an
+// unknown one.
 func (s *Set) concerns(a ask) bool {
 	entry, known := s.Get(a.key())
 	if !known {
@@ -63,9 +64,9 @@ func (s *Set) concerns(a ask) bool {
 	return entry.Template != nil && entry.Template.Options.Mandatory
 }
 
-// NewSet returns the set of the entries by the templates' names. Every pair is
-// tried together once, here, so that a pod that asks for two that cannot go
-// together is told so at no cost.
+// NewSet returns the set of the entries by the templates' names. It tests every
+// pair of templates once, so that a decision about a pod with an incompatible
+// pair is cheap.
 func NewSet(entries map[string]Entry) *Set { return newSet(entries, nil) }
 
 func newSet(entries map[string]Entry, known *Set) *Set {
@@ -130,12 +131,12 @@ func (s *Set) With(t *Template) *Set {
 	return s.Replace(entries)
 }
 
-// Replace returns the set of other entries, trying only those pairs together
-// that this set has not.
+// Replace returns the set of other entries, and tests only the pairs that this
+// set does not have.
 func (s *Set) Replace(entries map[string]Entry) *Set { return newSet(entries, s) }
 
-// Conflicts describes the pairs of templates that no pod can have together,
-// all of them or those of one template.
+// Conflicts describes the pairs of templates that no pod can have together: all
+// of them, or those of one template.
 func (s *Set) Conflicts(of ...string) []string {
 	var lines []string
 	for _, a := range s.names {
@@ -151,21 +152,21 @@ func (s *Set) Conflicts(of ...string) []string {
 	return lines
 }
 
-// known names the templates for a message about one that is missing.
+// known names the templates for a message about a missing one.
 func (s *Set) known() string {
 	const most = 5
 	names := s.Names()
 	switch {
 	case len(names) == 0:
-		return "there are no templates"
+		return "usher has no templates"
 	case len(names) > most:
-		return fmt.Sprintf("there are %s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+		return fmt.Sprintf("available templates: %s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
-	return "there is " + strings.Join(names, ", ")
+	return "available templates: " + strings.Join(names, ", ")
 }
 
-// together lists what keeps two of the set's entries out of one pod. Of templates it
-// is known, revisions are tried.
+// together returns what prevents a pod from having both entries. For templates
+// the set knows it, and for revisions together tests the pair.
 func (s *Set) together(a, b string) []finding.Finding {
 	if !strings.Contains(a, "/") && !strings.Contains(b, "/") {
 		return s.pairs[[2]string{a, b}]
@@ -177,7 +178,7 @@ func (s *Set) together(a, b string) []finding.Finding {
 	return together(first, second)
 }
 
-// together lists what keeps two templates out of one pod.
+// together returns what prevents a pod from having both templates.
 func together(a, b *Template) []finding.Finding {
 	m := &merge{pod: &pod{Spec: &podSpec{}}}
 	m.add(a, ordinary)

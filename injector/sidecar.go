@@ -2,18 +2,19 @@ package injector
 
 import "slices"
 
-// placement says what a template's containers become in a pod.
+// placement is the kind of container that a template's containers become in a
+// pod.
 type placement int
 
 const (
-	ordinary placement = iota // beside the pod's containers
-	native                    // native sidecars: init containers that are restarted always
-	nowhere                   // it takes native sidecars, and they are not to be had
+	ordinary placement = iota // next to the pod's containers
+	native                    // native sidecars: init containers with restartPolicy: Always
+	nowhere                   // the pod needs native sidecars, and the cluster or the template does not allow them
 )
 
-// place decides for a pod. available says whether the cluster runs native
-// sidecars (KEP-753): the server is 1.32 or later, so that every kubelet it
-// supports is 1.29 or later, or the oldest kubelet is.
+// place selects the placement for a pod. available is true if the cluster
+// supports native sidecars (KEP-753): the API server is 1.32 or later, so that
+// every supported kubelet is 1.29 or later, or the oldest kubelet is.
 func (t *Template) place(p *pod, available bool) placement {
 	switch {
 	case slices.ContainsFunc(t.initContainers, func(c container) bool { return c.isNative() }) && !available:

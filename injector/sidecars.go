@@ -5,46 +5,46 @@ import (
 	"strings"
 )
 
-// A SidecarState says how a pod that exists stands to one template.
+// A SidecarState compares an existing pod's sidecar with one template.
 type SidecarState string
 
 // The states of a sidecar.
 const (
-	// Current sidecars are of the version that new pods get.
+	// Current sidecars have the version that new pods get.
 	Current SidecarState = "current"
-	// Outdated sidecars are of another version, or of a template that is gone.
+	// Outdated sidecars have another version, or belong to a deleted template.
 	Outdated SidecarState = "outdated"
-	// Present sidecars are of a version that cannot be compared, because the
-	// templates are not known.
+	// Present sidecars have a version that cannot be compared, because the
+	// templates are unknown.
 	Present SidecarState = "present"
-	// Missing sidecars are asked for, and the pod was created without them.
+	// Missing sidecars are requested, but the pod was created without them.
 	Missing SidecarState = "missing"
 )
 
-// A Sidecar is what a pod that exists has of one template.
+// A Sidecar is what an existing pod has of one template.
 type Sidecar struct {
 	Template string       `json:"template"`
 	State    SidecarState `json:"state"`
-	// Revision is the one that new pods get; "" for the template itself.
+	// Revision is the revision that new pods get; "" for the template itself.
 	Revision string `json:"revision,omitempty"`
-	// Source is the key that asks for it; "" where none does.
+	// Source is the key that asks for it; "" if none does.
 	Source string `json:"askedBy,omitempty"`
-	// Version is the one that the pod's record names; "" where it is missing.
+	// Version is the version in the pod's record; "" if the sidecar is missing.
 	Version string `json:"version,omitempty"`
-	// Serving is the version that new pods get; "" where the template is gone,
-	// cannot be used, or is not known.
+	// Serving is the version that new pods get; "" if the template is deleted,
+	// invalid or unknown.
 	Serving string `json:"servingVersion,omitempty"`
-	// Record is what the pod's record says of it; empty where it is missing.
+	// Record is the entry in the pod's record; empty if the sidecar is missing.
 	Record RecordEntry `json:"-"`
 }
 
-// Sidecars lists, by template, what a pod that exists has by its record, and
-// what it asks for and has not. The pod's metadata is all it needs. With a nil
-// set the templates are not known.
+// Sidecars lists, by template, what an existing pod has according to its
+// record, and what it asks for but lacks. It needs only the pod's metadata.
+// With a nil set the templates are unknown.
 func Sidecars(annotations map[string]string, subject Subject, set *Set) []Sidecar {
 	record, problem := ParseRecord(annotations)
 	if problem != nil {
-		record = Record{} // a record that cannot be read records nothing
+		record = Record{} // an unreadable record is treated as empty
 	}
 	var sidecars []Sidecar
 	for name, entry := range record {
@@ -73,7 +73,7 @@ func Sidecars(annotations map[string]string, subject Subject, set *Set) []Sideca
 	return sidecars
 }
 
-// compare tells the version of the record from the one that serves.
+// compare compares the version in the record with the current one.
 func (s *Sidecar) compare(set *Set) {
 	entry, _ := set.Get(RevisionName(s.Template, s.Revision))
 	if entry.Template != nil {

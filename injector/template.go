@@ -20,19 +20,19 @@ const (
 	OptionsKey     = "options"            // data key: how it is used, YAML
 )
 
-// MaxTemplateName is the longest name of a template, in bytes: it leaves room
-// for an override's suffix within the 63 of an annotation's name.
+// MaxTemplateName is the maximum length of a template's name in bytes. It
+// leaves room for an override's suffix within the 63 characters of an
+// annotation's name.
 const MaxTemplateName = 40
 
-// A Template is a fragment of a pod, parsed and checked. It is not changed
-// after it was made.
+// A Template is a fragment of a pod, parsed and checked. It is immutable.
 type Template struct {
 	Name string
-	// Revision is the name of the revision that it is; "" for the template itself.
+	// Revision is the name of the revision; "" for the template itself.
 	Revision string
-	// Version is the hash of the template's canonical form, options included,
-	// "sha256:…". It does not change with comments, layout or the order of keys, nor
-	// with options that are written as their defaults.
+	// Version is the hash of the template's canonical form, including options,
+	// "sha256:…". Comments, layout, the order of keys and explicit defaults of
+	// options do not change it.
 	Version string
 	Options Options
 
@@ -56,8 +56,8 @@ type container struct {
 	name  string
 	typed corev1.Container
 	raw   jsontext.Value // as an ordinary container
-	// native is the same as a native sidecar: an init container that is
-	// restarted always (KEP-753).
+	// native is the same container as a native sidecar: an init container with
+	// restartPolicy: Always (KEP-753).
 	native jsontext.Value
 }
 
@@ -69,7 +69,7 @@ type volume struct {
 
 type pair struct{ key, value string }
 
-// in says whether a map has the key with the value; a value may be empty.
+// in reports whether a map has the key with the value, which may be empty.
 func (p pair) in(have map[string]string) bool {
 	value, ok := have[p.key]
 	return ok && value == p.value
@@ -87,9 +87,9 @@ type fragment struct {
 	AppContainers    appFragment                   `json:"appContainers,omitzero"`
 }
 
-// TemplateName returns the name of the template that a ConfigMap of this name
-// and these labels holds, or "" where it holds none. Of a revision it is
-// <template>/<revision>.
+// TemplateName returns the name of the template that a ConfigMap with this name
+// and these labels contains, or "" if it is not a template. For a revision it
+// is <template>/<revision>.
 func TemplateName(configMap string, labels map[string]string) string {
 	if of := labels[RevisionOfLabel]; of != "" {
 		return of + "/" + labels[RevisionLabel]
@@ -104,8 +104,8 @@ func TemplateName(configMap string, labels map[string]string) string {
 	return name
 }
 
-// LooksLikeTemplate reports whether a ConfigMap is a template by its name or its
-// label alone, as releases that know no revisions see it.
+// LooksLikeTemplate reports whether a ConfigMap is a template by only its name
+// or its label, as in releases without revisions.
 func LooksLikeTemplate(configMap string, labels map[string]string) bool {
 	return labels[TemplateLabel] != "" || strings.HasSuffix(configMap, TemplateSuffix)
 }
@@ -113,7 +113,7 @@ func LooksLikeTemplate(configMap string, labels map[string]string) bool {
 // TemplateLabels are the labels that make a ConfigMap a template or a revision.
 func TemplateLabels() []string { return []string{TemplateLabel, RevisionOfLabel, RevisionLabel} }
 
-// ValidTemplateName says what is wrong with a template's name, or "".
+// ValidTemplateName returns what is wrong with a template's name, or "".
 func ValidTemplateName(name string) string {
 	switch {
 	case len(name) > MaxTemplateName:
@@ -126,7 +126,7 @@ func ValidTemplateName(name string) string {
 	return ""
 }
 
-// ParseTemplate reads a template from the data of its ConfigMap. An error is
+// ParseTemplate parses a template from the data of its ConfigMap. An error is
 // always an *InvalidTemplate.
 func ParseTemplate(name string, data map[string]string) (*Template, error) {
 	bad := &InvalidTemplate{Name: name}
@@ -171,8 +171,8 @@ func (t *Template) Metadata() (labels, annotations map[string]string) {
 	return labels, annotations
 }
 
-// Wrote reports whether an entry of a record is of the template's content,
-// whatever its options were.
+// Wrote reports whether a record's entry has the template's content, regardless
+// of its options.
 func (t *Template) Wrote(e RecordEntry) bool { return e.Content == t.content }
 
 // newTemplate keeps each item as the author wrote it, in canonical JSON.
@@ -218,9 +218,9 @@ func hash(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// version is the version of a template with these two parts. With default options
-// it is the content's, as in releases before v0.2, so that an upgrade makes no
-// pod look old.
+// version returns the version of a template with these two parts. With default
+// options it is the hash of the content, as in releases before v0.2, so that an
+// upgrade does not make pods look outdated.
 func version(content, options string) string {
 	if options == "" || options == defaultOptions {
 		return content
@@ -228,7 +228,7 @@ func version(content, options string) string {
 	return hash([]byte(content + "\n" + options))
 }
 
-// asNative adds restartPolicy: Always to a container that does not have it.
+// asNative returns a container with restartPolicy: Always.
 func asNative(raw jsontext.Value) jsontext.Value {
 	var has struct {
 		RestartPolicy string `json:"restartPolicy"`
@@ -250,8 +250,8 @@ func sorted(m map[string]string) []pair {
 	return pairs
 }
 
-// isNative says whether an init container of the template is a native sidecar
-// by itself.
+// isNative reports whether an init container in the template is itself a native
+// sidecar.
 func (c *container) isNative() bool {
 	return c.typed.RestartPolicy != nil && *c.typed.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

@@ -16,23 +16,23 @@ func TestParseTemplate(t *testing.T) {
 		want   []string
 		reason reason.Reason
 	}{
-		"config is missing": {data: map[string]string{"conf": "x"}, want: []string{"data.config: is missing; write the containers and volumes to add under the key config"}},
-		"config is no YAML": {data: conf("containers: ["), want: []string{"data.config (line 1): did not find expected node content"}},
-		"config is no object": {
+		"config is missing":  {data: map[string]string{"conf": "x"}, want: []string{"data.config: is missing; write the containers and volumes to add under the key config"}},
+		"config is not YAML": {data: conf("containers: ["), want: []string{"data.config (line 1): did not find expected node content"}},
+		"config is not an object": {
 			data: conf("just text"), want: []string{"data.config: is a string; must be an object"},
 		},
-		"config is empty": {data: conf(""), want: []string{"data.config: names no container; write at least one under containers or initContainers, or what the pod's own get under appContainers"}},
+		"config is empty": {data: conf(""), want: []string{"data.config: has no container; write at least one under containers or initContainers, or write appContainers for what the pod's own containers get"}},
 		"config names no container": {
-			data: conf("volumes: [{name: v}]"), want: []string{"data.config: names no container; write at least one under containers or initContainers, or what the pod's own get under appContainers"},
+			data: conf("volumes: [{name: v}]"), want: []string{"data.config: has no container; write at least one under containers or initContainers, or write appContainers for what the pod's own containers get"},
 		},
 		"a key is written twice": {
 			data: conf("containers:\n- name: a\n  name: b\n"), want: []string{`data.config (line 3): key "name" already set in map`},
 		},
 		"a field is unknown": {
-			data: conf("containers:\n- name: a\n  imagee: b\n"), want: []string{"data.config.containers[0].imagee (line 3): is no field of this object"},
+			data: conf("containers:\n- name: a\n  imagee: b\n"), want: []string{"data.config.containers[0].imagee (line 3): is not a field of this object"},
 		},
 		"a field differs in case": {
-			data: conf("containers:\n- Name: a\n"), want: []string{"data.config.containers[0].Name (line 2): is no field of this object"},
+			data: conf("containers:\n- Name: a\n"), want: []string{"data.config.containers[0].Name (line 2): is not a field of this object"},
 		},
 		"a field is of the wrong type": {
 			data: conf("containers:\n- name: a\n  image: 5\n"), want: []string{"data.config.containers[0].image (line 3): is a number; must be a string (quote it)"},
@@ -71,13 +71,13 @@ func TestParseTemplate(t *testing.T) {
 		},
 		"a sidecar that would end": {
 			data: conf("containers: [{name: a, image: i, restartPolicy: Never}]"),
-			want: []string{"data.config.containers[0].restartPolicy (line 1): is Never; a sidecar runs as long as its pod: leave it out"},
+			want: []string{"data.config.containers[0].restartPolicy (line 1): is Never; a sidecar runs as long as its pod: remove it"},
 		},
 		"keys of usher's own": {
 			data: conf(small + "\nannotations: {inject.usher.dev/other: 'true', usher.dev/injected: '{}'}"),
 			want: []string{
-				"data.config.annotations[inject.usher.dev/other] (line 2): is a key of usher's own, which a template cannot set",
-				"data.config.annotations[usher.dev/injected] (line 2): is a key of usher's own, which a template cannot set",
+				"data.config.annotations[inject.usher.dev/other] (line 2): is one of usher's own keys, which a template cannot set",
+				"data.config.annotations[usher.dev/injected] (line 2): is one of usher's own keys, which a template cannot set",
 			},
 		},
 		"an unknown option": {
@@ -92,7 +92,7 @@ func TestParseTemplate(t *testing.T) {
 		},
 		"overrides of nobody knows which container": {
 			data: map[string]string{"config": small + "\ninitContainers: [{name: b, image: i}]", "options": "overrides: [image]"},
-			want: []string{`data.options.overrideContainer: is missing; the template has several containers and none named "t", so say which one overrides change`},
+			want: []string{`data.options.overrideContainer: is missing; the template has several containers and none is named "t": write the name of the one that overrides change`},
 		},
 		"a name with a dot": {name: "a.b", data: conf(small), want: []string{`metadata.name: the template's name "a.b" must be lower case letters, digits and '-', beginning and ending with a letter or digit`}},
 	}

@@ -11,18 +11,19 @@ import (
 )
 
 // The API server's admission plugin ServiceAccount mounts the pod's token in
-// every container, at tokenPath from a volume of this prefix. It runs before
-// webhooks, and again after one has added a container, which it gives the mount,
-// too; and because that changes the pod, every webhook is then asked once more.
-// So usher adds its containers with the mount that they would get.
+// every container, at tokenPath from a volume with this prefix. It runs before
+// webhooks, and again after a webhook has added a container, which then gets
+// the mount, too. Because that changes the pod, the API server calls every
+// webhook once more. To avoid this, usher adds its containers with the mount
+// that the plugin would add.
 const (
 	tokenPath         = "/var/run/secrets/kubernetes.io/serviceaccount"
 	tokenVolumePrefix = "kube-api-access-"
 )
 
-// tokenVolume returns the volume that the plugin mounts in what is added, or ""
-// where it will not: it has seen to every container of the pod, so one without
-// the mount tells that the token is not to be mounted.
+// tokenVolume returns the volume that the plugin mounts in added containers, or
+// "" if it does not: the plugin has processed every container of the pod, so a
+// container without the mount shows that the token is not mounted.
 func (p *pod) tokenVolume() string {
 	if p.Spec.Automount != nil && !*p.Spec.Automount {
 		return ""
@@ -48,7 +49,7 @@ func (p *pod) tokenVolume() string {
 }
 
 // mountToken mounts the token in a container that was just added to a list, at
-// an index, unless the container has something else in its place.
+// an index, unless the container already mounts another volume at that path.
 func (m *merge) mountToken(list string, index int, c *container) {
 	if m.token == "" || mountsToken(&c.typed) {
 		return
@@ -66,8 +67,8 @@ func mountsToken(c *corev1.Container) bool {
 	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == tokenPath })
 }
 
-// holdsToken reports whether a volume of the pod is what the plugin adds: the
-// token, the certificates of the API server and the namespace, and nothing else.
+// holdsToken reports whether a volume of the pod is the one that the plugin
+// adds: only the token, the API server's certificates and the namespace.
 func (p *pod) holdsToken(name string) bool {
 	at := slices.IndexFunc(p.Spec.Volumes, func(v podVolume) bool { return v.Name == name })
 	if at < 0 || !strings.HasPrefix(name, tokenVolumePrefix) {

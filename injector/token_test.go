@@ -10,8 +10,8 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// TestAddedContainersHaveTheTokenThatThePodsOwnHave compares with what the API
-// server's plugin ServiceAccount makes of a container that is added.
+// TestAddedContainersHaveTheTokenThatThePodsOwnHave compares an added container
+// with the result of the API server's plugin ServiceAccount.
 func TestAddedContainersHaveTheTokenThatThePodsOwnHave(t *testing.T) {
 	const (
 		volumes = "volumes: [{name: data, emptyDir: {}}, {name: kube-api-access-x1, projected: {sources: []}}], "
@@ -32,7 +32,7 @@ func TestAddedContainersHaveTheTokenThatThePodsOwnHave(t *testing.T) {
 		},
 		"in an init container": {spec: volumes + app, config: "initContainers: [{name: side, image: side:1}]", want: []string{mounted}},
 		"in a native sidecar":  {spec: volumes + app + ", restartPolicy: Never", want: []string{mounted}},
-		"beside an override": {
+		"next to an override": {
 			spec: volumes + app, options: "overrides: [image]", notes: `, "inject.usher.dev/side.image": "side:2"`, want: []string{mounted},
 		},
 		"not where the pod has no token":      {spec: "containers: [{name: app, image: app}]"},

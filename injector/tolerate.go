@@ -13,21 +13,22 @@ type Tolerance string
 
 // The values of options.tolerate.
 const (
-	// TolerateImage lets the registry, tag and digest of an image be changed, and
+	// TolerateImage allows changes of an image's registry, tag and digest, and of
 	// its pull policy; the last component of the repository stays.
 	TolerateImage Tolerance = "image"
-	// TolerateResources lets requests, limits and resize policies be changed.
+	// TolerateResources allows changes of requests, limits and resize policies.
 	TolerateResources Tolerance = "resources"
-	// TolerateEnv lets variables be added, and not those that the template sets.
+	// TolerateEnv allows additional variables, except those that the template
+	// sets.
 	TolerateEnv Tolerance = "env"
-	// TolerateVolumeMounts lets mounts be added, apart from the paths that the
+	// TolerateVolumeMounts allows additional mounts, except at the paths that the
 	// template mounts.
 	TolerateVolumeMounts Tolerance = "volumeMounts"
-	// TolerateSecurityContext lets the containers' security context be changed.
+	// TolerateSecurityContext allows changes of the containers' security context.
 	TolerateSecurityContext Tolerance = "securityContext"
-	// TolerateLabels lets the template's labels have other values.
+	// TolerateLabels allows other values of the template's labels.
 	TolerateLabels Tolerance = "labels"
-	// TolerateAnnotations lets the template's annotations have other values.
+	// TolerateAnnotations allows other values of the template's annotations.
 	TolerateAnnotations Tolerance = "annotations"
 )
 
@@ -36,7 +37,7 @@ var tolerances = []Tolerance{
 	TolerateImage, TolerateResources, TolerateEnv, TolerateVolumeMounts, TolerateSecurityContext, TolerateLabels, TolerateAnnotations,
 }
 
-// allow takes out of a container what may be changed of it.
+// allow removes from a container what others may change in it.
 func allow(want, have *corev1.Container, tolerate []Tolerance) {
 	for _, t := range tolerate {
 		switch t {
@@ -63,8 +64,8 @@ func allow(want, have *corev1.Container, tolerate []Tolerance) {
 	}
 }
 
-// overlap reports whether one of two paths holds the other: a mount there would
-// hide what the other one mounts.
+// overlap reports whether one of two paths contains the other: a mount there
+// would hide the other one.
 func overlap(a, b string) bool {
 	a, b = path.Clean("/"+a)+"/", path.Clean("/"+b)+"/"
 	a, b = strings.Replace(a, "//", "/", 1), strings.Replace(b, "//", "/", 1)

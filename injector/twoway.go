@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// ErrInexpressible says that a strategic merge patch cannot lead from one
-// object to the other; the JSON Patch can.
+// ErrInexpressible means that a strategic merge patch cannot express the
+// change; the JSON Patch can.
 var ErrInexpressible = errors.New("a two-way merge patch cannot express the change")
 
 // schemas are the types whose merge keys a strategic merge patch follows.
@@ -29,13 +29,12 @@ var schemas = map[string]any{
 	"CronJob":               batchv1.CronJob{},
 }
 
-// TwoWayMergePatch returns the strategic merge patch that leads from the
-// object that came to the one that leaves, and proves it: applied to what
-// came, it gives exactly what leaves. Where it does not, the error is
-// ErrInexpressible.
+// TwoWayMergePatch returns the strategic merge patch from the original object
+// to the patched one, and verifies it: applied to the original, it must give
+// exactly the patched object. Otherwise the error is ErrInexpressible.
 //
-// The patch is a diff, not a merge: lists are keyed (containers by name), so
-// a key that stands twice can make it say something else than it was made of.
+// The patch is a diff, not a merge: lists are keyed (containers by name), so a
+// repeated key can change its meaning.
 func TwoWayMergePatch(kind string, came, leaves []byte) ([]byte, error) {
 	if kind == "" {
 		kind = "Pod"
@@ -62,9 +61,9 @@ func TwoWayMergePatch(kind string, came, leaves []byte) ([]byte, error) {
 	return patch, nil
 }
 
-// sameJSON compares objects by value. Numbers are compared as floating point:
-// applying a strategic merge patch reads and writes them so, whether the patch
-// touches them or not (3.0 comes back as 3).
+// sameJSON compares objects by value. It compares numbers as floating point:
+// applying a strategic merge patch decodes and encodes all of them that way,
+// whether or not the patch changes them (3.0 becomes 3).
 func sameJSON(a, b []byte) (bool, error) {
 	var x, y any
 	if err := json.Unmarshal(a, &x); err != nil {

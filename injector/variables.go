@@ -10,9 +10,9 @@ import (
 )
 
 // A Variable is a $(NAME) in the command or the arguments of a template's container
-// that nothing of the container defines: the kubelet leaves it as it is.
+// that the container does not define: the kubelet leaves it unexpanded.
 type Variable struct {
-	// Field is where it is, in the ConfigMap.
+	// Field is its field in the ConfigMap.
 	Field     string
 	Container string
 	Name      string
@@ -25,9 +25,9 @@ var reference = regexp.MustCompile(`\$+\(([A-Za-z_][A-Za-z0-9_]*)\)`)
 // service is the name of a variable that the kubelet sets for a Service.
 var service = regexp.MustCompile(`_SERVICE_(HOST|PORT)(_|$)|_PORT(_[0-9]+_(TCP|UDP|SCTP)(_|$)|$)`)
 
-// UndefinedVariables lists the variables that the template's containers refer to and
-// do not have. Of a container with envFrom nothing is known, and that of a Service is
-// taken to exist.
+// UndefinedVariables lists the variables that the template's containers refer
+// to but do not define. It skips containers with envFrom, whose variables are
+// unknown, and assumes that variables of Services exist.
 func (t *Template) UndefinedVariables() []Variable {
 	var found []Variable
 	for _, l := range []struct {
@@ -52,7 +52,7 @@ func (t *Template) UndefinedVariables() []Variable {
 	return slices.Compact(found)
 }
 
-// undefined lists the variables that a text refers to and that are not set.
+// undefined lists the variables in a text that are not set.
 func undefined(text string, env []corev1.EnvVar) []string {
 	var names []string
 	for _, match := range reference.FindAllStringSubmatch(text, -1) {

@@ -36,7 +36,8 @@ func TestUndefinedVariables(t *testing.T) {
 	}
 }
 
-// The templates that the documents show can be used, and define what they refer to.
+// The templates in the documentation are valid, and define the variables that
+// they refer to.
 func TestTheExamplesOfTheDocumentsCanBeUsed(t *testing.T) {
 	text, err := os.ReadFile("../docs/templates.md")
 	if err != nil {

@@ -79,8 +79,8 @@ func TestSidecars_OptionsChanged_IsOutdated(t *testing.T) {
 	}
 }
 
-// TestSidecars_RecordOfThePreviousRelease holds that an upgrade makes no pod look
-// old: releases before v0.2 wrote no options into the record.
+// TestSidecars_RecordOfThePreviousRelease checks that an upgrade does not make
+// pods look outdated: releases before v0.2 wrote no options into the record.
 func TestSidecars_RecordOfThePreviousRelease(t *testing.T) {
 	template := parsed(t, "native: always")
 	old := `{"logs":{"version":"` + template.content + `","initContainers":["logs"]}}`

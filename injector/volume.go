@@ -8,11 +8,11 @@ import (
 	"github.com/usher-dev/usher/image"
 )
 
-// sameSource says whether the pod's volume is the template's, after what the
-// API server defaults.
+// sameSource reports whether the pod's volume has the template's source, after
+// the API server's defaulting.
 func sameSource(typed corev1.Volume, other *podVolume) bool {
 	var got corev1.Volume
-	// A source this build does not know is another source.
+	// A source that this build does not know is another source.
 	if err := json.Unmarshal(other.Raw, &got, json.RejectUnknownMembers(true)); err != nil {
 		return false
 	}
@@ -25,13 +25,13 @@ func sameSource(typed corev1.Volume, other *podVolume) bool {
 	return equality.Semantic.DeepEqual(*want, got)
 }
 
-// defaultVolume sets what the API server sets (pkg/apis/core/v1, defaults.go
+// defaultVolume sets the API server's defaults (pkg/apis/core/v1, defaults.go
 // and zz_generated.defaults.go).
 func defaultVolume(v *corev1.Volume) {
 	if v.VolumeSource == (corev1.VolumeSource{}) {
 		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
 	}
-	// The four kinds of volumes with files have one default mode.
+	// The four kinds of volumes with files have the same default mode.
 	mode := func(m **int32) { orDefault(m, new(corev1.ConfigMapVolumeSourceDefaultMode)) }
 	if s := v.ConfigMap; s != nil {
 		mode(&s.DefaultMode)

@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// templatePaths is where each kind of workload holds its pod template.
+// templatePaths is the path of the pod template in each kind of workload.
 var templatePaths = map[string][]string{
 	"Pod":                   nil,
 	"Deployment":            {"spec", "template"},
@@ -55,7 +55,7 @@ func podTemplate(kind string, object []byte) (jsontext.Value, []string, *finding
 	}
 	path, ok := templatePaths[kind]
 	if !ok {
-		return nil, nil, new(finding.Denial(reason.Undecodable, "kind", "is "+quote(kind)+", which is no pod and holds none"))
+		return nil, nil, new(finding.Denial(reason.Undecodable, "kind", "is "+quote(kind)+", which is not a pod and has no pod template"))
 	}
 	raw := jsontext.Value(object)
 	for i, step := range path {

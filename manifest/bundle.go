@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Bundle is a folder whose files are manifests only once a tool has rendered
+// A Bundle is a folder whose files are manifests only after a tool has rendered
 // them.
 type Bundle struct {
 	Folder string
@@ -18,14 +18,14 @@ type Bundle struct {
 	Render string
 }
 
-// String says that the folder is left out, and how to judge it all the same.
+// String explains that the folder is skipped, and how to check it.
 func (b Bundle) String() string {
-	return fmt.Sprintf("%s is left out until it is rendered: %s | usher check -", b.Folder, b.Render)
+	return fmt.Sprintf("%s is skipped until it is rendered: %s | usher check -", b.Folder, b.Render)
 }
 
-// Unbundled leaves out of the files that a folder was searched for those of Helm
-// charts, and what a kustomization completes: its bases, components and patches.
-// Files that were named themselves stay.
+// Unbundled removes from the files of a searched folder those of Helm charts,
+// and those that a kustomization uses: its bases, components and patches. Files
+// that were named themselves stay.
 func Unbundled(files, named []string) (kept []string, bundles []Bundle) {
 	charts, owned := map[string]bool{}, map[string]bool{}
 	var roots []string
@@ -59,7 +59,7 @@ func Unbundled(files, named []string) (kept []string, bundles []Bundle) {
 		}
 	}
 	for folder := range charts {
-		if !within(filepath.Dir(folder), charts) { // charts hold those that they depend on
+		if !within(filepath.Dir(folder), charts) { // charts contain their dependencies
 			bundles = append(bundles, Bundle{folder, "helm template " + folder})
 		}
 	}
@@ -72,7 +72,7 @@ func Unbundled(files, named []string) (kept []string, bundles []Bundle) {
 	return kept, bundles
 }
 
-// completes are the files and folders that a kustomization is made of.
+// completes returns the files and folders that a kustomization uses.
 func completes(file string) []string {
 	text, err := os.ReadFile(file)
 	if err != nil {

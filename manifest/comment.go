@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// maxDiagnosed bounds the text that is parsed again, and maxSlashes how
-	// often: a broken document must not cost much more than a good one.
+	// maxDiagnosed limits the text that is parsed again, and maxSlashes how often:
+	// a broken document must not cost much more than a valid one.
 	maxDiagnosed = 1 << 20
 	maxSlashes   = 10
 )
 
 var (
 	slashes       = regexp.MustCompile(`(?m)(?:^|[ \t])//`)
-	errNoComment  = errors.New("YAML: // starts no comment; write #")
+	errNoComment  = errors.New("YAML: // does not start a comment; write #")
 	commentMarker = []byte(" #")
 )
 
-// slashComments finds the comments that other languages write with //, in a
-// document that the parser refused because of them: with # it would parse,
-// with // left at that place it would not.
+// slashComments finds // comments, as in other languages, in a document that
+// does not parse because of them: with # instead it would parse, and with // at
+// that place it would not.
 func slashComments(file string, first int, text []byte) []error {
 	places := slashes.FindAllIndex(text, maxSlashes+1)
 	if len(text) > maxDiagnosed || len(places) > maxSlashes {

@@ -12,17 +12,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Duplicate is a field that is written twice. The last one counts, as for a
-// server that does not validate fields.
+// A Duplicate is a field that is set twice. The last one counts, as in a server
+// without field validation.
 type Duplicate struct {
-	Field string // its path, or where only YAML's parser has seen it its name
-	Line  int    // the line of the second one in the file, 0 where it is not known
+	Field string // its path, or its name if only YAML's parser has seen it
+	Line  int    // the line of the second one in the file, 0 if unknown
 }
 
 var alreadySet = regexp.MustCompile(`^line (\d+): key "(.*)" already set in map$`)
 
-// tolerant reads YAML with fields that are there twice, if nothing else is wrong
-// with it.
+// tolerant parses YAML with duplicate fields, if nothing else is wrong with it.
 func tolerant(first int, text []byte, err error) ([]byte, []Duplicate, bool) {
 	_, list, ok := strings.Cut(err.Error(), "unmarshal errors:\n")
 	if !ok {
@@ -41,7 +40,7 @@ func tolerant(first int, text []byte, err error) ([]byte, []Duplicate, bool) {
 	return value, twice, err == nil
 }
 
-// deduplicated writes a JSON object without the fields that are there twice.
+// deduplicated encodes a JSON object without its duplicate fields.
 func deduplicated(value []byte) ([]byte, []Duplicate, error) {
 	var object map[string]any
 	strict, err := kjson.UnmarshalStrict(value, &object)

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// MaxFileBytes bounds a file. The API server refuses objects over 3 MiB, so a
-// file of this size already holds many.
+// MaxFileBytes limits the size of a file. The API server refuses objects over 3
+// MiB, so a file of this size contains many.
 const MaxFileBytes = 16 << 20
 
 // Stdin is the path that stands for standard input.
 const Stdin = "-"
 
-// Read reads every document of the paths, in their order.
+// Read reads every document in the paths, in order.
 func Read(paths []string, stdin io.Reader) ([]*Document, []error) {
 	files, errs := Files(paths)
 	var docs []*Document
@@ -29,9 +29,9 @@ func Read(paths []string, stdin io.Reader) ([]*Document, []error) {
 	return docs, errs
 }
 
-// Files lists the files that the paths stand for: a file as it is, in a folder
-// every .yaml, .yml and .json below it in lexical order. Symbolic links to
-// folders are not followed inside a folder, so loops end.
+// Files lists the files for the paths: a file itself, and in a folder every
+// .yaml, .yml and .json below it in lexical order. It does not follow symbolic
+// links to folders inside a folder, so loops end.
 func Files(paths []string) ([]string, []error) {
 	var files []string
 	var errs []error
@@ -99,8 +99,7 @@ func ReadFile(path string, stdin io.Reader) ([]*Document, []error) {
 	return Parse(path, data)
 }
 
-// ReadTolerant is ReadFile for those who say themselves what is wrong with a
-// field that is there twice.
+// ReadTolerant is ReadFile for callers that report duplicate fields themselves.
 func ReadTolerant(path string, stdin io.Reader) ([]*Document, []error) {
 	data, err := read(path, stdin)
 	if err != nil {
@@ -139,8 +138,8 @@ func read(path string, stdin io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// readAll is io.ReadAll for what should have a size: that much is kept of it, and
-// no more, because documents keep the text of their file.
+// readAll is io.ReadAll for a file of known size: it allocates only that much,
+// because documents retain the text of their file.
 func readAll(in io.Reader, size int64) ([]byte, error) {
 	data := make([]byte, size+1)
 	n, err := io.ReadFull(in, data)
@@ -150,11 +149,12 @@ func readAll(in io.Reader, size int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, err := io.ReadAll(in) // it has grown, or says no size
+	rest, err := io.ReadAll(in) // the file has grown, or its size is unknown
 	return append(data, rest...), err
 }
 
-// cause drops the path that os puts before its errors: it is said already.
+// cause removes the path that os puts before its errors, because it is already
+// reported.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -7,15 +7,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxNested bounds how deep Lists may stand in Lists: each List reads the text of
-// those in it once more.
+// maxNested limits the nesting of Lists: each List parses the text of those in
+// it once more.
 const maxNested = 16
 
-// openList returns the objects in a List, and in the Lists in it, as kubectl does.
+// openList returns the objects in a List, and in nested Lists, like kubectl.
 func openList(list *Document, h header) (docs []*Document, errs []error) {
 	if list.nested == maxNested {
 		return nil, []error{&Error{File: list.File, Line: list.Line, Err: fmt.Errorf(
-			"a %s stands in %d others: write its objects as documents, separated by ---", h.Kind, maxNested)}}
+			"a %s is nested in %d others: write its objects as documents, separated by ---", h.Kind, maxNested)}}
 	}
 	var items []jsontext.Value
 	if err := json.Unmarshal(h.Items, &items); err != nil {

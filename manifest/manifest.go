@@ -1,6 +1,6 @@
 // Package manifest reads Kubernetes objects from files, folders and standard
-// input: YAML or JSON, many documents a file, Lists opened up. What a broken
-// document hides is that document alone.
+// input: YAML or JSON, with many documents in a file, and with Lists expanded.
+// A broken document hides only itself.
 package manifest
 
 import (
@@ -12,34 +12,34 @@ import (
 
 // A Document is one object, as kubectl would send it to the server.
 type Document struct {
-	// File is the path the document came from, "-" for standard input.
+	// File is the path of the document's file, "-" for standard input.
 	File string
 	// Line is the document's first line in the file, from 1.
 	Line int
 	// JSON is the object. A JSON document is kept byte for byte.
 	JSON []byte
-	// APIVersion, Kind, Namespace and Name are empty where the document has
-	// none; without APIVersion and Kind it is no Kubernetes object.
+	// APIVersion, Kind, Namespace and Name are empty if the document does not set
+	// them; without APIVersion and Kind it is not a Kubernetes object.
 	APIVersion, Kind, Namespace, Name string
 
-	// Duplicates are the fields that are there twice, where they were tolerated.
+	// Duplicates are the fields that occur twice, if they are tolerated.
 	Duplicates []Duplicate
 
-	listPath string // where in a List the object stood, such as "items[2]"
-	nested   int    // how many Lists it stood in
-	yaml     bool   // whether the file has it in YAML, not in JSON
+	listPath string // the place of the object in a List, such as "items[2]"
+	nested   int    // how many Lists it is nested in
+	yaml     bool   // true if it is YAML, not JSON
 	at       *position.Source
 }
 
-// Position returns the line and column, from 1, of a field path in the file.
-// Where the field is absent, its nearest parent stands for it.
+// Position returns the line and column, from 1, of a field path in the file. If
+// the field is absent, it returns those of its nearest parent.
 func (d *Document) Position(path string) (line, column int) { return d.at.Of(d.inFile(path)) }
 
 // Block returns the first line in the file of the text of a literal block
-// scalar, and how far it is indented; ok is false where the field holds none.
+// scalar, and its indentation; ok is false if the field does not have one.
 func (d *Document) Block(path string) (line, indent int, ok bool) { return d.at.Block(d.inFile(path)) }
 
-// inFile is a path in the object as one in the file's document.
+// inFile converts a path in the object to one in the file's document.
 func (d *Document) inFile(path string) string {
 	if d.listPath != "" {
 		return strings.TrimSuffix(d.listPath+"."+path, ".")
@@ -47,18 +47,18 @@ func (d *Document) inFile(path string) string {
 	return path
 }
 
-// IsObject says whether the document claims to be a Kubernetes object.
+// IsObject reports whether the document claims to be a Kubernetes object.
 func (d *Document) IsObject() bool { return d.APIVersion != "" && d.Kind != "" }
 
-// String names the object as kubectl does: kind/name, lower case kind.
+// String names the object like kubectl: kind/name, with the kind in lower case.
 func (d *Document) String() string {
 	return fmt.Sprintf("%s/%s", strings.ToLower(d.Kind), d.Name)
 }
 
-// An Error tells what could not be read, and where.
+// An Error describes what could not be read, and where.
 type Error struct {
 	File string
-	Line int // 0 where the whole file is meant
+	Line int // 0 for the whole file
 	Err  error
 }
 

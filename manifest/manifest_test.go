@@ -36,12 +36,12 @@ func TestParse(t *testing.T) {
 		"comments of other languages are named at their lines": {
 			in: "kind: A\n---\n// one\nkind: B\nx: # fine\n  - \"\" // two\n  - 'no //comment'\n  - |\n    sh // text\n  - http://x\n",
 			errs: []string{
-				"f:3: YAML: // starts no comment; write #",
-				"f:6: YAML: // starts no comment; write #",
+				"f:3: YAML: // does not start a comment; write #",
+				"f:6: YAML: // does not start a comment; write #",
 			},
 			docs: []doc{{1, "a/", `{"kind":"A"}`}},
 		},
-		"slashes beside another fault are not blamed": {
+		"slashes next to another fault are not blamed": {
 			in:   "// one\nx: [\n",
 			errs: []string{"f:2: YAML: mapping values are not allowed in this context"},
 		},
@@ -68,13 +68,13 @@ func TestParse(t *testing.T) {
 			in: "kind: List\napiVersion: v1\nitems:\n- kind: List\n  apiVersion: v1\n  items:\n  - kind: A\n    apiVersion: v1\n- " +
 				strings.Repeat("{kind: List, apiVersion: v1, items: [", 16) + strings.Repeat("]}", 16) + "\n- kind: B\n  apiVersion: v1\n",
 			docs: []doc{{7, "a/", `{"apiVersion":"v1","kind":"A"}`}, {10, "b/", `{"apiVersion":"v1","kind":"B"}`}},
-			errs: []string{"f:9: a List stands in 16 others: write its objects as documents, separated by ---"},
+			errs: []string{"f:9: a List is nested in 16 others: write its objects as documents, separated by ---"},
 		},
 		"the items of a typed List get its kind": {
 			in:   `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"p"}},{}]}`,
 			docs: []doc{{1, "pod/p", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}`}, {1, "pod/", `{"apiVersion":"v1","kind":"Pod"}`}},
 		},
-		"comments alone are no document": {in: "# nothing\n---\n# here\n"},
+		"comments without an object are not a document": {in: "# nothing\n---\n# here\n"},
 		"a header of wrong types is still read": {
 			in:   "kind: Pod\napiVersion: v1\nmetadata: {name: p, namespace: 5}\n",
 			docs: []doc{{1, "pod/p", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":5}}`}},

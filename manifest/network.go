@@ -9,9 +9,9 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// Networks are the Networks among documents, by namespace and name; one that
-// names no namespace goes to the one given. Of a file nothing is ready yet, and
-// everything is taken to become so.
+// Networks returns the Networks among documents, by namespace and name; one
+// without a namespace goes to the given one. usher assumes that Networks from
+// files will become ready.
 func Networks(docs []*Document, namespace string) map[string]map[string]injector.Network {
 	found := map[string]map[string]injector.Network{}
 	for _, d := range docs {
@@ -23,7 +23,7 @@ func Networks(docs []*Document, namespace string) map[string]map[string]injector
 				Backend string `json:"backend"`
 			} `json:"status"`
 		}
-		_ = json.Unmarshal(d.JSON, &network) // what is wrong with it the rules say
+		_ = json.Unmarshal(d.JSON, &network) // the rules report what is wrong with it
 		in := cmp.Or(d.Namespace, namespace)
 		if found[in] == nil {
 			found[in] = map[string]injector.Network{}

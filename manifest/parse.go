@@ -16,11 +16,11 @@ import (
 	"github.com/usher-dev/usher/position"
 )
 
-// Parse reads every document of a file's content. A field that is there twice is
-// an error.
+// Parse parses every document in a file's content. A duplicate field is an
+// error.
 func Parse(file string, data []byte) ([]*Document, []error) { return parse(file, data, false) }
 
-// parse reads documents; tolerates says that a field may be there twice.
+// parse parses documents; tolerates allows duplicate fields.
 func parse(file string, data []byte, tolerates bool) ([]*Document, []error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // byte order mark
 	var docs []*Document
@@ -41,7 +41,7 @@ func parse(file string, data []byte, tolerates bool) ([]*Document, []error) {
 	return docs, errs
 }
 
-// parseYAML reads one document.
+// parseYAML parses one document.
 func parseYAML(file string, part part, tolerates bool) ([]*Document, []error) {
 	value, err := yaml.YAMLToJSONStrict(part.text)
 	var twice []Duplicate
@@ -74,8 +74,8 @@ func looksLikeJSON(data []byte) bool {
 	return len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[')
 }
 
-// parseJSON reads concatenated JSON values. ok is false where the first one is
-// none: YAML's flow style looks alike.
+// parseJSON parses concatenated JSON values. ok is false if the first one is
+// invalid: YAML's flow style looks similar.
 func parseJSON(file string, part part, tolerates bool) (docs []*Document, errs []error, ok bool) {
 	data := part.text
 	dec := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(tolerates))
@@ -119,7 +119,7 @@ func parseJSON(file string, part part, tolerates bool) (docs []*Document, errs [
 	}
 }
 
-// header is what a document is recognised by.
+// header is the part of a document that identifies it.
 type header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -135,13 +135,13 @@ func newDocuments(file string, line int, value, source []byte) ([]*Document, []e
 	return open(&Document{File: file, Line: line, JSON: value, at: position.New(source, line)}, header{})
 }
 
-// open fills in the document's header, or for a List returns the objects in
-// it. parent lends its kind to the items of a typed List (PodList), which carry
-// none.
+// open sets the document's header, or returns the objects of a List. parent
+// provides the kind for the items of a typed List (PodList), which do not have
+// one.
 func open(doc *Document, parent header) ([]*Document, []error) {
 	var h header
-	// What has no header of this shape is still a document, of unknown kind:
-	// the one who judges its kind says what is wrong with it.
+	// Without a valid header it is still a document of an unknown kind, and the
+	// verdict reports what is wrong with it.
 	if err := json.Unmarshal(doc.JSON, &h); err != nil {
 		h = looseHeader(doc.JSON)
 	}
@@ -160,7 +160,7 @@ func open(doc *Document, parent header) ([]*Document, []error) {
 	return []*Document{doc}, nil
 }
 
-// looseHeader reads what can be read of a header with wrong types in it.
+// looseHeader parses the readable parts of a header with wrong types.
 func looseHeader(value []byte) header {
 	var h header
 	var fields map[string]jsontext.Value
@@ -196,7 +196,7 @@ type part struct {
 	text []byte
 }
 
-// split cuts YAML at its document markers and keeps count of lines.
+// split splits YAML at its document markers and counts lines.
 func split(data []byte) []part {
 	var parts []part
 	current := part{line: 1}
@@ -210,7 +210,7 @@ func split(data []byte) []part {
 		if isMarker(data[offset:next]) {
 			current.text = data[start:offset]
 			parts = append(parts, current)
-			// What follows the marker on its line belongs to the document.
+			// Text after the marker on its line belongs to the document.
 			start, current = offset+len("---"), part{line: line}
 		}
 		offset = next
@@ -224,7 +224,7 @@ func isMarker(line []byte) bool {
 	return ok && (len(rest) == 0 || rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r' || rest[0] == '\n')
 }
 
-// blank says whether a document holds nothing but comments.
+// blank reports whether a document contains only comments.
 func blank(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSpace(line)
@@ -237,7 +237,7 @@ func blank(text []byte) bool {
 
 var lineNumber = regexp.MustCompile(`line (\d+)`)
 
-// yamlError turns the parser's line, counted in the document, into the file's.
+// yamlError converts the parser's line in the document to one in the file.
 func yamlError(file string, first int, err error) error {
 	line := first
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")

@@ -12,9 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// YAML writes a JSON value as YAML, with the keys of every object sorted. Numbers
-// stay as they are written: neither digits nor zeros get lost in a conversion.
-// literals, which may be nil, are written instead of the numbers at their places.
+// YAML encodes a JSON value as YAML, with the keys of every object sorted.
+// Numbers keep their notation, so that no conversion loses digits or zeros.
+// literals, which may be nil, replace the numbers at their places.
 func YAML(value []byte, literals Literals) ([]byte, error) {
 	w := &yamlWriter{from: jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true)), literals: literals}
 	root, err := w.node()
@@ -31,7 +31,7 @@ func YAML(value []byte, literals Literals) ([]byte, error) {
 	return out.Bytes(), encoder.Close()
 }
 
-// yamlWriter turns JSON into nodes of YAML.
+// yamlWriter converts JSON to YAML nodes.
 type yamlWriter struct {
 	from     *jsontext.Decoder
 	literals Literals
@@ -100,12 +100,12 @@ func (w *yamlWriter) mapping() (*yaml.Node, error) {
 	return object, nil
 }
 
-// yaml11 are plain scalars that readers of YAML 1.1, kubectl among them, do not
-// take for strings, beside those that the encoder knows: its booleans, and numbers
-// of base 60.
+// yaml11 matches plain scalars that readers of YAML 1.1, such as kubectl, do
+// not read as strings, in addition to those that the encoder knows: its
+// booleans, and numbers of base 60.
 var yaml11 = regexp.MustCompile(`^(?i:y|yes|n|no|on|off)$|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
 
-// text is a string, quoted where a reader would take it for something else.
+// text returns a string, quoted if a reader would misread it.
 func text(s string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	switch {
@@ -119,19 +119,19 @@ func text(s string) *yaml.Node {
 	return node
 }
 
-// Literals are numbers as YAML has them where JSON writes them otherwise (1.10,
-// 0644, 12345678901234567890123), by their JSON Pointers.
+// Literals are numbers in the notation of YAML that JSON writes differently
+// (1.10, 0644, 12345678901234567890123), by their JSON Pointers.
 type Literals map[string]string
 
-// number is how a plain scalar begins that may be one.
+// number is the beginning of a plain scalar that may be a number.
 const number = "+-.0123456789"
 
-// odd is in every text with a number that JSON writes otherwise, and in some
-// without: parsing is what takes long.
+// odd matches every text with a number that JSON writes differently, and some
+// others: it avoids the slow parsing.
 var odd = regexp.MustCompile(`(?:[\s\[,{]|":)(?:\+[0-9.]|-?(?:\.[0-9]|0[0-9xobXOB_]|[0-9]+[._eE]|[0-9]{16})|-0)`)
 
-// Literals returns the document's numbers that JSON writes otherwise; nil where
-// there are none, and for documents of JSON.
+// Literals returns the document's numbers that JSON writes differently; nil if
+// there are none, and for JSON documents.
 func (d *Document) Literals() Literals {
 	if !d.yaml || !odd.Match(d.at.Text()) {
 		return nil
@@ -163,8 +163,8 @@ func (d *Document) Literals() Literals {
 	return literals
 }
 
-// Added moves the literals for an item that was added at a JSON Pointer: those of
-// the items that follow in its list.
+// Added shifts the literals after an item was added at a JSON Pointer: those of
+// the following items in its list.
 func (l Literals) Added(pointer string) {
 	at := strings.LastIndexByte(pointer, '/')
 	index, err := strconv.Atoi(pointer[at+1:])

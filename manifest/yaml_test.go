@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kubectl reads what is written as it was: whatever a string looks like.
+// kubectl must read back the same values, whatever a string looks like.
 func TestYAMLIsReadAsItWas(t *testing.T) {
 	values := []string{
 		"", " ", "y", "No", "ON", "off", "true", "null", "~", "<<", "=", "0644", "0o644", "0x1f", "0b1", "1_000", "1e3", "1.10", ".5", "-.inf", ".NaN",

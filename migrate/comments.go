@@ -8,66 +8,66 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// comments are what is said at a path of the new configuration; at "" before
-// all of it.
+// comments are the comments at a path of the new configuration; "" is the path
+// of those before it.
 type comments map[string]string
 
 func header(name string) string {
 	return fmt.Sprintf(`Converted from InitializerConfiguration %s, which Kubernetes dropped in 1.14.
-This is for review, or for a webhook of your own: "usher webhook" registers its own configuration, and beside it this one would have usher asked twice.
+This is for review, or for a webhook of your own: "usher webhook" registers its own configuration, and with both the API server would call usher twice.
 
-What initializers had and webhooks have no equal for:
-- metadata.initializers.pending: there is no list of who is yet to come, in the object or elsewhere. The request waits for each webhook's answer, and nothing is to be removed from the object; delete the code that did.
-- metadata.initializers.result: an initializer failed an object by writing it. A webhook answers "allowed: false" with a message, and nothing is stored.
-- An initializer saw objects that were stored, but uninitialized and hidden from all who did not ask with includeUninitialized. A webhook sees them before they are stored: without uid and, after generateName, without name.
-- An initializer read and patched objects with rights of its own, at its own pace. A webhook answers with a patch within timeoutSeconds, 30 at most.
-- Initializers ran in the order of their list, configurations in the order of their names. Webhooks are called alike, but may be asked again, and another's change may come after theirs.`, name)
+Initializers had these features, for which webhooks have no equivalent:
+- metadata.initializers.pending: no list names the pending webhooks. The request waits for the response of each webhook, and a webhook has nothing to remove from the object; delete the code that did.
+- metadata.initializers.result: an initializer rejected an object by writing this field. A webhook answers "allowed: false" with a message, and the API server stores nothing.
+- An initializer saw stored objects, which were hidden from every request without includeUninitialized. A webhook sees objects before they are stored: without uid and, with generateName, without name.
+- An initializer read and patched objects with its own rights, at its own pace. A webhook answers with a patch within timeoutSeconds, at most 30.
+- Initializers ran in the order of their list, and configurations in the order of their names. The API server calls webhooks in the same order, but may call one again, and another webhook may change the object afterwards.`, name)
 }
 
 const (
-	clientConfigComment = `An initializer watched the API server; a webhook is called by it. caBundle is left out: "usher webhook" writes it to its own configuration only. For another webhook name its Service here, and add the bundle its certificate is checked with.`
+	clientConfigComment = `An initializer watched the API server; the API server calls a webhook. caBundle is missing: "usher webhook" writes it only to its own configuration. For another webhook, write its Service here, and add the CA bundle of its certificate.`
 
-	secondComment = `usher answers for workloads at a path of their own: it carries the annotation to the pods they make.`
+	secondComment = `usher handles workloads at a separate path: it copies the annotation to their pod templates.`
 
-	rulesComment = `Initializers ran when objects were created, and only then.`
+	rulesComment = `Initializers ran only when objects were created.`
 
-	workloadNote = `No pods are among these resources. usher adds containers to pods, not to the templates of workloads, to which it carries the annotation: add pods of v1.`
+	workloadNote = `These resources do not include pods. usher adds containers only to pods, and copies the annotation to the pod templates of workloads: add pods of v1.`
 
-	absentPolicyComment = `With its initializer down an object stayed pending, hidden and of no use: Fail.`
-	failPolicyComment   = `As it was, but a webhook that does not answer refuses the object at once.`
-	ignorePolicyComment = `As it was: what is admitted without the webhook stays without its change.`
+	absentPolicyComment = `While its initializer was down, an object stayed pending and hidden, which corresponds to Fail.`
+	failPolicyComment   = `Unchanged, but while the webhook does not answer, the API server rejects the object at once.`
+	ignorePolicyComment = `Unchanged: an object that is admitted without the webhook stays without its change.`
 
-	matchPolicyComment = `A rule matched the version an object was sent in. Equivalent matches it in every version that is served.`
+	matchPolicyComment = `A rule matched only the version of the request. Equivalent matches every served version of the object.`
 
-	namespaceComment = `Initializers ran in every namespace. A webhook that is down must not keep these from starting, its own among them; name the namespace of another webhook here.`
+	namespaceComment = `Initializers ran in every namespace. A webhook that is down must not block these namespaces, including its own; for another webhook, write its namespace here.`
 
-	reinvocationComment = `An initializer ran once. IfNeeded asks again after later webhooks' changes.`
+	reinvocationComment = `An initializer ran once. IfNeeded calls the webhook again after changes of later webhooks.`
 
-	sideEffectsComment = `None lets dry runs through: the webhook changes nothing but the object.`
+	sideEffectsComment = `None allows dry runs: the webhook changes nothing but the object.`
 )
 
 func conditionComment(template string) string {
-	return fmt.Sprintf(`An initializer got every object its rules name, and looked for the annotation %s%s itself, if it cared. Here the API server does; without this condition an outage of the webhook would stop them all.`, injector.InitializerPrefix, template)
+	return fmt.Sprintf(`An initializer got every object that matched its rules, and checked the annotation %s%s itself. Here the API server checks it; without this condition an outage of the webhook would block all these objects.`, injector.InitializerPrefix, template)
 }
 
 func foreignComment(name string) string {
-	return fmt.Sprintf(`%s is no initializer of a template of usher's, which would be <template>%s: put the Service of the webhook here that does its work. Without matchConditions it is asked about all that the rules name.`, name, nameSuffix)
+	return fmt.Sprintf(`%s is not an initializer of one of usher's templates, which would be <template>%s: write the Service of the webhook that replaces it. Without matchConditions the API server calls it for everything that matches the rules.`, name, nameSuffix)
 }
 
-// notes are remarks on the rules of one webhook, each once.
+// notes are remarks on the rules of one webhook, without duplicates.
 type notes struct {
 	lines []string
 	said  map[string]bool
-	moves []movedNote // as few as there are moves
+	moves []movedNote // a minimal number of moves
 }
 
-// A movedNote tells that resources are found elsewhere today.
+// A movedNote describes that resources have moved.
 type movedNote struct {
 	from, to  string
 	resources []string
 }
 
-// add adds a remark, and says whether it is new.
+// add adds a remark, and reports whether it is new.
 func (n *notes) add(line string) bool {
 	if n.said[line] {
 		return false
@@ -92,11 +92,11 @@ func (n *notes) moved(a arrival) {
 	}
 }
 
-// text is the remarks as further lines of a comment.
+// text formats the remarks as further lines of a comment.
 func (n *notes) text() string {
 	var b strings.Builder
 	for _, m := range n.moves {
-		fmt.Fprintf(&b, "\n%s of %s are not served any more: today they are in %s.", strings.Join(m.resources, ", "), m.from, m.to)
+		fmt.Fprintf(&b, "\n%s of %s are no longer served: today they are in %s.", strings.Join(m.resources, ", "), m.from, m.to)
 	}
 	for _, line := range n.lines {
 		b.WriteString("\n" + line)
@@ -104,10 +104,10 @@ func (n *notes) text() string {
 	return b.String()
 }
 
-// commentWidth is how long the lines of comments get.
+// commentWidth is the maximum length of a comment's lines.
 const commentWidth = 80
 
-// wrap writes each line of text as a paragraph of YAML comment.
+// wrap formats each line of text as a paragraph of a YAML comment.
 func wrap(text string) string {
 	var b strings.Builder
 	for paragraph := range strings.SplitSeq(text, "\n") {

@@ -15,15 +15,15 @@ import (
 // lastApplied is kubectl's copy of the object, which is the old one.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Convert turns an InitializerConfiguration, as JSON, into today's. The error
-// is for an object that cannot be read at all.
+// Convert converts an InitializerConfiguration, as JSON, to its current
+// equivalent. The error is for an unreadable object.
 func Convert(object []byte) (*Migration, error) {
 	old, meta, err := decode(object)
 	if err != nil {
 		return nil, err
 	}
 	if wrong := validation.IsDNS1123Subdomain(meta.Name); len(wrong) > 0 {
-		return nil, Problem{"metadata.name", fmt.Sprintf("%q is no name; write lower case letters, digits, '-' and '.'", meta.Name)}
+		return nil, Problem{"metadata.name", fmt.Sprintf("%q is not a name; write lower case letters, digits, '-' and '.'", meta.Name)}
 	}
 	m := &Migration{
 		Configuration: &admissionv1.MutatingWebhookConfiguration{
@@ -38,7 +38,7 @@ func Convert(object []byte) (*Migration, error) {
 		}
 	}
 	if len(old.Initializers) == 0 {
-		m.problem("initializers", "empty, so there is nothing to convert")
+		m.problem("initializers", "is empty, so there is nothing to convert")
 	}
 	for i, in := range old.Initializers {
 		m.initializer(fmt.Sprintf("initializers[%d]", i), in)
@@ -47,7 +47,7 @@ func Convert(object []byte) (*Migration, error) {
 	return m, nil
 }
 
-// initializer converts one initializer, or says why it cannot be.
+// initializer converts one initializer, or explains why it cannot.
 func (m *Migration) initializer(path string, in initializer) {
 	if !m.checkName(path+".name", in.Name) {
 		return
@@ -96,11 +96,11 @@ type webhook struct {
 // webhook adds a webhook to the configuration.
 func (m *Migration) webhook(path string, w webhook, notes *notes) {
 	if len(w.rules) == 0 {
-		m.problem(path, "no rules are left, so %s is left out", w.name)
+		m.problem(path, "no rules remain, so %s is omitted", w.name)
 		return
 	}
 	if slices.ContainsFunc(m.Configuration.Webhooks, func(other admissionv1.MutatingWebhook) bool { return other.Name == w.name }) {
-		m.problem(path+".name", "a second webhook would be named %q; put the rules under one initializer", w.name)
+		m.problem(path+".name", "two webhooks would have the name %q; put the rules under one initializer", w.name)
 		return
 	}
 	sideEffects, match, reinvoke := admissionv1.SideEffectClassNone, admissionv1.Equivalent, admissionv1.NeverReinvocationPolicy
@@ -112,8 +112,7 @@ func (m *Migration) webhook(path string, w webhook, notes *notes) {
 		Rules:         w.rules,
 		FailurePolicy: &w.policy,
 		MatchPolicy:   &match,
-		// No webhook that can be down may stand in the way of what a cluster
-		// comes up with.
+		// A webhook that may be down must not block what a cluster needs to start.
 		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn,
 			Values: append(slices.Clone(injector.SystemNamespaces), serviceNamespace),
@@ -137,14 +136,14 @@ func (m *Migration) webhook(path string, w webhook, notes *notes) {
 	m.Configuration.Webhooks = append(m.Configuration.Webhooks, hook)
 }
 
-// checkName holds the name against what the API server asked of initializers
-// and asks of webhooks.
+// checkName checks the name against the API server's rules for initializers and
+// webhooks.
 func (m *Migration) checkName(path, name string) bool {
 	switch {
 	case strings.Contains(name, "//"):
 		m.problem(path, "%q is part of the value from // on; write # for a comment", name)
 	case len(validation.IsDNS1123Subdomain(name)) > 0 || strings.Count(name, ".") < 2:
-		m.problem(path, "%q is no initializer's name; write lower case letters and digits with at least two dots, as in envoy%s", name, nameSuffix)
+		m.problem(path, "%q is not a name of an initializer; write lower case letters and digits with at least two dots, as in envoy%s", name, nameSuffix)
 	default:
 		return true
 	}

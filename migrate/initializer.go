@@ -11,8 +11,8 @@ import (
 	"github.com/usher-dev/usher/position"
 )
 
-// configuration is the InitializerConfiguration of v1alpha1, whose Go type is
-// gone from k8s.io/api since 1.14.
+// configuration is the InitializerConfiguration of v1alpha1, whose Go type was
+// removed from k8s.io/api in 1.14.
 type configuration struct {
 	APIVersion   string         `json:"apiVersion"`
 	Kind         string         `json:"kind"`
@@ -20,8 +20,8 @@ type configuration struct {
 	Initializers []initializer  `json:"initializers"`
 }
 
-// metadata is read apart: what else an API server of the time wrote there is
-// of no use today.
+// metadata is decoded separately: other fields that an API server wrote at the
+// time are useless today.
 type metadata struct {
 	Name        string            `json:"name"`
 	Labels      map[string]string `json:"labels"`
@@ -31,7 +31,7 @@ type metadata struct {
 type initializer struct {
 	Name  string `json:"name"`
 	Rules []rule `json:"rules"`
-	// FailurePolicy was there in 1.7 only.
+	// FailurePolicy existed only in 1.7.
 	FailurePolicy *string `json:"failurePolicy"`
 }
 
@@ -41,8 +41,8 @@ type rule struct {
 	Resources   []string `json:"resources"`
 }
 
-// decode reads the object strictly: a misspelt field would otherwise vanish
-// without a word. The error is always a Problem.
+// decode decodes the object strictly: a misspelt field would otherwise be
+// dropped silently. The error is always a Problem.
 func decode(object []byte) (*configuration, *metadata, error) {
 	var c configuration
 	if err := json.Unmarshal(object, &c, json.RejectUnknownMembers(true)); err != nil {
@@ -63,7 +63,7 @@ func decode(object []byte) (*configuration, *metadata, error) {
 	return &c, &m, nil
 }
 
-// decodeProblem says where the decoder stopped, and why.
+// decodeProblem explains where the decoder stopped, and why.
 func decodeProblem(parent string, err error) Problem {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
@@ -76,7 +76,7 @@ func decodeProblem(parent string, err error) Problem {
 	path := position.Path(parent, semantic.JSONPointer)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
-		return Problem{path, "no field of this object"}
+		return Problem{path, "not a field of this object"}
 	case semantic.Err != nil:
 		return Problem{path, semantic.Err.Error()}
 	}

@@ -1,6 +1,6 @@
-// Package migrate turns an InitializerConfiguration, which Kubernetes had from
-// 1.7 to 1.13, into the MutatingWebhookConfiguration that does the same today.
-// What has no equal is said in comments beside the field it concerns.
+// Package migrate converts an InitializerConfiguration, which Kubernetes had
+// from 1.7 to 1.13, to the equivalent MutatingWebhookConfiguration. Comments
+// next to the fields explain what has no equivalent.
 //
 // It is pure: the caller reads and writes.
 package migrate
@@ -11,16 +11,16 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// Kind and Group are what an InitializerConfiguration is recognised by.
+// Kind and Group identify an InitializerConfiguration.
 const (
 	Kind  = "InitializerConfiguration"
 	Group = "admissionregistration.k8s.io"
 )
 
-// A Migration is the configuration of today, and what is to be said about it.
+// A Migration is the new configuration, and remarks about it.
 type Migration struct {
-	// Configuration has a webhook for each initializer that could be
-	// converted, in the same order.
+	// Configuration has a webhook for each converted initializer, in the same
+	// order.
 	Configuration *admissionv1.MutatingWebhookConfiguration
 	// Problems are what could not be converted.
 	Problems []Problem
@@ -33,7 +33,7 @@ type Migration struct {
 type Problem struct {
 	// Path is the field of the InitializerConfiguration, "" for all of it.
 	Path string
-	// Message tells what was found, and what to write instead.
+	// Message explains what was found, and what to write instead.
 	Message string
 }
 

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is expected under testdata")
 
-// cases are the folders of testdata/convert: initializers.yaml is converted to
-// webhooks.yaml, with problems.txt.
+// cases returns the folders of testdata/convert: initializers.yaml is converted
+// to webhooks.yaml, with problems.txt.
 func cases(t *testing.T) []string {
 	t.Helper()
 	dirs, err := filepath.Glob("testdata/convert/*")
@@ -89,12 +89,12 @@ func TestConvertNamesWhatItCannotRead(t *testing.T) {
 	tests := map[string]struct {
 		object, want string
 	}{
-		"a misspelt field":           {`{` + head + `,"initializers":[{"rulez":[]}]}`, "initializers[0].rulez: no field of this object"},
+		"a misspelt field":           {`{` + head + `,"initializers":[{"rulez":[]}]}`, "initializers[0].rulez: not a field of this object"},
 		"a string for a list":        {`{` + head + `,"initializers":[{"rules":[{"apiGroups":"apps"}]}]}`, "initializers[0].rules[0].apiGroups: found a string; write a list"},
 		"a number for a string":      {`{` + head + `,"initializers":[{"name":1}]}`, "initializers[0].name: found a number; write a string, in quotes"},
 		"a list for an object":       {`{` + head + `,"metadata":[]}`, "metadata: found a list; write an object"},
-		"labels that are no text":    {`{` + head + `,"metadata":{"name":"a","labels":{"a":true}}}`, "metadata.labels.a: found true, false or null; write a string, in quotes"},
-		"no name":                    {`{` + head + `}`, `metadata.name: "" is no name; write lower case letters, digits, '-' and '.'`},
+		"labels that are not text":   {`{` + head + `,"metadata":{"name":"a","labels":{"a":true}}}`, "metadata.labels.a: found true, false or null; write a string, in quotes"},
+		"no name":                    {`{` + head + `}`, `metadata.name: "" is not a name; write lower case letters, digits, '-' and '.'`},
 		"a version it never had":     {`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"InitializerConfiguration"}`, `apiVersion: "admissionregistration.k8s.io/v1" never had initializers; write admissionregistration.k8s.io/v1alpha1`},
 		"another kind":               {`{"apiVersion":"admissionregistration.k8s.io/v1alpha1","kind":"Pod"}`, `kind: "Pod"; write InitializerConfiguration`},
 		"no JSON":                    {`{`, "unexpected EOF"},
@@ -107,7 +107,7 @@ func TestConvertNamesWhatItCannotRead(t *testing.T) {
 			got := ""
 			if err != nil {
 				got = err.Error()
-			} else if diff := cmp.Diff([]Problem{{"initializers", "empty, so there is nothing to convert"}}, m.Problems); diff != "" {
+			} else if diff := cmp.Diff([]Problem{{"initializers", "is empty, so there is nothing to convert"}}, m.Problems); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 			if got != tc.want {
@@ -126,14 +126,14 @@ func TestRulesOfManyCombinationsAreRefused(t *testing.T) {
 	}
 	want := []Problem{
 		{"initializers[0].rules[0]", "10201 combinations of groups, versions and resources so far; split the configuration"},
-		{"initializers[0]", "no rules are left, so a.b.c is left out"},
+		{"initializers[0]", "no rules remain, so a.b.c is omitted"},
 	}
 	if diff := cmp.Diff(want, m.Problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
 
-// The paths and resources here are those that usher's server decides about.
+// The paths and resources here are those that usher's server handles.
 func TestServedIsWhatTheServerDeclares(t *testing.T) {
 	want := map[string]map[target]bool{}
 	injection := &admit.Injection{Facts: &facts.Facts{

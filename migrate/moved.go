@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// A move says where a resource of an API version that is no longer served is
-// found today. Webhook rules that name the old version match nothing.
+// A move describes the current place of a resource whose API version is no
+// longer served. Webhook rules for the old version match nothing.
 type move struct {
-	group, versions, resources string // set apart by spaces
+	group, versions, resources string // separated by spaces
 	toGroup, toVersion         string
-	gone                       string // instead of a successor: what there is today
+	gone                       string // if there is no successor: what to use today
 }
 
 // moves lists what the API servers of the InitializerConfiguration's time (1.7
@@ -38,15 +38,15 @@ var moves = []move{
 	{group: "apiregistration.k8s.io", versions: "v1beta1", resources: "apiservices", toGroup: "apiregistration.k8s.io", toVersion: "v1"},
 	{group: "authentication.k8s.io", versions: "v1beta1", resources: "tokenreviews", toGroup: "authentication.k8s.io", toVersion: "v1"},
 	{group: "authorization.k8s.io", versions: "v1beta1", resources: "localsubjectaccessreviews selfsubjectaccessreviews selfsubjectrulesreviews subjectaccessreviews", toGroup: "authorization.k8s.io", toVersion: "v1"},
-	{group: "settings.k8s.io", versions: "v1alpha1", resources: "podpresets", gone: "a mutating webhook, or a template of usher's, adds what they added"},
-	{group: Group, versions: "v1alpha1", resources: "externaladmissionhookconfigurations initializerconfigurations", gone: "no webhook is asked about webhook configurations"},
-	{group: Group, versions: "v1beta1", resources: "mutatingwebhookconfigurations validatingwebhookconfigurations", gone: "no webhook is asked about webhook configurations"},
+	{group: "settings.k8s.io", versions: "v1alpha1", resources: "podpresets", gone: "use a mutating webhook or a template of usher to add what they added"},
+	{group: Group, versions: "v1alpha1", resources: "externaladmissionhookconfigurations initializerconfigurations", gone: "the API server calls no webhooks for webhook configurations"},
+	{group: Group, versions: "v1beta1", resources: "mutatingwebhookconfigurations validatingwebhookconfigurations", gone: "the API server calls no webhooks for webhook configurations"},
 }
 
 const wildcard = "*"
 
-// dead lists the versions of which nothing at all is served any more; "" is a
-// group that has no version left.
+// dead lists the versions in which nothing is served any more; "" is a group
+// without any version left.
 var dead = map[string]string{
 	"extensions":                "",
 	"settings.k8s.io":           "",
@@ -62,7 +62,7 @@ type target struct {
 	group, version, resource string
 }
 
-// groupVersion is how people write it; the core group has no name.
+// groupVersion formats the group and version; the core group has no name.
 func (t target) groupVersion() string {
 	if t.group == "" {
 		return t.version
@@ -70,13 +70,14 @@ func (t target) groupVersion() string {
 	return t.group + "/" + t.version
 }
 
-// An arrival is where a target, or a part of one with wildcards, is today.
+// An arrival is the current place of a target, or of a part of one with
+// wildcards.
 type arrival struct {
 	from, to target
 	gone     string // as in move
 }
 
-// isDead says whether nothing is served in the target's group and version.
+// isDead reports whether nothing is served in the target's group and version.
 func (t target) isDead() bool {
 	return groupIsDead(t.group) || slices.Contains(strings.Fields(dead[t.group]), t.version)
 }
@@ -86,7 +87,7 @@ func groupIsDead(group string) bool {
 	return ok && versions == ""
 }
 
-// arrivals returns what became of the target; nothing where it is what it was.
+// arrivals returns the current places of the target; none if it has not moved.
 func (t target) arrivals() []arrival {
 	var found []arrival
 	for _, m := range moves {
@@ -109,8 +110,8 @@ func (t target) arrivals() []arrival {
 	return found
 }
 
-// names says whether the target names the resource and means the old version
-// alone. Where every version is asked for, a new one of the same group is too.
+// names reports whether the target names the resource and only the old version.
+// If it names every version, it includes a new version of the same group.
 func (t target) names(m move, version, resource string) bool {
 	if t.resource != resource && t.resource != wildcard {
 		return false

@@ -29,7 +29,7 @@ func (m *Migration) YAML() ([]byte, error) {
 }
 
 // annotate puts each comment before the field at its path, and a name before
-// the other fields of its list item, as people write it.
+// the other fields of its list item, as is customary.
 func annotate(node *yamlv3.Node, path string, all comments) {
 	switch node.Kind {
 	case yamlv3.DocumentNode:

@@ -9,7 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// maxTargets bounds the combinations of the lists of all rules.
+// maxTargets limits the combinations of the lists in all rules.
 const maxTargets = 10_000
 
 var (
@@ -18,8 +18,8 @@ var (
 	resourceName = groupName
 )
 
-// rules converts the rules of one initializer, and returns besides what each
-// of them names today, one by one. Comments on them go to notes.
+// rules converts the rules of one initializer, and also returns what each of
+// them names today, one by one. Comments on them go to notes.
 func (m *Migration) rules(path string, old []rule, notes *notes) (rules []admissionv1.RuleWithOperations, today []target) {
 	for i, r := range old {
 		at := fmt.Sprintf("%s.rules[%d]", path, i)
@@ -28,8 +28,8 @@ func (m *Migration) rules(path string, old []rule, notes *notes) (rules []admiss
 		}
 		targets, changed := m.targets(at, r, notes)
 		today = append(today, targets...)
-		// As long as all that a rule names is still served it stays as it was
-		// written; else it is taken apart, for what went where differs.
+		// A rule stays as written while everything that it names is still served;
+		// otherwise it is split, because its parts moved to different places.
 		if changed {
 			rules = append(rules, regroup(targets)...)
 		} else {
@@ -39,7 +39,7 @@ func (m *Migration) rules(path string, old []rule, notes *notes) (rules []admiss
 	return rules, today
 }
 
-// checkRule holds the lists against what the API server of the time accepted.
+// checkRule checks the lists against the rules of the API server of the time.
 func (m *Migration) checkRule(path string, r rule) bool {
 	before := len(m.Problems)
 	check := func(field string, values []string, name *regexp.Regexp, what string) {
@@ -55,14 +55,14 @@ func (m *Migration) checkRule(path string, r rule) bool {
 			at := fmt.Sprintf("%s[%d]", path, i)
 			switch {
 			case v == wildcard && len(values) > 1:
-				m.problem(at, "%q stands for all; write it alone", v)
+				m.problem(at, "%q stands for all; write only that", v)
 			case v == wildcard, v == "" && field == "apiGroups":
 			case strings.Contains(v, "//"):
 				m.problem(at, "%q is part of the value from // on; write # for a comment", v)
 			case strings.Contains(v, "/") && field == "resources":
 				m.problem(at, "%q is a subresource, which initializers never saw; write the resource", v)
 			case !name.MatchString(v):
-				m.problem(at, "%q names none of the %s", v, what)
+				m.problem(at, "%q is not one of the %s", v, what)
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func (m *Migration) targets(path string, r rule, notes *notes) (today []target, 
 					today = append(today, m.arrive(path, t, arrivals, notes)...)
 				case t.isDead():
 					changed = true
-					notes.add(fmt.Sprintf("%s of %s: nothing is served there; left out.", resource, t.groupVersion()))
+					notes.add(fmt.Sprintf("%s of %s: no Kubernetes version serves them; omitted.", resource, t.groupVersion()))
 					continue
 				}
 				if len(arrivals) == 0 || group == wildcard {
@@ -105,7 +105,7 @@ func (m *Migration) targets(path string, r rule, notes *notes) (today []target, 
 	return today, changed
 }
 
-// arrive says what became of a target and returns where it is today.
+// arrive explains what happened to a target and returns its current place.
 func (m *Migration) arrive(path string, t target, arrivals []arrival, notes *notes) []target {
 	var today []target
 	gone := ""
@@ -118,14 +118,15 @@ func (m *Migration) arrive(path string, t target, arrivals []arrival, notes *not
 		notes.moved(a)
 	}
 	if len(today) == 0 && t.group != wildcard {
-		what := fmt.Sprintf("%s of %s are not served any more, without successor: %s", t.resource, t.groupVersion(), gone)
+		what := fmt.Sprintf("%s of %s are no longer served, and have no successor: %s", t.resource, t.groupVersion(), gone)
 		notes.add(what + ".")
 		m.problem(path, "%s", what)
 	}
 	return today
 }
 
-// regroup writes targets as few rules: one for each group and version.
+// regroup converts targets to as few rules as possible: one for each group and
+// version.
 func regroup(targets []target) []admissionv1.RuleWithOperations {
 	var rules []admissionv1.RuleWithOperations
 	place := map[target]int{}
@@ -144,7 +145,7 @@ func regroup(targets []target) []admissionv1.RuleWithOperations {
 		}
 		rules[i].Resources = append(rules[i].Resources, t.resource)
 	}
-	// A wildcard stands alone in its list.
+	// A wildcard is the only entry in its list.
 	for i := range rules {
 		if slices.Contains(rules[i].Resources, wildcard) {
 			rules[i].Resources = []string{wildcard}
@@ -153,7 +154,7 @@ func regroup(targets []target) []admissionv1.RuleWithOperations {
 	return rules
 }
 
-// webhookRule is for creation alone: that is when initializers ran.
+// webhookRule is only for creation, because initializers ran only then.
 func webhookRule(groups, versions, resources []string) admissionv1.RuleWithOperations {
 	scope := admissionv1.AllScopes
 	return admissionv1.RuleWithOperations{

@@ -10,11 +10,11 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// nameSuffix ends the name of an initializer that adds a template.
+// nameSuffix is the suffix of the name of an initializer that adds a template.
 const nameSuffix = ".initializer.kubernetes.io"
 
-// Where usher answers: it adds templates to pods, and carries the annotation
-// of a workload into its pod template.
+// Paths of usher: it adds templates to pods, and copies the annotation of a
+// workload into its pod template.
 const (
 	serviceNamespace = "usher-system"
 	serviceName      = "usher"
@@ -22,8 +22,8 @@ const (
 	workloadsPath    = "/mutate-workloads"
 )
 
-// served is what usher decides about, and where; a review of anything else is
-// an error to it.
+// served are the resources that usher handles, and the paths; it answers other
+// reviews with an error.
 var served = []struct {
 	group, resources, path string
 }{
@@ -38,8 +38,8 @@ func templateOf(name string) (template string, ok bool) {
 	return template, ok && injector.ValidTemplateName(template) == ""
 }
 
-// asksFor is the condition that the object carries the template's annotation.
-// Its value, "true" or "false", is for the webhook to judge.
+// asksFor is the condition that the object has the template's annotation. The
+// webhook checks its value, "true" or "false".
 func asksFor(template string) []admissionv1.MatchCondition {
 	key := injector.InitializerPrefix + template
 	return []admissionv1.MatchCondition{{
@@ -48,27 +48,27 @@ func asksFor(template string) []admissionv1.MatchCondition {
 	}}
 }
 
-// narrow returns the rules for each of usher's paths: of what the targets name
-// that which usher decides about.
+// narrow returns the rules for each of usher's paths: the part of the targets
+// that usher handles.
 func (m *Migration) narrow(path string, targets []target, notes *notes) (pods, workloads []admissionv1.RuleWithOperations) {
 	byPath := map[string][]target{}
 	for _, t := range targets {
 		found := t.servedByUsher(byPath)
 		switch {
 		case !found:
-			what := fmt.Sprintf("%s of %s: usher adds templates to pods and workloads alone; left out", t.resource, t.groupVersion())
+			what := fmt.Sprintf("%s of %s: usher adds templates only to pods and workloads; omitted", t.resource, t.groupVersion())
 			if notes.add(what + ".") {
 				m.problem(path+".rules", "%s", what)
 			}
 		case t.group == wildcard || t.resource == wildcard:
-			notes.add(fmt.Sprintf("%s of %s: narrowed to what usher decides about.", t.resource, t.groupVersion()))
+			notes.add(fmt.Sprintf("%s of %s: reduced to what usher decides about.", t.resource, t.groupVersion()))
 		}
 	}
 	return regroup(byPath[podsPath]), regroup(byPath[workloadsPath])
 }
 
-// servedByUsher adds what the target names of what usher decides about, and
-// says whether there was any.
+// servedByUsher adds the part of the target that usher handles, and reports
+// whether there was any.
 func (t target) servedByUsher(byPath map[string][]target) bool {
 	found := false
 	for _, s := range served {

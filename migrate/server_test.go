@@ -20,7 +20,7 @@ import (
 )
 
 // cluster is started by the first test that needs it: fuzzing starts this
-// binary many times over, and needs none.
+// binary many times, and does not need it.
 var cluster struct {
 	once sync.Once
 	*controlplane.ControlPlane

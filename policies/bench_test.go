@@ -10,7 +10,8 @@ import (
 	"github.com/usher-dev/usher/policies/rules"
 )
 
-// BenchmarkEveryRule judges realistic objects by every rule, decoding left out.
+// BenchmarkEveryRule evaluates every rule on realistic objects, without the
+// decoding.
 func BenchmarkEveryRule(b *testing.B) {
 	e, err := rules.New(policies.Options{})
 	if err != nil {
@@ -28,7 +29,7 @@ func BenchmarkEveryRule(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode is what comes before.
+// BenchmarkDecode measures the decoding before it.
 func BenchmarkDecode(b *testing.B) {
 	e, err := rules.New(policies.Options{})
 	if err != nil {

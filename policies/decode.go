@@ -5,10 +5,10 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// unmarshal decodes as the API server does: names of fields are case-sensitive,
-// unknown ones and repeated ones are no error; exact says that there are none.
-// What the fast decoder does not take the API server's own decides about, into a
-// value of its own.
+// unmarshal decodes like the API server: field names are case-sensitive, and
+// unknown or repeated fields are not errors; exact is true if there are none.
+// If the fast decoder fails, the API server's own decoder decides, with a new
+// value.
 func unmarshal[T any](raw []byte, empty func() T) (value T, exact bool, err error) {
 	value = empty()
 	if json.Unmarshal(raw, value, json.RejectUnknownMembers(true)) == nil {

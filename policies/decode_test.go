@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sameAsTheServers fails where an object decodes to something else than the API
-// server's decoder makes of it.
+// sameAsTheServers fails if an object decodes differently from the API server's
+// decoder.
 func sameAsTheServers(t *testing.T, apiVersion, kind string, raw []byte) {
 	t.Helper()
 	want := newTyped(apiVersion, kind)
@@ -65,7 +65,7 @@ func TestObjectsDecodeAsInTheAPIServer(t *testing.T) {
 		"a quantity that is none":      `{"spec":{"containers":[{"resources":{"limits":{"cpu":"one"}}}]}}`,
 		"times":                        `{"metadata":{"creationTimestamp":null,"deletionTimestamp":"2026-01-01T00:00:00Z"}}`,
 		"managed fields":               `{"metadata":{"managedFields":[{"manager":"a","fieldsV1":{"f:a":{"b":1}},"time":"2026-01-01T00:00:00Z"}]}}`,
-		"a string that is no UTF-8":    "{\"metadata\":{\"name\":\"\xff\"}}",
+		"a string that is not UTF-8":   "{\"metadata\":{\"name\":\"\xff\"}}",
 		"half of a surrogate pair":     `{"metadata":{"name":"\ud800"}}`,
 		"empty lists and maps":         `{"metadata":{"labels":{},"annotations":{}},"spec":{"containers":[],"volumes":[]}}`,
 		"a port by name and by number": `{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":"http"}},"readinessProbe":{"httpGet":{"port":80}}}]}}`,
@@ -80,7 +80,7 @@ func TestObjectsDecodeAsInTheAPIServer(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal compares the two decoders on whatever is sent.
+// FuzzUnmarshal compares the two decoders on arbitrary input.
 func FuzzUnmarshal(f *testing.F) {
 	for _, kind := range []string{"deployment", "job", "cronjob"} {
 		text, err := os.ReadFile("benchdata/" + kind + ".yaml")

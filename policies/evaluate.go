@@ -10,47 +10,49 @@ import (
 	"github.com/usher-dev/usher/finding"
 )
 
-// Annotations by which an object asks to be let off.
+// Annotations that exempt an object from rules.
 const (
 	// ExemptAnnotation lists the ids of rules, separated by commas.
 	ExemptAnnotation = "policy.usher.dev/exempt"
-	// ExemptReasonAnnotation says why; without it nothing is exempt.
+	// ExemptReasonAnnotation gives the reason; without it the exemption has no
+	// effect.
 	ExemptReasonAnnotation = "policy.usher.dev/exempt-reason"
 )
 
-// Options choose the rules of an Evaluator. The zero Options are every rule.
+// Options selects the rules of an Evaluator. The zero Options selects every
+// rule.
 type Options struct {
-	// Level is the last level whose rules are asked for; zero asks for all.
+	// Level is the last level to evaluate; zero selects all.
 	Level finding.Level
-	// Only, where not empty, names the rules to use.
+	// Only, if not empty, selects only these rules.
 	Only []string
-	// Exclude names rules not to use.
+	// Exclude excludes these rules.
 	Exclude []string
-	// Exemptable reports whether an object may be exempted from a rule; nil
-	// allows no exemption.
+	// Exemptable reports whether an object may be exempted from a rule; nil allows
+	// no exemptions.
 	Exemptable func(rule string) bool
-	// Templates find the pod templates in kinds that are not built in.
+	// Templates locates the pod templates in kinds that are not built in.
 	Templates []TemplatePath
 }
 
 // Input is what an evaluation knows besides the object. The zero Input is a
-// create, on a server of the newest version this package knows, with no other
-// objects in sight.
+// create, on a server of the newest version that this package knows, without
+// visible other objects.
 type Input struct {
-	// Server is the Kubernetes version; nil where it is not known.
+	// Server is the Kubernetes version; nil if unknown.
 	Server *version.Version
-	// Features are feature gates of the server that differ from its defaults.
+	// Features are the server's feature gates that differ from the defaults.
 	Features map[string]bool
-	// Update is set where the object exists already.
+	// Update is true if the object already exists.
 	Update bool
-	// Defaulted is set where the API server has filled in what the user left out.
+	// Defaulted is true if the API server has set the defaults.
 	Defaulted bool
-	// Lister finds other objects; nil where none can be seen.
+	// Lister finds other objects; nil if none are visible.
 	Lister Lister
 }
 
-// An Evaluator judges objects by a chosen set of rules. It is safe for
-// concurrent use.
+// An Evaluator evaluates a selected set of rules. It is safe for concurrent
+// use.
 type Evaluator struct {
 	byKind     map[string][]*Rule
 	lists      map[string][]string
@@ -59,8 +61,8 @@ type Evaluator struct {
 	exemptable func(string) bool
 }
 
-// New makes an Evaluator that chooses among rules. It fails on rules that do not exist and on template
-// paths that cannot be read.
+// New returns an Evaluator that selects among rules. It fails on unknown rules
+// and invalid template paths.
 func New(rules Rules, o Options) (*Evaluator, error) {
 	for _, id := range append(slices.Clone(o.Only), o.Exclude...) {
 		if _, err := rules.Lookup(id); err != nil {
@@ -95,7 +97,7 @@ func New(rules Rules, o Options) (*Evaluator, error) {
 	return e, nil
 }
 
-// Judges reports whether any rule looks at objects of this kind.
+// Judges reports whether any rule evaluates objects of this kind.
 func (e *Evaluator) Judges(apiVersion, kind string) bool {
 	if Known(apiVersion, kind) {
 		return len(e.byKind[kind]) > 0
@@ -103,21 +105,21 @@ func (e *Evaluator) Judges(apiVersion, kind string) bool {
 	return len(e.pods) > 0 && slices.ContainsFunc(e.templates, func(t TemplatePath) bool { return t.matches(apiVersion, kind) })
 }
 
-// LooksAt reports whether rules look at objects of this kind without judging
+// LooksAt reports whether rules read objects of this kind without evaluating
 // them.
 func LooksAt(apiVersion, kind string) bool { return apiVersion == "v1" && kind == "Secret" }
 
-// Lists returns the kinds whose objects are listed for every object of a
-// built-in kind, each once. The slice is the evaluator's.
+// Lists returns the kinds whose objects rules list for every object of a
+// built-in kind, without duplicates. The caller must not change the slice.
 func (e *Evaluator) Lists(kind string) []string { return e.lists[kind] }
 
-// Decode reads an object so that this evaluator can judge it.
+// Decode decodes an object for this evaluator.
 func (e *Evaluator) Decode(apiVersion, kind string, raw []byte) *Object {
 	return decode(apiVersion, kind, raw, e.templates)
 }
 
-// Evaluate returns the findings of an object, ordered by rule. Findings that
-// are exempt are among them, marked. What does not fit its kind has none: the API
+// Evaluate returns the findings of an object, ordered by rule, including exempt
+// ones, which are marked. An object that does not decode has none: the API
 // server refuses it.
 func (e *Evaluator) Evaluate(o *Object, in Input) []finding.Finding {
 	if !o.Decodable() {
@@ -141,7 +143,7 @@ func (e *Evaluator) Evaluate(o *Object, in Input) []finding.Finding {
 	return findings
 }
 
-// exempt marks the findings that the object asks to be let off and may be.
+// exempt marks the findings that the object is allowed to exempt itself from.
 func (e *Evaluator) exempt(o *Object, findings []finding.Finding) {
 	if e.exemptable == nil || len(findings) == 0 || o.Meta == nil {
 		return
@@ -159,13 +161,13 @@ func (e *Evaluator) exempt(o *Object, findings []finding.Finding) {
 	}
 }
 
-// AtLeast reports whether the server is of version 1.minor or newer; a server
-// of unknown version is taken for the newest.
+// AtLeast reports whether the server's version is at least 1.minor; an unknown
+// version counts as the newest.
 func (in *Input) AtLeast(minor uint) bool {
 	return in.Server == nil || in.Server.Major() > 1 || in.Server.Minor() >= minor
 }
 
-// ServerName is the server in words, with its version where that is known.
+// ServerName names the server in messages, with its version if known.
 func (in *Input) ServerName() string {
 	if in.Server == nil {
 		return "the API server"

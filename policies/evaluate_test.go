@@ -75,7 +75,7 @@ func TestFindingsSayWhatCouldNotBeSeen(t *testing.T) {
 	e := evaluator(t, policies.Options{Only: []string{"sts-headless"}})
 	o := e.Decode("apps/v1", "StatefulSet", []byte(`{"metadata":{"name":"a"},"spec":{"serviceName":"db"}}`))
 	found := e.Evaluate(o, policies.Input{})
-	if len(found) != 1 || found[0].Unseen != "no other object could be seen" {
+	if len(found) != 1 || found[0].Unseen != "usher could not read other objects" {
 		t.Errorf("findings %+v", found)
 	}
 }
@@ -129,7 +129,7 @@ func FuzzEveryObjectIsJudged(f *testing.F) {
 	})
 }
 
-func TestWhatDoesNotDecodeHasNoFinding(t *testing.T) {
+func TestUndecodableObjectHasNoFinding(t *testing.T) {
 	e := evaluator(t, policies.Options{})
 	o := e.Decode("apps/v1", "Deployment", []byte(`{"spec":7}`))
 	if found := e.Evaluate(o, policies.Input{}); o.Decodable() || len(found) > 0 {
@@ -137,8 +137,8 @@ func TestWhatDoesNotDecodeHasNoFinding(t *testing.T) {
 	}
 }
 
-// TestRulesSayWhatTheyLookAtBeside holds them to it: what one asks for without
-// having said so is read late.
+// TestRulesSayWhatTheyLookAtBeside checks that rules declare the kinds that
+// they list: an undeclared one is read late.
 func TestRulesSayWhatTheyLookAtBeside(t *testing.T) {
 	e := evaluator(t, policies.Options{})
 	raw := []byte(`{"metadata":{"name":"a","labels":{"a":"b"}},"spec":{"replicas":1,"serviceName":"a","selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`)
@@ -155,7 +155,7 @@ func TestRulesSayWhatTheyLookAtBeside(t *testing.T) {
 	}
 }
 
-// askedKinds is a policies.Lister that keeps the kinds it was asked for.
+// askedKinds is a policies.Lister that records the requested kinds.
 type askedKinds map[string]bool
 
 func (a askedKinds) List(kind, _ string) ([]*policies.Object, string) {

@@ -1,20 +1,20 @@
 package policies
 
-// A Lister finds other objects, for rules that judge an object by what is around
-// it. What it could not look at it names in unseen, as a clause that can stand in
-// a finding; unseen is empty where the answer is complete.
+// A Lister finds other objects, for rules that depend on them. unseen names
+// what it could not read, as a clause for a finding; unseen is empty if the
+// answer is complete.
 type Lister interface {
 	// List returns the objects of a kind in a namespace, or in Everywhere.
 	List(kind, namespace string) (found []*Object, unseen string)
-	// Get returns one object, nil where it does not exist or was not seen. Its Typed
-	// is nil where only its existence is known.
+	// Get returns one object, or nil if it does not exist or was not visible. Its
+	// Typed is nil if only its existence is known.
 	Get(kind, namespace, name string) (found *Object, unseen string)
 }
 
 // Everywhere stands for every namespace.
 const Everywhere = "*"
 
-const nothingSeen = "no other object could be seen"
+const nothingSeen = "usher could not read other objects"
 
 // List lists the objects of a kind in the object's namespace.
 func (p *Pass) List(kind string) ([]*Object, string) {

@@ -13,19 +13,18 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// maxProblems bounds how many values of one object are reported.
+// maxProblems limits the reported values of one object.
 const maxProblems = 20
 
 // Locate finds the values of an object that do not decode. Decoders stop at the
-// first, and those of Kubernetes name no element of a list; so each part of the
-// object is tried by itself, inside nothing but its parents. A list or a mapping
-// that does not decode even when it is empty is in the wrong place, whatever it
-// holds.
+// first, and those of Kubernetes do not name elements of lists, so Locate tries
+// each part of the object by itself, inside only its parents. A list or a
+// mapping that does not decode even if it is empty is in the wrong place.
 func Locate(raw []byte, try func([]byte) error, base *field.Path) []Mismatch {
 	whole := try(raw)
 	var value any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {
-		return []Mismatch{{base, nil, "is no JSON: " + err.Error()}}
+		return []Mismatch{{base, nil, "is not JSON: " + err.Error()}}
 	}
 	l := locator{try: try}
 	l.descend(value, base, func(part any) any { return part })
@@ -40,8 +39,8 @@ type locator struct {
 	found []Mismatch
 }
 
-// descend reports the parts of value that fail inside their parents, which wrap
-// puts around a part.
+// descend reports the parts of value that fail to decode inside their parents,
+// which wrap adds around a part.
 func (l *locator) descend(value any, path *field.Path, wrap func(any) any) {
 	if len(l.found) >= maxProblems {
 		return
@@ -80,7 +79,8 @@ func (l *locator) attempt(object any) error {
 	return l.try(part)
 }
 
-// child is the path of a field or, where the name could not be one, of a key.
+// child returns the path of a field or, if the name cannot be a field's, of a
+// key.
 func child(path *field.Path, name string) *field.Path {
 	if strings.ContainsAny(name, "./[]") && path != nil {
 		return path.Key(name)
@@ -88,7 +88,7 @@ func child(path *field.Path, name string) *field.Path {
 	return path.Child(name)
 }
 
-// explain says what does not fit, and what would.
+// explain describes a value that does not fit, and what would.
 func explain(value any, err error) string {
 	if errors.Is(err, resource.ErrFormatWrong) {
 		return fmt.Sprintf("is %s: write a quantity, such as 500m or 1Gi", describe(value))
@@ -114,7 +114,7 @@ func explain(value any, err error) string {
 	return fmt.Sprintf("is %s: write %s", describe(value), wanted)
 }
 
-// describe names a JSON value in a few words.
+// describe describes a JSON value in a few words.
 func describe(value any) string {
 	switch v := value.(type) {
 	case string:

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Rules are rules ordered by id.
+// Rules is a list of rules ordered by id.
 type Rules []*Rule
 
-// Lookup finds a rule by its id. The error of an unknown id names the nearest.
+// Lookup finds a rule by its id. The error for an unknown id names the nearest.
 func (rules Rules) Lookup(id string) (*Rule, error) {
 	var near []string
 	for _, r := range rules {

@@ -20,27 +20,27 @@ import (
 
 // An Object is a Kubernetes object, decoded once for all rules.
 type Object struct {
-	// APIVersion and Kind say what it is.
+	// APIVersion and Kind identify the type of the object.
 	APIVersion, Kind string
-	// Meta is its metadata; nil where it did not decode.
+	// Meta is its metadata; nil if it does not decode.
 	Meta *metav1.ObjectMeta
 	// Typed is a pointer to the Go type of a built-in kind, else nil.
 	Typed any
-	// Templates are the pod templates it holds, a Pod's own included.
+	// Templates are its pod templates, including a Pod itself.
 	Templates []PodTemplate
-	// Job is the specification of a Job, or of the Jobs a CronJob makes.
+	// Job is the specification of a Job, or of a CronJob's Jobs.
 	Job *batchv1.JobSpec
-	// JobPath is the place of Job.
+	// JobPath is the path of Job.
 	JobPath *field.Path
 
 	// Undecodable are the values that do not fit their fields.
 	Undecodable []Mismatch
-	// Schedule is a CronJob's, parsed once for all rules; nil where it does not
-	// parse, and ScheduleErr says why.
+	// Schedule is the parsed schedule of a CronJob; if it is invalid, it is nil
+	// and ScheduleErr explains why.
 	Schedule    *cron.Schedule
 	ScheduleErr error
 
-	// Exact says that it has only fields of its kind, each once.
+	// Exact is true if it has only known fields without duplicates.
 	Exact bool
 
 	builtin bool
@@ -53,11 +53,11 @@ type Mismatch struct {
 	Message string
 }
 
-// Decodable reports whether the object fits its kind.
+// Decodable reports whether the object decodes as its kind.
 func (o *Object) Decodable() bool { return len(o.Undecodable) == 0 }
 
-// typed are the types of the kinds that rules judge or look at, built in or
-// usher's own, by apiVersion and kind.
+// typed maps apiVersion and kind to the types of the kinds that rules evaluate
+// or read, built in or usher's own.
 var typed = map[[2]string]func() any{
 	{"v1", "Pod"}:                                          empty[corev1.Pod],
 	{"v1", "PodTemplate"}:                                  empty[corev1.PodTemplate],
@@ -83,7 +83,7 @@ var typed = map[[2]string]func() any{
 
 func empty[T any]() any { return new(T) }
 
-// newTyped returns an empty object of a kind, or nil where the kind is not known.
+// newTyped returns an empty object of a kind, or nil if the kind is unknown.
 func newTyped(apiVersion, kind string) any {
 	if empty, ok := typed[[2]string{apiVersion, kind}]; ok {
 		return empty()
@@ -91,21 +91,21 @@ func newTyped(apiVersion, kind string) any {
 	return nil
 }
 
-// Kinds are the kinds that are decoded and judged.
+// Kinds returns the kinds that are decoded and evaluated.
 func Kinds() []string {
 	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding", "EtcdCluster", "EtcdBackup", "EtcdRestore", samplecrdv1.Kind)
 }
 
-// Known reports whether objects of a kind are decoded: rules judge them, or look
-// at them.
+// Known reports whether objects of a kind are decoded, because rules evaluate
+// or read them.
 func Known(apiVersion, kind string) bool {
 	_, known := typed[[2]string{apiVersion, kind}]
 	return known
 }
 
-// decode reads an object as the API server does: names of fields are
-// case-sensitive, unknown fields are no error. It never fails: what does not
-// fit is kept.
+// decode decodes an object like the API server: field names are case-sensitive,
+// and unknown fields are not errors. It never fails: it records what does not
+// decode.
 func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Object {
 	o := &Object{APIVersion: apiVersion, Kind: kind}
 	if !Known(apiVersion, kind) {
@@ -125,15 +125,15 @@ func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Obje
 	return o
 }
 
-// NewObject is an object that was decoded elsewhere; typed is a pointer to the
-// Go type of a built-in kind, and is kept.
+// NewObject returns an object that was decoded elsewhere; typed is a pointer to
+// the Go type of a built-in kind, and is retained.
 func NewObject(apiVersion, kind string, typed any) *Object {
 	o := &Object{APIVersion: apiVersion, Kind: kind, Typed: typed, builtin: true}
 	o.view()
 	return o
 }
 
-// view finds what rules of several kinds share.
+// view finds the parts that rules of several kinds share.
 func (o *Object) view() {
 	spec := func(t *corev1.PodTemplateSpec) {
 		o.Templates = []PodTemplate{{Path: field.NewPath("spec", "template"), Meta: &t.ObjectMeta, Spec: &t.Spec}}
@@ -173,7 +173,7 @@ func (o *Object) view() {
 	}
 }
 
-// decodeTemplates reads the pod templates of a kind that is not built in.
+// decodeTemplates decodes the pod templates of a kind that is not built in.
 func (o *Object) decodeTemplates(raw []byte, paths []TemplatePath) {
 	var object map[string]any
 	for _, p := range paths {
@@ -197,7 +197,7 @@ func (o *Object) decodeTemplates(raw []byte, paths []TemplatePath) {
 		p.find(object, func(path *field.Path, value any) {
 			part, err := json.Marshal(value)
 			if err != nil {
-				return // it was JSON a moment ago
+				return // it was valid JSON before
 			}
 			var t corev1.PodTemplateSpec
 			if err := kjson.UnmarshalCaseSensitivePreserveInts(part, &t); err != nil {

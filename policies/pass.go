@@ -7,13 +7,13 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// A Pass is one rule looking at one object.
+// A Pass is the evaluation of one rule on one object.
 type Pass struct {
 	*Object
 	*Input
 
 	rule     *Rule
-	since    release.Version // of the check that runs
+	since    release.Version // of the running check
 	findings *[]finding.Finding
 }
 
@@ -22,7 +22,8 @@ func (p *Pass) Report(path *field.Path, value any, message string) {
 	p.report(path, value, message, "")
 }
 
-// ReportUnseen adds a finding of a rule that could not see all it needed.
+// ReportUnseen adds a finding of a rule that could not read everything that it
+// needed.
 func (p *Pass) ReportUnseen(path *field.Path, value any, message, unseen string) {
 	if unseen != "" {
 		message += " (" + unseen + ")"

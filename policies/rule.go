@@ -10,54 +10,55 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// A Rule is one thing that is wrong with an object, by itself or together with
-// other objects.
+// A Rule describes one problem of an object, by itself or together with other
+// objects.
 type Rule struct {
 	// ID is the rule's name in kebab-case, used in configuration, exemptions
 	// and output. It never changes.
 	ID string
-	// Level says how bad a finding is.
+	// Level is the severity of a finding.
 	Level finding.Level
-	// Kinds are the kinds the rule judges; pod rules leave it empty.
+	// Kinds are the kinds that the rule evaluates; pod rules leave it empty.
 	Kinds []string
-	// Pods makes the rule judge every pod template, whatever kind holds it.
+	// Pods makes the rule evaluate every pod template, whatever kind contains it.
 	Pods bool
-	// Lists are the kinds whose objects it lists for every object it judges, so
-	// that they can be read together. Kinds that it lists for few are left out.
+	// Lists are the kinds whose objects it lists for every object that it
+	// evaluates, so that they can be read together. It omits kinds that it rarely
+	// lists.
 	Lists []string
 	// Summary says in one line what the rule finds.
 	Summary string
-	// Harm says what happens to an object with a finding.
+	// Harm describes the consequences for an object with a finding.
 	Harm string
 	// Fix says what to write instead.
 	Fix string
-	// Since is the version of usher that the rule came with: a namespace that
-	// pins an earlier one is not denied for it.
+	// Since is the first version of usher with the rule: a namespace pinned to an
+	// earlier one is not denied for it.
 	Since release.Version
-	// Servers says which Kubernetes versions the rule speaks of, where it does
-	// not speak of all.
+	// Servers describes the Kubernetes versions that the rule applies to, if not
+	// all.
 	Servers string
 	// Check reports the findings of one object.
 	Check func(*Pass)
-	// Stricter are what later versions of usher find in addition, the oldest
-	// first. What a rule finds in a version never changes: a namespace that pins
-	// the version is denied nothing else.
+	// Stricter are the additional findings of later versions of usher, the oldest
+	// first. The findings of a rule in a version never change, so a namespace
+	// pinned to that version is not denied anything else.
 	Stricter []Change
 }
 
-// A Change is what a rule finds from a version of usher on.
+// A Change is an additional finding of a rule from a version of usher on.
 type Change struct {
-	// Since is the version of usher that finds it first.
+	// Since is the first version of usher with the finding.
 	Since release.Version
-	// What says in one line what is found.
+	// What describes the finding in one line.
 	What string
-	// Check reports the findings that the rule did not have before.
+	// Check reports the additional findings.
 	Check func(*Pass)
 }
 
 var ruleID = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-// Validate reports what the rule lacks.
+// Validate reports what is missing in the rule.
 func (r *Rule) Validate() error {
 	switch {
 	case !ruleID.MatchString(r.ID):
@@ -82,10 +83,10 @@ func (r *Rule) Validate() error {
 	return nil
 }
 
-// Anchor is the rule's place in the documentation.
+// Anchor returns the rule's anchor in the documentation.
 func (r *Rule) Anchor() string { return "docs/rules.md#" + r.ID }
 
-// Judges reports whether the rule looks at objects of a built-in kind.
+// Judges reports whether the rule evaluates objects of a built-in kind.
 func (r *Rule) Judges(kind string) bool {
 	if r.Pods {
 		return slices.Contains(podKinds(), kind)
@@ -93,7 +94,7 @@ func (r *Rule) Judges(kind string) bool {
 	return slices.Contains(r.Kinds, kind)
 }
 
-// AllKinds are the built-in kinds the rule judges.
+// AllKinds returns the built-in kinds that the rule evaluates.
 func (r *Rule) AllKinds() []string {
 	if r.Pods {
 		return podKinds()
@@ -101,7 +102,7 @@ func (r *Rule) AllKinds() []string {
 	return slices.Clone(r.Kinds)
 }
 
-// podKinds are the built-in kinds that hold a pod template.
+// podKinds are the built-in kinds with a pod template.
 func podKinds() []string {
 	return []string{"Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "PodTemplate", "ReplicationController"}
 }

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// A PodTemplate is a pod, or what pods are made from, where an object holds it.
+// A PodTemplate is a pod, or the pod template of an object.
 type PodTemplate struct {
-	// Path is the template's place: spec.template, or nil for a Pod, which is
+	// Path is the path of the template: spec.template, or nil for a Pod, which is
 	// its own template.
 	Path *field.Path
 	// Meta is the metadata that the pods get.
@@ -22,7 +22,7 @@ type PodTemplate struct {
 	Spec *corev1.PodSpec
 }
 
-// At is the path of a field below the template.
+// At returns the path of a field below the template.
 func (t *PodTemplate) At(name string, more ...string) *field.Path {
 	if t.Path == nil {
 		return field.NewPath(name, more...)
@@ -30,17 +30,17 @@ func (t *PodTemplate) At(name string, more ...string) *field.Path {
 	return t.Path.Child(name, more...)
 }
 
-// A PodContainer is a container of a pod with its place in it.
+// A PodContainer is a container of a pod with its path.
 type PodContainer struct {
 	*corev1.Container
-	// Init is set for init containers.
+	// Init is true for init containers.
 	Init bool
-	// Template holds it, at Index of its list.
+	// Template contains it, at Index of its list.
 	Template *PodTemplate
 	Index    int
 }
 
-// Path is the container's place.
+// Path is the path of the container.
 func (c PodContainer) Path() *field.Path {
 	if c.Init {
 		return c.Template.At("spec", "initContainers").Index(c.Index)
@@ -48,7 +48,8 @@ func (c PodContainer) Path() *field.Path {
 	return c.Template.At("spec", "containers").Index(c.Index)
 }
 
-// Sidecar reports whether c is an init container that runs beside the others.
+// Sidecar reports whether c is an init container that runs along with the
+// others.
 func (c PodContainer) Sidecar() bool {
 	return c.Init && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
@@ -63,12 +64,12 @@ func (t *PodTemplate) Containers(visit func(PodContainer)) {
 	}
 }
 
-// A TemplatePath says where objects of a kind that is not built in hold a pod
-// template, so that the pod rules reach it.
+// A TemplatePath is the path of a pod template in a kind that is not built in,
+// so that the pod rules can evaluate it.
 type TemplatePath struct {
 	// Group and Kind name the kind; its version does not matter.
 	Group, Kind string
-	// Path leads to the template, as spec.template or spec.pools[*].template.
+	// Path leads to the template, such as spec.template or spec.pools[*].template.
 	Path string
 }
 
@@ -80,7 +81,7 @@ func (t TemplatePath) validate() error {
 	}
 	for step := range strings.SplitSeq(t.Path, ".") {
 		if !templateStep.MatchString(step) {
-			return fmt.Errorf("pod template path %q of kind %s: %q is no field name: write it as spec.template or spec.pools[*].template", t.Path, t.Kind, step)
+			return fmt.Errorf("pod template path %q of kind %s: %q is not a field name: write it as spec.template or spec.pools[*].template", t.Path, t.Kind, step)
 		}
 	}
 	return nil
@@ -91,7 +92,7 @@ func (t TemplatePath) matches(apiVersion, kind string) bool {
 	return err == nil && gv.Group == t.Group && kind == t.Kind
 }
 
-// find visits the values that a template path leads to.
+// find visits the values at a template path.
 func (t TemplatePath) find(object map[string]any, visit func(path *field.Path, value any)) {
 	find(object, strings.Split(t.Path, "."), nil, visit)
 }

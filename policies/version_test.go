@@ -11,7 +11,7 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// growing is a rule that came with v0.1 and finds more since v0.3.
+// growing is a rule that was added in v0.1 and finds more since v0.3.
 func growing() *policies.Rule {
 	report := func(message string) func(*policies.Pass) {
 		return func(p *policies.Pass) { p.Report(nil, nil, message) }

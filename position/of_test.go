@@ -23,7 +23,7 @@ spec:
   3: numeric
 `
 
-func TestOf(t *testing.T) {
+func TestSource_Of(t *testing.T) {
 	type place struct{ line, column int }
 	tests := map[string]struct {
 		text string
@@ -42,7 +42,7 @@ func TestOf(t *testing.T) {
 		"a field that is absent":              {document, "metadata.labels.other.deep", place{4, 3}},
 		"an item beyond the end":              {document, "spec.containers[7].name", place{6, 3}},
 		"an item before the beginning":        {document, "spec.containers[-1]", place{6, 3}},
-		"an item that is no number":           {document, "spec.containers[x]", place{6, 3}},
+		"an item that is not a number":        {document, "spec.containers[x]", place{6, 3}},
 		"below a value":                       {document, "metadata.name.more", place{3, 3}},
 		"what a merge key brings":             {document, "spec.merged.key", place{13, 3}},
 		"a bracket that does not close":       {document, "metadata.labels[plain", place{4, 12}},
@@ -63,8 +63,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOfADocumentWithinAFile counts lines from where the document begins.
-func TestOfADocumentWithinAFile(t *testing.T) {
+// TestSource_Of_DocumentWithinAFile counts lines from the beginning of the document.
+func TestSource_Of_DocumentWithinAFile(t *testing.T) {
 	source := position.New([]byte(document), 40)
 	if line, column := source.Of("metadata.name"); line != 42 || column != 3 {
 		t.Errorf("got %d:%d, want 42:3", line, column)

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Path writes a JSON pointer below a parent, "" for none, as the API writes
-// field paths: spec.containers[0].name.
+// Path converts a JSON pointer below a parent, "" for none, to a field path
+// like the API's: spec.containers[0].name.
 func Path(parent string, pointer jsontext.Pointer) string {
 	var b strings.Builder
 	b.WriteString(parent)

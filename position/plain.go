@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Plain visits the plain scalars, those without quotes, beneath a field path, each
-// with its JSON Pointer from there.
+// Plain visits the plain scalars, those without quotes, below a field path,
+// each with its JSON Pointer from there.
 func (s *Source) Plain(path string, visit func(pointer, text string)) {
 	if !s.parse() {
 		return
@@ -39,8 +39,8 @@ func plain(node *yaml.Node, at string, visit func(pointer, text string)) {
 	}
 }
 
-// fields visits the fields of a mapping, and those that it merges from others (<<)
-// and does not have itself. known are fields that were visited.
+// fields visits the fields of a mapping, and those that it merges (<<) and does
+// not set itself. known are the visited fields.
 func fields(mapping *yaml.Node, known []string, visit func(name string, value *yaml.Node)) []string {
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(mapping.Content); i += 2 {

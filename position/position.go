@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Source is the text of one document. It is parsed when the first position
-// is asked for.
+// A Source is the text of one document. It is parsed when the first position is
+// requested.
 type Source struct {
 	text []byte
 	line int
@@ -26,9 +26,9 @@ func New(text []byte, line int) *Source {
 // Text is the document's text.
 func (s *Source) Text() []byte { return s.text }
 
-// Of returns the line and column, from 1, of a field path as field.Path
-// prints it: "spec.containers[0].image", "metadata.labels[a.b/c]". Where the
-// field is absent, its nearest parent stands for it.
+// Of returns the line and column, from 1, of a field path as field.Path prints
+// it: "spec.containers[0].image", "metadata.labels[a.b/c]". If the field is
+// absent, it returns those of its nearest parent.
 func (s *Source) Of(path string) (line, column int) {
 	if !s.parse() {
 		return s.line, 1
@@ -38,8 +38,8 @@ func (s *Source) Of(path string) (line, column int) {
 }
 
 // Block returns where the text of a literal block scalar (|) begins: its first
-// line, and the columns by which every line is indented. ok is false where the
-// field holds none: the text of other scalars is not in the file line by line.
+// line, and the indentation of every line in columns. ok is false if the field
+// does not have one: the text of other scalars is not in the file line by line.
 func (s *Source) Block(path string) (line, indent int, ok bool) {
 	if !s.parse() {
 		return 0, 0, false
@@ -61,7 +61,7 @@ func (s *Source) Block(path string) (line, indent int, ok bool) {
 	return s.line + value.Line, indent, true
 }
 
-// parse reads the text, once, and reports whether it could be.
+// parse parses the text, once, and reports whether it succeeded.
 func (s *Source) parse() bool {
 	if !s.read {
 		s.read = true
@@ -73,8 +73,8 @@ func (s *Source) parse() bool {
 	return s.root != nil
 }
 
-// locate walks the path and returns the last node found, in a mapping its key,
-// and the value at the path's end, nil where there is none.
+// locate walks the path and returns the last node found (in a mapping its key)
+// and the value at the end of the path, or nil.
 func locate(value *yaml.Node, path string) (found, end *yaml.Node) {
 	found = value
 	for step := range Steps(path) {

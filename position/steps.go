@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Steps are the steps of a field path as field.Path prints it, in their order:
-// names, and in brackets indexes and keys.
+// Steps returns the steps of a field path as field.Path prints it: names, and
+// in brackets indexes and keys.
 func Steps(path string) iter.Seq2[string, bool] {
 	return func(yield func(step string, bracketed bool) bool) {
 		for path != "" {
@@ -20,8 +20,7 @@ func Steps(path string) iter.Seq2[string, bool] {
 	}
 }
 
-// Value returns what a decoded JSON value holds at a field path, nil where it
-// holds nothing there.
+// Value returns the value of a decoded JSON value at a field path, or nil.
 func Value(value any, path string) any {
 	for step := range Steps(path) {
 		value = Child(value, step)
@@ -29,8 +28,8 @@ func Value(value any, path string) any {
 	return value
 }
 
-// Child returns the field or the item of a decoded JSON value that a step of a
-// path leads to, nil where it has none.
+// Child returns the field or the item of a decoded JSON value for a step of a
+// path, or nil.
 func Child(value any, step string) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -43,7 +42,7 @@ func Child(value any, step string) any {
 	return nil
 }
 
-// cut takes the first step off a field path.
+// cut splits off the first step of a field path.
 func cut(path string) (step, rest string) {
 	if strings.HasPrefix(path, "[") {
 		end := strings.IndexByte(path, ']')

@@ -1,10 +1,10 @@
 // Package reason is the list of reason codes: why an object was injected,
-// connected, denied or left as it is.
+// connected, denied or not changed.
 package reason
 
-// A Reason says in one word why a decision came out as it did. The same word
-// is the audit annotation, the metric label, the log field and the output of
-// the command line.
+// A Reason explains a decision in one word. The same word is the audit
+// annotation, the metric label, the log field and the output of the command
+// line.
 type Reason string
 
 // The reasons of admission. Users and dashboards rely on these words.
@@ -53,52 +53,52 @@ var reasons = []struct {
 	Denies bool
 	Text   string
 }{
-	{Injected, false, "The template was added to the pod. The annotation usher.dev/injected records what, and of which version."},
-	{AlreadyInjected, false, "The pod carries everything that its record names, whatever others changed in it. Nothing was changed."},
-	{AlreadyPresent, false, "No record says that usher added the containers, and they are recognizably the template's: by name, by the last component of the image's repository, and by ports, args, command or mounts. Copies and restores come like that. They were not added again."},
+	{Injected, false, "The template was added to the pod. The annotation usher.dev/injected records its containers and its version."},
+	{AlreadyInjected, false, "The pod has everything that its record names, whatever others changed in it. usher changed nothing."},
+	{AlreadyPresent, false, "The pod has no record, and usher recognized the template's containers by name, by the last component of the image's repository, and by ports, args, command or mounts. Copied and restored pods look like this. usher did not add the containers again."},
 	{NotAsked, false, "Neither the pod nor its namespace asks for a template. Annotate the pod initializer.kubernetes.io/<template>: \"true\", or label the namespace inject.usher.dev/templates: <template>."},
-	{OptedOut, false, "An annotation of the pod says \"false\" for the template, which wins over the namespace's label. Denied instead where the template does not let pods refuse it (options.optOut), as mandatory templates do not by default."},
-	{NamespaceExclude, false, "kube-system, kube-public, kube-node-lease and usher's own namespace are never touched."},
-	{HostNetwork, false, "The pod is on its node's network, where a sidecar's ports would be the node's. Set options.hostNetwork: allow in the template if that is meant. Denied instead where the template is mandatory."},
-	{NoNativeSidecars, false, "The pod ends by itself (restartPolicy Never or OnFailure), an ordinary sidecar would keep it from ending, and native sidecars are not to be had on this cluster or not wanted by the template (options.native). Denied instead where the template is mandatory."},
-	{Windows, false, "The pod runs on Windows (spec.os.name, or the node selector kubernetes.io/os), where the template's containers do not. Denied instead where the template is mandatory."},
-	{TemplateValid, false, "A template that was applied was proved, or a namespace asks for templates that exist."},
-	{ConfigurationValid, false, "usher's configuration that was applied can be used."},
-	{ConfigurationInvalid, true, "usher's configuration that was applied cannot be used; the message names the field. The last valid one stays in force."},
-	{TemplateMissing, true, "No ConfigMap <template>-initializer, and none labelled usher.dev/template: <template>, is in usher's namespace. Apply it, or correct the name."},
-	{TemplateInvalid, true, "The template's ConfigMap is there and cannot be used; `usher check` on it says what to write instead."},
-	{BadValue, true, "A key of usher's has a value it cannot have; the message names the key, the value and what to write."},
-	{ConflictName, true, "A container of the pod has the name of one the template adds. Rename one of them."},
-	{ConflictVolume, true, "A volume of the pod has the name of one the template adds and another source. Rename one, or give both the same source to share it."},
-	{ConflictHostPort, true, "Two containers would take the same port of the host. Change or drop one hostPort."},
-	{ConflictMount, true, "One container would mount two volumes at the same path."},
+	{OptedOut, false, "An annotation of the pod says \"false\" for the template, which wins over the namespace's label. The pod is denied instead if the template does not let pods opt out (options.optOut), which is the default of mandatory templates."},
+	{NamespaceExclude, false, "usher does not change pods in kube-system, kube-public, kube-node-lease and its own namespace."},
+	{HostNetwork, false, "The pod is on the host network, where a sidecar's ports would be ports of the node. To allow it, set options.hostNetwork: allow in the template. The pod is denied instead if the template is mandatory."},
+	{NoNativeSidecars, false, "The pod ends by itself (restartPolicy Never or OnFailure), an ordinary sidecar would keep it from ending, and the cluster does not support native sidecars or the template forbids them (options.native). The pod is denied instead if the template is mandatory."},
+	{Windows, false, "The pod runs on Windows (spec.os.name, or the node selector kubernetes.io/os), where the template's containers do not. The pod is denied instead if the template is mandatory."},
+	{TemplateValid, false, "The applied template is valid, or the templates that a namespace asks for exist."},
+	{ConfigurationValid, false, "The applied configuration of usher is valid."},
+	{ConfigurationInvalid, true, "The applied configuration of usher is invalid; correct the field that the message names. The last valid configuration stays in force."},
+	{TemplateMissing, true, "usher's namespace has no ConfigMap <template>-initializer, and none with the label usher.dev/template: <template>. Apply it, or correct the name."},
+	{TemplateInvalid, true, "The template's ConfigMap is invalid. Run `usher check` on it to see what to write instead."},
+	{BadValue, true, "One of usher's keys has an invalid value. The message names the key, the value and what to write."},
+	{ConflictName, true, "A container of the pod has the name of a container of the template. Rename one of them."},
+	{ConflictVolume, true, "A volume of the pod has the name of a volume of the template and another source. Rename one of them, or give both the same source to share the volume."},
+	{ConflictHostPort, true, "Two containers would take the same port of the host. Change or remove one hostPort."},
+	{ConflictMount, true, "A container would mount two volumes at the same path. Change one mountPath."},
 	{ConflictEnv, true, "A container of the pod sets a variable that the template's appContainers set to another value. Give both the same value, or name the containers that get it (inject.usher.dev/<template>.containers)."},
 	{ConflictMetadata, true, "The pod sets a label or annotation that the template sets to another value. Remove it from one of them."},
-	{RecordMismatch, true, "The annotation usher.dev/injected does not fit: it names containers that the pod does not have while others have their names, or an update changes what it says of a mandatory template. Remove the record and what it names from a new pod, usher adds both; leave it as it is on a pod that exists."},
-	{MandatoryChanged, true, "A container, volume, label or annotation of a mandatory template is not as the template has it, or an update changes it. Let what changed it leave the template's items alone, or have the template list in options.tolerate what others may change."},
-	{NetworkAttached, false, "The Networks that the annotation samplecrd.k8s.io/network names were added to k8s.v1.cni.cncf.io/networks, by which Multus attaches the pod."},
-	{NetworkPresent, false, "The pod's k8s.v1.cni.cncf.io/networks has every Network that the pod declares. Nothing was changed."},
-	{NetworkDeclared, false, "The Deployment, or its namespace, asks for a Network of its own (samplecrd.k8s.io/own-network), which was declared in its pod template."},
+	{RecordMismatch, true, "The annotation usher.dev/injected does not match the pod: it names containers that the pod does not have while others have their names, or an update changes the entry of a mandatory template. In a new pod, remove the record and what it names, and usher adds both; in an existing pod, leave it as it is."},
+	{MandatoryChanged, true, "A container, volume, label or annotation of a mandatory template differs from the template, or an update changes it. Stop changing the template's items, or list in options.tolerate of the template what others may change."},
+	{NetworkAttached, false, "usher added the Networks in the annotation samplecrd.k8s.io/network to k8s.v1.cni.cncf.io/networks, from which Multus attaches the pod."},
+	{NetworkPresent, false, "The pod's k8s.v1.cni.cncf.io/networks has every Network that the pod declares. usher changed nothing."},
+	{NetworkDeclared, false, "The Deployment, or its namespace, asks for a Network of its own (samplecrd.k8s.io/own-network), and usher declared it in the pod template."},
 	{NetworkMissing, true, "The pod declares a Network that its namespace does not have, or that is being deleted. Apply it, or correct the name."},
-	{NetworkCreating, true, "The pod declares its Deployment's own Network, which is being created. The ReplicaSet tries again until it is there; the condition OwnNetwork of the Deployment says how far it is."},
-	{NetworkPool, true, "The pod declares its Deployment's own Network, for which there is no range of addresses: the pool of usher's configuration (networks.pool) is not set or exhausted."},
-	{NetworkForeign, true, "The Deployment asks for a Network of its own, and one of its name is there that was not made for it. Rename the Deployment, remove that Network, or declare it with samplecrd.k8s.io/network instead."},
-	{NetworkBackend, true, "The pod declares a Network and cannot be attached to one: its backend attaches no pods, or the pod is on its node's network."},
-	{PolicyClean, false, "The rules find nothing at a level that the namespace or the configuration asks for."},
-	{PolicyWarned, false, "The rules find something that is not enforced, or that was there before this change. The warnings name rule and field."},
-	{PolicyDenied, true, "The rules find something at an enforced level. The message names rule, field and what to write; `usher explain rule ID` says more. policy.usher.dev/exempt with policy.usher.dev/exempt-reason lets an object off where the configuration allows it."},
-	{Undecodable, true, "A field that usher reads is not of its type, so the object cannot be judged; the API server would refuse it as well."},
-	{TooLarge, true, "The request is over the size that usher reads, which is above what the API server stores."},
+	{NetworkCreating, true, "The pod declares its Deployment's own Network, which is being created. The ReplicaSet retries until it exists; the condition OwnNetwork of the Deployment shows the progress."},
+	{NetworkPool, true, "The pod declares its Deployment's own Network, for which there is no range of addresses: the pool of usher's configuration (networks.pool) is not set or exhausted. Set or enlarge it."},
+	{NetworkForeign, true, "The Deployment asks for a Network of its own, and a Network with its name exists that was not created for it. Rename the Deployment, remove that Network, or declare it with samplecrd.k8s.io/network instead."},
+	{NetworkBackend, true, "The pod declares a Network and cannot be attached to it: its backend does not attach pods, or the pod is on the host network. Use a Network of another backend, or remove hostNetwork."},
+	{PolicyClean, false, "The rules found nothing at the levels that the namespace or the configuration asks for."},
+	{PolicyWarned, false, "The rules found something that is not enforced, or that existed before this change. The warnings name the rule and the field."},
+	{PolicyDenied, true, "The rules found something at an enforced level. The message names the rule, the field and what to write; see `usher explain rule ID`. The annotations policy.usher.dev/exempt and policy.usher.dev/exempt-reason exempt an object if the configuration allows it."},
+	{Undecodable, true, "A field that usher reads has the wrong type, so usher cannot check the object; the API server would refuse it as well."},
+	{TooLarge, true, "The request exceeds the size that usher reads, which is above what the API server stores."},
 }
 
-// Has reports whether the reason is that of a template that the pod has, or gets.
+// Has reports whether the pod has the template, or gets it.
 func (r Reason) Has() bool {
 	return r == Injected || r == AlreadyInjected || r == AlreadyPresent
 }
 
-// Denies says whether the reason refuses the object. HostNetwork, Windows and
-// NoNativeSidecars refuse it only where the template is mandatory, OptedOut only
-// where the template cannot be refused.
+// Denies reports whether the reason refuses the object. HostNetwork, Windows
+// and NoNativeSidecars refuse it only if the template is mandatory, OptedOut
+// only if pods cannot opt out of the template.
 func (r Reason) Denies() bool {
 	for _, e := range reasons {
 		if e.Reason == r {
@@ -108,8 +108,8 @@ func (r Reason) Denies() bool {
 	return false
 }
 
-// Explain returns what the reason means and what to do, or "" for a word that
-// is not a reason.
+// Explain returns what the reason means and what to do, or "" for an unknown
+// reason.
 func (r Reason) Explain() string {
 	for _, e := range reasons {
 		if e.Reason == r {
@@ -119,8 +119,8 @@ func (r Reason) Explain() string {
 	return ""
 }
 
-// Rule is the id under which the command line reports an object that injection
-// denies for the reason.
+// Rule returns the id with which the command line reports an object that
+// injection denies for the reason.
 func (r Reason) Rule() string { return "inject-" + string(r) }
 
 // All lists every reason in the order of the documentation.

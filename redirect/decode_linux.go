@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// decode reads back a rule that encode wrote; any other is Foreign.
+// decode converts a rule that encode wrote back; any other rule is Foreign.
 //
-// Each rule is guessed from the few values in it, and the guess is encoded
-// again: only if that gives the very same expressions is it the rule in force.
+// It guesses each rule from the few values in it, and encodes the guess again:
+// the guess is right only if the result is identical.
 func decode(rule *nftables.Rule) Rule {
 	foreign := Rule{Match: Foreign{}}
 	conditions, port, ok := verdict(rule.Exprs)
@@ -30,7 +30,7 @@ func decode(rule *nftables.Rule) Rule {
 	return Rule{Match: match, RedirectTo: port, Comment: comment(rule.UserData)}
 }
 
-// verdict splits off what happens to the packets that match.
+// verdict splits off the action for matching packets.
 func verdict(exprs []expr.Any) (conditions []expr.Any, port uint16, ok bool) {
 	last := len(exprs) - 1
 	if last < 1 {
@@ -49,7 +49,7 @@ func verdict(exprs []expr.Any) (conditions []expr.Any, port uint16, ok bool) {
 	return nil, 0, false
 }
 
-// guess names the match by its last comparison and where the value came from.
+// guess names the match by its last comparison and the source of the value.
 func guess(exprs []expr.Any) Match {
 	last := len(exprs) - 1
 	if last < 1 {
@@ -113,7 +113,7 @@ func ones(mask []byte) int {
 	return n
 }
 
-// comment reads the rule's comment. Other programs' user data may be anything,
+// comment parses the rule's comment. Other programs' user data may be anything,
 // and userdata.Get trusts the lengths in it.
 func comment(data []byte) string {
 	for rest := data; len(rest) > 0; {

@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// register is where each expression leaves its value for the next. Every
-// condition needs one value at a time.
+// register is the register through which expressions pass their value. Every
+// condition needs only one value at a time.
 const register = 1
 
-// tcpFlags are the bits that tell the packet which opens a connection from all
-// others: SYN is set, and none of FIN, RST and ACK.
+// tcpFlags are the bits that distinguish the packet that opens a connection:
+// SYN is set, and FIN, RST and ACK are not.
 const (
 	tcpFlagSYN  = 0x02
 	tcpFlagMask = 0x01 | tcpFlagSYN | 0x04 | 0x10
 )
 
-// encode returns the rule as the kernel takes it, in the shape that nft itself
-// would give it, so that nft lists it as it was meant.
+// encode returns the rule for the kernel, in the form that nft itself would
+// use, so that nft lists it correctly.
 func encode(table *nftables.Table, chain *nftables.Chain, rule Rule) *nftables.Rule {
 	exprs := encodeMatch(rule.Match)
 	if rule.RedirectTo == 0 {
@@ -67,7 +67,7 @@ func encodeMatch(match Match) []expr.Any {
 	case Destination:
 		return encodeDestination(netip.Prefix(m))
 	}
-	// Foreign is what decode makes of others' rules; Plan never writes it.
+	// Foreign is the result of decode for rules of others; Plan never creates it.
 	return nil
 }
 
@@ -114,7 +114,7 @@ func compare(op expr.CmpOp, data []byte) *expr.Cmp {
 	return &expr.Cmp{Op: op, Register: register, Data: data}
 }
 
-// mask is the network mask of the given bits.
+// mask returns the network mask with the given number of bits.
 func mask(bits, length int) []byte {
 	m := make([]byte, length)
 	for i := range bits {

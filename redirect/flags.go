@@ -21,12 +21,12 @@ const (
 	FlagExcludeCIDRs         = "exclude-cidrs"
 )
 
-// maxEntries bounds each list: every entry is a rule that each new connection
-// is held against.
+// maxEntries limits each list: every entry is a rule that each new connection
+// is compared with.
 const maxEntries = 256
 
-// Flags are the words of the command line. Each word of a list may hold
-// several entries, set apart by commas.
+// Flags are the flags of the command line. Each value of a list may have
+// several entries, separated by commas.
 type Flags struct {
 	InboundPort, OutboundPort                                      string
 	ProxyUIDs, ProxyGIDs                                           []string
@@ -34,8 +34,8 @@ type Flags struct {
 	ExcludeCIDRs                                                   []string
 }
 
-// Parse reads the flags. The error names every flag that is wrong and what to
-// write instead.
+// Parse parses the flags. The error names every invalid flag and what to write
+// instead.
 func Parse(f Flags) (Config, error) {
 	var p parser
 	c := Config{
@@ -57,7 +57,7 @@ func Parse(f Flags) (Config, error) {
 	return c, nil
 }
 
-// parser collects what is wrong, so that one run tells all of it.
+// parser collects all errors, so that one run reports all of them.
 type parser struct {
 	errs []error
 }
@@ -66,16 +66,16 @@ func (p *parser) fail(flag, format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf("--"+flag+": "+format, args...))
 }
 
-// together checks what no flag can tell alone.
+// together checks the combinations of flags.
 func (p *parser) together(c Config) {
 	if c.InboundPort == 0 && c.OutboundPort == 0 {
-		p.errs = append(p.errs, fmt.Errorf("nothing to redirect: write --%s, --%s or both, the ports the proxy listens on", FlagInboundPort, FlagOutboundPort))
+		p.errs = append(p.errs, fmt.Errorf("nothing to redirect: write the ports that the proxy listens on with --%s, --%s or both", FlagInboundPort, FlagOutboundPort))
 	}
 	if c.OutboundPort != 0 && len(c.ProxyUIDs) == 0 && len(c.ProxyGIDs) == 0 {
-		p.fail(FlagOutboundPort, "the proxy's own connections would come back to it for ever; write --%s with the runAsUser of the proxy's container, or --%s", FlagProxyUID, FlagProxyGID)
+		p.fail(FlagOutboundPort, "the proxy's own connections would loop back to it; write --%s with the runAsUser of the proxy's container, or --%s", FlagProxyUID, FlagProxyGID)
 	}
 	if len(c.IncludeInbound) > 0 && len(c.ExcludeInbound) > 0 {
-		p.fail(FlagIncludeInboundPorts, "only these ports are redirected, so --%s has nothing to leave out; write one of the two", FlagExcludeInboundPorts)
+		p.fail(FlagIncludeInboundPorts, "only these ports are redirected, so --%s has nothing to exclude; write one of the two", FlagExcludeInboundPorts)
 	}
 	p.needs(FlagIncludeInboundPorts, len(c.IncludeInbound), FlagInboundPort, c.InboundPort)
 	p.needs(FlagExcludeInboundPorts, len(c.ExcludeInbound), FlagInboundPort, c.InboundPort)
@@ -106,12 +106,12 @@ func (p *parser) proxyPort(flag, word string) uint16 {
 	}
 	port, err := parsePort(word)
 	if err != nil {
-		p.fail(flag, "%v; write a number from 1 to 65535, or leave the flag out", err)
+		p.fail(flag, "%v; write a number from 1 to 65535, or remove the flag", err)
 	}
 	return port
 }
 
-// list parses the entries of a flag, each once, in their order.
+// list parses the entries of a flag in order, without duplicates.
 func list[T comparable](p *parser, flag string, words []string, parse func(string) (T, error)) []T {
 	var values []T
 	entries := 0
@@ -149,9 +149,9 @@ func parsePorts(word string) (PortRange, error) {
 	to, err2 := parsePort(last)
 	switch {
 	case err != nil || err2 != nil:
-		return PortRange{}, fmt.Errorf("%q is not a port; write numbers from 1 to 65535 or ranges, as in 8080,9000-9010", word)
+		return PortRange{}, fmt.Errorf("%q is not a port; write numbers from 1 to 65535 or ranges, such as 8080,9000-9010", word)
 	case from > to:
-		return PortRange{}, fmt.Errorf("%q runs backwards; write %d-%d", word, to, from)
+		return PortRange{}, fmt.Errorf("%q is in descending order; write %d-%d", word, to, from)
 	}
 	return PortRange{from, to}, nil
 }
@@ -160,7 +160,7 @@ func parseID(word string) (uint32, error) {
 	id, err := strconv.ParseUint(word, 10, 32)
 	// The highest id means "none" to the kernel.
 	if err != nil || id == 1<<32-1 {
-		return 0, fmt.Errorf("%q is not an id; write a number, the runAsUser or runAsGroup of the proxy's container, as in 1337", word)
+		return 0, fmt.Errorf("%q is not an id; write a number, the runAsUser or runAsGroup of the proxy's container, such as 1337", word)
 	}
 	return uint32(id), nil
 }
@@ -172,11 +172,11 @@ func parsePrefix(word string) (netip.Prefix, error) {
 	}
 	switch {
 	case err != nil:
-		return netip.Prefix{}, fmt.Errorf("%q is neither a network nor an address; write them as in 10.0.0.0/8,169.254.169.254,fd00::/8", word)
+		return netip.Prefix{}, fmt.Errorf("%q is neither a network nor an address; write 10.0.0.0/8,169.254.169.254,fd00::/8, for example", word)
 	case prefix.Addr().Is4In6():
 		return netip.Prefix{}, fmt.Errorf("%q is IPv4 written as IPv6; write the IPv4 network", word)
 	case prefix != prefix.Masked():
-		return netip.Prefix{}, fmt.Errorf("%q has bits set behind its mask; write %s", word, prefix.Masked())
+		return netip.Prefix{}, fmt.Errorf("%q has host bits set; write %s", word, prefix.Masked())
 	}
 	return prefix, nil
 }

@@ -70,10 +70,10 @@ func TestParseNamesTheFlagAndWhatToWrite(t *testing.T) {
 		many = append(many, strconv.Itoa(i+1))
 	}
 	const (
-		portHelp = `write a number from 1 to 65535, or leave the flag out`
-		listHelp = `write numbers from 1 to 65535 or ranges, as in 8080,9000-9010`
-		idHelp   = `write a number, the runAsUser or runAsGroup of the proxy's container, as in 1337`
-		cidrHelp = `write them as in 10.0.0.0/8,169.254.169.254,fd00::/8`
+		portHelp = `write a number from 1 to 65535, or remove the flag`
+		listHelp = `write numbers from 1 to 65535 or ranges, such as 8080,9000-9010`
+		idHelp   = `write a number, the runAsUser or runAsGroup of the proxy's container, such as 1337`
+		cidrHelp = `write 10.0.0.0/8,169.254.169.254,fd00::/8, for example`
 	)
 	out := func(f Flags) Flags {
 		f.OutboundPort, f.ProxyUIDs = "15001", []string{"1337"}
@@ -84,7 +84,7 @@ func TestParseNamesTheFlagAndWhatToWrite(t *testing.T) {
 		want  []string
 	}{
 		"nothing to do": {Flags{}, []string{
-			`nothing to redirect: write --inbound-port, --outbound-port or both, the ports the proxy listens on`}},
+			`nothing to redirect: write the ports that the proxy listens on with --inbound-port, --outbound-port or both`}},
 		"a port out of range": {Flags{InboundPort: "65536"}, []string{
 			`--inbound-port: "65536" is not a port; ` + portHelp}},
 		"a negative port": {Flags{InboundPort: "-1"}, []string{
@@ -99,11 +99,11 @@ func TestParseNamesTheFlagAndWhatToWrite(t *testing.T) {
 			`--exclude-inbound-ports: "3-x" is not a port; ` + listHelp,
 			`--exclude-inbound-ports: "5-6-7" is not a port; ` + listHelp}},
 		"a range backwards": {out(Flags{ExcludeOutboundPorts: []string{"20-10"}}), []string{
-			`--exclude-outbound-ports: "20-10" runs backwards; write 10-20`}},
+			`--exclude-outbound-ports: "20-10" is in descending order; write 10-20`}},
 		"a list too long": {Flags{InboundPort: "15006", ExcludeInboundPorts: many}, []string{
 			`--exclude-inbound-ports: more than 256 entries; write ranges or wider networks`}},
 		"no uid": {Flags{OutboundPort: "15001"}, []string{
-			`--outbound-port: the proxy's own connections would come back to it for ever; write --proxy-uid with the runAsUser of the proxy's container, or --proxy-gid`}},
+			`--outbound-port: the proxy's own connections would loop back to it; write --proxy-uid with the runAsUser of the proxy's container, or --proxy-gid`}},
 		"ids that are none": {Flags{OutboundPort: "15001", ProxyUIDs: []string{"envoy"}, ProxyGIDs: []string{"4294967295"}}, []string{
 			`--proxy-uid: "envoy" is not an id; ` + idHelp,
 			`--proxy-gid: "4294967295" is not an id; ` + idHelp}},
@@ -113,8 +113,8 @@ func TestParseNamesTheFlagAndWhatToWrite(t *testing.T) {
 			`--exclude-cidrs: "fe80::1%eth0" is neither a network nor an address; ` + cidrHelp,
 			`--exclude-cidrs: "10.0.0.0/255.0.0.0" is neither a network nor an address; ` + cidrHelp}},
 		"a network with bits behind its mask": {out(Flags{ExcludeCIDRs: []string{"10.1.2.3/8,fd00::1/8"}}), []string{
-			`--exclude-cidrs: "10.1.2.3/8" has bits set behind its mask; write 10.0.0.0/8`,
-			`--exclude-cidrs: "fd00::1/8" has bits set behind its mask; write fd00::/8`}},
+			`--exclude-cidrs: "10.1.2.3/8" has host bits set; write 10.0.0.0/8`,
+			`--exclude-cidrs: "fd00::1/8" has host bits set; write fd00::/8`}},
 		"IPv4 in IPv6's clothes": {out(Flags{ExcludeCIDRs: []string{"::ffff:10.0.0.1,::ffff:10.0.0.0/104"}}), []string{
 			`--exclude-cidrs: "::ffff:10.0.0.1" is IPv4 written as IPv6; write the IPv4 network`,
 			`--exclude-cidrs: "::ffff:10.0.0.0/104" is IPv4 written as IPv6; write the IPv4 network`}},
@@ -124,7 +124,7 @@ func TestParseNamesTheFlagAndWhatToWrite(t *testing.T) {
 		"the proxy's own port among the chosen": {Flags{InboundPort: "15006", IncludeInboundPorts: []string{"15006"}}, []string{
 			`--include-inbound-ports: 15006 holds 15006, which is the proxy's own --inbound-port; leave that port out of the list`}},
 		"chosen ports and ports left out": {Flags{InboundPort: "15006", IncludeInboundPorts: []string{"80"}, ExcludeInboundPorts: []string{"81"}}, []string{
-			`--include-inbound-ports: only these ports are redirected, so --exclude-inbound-ports has nothing to leave out; write one of the two`}},
+			`--include-inbound-ports: only these ports are redirected, so --exclude-inbound-ports has nothing to exclude; write one of the two`}},
 		"exceptions without a rule": {Flags{InboundPort: "15006", ExcludeOutboundPorts: []string{"1"}, ExcludeCIDRs: []string{"10.0.0.0/8"}}, []string{
 			`--exclude-outbound-ports: has no effect without --outbound-port; write both or neither`,
 			`--exclude-cidrs: has no effect without --outbound-port; write both or neither`}},

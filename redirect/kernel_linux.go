@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	// patience bounds the exchange with the kernel, which answers at once or,
-	// to a batch it has no use for, not at all.
+	// patience limits the exchange with the kernel, which answers at once or, to
+	// an unsupported batch, not at all.
 	patience = 10 * time.Second
-	// bufferBytes holds the longest batch, and the kernel's answers to it.
+	// bufferBytes has room for the longest batch, and the kernel's responses to
+	// it.
 	bufferBytes = 4 << 20
 )
 
@@ -25,8 +26,8 @@ var hooks = map[Hook]*nftables.ChainHook{
 	Output:     nftables.ChainHookOutput,
 }
 
-// Apply brings the ruleset into the calling thread's network namespace, in the
-// place of the one that is there, in one step: no packet sees half of it.
+// Apply sets the ruleset in the calling thread's network namespace, and
+// atomically replaces the existing one.
 func Apply(rules Ruleset) error {
 	conn, err := dial()
 	if err != nil {
@@ -36,7 +37,7 @@ func Apply(rules Ruleset) error {
 		return err
 	}
 	table := &nftables.Table{Name: Table, Family: nftables.TableFamilyINet}
-	// A table can only be deleted if it is there, so it is added first.
+	// Only an existing table can be deleted, so it is added first.
 	conn.AddTable(table)
 	conn.DelTable(table)
 	conn.AddTable(table)
@@ -56,7 +57,7 @@ func Apply(rules Ruleset) error {
 	return nil
 }
 
-// Load reads the ruleset in force; ok is false where there is none.
+// Load reads the ruleset in force; ok is false if there is none.
 func Load() (rules Ruleset, ok bool, err error) {
 	conn, err := dial()
 	if err != nil {
@@ -92,7 +93,7 @@ func Load() (rules Ruleset, ok bool, err error) {
 	return rules, true, nil
 }
 
-// Remove takes the rules out; ok is false where there were none.
+// Remove removes the rules; ok is false if there were none.
 func Remove() (ok bool, err error) {
 	conn, err := dial()
 	if err != nil {
@@ -123,11 +124,11 @@ func dial() (*nftables.Conn, error) {
 	return conn, nil
 }
 
-// find returns usher's table, nil where there is none. It is also the first
-// question to the kernel, whose answer tells what is missing.
+// find returns usher's table, or nil. It is also the first request to the
+// kernel, whose response shows what is missing.
 func find(conn *nftables.Conn) (*nftables.Table, error) {
 	tables, err := conn.ListTablesOfFamily(nftables.TableFamilyINet)
-	if errors.Is(err, unix.EINVAL) { // what netfilter says to a subsystem it does not know
+	if errors.Is(err, unix.EINVAL) { // netfilter's response for an unknown subsystem
 		err = fmt.Errorf("%w (%w)", unix.EOPNOTSUPP, err)
 	}
 	if err != nil {
@@ -140,13 +141,13 @@ func find(conn *nftables.Conn) (*nftables.Table, error) {
 	return tables[i], nil
 }
 
-// explain says what to do about an error from the kernel.
+// explain explains what to do about an error from the kernel.
 func explain(doing string, err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		remedy := "add `capabilities: {add: [NET_ADMIN]}` to the securityContext of the init container"
 		if uid := os.Geteuid(); uid != 0 {
-			remedy += fmt.Sprintf(", and `runAsUser: 0` (it runs as %d, to whom Kubernetes gives no added capability)", uid)
+			remedy += fmt.Sprintf(", and `runAsUser: 0` (it runs as %d, and Kubernetes gives added capabilities only to root)", uid)
 		}
 		return fmt.Errorf("%s: %w: %s", doing, err, remedy)
 	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EPROTONOSUPPORT), errors.Is(err, unix.EAFNOSUPPORT):

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exhaustive has every match in it.
+// exhaustive contains every match.
 var exhaustive = Config{
 	InboundPort: inboundPort, OutboundPort: outboundPort,
 	ProxyUIDs: []uint32{0, proxyUID}, ProxyGIDs: []uint32{proxyGID, 1<<32 - 2},
@@ -29,7 +29,7 @@ var exhaustive = Config{
 	},
 }
 
-// load reads what is in force in the namespace; nil is nothing.
+// load reads the rules in force in the namespace; nil means none.
 func (n *namespace) load(t *testing.T) *Ruleset {
 	t.Helper()
 	var rules Ruleset
@@ -184,7 +184,7 @@ func TestWithoutTheCapabilityTheRemedyIsNamed(t *testing.T) {
 			"add `capabilities: {add: [NET_ADMIN]}` to the securityContext of the init container"},
 		"another user": {someUID, "listing tables: netlink receive: operation not permitted: " +
 			"add `capabilities: {add: [NET_ADMIN]}` to the securityContext of the init container, " +
-			"and `runAsUser: 0` (it runs as 4242, to whom Kubernetes gives no added capability)"},
+			"and `runAsUser: 0` (it runs as 4242, and Kubernetes gives added capabilities only to root)"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -4,13 +4,13 @@ package redirect
 
 import "errors"
 
-var errNotLinux = errors.New("packets are redirected by the Linux kernel; run this in a pod, or look at the rules with --dry-run")
+var errNotLinux = errors.New("only Linux can redirect packets; run this in a pod, or print the rules with --dry-run")
 
-// Apply needs Linux.
+// Apply is only implemented on Linux.
 func Apply(Ruleset) error { return errNotLinux }
 
-// Load needs Linux.
+// Load is only implemented on Linux.
 func Load() (Ruleset, bool, error) { return Ruleset{}, false, errNotLinux }
 
-// Remove needs Linux.
+// Remove is only implemented on Linux.
 func Remove() (bool, error) { return false, errNotLinux }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Parts that the test binary plays when it is started by a test, in a network
-// namespace and under a uid of the test's choice.
+// Roles of the test binary when a test starts it, in a network namespace and
+// with a uid of the test's choice.
 const (
 	part          = "REDIRECT_TEST_PART"
 	partProxy     = "proxy"
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// runPowerless gives up every capability and tries what needs one.
+// runPowerless drops every capability and tries what needs one.
 func runPowerless() {
 	runtime.LockOSThread()
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

@@ -16,9 +16,9 @@ import (
 	"github.com/vishvananda/netns"
 )
 
-// needsRoot says what the tests that follow stand on. Root without what is
-// needed is a failure, so that no machine that is meant to run them passes
-// without having done so.
+// needsRoot checks the preconditions of the tests. If root lacks a
+// precondition, the test fails, so that machines that should run it do not skip
+// it.
 func needsRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -26,7 +26,7 @@ func needsRoot(t *testing.T) {
 	}
 }
 
-// A namespace is a network namespace that lives as long as its test.
+// A namespace is a network namespace for the duration of a test.
 type namespace struct {
 	handle netns.NsHandle
 	links  *netlink.Handle
@@ -38,8 +38,8 @@ func newNamespace(t *testing.T) *namespace {
 	n := &namespace{}
 	done := make(chan error)
 	go func() {
-		// Never unlocked: the thread ends with the goroutine, and nothing
-		// else of the test gets into the namespace.
+		// The goroutine never unlocks the thread, which therefore ends with it, so
+		// that no other part of the test runs in the namespace.
 		runtime.LockOSThread()
 		var err error
 		n.handle, err = netns.New()
@@ -59,8 +59,8 @@ func newNamespace(t *testing.T) *namespace {
 	return n
 }
 
-// run runs f on a thread in the namespace: sockets it opens and processes it
-// starts are there.
+// run runs f on a thread in the namespace, along with the sockets and processes
+// that it opens.
 func (n *namespace) run(t *testing.T, f func() error) {
 	t.Helper()
 	done := make(chan error)
@@ -115,7 +115,7 @@ func (n *namespace) sysctl(t *testing.T, name, value string) {
 	})
 }
 
-// join lays a cable between two namespaces.
+// join connects two namespaces with a veth pair.
 func join(t *testing.T, a *namespace, nameA string, b *namespace, nameB string) {
 	t.Helper()
 	if err := a.links.LinkAdd(&netlink.Veth{
@@ -131,8 +131,8 @@ func (n *namespace) apply(t *testing.T, c Config) {
 	n.run(t, func() error { return Apply(Plan(c)) })
 }
 
-// command is the test binary playing a part as the given user. It ends when
-// the test does: its standard input closes.
+// command runs the test binary in a role as the given user. It ends with the
+// test, which closes its standard input.
 func command(t *testing.T, partName string, uid, gid uint32) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(sharedBinary(t))
@@ -141,8 +141,8 @@ func command(t *testing.T, partName string, uid, gid uint32) *exec.Cmd {
 	return cmd
 }
 
-// sharedBinary copies the test binary to where other users can run it: go test
-// builds it in a folder that only root enters.
+// sharedBinary copies the test binary to a folder where other users can run it:
+// go test builds it in a folder that only root can enter.
 func sharedBinary(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "redirect")

@@ -22,14 +22,14 @@ const (
 	outboundPort = 15001
 )
 
-// maxConnections is where a proxy gives up that calls itself for ever.
+// maxConnections is when a proxy that calls itself gives up.
 const maxConnections = 100
 
-// dialTimeout is for connections; nothing leaves the machine, so they are quick.
+// dialTimeout is for connections; they stay on the machine, so they are quick.
 const dialTimeout = 3 * time.Second
 
-// runProxy is a proxy as Envoy would be: it listens at both ports, asks for the
-// address that was meant, says so to the client, connects and relays.
+// runProxy is a proxy like Envoy: it listens on both ports, reads the original
+// destination, reports it to the client, connects and relays.
 func runProxy() {
 	var connections atomic.Int32
 	for port, side := range map[int]string{inboundPort: "inbound", outboundPort: "outbound"} {
@@ -71,7 +71,8 @@ func relay(client *net.TCPConn, side string) {
 		return
 	}
 	defer server.Close()
-	// Either side may hang up; the other is told, and the test sees what came.
+	// Either side may close the connection; the other side is closed, too, and the
+	// test sees what arrived.
 	go func() {
 		_, _ = io.Copy(server, client)
 		_ = server.(*net.TCPConn).CloseWrite()
@@ -79,7 +80,8 @@ func relay(client *net.TCPConn, side string) {
 	_, _ = io.Copy(client, server)
 }
 
-// originalDestination asks the kernel where a redirected connection was going.
+// originalDestination asks the kernel for the original destination of a
+// redirected connection.
 func originalDestination(conn *net.TCPConn) (netip.AddrPort, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -125,8 +127,8 @@ func accept(listener net.Listener, serve func(*net.TCPConn)) {
 	}
 }
 
-// serve listens in the namespace: it says at which address it was reached, and
-// echoes what it is sent.
+// serve listens in the namespace: it reports at which address it was reached,
+// and echoes its input.
 func (n *namespace) serve(t *testing.T, ports ...int) {
 	t.Helper()
 	for _, port := range ports {
@@ -157,7 +159,8 @@ func (n *namespace) dial(t *testing.T, address string) *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// ask connects from the namespace and returns whom the connection passed.
+// ask connects from the namespace and returns the proxies that the connection
+// passed.
 func (n *namespace) ask(t *testing.T, address string) string {
 	t.Helper()
 	conn := n.dial(t, address)

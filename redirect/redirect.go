@@ -1,22 +1,21 @@
-// Package redirect sends a pod's TCP traffic to the proxy that runs beside its
-// application, with nftables rules in the pod's network namespace.
+// Package redirect sends a pod's TCP traffic to the proxy in the pod, with
+// nftables rules in the pod's network namespace.
 //
-// The pure part turns a Config into a Ruleset, which is data and renders as the
-// text that nft would print. Apply, Load and Remove bring it into the kernel
-// and back.
+// The pure part converts a Config to a Ruleset, which is data and renders as
+// the text that nft would print. Apply, Load and Remove exchange it with the
+// kernel.
 //
-// The rules, and why they are these:
+// The rules, and their reasons:
 //
-//   - Only packets that open a connection are redirected. A connection that
-//     was open before the rules came keeps going where it went.
-//   - Only TCP is redirected; DNS over UDP is untouched.
-//   - Inbound, only what is addressed to the pod itself is redirected: a pod
-//     that forwards, for containers or a virtual machine within, goes on
-//     doing so.
-//   - Outbound, what stays in the pod is left alone: the application's own
-//     localhost, and the proxy that calls the application.
-//   - What the proxy itself sends, known by its uid or gid, is left alone, or
-//     it would be sent back to the proxy for ever.
+//   - Only packets that open a connection are redirected. A connection that was
+//     already open keeps its destination.
+//   - Only TCP is redirected; DNS over UDP is not.
+//   - Inbound, only packets to the pod itself are redirected: a pod that forwards
+//     packets, for containers or a virtual machine inside, continues to do so.
+//   - Outbound, packets within the pod are not redirected: connections to
+//     localhost, and those from the proxy to the application.
+//   - The proxy's own packets, recognized by uid or gid, are not redirected, or
+//     they would loop back to the proxy.
 package redirect
 
 import (
@@ -24,25 +23,26 @@ import (
 	"net/netip"
 )
 
-// A Config says what is redirected, and what is left out.
+// A Config describes what to redirect, and what to exclude.
 type Config struct {
-	// InboundPort is the proxy's port for connections to the pod; 0 leaves
-	// them alone.
+	// InboundPort is the proxy's port for connections to the pod; 0 does not
+	// redirect them.
 	InboundPort uint16
-	// OutboundPort is the proxy's port for connections out of the pod; 0
-	// leaves them alone.
+	// OutboundPort is the proxy's port for connections out of the pod; 0 does not
+	// redirect them.
 	OutboundPort uint16
-	// ProxyUIDs and ProxyGIDs are whom the proxy's connections belong to.
+	// ProxyUIDs and ProxyGIDs are the users and groups of the proxy's connections.
 	ProxyUIDs, ProxyGIDs []uint32
-	// IncludeInbound, if any, are the only ports redirected inbound.
+	// IncludeInbound, if not empty, are the only inbound ports to redirect.
 	IncludeInbound []PortRange
-	// ExcludeInbound and ExcludeOutbound are destination ports left alone.
+	// ExcludeInbound and ExcludeOutbound are destination ports that are not
+	// redirected.
 	ExcludeInbound, ExcludeOutbound []PortRange
-	// ExcludeDestinations are destinations left alone outbound.
+	// ExcludeDestinations are outbound destinations that are not redirected.
 	ExcludeDestinations []netip.Prefix
 }
 
-// A PortRange is the ports from First to Last, both included.
+// A PortRange is the ports from First to Last, inclusive.
 type PortRange struct {
 	First, Last uint16
 }
@@ -58,7 +58,7 @@ func (r PortRange) text() string {
 	return fmt.Sprintf("%d-%d", r.First, r.Last)
 }
 
-// Plan returns the rules that do what the configuration says.
+// Plan returns the rules for the configuration.
 func Plan(c Config) Ruleset {
 	var rules Ruleset
 	if c.InboundPort != 0 {
@@ -72,11 +72,11 @@ func Plan(c Config) Ruleset {
 
 func inbound(c Config) []Rule {
 	rules := []Rule{
-		{Match: NotOpening{}, Comment: "open before these rules"},
-		{Match: NotLocal{}, Comment: "forwarded, not for this pod"},
+		{Match: NotOpening{}, Comment: "opened before these rules"},
+		{Match: NotLocal{}, Comment: "forwarded by this pod"},
 	}
 	for _, ports := range c.ExcludeInbound {
-		rules = append(rules, Rule{Match: ports, Comment: "inbound port left out"})
+		rules = append(rules, Rule{Match: ports, Comment: "excluded inbound port"})
 	}
 	for _, ports := range c.IncludeInbound {
 		rules = append(rules, Rule{Match: ports, RedirectTo: c.InboundPort, Comment: "inbound port, to the proxy"})
@@ -89,7 +89,7 @@ func inbound(c Config) []Rule {
 
 func outbound(c Config) []Rule {
 	rules := []Rule{
-		{Match: NotOpening{}, Comment: "open before these rules"},
+		{Match: NotOpening{}, Comment: "opened before these rules"},
 		{Match: Loopback{}, Comment: "stays in the pod"},
 	}
 	for _, uid := range c.ProxyUIDs {
@@ -99,10 +99,10 @@ func outbound(c Config) []Rule {
 		rules = append(rules, Rule{Match: GID(gid), Comment: "from the proxy itself"})
 	}
 	for _, ports := range c.ExcludeOutbound {
-		rules = append(rules, Rule{Match: ports, Comment: "outbound port left out"})
+		rules = append(rules, Rule{Match: ports, Comment: "excluded outbound port"})
 	}
 	for _, prefix := range c.ExcludeDestinations {
-		rules = append(rules, Rule{Match: Destination(prefix), Comment: "destination left out"})
+		rules = append(rules, Rule{Match: Destination(prefix), Comment: "excluded destination"})
 	}
 	return append(rules, Rule{Match: TCP{}, RedirectTo: c.OutboundPort, Comment: "outbound, to the proxy"})
 }

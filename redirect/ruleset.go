@@ -7,10 +7,10 @@ import (
 )
 
 // Table is the name of usher's own table, in nftables' inet family: one table
-// serves IPv4 and IPv6 and nothing else writes to it.
+// serves IPv4 and IPv6, and no other program writes to it.
 const Table = "usher"
 
-// priority is where nftables puts destination NAT.
+// priority is nftables' priority of destination NAT.
 const priority = -100
 
 // A Ruleset is the content of the table.
@@ -18,14 +18,14 @@ type Ruleset struct {
 	Chains []Chain
 }
 
-// A Chain is the rules at one hook, asked in their order until one applies.
+// A Chain is the rules at one hook, evaluated in order until one applies.
 type Chain struct {
 	Name  string
-	Hook  Hook // none in a chain that usher did not write
+	Hook  Hook // empty in a chain that usher did not write
 	Rules []Rule
 }
 
-// A Hook is where in the kernel a chain sees packets.
+// A Hook is the point in the kernel where a chain sees packets.
 type Hook string
 
 // Hooks that usher's chains use.
@@ -34,15 +34,15 @@ const (
 	Output     Hook = "output"     // packets that the pod's processes send
 )
 
-// A Rule says what happens to the packets that match.
+// A Rule is the action for matching packets.
 type Rule struct {
 	Match Match
-	// RedirectTo is the local port they are sent to; 0 leaves them alone.
+	// RedirectTo is the local port to send them to; 0 does not redirect them.
 	RedirectTo uint16
 	Comment    string
 }
 
-// A Match is a condition on a packet. Its text is nft's.
+// A Match is a condition on a packet. Its text is that of nft.
 type Match interface {
 	fmt.Stringer
 	match()
@@ -54,18 +54,18 @@ type (
 	TCP struct{}
 	// NotOpening matches TCP packets that do not open a connection.
 	NotOpening struct{}
-	// NotLocal matches packets addressed to somebody else.
+	// NotLocal matches packets to other hosts.
 	NotLocal struct{}
-	// Loopback matches packets that leave through the loopback interface,
-	// which is all that goes to one of the pod's own addresses.
+	// Loopback matches packets that leave through the loopback interface, which
+	// are all packets to one of the pod's own addresses.
 	Loopback struct{}
 	// UID matches packets from sockets of a user.
 	UID uint32
 	// GID matches packets from sockets of a group.
 	GID uint32
-	// Destination matches packets by the address they go to.
+	// Destination matches packets by their destination address.
 	Destination netip.Prefix
-	// Foreign stands for a rule in the table that usher did not write.
+	// Foreign represents a rule in the table that usher did not write.
 	Foreign struct{}
 )
 
@@ -86,7 +86,7 @@ func (Loopback) String() string   { return `oifname "lo"` }
 func (u UID) String() string      { return fmt.Sprintf("meta skuid %d", uint32(u)) }
 func (g GID) String() string      { return fmt.Sprintf("meta skgid %d", uint32(g)) }
 
-// String is the condition on the destination port.
+// String returns the condition on the destination port.
 func (r PortRange) String() string { return "tcp dport " + r.text() }
 
 func (d Destination) String() string {
@@ -117,7 +117,7 @@ func (r Rule) String() string {
 	return text
 }
 
-// String is the ruleset as nft would read it.
+// String returns the ruleset in the syntax of nft.
 func (r Ruleset) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "table inet %s {\n", Table)

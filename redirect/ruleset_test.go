@@ -24,24 +24,24 @@ func TestPlanReadsAsNftWritesIt(t *testing.T) {
 			`table inet usher {
 	chain inbound {
 		type nat hook prerouting priority -100; policy accept;
-		tcp flags & (fin | syn | rst | ack) != syn return comment "open before these rules"
-		fib daddr type != local return comment "forwarded, not for this pod"
-		tcp dport 15020 return comment "inbound port left out"
-		tcp dport 9000-9010 return comment "inbound port left out"
+		tcp flags & (fin | syn | rst | ack) != syn return comment "opened before these rules"
+		fib daddr type != local return comment "forwarded by this pod"
+		tcp dport 15020 return comment "excluded inbound port"
+		tcp dport 9000-9010 return comment "excluded inbound port"
 		meta l4proto tcp redirect to :15006 comment "inbound, to the proxy"
 	}
 
 	chain outbound {
 		type nat hook output priority -100; policy accept;
-		tcp flags & (fin | syn | rst | ack) != syn return comment "open before these rules"
+		tcp flags & (fin | syn | rst | ack) != syn return comment "opened before these rules"
 		oifname "lo" return comment "stays in the pod"
 		meta skuid 1337 return comment "from the proxy itself"
 		meta skgid 1338 return comment "from the proxy itself"
-		tcp dport 5432 return comment "outbound port left out"
-		ip daddr 10.0.0.0/8 return comment "destination left out"
-		ip6 daddr fd00::/8 return comment "destination left out"
-		meta nfproto ipv4 return comment "destination left out"
-		meta nfproto ipv6 return comment "destination left out"
+		tcp dport 5432 return comment "excluded outbound port"
+		ip daddr 10.0.0.0/8 return comment "excluded destination"
+		ip6 daddr fd00::/8 return comment "excluded destination"
+		meta nfproto ipv4 return comment "excluded destination"
+		meta nfproto ipv6 return comment "excluded destination"
 		meta l4proto tcp redirect to :15001 comment "outbound, to the proxy"
 	}
 }
@@ -51,8 +51,8 @@ func TestPlanReadsAsNftWritesIt(t *testing.T) {
 			`table inet usher {
 	chain inbound {
 		type nat hook prerouting priority -100; policy accept;
-		tcp flags & (fin | syn | rst | ack) != syn return comment "open before these rules"
-		fib daddr type != local return comment "forwarded, not for this pod"
+		tcp flags & (fin | syn | rst | ack) != syn return comment "opened before these rules"
+		fib daddr type != local return comment "forwarded by this pod"
 		tcp dport 8080 redirect to :15006 comment "inbound port, to the proxy"
 		tcp dport 8443-8444 redirect to :15006 comment "inbound port, to the proxy"
 	}

@@ -14,8 +14,8 @@ const (
 	someUID, someGID   = 4242, 4243
 )
 
-// newPod joins a pod to the world outside: the pod is .2, the outside is .1
-// and has networks of its own behind it. Outside and pod both serve.
+// newPod connects a pod to the outside: the pod is .2, the outside is .1 and
+// has networks of its own behind it. Outside and pod both serve.
 func newPod(t *testing.T) (pod, outside *namespace) {
 	t.Helper()
 	pod, outside = newNamespace(t), newNamespace(t)
@@ -49,21 +49,21 @@ func TestTrafficGoesThroughTheProxy(t *testing.T) {
 			outside, "10.77.0.2:8080", "inbound 10.77.0.2:8080, server 127.0.0.1:8080"},
 		"inbound IPv6 reaches the application through the proxy": {
 			outside, "[fd77::2]:8080", "inbound [fd77::2]:8080, server [::1]:8080"},
-		"an inbound port left out is reached directly, as the kubelet's probes do": {
+		"an excluded inbound port is reached directly, as the kubelet's probes do": {
 			outside, "10.77.0.2:15020", "server 10.77.0.2:15020"},
-		"an inbound port left out is reached directly over IPv6": {
+		"an excluded inbound port is reached directly over IPv6": {
 			outside, "[fd77::2]:15020", "server [fd77::2]:15020"},
 		"outbound IPv4 goes through the proxy, which knows where to": {
 			pod, "10.77.0.1:80", "outbound 10.77.0.1:80, server 10.77.0.1:80"},
 		"outbound IPv6 goes through the proxy, which knows where to": {
 			pod, "[fd77::1]:80", "outbound [fd77::1]:80, server [fd77::1]:80"},
-		"an outbound port left out goes directly": {
+		"an excluded outbound port goes directly": {
 			pod, "10.77.0.1:5432", "server 10.77.0.1:5432"},
-		"an outbound port left out goes directly over IPv6": {
+		"an excluded outbound port goes directly over IPv6": {
 			pod, "[fd77::1]:5432", "server [fd77::1]:5432"},
-		"a destination left out goes directly": {
+		"a excluded destination goes directly": {
 			pod, "10.88.0.1:80", "server 10.88.0.1:80"},
-		"a destination left out goes directly over IPv6": {
+		"a excluded destination goes directly over IPv6": {
 			pod, "[fd88::1]:80", "server [fd88::1]:80"},
 		"the application calls its own localhost directly": {
 			pod, "127.0.0.1:8080", "server 127.0.0.1:8080"},
@@ -93,7 +93,7 @@ func TestProxyIsKnownByItsGroup(t *testing.T) {
 	}
 }
 
-func TestOneDirectionAlone(t *testing.T) {
+func TestOnlyOneDirection(t *testing.T) {
 	tests := map[string]struct {
 		config            Config
 		inbound, outbound string

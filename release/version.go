@@ -1,5 +1,5 @@
-// Package release compares versions of usher, as rules and configuration name
-// them: vX.Y, or latest.
+// Package release compares versions of usher, in the form of rules and the
+// configuration: vX.Y, or latest.
 package release
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Next is the release that this source is becoming, or is. CHANGELOG.md begins
+// Next is the release that this source will become, or is. CHANGELOG.md begins
 // with it, and so does the chart.
 const Next = "v0.2.0"
 
@@ -19,7 +19,7 @@ type Version struct{ Major, Minor int }
 // V returns the version vX.Y.
 func V(major, minor int) Version { return Version{Major: major, Minor: minor} }
 
-// Parse reads vX.Y or latest.
+// Parse parses vX.Y or latest.
 func Parse(s string) (Version, error) {
 	if s == "latest" {
 		return Version{}, nil
@@ -32,7 +32,7 @@ func Parse(s string) (Version, error) {
 	return v, nil
 }
 
-// number reads digits alone: no sign, no leading zero.
+// number parses only digits: no sign, no leading zero.
 func number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || strconv.Itoa(n) != s {
@@ -41,7 +41,8 @@ func number(s string) int {
 	return n
 }
 
-// Includes reports whether a rule set pinned at v holds what came with other.
+// Includes reports whether a rule set pinned at v contains what came with
+// other.
 func (v Version) Includes(other Version) bool {
 	if v == (Version{}) {
 		return true
@@ -56,5 +57,5 @@ func (v Version) String() string {
 	return fmt.Sprintf("v%d.%d", v.Major, v.Minor)
 }
 
-// MarshalText writes the version as Parse reads it.
+// MarshalText returns the version in the form that Parse accepts.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }

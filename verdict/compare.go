@@ -8,7 +8,7 @@ import (
 	"github.com/usher-dev/usher/policies/transition"
 )
 
-// compare looks up what the change does to the object that exists.
+// compare looks up what the change does to the existing object.
 func (j *judging) compare() error {
 	f := j.facts
 	if j.old == nil || !j.step(Compare) {
@@ -30,7 +30,7 @@ func (j *judging) compare() error {
 	}
 	was, is, err := transition.DecodeBoth(old, new)
 	if err != nil {
-		return nil // an object that does not decode has a finding already
+		return nil // decode has already reported an object that does not decode
 	}
 	is["apiVersion"], is["kind"] = j.object.APIVersion, j.object.Kind
 	was["apiVersion"], was["kind"] = j.old.APIVersion, j.old.Kind
@@ -46,8 +46,8 @@ func (j *judging) compare() error {
 	return nil
 }
 
-// settle leaves it to the API server's own judgement, where there is one, what it
-// refuses: what it accepts takes place.
+// settle leaves the question whether the API server refuses a change to its own
+// validation, if the surface has one: what validation accepts takes effect.
 func (j *judging) settle() {
 	refused := func(f Finding) bool { return f.Source == FromServer && f.RefusedByServer }
 	if j.facts.Validator == nil || slices.ContainsFunc(j.Findings, refused) {
@@ -60,8 +60,8 @@ func (j *judging) settle() {
 	}
 }
 
-// changes turns what the table says of the change into findings, one a row. What
-// the API server refuses is found by validate.
+// changes turns the table's rows for the change into findings, one per row. The
+// step validate finds what the API server refuses.
 func (j *judging) changes() {
 	var seen []string
 	for _, c := range j.Diff.Changes {

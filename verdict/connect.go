@@ -64,7 +64,7 @@ func (j *judging) connect() error {
 }
 
 // mayDeclare reports whether the object could declare a Network, without
-// decoding it. It may say so of one that does not.
+// decoding it. It may return true for an object that does not.
 func (j *judging) mayDeclare() bool {
 	return j.facts.Explain || j.facts.NamespaceLabels[injector.OwnNetworkKey] != "" ||
 		bytes.Contains(j.object.JSON, []byte(samplecrdv1.GroupName)) || bytes.IndexByte(j.object.JSON, '\\') >= 0

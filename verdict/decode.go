@@ -6,8 +6,9 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// decode reads the object as its pods will be. Where the templates were injected
-// by an earlier call of admission, they are injected here without a word about it.
+// decode reads the object with its templates injected. If an earlier call of
+// admission injected them, decode repeats the injection without reporting it
+// again.
 func (j *judging) decode() error {
 	if !j.step(Validate|Evaluate) || j.facts.Validator == nil && !j.facts.Evaluator.Judges(j.object.APIVersion, j.object.Kind) {
 		return nil
@@ -30,7 +31,7 @@ func (j *judging) decode() error {
 	return nil
 }
 
-// read decodes an object, unless the surface has done it.
+// read decodes an object, unless the surface has already done so.
 func (j *judging) read(o Object) Object {
 	if o.Typed == nil {
 		o.Typed = j.facts.Evaluator.Decode(o.APIVersion, o.Kind, o.JSON)
@@ -38,8 +39,9 @@ func (j *judging) read(o Object) Object {
 	return o
 }
 
-// withTemplates injects into a workload what its pods will get. A workload whose
-// pods will be denied is judged as it stands: its pods never get the template.
+// withTemplates injects into a workload what its pods will get. If the
+// workload's pods will be denied, usher judges it as written, because no pod
+// ever gets the template.
 func (j *judging) withTemplates(object []byte) ([]byte, *injector.Decision, error) {
 	if j.pod() || !j.holdsPods() {
 		return object, nil, nil

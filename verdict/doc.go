@@ -1,21 +1,21 @@
-// Package verdict decides about objects. It is the only place in which usher's
-// decision is assembled: the webhook, the command line and the documents gather
+// Package verdict decides about objects. It is the only place that assembles
+// usher's decision: the webhook, the command line and the documents gather
 // [Facts], call [Judge], and render the [Verdict].
 //
 //	AdmissionReview ─ facts/cluster ─┐
 //	files ─────────── facts/files ───┼─ Judge ─ Verdict ─┬─ AdmissionResponse
 //	kubeconfig ────── facts/live ────┘                   └─ text, JSON, SARIF, …
 //
-// The steps of Judge, a file each:
+// The steps of Judge, one per file:
 //
 //	carry     copy opt-ins from a workload's own metadata into its pod template
 //	inject    add the templates that the pod asks for
 //	connect   attach the pod to the Networks that it declares
 //	hold      hold a pod to the mandatory templates
-//	decode    read the object as it is after these
-//	validate  ask what the API server refuses of it
+//	decode    decode the object after these steps
+//	validate  find what the API server refuses
 //	evaluate  apply the rules
-//	compare   look up what the change does to the object that exists
+//	compare   look up what the change does to the existing object
 //	weigh     turn findings into denials and warnings by the namespace's levels
 //
 // The package is pure: the same object and facts give the same verdict on every

@@ -11,7 +11,7 @@ import (
 // A judge lists what is wrong with an object.
 type judge func(object Object, old *Object) []finding.Finding
 
-// validate asks what the API server refuses of the object.
+// validate finds what the API server refuses of the object.
 func (j *judging) validate() {
 	if j.facts.Validator == nil || !j.step(Validate) {
 		return
@@ -21,8 +21,8 @@ func (j *judging) validate() {
 	})
 }
 
-// evaluate applies the rules. On UPDATE it marks what the change introduced:
-// only that can deny.
+// evaluate applies the rules. On UPDATE it marks what the change introduced,
+// because only that can deny.
 func (j *judging) evaluate() error {
 	if !j.step(Evaluate) || j.Decoded.Typed == nil {
 		return nil
@@ -52,7 +52,7 @@ func (j *judging) evaluate() error {
 	return nil
 }
 
-// existing is the existing object as its pods are.
+// existing is the existing object with its templates injected.
 func (j *judging) existing() (Object, error) {
 	old := *j.old
 	var err error
@@ -63,10 +63,9 @@ func (j *judging) existing() (Object, error) {
 	return j.read(old), nil
 }
 
-// find takes in what a judge finds in the object as it is after injection, and
-// reports whether it found anything. A finding about what the user wrote says so
-// of the field as the user wrote it; one about what injection added names the
-// template.
+// find adds a judge's findings on the injected object, and reports whether it
+// has any. A finding about a field that the user wrote uses the path in the
+// user's manifest; a finding about an injected field names the template.
 func (j *judging) find(source Source, judge judge) bool {
 	found := judge(j.Decoded, j.old)
 	if len(found) == 0 {
@@ -85,8 +84,8 @@ func (j *judging) find(source Source, judge judge) bool {
 	return true
 }
 
-// said reports whether one of usher's own settings is refused for a field already:
-// what the server says of it is the same in other words.
+// said reports whether one of usher's own settings already has a finding on the
+// field: the API server's message would only repeat it.
 func (j *judging) said(field string) bool {
 	return slices.ContainsFunc(j.Findings, func(f Finding) bool {
 		return f.Source == FromSettings && f.Effect == Denies && (f.Field == field || strings.HasPrefix(field, f.Field+"."))

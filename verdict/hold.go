@@ -3,7 +3,7 @@ package verdict
 import "github.com/usher-dev/usher/injector"
 
 // hold holds a pod to the mandatory templates: a new one to what they add, and an
-// update to what the pod has of them.
+// update to what the pod already has of them.
 func (j *judging) hold() {
 	if !j.pod() {
 		return

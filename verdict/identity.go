@@ -8,9 +8,9 @@ import (
 	"github.com/usher-dev/usher/policies"
 )
 
-// identity tells the findings of an object apart. It calls containers and volumes
-// by their names: their places change when others are added before them, and that
-// does not make a finding a new one.
+// identity identifies a finding of an object. It uses the names of containers
+// and volumes, because their indexes change when other items are added before
+// them, which does not make a finding a new one.
 func identity(f finding.Finding, o *policies.Object) finding.Key {
 	if o != nil && len(o.Templates) > 0 {
 		f.Field = byName(f.Field, &o.Templates[0])
@@ -32,9 +32,9 @@ func byName(field string, t *policies.PodTemplate) string {
 	return spec + list + "[" + names[i] + "]" + rest
 }
 
-// itemOf takes a field of an item of a list apart: the list, the item's index, and
-// the path within the item. ok is false for other fields. spec is the path of the
-// pod's specification, with its last dot.
+// itemOf splits a field of a list item into the list, the item's index, and the
+// path within the item. ok is false for other fields. spec is the path of the
+// pod's specification, with a trailing dot.
 func itemOf(field, spec string) (list string, index int, rest string, ok bool) {
 	rest, ok = strings.CutPrefix(field, spec)
 	list, rest, indexed := strings.Cut(rest, "[")

@@ -34,7 +34,7 @@ func (j *judging) inject() error {
 	}
 	j.JSONOnly = j.JSONOnly || d.JSONOnly
 	if j.facts.Steps&^(Carry|Inject) == 0 {
-		// No later step looks at the object: the patch is all that is needed.
+		// no later step reads the object: the patch is enough
 		if j.pod() {
 			j.Patch = d.Patch
 		}
@@ -47,8 +47,8 @@ func (j *judging) inject() error {
 	return nil
 }
 
-// decide asks the injector. An object that cannot ask for a template is not
-// decoded for it where a later step decodes it anyway.
+// decide calls the injector. It does not decode an object that cannot ask for a
+// template, because a later step may decode it anyway.
 func (j *judging) decide(object []byte) *injector.Decision {
 	f := j.facts
 	if !f.Explain && f.Steps.has(Evaluate) && f.NamespaceLabels[injector.NamespaceLabel] == "" && !injector.MayAsk(object) && !f.Templates.MayMatch(f.NamespaceLabels) {
@@ -57,7 +57,7 @@ func (j *judging) decide(object []byte) *injector.Decision {
 	return injector.Decide(j.request(object))
 }
 
-// request asks the injector about an object in place of the one that is judged.
+// request calls the injector with another object in place of the judged one.
 func (j *judging) request(object []byte) injector.Request {
 	f := j.facts
 	return injector.Request{
@@ -67,7 +67,7 @@ func (j *judging) request(object []byte) injector.Request {
 }
 
 // mandatory reports whether one of the templates that cannot be injected is
-// mandatory: the workload is denied then, and not only its pods.
+// mandatory: then the workload itself is denied, not only its pods.
 func (j *judging) mandatory(d *injector.Decision) bool {
 	denies := func(r reason.Reason) bool {
 		return slices.ContainsFunc(d.Problems, func(p finding.Finding) bool { return p.Reason == r })
@@ -80,8 +80,8 @@ func (j *judging) mandatory(d *injector.Decision) bool {
 }
 
 // absent warns of objects that an injected template needs and the namespace
-// lacks: pods wait for them and do not start. A pod's sender waits for the
-// answer, so only workloads are looked at, and pods that are to be explained.
+// lacks: pods wait for them and do not start. It checks only workloads, and
+// pods to be explained, because the sender of a pod waits for the answer.
 func (j *judging) absent(d *injector.Decision) {
 	if d.Denied || j.facts.Lister == nil || j.pod() && !j.facts.Explain {
 		return
@@ -101,7 +101,7 @@ func (j *judging) absent(d *injector.Decision) {
 	}
 }
 
-// problems takes in why a decision denies.
+// problems adds the reasons for a denial.
 func (j *judging) problems(d *injector.Decision, effect Effect) {
 	for _, p := range d.Problems {
 		f := Finding{Finding: p, Source: FromInjection, Effect: effect}
@@ -113,7 +113,7 @@ func (j *judging) problems(d *injector.Decision, effect Effect) {
 	}
 }
 
-// unseen says what a missing template or Network may be hidden by.
+// unseen explains why a missing template or Network may still exist.
 func (j *judging) unseen(r reason.Reason) string {
 	switch r {
 	case reason.TemplateMissing:

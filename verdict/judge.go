@@ -5,8 +5,8 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// Judge decides about an object. old is the object as it exists, nil on CREATE.
-// What is wrong with the object is in the Verdict; an error is usher's own fault.
+// Judge decides about an object. old is the existing object, nil on CREATE. The
+// Verdict reports what is wrong with the object; an error is usher's own fault.
 func Judge(object Object, old *Object, f *Facts) (*Verdict, error) {
 	j := &judging{Verdict: &Verdict{}, facts: f, object: object, old: old, written: object.JSON}
 	if settings := j.settings(); settings != nil {
@@ -44,31 +44,30 @@ func Judge(object Object, old *Object, f *Facts) (*Verdict, error) {
 	return j.Verdict, nil
 }
 
-// judging is a Verdict in the making.
+// judging is a Verdict under construction.
 type judging struct {
 	*Verdict
 	facts *Facts
-	// object is the object as the steps so far leave it; written is its JSON as it
-	// came.
+	// object is the object after the steps so far; written is its original JSON.
 	object  Object
 	old     *Object
 	written []byte
-	// origin relates the fields of the injected object to those that were written;
-	// nil where nothing was injected.
+	// origin maps the fields of the injected object to those that the user wrote;
+	// nil if nothing was injected.
 	origin *origin
-	// setting is the reason for one of usher's own settings that is as it should be;
-	// "" for every other object.
+	// setting is the reason for one of usher's own settings if it is valid; "" for
+	// every other object.
 	setting reason.Reason
 }
 
-// step reports whether a step is to be taken.
+// step reports whether the facts select a step.
 func (j *judging) step(s Steps) bool { return j.facts.Steps.has(s) }
 
-// holdsPods reports whether the object is a pod or holds a pod template.
+// holdsPods reports whether the object is a pod or has a pod template.
 func (j *judging) holdsPods() bool { return injector.Injects(j.object.APIVersion, j.object.Kind) }
 
-// pod reports whether the object is a pod itself: what is wrong with its
-// injection denies the object, and not pods to come.
+// pod reports whether the object itself is a pod: a problem of its injection
+// denies the object, not its future pods.
 func (j *judging) pod() bool { return j.object.Kind == "Pod" }
 
 func (j *judging) oldJSON() []byte {
@@ -78,8 +77,8 @@ func (j *judging) oldJSON() []byte {
 	return j.old.JSON
 }
 
-// change adds to what becomes of the object. own says that admission changes the
-// object itself, and not only its pods.
+// change adds to the changes of the object. own is true if admission changes
+// the object itself, and not only its pods.
 func (j *judging) change(patch injector.Patch, own bool) error {
 	if len(patch) == 0 {
 		return nil

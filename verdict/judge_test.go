@@ -65,7 +65,8 @@ func facts(t *testing.T, options string) *verdict.Facts {
 	}
 }
 
-// effects are the findings that deny or warn of injection and settings, in words.
+// effects lists the findings that deny or warn about injection and settings, as
+// text.
 func effects(v *verdict.Verdict) []string {
 	var lines []string
 	for _, f := range v.Findings {
@@ -174,8 +175,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudge_IsPure judges twice with the same facts: nothing of the first verdict
-// may leak into the second.
+// TestJudge_IsPure calls Judge twice with the same facts: nothing of the first
+// verdict may leak into the second.
 func TestJudge_IsPure(t *testing.T) {
 	f := facts(t, "")
 	for _, text := range []string{asking, deployment} {
@@ -198,8 +199,8 @@ func TestJudge_IsPure(t *testing.T) {
 	}
 }
 
-// TestJudge_OnlyWhatAChangeIntroducesDenies holds a finding that was there before
-// to a warning.
+// TestJudge_OnlyWhatAChangeIntroducesDenies expects only a warning for a
+// finding that existed before the change.
 func TestJudge_OnlyWhatAChangeIntroducesDenies(t *testing.T) {
 	f := facts(t, "")
 	f.Steps = verdict.Evaluate | verdict.Compare
@@ -216,8 +217,9 @@ func TestJudge_OnlyWhatAChangeIntroducesDenies(t *testing.T) {
 	}
 }
 
-// TestJudge_AFindingMovesWithItsContainer holds a finding that was there before to
-// a warning although the user, or injection, puts containers before it.
+// TestJudge_AFindingMovesWithItsContainer expects only a warning for an
+// existing finding, even if the user or injection adds containers before its
+// container.
 func TestJudge_AFindingMovesWithItsContainer(t *testing.T) {
 	const one = `{name: a, image: a, resources: {requests: {memory: 1Gi}, limits: {memory: 1Mi}}, livenessProbe: {periodSeconds: 1, httpGet: {port: 80}}, readinessProbe: {periodSeconds: 1, httpGet: {port: 80}}}`
 	workload := func(containers, annotations string) string {
@@ -252,8 +254,8 @@ func TestJudge_AFindingMovesWithItsContainer(t *testing.T) {
 	}
 }
 
-// TestWhatRulesCannotSeeIsSaid has a rule ask for objects that cannot be read.
-func TestWhatRulesCannotSeeIsSaid(t *testing.T) {
+// TestJudge_UnseenObjects_AreReported uses a rule that asks for unreadable objects.
+func TestJudge_UnseenObjects_AreReported(t *testing.T) {
 	f := facts(t, "")
 	f.Lister = blind{}
 	v, err := verdict.Judge(object(t, deployment), nil, f)
@@ -265,7 +267,7 @@ func TestWhatRulesCannotSeeIsSaid(t *testing.T) {
 	}
 }
 
-// blind is a lister that reads nothing.
+// blind is a lister that cannot read anything.
 type blind struct{}
 
 func (blind) List(kind, _ string) ([]*policies.Object, string) {

@@ -16,8 +16,8 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// namespace judges usher's labels on a Namespace. On UPDATE only a label that is
-// new or changed can deny: the others were there before usher was.
+// namespace judges usher's labels on a Namespace. On UPDATE only a new or
+// changed label can deny: other labels may be older than usher.
 func (j *judging) namespace() error {
 	j.setting = reason.TemplateValid
 	labels, other := Labels(j.object.JSON)
@@ -52,7 +52,8 @@ func (j *judging) namespace() error {
 	return nil
 }
 
-// pickedRevisions warns of revisions that a namespace picks and that cannot be had.
+// pickedRevisions warns about revisions that the namespace selects but that do
+// not exist or are invalid.
 func (j *judging) pickedRevisions(value string) {
 	const key = injector.NamespaceRevisionLabel
 	field := "metadata.labels[" + key + "]"
@@ -67,7 +68,7 @@ func (j *judging) pickedRevisions(value string) {
 		if _, known := j.facts.Templates.Get(injector.RevisionName(template, revision)); known || revision == injector.DefaultRevision {
 			continue
 		}
-		message := fmt.Sprintf("label %s picks the revision %q of the template %q, which does not exist", key, revision, template)
+		message := fmt.Sprintf("label %s selects the revision %q of the template %q, which does not exist", key, revision, template)
 		if j.facts.UnseenTemplates != "" {
 			message += " (" + j.facts.UnseenTemplates + ")"
 		}
@@ -75,8 +76,8 @@ func (j *judging) pickedRevisions(value string) {
 	}
 }
 
-// askedTemplates warns of templates that a namespace asks for and that cannot be
-// had: its pods are denied.
+// askedTemplates warns about templates that the namespace asks for but that do
+// not exist or are invalid: its pods are denied.
 func (j *judging) askedTemplates(value string) {
 	field, unseen := "metadata.labels["+injector.NamespaceLabel+"]", ""
 	if j.facts.UnseenTemplates != "" {
@@ -95,9 +96,9 @@ func (j *judging) askedTemplates(value string) {
 	}
 }
 
-// Labels reads the labels of a Namespace: those that are strings, and usher's own
-// among the others. YAML takes off for a boolean, and the API server then refuses
-// the Namespace.
+// Labels returns the labels of a Namespace whose values are strings, and
+// usher's own labels among the others. YAML reads an unquoted off as a boolean,
+// and the API server then refuses the Namespace.
 func Labels(namespace []byte) (labels map[string]string, other map[string]string) {
 	var object struct {
 		Metadata struct {

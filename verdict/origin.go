@@ -14,18 +14,18 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// An origin relates the fields of an injected object to the fields that the user
+// An origin maps the fields of an injected object to the fields that the user
 // wrote.
 type origin struct {
 	// written is the object as the user wrote it.
 	written Object
 	was, is *policies.PodTemplate
-	// spec is the path of the pod's specification, with its last dot.
+	// spec is the path of the pod's specification, with a trailing dot.
 	spec string
 	// natives counts the init containers that injection put before the user's.
 	natives int
 	record  injector.Record
-	// templates names every template that was injected.
+	// templates names every injected template.
 	templates string
 }
 
@@ -52,8 +52,8 @@ func newOrigin(written, injected Object, d *injector.Decision) *origin {
 }
 
 // place returns the findings of the injected object with the fields that the
-// user wrote. What was found in the object as it was written is said in the words
-// of then, because they may count containers.
+// user wrote. It reuses the messages of findings that the original object had,
+// because messages may count containers.
 func (o *origin) place(found, before []finding.Finding) []finding.Finding {
 	type key struct{ rule, field string }
 	earlier := map[key][]finding.Finding{}
@@ -84,9 +84,9 @@ func (o *origin) place(found, before []finding.Finding) []finding.Finding {
 	return placed
 }
 
-// find returns the field that the user wrote for a field of the injected object.
-// For a field of an item that injection added it names the item and the template;
-// by is "" where the user wrote the field.
+// find maps a field of the injected object to the field that the user wrote.
+// For a field of an injected item it returns the item and the template; by is
+// "" if the user wrote the field.
 func (o *origin) find(field string) (at, item, by string) {
 	list, i, rest, ok := itemOf(field, o.spec)
 	if o.is == nil || !ok {
@@ -110,8 +110,8 @@ func (o *origin) find(field string) (at, item, by string) {
 	return o.spec + list, kind + is[i], o.addedBy(is[i])
 }
 
-// addedBy names the template that added an item, by the record, or every injected
-// template where the record does not say.
+// addedBy names the template that added an item according to the record, or
+// every injected template if the record has no entry for it.
 func (o *origin) addedBy(item string) string {
 	for _, template := range slices.Sorted(maps.Keys(o.record)) {
 		e := o.record[template]
@@ -122,7 +122,7 @@ func (o *origin) addedBy(item string) string {
 	return o.templates
 }
 
-// items names the items of a list of the specification that templates add to.
+// items names the lists' items that templates add to the specification.
 func items(spec *corev1.PodSpec, list string) []string {
 	var names []string
 	switch list {

@@ -19,14 +19,14 @@ import (
 // podSecurity evaluates the Pod Security Standards.
 var podSecurity = sync.OnceValues(func() (policy.Evaluator, error) { return policy.NewEvaluator(policy.DefaultChecks(), nil) })
 
-// privileged is what Pod Security enforces where a namespace says nothing. An
-// administrator may have configured another default, which nothing tells.
+// privileged is the level that Pod Security enforces by default. An
+// administrator may have configured another default, which usher cannot read.
 var privileged = api.Policy{Enforce: api.LevelVersion{Level: api.LevelPrivileged, Version: api.LatestVersion()}}
 
-// predict warns where the API server will refuse the pods after injection: by the Pod
-// Security level that the namespace enforces, and by its LimitRanges. The workload is
-// admitted all the same, and its pods never come. A pod that is admitted is refused
-// by the API server itself.
+// predict warns if the API server will refuse the injected pods because of the
+// namespace's Pod Security level or its LimitRanges. The workload is admitted
+// all the same, but its pods are never created. If the object is a pod, the API
+// server refuses it directly.
 func (j *judging) predict(patch injector.Patch) error {
 	f := j.facts
 	workload := j.step(Carry) && injector.Carries(j.object.APIVersion, j.object.Kind)
@@ -75,13 +75,13 @@ func (j *judging) predict(patch injector.Patch) error {
 	}
 	const most = 5
 	if len(texts) > most {
-		texts = append(texts[:most], fmt.Sprintf("and %d reasons more", len(texts)-most))
+		texts = append(texts[:most], fmt.Sprintf("and %d more reasons", len(texts)-most))
 	}
 	j.warnings(texts)
 	return nil
 }
 
-// refusedBySecurity says why Pod Security refuses the pods.
+// refusedBySecurity explains why Pod Security refuses the pods.
 func refusedBySecurity(enforced api.LevelVersion, before, after *corev1.PodTemplateSpec) ([]string, error) {
 	evaluator, err := podSecurity()
 	if err != nil {
@@ -101,7 +101,7 @@ func refusedBySecurity(enforced api.LevelVersion, before, after *corev1.PodTempl
 	return []string{fmt.Sprintf("the pods will be refused %s: the namespace enforces the Pod Security level %q: %s", when, enforced.String(), result.ForbiddenDetail())}, nil
 }
 
-// podTemplateOf decodes the pod template of an object; of a pod the pod.
+// podTemplateOf decodes the pod template of an object, or the pod itself.
 func podTemplateOf(kind string, object []byte) (*corev1.PodTemplateSpec, error) {
 	raw := jsontext.Value(object)
 	for _, step := range injector.TemplatePath(kind) {

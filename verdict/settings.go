@@ -18,10 +18,10 @@ import (
 )
 
 // Some objects are usher's own settings: a template, the configuration, and the
-// labels of a Namespace. They are judged when they are applied, so that a slip
-// shows there and not when the first pod is denied for it.
+// labels of a Namespace. usher judges them when they are applied, so that a
+// mistake shows there and not when the first pod is denied.
 
-// settings returns the step that judges the object where it is one of them.
+// settings returns the step that judges the object if it is one of them.
 func (j *judging) settings() func() error {
 	switch o := &j.object; {
 	case o.APIVersion != "v1", j.facts.Steps == Validate:
@@ -35,7 +35,7 @@ func (j *judging) settings() func() error {
 	return nil
 }
 
-// refuse takes in what is wrong with a setting.
+// refuse adds an error of a setting.
 func (j *judging) refuse(rule string, r reason.Reason, problems ...finding.Finding) {
 	for _, p := range problems {
 		p.Rule, p.Reason, p.Level = rule, cmp.Or(p.Reason, r), finding.Invariant
@@ -43,14 +43,15 @@ func (j *judging) refuse(rule string, r reason.Reason, problems ...finding.Findi
 	}
 }
 
-// remark takes in what a person should know of a setting.
+// remark adds a warning about a setting.
 func (j *judging) remark(rule string, r reason.Reason, level finding.Level, field, message string) {
 	f := finding.Finding{Rule: rule, Reason: r, Level: level, Field: field, Message: message}
 	j.Findings = append(j.Findings, Finding{Finding: f, Source: FromSettings, Effect: Warns})
 }
 
-// configMap decodes what matters of a ConfigMap. A value that is not a string is
-// what the API server refuses; it is named here, because YAML makes it easy.
+// configMap decodes the relevant part of a ConfigMap. The API server refuses a
+// value that is not a string; usher names it because it is an easy mistake in
+// YAML.
 func (j *judging) configMap() (cm corev1.ConfigMap, ok bool) {
 	var raw struct {
 		Metadata struct {
@@ -83,26 +84,26 @@ func (j *judging) configMap() (cm corev1.ConfigMap, ok bool) {
 	return cm, ok
 }
 
-// template tries a template on a corpus of pods. The surface that has an API
-// server asks it about v.Proof afterwards.
+// template tries a template on a corpus of pods. A surface with an API server
+// validates v.Proof with it afterwards.
 func (j *judging) template() error {
 	j.setting = reason.TemplateValid
 	cm, ok := j.configMap()
 	name := injector.TemplateName(cm.Name, cm.Labels)
 	if name == "" || !ok {
 		if name == "" {
-			j.Findings = nil // not a template: nothing here is usher's to judge
+			j.Findings = nil // not a template, so usher has nothing to judge
 		}
 		return nil
 	}
 	if holder, ok := j.facts.Templates.Get(name); ok && holder.ConfigMap != "" && holder.ConfigMap != cm.Name {
 		j.refuse(catalog.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
-			"is %s, and the ConfigMap %s holds the template %q already: delete one of them, or name the template otherwise", cm.Name, holder.ConfigMap, name)})
+			"is %s, and the ConfigMap %s already holds the template %q: delete one of them, or rename the template", cm.Name, holder.ConfigMap, name)})
 		return nil
 	}
 	if cm.Labels[injector.RevisionOfLabel] != "" && injector.LooksLikeTemplate(cm.Name, cm.Labels) {
 		j.refuse(catalog.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
-			"is %s of a revision: a ConfigMap named <template>%s or labelled %s is a template for releases of usher that know no revisions; name it otherwise and leave that label out",
+			"is %s of a revision: releases of usher without revisions take a ConfigMap named <template>%s or labelled %s for a template; rename it and remove that label",
 			cm.Name, injector.TemplateSuffix, injector.TemplateLabel)})
 		return nil
 	}
@@ -126,7 +127,7 @@ func (j *judging) template() error {
 	}
 	for _, v := range template.UndefinedVariables() {
 		j.remark(catalog.TemplateEffect, "", finding.Baseline, v.Field, fmt.Sprintf(
-			"template %s: $(%s) stays as it is, for the container %s has no variable of that name; define it under env, or write $$(%s) if the text is meant",
+			"template %s: $(%s) stays as it is, because the container %s has no variable of that name; define it under env, or write $$(%s) for the literal text",
 			name, v.Name, v.Container, v.Name))
 	}
 	for _, conflict := range j.facts.Templates.With(template).Conflicts(template.Name) {
@@ -135,10 +136,10 @@ func (j *judging) template() error {
 	return nil
 }
 
-// configField is where a ConfigMap holds a template.
+// configField is the field of a ConfigMap that contains a template.
 const configField = "data." + injector.ConfigKey
 
-// configuration reads usher's own configuration as it is read when it is loaded.
+// configuration reads usher's own configuration as it is read on loading.
 func (j *judging) configuration() error {
 	j.setting = reason.ConfigurationValid
 	cm, ok := j.configMap()

@@ -6,8 +6,8 @@ import (
 	"github.com/usher-dev/usher/policies"
 )
 
-// noting is a lister that notes what could not be looked at: a rule that sees
-// less may find less.
+// noting is a lister that records what could not be read: a rule that sees less
+// may find less.
 type noting struct {
 	policies.Lister
 	verdict *Verdict

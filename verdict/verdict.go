@@ -9,69 +9,71 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// A Verdict is what Judge decided, and why.
+// A Verdict is the decision of Judge, and its reasons.
 type Verdict struct {
-	// Denied refuses the object. The findings whose effect is Denies say why.
+	// Denied refuses the object. The findings with the effect Denies give the
+	// reasons.
 	Denied bool
-	// PodsDenied says that the object is admitted and that the pods it makes will
-	// be denied. The findings whose effect is DeniesPods say why.
+	// PodsDenied is true if the object is admitted but its pods will be denied.
+	// The findings with the effect DeniesPods give the reasons.
 	PodsDenied bool
-	// Reason is the verdict in one word: that of a denial, else that of injection,
-	// else that of the rules.
+	// Reason is the verdict in one word: the reason of a denial, else that of
+	// injection, else that of the rules.
 	Reason reason.Reason
-	// Findings are what is wrong with the object, in the order of the steps.
+	// Findings are the problems of the object, in the order of the steps.
 	Findings []Finding
 
-	// Unseen says, as clauses, which other objects the rules asked for and could not
-	// look at: there may be findings more.
+	// Unseen names, as clauses, the other objects that the rules asked for but
+	// could not read: there may be more findings.
 	Unseen []string
 
 	// Injection is the decision about templates, Attachment that about Networks;
-	// nil where the step was not taken.
+	// nil if the step was not taken.
 	Injection, Attachment *injector.Decision
-	// Patch is what admission changes of the object itself.
+	// Patch changes the object itself in admission.
 	Patch injector.Patch
-	// Changes are Patch and what admission changes of the pods that the object
-	// makes, written into its pod template.
+	// Changes is Patch plus the later changes of the object's pods, applied to its
+	// pod template.
 	Changes injector.Patch
-	// JSONOnly says that a two-way merge patch may not express the changes.
+	// JSONOnly is true if a two-way merge patch may be unable to express the
+	// changes.
 	JSONOnly bool
 
-	// Proof is what became of a template on the corpus of pods; nil for every other
-	// object, and for a template that cannot be parsed.
+	// Proof is the result of a template's test on the corpus of pods; nil for
+	// every other object, and for a template that cannot be parsed.
 	Proof *injector.Proof
 
-	// Diff is what the change does to the object that exists; nil where there was
-	// none to compare with.
+	// Diff is the effect of the change on the existing object; nil without an
+	// existing object.
 	Diff *transition.Diff
-	// Decoded is the object as its pods will be; its Typed is nil where no rule
-	// judges the kind.
+	// Decoded is the object with its templates injected; its Typed is nil if no
+	// rule judges the kind.
 	Decoded Object
 }
 
-// An Effect is what follows from a finding.
+// An Effect is the consequence of a finding.
 type Effect uint8
 
 // The effects, from none to the worst.
 const (
-	// None: nobody asked for findings of this level.
+	// None: no level asks for the finding.
 	None Effect = iota
 	// Exempted: the object is exempt from the rule.
 	Exempted
-	// Warns: the person who sent the object is warned.
+	// Warns: the user who sent the object gets a warning.
 	Warns
-	// DeniesPods: the object is admitted, and the pods it makes will be denied.
+	// DeniesPods: the object is admitted, and its pods will be denied.
 	DeniesPods
 	// Denies: the object is denied.
 	Denies
 )
 
-// String is the effect as the command line prints it.
+// String returns the effect as the command line prints it.
 func (e Effect) String() string {
 	return [...]string{"none", "exempt", "warns", "denies-pods", "denies"}[e]
 }
 
-// A Source is the step that a finding comes from.
+// A Source is the step that produced a finding.
 type Source uint8
 
 // The sources of findings.
@@ -83,27 +85,27 @@ const (
 	FromSettings
 )
 
-// A Finding is a finding.Finding with what follows from it.
+// A Finding is a finding.Finding with its consequences.
 type Finding struct {
 	finding.Finding
 	Source Source
 	Effect Effect
-	// Existing says that the change did not introduce the finding, so that it does
-	// not deny.
+	// Existing is true if the change did not introduce the finding, so that it
+	// does not deny.
 	Existing bool
-	// Audited says that the namespace asks for the finding in the audit log.
+	// Audited is true if the namespace wants the finding in the audit log.
 	Audited bool
 
 	found finding.Key
 }
 
-// Effects returns the findings with an effect.
+// Effects returns the findings with a given effect.
 func (v *Verdict) Effects(e Effect) []Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return f.Effect != e })
 }
 
 // Missing names the templates that the object asks for and that Facts.Templates
-// does not have: a cache may be behind.
+// lacks: a cache may be stale.
 func (v *Verdict) Missing() []string {
 	if v.Injection == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// weigh decides what follows from each finding, and from all of them together.
+// weigh decides the effect of each finding, and the verdict.
 func (j *judging) weigh() {
 	for i := range j.Findings {
 		f := &j.Findings[i]
@@ -24,7 +24,7 @@ func (j *judging) weigh() {
 	j.Reason = j.reason()
 }
 
-// effect weighs a finding of the rules by the levels of the namespace.
+// effect decides the effect of a rule's finding by the levels of the namespace.
 func (j *judging) effect(f *Finding) (effect Effect, audited bool) {
 	levels := j.facts.Levels
 	enforced := levels.Enforces(f.Finding)
@@ -40,7 +40,7 @@ func (j *judging) effect(f *Finding) (effect Effect, audited bool) {
 	return None, audited
 }
 
-// reason is the verdict in one word.
+// reason returns the verdict in one word.
 func (j *judging) reason() reason.Reason {
 	if i := slices.IndexFunc(j.Findings, func(f Finding) bool { return f.Effect == Denies }); i >= 0 {
 		if f := &j.Findings[i]; f.Reason != "" {

@@ -31,7 +31,7 @@ import (
 
 const ownNamespace = controlplane.Namespace
 
-// cluster is a real API server with usher beside it.
+// cluster is a real API server with usher next to it.
 type cluster struct {
 	*kubernetes.Clientset
 	config   *rest.Config
@@ -41,13 +41,13 @@ type cluster struct {
 	metrics  *prometheus.Registry
 }
 
-// count has the server counted that is started.
+// count makes the started server count its requests.
 func (c *cluster) count(o *webhook.Options) {
 	c.metrics = prometheus.NewRegistry()
 	o.Registry = c.metrics
 }
 
-// decisions counts those of a path so far.
+// decisions returns how many decisions of a path were counted so far.
 func (c *cluster) decisions(t *testing.T, path string) float64 {
 	t.Helper()
 	families, err := c.metrics.Gather()
@@ -76,8 +76,8 @@ var shared struct {
 	stops   []func() error
 }
 
-// TestMain ends what the tests started. The control plane is started by the
-// first test that needs it: fuzzing runs this in every worker.
+// TestMain stops what the tests started. The first test that needs the control
+// plane starts it, because fuzzing runs TestMain in every worker.
 func TestMain(m *testing.M) {
 	log.SetLogger(logger())
 	status := m.Run()
@@ -123,12 +123,12 @@ func start() (*cluster, error) {
 	return c, nil
 }
 
-// shortOverlap lets a test see one CA follow another.
+// shortOverlap lets a test observe a rotation of the CA.
 func shortOverlap(o *webhook.Options) {
 	o.Certificates.Lifetimes = certs.Lifetimes{CA: 24 * time.Hour, Serving: 8 * time.Hour, Overlap: time.Second}
 }
 
-// logger is silent unless asked: a failure tells enough.
+// logger discards output unless requested: a failure shows enough.
 func logger() logr.Logger {
 	if os.Getenv("USHER_TEST_LOG") == "" {
 		return logr.Discard()
@@ -140,8 +140,8 @@ func namespace(name string, labels map[string]string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 }
 
-// newNamespace makes a namespace for one test, with the ServiceAccount that
-// pods need and that no controller makes here.
+// newNamespace creates a namespace for one test, with the ServiceAccount that
+// pods need, since no controller creates it here.
 func (c *cluster) newNamespace(t *testing.T, labels map[string]string) string {
 	t.Helper()
 	ns := namespace("", labels)
@@ -156,7 +156,7 @@ func (c *cluster) newNamespace(t *testing.T, labels map[string]string) string {
 	return ns.Name
 }
 
-// template makes a template's ConfigMap, removed after the test.
+// template creates a template's ConfigMap, which is removed after the test.
 func (c *cluster) template(t *testing.T, name, config, options string) *corev1.ConfigMap {
 	t.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-initializer"}, Data: map[string]string{"config": config}}
@@ -227,7 +227,7 @@ func containers(p *corev1.Pod) string {
 	return strings.Join(names, " ")
 }
 
-// warnings collects the warnings the client gets.
+// warnings collects the warnings to the client.
 type warnings struct {
 	mu    sync.Mutex
 	texts []string

@@ -35,7 +35,7 @@ func (c *cluster) networkClient(t *testing.T) client.Client {
 	return networks
 }
 
-// network makes a Network as its controller leaves it.
+// network creates a Network in the state that its controller would leave it.
 func (c *cluster) network(t *testing.T, namespace, name, backend string, ready metav1.ConditionStatus, owners ...metav1.OwnerReference) {
 	t.Helper()
 	n := &samplecrdv1.Network{
@@ -68,20 +68,20 @@ func TestPodsAreAttachedToTheNetworksTheyDeclare(t *testing.T) {
 	c.network(t, ns, "new", "", "")
 	c.network(t, ns, "cloud", injector.NeutronBackend, metav1.ConditionTrue)
 	tests := map[string]struct{ annotations, spec, want, denied, warning string }{
-		"one":                            {annotations: declares + `a`, want: ns + "/a"},
-		"two":                            {annotations: declares + `"a,b"`, want: ns + "/a," + ns + "/b"},
-		"beside the short form":          {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: x`, want: "x," + ns + "/a"},
-		"beside a JSON list":             {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: '[ {"name": "x", "mac": "02:00:00:00:00:01"} ]'`, want: `[ {"name": "x", "mac": "02:00:00:00:00:01"},{"name":"a","namespace":"` + ns + `"} ]`},
-		"one that is there already":      {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: a@eth1`, want: "a@eth1"},
-		"beside a template":              {annotations: declares + `a, ` + asks, want: ns + "/a"},
-		"one that is not ready":          {annotations: declares + `slow`, want: ns + "/slow", warning: "not ready (Tested: it is a test)"},
-		"one that was not made yet":      {annotations: declares + `new`, want: ns + "/new", warning: "not ready (it was not made yet)"},
-		"one that does not exist":        {annotations: declares + `"a,none"`, denied: `network-missing: metadata.annotations[samplecrd.k8s.io/network]: names the Network "none"`},
-		"one of Neutron":                 {annotations: declares + `cloud`, denied: "network-backend"},
-		"a value that names none":        {annotations: declares + `"a,"`, denied: "bad-value"},
-		"what Multus reads is no list":   {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: '{"name":"x"}'`, denied: "bad-value: metadata.annotations[k8s.v1.cni.cncf.io/networks]"},
-		"on the node's network":          {annotations: declares + `a`, spec: "hostNetwork: true, containers: [{name: app, image: app}]", denied: "network-backend: spec.hostNetwork"},
-		"nothing declared, and no value": {annotations: `k8s.v1.cni.cncf.io/networks: '{"name":"x"}'`, want: `{"name":"x"}`},
+		"one":                             {annotations: declares + `a`, want: ns + "/a"},
+		"two":                             {annotations: declares + `"a,b"`, want: ns + "/a," + ns + "/b"},
+		"next to the short form":          {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: x`, want: "x," + ns + "/a"},
+		"next to a JSON list":             {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: '[ {"name": "x", "mac": "02:00:00:00:00:01"} ]'`, want: `[ {"name": "x", "mac": "02:00:00:00:00:01"},{"name":"a","namespace":"` + ns + `"} ]`},
+		"one that is there already":       {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: a@eth1`, want: "a@eth1"},
+		"next to a template":              {annotations: declares + `a, ` + asks, want: ns + "/a"},
+		"one that is not ready":           {annotations: declares + `slow`, want: ns + "/slow", warning: "not ready (Tested: it is a test)"},
+		"one that was not made yet":       {annotations: declares + `new`, want: ns + "/new", warning: "not ready (it does not exist yet)"},
+		"one that does not exist":         {annotations: declares + `"a,none"`, denied: `network-missing: metadata.annotations[samplecrd.k8s.io/network]: names the Network "none"`},
+		"one of Neutron":                  {annotations: declares + `cloud`, denied: "network-backend"},
+		"a value that names none":         {annotations: declares + `"a,"`, denied: "bad-value"},
+		"what Multus reads is not a list": {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: '{"name":"x"}'`, denied: "bad-value: metadata.annotations[k8s.v1.cni.cncf.io/networks]"},
+		"on the node's network":           {annotations: declares + `a`, spec: "hostNetwork: true, containers: [{name: app, image: app}]", denied: "network-backend: spec.hostNetwork"},
+		"nothing declared, and no value":  {annotations: `k8s.v1.cni.cncf.io/networks: '{"name":"x"}'`, want: `{"name":"x"}`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestPodsAreAttachedToTheNetworksTheyDeclare(t *testing.T) {
 	}
 }
 
-func TestTheConfiguredBackendCountsWhereNoneMadeTheNetwork(t *testing.T) {
+func TestTheConfiguredBackendAppliesToANetworkWithoutOne(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, nil)
 	c.network(t, ns, "new", "", "")
@@ -123,7 +123,7 @@ func TestTheConfiguredBackendCountsWhereNoneMadeTheNetwork(t *testing.T) {
 	}
 	c.until(t, "pods are denied", func() bool {
 		err := create()
-		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "the backend neutron, which attaches no pods")
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "the backend neutron, which does not attach pods")
 	})
 	if err := c.CoreV1().ConfigMaps(ownNamespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestAWorkloadIsWarnedOfWhatItsPodsAreDeniedFor(t *testing.T) {
 	}
 }
 
-// own is a Deployment with a name, annotated on its own metadata.
+// own returns a Deployment with annotations on its own metadata.
 func own(t *testing.T, name, value string) *appsv1.Deployment {
 	t.Helper()
 	d := deployment(t, fmt.Sprintf("%q: %q", injector.OwnNetworkKey, value))
@@ -209,7 +209,7 @@ func TestADeploymentsOwnNetworkIsDeclaredInItsTemplate(t *testing.T) {
 	}
 }
 
-func TestWhatIsDeclaredOutlivesAReplacementAndNoRolloutComesUnasked(t *testing.T) {
+func TestDeclaredNetworkOutlivesAReplacementWithoutARollout(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, nil)
 	deployments := c.AppsV1().Deployments(ns)

@@ -26,9 +26,9 @@ import (
 	"github.com/usher-dev/usher/webhook/tracing"
 )
 
-// BenchmarkServe compares the request path with the floor in one run: a TLS
-// server that reads the body and echoes the uid. The time of one is only worth
-// something beside the other's. Traced is with a span of every request and stage.
+// BenchmarkServe compares the request path with a floor in the same run: a TLS
+// server that reads the body and echoes the uid. Its time is only meaningful
+// relative to the floor's. Traced creates a span for every request and stage.
 func BenchmarkServe(b *testing.B) {
 	for name, object := range benchPods(b) {
 		body := []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002",` +
@@ -40,7 +40,7 @@ func BenchmarkServe(b *testing.B) {
 	}
 }
 
-// benchTracer sends its spans where they are thrown away.
+// benchTracer discards its spans.
 func benchTracer(b *testing.B) *tracing.Tracer {
 	b.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
@@ -53,8 +53,8 @@ func benchTracer(b *testing.B) *tracing.Tracer {
 	return tracer
 }
 
-// BenchmarkValidate is every rule on a Deployment, and on an UPDATE of it the
-// transitions too, beside the same floor.
+// BenchmarkValidate measures every rule on a Deployment, and on an UPDATE of it
+// also the transitions, relative to the same floor.
 func BenchmarkValidate(b *testing.B) {
 	text, err := os.ReadFile("../test/conformance/testdata/valid/deployment.yaml")
 	if err != nil {
@@ -93,7 +93,7 @@ func benchValidate(b *testing.B) http.Handler {
 	return benchServer(b, (&admit.Policies{Facts: known}).Handler(), nil)
 }
 
-// benchFacts know a namespace without labels.
+// benchFacts are facts with a namespace without labels.
 func benchFacts() *facts.Facts {
 	known := &facts.Facts{
 		OwnNamespace: "usher-system", Templates: facts.NewTemplates("usher-system", nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),

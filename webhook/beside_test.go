@@ -23,9 +23,9 @@ spec:
 `)
 }
 
-// TestWhatStandsBesideAWorkloadIsSeen goes by what usher keeps, which follows
-// the API server; what it denies for is looked at again there.
-func TestWhatStandsBesideAWorkloadIsSeen(t *testing.T) {
+// TestRelatedObjectsOfAWorkloadAreSeen uses usher's caches, which follow the API
+// server; before it denies, usher reads the objects again.
+func TestRelatedObjectsOfAWorkloadAreSeen(t *testing.T) {
 	c := started(t)
 	ns := c.enforced(t, "baseline")
 	deployments := c.AppsV1().Deployments(ns)
@@ -54,5 +54,5 @@ spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: third}, max
 	if _, err := c.AutoscalingV2().HorizontalPodAutoscalers(ns).Create(t.Context(), scaler, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.until(t, "replicas beside an autoscaler are denied", denied(labelled(t, "third", "replicas: 2"), "deploy-hpa-replicas"))
+	c.until(t, "replicas next to an autoscaler are denied", denied(labelled(t, "third", "replicas: 2"), "deploy-hpa-replicas"))
 }

@@ -16,24 +16,24 @@ import (
 	"github.com/usher-dev/usher/webhook/registration"
 )
 
-// Certificates say where the serving certificate comes from.
+// Certificates selects the source of the serving certificate.
 type Certificates struct {
-	// From is one of the names below; empty means self-signed.
+	// From is one of the names below; "" means self-signed.
 	From string
 	// Dir is the folder of CertificatesFiles.
 	Dir string
-	// Lifetimes are those of certs.DefaultLifetimes where they are zero.
+	// Lifetimes default to certs.DefaultLifetimes.
 	Lifetimes certs.Lifetimes
 }
 
-// Where certificates come from.
+// Sources of certificates.
 const (
 	CertificatesSelfSigned  = "self-signed"
 	CertificatesCertManager = "cert-manager"
 	CertificatesFiles       = "files"
 )
 
-// Validate tells what of the choice cannot be.
+// Validate reports incompatible certificate options.
 func (c Certificates) Validate() error {
 	switch c.From {
 	case "", CertificatesSelfSigned, CertificatesCertManager, CertificatesFiles:
@@ -41,7 +41,7 @@ func (c Certificates) Validate() error {
 		return fmt.Errorf("certificates %q: write %s, %s or %s", c.From, CertificatesSelfSigned, CertificatesCertManager, CertificatesFiles)
 	}
 	if (c.From == CertificatesFiles) != (c.Dir != "") {
-		return fmt.Errorf("certificates %q with folder %q: a folder belongs to certificates from %s, and to those alone", c.From, c.Dir, CertificatesFiles)
+		return fmt.Errorf("certificates %q with folder %q: a folder is only for certificates from %s", c.From, c.Dir, CertificatesFiles)
 	}
 	return c.lifetimes().Validate()
 }
@@ -53,11 +53,11 @@ func (c Certificates) lifetimes() certs.Lifetimes {
 	return c.Lifetimes
 }
 
-// issued tells whether the holder of the Lease asks for the certificate, which
-// there is none of before.
+// issued reports whether the holder of the Lease requests the certificate,
+// which does not exist before.
 func (c Certificates) issued() bool { return c.From == CertificatesCertManager }
 
-// secret is the one that the source keeps, or follows.
+// secret is the Secret that the source writes or follows.
 func (c Certificates) secret(namespace string) client.ObjectKey {
 	name := "usher-ca"
 	if c.issued() {
@@ -66,8 +66,8 @@ func (c Certificates) secret(namespace string) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace, Name: name}
 }
 
-// newCertificates returns the chosen source, which the manager runs. Where
-// replicas share what requests certificates, the one that leads keeps it.
+// newCertificates returns the selected source, which the manager runs. If
+// replicas share the source, only the leader writes to it.
 func newCertificates(m manager.Manager, o Options, leads func() bool) (certs.Source, error) {
 	if err := o.Certificates.Validate(); err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func newCertificates(m manager.Manager, o Options, leads func() bool) (certs.Sou
 	return source, m.Add(source)
 }
 
-// secretEvents records at the Secret, by its name: it may be the Secret that is
-// missing.
+// secretEvents records events on the Secret by its name, because the Secret may
+// be missing.
 func secretEvents(recorder events.EventRecorder, key client.ObjectKey) func(eventType, reason, note string) {
 	return func(eventType, reason, note string) {
 		recorder.Eventf(&corev1.Secret{

@@ -16,7 +16,7 @@ import (
 	"github.com/usher-dev/usher/webhook/registration"
 )
 
-// The injection's failurePolicy is Ignore: a refused handshake shows as a pod
+// The failurePolicy of injection is Ignore: a failed handshake shows as a pod
 // without its sidecar.
 func TestChangesOfTheCALetNoPodPassUninjected(t *testing.T) {
 	c := started(t)
@@ -48,11 +48,11 @@ func TestChangesOfTheCALetNoPodPassUninjected(t *testing.T) {
 
 	for range 3 {
 		former := c.ca(t)
-		// Deleting the Secret asks for another CA.
+		// Deleting the Secret requests another CA.
 		if err := c.CoreV1().Secrets(ownNamespace).Delete(t.Context(), "usher-ca", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		c.until(t, "the next CA is registered beside the former", func() bool {
+		c.until(t, "the next CA is registered next to the former", func() bool {
 			bundle := c.registeredBundle(t)
 			return bytes.Contains(bundle, former) && len(bundle) > len(former)
 		})
@@ -82,12 +82,12 @@ func TestChangesOfTheCALetNoPodPassUninjected(t *testing.T) {
 	t.Errorf("no Event tells that the CA changed, of %d", len(events.Items))
 }
 
-// ca is the CA that signs.
+// ca is the signing CA.
 func (c *cluster) ca(t *testing.T) []byte {
 	t.Helper()
 	secret, err := c.CoreV1().Secrets(ownNamespace).Get(t.Context(), "usher-ca", metav1.GetOptions{})
 	if err != nil {
-		return nil // deleted a moment ago
+		return nil // deleted shortly before
 	}
 	return secret.Data[corev1.TLSCertKey]
 }
@@ -109,8 +109,8 @@ func TestImpossibleCertificatesAreRefused(t *testing.T) {
 		"the default":              {webhook.Certificates{}, ""},
 		"files":                    {webhook.Certificates{From: "files", Dir: "/certs"}, ""},
 		"an unknown source":        {webhook.Certificates{From: "vault"}, `certificates "vault": write self-signed, cert-manager or files`},
-		"files without a folder":   {webhook.Certificates{From: "files"}, `certificates "files" with folder "": a folder belongs to certificates from files, and to those alone`},
-		"a folder without a cause": {webhook.Certificates{From: "cert-manager", Dir: "/x"}, `certificates "cert-manager" with folder "/x": a folder belongs to certificates from files, and to those alone`},
+		"files without a folder":   {webhook.Certificates{From: "files"}, `certificates "files" with folder "": a folder is only for certificates from files`},
+		"a folder without a cause": {webhook.Certificates{From: "cert-manager", Dir: "/x"}, `certificates "cert-manager" with folder "/x": a folder is only for certificates from files`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

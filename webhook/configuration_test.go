@@ -30,7 +30,7 @@ func (c *cluster) configure(t *testing.T, text string) *corev1.ConfigMap {
 	return cm
 }
 
-// kept is the last valid configuration, "" where none is kept.
+// kept returns the last valid configuration, or "" if none is stored.
 func (c *cluster) kept(t *testing.T) string {
 	t.Helper()
 	cm, err := c.CoreV1().ConfigMaps(ownNamespace).Get(t.Context(), config.LastValidName, metav1.GetOptions{})
@@ -44,7 +44,7 @@ func TestConfiguration_ABrokenOneIsDeniedWhenItIsApplied(t *testing.T) {
 	c := started(t)
 	tests := map[string]struct {
 		cm   *corev1.ConfigMap
-		want string // "" where it is admitted
+		want string // "" if it is admitted
 	}{
 		"a field that does not exist": {configuration(configured + "  enforc: strict\n"), `line 5, policies.enforc: `},
 		"a level that does not exist": {configuration(configured + "  audit: loud\n"), `line 5, policies.audit: `},
@@ -75,7 +75,7 @@ func TestConfiguration_TheLastValidOneOutlivesARestart(t *testing.T) {
 	cm := c.configure(t, strings.Replace(configured, "warn", "enforce", 1))
 	c.until(t, "the configuration is kept", func() bool { return c.kept(t) == cm.Data[config.ConfigMapKey] })
 
-	// One that comes while usher is not asked.
+	// A configuration that is applied while usher is not called.
 	cm.Data[config.ConfigMapKey] += "  enforc: strict\n"
 	c.unguarded(t, cm)
 	const refused = "[!]configuration refused, the last valid one is in force: line 5, policies.enforc"
@@ -107,7 +107,7 @@ func TestConfiguration_WithoutItNothingIsKept(t *testing.T) {
 	c.until(t, "the defaults are in force", func() bool { return strings.Contains(c.readyz(t), "[+]configuration ok: the defaults") })
 }
 
-// gauge is the value of a metric without labels.
+// gauge returns the value of a metric without labels.
 func (c *cluster) gauge(t *testing.T, name string) float64 {
 	t.Helper()
 	families, err := c.metrics.Gather()

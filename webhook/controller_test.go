@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// oldNamespace holds a Deployment that is older than usher.
+// oldNamespace contains a Deployment that is older than usher.
 const oldNamespace = "older-than-usher"
 
-// createOld makes the Deployment before usher is registered, annotated on its
-// own metadata, where its pods do not get it.
+// createOld creates the Deployment before usher is registered, with the
+// annotation on its own metadata, which its pods do not inherit.
 func (c *cluster) createOld(ctx context.Context) error {
 	if _, err := c.CoreV1().Namespaces().Create(ctx, namespace(oldNamespace, nil), metav1.CreateOptions{}); err != nil {
 		return err
@@ -36,9 +36,9 @@ func (c *cluster) createOld(ctx context.Context) error {
 	return err
 }
 
-// TestReplicaSetsDoNotGrow runs the real controllers: a Deployment's copies
-// its annotations to its ReplicaSets and compares templates, so a webhook that
-// changed one of them would make it create ReplicaSets without end.
+// TestReplicaSetsDoNotGrow runs the real controllers: the Deployment controller
+// copies annotations to its ReplicaSets and compares templates, so a webhook
+// that changed one of them would make it create ReplicaSets without end.
 func TestReplicaSetsDoNotGrow(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, "")

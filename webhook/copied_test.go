@@ -8,9 +8,9 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// A copy of a workload holds what was carried in the first; on the copy nobody
-// removed its source.
-func TestACopyOfAWorkloadKeepsWhatWasCarriedIntoItsTemplate(t *testing.T) {
+// A copy of a workload also has the copied keys; nobody has removed their
+// source there.
+func TestACopyOfAWorkloadKeepsTheCopiedKeysInItsTemplate(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, "")
 	d := deployment(t, "")

@@ -14,8 +14,8 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// closed are the labels of a namespace that is closed while usher is down:
-// enforced, and asking for a mandatory template.
+// closed are the labels of a namespace that fails closed while usher is down:
+// it enforces a level, and asks for a mandatory template.
 var closed = map[string]string{config.EnforceLabel: "baseline", injector.NamespaceLabel: "must"}
 
 // failClosed registers a mandatory template.
@@ -25,7 +25,7 @@ func (c *cluster) failClosed(t *testing.T) {
 	c.until(t, "it is registered", func() bool { return c.policies(t)["mandatory-annotated-pods"] == "Fail" })
 }
 
-// plainDeployment meets every rule of the baseline that could deny it.
+// plainDeployment passes every rule of the baseline level.
 const plainDeployment = `
 
 spec:
@@ -41,7 +41,7 @@ func named(t *testing.T, name string) *appsv1.Deployment {
 	return d
 }
 
-// TestWhileEveryReplicaIsDown sees each kind of request as its user does.
+// TestWhileEveryReplicaIsDown sends each kind of request as its user would.
 func TestWhileEveryReplicaIsDown(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, "")
@@ -97,9 +97,9 @@ func TestWhileEveryReplicaIsDown(t *testing.T) {
 	}
 }
 
-// TestUsherIsInstalledAndUpgradedWhileItIsDown makes, changes and rolls out what
-// an installation holds, with the configurations of a former one in force, by
-// the real controllers.
+// TestUsherIsInstalledAndUpgradedWhileItIsDown creates, changes and rolls out
+// the objects of an installation with the real controllers, while the
+// configurations of an earlier one are in force.
 func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
 	c := started(t)
 	c.failClosed(t)
@@ -116,7 +116,8 @@ func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
 	})
 	deployments := c.AppsV1().Deployments(ownNamespace)
 	d := named(t, "installed")
-	// usher's own pods may ask for anything and get nothing: they are not sent.
+	// usher's own pods get nothing, whatever they ask for: the API server does not
+	// send them.
 	d.Spec.Template.Annotations = map[string]string{injector.InjectPrefix + "must": "true"}
 	if _, err := deployments.Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -148,7 +149,7 @@ func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
 	}
 	c.until(t, "its upgrade is rolled out", pods("app:2"))
 
-	// Templates and the configuration come with an upgrade.
+	// An upgrade applies templates and the configuration.
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "later-initializer"}, Data: map[string]string{"config": small}}
 	if _, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -156,7 +157,7 @@ func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
 	if err := c.CoreV1().ConfigMaps(ownNamespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// So does what else the cluster needs to come back.
+	// The cluster also needs these to recover.
 	for _, ns := range []string{"kube-system", "kube-node-lease"} {
 		if err := c.plane.Account(t.Context(), ns); err != nil {
 			t.Fatal(err)
@@ -200,7 +201,7 @@ func TestNamespacesAreDeletedWhileUsherIsDown(t *testing.T) {
 			t.Log(log)
 		}
 	})
-	// What is being deleted is changed by whoever holds it up.
+	// The owners of its finalizers change an object that is being deleted.
 	if err := c.CoreV1().Pods(ns).Delete(t.Context(), p.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

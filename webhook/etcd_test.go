@@ -24,7 +24,7 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// etcdClient is a client of etcd clusters that keeps what it is warned of.
+// etcdClient is a client of etcd clusters that records warnings.
 func etcdClient(t *testing.T, c *cluster) (client.Client, *warnings) {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -43,7 +43,7 @@ func etcdClient(t *testing.T, c *cluster) (client.Client, *warnings) {
 	return kube, warned
 }
 
-// statusOf is the status of what was seen.
+// statusOf returns the status for an observation.
 func statusOf(o plan.Observation) v1beta2.ClusterStatus {
 	s := v1beta2.ClusterStatus{ClusterID: "cdf818194e3a8c32", TLS: o.TLS, Size: len(o.Members)}
 	for _, m := range o.Members {
@@ -56,7 +56,7 @@ func statusOf(o plan.Observation) v1beta2.ClusterStatus {
 	return s
 }
 
-// running makes a cluster that was seen as edit has it.
+// running creates a cluster with the observation that edit produces.
 func running(t *testing.T, kube client.Client, namespace, name string, spec *v1beta2.ClusterSpec, edit func(*plan.Observation)) *v1beta2.EtcdCluster {
 	t.Helper()
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: *spec.DeepCopy()}
@@ -74,8 +74,8 @@ func running(t *testing.T, kube client.Client, namespace, name string, spec *v1b
 
 func asIs(*plan.Observation) {}
 
-// mostChanged is how many fields may differ in the pairs that are walked. The
-// table of transitions is compared with the controller in every pair elsewhere.
+// mostChanged limits the number of changed fields in the tested pairs. Another
+// test compares the table of transitions with the controller for every pair.
 var mostChanged = 1
 
 // fieldsChanged counts the fields in which two states differ.
@@ -89,9 +89,9 @@ func fieldsChanged(a, b *v1beta2.ClusterSpec) int {
 	return changed
 }
 
-// TestEveryChangeOfAnEtcdClusterIsJudgedAsByItsController walks ordered pairs of
-// states: what the controller would refuse is refused at the door, by the schema
-// or by the webhook, and nothing else is.
+// TestEveryChangeOfAnEtcdClusterIsJudgedAsByItsController tests ordered pairs
+// of states: the schema or the webhook must refuse exactly what the controller
+// would refuse.
 func TestEveryChangeOfAnEtcdClusterIsJudgedAsByItsController(t *testing.T) {
 	c := started(t)
 	kube, _ := etcdClient(t, c)
@@ -195,8 +195,8 @@ func TestScalingAnEtcdClusterIsJudgedAsAnEdit(t *testing.T) {
 	}
 }
 
-// TestBadEtcdClustersAreToldWhatIsWrong holds each kind of bad input to a
-// message of its own.
+// TestBadEtcdClustersAreToldWhatIsWrong checks that each kind of bad input has
+// a message of its own.
 func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 	c := started(t)
 	kube, warned := etcdClient(t, c)
@@ -212,16 +212,16 @@ func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 	type edit func(*v1beta2.EtcdCluster)
 	tests := map[string]struct {
 		edit    edit
-		refusal string // empty where it is accepted
+		refusal string // empty if it is accepted
 		warning string
 	}{
 		"a good one":       {edit: func(*v1beta2.EtcdCluster) {}},
 		"no member":        {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Size = 0 }, refusal: "spec.size: Invalid value: 0: a cluster has 1 to 7 members"},
 		"eight members":    {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Size = 8 }, refusal: "spec.size: Invalid value: 8: a cluster has 1 to 7 members"},
-		"an even size":     {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Size = 4 }, warning: "tolerates the failure of 1 as 3 does"},
-		"no version":       {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Version = "latest" }, refusal: `"latest": is no released version of etcd`},
-		"an old version":   {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Version = "3.2.13" }, warning: "version is 3.2.13, which is not run: write 3.5.35"},
-		"a future version": {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Version = "3.9.0" }, warning: "version is 3.9.0, which is not run: write 3.7.3"},
+		"an even size":     {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Size = 4 }, warning: "tolerates no more failures (1) than 3"},
+		"no version":       {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Version = "latest" }, refusal: `"latest": is not a released version of etcd`},
+		"an old version":   {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Version = "3.2.13" }, warning: "version is 3.2.13, which usher does not run: write 3.5.35"},
+		"a future version": {edit: func(c *v1beta2.EtcdCluster) { c.Spec.Version = "3.9.0" }, warning: "version is 3.9.0, which usher does not run: write 3.7.3"},
 		"a reserved label": {
 			edit:    func(c *v1beta2.EtcdCluster) { c.Spec.Pod.Labels = map[string]string{"etcd_node": "x"} },
 			refusal: "the label app and those that begin with etcd_ or etcd.usher.dev/ are the controller's own",
@@ -276,8 +276,9 @@ func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 	})
 }
 
-// TestManifestsOfOldAreTaken sends manifests as they were published years ago.
-func TestManifestsOfOldAreTaken(t *testing.T) {
+// TestOldManifestsAreAccepted applies manifests as they were published years
+// ago.
+func TestOldManifestsAreAccepted(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, nil)
 	const seed = `
@@ -336,8 +337,8 @@ spec:
 	}
 }
 
-// TestAConsentIsJudgedWhenItIsGiven annotates a cluster whose spec stays as it
-// was.
+// TestAConsentIsJudgedWhenItIsGiven annotates a cluster without a change of its
+// spec.
 func TestAConsentIsJudgedWhenItIsGiven(t *testing.T) {
 	c := started(t)
 	kube, _ := etcdClient(t, c)

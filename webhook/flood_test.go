@@ -18,7 +18,7 @@ import (
 )
 
 // TestBadRequestsHarmNoGoodOnes sends 1,000 requests that are malformed, too
-// large, trickled or aborted, beside good ones.
+// large, slow or aborted, along with good ones.
 func TestBadRequestsHarmNoGoodOnes(t *testing.T) {
 	c := started(t)
 	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "usher", metav1.GetOptions{})
@@ -38,7 +38,8 @@ func TestBadRequestsHarmNoGoodOnes(t *testing.T) {
 		answer, err := io.ReadAll(res.Body)
 		return res.StatusCode, string(answer), err
 	}
-	// raw begins a request that promises more than it sends, and goes on as it is told.
+	// raw begins a request that promises more than it sends, and continues as
+	// told.
 	raw := func(promised int, sent string, then func(net.Conn)) error {
 		conn, err := tls.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "https://"), "/mutate"), trust)
 		if err != nil {
@@ -56,7 +57,8 @@ func TestBadRequestsHarmNoGoodOnes(t *testing.T) {
 	begun := string(good[:len(good)/2])
 	abort := func(conn net.Conn) {}
 	trickle := func(conn net.Conn) {
-		// usher answers 408 or closes the connection; until then a byte now and then.
+		// usher answers 408 or closes the connection; until then the client sends a
+		// byte now and then.
 		answered := make(chan struct{})
 		go func() { defer close(answered); _, _ = conn.Read(make([]byte, 1)) }()
 		for {

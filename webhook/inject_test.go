@@ -56,7 +56,7 @@ func TestSeedPodIsInjected(t *testing.T) {
 	}
 }
 
-func TestWhoAsked(t *testing.T) {
+func TestAsked(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, "")
 	plain, labelled := c.newNamespace(t, nil), c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
@@ -65,14 +65,14 @@ func TestWhoAsked(t *testing.T) {
 		injected               bool
 		denied                 string
 	}{
-		"nobody":                           {namespace: plain},
-		"the annotation":                   {namespace: plain, annotations: asks, injected: true},
-		"the Initializer's annotation":     {namespace: plain, annotations: `"initializer.kubernetes.io/side": "true"`, injected: true},
-		"the namespace":                    {namespace: labelled, injected: true},
-		"the namespace beside annotations": {namespace: labelled, annotations: `"other.io/x": "true"`, injected: true},
+		"nobody":                            {namespace: plain},
+		"the annotation":                    {namespace: plain, annotations: asks, injected: true},
+		"the Initializer's annotation":      {namespace: plain, annotations: `"initializer.kubernetes.io/side": "true"`, injected: true},
+		"the namespace":                     {namespace: labelled, injected: true},
+		"the namespace next to annotations": {namespace: labelled, annotations: `"other.io/x": "true"`, injected: true},
 		"the annotation's refusal before the namespace": {namespace: labelled, annotations: `"inject.usher.dev/side": "false"`},
-		"the namespace beside a refusal of another":     {namespace: labelled, annotations: `"inject.usher.dev/other": "false"`, injected: true},
-		"a value that is no boolean":                    {namespace: plain, annotations: `"inject.usher.dev/side": "True"`, denied: `bad-value: metadata.annotations[inject.usher.dev/side]: is "True"; write "true" or "false"`},
+		"the namespace next to a refusal of another":    {namespace: labelled, annotations: `"inject.usher.dev/other": "false"`, injected: true},
+		"a value that is not a boolean":                 {namespace: plain, annotations: `"inject.usher.dev/side": "True"`, denied: `bad-value: metadata.annotations[inject.usher.dev/side]: is "True"; write "true" or "false"`},
 		"a template that does not exist":                {namespace: plain, annotations: `"inject.usher.dev/none": "true"`, denied: `template-missing`},
 	}
 	for name, tc := range tests {
@@ -98,7 +98,7 @@ func TestNamespaceLabelTakesEffectAtOnce(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, "")
 	for range 5 {
-		// No wait between the two: the informer may not have seen the label.
+		// There is no wait in between: the informer may not have seen the label.
 		ns := c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
 		got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, "", ""), metav1.CreateOptions{})
 		if err != nil {
@@ -116,7 +116,7 @@ func TestSystemNamespacesAreNeverSent(t *testing.T) {
 		if err := c.plane.Account(t.Context(), ns); err != nil {
 			t.Fatal(err)
 		}
-		// A template that does not exist would deny it.
+		// A missing template would deny it.
 		if _, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, `"inject.usher.dev/none": "true"`, ""), metav1.CreateOptions{}); err != nil {
 			t.Errorf("%s: %v", ns, err)
 		}
@@ -146,7 +146,7 @@ func TestTemplateChangesReachTheNextPod(t *testing.T) {
 	cm.Data["config"] = "containers: [{name: side, imagee: 'side:3'}]"
 	cm = c.unguarded(t, cm)
 	c.until(t, "the broken template is told", func() bool {
-		return strings.Contains(c.readyz(t), "keeps serving: template \"side\": data.config.containers[0].imagee (line 1): is no field of this object")
+		return strings.Contains(c.readyz(t), "keeps serving: template \"side\": data.config.containers[0].imagee (line 1): is not a field of this object")
 	})
 	if image := create().Spec.Containers[1].Image; image != "side:2" {
 		t.Errorf("the last good version does not serve, image %s", image)
@@ -166,7 +166,7 @@ func TestTemplateChangesReachTheNextPod(t *testing.T) {
 	if _, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// At once: what the cache does not know is asked for.
+	// This needs no wait either: usher reads what its cache lacks.
 	if image := create().Spec.Containers[1].Image; image != "side:1" {
 		t.Errorf("image %s", image)
 	}
@@ -181,8 +181,7 @@ func (c *cluster) update(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMap {
 	return cm
 }
 
-// unguarded updates a template as it may come in while usher is down: nobody
-// proves it.
+// unguarded updates a template as if usher were down, without validation.
 func (c *cluster) unguarded(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMap {
 	t.Helper()
 	giveBack, err := c.plane.TakeLease(t.Context())
@@ -205,7 +204,7 @@ func (c *cluster) unguarded(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMa
 		if _, err := api.Create(context.Background(), config, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Error(err)
 		}
-		// The next test relies on templates being proved again.
+		// The next test relies on the validation of templates.
 		broken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "broken-initializer"}}
 		c.until(t, "templates are proved again", func() bool {
 			_, err := c.CoreV1().ConfigMaps(ownNamespace).Create(context.Background(), broken, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -318,7 +317,7 @@ func TestDeploymentsCarryTheirOptIn(t *testing.T) {
 	if got := d.Spec.Template.Annotations["initializer.kubernetes.io/side"]; got != "true" {
 		t.Errorf("the template's annotation is %q", got)
 	}
-	if text := c.warnings.take(); !strings.Contains(text, "carried to spec.template.metadata.annotations") {
+	if text := c.warnings.take(); !strings.Contains(text, "copied to spec.template.metadata.annotations") {
 		t.Errorf("warnings %q", text)
 	}
 	d, err = c.AppsV1().Deployments(ns).Patch(t.Context(), d.Name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"initializer.kubernetes.io/side":null}}}`), metav1.PatchOptions{})
@@ -348,7 +347,7 @@ func TestFailureShowsOnTheWorkload(t *testing.T) {
 	}
 }
 
-func TestWhatATemplateNeedsIsMissed(t *testing.T) {
+func TestAbsenceWarning_MissingObject_IsWarnedOf(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
 	c.template(t, "side", small+"\nvolumes: [{name: v, configMap: {name: envoy}}]", "")

@@ -14,13 +14,13 @@ import (
 	"github.com/usher-dev/usher/facts/cluster"
 )
 
-// keepInterval is how often the replica that leads looks whether the last valid
-// configuration is kept.
+// keepInterval is how often the leader checks that the last valid configuration
+// is stored.
 const keepInterval = 2 * time.Second
 
-// A lastValid keeps the last valid configuration in a ConfigMap, where a replica
-// that restarts finds it while the ConfigMap usher is invalid. The replica that
-// holds the Lease writes it; the request path writes nothing.
+// A lastValid stores the last valid configuration in a ConfigMap, where a
+// restarted replica finds it while the ConfigMap usher is invalid. The holder
+// of the Lease writes it; the request path writes nothing.
 type lastValid struct {
 	configuration *cluster.Configuration
 	client        client.Client
@@ -29,7 +29,7 @@ type lastValid struct {
 	log           logr.Logger
 }
 
-// Start keeps it until ctx ends.
+// Start keeps it up to date until ctx ends.
 func (l *lastValid) Start(ctx context.Context) error {
 	tick := time.NewTicker(keepInterval)
 	defer tick.Stop()
@@ -49,7 +49,7 @@ func (l *lastValid) Start(ctx context.Context) error {
 	}
 }
 
-// keep writes the text, or deletes the ConfigMap where it is empty.
+// keep writes the text, or deletes the ConfigMap if it is empty.
 func (l *lastValid) keep(ctx context.Context, text string) error {
 	if text == "" {
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: config.LastValidName}}

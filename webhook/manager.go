@@ -22,8 +22,8 @@ import (
 	"github.com/usher-dev/usher/webhook/tracing"
 )
 
-// newManager returns the manager of the clients, of the caches, which hold only
-// what decisions need, and of everything that runs. Its requests are traced.
+// newManager returns the manager of the clients, of the caches, which contain
+// only what decisions need, and of all runnables. It traces their requests.
 func newManager(config *rest.Config, o Options, tracer *tracing.Tracer) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), autoscalingv2.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme),
@@ -46,8 +46,8 @@ func newManager(config *rest.Config, o Options, tracer *tracing.Tracer) (manager
 	})
 }
 
-// trimSecret keeps nothing of a Secret except that it changed: no cache holds a
-// key.
+// trimSecret removes everything from a Secret except the fact that it changed:
+// no cache contains a key.
 func trimSecret(object any) (any, error) {
 	secret, ok := object.(*corev1.Secret)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestOnlyWhatMatchesIsSent has the API server evaluate what the registration makes
-// of options.match.
+// TestOnlyWhatMatchesIsSent lets the API server evaluate the entries for
+// options.match.
 func TestOnlyWhatMatchesIsSent(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, `match: {namespaceSelector: {matchLabels: {team: a}}, podSelector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: NotIn, values: [db]}]}, kinds: [Pod, StatefulSet, Deployment, Job]}`)
@@ -75,7 +75,8 @@ func TestOnlyWhatMatchesIsSent(t *testing.T) {
 	}
 }
 
-// TestAMandatoryMatchFailsClosed has it registered apart from what may fail open.
+// TestAMandatoryMatchFailsClosed checks that a mandatory match has an entry
+// apart from those that may fail open.
 func TestAMandatoryMatchFailsClosed(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, "mandatory: true\noptOut: allow\nmatch: {podSelector: {matchLabels: {app: web}}}")

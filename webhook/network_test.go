@@ -58,7 +58,7 @@ func TestNetworksAreJudgedAtAdmission(t *testing.T) {
 		"the network's address as gateway":       {cidr: "10.0.0.0/24", gateway: "10.0.0.0", denied: "network-gateway: spec.gateway"},
 		"the broadcast address as gateway":       {cidr: "10.0.0.0/24", gateway: "10.0.0.255", denied: "network-gateway: spec.gateway"},
 		"a gateway of another family":            {cidr: "10.0.0.0/24", gateway: "fd00::1", denied: "network-gateway: spec.gateway"},
-		"a gateway that is no address":           {cidr: "10.0.0.0/24", gateway: "router", denied: "network-gateway: spec.gateway"},
+		"a gateway that is not an address":       {cidr: "10.0.0.0/24", gateway: "router", denied: "network-gateway: spec.gateway"},
 		"a range of the cluster's other network": {cidr: "172.20.1.0/24", warning: "network-overlap: spec.cidr"},
 	}
 	if _, err := c.networks(t, c.newNamespace(t, nil)).Create(t.Context(), networkObject("other", "172.20.0.0/16", ""), metav1.CreateOptions{}); err != nil {

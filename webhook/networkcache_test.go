@@ -13,8 +13,8 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// TestPodsOfManyNetworksAreAdmittedByTheCache holds what a pod costs the API
-// server that declares as many Networks as it may.
+// TestPodsOfManyNetworksAreAdmittedByTheCache limits the requests to the API
+// server for a pod with the maximum number of Networks.
 func TestPodsOfManyNetworksAreAdmittedByTheCache(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, nil)

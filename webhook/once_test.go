@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestAPodIsSentOnce has the API server mount the pod's token. It sends a pod
-// again where it finds more to mount than before.
+// TestAPodIsSentOnce lets the API server mount the pod's token. It sends a pod
+// again if it finds more to mount than before.
 func TestAPodIsSentOnce(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, nil)
@@ -22,7 +22,7 @@ func TestAPodIsSentOnce(t *testing.T) {
 		"with a token in an init container": {"initContainers: [{name: setup, image: i}], containers: [{name: app, image: app}]", 3, 1},
 		"with a token and a native sidecar": {"restartPolicy: Never, containers: [{name: app, image: app}]", 2, 1},
 		"without a token":                   {"automountServiceAccountToken: false, containers: [{name: app, image: app}]", 0, 1},
-		// Only the added container gets the token, which the pod had no volume of.
+		// Only the added container gets the token, for which the pod had no volume.
 		"with something in the token's place": {"volumes: [{name: v, emptyDir: {}}], containers: [{name: app, image: app, volumeMounts: [{name: v, mountPath: " + token + "}]}]", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {

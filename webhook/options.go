@@ -15,45 +15,48 @@ import (
 	"github.com/usher-dev/usher/webhook/tracing"
 )
 
-// Options configure Run. Addresses are host:port.
+// Options configures Run. Addresses are host:port.
 type Options struct {
-	// Namespace is usher's own: its templates and its CA are there.
+	// Namespace is usher's own namespace, which contains its templates and its CA.
 	Namespace string
-	// Service is the Service that leads to this server; URL is the address of
-	// one outside the cluster instead.
+	// Service is the name of the Service of this server; URL is the address of a
+	// server outside the cluster instead.
 	Service string
 	URL     string
-	// Annotations are those of the webhook configurations.
+	// Annotations are set on the webhook configurations.
 	Annotations map[string]string
-	// BindAddress serves the API server, HealthAddress the kubelet,
-	// MetricsAddress Prometheus; "0" turns the last two off.
+	// BindAddress serves the API server, HealthAddress the kubelet, MetricsAddress
+	// Prometheus; "0" disables the last two.
 	BindAddress, HealthAddress, MetricsAddress string
-	// Pod is the pod this runs in, in Namespace; "" outside of a cluster.
+	// Pod is the name of the pod that this process runs in, in Namespace; ""
+	// outside of a cluster.
 	Pod string
 	// InjectionFailurePolicy is the failurePolicy for objects that ask for a
-	// template that is not mandatory: Ignore where it is "".
+	// template that is not mandatory; the default is Ignore.
 	InjectionFailurePolicy admissionregistrationv1.FailurePolicyType
-	// ShutdownDelay is how long requests are still answered after readiness fell.
+	// ShutdownDelay is how long usher keeps answering requests after readiness
+	// fails.
 	ShutdownDelay time.Duration
-	// MaxConcurrent bounds the decisions at once; 0 derives it from the CPUs.
+	// MaxConcurrent limits the concurrent decisions; 0 derives it from the CPUs.
 	MaxConcurrent int
-	// ClientCAFile holds the CA of the API server's client certificate, which is
-	// not required where it is ""; ClientNames are the names it may have.
+	// ClientCAFile contains the CA of the API server's client certificate, which
+	// is optional if it is ""; ClientNames are the names that the certificate may
+	// have.
 	ClientCAFile string
 	ClientNames  []string
 	// HTTP2 offers HTTP/2 in addition to HTTP/1.1, Profiling serves
 	// /debug/pprof/ on HealthAddress.
 	HTTP2, Profiling bool
-	// Certificates say where the serving certificate comes from.
+	// Certificates selects the source of the serving certificate.
 	Certificates Certificates
-	// Tracing says where spans of requests go.
+	// Tracing configures the destination of traces.
 	Tracing tracing.Options
-	// Registry takes the metrics: the one that MetricsAddress serves where nil.
+	// Registry collects the metrics; nil means the one that MetricsAddress serves.
 	Registry prometheus.Registerer
 	Log      logr.Logger
 }
 
-// complete sets what follows from other options.
+// complete sets options that follow from others.
 func (o *Options) complete() {
 	o.Tracing.Namespace, o.Tracing.Pod = o.Namespace, o.Pod
 	if o.Registry == nil {
@@ -61,7 +64,7 @@ func (o *Options) complete() {
 	}
 }
 
-// target is where the API server finds this server, trusted by a bundle that
+// target is how the API server reaches this server, with a CA bundle that
 // changes.
 func target(o Options, bundle func() []byte) func() registration.Target {
 	return func() registration.Target {
@@ -77,7 +80,7 @@ func listening(o Options) serving.Options {
 	}
 }
 
-// hosts are the names that the serving certificate is for.
+// hosts returns the names for the serving certificate.
 func hosts(o Options) []string {
 	service := o.Service + "." + o.Namespace
 	names := []string{service + ".svc", service + ".svc.cluster.local", service}

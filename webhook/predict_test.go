@@ -14,8 +14,8 @@ import (
 	"github.com/usher-dev/usher/policies/limitrange"
 )
 
-// TestLimitRangesAreReadAsTheServerDoes compares what the package limitrange says of
-// generated LimitRanges and pods with what a real API server does.
+// TestLimitRangesAreReadAsTheServerDoes compares package limitrange with a real
+// API server, with generated LimitRanges and pods.
 func TestLimitRangesAreReadAsTheServerDoes(t *testing.T) {
 	c := started(t)
 	refused, admitted := 0, 0
@@ -27,13 +27,13 @@ func TestLimitRangesAreReadAsTheServerDoes(t *testing.T) {
 			if !apierrors.IsInvalid(err) {
 				t.Fatal(err)
 			}
-			continue // a LimitRange that contradicts itself
+			continue // a contradictory LimitRange
 		}
 		for range 20 {
 			p := g.pod()
 			_, err := c.CoreV1().Pods(ns).Create(t.Context(), p.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			if apierrors.IsInvalid(err) {
-				continue // a request above its limit, some by what is defaulted
+				continue // a request above its limit, sometimes because of a default
 			}
 			if err != nil && !apierrors.IsForbidden(err) {
 				t.Fatal(err)
@@ -111,9 +111,9 @@ func (g limitGenerator) pod() *corev1.Pod {
 	return p
 }
 
-// TestWhatThePodsWillBeRefusedForIsSaidOfTheWorkload has the API server refuse the
-// pods that were foretold, and those alone.
-func TestWhatThePodsWillBeRefusedForIsSaidOfTheWorkload(t *testing.T) {
+// TestWorkloadIsWarnedOfWhyItsPodsWillBeRefused checks that the API server
+// refuses exactly the pods that usher predicted.
+func TestWorkloadIsWarnedOfWhyItsPodsWillBeRefused(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", "initContainers: [{name: net, image: net, resources: {limits: {memory: 300Mi}}, securityContext: {capabilities: {add: [NET_ADMIN]}}}]", "")
 	limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{

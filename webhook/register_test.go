@@ -19,7 +19,7 @@ import (
 	"github.com/usher-dev/usher/webhook/registration"
 )
 
-// rendered is a configuration's webhooks, as the API server has them.
+// rendered returns a configuration's webhooks as stored by the API server.
 func (c *cluster) rendered(t *testing.T) (string, int64) {
 	t.Helper()
 	mutating, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
@@ -79,7 +79,7 @@ func TestRegistrationIsRepaired(t *testing.T) {
 	}
 }
 
-// versions tell whether anything was written.
+// versions show whether anything was written.
 func (c *cluster) versions(t *testing.T) string {
 	t.Helper()
 	mutating, _ := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
@@ -97,8 +97,8 @@ func (c *cluster) holder(t *testing.T) string {
 	return holder
 }
 
-// replicas makes a Deployment as its controller does, with a ReplicaSet and a
-// pod for each revision, the last the newest.
+// replicas creates a Deployment as its controller does, with a ReplicaSet and a
+// pod for each revision; the last one is the newest.
 func (c *cluster) replicas(t *testing.T, revisions ...string) {
 	t.Helper()
 	ctx := context.Background()
@@ -178,7 +178,7 @@ func TestOldAndNewVersionSideBySideChangeTheConfigurationOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// The old version is alone, before the new one's ReplicaSet comes.
+	// Only the old version exists, before the new one's ReplicaSet.
 	revise := func(revision string) {
 		t.Helper()
 		patch := []byte(`{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"` + revision + `"}}}`)
@@ -245,7 +245,7 @@ func TestMandatoryTemplatesFailClosed(t *testing.T) {
 	const must = `"inject.usher.dev/must": "true"`
 	tests := map[string]struct {
 		namespace, annotations string
-		up, down               string // the containers, "" where it is refused
+		up, down               string // the containers, "" if it is refused
 	}{
 		"who asks for a mandatory template":             {plain, must, "app must", ""},
 		"who asks by the old key":                       {plain, `"initializer.kubernetes.io/must": "true"`, "app must", ""},

@@ -70,13 +70,13 @@ func TestBadRequests(t *testing.T) {
 		want   string
 	}{
 		"empty":                  {status: 400, want: "the body is empty"},
-		"no JSON":                {body: "hello", status: 400, want: "the body is no JSON"},
-		"truncated":              {body: string(reviewOf("{}"))[:60], status: 400, want: "the body is no JSON"},
+		"no JSON":                {body: "hello", status: 400, want: "the body is not JSON"},
+		"truncated":              {body: string(reviewOf("{}"))[:60], status: 400, want: "the body is not JSON"},
 		"another kind":           {body: `{"kind":"Pod","apiVersion":"v1"}`, status: 400, want: `the body is a "Pod", not an AdmissionReview`},
 		"another version":        {body: strings.Replace(string(reviewOf("{}")), "k8s.io/v1", "k8s.io/v1beta1", 1), status: 400, want: "usher speaks admission.k8s.io/v1"},
 		"without a request":      {body: `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, status: 400, want: "has no request"},
-		"a list":                 {body: `[]`, status: 400, want: "is no AdmissionReview"},
-		"a kind nobody asked of": {body: strings.Replace(string(reviewOf("{}")), `"kind":"Pod"`, `"kind":"Secret"`, 1), status: 400, want: "holds a Secret"},
+		"a list":                 {body: `[]`, status: 400, want: "is not an AdmissionReview"},
+		"a kind nobody asked of": {body: strings.Replace(string(reviewOf("{}")), `"kind":"Pod"`, `"kind":"Secret"`, 1), status: 400, want: "contains a Secret"},
 		"another media type":     {body: "x", media: "text/plain", status: 415, want: "application/json"},
 		"a pod that is a string": {body: string(reviewOf(`"pod"`)), status: 200, want: `"allowed":false,"status":{"status":"Failure","reason":"Forbidden","code":403,"message":"undecodable: `},
 		"a pod of wrong types":   {body: string(reviewOf(`{"spec":{"containers":[{"name":5}]}}`)), status: 200, want: "undecodable: spec.containers[0].name: is a number"},
@@ -95,8 +95,8 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestUnknownFieldsSurvive goes past the API server, which prunes what it does
-// not know before any webhook sees it.
+// TestUnknownFieldsSurvive bypasses the API server, which prunes unknown fields
+// before it calls a webhook.
 func TestUnknownFieldsSurvive(t *testing.T) {
 	started(t).template(t, "side", small, "")
 	object := `{"metadata":{"annotations":{"inject.usher.dev/side":"true"},"later":1.50},"spec":{"containers":[{"name":"app","image":"a","future":{"n":12345678901234567890}}],"next":[1e3,null,"é"]}}`

@@ -20,7 +20,8 @@ import (
 
 var restoredPods = flag.Int("restored", 300, "how many pods are created, edited and restored")
 
-// restorable has what tells a container apart, and what edits can change.
+// restorable has fields that identify a container, and fields that edits can
+// change.
 const restorable = `
 containers: [{name: NAME, image: 'registry.example.com/team/NAME:1', args: [--run], command: [NAME], ports: [{containerPort: 15001}], env: [{name: A, value: a}],
   resources: {requests: {cpu: 10m}}, volumeMounts: [{name: NAME-v, mountPath: /etc/NAME}]}]
@@ -28,7 +29,8 @@ volumes: [{name: NAME-v, configMap: {name: c}}]
 labels: {NAME: side}
 annotations: {NAME.example.com/port: "1"}`
 
-// An edit is what people, backups and other webhooks do to an injected pod.
+// An edit is a change that people, backups and other webhooks make to an
+// injected pod.
 type edit struct {
 	name string
 	do   func(*rand.Rand, *corev1.Pod, *corev1.Container)
@@ -97,7 +99,7 @@ var edits = []edit{
 	}},
 }
 
-// of returns the sidecar of a pod, nil where it has none.
+// of returns the sidecar of a pod, or nil.
 func of(p *corev1.Pod, name string) *corev1.Container {
 	for _, list := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
 		for i := range list {
@@ -109,7 +111,7 @@ func of(p *corev1.Pod, name string) *corev1.Container {
 	return nil
 }
 
-// backup copies what a backup keeps of a pod.
+// backup copies the part of a pod that a backup stores.
 func backup(p *corev1.Pod) *corev1.Pod {
 	kept := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "restored-", Labels: p.Labels, Annotations: p.Annotations}, Spec: p.Spec}
 	kept = kept.DeepCopy()
@@ -120,9 +122,9 @@ func backup(p *corev1.Pod) *corev1.Pod {
 }
 
 // TestRestoredPods creates pods, edits them one to three times and restores them.
-// Nothing is denied of a template that is not mandatory but for collisions with
-// what no record covers and nobody recognizes, and nothing of a mandatory one is
-// admitted that differs beyond what it tolerates.
+// A template that is not mandatory only denies conflicts with containers that
+// neither the record nor recognition covers, and a mandatory one admits only
+// differences that it tolerates.
 func TestRestoredPods(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, nil)
@@ -198,8 +200,8 @@ func TestRestoredPods(t *testing.T) {
 	}
 }
 
-// collides says whether a pod has a container of the template's name that its
-// record does not cover, and that nothing tells from one of its own.
+// collides reports whether a pod has a container with the template's name that
+// its record does not cover, and that cannot be recognized.
 func collides(p *corev1.Pod, was *corev1.Container) bool {
 	if p.Annotations[injector.RecordAnnotation] != "" {
 		return false
@@ -210,8 +212,9 @@ func collides(p *corev1.Pod, was *corev1.Container) bool {
 	return !same || strings.HasPrefix(is.Image, "other")
 }
 
-// differs says whether a pod's sidecar is not as it was injected, beyond what is
-// tolerated. A record is written anew, and a label that is gone is set again.
+// differs reports whether a pod's sidecar differs from the injected one in a
+// way that is not tolerated. Injection rewrites a record, and sets a missing
+// label again.
 func differs(p, first *corev1.Pod, name string, tolerate []string) bool {
 	is, was := of(p, name).DeepCopy(), of(first, name).DeepCopy()
 	if slices.Contains(tolerate, "image") && !strings.HasPrefix(is.Image, "other") {

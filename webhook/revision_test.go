@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestTwoVersionsAtOnce has one template serve in two revisions; going back is one
+// TestTwoVersionsAtOnce serves one template in two revisions; a rollback is one
 // edit.
 func TestTwoVersionsAtOnce(t *testing.T) {
 	c := started(t)
@@ -28,7 +28,7 @@ func TestTwoVersionsAtOnce(t *testing.T) {
 		_ = c.CoreV1().ConfigMaps(ownNamespace).Delete(context.Background(), "side-next", metav1.DeleteOptions{})
 		c.until(t, "the revision is gone", func() bool { return !strings.Contains(c.readyz(t), "template side/next ") })
 	})
-	if err := revision("side-next-initializer", next, small); err == nil || !strings.Contains(err.Error(), "releases of usher that know no revisions") {
+	if err := revision("side-next-initializer", next, small); err == nil || !strings.Contains(err.Error(), "releases of usher without revisions") {
 		t.Errorf("a revision with a template's name: %v", err)
 	}
 	if err := revision("side-broken", map[string]string{"usher.dev/revision-of": "side", "usher.dev/revision": "x"}, "containers: [{name: side}]"); err == nil || !strings.Contains(err.Error(), "image") {
@@ -47,14 +47,14 @@ func TestTwoVersionsAtOnce(t *testing.T) {
 			t.Errorf("with %q: %s, want %s", annotations, got, want)
 		}
 	}
-	if got := image("inject.usher.dev/side.revision: nxt"); !strings.Contains(got, `picks the revision "nxt"`) {
+	if got := image("inject.usher.dev/side.revision: nxt"); !strings.Contains(got, `selects the revision "nxt"`) {
 		t.Errorf("a revision that is not there: %s", got)
 	}
 	c.warnings.take()
 	if _, err := c.CoreV1().Namespaces().Patch(t.Context(), ns, types.MergePatchType, []byte(`{"metadata":{"labels":{"inject.usher.dev/revision":"side.nxt"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Error(err)
 	}
-	if warnings := c.warnings.take(); !strings.Contains(warnings, `picks the revision "nxt" of the template "side", which does not exist`) {
+	if warnings := c.warnings.take(); !strings.Contains(warnings, `selects the revision "nxt" of the template "side", which does not exist`) {
 		t.Errorf("warnings of the label: %s", warnings)
 	}
 	if _, err := c.CoreV1().Namespaces().Patch(t.Context(), ns, types.MergePatchType, []byte(`{"metadata":{"labels":{"inject.usher.dev/revision":null}}}`), metav1.PatchOptions{}); err != nil {

@@ -17,7 +17,8 @@ const (
 )
 
 // TestRolloutsGoOnInNamespacesThatEnforce runs the real controllers: what a
-// workload was allowed to keep must not stop what the controllers make of it.
+// workload was allowed to keep must not block the objects that the controllers
+// create for it.
 func TestRolloutsGoOnInNamespacesThatEnforce(t *testing.T) {
 	c := started(t)
 	for name, flags := range map[string][]string{

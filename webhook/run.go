@@ -17,7 +17,7 @@ import (
 	"github.com/usher-dev/usher/webhook/tracing"
 )
 
-// Run serves until the context ends, and then until it is drained.
+// Run serves until the context ends, and then until all requests are drained.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
 	o.complete()
 	tracer, err := tracing.New(o.Tracing, o.Log)
@@ -61,7 +61,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	return m.Start(running)
 }
 
-// handlers are all paths of the server.
+// handlers returns all paths of the server.
 func handlers(facts *cluster.Facts, m manager.Manager, o Options) []admit.Handler {
 	injection := &admit.Injection{Facts: facts, FailurePolicy: o.InjectionFailurePolicy}
 	networks := &admit.Networks{Facts: facts}
@@ -76,7 +76,7 @@ func handlers(facts *cluster.Facts, m manager.Manager, o Options) []admit.Handle
 	}
 }
 
-// declared are the paths that are to be registered now.
+// declared returns the current declarations of the paths.
 func declared(handlers []admit.Handler) func() []entry.Path {
 	return func() []entry.Path {
 		paths := make([]entry.Path, len(handlers))

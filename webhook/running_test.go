@@ -18,8 +18,8 @@ containers: [{name: must, image: 'must:1', resources: {requests: {cpu: 10m}, lim
 labels: {must: "yes"}`
 
 // TestRunningPodsOfAMandatoryTemplateStayChangeable edits a mandatory template
-// under running pods. What is not the template's can be changed, also while usher
-// is down; what is the template's cannot.
+// under running pods. Updates may change other fields, even while usher is
+// down, but not the template's items.
 func TestRunningPodsOfAMandatoryTemplateStayChangeable(t *testing.T) {
 	c := started(t)
 	cm := c.template(t, "must", mustRun, "mandatory: true")
@@ -51,7 +51,7 @@ func TestRunningPodsOfAMandatoryTemplateStayChangeable(t *testing.T) {
 	steps := []struct {
 		name string
 		do   func(*testing.T, string) error
-		// denied is the reason; "" where it has to pass.
+		// denied is the reason; "" if it must be admitted.
 		denied string
 	}{
 		{"a label patch", patch(`{"metadata":{"labels":{"mine":"x"}}}`), ""},
@@ -110,8 +110,8 @@ func TestRunningPodsOfAMandatoryTemplateStayChangeable(t *testing.T) {
 	})
 }
 
-// TestRefusingAMandatoryTemplate labels the namespace: what was refused before is
-// refused no more, but where the namespace is pinned to the version before.
+// TestRefusingAMandatoryTemplate labels the namespace: opt-outs that worked
+// before no longer do, unless the namespace is pinned to the earlier version.
 func TestRefusingAMandatoryTemplate(t *testing.T) {
 	c := started(t)
 	c.template(t, "must", mustRun, "mandatory: true")

@@ -20,13 +20,15 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// second is another mutating webhook, which the API server asks before usher in
-// some namespaces and after it in others, and again when usher changed the pod.
+// second is another mutating webhook, which the API server calls before usher
+// in some namespaces and after it in others, and again if usher changed the
+// pod.
 type second struct {
 	edit atomic.Pointer[func(*corev1.Pod)]
 }
 
-// orders are the names of the configurations, by which the API server sorts them.
+// orders are the names of the configurations, by which the API server orders
+// them.
 var orders = map[string]string{"before": "a-second", "after": "z-second"}
 
 func (s *second) register(t *testing.T, c *cluster) {
@@ -56,7 +58,7 @@ func (s *second) register(t *testing.T, c *cluster) {
 	}
 }
 
-// handle edits pods that have a sidecar by now.
+// handle edits pods that already have a sidecar.
 func (s *second) handle(_ context.Context, r admission.Request) admission.Response {
 	var pod corev1.Pod
 	if err := json.Unmarshal(r.Object.Raw, &pod); err != nil {
@@ -72,7 +74,7 @@ func (s *second) handle(_ context.Context, r admission.Request) admission.Respon
 	return admission.PatchResponseFromRaw(r.Object.Raw, after)
 }
 
-// until has the API server ask the second webhook in a namespace.
+// until makes the API server call the second webhook in a namespace.
 func (s *second) until(t *testing.T, c *cluster, namespace string) {
 	t.Helper()
 	mark := func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, "second", "asked") }
@@ -96,9 +98,9 @@ func sidecar(p *corev1.Pod) *corev1.Container {
 	return nil
 }
 
-// TestASecondWebhookEditsTheSidecar has another webhook do to sidecars what those
-// in clusters do. Who is not mandatory gets along with it; a mandatory template
-// allows what it tolerates.
+// TestASecondWebhookEditsTheSidecar makes another webhook edit sidecars as
+// webhooks in real clusters do. Templates that are not mandatory cope with it;
+// a mandatory template allows what it tolerates.
 func TestASecondWebhookEditsTheSidecar(t *testing.T) {
 	c := started(t)
 	s := &second{}
@@ -118,9 +120,9 @@ func TestASecondWebhookEditsTheSidecar(t *testing.T) {
 	}
 	edits := map[string]struct {
 		edit func(*corev1.Pod)
-		// reason is that of a mandatory template, by the order; "" where it is admitted.
+		// reason is that of a mandatory template, by the order; "" if it is admitted.
 		before, after string
-		// untolerable says that no tolerance helps.
+		// untolerable means that no tolerance allows it.
 		untolerable bool
 	}{
 		"nothing": {edit: func(*corev1.Pod) {}},
@@ -158,8 +160,8 @@ func TestASecondWebhookEditsTheSidecar(t *testing.T) {
 		}, before: "mandatory-changed", after: "mandatory-changed"},
 		"an argument": {edit: func(p *corev1.Pod) { on(p, func(s *corev1.Container) { s.Args = []string{"--help"} }) },
 			before: "mandatory-changed", after: "mandatory-changed", untolerable: true},
-		// Asked again, usher writes the record anew, and the one that is asked after it
-		// removes it again.
+		// Called again, usher rewrites the record, and the webhook that is called
+		// after it removes it again.
 		"the record removed": {edit: func(p *corev1.Pod) { delete(p.Annotations, injector.RecordAnnotation) }, after: "record-mismatch", untolerable: true},
 		"the template's annotation removed": {edit: func(p *corev1.Pod) {
 			for _, name := range []string{"soft", "hard", "lenient"} {
@@ -192,7 +194,7 @@ func TestASecondWebhookEditsTheSidecar(t *testing.T) {
 					if wanted := "app " + template; containers(got) != wanted && name != "the container removed" {
 						t.Errorf("containers %s, want %s", containers(got), wanted)
 					}
-					// The pod comes again, from a backup or as a copy.
+					// The pod is created again, from a backup or as a copy.
 					restored := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "restored-", Labels: got.Labels, Annotations: got.Annotations}, Spec: got.Spec}
 					restored.Spec.NodeName = ""
 					again, err := c.CoreV1().Pods(namespace).Create(t.Context(), restored, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -205,7 +207,7 @@ func TestASecondWebhookEditsTheSidecar(t *testing.T) {
 	}
 }
 
-// on edits the sidecar, where there is one.
+// on edits the sidecar, if the pod has one.
 func on(p *corev1.Pod, edit func(*corev1.Container)) {
 	if s := sidecar(p); s != nil {
 		edit(s)

@@ -14,7 +14,7 @@ import (
 	facts "github.com/usher-dev/usher/facts/cluster"
 )
 
-// serverVersion answers as a server of another version would.
+// serverVersion answers like a server of another version.
 type serverVersion string
 
 func (v serverVersion) ServerVersion() (*version.Info, error) {
@@ -59,7 +59,7 @@ func TestSidecars(t *testing.T) {
 			if s.Available() != tc.want {
 				t.Errorf("available %v, want %v", s.Available(), tc.want)
 			}
-			// What cannot be seen now is as it was.
+			// If usher cannot read the version now, the last result stays.
 			s.Discovery = serverVersion("")
 			if err := s.Update(t.Context()); err == nil || s.Available() != tc.want {
 				t.Errorf("available %v after the error %v, want %v", s.Available(), err, tc.want)
@@ -68,7 +68,7 @@ func TestSidecars(t *testing.T) {
 	}
 }
 
-// node makes a node for one test.
+// node creates a node for one test.
 func (c *cluster) node(t *testing.T, kubelet string) {
 	t.Helper()
 	node, err := c.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}}, metav1.CreateOptions{})

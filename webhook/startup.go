@@ -18,13 +18,13 @@ type startup struct {
 	facts        *cluster.Facts
 	certificates certs.Source
 	registrar    *registration.Registrar
-	// issued says that a replica cannot serve before one registers: the holder
-	// of the Lease requests the certificate.
+	// issued is true if a replica cannot serve before one registers: the holder of
+	// the Lease requests the certificate.
 	issued bool
-	// ready is closed when decisions can be made and answered.
+	// ready is closed once decisions are possible and can be answered.
 	ready chan struct{}
-	// ended is closed when nothing is to be kept up any more, although requests
-	// may still be answered.
+	// ended is closed once the caches may stop, although usher may still answer
+	// requests.
 	ended <-chan struct{}
 }
 
@@ -34,7 +34,7 @@ func newStartup(ctx context.Context, facts *cluster.Facts, certificates certs.So
 	}
 }
 
-// Start runs until ctx or what newStartup was given ends.
+// Start runs until ctx ends, or the context of newStartup.
 func (s *startup) Start(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -59,7 +59,7 @@ func (s *startup) Start(ctx context.Context) error {
 	return group.Wait()
 }
 
-// serve is ready with the first certificate, and has each one registered.
+// serve becomes ready with the first certificate, and registers each one.
 func (s *startup) serve(ctx context.Context) error {
 	var first sync.Once
 	return certs.Follow(ctx, s.certificates, func([]byte) error {
@@ -81,7 +81,7 @@ func (s *startup) register(ctx context.Context) error {
 	return s.registrar.Start(ctx, s.ready)
 }
 
-// state are the lines of /readyz?verbose that do not change readiness.
+// state returns the lines of /readyz?verbose that do not affect readiness.
 func state(certificates certs.Source, facts *cluster.Facts) func() []string {
 	return func() []string {
 		lines := append(certificates.State().Lines(), facts.Configuration.State())
@@ -89,7 +89,7 @@ func state(certificates certs.Source, facts *cluster.Facts) func() []string {
 	}
 }
 
-// readiness is what is not ready yet, or no longer.
+// readiness returns the reason why usher is not ready, or nil.
 func readiness(drain *serving.Drain, ready <-chan struct{}, facts *cluster.Facts) func() error {
 	serves := drain.Readiness(ready)
 	return func() error { return cmp.Or(facts.Configuration.Ready(), serves()) }

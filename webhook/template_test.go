@@ -25,7 +25,7 @@ func TestTemplatesAreProvedWhenApplied(t *testing.T) {
 		warnings        []string // parts of the warnings
 	}{
 		"an unknown field is refused with its path and line": {
-			config: "containers:\n- name: a\n  imagee: b\n", denied: "template-invalid: data.config.containers[0].imagee (line 3): is no field of this object",
+			config: "containers:\n- name: a\n  imagee: b\n", denied: "template-invalid: data.config.containers[0].imagee (line 3): is not a field of this object",
 		},
 		"two mounts at one path are refused": {
 			config: "containers: [{name: a, image: i, volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /a}]}]\nvolumes: [{name: v, emptyDir: {}}]",
@@ -39,7 +39,7 @@ func TestTemplatesAreProvedWhenApplied(t *testing.T) {
 			config: "containers: [{name: a, image: i, livenessProbe: {httpGet: {path: /, port: 99999}}}]", denied: "must be between 1 and 65535",
 		},
 		"a good one is taken, and its effects told": {
-			config: small, warnings: []string{`template side: pods of the Pod Security level "restricted" no longer meet it`, "template side: pods of QoS class Guaranteed become Burstable"},
+			config: small, warnings: []string{`template side: pods no longer meet the Pod Security level "restricted"`, "template side: pods of QoS class Guaranteed become Burstable"},
 		},
 	}
 	for name, tc := range tests {
@@ -66,8 +66,8 @@ func TestTemplatesAreProvedWhenApplied(t *testing.T) {
 	}
 }
 
-// TestShippedTemplatesKeepPodsValid asks the API server: every corpus pod it
-// takes bare, it takes with each of the templates.
+// TestShippedTemplatesKeepPodsValid checks that the API server accepts every
+// valid pod of the corpus also with each of the templates.
 func TestShippedTemplatesKeepPodsValid(t *testing.T) {
 	c := started(t)
 	files, err := os.ReadDir("../deploy/templates")
@@ -111,7 +111,7 @@ func (c *cluster) dryRun(t *testing.T, pod []byte) error {
 
 func TestNoPodRunsInTheProofNamespace(t *testing.T) {
 	c := started(t)
-	// A policy takes a moment to be in force.
+	// A policy takes a moment to take effect.
 	c.until(t, "the policy refuses the pod", func() bool {
 		p := pod(t, "", "serviceAccountName: usher-proof, containers: [{name: app, image: app}]")
 		created, err := c.CoreV1().Pods(facts.ProofNamespace).Create(t.Context(), p, metav1.CreateOptions{})
@@ -126,7 +126,8 @@ func TestNoPodRunsInTheProofNamespace(t *testing.T) {
 	}
 }
 
-// TestATemplateThatNeverWasGoodDeniesWhoAsks starts a replica that finds it.
+// TestATemplateThatNeverWasGoodDeniesWhoAsks starts a replica that finds the
+// template.
 func TestATemplateThatNeverWasGoodDeniesWhoAsks(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, nil)
@@ -138,7 +139,7 @@ func TestATemplateThatNeverWasGoodDeniesWhoAsks(t *testing.T) {
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "template-invalid") {
 		t.Errorf("got %v, want a denial with template-invalid", err)
 	}
-	if state := c.readyz(t); !strings.Contains(state, "data.config.containers[0].imagee (line 1): is no field of this object") {
+	if state := c.readyz(t); !strings.Contains(state, "data.config.containers[0].imagee (line 1): is not a field of this object") {
 		t.Errorf("/readyz?verbose does not tell: %s", state)
 	}
 }
@@ -167,7 +168,7 @@ func TestTemplatesAreTakenUntriedWhereTheyCannotBeTried(t *testing.T) {
 	c.until(t, "it is warned of", func() bool {
 		c.warnings.take()
 		_, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && strings.Contains(c.warnings.take(), "not tried on the API server: namespaces \"usher-proof\" not found (apply deploy/base/proof.yaml)")
+		return err == nil && strings.Contains(c.warnings.take(), "not tested against the API server: namespaces \"usher-proof\" not found (apply deploy/base/proof.yaml)")
 	})
 }
 
@@ -203,7 +204,7 @@ spec: {policyName: no-evil-images, validationActions: [Deny]}
 		if err != nil {
 			t.Fatalf("another policy's denial refused the template: %v", err)
 		}
-		return strings.Contains(c.warnings.take(), "pods that get it are denied by another policy of this cluster")
+		return strings.Contains(c.warnings.take(), "another policy of this cluster denies pods that get it")
 	})
 }
 
@@ -225,7 +226,7 @@ func TestNamespacesAreWarnedOfTemplatesThatAreMissing(t *testing.T) {
 	if text := c.warnings.take(); !strings.Contains(text, `asks for the template "nowhere", which does not exist`) || strings.Contains(text, `template "side"`) {
 		t.Errorf("warnings %q", text)
 	}
-	// What does not touch the label is not asked about.
+	// A change that does not affect the label is not sent.
 	if _, err := c.CoreV1().Namespaces().Patch(t.Context(), ns, types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func TestNamespacesAreWarnedOfTemplatesThatAreMissing(t *testing.T) {
 	}
 	c.until(t, "the deletion of a template in use is warned of", func() bool {
 		err := c.CoreV1().ConfigMaps(ownNamespace).Delete(t.Context(), "side-initializer", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && strings.Contains(c.warnings.take(), "namespace(s) ask for the template side by label")
+		return err == nil && strings.Contains(c.warnings.take(), "namespace(s) request the template side by label")
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 	facts "github.com/usher-dev/usher/facts/cluster"
 )
 
-// counting counts what is asked of the API server.
+// counting counts the requests to the API server.
 type counting struct {
 	client.Reader
 	asked int
@@ -30,8 +30,8 @@ func (c *counting) List(ctx context.Context, list client.ObjectList, options ...
 	return c.Reader.List(ctx, list, options...)
 }
 
-// TestOnePodAsksTheServerLittle holds what a pod that asks for many missing
-// templates costs the API server.
+// TestOnePodAsksTheServerLittle limits the requests to the API server for a pod
+// that asks for many missing templates.
 func TestOnePodAsksTheServerLittle(t *testing.T) {
 	c := started(t)
 	direct, err := client.New(c.config, client.Options{})
@@ -52,8 +52,8 @@ func TestOnePodAsksTheServerLittle(t *testing.T) {
 	}
 }
 
-// TestAnOvertakenAnswerIsIgnored puts a version in after a later one, as an
-// answer from the API server may come after the cache's event.
+// TestAnOvertakenAnswerIsIgnored adds a version after a later one, as a
+// response of the API server may arrive after the cache's event.
 func TestAnOvertakenAnswerIsIgnored(t *testing.T) {
 	templates := facts.NewTemplates(ownNamespace, nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard())
 	put := func(version, image string) string {

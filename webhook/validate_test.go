@@ -17,7 +17,7 @@ import (
 	"github.com/usher-dev/usher/config"
 )
 
-// enforced makes a namespace that enforces a level and warns of everything.
+// enforced creates a namespace that enforces a level and warns of everything.
 func (c *cluster) enforced(t *testing.T, level string) string {
 	t.Helper()
 	return c.newNamespace(t, map[string]string{config.EnforceLabel: level, config.WarnLabel: "strict"})
@@ -62,7 +62,7 @@ func TestRulesAreEnforcedAsLabelled(t *testing.T) {
 	}
 }
 
-func TestDefaultsEnforceInvariantsAlone(t *testing.T) {
+func TestDefaultsEnforceOnlyInvariants(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, nil)
 	if _, err := c.BatchV1().CronJobs(ns).Create(t.Context(), cronJob(t, `schedule: "0 0 31 2 *"`), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
@@ -118,8 +118,8 @@ func TestOnlyWhatAChangeBringsIsDenied(t *testing.T) {
 }
 
 // TestOwnerReferences_ExemptOnlyWhatAControllerMakes: an UPDATE may keep an old
-// finding, and then the Jobs and ReplicaSets that come of it must not be denied
-// for it. Anyone can write an owner reference, though.
+// finding, and then the resulting Jobs and ReplicaSets must not be denied for
+// it. However, anyone can write an owner reference.
 func TestOwnerReferences_ExemptOnlyWhatAControllerMakes(t *testing.T) {
 	c := started(t)
 	enforced := c.enforced(t, "baseline")
@@ -173,7 +173,7 @@ func TestALabelWithAValueItCannotHaveIsDenied(t *testing.T) {
 	for key, tc := range map[string]struct{ value, want string }{
 		config.AuditLabel:                 {"", "write invariant, baseline, strict or off"},
 		config.EnforceLabel:               {"strictest", "write invariant, baseline, strict or off"},
-		config.DefaultServiceAccountLabel: {"admin", `"admin" is no ClusterRole that usher binds: write view`},
+		config.DefaultServiceAccountLabel: {"admin", `"admin" is not a ClusterRole that usher binds: write view`},
 	} {
 		_, err := c.CoreV1().Namespaces().Create(t.Context(), namespace("mislabelled", map[string]string{key: tc.value}), metav1.CreateOptions{})
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "metadata.labels["+key+"]") || !strings.Contains(err.Error(), tc.want) {
@@ -288,14 +288,14 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// The sidecar's probes are the ones the rule finds.
+	// The rule finds the sidecar's probes.
 	if text := c.warnings.take(); !strings.Contains(text, "probe-identical: spec.template.spec.containers: livenessProbe of container zero") {
 		t.Errorf("warnings %q", text)
 	}
 }
 
-// TestConfiguredKindsAreJudged has the rules judge the pod template of a custom
-// resource, of which the API server knows nothing.
+// TestConfiguredKindsAreJudged applies the rules to the pod template of a
+// custom resource, which the API server does not know.
 func TestConfiguredKindsAreJudged(t *testing.T) {
 	c := started(t)
 	crd := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: pipelines.example.com}, spec: {group: example.com, scope: Namespaced,

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestDefaultedVolumes sends pods again as they were stored, with what the API
-// server defaulted in their volumes.
+// TestDefaultedVolumes creates pods again as they were stored, with the API
+// server's defaults in their volumes.
 func TestDefaultedVolumes(t *testing.T) {
 	c := started(t)
 	volumes := map[string]string{

@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// await waits until the API server serves or the context ends, alive and not
-// ready to the kubelet. To end instead would be to be started again later and
-// later: after an outage the kubelet's back-off would be usher's, up to five
-// minutes.
+// await waits until the API server serves or the context ends, and meanwhile
+// reports to the kubelet that it is alive but not ready. Exiting instead would
+// cause restarts with the kubelet's back-off, up to five minutes after an
+// outage.
 func await(ctx context.Context, config *rest.Config, healthAddress string, log logr.Logger) error {
 	config = rest.CopyConfig(config)
 	config.Timeout = 5 * time.Second
@@ -43,17 +43,17 @@ func await(ctx context.Context, config *rest.Config, healthAddress string, log l
 	return nil
 }
 
-// reach asks the API server what it serves. One that has just started answers
-// and knows nobody's rights yet.
+// reach asks the API server for its API groups. One that has just started
+// answers, but does not know any user's rights yet.
 func reach(client discovery.ServerGroupsInterface) error {
 	groups, err := client.ServerGroups()
 	if err == nil && len(groups.Groups) == 0 {
-		err = errors.New("it does not say which groups it serves")
+		err = errors.New("its list of API groups cannot be read")
 	}
 	return err
 }
 
-// alive answers the kubelet until it is stopped.
+// alive answers the kubelet's probes until it is stopped.
 func alive(ctx context.Context, address string) (stop func(), err error) {
 	if address == "0" {
 		return func() {}, nil

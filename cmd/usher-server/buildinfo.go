@@ -9,11 +9,10 @@ import (
 	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
-// tellVersion has /metrics say which version of usher runs as what, which tells
-// its processes from others'.
+// tellVersion exports the part and version of usher as a metric.
 func tellVersion(component string) {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "usher_build_info", Help: "1; the labels say which part of usher this is, of which version and Go version.",
+		Name: "usher_build_info", Help: "Always 1; the labels name the part of usher, its version and its Go version.",
 		ConstLabels: prometheus.Labels{"component": component, "version": cli.Version(), "goversion": runtime.Version()},
 	})
 	metrics.Registry.MustRegister(info)

@@ -23,10 +23,10 @@ func newController() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "controller",
 		Short: "Run the controllers of usher's custom resources",
-		Long: `Run the controllers of usher's custom resources and of what namespaces ask for
-by label.
+		Long: `Run the controllers of usher's custom resources and of the features that
+namespaces enable by label.
 
-In a cluster one replica at a time does, the one that holds the Lease
+In a cluster only one replica at a time is active, the one that holds the Lease
 "` + controllers.LeaseName + `". The webhook does not depend on it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,27 +55,27 @@ In a cluster one replica at a time does, the one that holds the Lease
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Namespace, "namespace", cli.Namespace, "usher's own namespace, which holds the Lease")
+	f.StringVar(&o.Namespace, "namespace", cli.Namespace, "usher's own namespace, which contains the Lease")
 	f.StringSliceVar(&o.Controllers, "controllers", nil, "controllers to run: "+strings.Join(controllers.Names(), ", ")+" (default all)")
-	f.BoolVar(&o.LeaderElection, "leader-elect", true, "run the controllers only while holding the Lease; turn it off where one replica alone can ever run")
-	f.StringVar(&o.Network.Backend, "network-backend", multus.Name, "what makes Networks real: "+strings.Join(controllers.Backends(), ", "))
-	f.IntVar(&o.Network.MTU, "network-mtu", 0, "MTU of the interfaces of Networks, 0 for the kernel's")
-	f.DurationVar(&o.Network.Resync, "network-resync", controllers.DefaultResync, "how often a backend that cannot tell of changes, which is neutron, is asked for them")
+	f.BoolVar(&o.LeaderElection, "leader-elect", true, "run the controllers only while holding the Lease; disable it only if there is never more than one replica")
+	f.StringVar(&o.Network.Backend, "network-backend", multus.Name, "backend of Networks: "+strings.Join(controllers.Backends(), ", "))
+	f.IntVar(&o.Network.MTU, "network-mtu", 0, "MTU of the interfaces of Networks; 0 for the kernel's default")
+	f.DurationVar(&o.Network.Resync, "network-resync", controllers.DefaultResync, "how often to poll a backend without watches, which is neutron, for changes")
 	f.StringVar(&o.Network.CloudsFile, "neutron-clouds-file", "", "clouds.yaml with Neutron's credentials, read again when it changes (default: the environment's OS_*)")
 	f.StringVar(&o.Network.Cloud, "neutron-cloud", "", "cloud of --neutron-clouds-file to use")
-	f.BoolVar(&o.Network.RemoveOrphans, "network-remove-orphans", false, "at the start remove what was made for Networks that are no more, which otherwise is listed")
+	f.BoolVar(&o.Network.RemoveOrphans, "network-remove-orphans", false, "delete orphaned networks at startup (default: log them)")
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
 	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)
-	f.DurationVar(&o.EtcdCluster.Settling, "etcd-member-timeout", etcdcluster.DefaultSettling, "how long a member of an EtcdCluster may be down before it is replaced, where the others go on without it")
-	f.DurationVar(&o.EtcdCluster.ClaimGrace, "etcd-claim-grace", etcdcluster.DefaultClaimGrace, "how long the claims of members of an EtcdCluster that were removed are kept before they are deleted")
+	f.DurationVar(&o.EtcdCluster.Settling, "etcd-member-timeout", etcdcluster.DefaultSettling, "how long a member of an EtcdCluster may be down before it is replaced, provided that the others have a quorum")
+	f.DurationVar(&o.EtcdCluster.ClaimGrace, "etcd-claim-grace", etcdcluster.DefaultClaimGrace, "how long to keep the claims of removed members of an EtcdCluster before deleting them")
 	f.StringSliceVar(&o.EtcdBackupEndpoints, "etcd-backup-endpoints", nil, "etcd hosts in other namespaces or outside the cluster that EtcdBackups may read: HOST, *.DOMAIN or either with :PORT")
-	f.StringVar(&o.Handover.Address, "snapshot-address", ":8443", "address where the pods of backups and restores find this one")
-	f.StringVar(&o.Handover.Host, "snapshot-host", os.Getenv("POD_IP"), "host by which those pods find this one (default the variable POD_IP)")
-	f.StringVar(&o.Handover.Image, "snapshot-image", "", "usher's image in those pods (default that of this pod)")
-	f.StringVar(&o.Healing.Deployment, "heal-deployment", "usher-webhook", "the webhook's Deployment in usher's namespace, by which the end of an outage is known")
-	f.DurationVar(&o.Healing.Interval, "heal-interval", healing.DefaultInterval, "how often pods are counted by whether they have their templates")
-	f.DurationVar(&o.Healing.Rate, "heal-rate", healing.DefaultRate, "how long after one workload was restarted, because its pods lack a template, the next one is")
-	f.StringSliceVar(&o.PullSecrets, "image-pull-secrets", nil, "names of the Secrets that pods which usher creates pull their images by, in the pods' own namespaces")
+	f.StringVar(&o.Handover.Address, "snapshot-address", ":8443", "address to serve the pods of backups and restores on")
+	f.StringVar(&o.Handover.Host, "snapshot-host", os.Getenv("POD_IP"), "host by which those pods reach this one (default: $POD_IP)")
+	f.StringVar(&o.Handover.Image, "snapshot-image", "", "usher's image in those pods (default: the image of this pod)")
+	f.StringVar(&o.Healing.Deployment, "heal-deployment", "usher-webhook", "the webhook's Deployment in usher's namespace, whose status shows the end of an outage")
+	f.DurationVar(&o.Healing.Interval, "heal-interval", healing.DefaultInterval, "how often to count the pods that lack their templates")
+	f.DurationVar(&o.Healing.Rate, "heal-rate", healing.DefaultRate, "interval between restarts of workloads whose pods lack a template")
+	f.StringSliceVar(&o.PullSecrets, "image-pull-secrets", nil, "imagePullSecrets of the pods that usher creates, which must exist in the namespaces of these pods")
 	connect.Register(f)
 	logs.register(f)
 	return cmd

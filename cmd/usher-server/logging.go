@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// logging is how a long-running command logs.
+// logging configures the log of a long-running command.
 type logging struct {
 	level  string
 	format string

@@ -1,6 +1,6 @@
-// Command usher-server is what usher runs in a cluster: the admission webhook,
-// the controllers, and the commands of the containers that usher adds to pods or
-// starts itself. Its image names it /usher.
+// Command usher-server is the part of usher that runs in a cluster: the
+// admission webhook, the controllers, and the commands of the containers that
+// usher adds to pods or starts itself. Its path in the image is /usher.
 package main
 
 import (

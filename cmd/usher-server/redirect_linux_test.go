@@ -18,8 +18,8 @@ func TestRedirectSetsShowsAndRemovesRules(t *testing.T) {
 	const rules = `table inet usher {
 	chain inbound {
 		type nat hook prerouting priority -100; policy accept;
-		tcp flags & (fin | syn | rst | ack) != syn return comment "open before these rules"
-		fib daddr type != local return comment "forwarded, not for this pod"
+		tcp flags & (fin | syn | rst | ack) != syn return comment "opened before these rules"
+		fib daddr type != local return comment "forwarded by this pod"
 		meta l4proto tcp redirect to :15006 comment "inbound, to the proxy"
 	}
 }
@@ -40,8 +40,8 @@ func TestRedirectSetsShowsAndRemovesRules(t *testing.T) {
 	}
 	done := make(chan error)
 	go func() {
-		// Never unlocked: the thread ends with the goroutine, and with it the
-		// namespace.
+		// The goroutine never unlocks the thread, which therefore ends with it, along
+		// with the namespace.
 		runtime.LockOSThread()
 		handle, err := netns.New()
 		if err != nil {

@@ -14,16 +14,16 @@ func TestRedirectRefusesBadUsage(t *testing.T) {
 		want string
 	}{
 		"nothing to do": {nil,
-			"Error: nothing to redirect: write --inbound-port, --outbound-port or both, the ports the proxy listens on\n"},
+			"Error: nothing to redirect: write the ports that the proxy listens on with --inbound-port, --outbound-port or both\n"},
 		"everything that is wrong is told at once": {[]string{"--inbound-port", "http", "--exclude-cidrs", "x"},
-			"Error: --inbound-port: \"http\" is not a port; write a number from 1 to 65535, or leave the flag out\n" +
-				"--exclude-cidrs: \"x\" is neither a network nor an address; write them as in 10.0.0.0/8,169.254.169.254,fd00::/8\n"},
+			"Error: --inbound-port: \"http\" is not a port; write a number from 1 to 65535, or remove the flag\n" +
+				"--exclude-cidrs: \"x\" is neither a network nor an address; write 10.0.0.0/8,169.254.169.254,fd00::/8, for example\n"},
 		"the same for a dry run": {[]string{"--dry-run", "--outbound-port", "1"},
-			"Error: --outbound-port: the proxy's own connections would come back to it for ever; write --proxy-uid with the runAsUser of the proxy's container, or --proxy-gid\n"},
+			"Error: --outbound-port: the proxy's own connections would loop back to it; write --proxy-uid with the runAsUser of the proxy's container, or --proxy-gid\n"},
 		"flags without effect": {[]string{"--undo", "--inbound-port", "1"},
-			"Error: --inbound-port: has no effect with --undo; write --undo alone\n"},
+			"Error: --inbound-port: has no effect with --undo; write only --undo\n"},
 		"flags without effect on what is shown": {[]string{"--show", "--proxy-uid", "1"},
-			"Error: --proxy-uid: has no effect with --show; write --show alone\n"},
+			"Error: --proxy-uid: has no effect with --show; write only --show\n"},
 		"contradiction": {[]string{"--undo", "--show"},
 			"Error: if any flags in the group [dry-run show undo] are set none of the others can be; [show undo] were all set\n"},
 		"arguments": {[]string{"15006"},

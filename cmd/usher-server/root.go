@@ -19,10 +19,10 @@ line.`,
 			if len(args) == 0 {
 				return nil
 			}
-			return fmt.Errorf("usher-server has no command %q; the image holds only the server, run %q with the command line", args[0], "usher "+args[0])
+			return fmt.Errorf("usher-server has no command %q, and the image contains only the server; run %q with the command line", args[0], "usher "+args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		// Those of a command that is not here; Args names it.
+		// Flags of an unknown command; Args names the command.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 	}
 	root.AddCommand(

@@ -15,7 +15,7 @@ import (
 	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
-// usher runs the server's program as its image does.
+// usher runs the server's program like its image does.
 func usher(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -23,9 +23,9 @@ func usher(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errs.String()
 }
 
-// TestCommandsOfThePreviousRelease parses the arguments of manifests and pods
-// that exist, which a new image must accept: those that release 936601f
-// installed or created, and those of today.
+// TestCommandsOfThePreviousRelease parses the arguments in existing manifests
+// and pods, which a new image must accept: those that release 936601f installed
+// or created, and the current ones.
 func TestCommandsOfThePreviousRelease(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "commands-936601f.yaml"))
 	if err != nil {
@@ -45,7 +45,7 @@ func TestCommandsOfThePreviousRelease(t *testing.T) {
 	}
 }
 
-// parse does what Execute does, up to running the command.
+// parse does the same as Execute, except for running the command.
 func parse(root *cobra.Command, args []string) error {
 	cmd, rest, err := root.Find(args)
 	if err != nil {
@@ -93,7 +93,7 @@ func manifestCommands(t *testing.T) [][]string {
 }
 
 func TestCommandsOfTheCommandLineAreNamed(t *testing.T) {
-	const want = "Error: usher-server has no command \"check\"; the image holds only the server, run \"usher check\" with the command line\n"
+	const want = "Error: usher-server has no command \"check\", and the image contains only the server; run \"usher check\" with the command line\n"
 	status, _, stderr := usher(t, "check", "--level=strict", "deploy/")
 	if status != cli.Usage || stderr != want {
 		t.Errorf("exit status %d, stderr %q, want %q", status, stderr, want)

@@ -10,8 +10,8 @@ import (
 	"github.com/usher-dev/usher/controllers/handover"
 )
 
-// newFetchSnapshot and newRestoreSnapshot are what the init containers of a
-// member run that is restored; people have no use for them.
+// newFetchSnapshot and newRestoreSnapshot are run by the init containers of a
+// member that is being restored; they are not for users.
 func newFetchSnapshot() *cobra.Command {
 	var f handover.Fetch
 	cmd := &cobra.Command{
@@ -25,17 +25,17 @@ func newFetchSnapshot() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.URL, "url", "", "where the controller hands it over; its CA is in "+handover.EnvCA)
+	flags.StringVar(&f.URL, "url", "", "URL from which to fetch it; its CA is in "+handover.EnvCA)
 	flags.StringVar(&f.TokenFile, "token-file", "", "file with this pod's token")
-	flags.StringVar(&f.Data, "data-dir", "", "folder that is there once the backup was restored")
-	flags.StringVar(&f.To, "to", "", "folder to put it in")
+	flags.StringVar(&f.Data, "data-dir", "", "folder that exists once the backup is restored")
+	flags.StringVar(&f.To, "to", "", "folder to store it in")
 	return cmd
 }
 
 func newRestoreSnapshot() *cobra.Command {
 	var r handover.Restore
 	cmd := &cobra.Command{
-		Use: "restore-snapshot -- ETCDUTL…", Short: "Make a member's data from the backup that was fetched", Hidden: true, Args: cobra.MinimumNArgs(1),
+		Use: "restore-snapshot -- ETCDUTL…", Short: "Create a member's data from the fetched backup", Hidden: true, Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Command, r.Log = args, cmd.ErrOrStderr()
 			if err := r.Run(cmd.Context()); err != nil {
@@ -44,7 +44,7 @@ func newRestoreSnapshot() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&r.From, "from", "", "folder that the backup was fetched to")
-	cmd.Flags().StringVar(&r.Data, "data-dir", "", "folder to make")
+	cmd.Flags().StringVar(&r.From, "from", "", "folder that contains the fetched backup")
+	cmd.Flags().StringVar(&r.Data, "data-dir", "", "folder to create")
 	return cmd
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/usher-dev/usher/controllers/handover"
 )
 
-// newServeVolume is what the pod runs that mounts a backup's claim.
+// newServeVolume is run by the pod that mounts a backup's claim.
 func newServeVolume() *cobra.Command {
 	var v volume.Serve
 	cmd := &cobra.Command{
-		Use: "serve-volume", Short: "Serve the folder that backups are kept in to the controller", Hidden: true, Args: cobra.NoArgs,
+		Use: "serve-volume", Short: "Serve the folder with the backups to the controller", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v.CA = os.Getenv(handover.EnvCA)
 			if err := v.Run(cmd.Context()); err != nil {
@@ -25,8 +25,8 @@ func newServeVolume() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&v.URL, "url", "", "where the controller is called; its CA is in "+handover.EnvCA)
+	flags.StringVar(&v.URL, "url", "", "URL of the controller; its CA is in "+handover.EnvCA)
 	flags.StringVar(&v.TokenFile, "token-file", "", "file with this pod's token")
-	flags.StringVar(&v.Folder, "folder", "", "folder that backups are kept in")
+	flags.StringVar(&v.Folder, "folder", "", "folder with the backups")
 	return cmd
 }

@@ -25,14 +25,14 @@ func newWebhook() *cobra.Command {
 		Use:   "webhook",
 		Short: "Serve admission decisions to the API server",
 		Long: `Serve admission decisions to the API server over TLS, and keep the webhook
-configurations "usher", which say what is sent.
+configurations "usher", which select the requests, up to date.
 
-In a cluster it runs behind a Service, in any number of replicas; the one that
-holds the Lease "usher-registration" registers. Outside of one, --url tells the
-API server where to find it.
+In a cluster it runs behind a Service with any number of replicas; the one that
+holds the Lease "usher-registration" registers. Outside of a cluster, --url tells
+the API server where to find it.
 
-On SIGTERM or SIGINT readiness falls, requests are answered for
---shutdown-delay, and then until none is left. Set GOMEMLIMIT to about nine
+On SIGTERM or SIGINT readiness fails, and usher answers requests for
+--shutdown-delay and then until none is left. Set GOMEMLIMIT to about nine
 tenths of the memory limit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,29 +65,29 @@ tenths of the memory limit.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Namespace, "namespace", cli.Namespace, "usher's own namespace, which holds the templates and the CA")
-	f.StringVar(&o.Service, "service", "usher", "Service that leads here")
-	f.StringVar(&o.URL, "url", "", "address of this server, such as https://192.0.2.1:9443, where it runs outside the cluster")
+	f.StringVar(&o.Namespace, "namespace", cli.Namespace, "usher's own namespace, which contains the templates and the CA")
+	f.StringVar(&o.Service, "service", "usher", "Service of the webhook")
+	f.StringVar(&o.URL, "url", "", "URL of this server, such as https://192.0.2.1:9443, if it runs outside the cluster")
 	f.StringToStringVar(&o.Annotations, "registration-annotations", nil, "annotations of the webhook configurations, such as example.com/key=value")
-	f.StringVar(&o.Pod, "pod-name", os.Getenv("POD_NAME"), "pod this runs in (default $POD_NAME); a pod that is not of its Deployment's newest ReplicaSet does not register")
+	f.StringVar(&o.Pod, "pod-name", os.Getenv("POD_NAME"), "pod that this process runs in (default: $POD_NAME); only a pod of its Deployment's newest ReplicaSet registers")
 	f.StringVar(&o.BindAddress, "bind-address", ":9443", "address to serve the API server on")
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
 	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)
-	f.StringVar(&policy, "injection-failure-policy", "Ignore", "Ignore or Fail: whether who asks for a template is admitted without it, or not at all, while usher does not answer; mandatory templates are always Fail")
-	f.DurationVar(&o.ShutdownDelay, "shutdown-delay", 5*time.Second, "time to answer requests for after readiness fell")
-	f.IntVar(&o.MaxConcurrent, "max-concurrent", 0, "decisions made at once, more are answered 429 (default 64 for each CPU, at least 128)")
-	f.StringVar(&o.ClientCAFile, "client-ca-file", "", "CA of the API server's client certificate, which is required then")
-	f.StringSliceVar(&o.ClientNames, "client-names", nil, "common names or DNS names that certificate may have (default any)")
-	f.BoolVar(&o.HTTP2, "http2", false, "offer HTTP/2, too; the API server speaks HTTP/1.1 to Services")
+	f.StringVar(&policy, "injection-failure-policy", "Ignore", "failurePolicy of injection: Ignore (pods start without the sidecar) or Fail (pods are rejected) while usher is unreachable; mandatory templates always use Fail")
+	f.DurationVar(&o.ShutdownDelay, "shutdown-delay", 5*time.Second, "how long to keep answering requests after readiness fails")
+	f.IntVar(&o.MaxConcurrent, "max-concurrent", 0, "concurrent decisions; further requests get status 429 (default: 64 for each CPU, at least 128)")
+	f.StringVar(&o.ClientCAFile, "client-ca-file", "", "file with the CA of the API server's client certificate, which is then required")
+	f.StringSliceVar(&o.ClientNames, "client-names", nil, "common names or DNS names that this certificate may have (default: any)")
+	f.BoolVar(&o.HTTP2, "http2", false, "also offer HTTP/2; the API server uses HTTP/1.1 for Services")
 	f.BoolVar(&o.Profiling, "profiling", false, "serve /debug/pprof/ on the health address")
 	lifetimes := certs.DefaultLifetimes()
-	f.StringVar(&o.Certificates.From, "certificates", webhook.CertificatesSelfSigned, "where the serving certificate comes from: self-signed, cert-manager or files")
-	f.StringVar(&o.Certificates.Dir, "certificates-dir", "", "folder of tls.crt, tls.key and ca.crt for --certificates=files")
-	f.DurationVar(&o.Certificates.Lifetimes.CA, "ca-lifetime", lifetimes.CA, "lifetime of the CA; it is changed after two thirds")
-	f.DurationVar(&o.Certificates.Lifetimes.Serving, "certificate-lifetime", lifetimes.Serving, "lifetime of the serving certificate; it is renewed after two thirds")
-	f.DurationVar(&o.Certificates.Lifetimes.Overlap, "ca-overlap", lifetimes.Overlap, "how long a new CA is registered before it is served from, and the old one after")
-	f.StringVar(&o.Tracing.Endpoint, "otlp-endpoint", "", "URL of an OpenTelemetry receiver over HTTP that gets traces, such as http://otel-collector.observability:4318")
-	f.Float64Var(&o.Tracing.Sampling, "trace-sampling", 0.01, "share of requests to trace, from 0 to 1; where the API server traces its request or says that it does not, usher does the same")
+	f.StringVar(&o.Certificates.From, "certificates", webhook.CertificatesSelfSigned, "source of the serving certificate: self-signed, cert-manager or files")
+	f.StringVar(&o.Certificates.Dir, "certificates-dir", "", "folder with tls.crt, tls.key and ca.crt for --certificates=files")
+	f.DurationVar(&o.Certificates.Lifetimes.CA, "ca-lifetime", lifetimes.CA, "lifetime of the CA, which is replaced after two thirds of it")
+	f.DurationVar(&o.Certificates.Lifetimes.Serving, "certificate-lifetime", lifetimes.Serving, "lifetime of the serving certificate, which is renewed after two thirds of it")
+	f.DurationVar(&o.Certificates.Lifetimes.Overlap, "ca-overlap", lifetimes.Overlap, "how long to register a new CA before serving with it, and the old one afterwards")
+	f.StringVar(&o.Tracing.Endpoint, "otlp-endpoint", "", "URL of the OpenTelemetry receiver (OTLP over HTTP) for traces, such as http://otel-collector.observability:4318")
+	f.Float64Var(&o.Tracing.Sampling, "trace-sampling", 0.01, "share of requests to trace, from 0 to 1; usher follows the API server's own decision if a request carries one")
 	connect.Register(f)
 	logs.register(f)
 	return cmd

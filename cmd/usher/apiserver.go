@@ -15,13 +15,14 @@ import (
 	"github.com/usher-dev/usher/config"
 )
 
-// newServer judges as the API server of a version, nil for the newest, with the
-// feature gates of the configuration.
+// newServer returns a validator for an API server version, nil for the newest,
+// with the feature gates of the configuration.
 func newServer(version *kubeversion.Version, c *config.Configuration) (*apiserver.Validator, error) {
 	return apiserver.New(apiserver.Options{Server: version, Features: c.Policies.FeatureGates})
 }
 
-// defineFrom makes the kinds known that a cluster defines.
+// defineFrom registers the kinds that a cluster's CustomResourceDefinitions
+// define.
 func defineFrom(ctx context.Context, server *apiserver.Validator, connection *cli.Connection) error {
 	config, err := connection.Config()
 	if err != nil {
@@ -43,11 +44,10 @@ func defineFrom(ctx context.Context, server *apiserver.Validator, connection *cl
 	return nil
 }
 
-// definitions are the CustomResourceDefinitions of a cluster.
+// definitions lists the CustomResourceDefinitions of a cluster.
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// defineStored makes the kind known that a CustomResourceDefinition of a cluster
-// defines.
+// defineStored registers the kind of a cluster's CustomResourceDefinition.
 func defineStored(server *apiserver.Validator, definition *unstructured.Unstructured) error {
 	raw, err := definition.MarshalJSON()
 	if err == nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// checkFlags are the flags of check as written.
+// checkFlags are the flags of check.
 type checkFlags struct {
 	output, level, failOn, config, server, unknownKinds string
 	rules, exclude, templates, crds                     []string
@@ -39,24 +39,23 @@ func newCheck(s streams) *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
-		Short: "Judge the objects in files as the webhook would",
-		Long: `Judge the objects in files, folders and standard input (-) by the rules that the
-webhook judges by, after what the API server itself refuses, and say what to write
-instead. Nothing is asked over the network, unless --cluster-crds asks a cluster
-for its CustomResourceDefinitions.
+		Short: "Check the objects in files as the webhook would",
+		Long: `Check the objects in files, folders and standard input (-) against the API
+server's validation and the webhook's rules, and print what to write instead.
+usher check uses the network only with --cluster-crds, which reads the
+CustomResourceDefinitions of a cluster.
 
-Workloads are judged as they would be after injection; the templates are the
-ConfigMaps given with -t and those among the input. Templates are judged, too,
-as the cluster does when they are applied, less its dry-run.
+It checks workloads as they would be after injection; the templates are the
+ConfigMaps given with -t and those in the input. It checks templates, too, as
+the webhook does when they are applied, but without a dry run.
 
-What is reported and what fails is said by the labels policy.usher.dev/warn and
-/enforce of each namespace, from the Namespaces among the input and
---namespace-labels, else by the configuration. Objects of kube-system,
-kube-public and kube-node-lease are judged as the API server does, and not by
-usher's own rules.
+The labels policy.usher.dev/warn and /enforce of each namespace decide which
+findings are reported and which fail; they come from the Namespaces in the input
+and --namespace-labels, else from the configuration. usher's own rules do not
+apply to objects in kube-system, kube-public and kube-node-lease.
 
-Findings go to standard output. The exit status is 1 where one is at or above
---fail-on, 2 where input could not be read, else 0.`,
+Findings go to standard output. The exit status is 1 if a finding is at the level
+of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 		Example: `  usher check deploy/
   kustomize build . | usher check -
   usher check -t templates/ --namespace-labels inject.usher.dev/templates=envoy deploy/
@@ -76,7 +75,7 @@ Findings go to standard output. The exit status is 1 where one is at or above
 			}
 			summarise(s, result)
 			if len(errs) == 0 && result.Summary.Judged == 0 && len(result.Findings) == 0 && !flags.allowEmpty {
-				errs = append(errs, errors.New("there is nothing to judge in the input; --allow-empty takes that for clean"))
+				errs = append(errs, errors.New("the input has no objects to check; pass --allow-empty to accept that"))
 			}
 			if len(errs) > 0 {
 				return cli.Exit(cli.Usage, errors.Join(errs...))
@@ -89,24 +88,24 @@ Findings go to standard output. The exit status is 1 where one is at or above
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.output, "output", "o", "text", strings.Join(report.Formats(), ", "))
-	f.StringVar(&flags.level, "level", "", "report findings up to this level: invariant, baseline, strict (default: the namespace's warn)")
-	f.StringVar(&flags.failOn, "fail-on", "", "fail on findings up to this level, or off (default: the namespace's enforce)")
-	f.StringSliceVarP(&flags.templates, "template", "t", nil, "files or folders of templates' ConfigMaps")
-	f.StringSliceVar(&flags.crds, "crds", nil, "files or folders of CustomResourceDefinitions, besides those among the input")
-	f.BoolVar(&flags.clusterCRDs, "cluster-crds", false, "also take the CustomResourceDefinitions of a cluster")
+	f.StringVar(&flags.level, "level", "", "report findings at this level or more severe: invariant, baseline, strict (default: the namespace's warn)")
+	f.StringVar(&flags.failOn, "fail-on", "", "exit 1 on findings at this level or more severe, or off (default: the namespace's enforce)")
+	f.StringSliceVarP(&flags.templates, "template", "t", nil, "files or folders with the ConfigMaps of templates")
+	f.StringSliceVar(&flags.crds, "crds", nil, "files or folders with CustomResourceDefinitions, in addition to those in the input")
+	f.BoolVar(&flags.clusterCRDs, "cluster-crds", false, "also use the CustomResourceDefinitions of a cluster")
 	flags.connection.Register(f)
-	f.StringVar(&flags.unknownKinds, "unknown-kinds", string(check.Warn), "what becomes of objects whose kind is neither built in nor defined: ignore, warn, fail")
-	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "an input without objects is clean")
-	f.StringVarP(&flags.namespace, "namespace", "n", "default", "namespace of objects that name none")
+	f.StringVar(&flags.unknownKinds, "unknown-kinds", string(check.Warn), "what to do with objects whose kind is neither built in nor defined: ignore, warn, fail")
+	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "exit 0 if the input has no objects")
+	f.StringVarP(&flags.namespace, "namespace", "n", "default", "namespace of objects without one")
 	f.StringToStringVar(&flags.namespaceLabels, "namespace-labels", nil, "labels of every namespace, such as policy.usher.dev/enforce=baseline")
-	f.StringSliceVar(&flags.rules, "rule", nil, "judge by this rule alone (repeatable)")
-	f.StringSliceVar(&flags.exclude, "exclude", nil, "leave out this rule (repeatable)")
-	f.StringVar(&flags.config, "config", "", "configuration (default: the nearest "+config.FileName+" upwards)")
-	f.StringVar(&flags.server, "kubernetes-version", "", "the server's version, such as 1.34 (default: the configuration's, or the newest known)")
+	f.StringSliceVar(&flags.rules, "rule", nil, "check only this rule (repeatable)")
+	f.StringSliceVar(&flags.exclude, "exclude", nil, "skip this rule (repeatable)")
+	f.StringVar(&flags.config, "config", "", "configuration (default: the first "+config.FileName+" in this directory or a parent)")
+	f.StringVar(&flags.server, "kubernetes-version", "", "the API server's version, such as 1.34 (default: the configuration's, or the newest known)")
 	return cmd
 }
 
-// run makes a check from the flags and the configuration.
+// run creates a check from the flags and the configuration.
 func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	if !slices.Contains(report.Formats(), f.output) {
 		return nil, fmt.Errorf("output format %q is unknown: write one of %s", f.output, strings.Join(report.Formats(), ", "))
@@ -150,7 +149,7 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 		}
 	}
 	o.Validator = server
-	// The nodes are taken to be of the server's version.
+	// usher assumes that the nodes have the server's version.
 	o.NativeSidecars = o.Server == nil || o.Server.AtLeast(nativeSidecars)
 	if run.Report, err = level("--level", f.level); err != nil {
 		return nil, err
@@ -159,7 +158,7 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 		return nil, err
 	}
 	if len(f.rules) > 0 && f.level == "" {
-		all := finding.Strict // a rule asked for by name is wanted whatever its level
+		all := finding.Strict // a rule requested by name applies whatever its level
 		run.Report = &all
 	}
 	only, _ := catalog.Split(f.rules)
@@ -174,7 +173,7 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 // (KEP-753).
 var nativeSidecars = kubeversion.MustParseGeneric("1.29")
 
-// level reads a level from a flag, nil where it is not given.
+// level parses the level of a flag, nil if it is not set.
 func level(flag, name string) (*finding.Level, error) {
 	if name == "" {
 		return nil, nil
@@ -186,10 +185,10 @@ func level(flag, name string) (*finding.Level, error) {
 	return &l, nil
 }
 
-// summarise adds up on standard error.
+// summarise prints totals on standard error.
 func summarise(s streams, r *report.Result) {
 	sum := r.Summary
-	fmt.Fprintf(s.err, "%d objects judged in %d files: %d invariant, %d baseline, %d strict", sum.Judged, sum.Files, sum.Invariant, sum.Baseline, sum.Strict)
+	fmt.Fprintf(s.err, "%d objects checked in %d files: %d invariant, %d baseline, %d strict", sum.Judged, sum.Files, sum.Invariant, sum.Baseline, sum.Strict)
 	if sum.Exempt > 0 {
 		fmt.Fprintf(s.err, ", %d exempt", sum.Exempt)
 	}
@@ -208,13 +207,13 @@ func summarise(s streams, r *report.Result) {
 
 func colourful(s streams) bool { return os.Getenv("NO_COLOR") == "" && terminal(s.out) }
 
-// terminal reports whether a stream is one.
+// terminal reports whether a stream is a terminal.
 func terminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// progress is a bar on standard error, for long runs on a terminal.
+// progress is a progress bar on standard error, for long runs on a terminal.
 type progress struct {
 	mutex sync.Mutex
 	s     streams
@@ -227,7 +226,7 @@ func newProgress(s streams) *progress {
 	return &progress{s: s, on: terminal(s.err), next: time.Now().Add(time.Second)}
 }
 
-// show draws the bar ten times a second, once a second has passed.
+// show draws the bar ten times a second, starting after one second.
 func (p *progress) show(done, all int) {
 	if !p.on {
 		return
@@ -242,7 +241,7 @@ func (p *progress) show(done, all int) {
 	}
 }
 
-// clear takes the bar away.
+// clear removes the bar.
 func (p *progress) clear() {
 	if p.drawn {
 		fmt.Fprint(p.s.err, "\r\x1b[K")

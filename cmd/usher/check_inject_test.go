@@ -61,7 +61,7 @@ spec:
 `
 )
 
-// deployment is one whose pods ask for the template logs.
+// deployment returns one whose pods ask for the template logs.
 func deployment(name, label string) string {
 	return `apiVersion: apps/v1
 kind: Deployment
@@ -74,8 +74,8 @@ spec:
 `
 }
 
-// found runs a check and returns its findings in short: place, rule and
-// message; and the exit status and what it said besides.
+// found runs a check and returns its findings in short form: place, rule and
+// message; along with the exit status and the other output.
 func found(t *testing.T, args ...string) (findings []string, status int, errs string) {
 	t.Helper()
 	status, out, errs := command("", append([]string{"check", "-o", "json"}, args...)...)
@@ -124,7 +124,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			want: []string{"job.yaml:8:20 job-plain-sidecar spec.template.spec.containers[0]: container a runs vector, which does not end, so the Job never completes: " +
 				"move it to initContainers with restartPolicy: Always (after the injection of logs)"},
 		},
-		"what injection cures is no finding": {
+		"what injection cures is not a finding": {
 			files: map[string]string{"a.yaml": deployment("a", "app: a"), "t.yaml": plainTemplate + "      readinessProbe: {exec: {command: [ok]}}\n"},
 			args:  []string{"-t", "t.yaml", "--rule", "deploy-no-readiness", "a.yaml"},
 		},
@@ -145,13 +145,13 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			files: map[string]string{"job.yaml": strings.ReplaceAll(jobAsking, "/logs", "/lost"), "t.yaml": plainTemplate},
 			args:  []string{"-t", "t.yaml", "--rule", "inject-template-missing", "job.yaml"},
 			want: []string{`job.yaml:6:30 inject-template-missing spec.template.metadata.annotations[inject.usher.dev/lost]: ` +
-				`annotation inject.usher.dev/lost asks for the template "lost", which does not exist; there is logs (only the templates given were looked at)`},
+				`annotation inject.usher.dev/lost asks for the template "lost", which does not exist; available templates: logs (usher read only the given templates)`},
 			status: cli.Failed,
 		},
-		"asking is no finding where no template was given, and is said": {
+		"asking is not a finding where no template was given, and is said": {
 			files: map[string]string{"job.yaml": jobAsking},
 			args:  []string{"job.yaml"},
-			errs:  "none was given with -t: 1;",
+			errs:  "although -t was not given: 1;",
 		},
 		"a namespace's label asks, too": {
 			files: map[string]string{"pod.yaml": strings.ReplaceAll(soundPod, "name: web", "name: logs"), "t.yaml": plainTemplate},
@@ -163,20 +163,20 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 		"warnings of injection are baseline findings": {
 			files: map[string]string{"job.yaml": strings.Replace(jobAsking, "metadata: {name: report}", `metadata: {name: report, annotations: {inject.usher.dev/more: "false"}}`, 1), "t.yaml": plainTemplate},
 			args:  []string{"-t", "t.yaml", "--rule", "inject-warning", "job.yaml"},
-			want: []string{`job.yaml:1:1 inject-warning : annotation inject.usher.dev/more is on the workload's own metadata, which its pods do not get; ` +
-				`carried to spec.template.metadata.annotations: write it there`},
+			want: []string{`job.yaml:1:1 inject-warning : annotation inject.usher.dev/more is on the workload's own metadata, which pods do not inherit; it was ` +
+				`copied to spec.template.metadata.annotations: write it there`},
 		},
 		"a template that was given is proved, too": {
 			files:  map[string]string{"pod.yaml": soundPod, "t.yaml": strings.Replace(plainTemplate, "image:", "imagee:", 1)},
 			args:   []string{"-t", "t.yaml", "--rule", "template-invalid", "pod.yaml"},
-			want:   []string{"t.yaml:8:7 template-invalid data.config.containers[0].imagee: imagee is no field of this object"},
+			want:   []string{"t.yaml:8:7 template-invalid data.config.containers[0].imagee: imagee is not a field of this object"},
 			status: cli.Failed,
 		},
 		"what a template that was given changes is not told": {
 			files: map[string]string{"pod.yaml": soundPod, "t.yaml": plainTemplate},
 			args:  []string{"-t", "t.yaml", "--rule", "template-effect", "pod.yaml"},
 		},
-		"what is no template is bad input": {
+		"what is not a template is bad input": {
 			files:  map[string]string{"job.yaml": soundJob, "t.yaml": soundJob},
 			args:   []string{"-t", "t.yaml", "job.yaml"},
 			status: cli.Usage,
@@ -188,7 +188,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			status: cli.Usage,
 			errs:   `t/b.yaml:1: the template "logs" is given twice, first in t/a.yaml:1`,
 		},
-		"variants of a template among the files are no mistake, and one given goes before them": {
+		"variants of a template among the files are not mistakes, and one given goes before them": {
 			files:  map[string]string{"in/a.yaml": plainTemplate, "in/pod.yaml": asking, "in/z.yaml": envoyTemplate, "t.yaml": strings.ReplaceAll(envoyTemplate, "-1", "1")},
 			args:   []string{"-t", "t.yaml,in/a.yaml", "--rule", "container-probes", "in"},
 			status: cli.Clean,

@@ -11,7 +11,7 @@ import (
 	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
-// aliasBomb is YAML that stands for 9^10 values.
+// aliasBomb is YAML that expands to 9^10 values.
 func aliasBomb() string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x,x,x,x,x,x,x,x,x]\n")
@@ -24,9 +24,9 @@ func aliasBomb() string {
 
 func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 	for name, c := range map[string]struct {
-		text string             // what bad.yaml holds
-		make func(t *testing.T) // or how bad.yaml, or what is in its place, is made
-		want string             // what standard error says
+		text string             // the content of bad.yaml
+		make func(t *testing.T) // or a function that creates bad.yaml, or something in its place
+		want string             // expected standard error
 	}{
 		"a file of 50 MB": {
 			make: func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 		"a hundred thousand brackets": {text: strings.Repeat("[", 100_000), want: "bad.yaml:1: YAML: exceeded max depth of 10000"},
 		"a link to nowhere":           {make: link("nowhere", "bad.yaml"), want: "bad.yaml: no such file or directory"},
 		"a link to itself":            {make: link("bad.yaml", "bad.yaml"), want: "bad.yaml: too many levels of symbolic links"},
-		"bytes that are no text":      {text: "kind: \xff\xfe\n", want: "bad.yaml:1: YAML: invalid leading UTF-8 octet"},
+		"bytes that are not text":     {text: "kind: \xff\xfe\n", want: "bad.yaml:1: YAML: invalid leading UTF-8 octet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"good.yaml": brokenJob}
@@ -71,7 +71,7 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 	}
 }
 
-// link makes a symbolic link.
+// link creates a symbolic link.
 func link(target, name string) func(*testing.T) {
 	return func(t *testing.T) {
 		if err := os.Symlink(target, name); err != nil {
@@ -125,7 +125,7 @@ func TestAnInputWithoutObjectsIsBadInput(t *testing.T) {
 			t.Errorf("%s: status %d\n%s%s", path, status, out, errs)
 		}
 	}
-	if status, _, errs := command("", "check", "-"); status != cli.Usage || !strings.Contains(errs, "nothing to judge") {
+	if status, _, errs := command("", "check", "-"); status != cli.Usage || !strings.Contains(errs, "no objects to check") {
 		t.Errorf("an empty standard input: status %d\n%s", status, errs)
 	}
 	if status, _, errs := command("", "check", "--allow-empty", "-"); status != cli.Clean {
@@ -137,10 +137,10 @@ func TestAFieldThatIsThereTwiceIsAFinding(t *testing.T) {
 	yaml := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b\n  a: c\n"
 	json := `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "b",` + "\n" + `"a": "c"}}`
 	for text, want := range map[string]string{
-		yaml: "-:6:1: invariant: a is there twice: remove one (duplicate-field)\n",
-		json: "-:1:79: invariant: a is there twice: remove one (duplicate-field)\n",
-		json + "\n---\n" + json: "-:1:79: invariant: a is there twice: remove one (duplicate-field)\n" +
-			"-:4:79: invariant: a is there twice: remove one (duplicate-field)\n",
+		yaml: "-:6:1: invariant: a is set twice: remove one (duplicate-field)\n",
+		json: "-:1:79: invariant: a is set twice: remove one (duplicate-field)\n",
+		json + "\n---\n" + json: "-:1:79: invariant: a is set twice: remove one (duplicate-field)\n" +
+			"-:4:79: invariant: a is set twice: remove one (duplicate-field)\n",
 	} {
 		folder(t, map[string]string{})
 		status, out, errs := command(text, "check", "-")
@@ -150,12 +150,13 @@ func TestAFieldThatIsThereTwiceIsAFinding(t *testing.T) {
 	}
 }
 
-// nested is YAML's flow style for lists in lists.
+// nested returns lists in lists in YAML's flow style.
 func nested(depth int, inner string) string {
 	return strings.Repeat("[", depth) + inner + strings.Repeat("]", depth)
 }
 
-// thingDefinition defines the kind Thing of example.com; type is that of spec.size.
+// thingDefinition defines the kind Thing of example.com; type is the type of
+// spec.size.
 func thingDefinition(sizeType string) string {
 	return `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -193,14 +194,14 @@ func TestBadObjectsAreNamedAndTheGoodAreJudged(t *testing.T) {
 		return strings.Repeat(`{"apiVersion": "v1", "kind": "List", "items": [`, depth) + strings.Repeat("]}", depth)
 	}
 	for name, c := range map[string]struct {
-		text   string // what bad.yaml holds
+		text   string // the content of bad.yaml
 		status int
-		out    string // what is found in bad.yaml
-		errs   string // what standard error says
+		out    string // the findings in bad.yaml
+		errs   string // expected standard error
 	}{
 		"an object of 3 MB": {
 			text: "# large\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: " + strings.Repeat("x", 3<<20) + "}\n",
-			out:  "bad.yaml:2:1: invariant: the object has 3145806 bytes, of which the server reads 3145728 at most (refused-by-server)\n",
+			out:  "bad.yaml:2:1: invariant: the object has 3145806 bytes, and the API server reads at most 3145728 (refused-by-server)\n",
 		},
 		"a list nested 1,000 deep in the place of a string": {
 			text: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - {name: a, image: a, args: " + nested(1000, "a") + "}\n",
@@ -216,7 +217,7 @@ func TestBadObjectsAreNamedAndTheGoodAreJudged(t *testing.T) {
 		},
 		"Lists nested 1,000 deep": {
 			text: "# deep\n" + lists(1000) + "\n", status: cli.Usage,
-			errs: "bad.yaml:2: a List stands in 16 others: write its objects as documents, separated by ---\n",
+			errs: "bad.yaml:2: a List is nested in 16 others: write its objects as documents, separated by ---\n",
 		},
 		"a definition with a broken schema": {
 			text: thing + "---\n" + thingDefinition("integre"),
@@ -235,11 +236,11 @@ func TestBadObjectsAreNamedAndTheGoodAreJudged(t *testing.T) {
 		"a definition that is there twice, in two ways": {
 			text: thingDefinition("integer") + "---\n" + thingDefinition("string") + "---\n" + strings.Replace(thing, "size: 1", "size: a", 1), status: cli.Usage,
 			out:  "bad.yaml:36:8: invariant: Invalid value: \"string\": spec.size in body must be of type integer: \"string\" (refused-by-server)\n",
-			errs: "bad.yaml:16: Thing.example.com is defined twice, in two ways: remove one; the first is in bad.yaml:1\n",
+			errs: "bad.yaml:16: Thing.example.com is defined twice and differently: remove one definition; the first is in bad.yaml:1\n",
 		},
 		"an object that makes the server panic": {
 			text: "# endless\n" + endlessJob,
-			out:  "bad.yaml:2:1: invariant: the server's own code panics on this object, so that it answers nothing: runtime error: invalid memory address or nil pointer dereference (refused-by-server)\n",
+			out:  "bad.yaml:2:1: invariant: the API server's code panics on this object, so it would not answer: runtime error: invalid memory address or nil pointer dereference (refused-by-server)\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -86,7 +86,7 @@ ns.yaml:7:5: invariant: policy.usher.dev/enforce-version: version "1" is not of 
 	}
 }
 
-func TestSystemNamespacesAreJudgedByTheServerAlone(t *testing.T) {
+func TestSystemNamespacesAreJudgedOnlyByTheServer(t *testing.T) {
 	for _, name := range []string{"kube-system", "kube-public", "kube-node-lease"} {
 		folder(t, map[string]string{
 			"job.yaml":  strings.Replace(brokenJob, "namespace: team", "namespace: "+name, 1),

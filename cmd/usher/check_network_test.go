@@ -21,7 +21,7 @@ func TestCheckJudgesWhatPodsDeclare(t *testing.T) {
 			stdout: "inject-network-missing",
 		},
 		"no Network among the files": {
-			stdin: deployment, without: "inject-network", stderr: "objects that declare Networks, while none of their namespace is among the files: 1",
+			stdin: deployment, without: "inject-network", stderr: "objects that declare Networks, although the files contain none of their namespace: 1",
 		},
 		"a value that names none":   {stdin: strings.Replace(deployment, "network: net", `network: "a,"`, 1), status: 1, stdout: "inject-bad-value"},
 		"a Deployment with its own": {stdin: strings.Replace(deployment, "metadata: {name: web}", `metadata: {name: net, annotations: {samplecrd.k8s.io/own-network: "true"}}`, 1), without: "inject-network"},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCheckForetellsWhatThePodsAreRefusedFor judges a workload with its namespace and
-// the LimitRange of it in one file.
+// TestCheckForetellsWhatThePodsAreRefusedFor checks a workload with its
+// namespace and the LimitRange of that namespace in one file.
 func TestCheckForetellsWhatThePodsAreRefusedFor(t *testing.T) {
 	const template = `{apiVersion: v1, kind: ConfigMap, metadata: {name: net-initializer}, data: {config: 'initContainers: [{name: net, image: "net:1", resources: {limits: {memory: 300Mi}}, securityContext: {capabilities: {add: [NET_ADMIN]}}}]'}}`
 	const workload = `---

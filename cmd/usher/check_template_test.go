@@ -19,7 +19,7 @@ func TestTemplatesAreJudgedAsWhenTheyAreApplied(t *testing.T) {
 		"a sound one is clean but for what it changes": {
 			text: "# head\n---\n" + plainTemplate,
 			want: []string{
-				`t.yaml:7:3 template-effect data.config: template logs: pods of the Pod Security level "restricted" no longer meet it, and a namespace that enforces it denies them: ` +
+				`t.yaml:7:3 template-effect data.config: template logs: pods no longer meet the Pod Security level "restricted", and a namespace that enforces it denies them: ` +
 					`allowPrivilegeEscalation != false (container "logs" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "logs" must set securityContext.capabilities.drop=["ALL"])`,
 				"t.yaml:7:3 template-effect data.config: template logs: pods of QoS class Guaranteed become Burstable",
 			},
@@ -31,7 +31,7 @@ func TestTemplatesAreJudgedAsWhenTheyAreApplied(t *testing.T) {
 		},
 		"lines are counted over blank ones and comments": {
 			text:   strings.Replace(plainTemplate, "    containers:", "\n    # why\n    containers:", 1) + "      imagee: x\n",
-			want:   []string{`t.yaml:11:7 template-invalid data.config.containers[0].imagee: imagee is no field of this object`},
+			want:   []string{`t.yaml:11:7 template-invalid data.config.containers[0].imagee: imagee is not a field of this object`},
 			status: cli.Failed,
 		},
 		"broken YAML inside the block is found at its line": {
@@ -54,7 +54,7 @@ func TestTemplatesAreJudgedAsWhenTheyAreApplied(t *testing.T) {
 			want:   []string{`t.yaml:1:1 template-invalid data.config: config is missing; write the containers and volumes to add under the key config`},
 			status: cli.Failed,
 		},
-		"what is no string is no template": {
+		"what is not a string is not a template": {
 			text:   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logs-initializer}\ndata: {config: {containers: []}}\n",
 			want:   []string{`t.yaml:4:8 template-invalid data.config: config is not a string: write it as a block of text, after config: |`},
 			status: cli.Failed,

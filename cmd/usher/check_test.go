@@ -38,8 +38,8 @@ spec: {completions: 0, template: {spec: {restartPolicy: Never, containers: [{nam
 `
 )
 
-// folder makes a folder of files to check, and goes there, so that no
-// configuration above is found.
+// folder creates a folder of files to check, and changes to it, so that no
+// configuration above it is found.
 func folder(t *testing.T, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func TestCheckSaysWhereWhatAndWhy(t *testing.T) {
 	}
 }
 
-// widget is of a kind that nothing defines.
+// widget has a kind that is not defined.
 const widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"
 
 func TestCheckExitStatuses(t *testing.T) {
@@ -82,7 +82,7 @@ func TestCheckExitStatuses(t *testing.T) {
 		"a rule left out does not fail":                 {brokenJob, []string{"--exclude", "job-restart-policy"}, cli.Clean},
 		"another rule alone does not fail":              {brokenJob, []string{"--rule", "job-pfp-never"}, cli.Clean},
 		"what does not decode is a finding":             {strings.Replace(soundJob, "name: sound", "name: 7", 1), nil, cli.Failed},
-		"broken YAML beside a finding is bad input":     {brokenJob + "---\na: [\n", nil, cli.Usage},
+		"broken YAML next to a finding is bad input":    {brokenJob + "---\na: [\n", nil, cli.Usage},
 		"no object at all in what was named":            {"a: b\n", nil, cli.Usage},
 		"an unknown rule is bad usage":                  {soundJob, []string{"--rule", "nope"}, cli.Usage},
 		"an unknown format is bad usage":                {soundJob, []string{"-o", "xml"}, cli.Usage},

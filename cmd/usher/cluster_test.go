@@ -19,7 +19,7 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// testCluster is a real API server with its controllers and usher beside it,
+// testCluster is a real API server with its controllers and usher next to it,
 // started when the first test needs it.
 type testCluster struct {
 	*kubernetes.Clientset
@@ -111,8 +111,8 @@ func (c *testCluster) apply(t *testing.T, namespace, manifest string) {
 	}
 }
 
-// kubelet makes every pod of a namespace run and be ready, as nothing else
-// does here.
+// kubelet sets every pod of a namespace to running and ready, because no
+// kubelet runs here.
 func (c *testCluster) kubelet(t *testing.T, namespace string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

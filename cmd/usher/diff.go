@@ -35,17 +35,17 @@ func newDiff(s streams) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | diff --live NEW...",
-		Short: "Say what becomes of a change: in place, rollout, in steps, recreate, irreversible, refused",
-		Long: `usher diff compares objects that exist with what they are to become, and says
-for every field that differs whether the change is applied in place, rolls pods,
-wants steps, needs the object recreated, loses data, history or an address, or
-is refused, and by whom. Defaults and spellings (1000m and 1) are no change.
+		Short: "Show the effect of a change: in place, rollout, in steps, recreate, irreversible, refused",
+		Long: `usher diff compares existing objects with their new manifests, and shows for every
+changed field whether the change is applied in place, rolls pods, needs further
+steps or the object recreated, loses data, history or an address, or is refused,
+and by whom. It ignores defaults and other spellings of a value (1000m and 1).
 
-OLD and NEW are files, folders or "-"; objects are matched by kind, namespace and
-name. With --live, each object of NEW is compared with the one in the cluster, as
-kubectl apply would change it, and objects of custom kinds are judged by the
-CustomResourceDefinitions in NEW or else in the cluster. Nothing is written to the
-cluster.`,
+OLD and NEW are files, folders or "-"; usher diff matches objects by kind,
+namespace and name. With --live, it compares each object of NEW with the one in
+the cluster, as kubectl apply would change it, and validates custom objects with
+the CustomResourceDefinitions in NEW or else in the cluster. It does not write to
+the cluster.`,
 		Example: `  usher diff main/deploy.yaml deploy.yaml
   git show HEAD:deploy.yaml | usher diff - deploy.yaml
   kustomize build . | usher diff --live -`,
@@ -54,7 +54,7 @@ cluster.`,
 			case o.live && len(args) == 0:
 				return errors.New("name the manifests to compare with the cluster: usher diff --live NEW")
 			case !o.live && len(args) != 2:
-				return fmt.Errorf("want the old and the new manifests, got %d arguments: usher diff OLD NEW, or usher diff --live NEW", len(args))
+				return fmt.Errorf("got %d arguments instead of the old and the new manifests: run usher diff OLD NEW, or usher diff --live NEW", len(args))
 			}
 			return nil
 		},
@@ -62,10 +62,10 @@ cluster.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "text", "text, json or yaml")
-	f.StringVar(&o.failOn, "fail-on", string(transition.Recreate), "exit with 1 from this outcome on: "+outcomeWords()+", or never")
-	f.StringVar(&o.server, "kubernetes-version", "", "version that would apply the change, such as 1.34 (default: the cluster's with --live, else the newest known)")
+	f.StringVar(&o.failOn, "fail-on", string(transition.Recreate), "exit 1 on this outcome or a more severe one: "+outcomeWords()+", or never")
+	f.StringVar(&o.server, "kubernetes-version", "", "version of the API server, such as 1.34 (default: the cluster's with --live, else the newest known)")
 	f.BoolVar(&o.live, "live", false, "compare with the objects in the cluster")
-	f.StringVarP(&o.namespace, "namespace", "n", "", "namespace of objects that name none, with --live (default: the context's)")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "namespace of objects without one, with --live (default: the context's)")
 	f.StringVar(&o.config, "config", "", "configuration (default: the first "+config.FileName+" in this directory or a parent)")
 	o.connection.Register(f)
 	return cmd
@@ -79,7 +79,7 @@ func outcomeWords() string {
 	return strings.Join(words, ", ")
 }
 
-// parseFailOn reads an outcome, "" for never.
+// parseFailOn parses an outcome, "" for never.
 func parseFailOn(word string) (transition.Outcome, error) {
 	if word == "never" {
 		return "", nil
@@ -89,7 +89,7 @@ func parseFailOn(word string) (transition.Outcome, error) {
 			return o, nil
 		}
 	}
-	return "", fmt.Errorf("--fail-on %q is no outcome: write one of %s, never", word, outcomeWords())
+	return "", fmt.Errorf("--fail-on %q is not an outcome: write one of %s, never", word, outcomeWords())
 }
 
 func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
@@ -130,8 +130,8 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 	return exitOf(s.err, report, failOn, errs)
 }
 
-// workspace holds the new objects, for a server of that version. define, where set,
-// makes kinds known to it that are not defined among them.
+// workspace contains the new objects, for a server of that version. define, if
+// set, registers kinds that the objects do not define.
 func (o *diffOptions) workspace(docs []*manifest.Document, version string, define func(*apiserver.Validator) error) (*files.Workspace, *apiserver.Validator, error) {
 	c, err := configuration(o.config)
 	if err != nil {
@@ -160,7 +160,8 @@ func (o *diffOptions) workspace(docs []*manifest.Document, version string, defin
 	return workspace, server, errors.Join(errs...)
 }
 
-// exitOf tells what could not be read, and turns the result into an exit status.
+// exitOf reports what could not be read, and converts the result to an exit
+// status.
 func exitOf(w io.Writer, report *diffReport, failOn transition.Outcome, errs []error) error {
 	for _, note := range report.notes {
 		fmt.Fprintln(w, note)

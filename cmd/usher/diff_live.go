@@ -23,7 +23,7 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// liveObjects are read from a cluster, object by object.
+// liveObjects are read from a cluster one by one.
 type liveObjects struct {
 	dynamic   dynamic.Interface
 	discovery discovery.DiscoveryInterface
@@ -63,7 +63,7 @@ func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Docume
 	if version == "" {
 		served, err := cluster.discovery.ServerVersion()
 		if err != nil {
-			return report, []error{fmt.Errorf("asking the cluster for its version: %w", err)}
+			return report, []error{fmt.Errorf("reading the cluster's version: %w", err)}
 		}
 		version = served.GitVersion
 	}
@@ -91,9 +91,9 @@ func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Docume
 	return report, errs
 }
 
-// define makes the kinds of the documents known that CustomResourceDefinitions of
-// the cluster define. A user who may not read one gets a note: objects of its kind
-// are compared, and not judged.
+// define registers the kinds of the documents that the cluster's
+// CustomResourceDefinitions define. If the user may not read one, a note says
+// so: objects of its kind are compared, but not validated.
 func (l *liveObjects) define(ctx context.Context, server *apiserver.Validator, docs []*manifest.Document) (notes []string, err error) {
 	seen := map[schema.GroupKind]bool{}
 	for _, d := range docs {
@@ -104,18 +104,18 @@ func (l *liveObjects) define(ctx context.Context, server *apiserver.Validator, d
 		seen[kind.GroupKind()] = true
 		mapping, err := l.mapper.RESTMapping(kind.GroupKind())
 		if meta.IsNoMatchError(err) {
-			continue // it is for the object's own reading to say so
+			continue // reading the object itself will report it
 		}
 		if err != nil {
-			return notes, fmt.Errorf("asking the cluster for %s: %w", kind.GroupKind(), err)
+			return notes, fmt.Errorf("reading %s from the cluster: %w", kind.GroupKind(), err)
 		}
 		name := mapping.Resource.GroupResource().String()
 		definition, err := l.dynamic.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
 		switch {
-		case apierrors.IsNotFound(err): // another API server serves the kind
+		case apierrors.IsNotFound(err): // an aggregated API server serves the kind
 			continue
 		case apierrors.IsForbidden(err):
-			notes = append(notes, fmt.Sprintf("%s is compared, and not judged as the API server judges it: %v", kind.GroupKind(), err))
+			notes = append(notes, fmt.Sprintf("%s is compared, but not validated as by the API server: %v", kind.GroupKind(), err))
 			continue
 		case err != nil:
 			return notes, fmt.Errorf("reading CustomResourceDefinition %s from the cluster: %w", name, err)
@@ -127,7 +127,7 @@ func (l *liveObjects) define(ctx context.Context, server *apiserver.Validator, d
 	return notes, nil
 }
 
-// applied judges what kubectl apply makes of a live object.
+// applied validates the result of kubectl apply on a live object.
 func applied(workspace *files.Workspace, server *apiserver.Validator, was *unstructured.Unstructured, d *manifest.Document) (*verdict.Verdict, error) {
 	old, new := verdict.Object{APIVersion: was.GetAPIVersion(), Kind: was.GetKind(), Name: was.GetName()},
 		verdict.Object{APIVersion: d.APIVersion, Kind: d.Kind, Namespace: workspace.NamespaceOf(d), Name: d.Name}
@@ -161,8 +161,8 @@ func (l *liveObjects) get(ctx context.Context, d *manifest.Document) (*unstructu
 	return resource.Get(ctx, d.Name, metav1.GetOptions{})
 }
 
-// lastApplied is the manifest that kubectl applied before. Where none was
-// recorded, nothing is removed.
+// lastApplied returns the manifest that kubectl applied last. If none was
+// recorded, kubectl apply removes nothing.
 func lastApplied(o *unstructured.Unstructured) []byte {
 	if before := o.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; before != "" {
 		return []byte(before)

@@ -16,7 +16,7 @@ spec:
   size: 3
   version: 3.6.16
 `
-	// rolling is the cluster while it is upgraded, as kubectl get -o yaml has it.
+	// rolling is the cluster during an upgrade, as printed by kubectl get -o yaml.
 	rolling = `apiVersion: etcd.database.coreos.com/v1beta2
 kind: EtcdCluster
 metadata: {name: main, namespace: shop, uid: 0a1b}
@@ -39,34 +39,34 @@ func TestDiffPrintsWhatTheControllerWillDo(t *testing.T) {
 		"an upgrade": {
 			old: etcdCluster, new: strings.Replace(etcdCluster, "3.6.16", "3.7.3", 1),
 			want: []string{
-				"  what will be done, where all goes well; the margin is how many more voters may fail:",
+				"  steps, if all goes well; the margin is how many more voters may fail:",
 				"      1. have main-2 run 3.7.3 (margin 1, 0 meanwhile)",
 				"      2. have main-3 run 3.7.3 (margin 1, 0 meanwhile)",
 				"      3. move the leadership to main-2: main-1 leads, and is next (margin 1)",
 				"      4. have main-1 run 3.7.3 (margin 1, 0 meanwhile)",
-				"      5. wait until all members speak 3.7 (margin 1)",
+				"      5. wait until the cluster version is 3.7 (margin 1)",
 				"1 rollout",
 			},
 		},
 		"an outage": {
 			old: strings.Replace(etcdCluster, "size: 3", "size: 1", 1), new: strings.NewReplacer("3.6.16", "3.7.3", "size: 3", "size: 1").Replace(etcdCluster),
 			want: []string{
-				"  what will be done, where all goes well; the margin is how many more voters may fail:",
+				"  steps, if all goes well; the margin is how many more voters may fail:",
 				"      1. have main-1 run 3.7.3 (margin 0, -1 meanwhile: no writes)",
-				"      2. wait until all members speak 3.7 (margin 0)",
+				"      2. wait until the cluster version is 3.7 (margin 0)",
 				"1 rollout",
 			},
 		},
 		"what members run counts, not the spec before": {
 			old: rolling, new: strings.Replace(rolling, "3.6.16", "3.7.3", 1),
 			want: []string{
-				"  not all of it: spec.version is 3.7.3, and a member runs 3.5.35: minor versions are taken one at a time, each on every member; the way is 3.5.35 → 3.6.16 → 3.7.3",
+				"  incomplete: spec.version is 3.7.3, and a member runs 3.5.35: upgrade every member one minor version at a time; the upgrade path is 3.5.35 → 3.6.16 → 3.7.3",
 				"1 refused",
 			},
 		},
 		"a pause": {
 			old: etcdCluster, new: etcdCluster + "  paused: true\n",
-			want: []string{"  not all of it: spec.paused is true: the cluster is left as it is", "1 in place"},
+			want: []string{"  incomplete: spec.paused is true: usher does not change the cluster", "1 in place"},
 		},
 	}
 	for name, tc := range tests {
@@ -101,7 +101,7 @@ func TestDiffHasThePlanInJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Objects) != 1 || len(report.Objects[0].Plan.Steps) != 1 || report.Objects[0].Plan.Steps[0].Step != "remove main-3: 3 members vote, and 2 are wanted" {
+	if len(report.Objects) != 1 || len(report.Objects[0].Plan.Steps) != 1 || report.Objects[0].Plan.Steps[0].Step != "remove main-3: 3 members vote, and spec.size is 2" {
 		t.Errorf("%+v", report)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/usher-dev/usher/policies/transition"
 )
 
-// maxValue bounds a value in text output, in runes.
+// maxValue limits a value in text output, in runes.
 const maxValue = 60
 
 func diffPrinter(output string) (func(io.Writer, *diffReport) error, error) {
@@ -53,7 +53,7 @@ func printDiff(w io.Writer, r *diffReport) error {
 		case actionFailed:
 			fmt.Fprintf(&b, "%s:%d: %s: %s: %s\n", o.File, o.Line, name, o.Action, o.Error)
 		case actionUnknown:
-			fmt.Fprintf(&b, "%s: not compared, no transitions are known of %s %s\n", name, o.APIVersion, o.Kind)
+			fmt.Fprintf(&b, "%s: not compared, because usher knows no transitions of %s %s\n", name, o.APIVersion, o.Kind)
 		default:
 			fmt.Fprintf(&b, "%s: %s\n", name, o.Action)
 		}
@@ -63,8 +63,8 @@ func printDiff(w io.Writer, r *diffReport) error {
 	return err
 }
 
-// writeChanges writes the gravest first, and what several changes have in
-// common once.
+// writeChanges writes the most severe changes first, and common parts of
+// several changes once.
 func writeChanges(b *strings.Builder, o diffObject) {
 	changes := slices.Clone(o.Changes)
 	slices.SortStableFunc(changes, func(x, y diffChange) int {
@@ -109,11 +109,11 @@ func writeChanges(b *strings.Builder, o diffObject) {
 	}
 }
 
-// writePlan writes what the controller will do, and how many more voters may
-// fail after each step.
+// writePlan writes the controller's steps, and how many more voters may fail
+// after each.
 func writePlan(b *strings.Builder, p *transition.Plan) {
 	if len(p.Steps) > 0 {
-		fmt.Fprintf(b, "  what will be done, where all goes well; the margin is how many more voters may fail:\n")
+		fmt.Fprintf(b, "  steps, if all goes well; the margin is how many more voters may fail:\n")
 	}
 	for n, s := range p.Steps {
 		margin := fmt.Sprintf("margin %d", s.Margin)
@@ -126,7 +126,7 @@ func writePlan(b *strings.Builder, p *transition.Plan) {
 		fmt.Fprintf(b, "    %3d. %s (%s)\n", n+1, s.Step, margin)
 	}
 	if p.Blocked != "" {
-		fmt.Fprintf(b, "  not all of it: %s\n", p.Blocked)
+		fmt.Fprintf(b, "  incomplete: %s\n", p.Blocked)
 	}
 }
 
@@ -134,8 +134,8 @@ func alike(a, b transition.Change) bool {
 	return a.Row == b.Row && a.Outcome == b.Outcome && a.Harm == b.Harm
 }
 
-// values writes two values on one line each, cut around where they begin to differ;
-// JSON escapes what a terminal would obey.
+// values writes two values on one line each, cut around their first difference;
+// JSON escapes terminal control characters.
 func values(from, to any) (string, string) {
 	a, b := written(from), written(to)
 	const before = 15

@@ -11,7 +11,7 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// What happens to an object between OLD and NEW.
+// Changes of an object from OLD to NEW.
 const (
 	actionChanged   = "changed"
 	actionUnchanged = "unchanged"
@@ -24,14 +24,14 @@ const (
 // A diffReport is the result of usher diff.
 type diffReport struct {
 	Objects []diffObject `json:"objects"`
-	// Skipped counts documents that are no Kubernetes objects.
+	// Skipped counts documents that are not Kubernetes objects.
 	Skipped int            `json:"skipped"`
 	Summary map[string]int `json:"summary"`
 
 	notes []string // what was not judged
 }
 
-// A diffObject is what happens to one object.
+// A diffObject is the change of one object.
 type diffObject struct {
 	APIVersion string             `json:"apiVersion"`
 	Kind       string             `json:"kind"`
@@ -47,7 +47,7 @@ type diffObject struct {
 	Plan       *transition.Plan   `json:"plan,omitempty"`
 }
 
-// A diffChange is a change and where it is written.
+// A diffChange is a change and its place in the file.
 type diffChange struct {
 	transition.Change
 	File   string `json:"file,omitempty"`
@@ -64,7 +64,7 @@ func describeDocument(d *manifest.Document, action string) diffObject {
 	}
 }
 
-// add keeps an object and counts it.
+// add adds an object and counts it.
 func (r *diffReport) add(o diffObject) {
 	r.Objects = append(r.Objects, o)
 	r.Summary[o.Action]++
@@ -85,7 +85,7 @@ func (r *diffReport) compared(old, new *manifest.Document, v *verdict.Verdict, e
 		return diffChange{c, in.File, line, column}
 	}
 	if err == nil && old != nil && old.APIVersion != new.APIVersion {
-		err = fmt.Errorf("the old object is of %s, the new one of %s: give two of one version", old.APIVersion, new.APIVersion)
+		err = fmt.Errorf("the old object is of %s, the new one of %s: pass two objects of one version", old.APIVersion, new.APIVersion)
 	}
 	switch {
 	case err != nil:
@@ -104,19 +104,19 @@ func (r *diffReport) compared(old, new *manifest.Document, v *verdict.Verdict, e
 	r.add(o)
 }
 
-// refused adds what the API server refuses of the new object: then nothing becomes
-// of the change.
+// refused adds what the API server refuses of the new object: then the change
+// has no effect.
 func (r *diffReport) refused(o *diffObject, v *verdict.Verdict, at func(transition.Change) diffChange) {
 	for _, f := range v.Findings {
 		if f.Source != verdict.FromServer || !f.RefusedByServer {
 			continue
 		}
 		explained := func(c diffChange) bool {
-			// What clusterIP says the server reads in clusterIPs.
+			// The server reads errors about clusterIP in clusterIPs.
 			return c.RefusedBy == transition.Server && (under(c.Path, f.Field) || under(f.Field, c.Path) || under(f.Field, c.Path+"s"))
 		}
 		if slices.ContainsFunc(o.Changes, explained) {
-			continue // the table says what to do about it
+			continue // the table has steps for it
 		}
 		o.Outcome = transition.Refused
 		if o.Action == actionUnknown || o.Action == actionUnchanged {
@@ -128,7 +128,7 @@ func (r *diffReport) refused(o *diffObject, v *verdict.Verdict, at func(transiti
 	}
 }
 
-// under reports whether a path is a field, or in it.
+// under reports whether a path is a field, or below it.
 func under(path, field string) bool {
 	rest, ok := strings.CutPrefix(path, field)
 	return ok && (rest == "" || field == "" || rest[0] == '.' || rest[0] == '[')
@@ -148,15 +148,15 @@ func (r *diffReport) created(new *manifest.Document, v *verdict.Verdict, err err
 	r.add(o)
 }
 
-// reaches says whether an object's outcome is as severe, or a pair could not
-// be compared at all.
+// reaches reports whether an object's outcome is at least as severe, or a pair
+// could not be compared at all.
 func (r *diffReport) reaches(o transition.Outcome) bool {
 	return slices.ContainsFunc(r.Objects, func(d diffObject) bool {
 		return d.Action == actionFailed || d.Outcome != "" && d.Outcome.AtLeast(o)
 	})
 }
 
-// identity is what objects are matched by: the API's version does not count.
+// identity identifies objects for matching, regardless of the API version.
 func identity(d *manifest.Document) string {
 	group, _, grouped := strings.Cut(d.APIVersion, "/")
 	if !grouped {
@@ -165,7 +165,7 @@ func identity(d *manifest.Document) string {
 	return strings.Join([]string{group, d.Kind, d.Namespace, d.Name}, "/")
 }
 
-// objects leaves out what is no Kubernetes object, and counts it.
+// objects skips documents that are not Kubernetes objects, and counts them.
 func (r *diffReport) objects(docs []*manifest.Document) []*manifest.Document {
 	return slices.DeleteFunc(slices.Clone(docs), func(d *manifest.Document) bool {
 		if !d.IsObject() {
@@ -202,15 +202,15 @@ func diffFiles(workspace *files.Workspace, old, new []*manifest.Document) (*diff
 	return report, errs
 }
 
-// byIdentity indexes documents; the same object twice is an error, and the
-// first counts.
+// byIdentity indexes documents; a duplicate object is an error, and the first
+// one counts.
 func byIdentity(docs []*manifest.Document) (map[string]*manifest.Document, []error) {
 	index := make(map[string]*manifest.Document, len(docs))
 	var errs []error
 	for _, d := range docs {
 		if first := index[identity(d)]; first != nil {
 			errs = append(errs, &manifest.Error{File: d.File, Line: d.Line,
-				Err: fmt.Errorf("%s is at %s:%d already; remove one", d, first.File, first.Line)})
+				Err: fmt.Errorf("%s is already at %s:%d; remove one of them", d, first.File, first.Line)})
 			continue
 		}
 		index[identity(d)] = d

@@ -83,10 +83,10 @@ func TestDiffTellsWhatBecomesOfAChange(t *testing.T) {
 	status, out, errs := invoke("", "diff", paths[0], paths[1])
 	want := `Deployment shop/web: irreversible
   NEW:6:3  spec.revisionHistoryLimit: 3 → 0
-    irreversible, denied by usher where baseline is enforced [deploy-history-zero]: deletes every old ReplicaSet, so that no rollback is possible, and raising the limit brings none back
+    irreversible, denied by usher where baseline is enforced [deploy-history-zero]: deletes every old ReplicaSet: no rollback is possible, and raising the limit does not bring them back
       1. keep at least one old revision: revisionHistoryLimit: 1
   NEW:12:9  spec.template.spec.containers[0].image: "registry.example/web:1.0" → "registry.example/web:1.1"
-    rollout: replaces every pod by one of the new template, as the update strategy paces it
+    rollout: replaces every pod with one from the new template, at the pace of the update strategy
 Service shop/new: created
 Service shop/old: deleted
 1 irreversible, 1 unchanged, 1 created, 1 deleted, 1 not Kubernetes objects
@@ -109,7 +109,7 @@ func TestDiffExitStatus(t *testing.T) {
 		error string
 	}{
 		"nothing changed":                     {args: []string{old, old}},
-		"a rollout is no finding":             {args: []string{old, image}},
+		"a rollout is not a finding":          {args: []string{old, image}},
 		"unless asked for":                    {args: []string{old, image, "--fail-on", "rollout"}, want: 1},
 		"in steps is written either way":      {args: []string{old, image, "--fail-on", "in-steps"}},
 		"what is lost for good is":            {args: []string{old, zero}, want: 1},
@@ -117,13 +117,13 @@ func TestDiffExitStatus(t *testing.T) {
 		"nor below the threshold":             {args: []string{old, zero, "--fail-on", "refused"}},
 		"input that cannot be read wins":      {args: []string{old, broken}, want: 2, error: "YAML"},
 		"an absent file":                      {args: []string{old, old + "x"}, want: 2, error: "no such file"},
-		"one argument":                        {args: []string{old}, want: 2, error: "want the old and the new manifests"},
-		"three arguments":                     {args: []string{old, old, old}, want: 2, error: "want the old and the new manifests"},
+		"one argument":                        {args: []string{old}, want: 2, error: "instead of the old and the new manifests"},
+		"three arguments":                     {args: []string{old, old, old}, want: 2, error: "instead of the old and the new manifests"},
 		"live without arguments":              {args: []string{"--live"}, want: 2, error: "name the manifests"},
 		"live without a cluster":              {args: []string{"--live", old, "--kubeconfig", old + "x"}, want: 2, error: "finding the"},
 		"standard input twice":                {args: []string{"-", "-"}, want: 2, error: "only one"},
-		"an output nobody knows":              {args: []string{old, old, "-o", "xml"}, want: 2, error: "write text, json or yaml"},
-		"an outcome nobody knows":             {args: []string{old, old, "--fail-on", "x"}, want: 2, error: "is no outcome"},
+		"an unknown output":                   {args: []string{old, old, "-o", "xml"}, want: 2, error: "write text, json or yaml"},
+		"an unknown outcome":                  {args: []string{old, old, "--fail-on", "x"}, want: 2, error: "is not an outcome"},
 		"a version that is none":              {args: []string{old, old, "--kubernetes-version", "x"}, want: 2, error: "is not a version"},
 		"an older server":                     {args: []string{old, image, "--kubernetes-version", "1.30"}},
 		"a pair of two versions of one group": {args: []string{old, version}, want: 1},
@@ -162,7 +162,7 @@ func TestDiffInJSONAndYAML(t *testing.T) {
 func TestAnObjectGivenTwiceIsAnError(t *testing.T) {
 	paths := manifests(t, oldManifests+"---\n"+oldManifests, oldManifests)
 	status, _, errs := invoke("", "diff", paths[0], paths[1])
-	if status != cli.Usage || !strings.Contains(errs, "a.yaml:17: deployment/web is at") {
+	if status != cli.Usage || !strings.Contains(errs, "a.yaml:17: deployment/web is already at") {
 		t.Errorf("status %d, stderr %q", status, errs)
 	}
 }
@@ -180,8 +180,8 @@ func TestTransitions(t *testing.T) {
 		"as data":               {args: []string{"Job", "-o", "json"}, out: `"id": "job-template"`},
 		"as YAML":               {args: []string{"Job", "-o", "yaml"}, out: "id: job-template"},
 		"as the document":       {args: []string{"-o", "markdown"}, out: "### svc-cluster-ip\n"},
-		"a kind nobody knows":   {args: []string{"Widget"}, status: 2, err: "write one of Deployment"},
-		"an output nobody knows": {
+		"an unknown kind":       {args: []string{"Widget"}, status: 2, err: "write one of Deployment"},
+		"an unknown output": {
 			args: []string{"-o", "xml"}, status: 2, err: "write text, json, yaml or markdown"},
 	}
 	for name, tc := range tests {

@@ -23,12 +23,13 @@ func newDrift(s streams) *cobra.Command {
 	r := drift.Restart{Poll: time.Second, Progress: s.err, Now: time.Now}
 	cmd := &cobra.Command{
 		Use:   "drift [-n NAMESPACE | -A] [--restart]",
-		Short: "List pods whose sidecars are old or missing, and roll their owners",
+		Short: "List pods with outdated or missing sidecars, and restart their workloads",
 		Long: `List running pods that ask for a template and have an old version of it or none,
-and those whose like a mandatory template denies, with their owner and why: run it
-before usher is upgraded, and before a template becomes mandatory. --restart rolls the Deployments, StatefulSets and
-DaemonSets that own them, as kubectl rollout restart does, a few at a time and
-each only while the PodDisruptionBudgets of its pods allow a disruption.
+and pods that a mandatory template would deny if they were recreated, with their
+owner and the reason. Run it before you upgrade usher, and before you make a
+template mandatory. --restart restarts the Deployments, StatefulSets and DaemonSets
+that own the pods, as kubectl rollout restart does, a few at a time and each only
+while the PodDisruptionBudgets of its pods allow a disruption.
 
 Exit status: 0 if no pod drifted or all were restarted, 1 if some drifted, 2 bad
 usage or a cluster that cannot be read.`,
@@ -39,7 +40,7 @@ usage or a cluster that cannot be read.`,
 				return err
 			}
 			if r.DryRun && !restart {
-				return fmt.Errorf("--dry-run goes with --restart")
+				return fmt.Errorf("--dry-run needs --restart")
 			}
 			config, err := connect.Config()
 			if err != nil {
@@ -74,10 +75,10 @@ usage or a cluster that cannot be read.`,
 	f.BoolVarP(&all, "all-namespaces", "A", false, "look in every namespace")
 	f.StringVarP(&output, "output", "o", "text", "text|json|yaml")
 	f.StringVar(&own, "usher-namespace", cli.Namespace, "usher's own namespace")
-	f.BoolVar(&restart, "restart", false, "roll the owners of the pods that drifted")
-	f.BoolVar(&r.DryRun, "dry-run", false, "with --restart: tell what would be rolled")
-	f.IntVar(&r.AtOnce, "max-concurrent", 1, "with --restart: how many workloads are rolled at a time")
-	f.DurationVar(&r.Timeout, "timeout", 10*time.Minute, "with --restart: how long one workload may take")
+	f.BoolVar(&restart, "restart", false, "restart the workloads of the pods that drifted")
+	f.BoolVar(&r.DryRun, "dry-run", false, "with --restart: only show what would be restarted")
+	f.IntVar(&r.AtOnce, "max-concurrent", 1, "with --restart: how many workloads to restart at a time")
+	f.DurationVar(&r.Timeout, "timeout", 10*time.Minute, "with --restart: timeout for each workload")
 	connect.Register(f)
 	return cmd
 }

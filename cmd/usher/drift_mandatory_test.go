@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestDrift_ListsWhatAMandatoryTemplateWouldDeny has a template become mandatory
-// after another webhook changed the sidecars, and a namespace ask for what a pod
-// refuses.
+// TestDrift_ListsWhatAMandatoryTemplateWouldDeny makes a template mandatory
+// after another webhook changed the sidecars, and makes a namespace ask for a
+// template that a pod refuses.
 func TestDrift_ListsWhatAMandatoryTemplateWouldDeny(t *testing.T) {
 	c := startedCluster(t)
 	ns := c.namespace(t)

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestRestartOneAfterTheOther rolls two workloads: the second is not touched
-// before the first is done.
+// TestRestartOneAfterTheOther restarts two workloads: the second must not
+// change before the first is done.
 func TestRestartOneAfterTheOther(t *testing.T) {
 	c := startedCluster(t)
 	ns := c.namespace(t)
@@ -42,8 +42,8 @@ func TestRestartOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestDriftTellsOfPodsThatWouldBeDenied lists pods whose template is not to be
-// had, whoever owns them.
+// TestDriftTellsOfPodsThatWouldBeDenied lists pods whose template is invalid or
+// missing, whatever owns them.
 func TestDriftTellsOfPodsThatWouldBeDenied(t *testing.T) {
 	c := startedCluster(t)
 	ns := c.namespace(t)

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestDrift follows a template's change through a namespace: found, told,
-// rolled as the budget allows, gone.
+// TestDrift follows a template's change through a namespace: drift finds and
+// reports the pods, restarts them as the budget allows, and then finds none.
 func TestDrift(t *testing.T) {
 	c := startedCluster(t)
 	ns := c.namespace(t)
@@ -33,7 +33,7 @@ func TestDrift(t *testing.T) {
 	}
 
 	c.apply(t, "usher-system", templateManifest("side:2"))
-	// Annotated after it was created: nobody was asked about it.
+	// Annotated after its creation: injection did not see the annotation.
 	if out, err := c.plane.Kubectl(t.Context(), "", "annotate", "-n", ns, "pod", "bare", "inject.usher.dev/side=true"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -63,7 +63,7 @@ func TestDrift(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, _, stderr = c.usher(t, "drift", "-n", ns, "--restart")
-	if status != 0 || !strings.Contains(stderr, "[1/1] "+ns+"/deployment/shop rolled out") || !strings.Contains(stderr, ns+"/bare: left alone, no workload makes it anew") {
+	if status != 0 || !strings.Contains(stderr, "[1/1] "+ns+"/deployment/shop rolled out") || !strings.Contains(stderr, ns+"/bare: not restarted, because no workload recreates it") {
 		t.Fatalf("exit status %d: %s", status, stderr)
 	}
 	_, stdout, _ = c.usher(t, "drift", "-n", ns, "-o", "json")

@@ -15,7 +15,7 @@ import (
 	"github.com/usher-dev/usher/policies/cron"
 )
 
-// cronFlags are what a timeline is drawn for.
+// cronFlags are the flags for a timeline.
 type cronFlags struct {
 	from   string
 	runs   int
@@ -26,21 +26,21 @@ func newExplainCronJob(s streams) *cobra.Command {
 	flags := cronFlags{}
 	cmd := &cobra.Command{
 		Use:   "cronjob FILE",
-		Short: "Draw the timeline of CronJobs: runs, gaps, changes of the clocks, outages",
-		Long: `Draw the timeline of every CronJob in a file: the next runs, the shortest and the
-longest gap of a year, what changes of the clocks do, and what becomes of the
-runs that an outage of the controller misses.`,
+		Short: "Show the timeline of CronJobs: runs, gaps, daylight saving, outages",
+		Long: `Show the timeline of every CronJob in a file: the next runs, the shortest and the
+longest gap of a year, the effect of daylight saving, and what happens to the
+runs that the controller misses during an outage.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			from := time.Now()
 			if flags.from != "" {
 				var err error
 				if from, err = time.Parse(time.RFC3339, flags.from); err != nil {
-					return fmt.Errorf("--from %q is no time: write it as 2026-01-31T12:00:00Z", flags.from)
+					return fmt.Errorf("--from %q is not a time: write it as 2026-01-31T12:00:00Z", flags.from)
 				}
 			}
 			if flags.runs < 0 || flags.runs > 10_000 || flags.outage < 0 || flags.outage > 10*365*24*time.Hour {
-				return errors.New("--runs is 0 to 10000, --outage up to ten years")
+				return errors.New("--runs or --outage is out of range: write --runs from 0 to 10000, and --outage up to ten years")
 			}
 			docs, errs := manifest.ReadFile(args[0], s.in)
 			found := 0
@@ -56,7 +56,7 @@ runs that an outage of the controller misses.`,
 				}
 			}
 			if found == 0 && len(errs) == 0 {
-				errs = append(errs, fmt.Errorf("%s holds no CronJob of batch/v1", args[0]))
+				errs = append(errs, fmt.Errorf("%s contains no CronJob of batch/v1", args[0]))
 			}
 			if len(errs) > 0 {
 				return cli.Exit(cli.Usage, errors.Join(errs...))
@@ -64,13 +64,13 @@ runs that an outage of the controller misses.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&flags.from, "from", "", "draw from this time on (RFC 3339; default now)")
+	cmd.Flags().StringVar(&flags.from, "from", "", "start of the timeline in RFC 3339, such as 2026-01-31T12:00:00Z (default: now)")
 	cmd.Flags().IntVar(&flags.runs, "runs", 5, "how many runs to list")
-	cmd.Flags().DurationVar(&flags.outage, "outage", 6*time.Hour, "how long the controller is away")
+	cmd.Flags().DurationVar(&flags.outage, "outage", 6*time.Hour, "how long the controller is down in the example")
 	return cmd
 }
 
-// shownTime is how a timeline shows a moment.
+// shownTime is the format of times in a timeline.
 const shownTime = "Mon 2006-01-02 15:04:05 MST"
 
 func explainCronJob(out io.Writer, d *manifest.Document, from time.Time, flags cronFlags) error {
@@ -96,7 +96,7 @@ func explainCronJob(out io.Writer, d *manifest.Document, from time.Time, flags c
 		return nil
 	}
 	if d := c.Spec.StartingDeadlineSeconds; d != nil && *d == 0 {
-		fmt.Fprintln(out, "It never runs: startingDeadlineSeconds is 0, and no run starts in zero seconds.")
+		fmt.Fprintln(out, "It never runs: startingDeadlineSeconds is 0, and no run can start within 0 seconds.")
 		return nil
 	}
 	fmt.Fprintf(out, "\nNext runs after %s:\n", from.Format(shownTime))
@@ -122,21 +122,21 @@ func zoneText(s *cron.Schedule, zone string) string {
 	case s.Location != time.UTC:
 		return "in " + s.Location.String() + " (from the schedule; write it into timeZone)"
 	}
-	return "in the controller's time zone, taken to be UTC"
+	return "in the controller's time zone, assumed to be UTC"
 }
 
 func writeGaps(out io.Writer, s *cron.Schedule, from time.Time) {
 	shortest, longest, ok := s.Gaps(from)
 	switch {
 	case !ok:
-		fmt.Fprintln(out, "\nGaps: there is one run at most in sight.")
+		fmt.Fprintln(out, "\nGaps: at most one run is ahead.")
 	case shortest.Length() == longest.Length():
 		fmt.Fprintf(out, "\nGaps: always %s.\n", length(shortest.Length()))
 	default:
 		fmt.Fprintf(out, "\nGaps: %s at least (from %s), %s at most (from %s).\n", length(shortest.Length()), shortest.From.Format(shownTime), length(longest.Length()), longest.From.Format(shownTime))
 	}
 	if uneven, ok := s.Uneven(); ok {
-		fmt.Fprintf(out, "The step does not come out even: %s.\n", uneven)
+		fmt.Fprintf(out, "The step does not divide its field evenly: %s.\n", uneven)
 	}
 	if s.EitherDay() {
 		fmt.Fprintln(out, "It runs when the day of the month or the day of the week matches, not when both do.")
@@ -146,17 +146,17 @@ func writeGaps(out io.Writer, s *cron.Schedule, from time.Time) {
 func writeClockChanges(out io.Writer, s *cron.Schedule, from time.Time) {
 	changes := s.ClockChanges(from)
 	if len(changes) == 0 {
-		fmt.Fprintln(out, "\nChanges of the clocks leave out or double no run in the year to come.")
+		fmt.Fprintln(out, "\nDaylight saving neither skips nor repeats a run in the next year.")
 		return
 	}
-	fmt.Fprintln(out, "\nChanges of the clocks in the year to come:")
+	fmt.Fprintln(out, "\nDaylight saving in the next year:")
 	for _, c := range changes {
 		fmt.Fprintf(out, "  %s, by %s:", c.At.In(s.Location).Format(shownTime), length(c.Shift))
 		for _, t := range c.Skipped {
 			fmt.Fprintf(out, " %s does not exist and is skipped", t)
 		}
 		for _, t := range c.Doubled {
-			fmt.Fprintf(out, " %s comes twice and runs twice", t)
+			fmt.Fprintf(out, " %s occurs twice and runs twice", t)
 		}
 		fmt.Fprintln(out)
 	}
@@ -169,33 +169,33 @@ func writeOutage(out io.Writer, s *cron.Schedule, spec *batchv1.CronJobSpec, fro
 		deadline = &d
 	}
 	r := s.Outage(from, from.Add(outage), deadline)
-	fmt.Fprintf(out, "\nIf the controller were away for %s from now on, ", length(outage))
+	fmt.Fprintf(out, "\nIf the controller were down for the next %s, ", length(outage))
 	if r.Missed == 0 {
 		fmt.Fprintln(out, "no run would be missed.")
 		return
 	}
 	fmt.Fprintf(out, "%d run(s) would be missed, from %s to %s.\n", r.Missed, r.First.Format(shownTime), r.Last.Format(shownTime))
 	if r.Late.IsZero() {
-		fmt.Fprintf(out, "None is made up for: the last is further back than startingDeadlineSeconds (%s).\n", length(*deadline))
+		fmt.Fprintf(out, "None would be caught up: the last is longer ago than startingDeadlineSeconds (%s).\n", length(*deadline))
 	} else {
-		fmt.Fprintf(out, "On its return it starts one of them, that of %s, %s late%s; the others never run.\n", r.Late.Format(shownTime), length(from.Add(outage).Sub(r.Late)), concurrencyText(spec.ConcurrencyPolicy))
+		fmt.Fprintf(out, "Afterwards it would start one of them, that of %s, %s late%s; the others would never run.\n", r.Late.Format(shownTime), length(from.Add(outage).Sub(r.Late)), concurrencyText(spec.ConcurrencyPolicy))
 	}
 	if r.TooManyMissedTimes {
-		fmt.Fprintln(out, "More than a hundred were missed: the event TooManyMissedTimes warns of it. (Until Kubernetes 1.20 the CronJob stopped for good.)")
+		fmt.Fprintln(out, "With more than a hundred missed runs the controller emits the event TooManyMissedTimes. (Before Kubernetes 1.21 the CronJob stopped for good.)")
 	}
 }
 
 func concurrencyText(policy batchv1.ConcurrencyPolicy) string {
 	switch policy {
 	case batchv1.ForbidConcurrent:
-		return ", once the Job before has ended (concurrencyPolicy Forbid)"
+		return ", once the previous Job has ended (concurrencyPolicy Forbid)"
 	case batchv1.ReplaceConcurrent:
-		return ", deleting the Job before if it still runs (concurrencyPolicy Replace)"
+		return ", deleting the previous Job if it still runs (concurrencyPolicy Replace)"
 	}
-	return ", beside the Job before if it still runs (concurrencyPolicy Allow)"
+	return ", next to the previous Job if it still runs (concurrencyPolicy Allow)"
 }
 
-// length is a duration without the zeros that say nothing.
+// length formats a duration without superfluous zeros.
 func length(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= 2*day && d%day == 0 {

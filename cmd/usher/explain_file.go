@@ -16,7 +16,7 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// files explains the pods and workloads of files, with the templates given.
+// files explains the pods and workloads in files, with the given templates.
 func (f *explainFlags) files(s streams) ([]*explain.Explanation, error) {
 	o := &f.offline
 	c, err := configuration("")
@@ -51,7 +51,7 @@ func (f *explainFlags) files(s streams) ([]*explain.Explanation, error) {
 		all = append(all, explain.File(w, live.Decided(v), workspace.Templates.Names()))
 	}
 	if len(all) == 0 && len(errs) == 0 {
-		errs = append(errs, errors.New("no pod, and nothing that holds a pod template, is in the files"))
+		errs = append(errs, errors.New("the files contain neither a pod nor an object with a pod template"))
 	}
 	switch {
 	case len(errs) > 0:

@@ -22,9 +22,9 @@ const explainLong = `Explain what pods have of usher's templates, and why:
 KIND is pod, deployment, statefulset, daemonset, job, cronjob, replicaset or a
 short name of kubectl's. A pod that was denied does not exist: name its owner.
 
-NEXT POD is usher's own verdict on the templates of the cluster. Without the
+NEXT POD is usher's own decision with the templates of the cluster. Without the
 right to read them it comes from a dry run: the API server sends usher a pod and
-stores nothing, for which the right to create pods in the namespace is enough.
+stores nothing, which needs only the right to create pods in the namespace.
 
 Exit status: 0 explained, 1 if pods of a file would be denied, 2 bad usage, or
 objects that cannot be read.`
@@ -40,12 +40,12 @@ type explainFlags struct {
 }
 
 // newExplainWorkload returns the command that explains pods and their owners. A
-// name without a kind is of the given one.
+// name without a kind has the given one.
 func newExplainWorkload(s streams, use, kind string) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   use,
-		Short: "Explain what pods have and get",
+		Short: "Explain which templates pods have and will get",
 		Long:  explainLong,
 		Example: `  usher explain pod api-5c9f8d7b6-x2x4z -n team
   usher explain deployment/api -n team
@@ -62,12 +62,12 @@ func newExplainWorkload(s streams, use, kind string) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the objects")
 	flags.StringVar(&f.own, "usher-namespace", cli.Namespace, "usher's own namespace")
-	flags.StringVarP(&f.selector, "selector", "l", "", "explain the pods with these labels, and what makes them")
+	flags.StringVarP(&f.selector, "selector", "l", "", "explain the pods with these labels, and their owners")
 	flags.StringVarP(&f.output, "output", "o", "text", "text|json|yaml")
 	flags.StringSliceVarP(&f.offline.files, "filename", "f", nil, `files or folders, "-" for standard input, instead of objects in the cluster`)
-	flags.StringSliceVarP(&f.offline.templates, "template", "t", nil, "files or folders of templates' ConfigMaps, with -f")
+	flags.StringSliceVarP(&f.offline.templates, "template", "t", nil, "files or folders with the ConfigMaps of templates, with -f")
 	flags.StringToStringVar(&f.offline.namespaceLabels, "namespace-labels", nil, "labels of every namespace, with -f")
-	flags.BoolVar(&f.offline.nativeSidecars, "native-sidecars", true, "whether the cluster runs native sidecars, with -f")
+	flags.BoolVar(&f.offline.nativeSidecars, "native-sidecars", true, "assume that the cluster supports native sidecars, with -f")
 	f.connect.Register(flags)
 	return cmd
 }
@@ -84,7 +84,7 @@ func (f *explainFlags) run(ctx context.Context, s streams, kind string, args []s
 		}
 	}
 	if given != 1 {
-		return errors.New("name the objects, or select them with -l, or write files with -f")
+		return errors.New("name the objects, select them with -l, or pass files with -f")
 	}
 	var all []*explain.Explanation
 	if len(f.offline.files) > 0 {
@@ -100,8 +100,8 @@ func (f *explainFlags) run(ctx context.Context, s streams, kind string, args []s
 	return err
 }
 
-// cluster explains objects of the cluster. What cannot be explained does not
-// hide the others.
+// cluster explains objects of the cluster. An object that cannot be explained
+// does not hide the others.
 func (f *explainFlags) cluster(ctx context.Context, kind string, args []string) ([]*explain.Explanation, error) {
 	targets, err := explain.ParseTargets(kind, args)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // sections are the parts of an explanation, as text.
 type sections struct{ now, next, do string }
 
-// explained explains one object, and takes the explanation apart.
+// explained explains one object, and splits the explanation into sections.
 func (c *testCluster) explained(t *testing.T, kubeconfig string, args ...string) sections {
 	t.Helper()
 	status, stdout, stderr := usher(t, "", append(append([]string{"explain"}, args...), "--kubeconfig", kubeconfig)...)
@@ -42,7 +42,7 @@ func (c *testCluster) explained(t *testing.T, kubeconfig string, args ...string)
 	return sections{name.ReplaceAllString(version.ReplaceAllString(now, "VERSION"), "pod/$1-X:"), version.ReplaceAllString(next, "VERSION"), do}
 }
 
-// pod waits until there is one pod of an app, and returns its name.
+// pod waits until an app has one pod, and returns its name.
 func (c *testCluster) pod(t *testing.T, ns, app string) (name string) {
 	t.Helper()
 	c.until(t, "one pod of "+app+" exists", func() bool {
@@ -63,8 +63,8 @@ func (c *testCluster) kubectl(t *testing.T, args ...string) {
 	}
 }
 
-// askingDeployment is a Deployment whose pod template has these annotations and labels,
-// and which has these of its own.
+// askingDeployment returns a Deployment with annotations and labels in its pod
+// template, and with others on its own metadata.
 func askingDeployment(name, own, annotations, labels string) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -79,8 +79,8 @@ spec:
 `, name, own, annotations, labels)
 }
 
-// TestExplain_TellsWhatIsFromWhatWouldBe holds NOW, NEXT POD and DO apart where
-// they differ.
+// TestExplain_TellsWhatIsFromWhatWouldBe checks that NOW, NEXT POD and DO
+// differ where they should.
 func TestExplain_TellsWhatIsFromWhatWouldBe(t *testing.T) {
 	c := startedCluster(t)
 	ns := c.namespace(t)
@@ -110,7 +110,7 @@ func TestExplain_TellsWhatIsFromWhatWouldBe(t *testing.T) {
 			next: "  gets nothing: neither an annotation of the pod nor a label of its namespace asks for a template\n" +
 				"    annotations initializer.kubernetes.io/<template>, inject.usher.dev/<template>: none\n" +
 				"    label inject.usher.dev/templates of namespace " + ns + ": none",
-			do: "  nothing: no template is asked for\n",
+			do: "  nothing: neither the pod nor its namespace asks for a template\n",
 		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(sections{})); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
@@ -139,7 +139,7 @@ func TestExplain_TellsWhatIsFromWhatWouldBe(t *testing.T) {
 		if strings.Contains(got.next, "denied") || !strings.HasPrefix(got.next, "  gets side, version VERSION: injected") {
 			t.Errorf("NEXT POD:\n%s", got.next)
 		}
-		if want := "  kubectl rollout restart deployment/carried -n " + ns + "\n    replaces its pods by new ones\n"; got.do != want {
+		if want := "  kubectl rollout restart deployment/carried -n " + ns + "\n    replaces its pods with new ones\n"; got.do != want {
 			t.Errorf("DO is %q, want %q", got.do, want)
 		}
 	})
@@ -155,7 +155,7 @@ func TestExplain_TellsWhatIsFromWhatWouldBe(t *testing.T) {
 		c.apply(t, ns, askingDeployment("denied", "", `inject.usher.dev/nowhere: "true"`, ""))
 		for _, args := range [][]string{{"deployment/denied"}, {"deploy", "denied"}, {"pod", "deployments.apps/denied"}, {"-l", "app=denied"}} {
 			got := c.explained(t, c.kubeconfig, append(args, "-n", ns)...)
-			if got.now != "  there is no pod" || !strings.HasPrefix(got.next, "  is denied\n    template-missing: ") || !strings.Contains(got.do, "correct the template's name") {
+			if got.now != "  no pod exists" || !strings.HasPrefix(got.next, "  is denied\n    template-missing: ") || !strings.Contains(got.do, "correct the template's name") {
 				t.Errorf("%v:\n%+v", args, got)
 			}
 		}
@@ -170,8 +170,8 @@ func TestExplain_TellsWhatIsFromWhatWouldBe(t *testing.T) {
 	})
 }
 
-// TestExplain_NamesKeysThatUsherDoesNotRead finds them, and its command makes the
-// next pod get the template.
+// TestExplain_NamesKeysThatUsherDoesNotRead finds such keys, and runs the
+// suggested command so that the next pod gets the template.
 func TestExplain_NamesKeysThatUsherDoesNotRead(t *testing.T) {
 	c := startedCluster(t)
 	c.apply(t, "usher-system", templateManifest("side:1"))
@@ -216,7 +216,7 @@ func TestExplain_NamesKeysThatUsherDoesNotRead(t *testing.T) {
 	})
 }
 
-// obey runs the command of DO, whose words have no quotes but single ones.
+// obey runs the command of DO, which only uses single quotes.
 func (c *testCluster) obey(t *testing.T, do string) {
 	t.Helper()
 	line, _, _ := strings.Cut(strings.TrimSpace(do), "\n")
@@ -232,8 +232,8 @@ func (c *testCluster) obey(t *testing.T, do string) {
 	c.kubectl(t, args...)
 }
 
-// TestExplain_UnregisteredSaysThatNobodyAsksUsher looks at a cluster whose API
-// server sends usher nothing, where what a Deployment carries stays on it.
+// TestExplain_UnregisteredSaysThatNobodyAsksUsher uses a cluster whose API
+// server does not call usher, so that keys on a Deployment are not copied.
 func TestExplain_UnregisteredSaysThatNobodyAsksUsher(t *testing.T) {
 	c := startedCluster(t)
 	ns := c.namespace(t)
@@ -259,7 +259,7 @@ func TestExplain_UnregisteredSaysThatNobodyAsksUsher(t *testing.T) {
 	}
 }
 
-// unregister takes usher out of the cluster until the test ends.
+// unregister removes usher's registration until the test ends.
 func (c *testCluster) unregister(t *testing.T) {
 	t.Helper()
 	giveBack, err := c.plane.TakeLease(t.Context())
@@ -285,8 +285,8 @@ func (c *testCluster) unregister(t *testing.T) {
 	})
 }
 
-// tenant makes a ServiceAccount that may edit one namespace, and returns a
-// kubeconfig of it.
+// tenant creates a ServiceAccount that may edit one namespace, and returns its
+// kubeconfig.
 func (c *testCluster) tenant(t *testing.T, ns, role string) string {
 	t.Helper()
 	c.kubectl(t, "create", "serviceaccount", "-n", ns, role)
@@ -314,8 +314,8 @@ func (c *testCluster) tenant(t *testing.T, ns, role string) string {
 	return file
 }
 
-// TestExplain_RightsInOneNamespaceSuffice explains with the rights of somebody
-// who may edit one namespace, and may read no template.
+// TestExplain_RightsInOneNamespaceSuffice explains with the rights of a user
+// who may edit one namespace, and may not read templates.
 func TestExplain_RightsInOneNamespaceSuffice(t *testing.T) {
 	c := startedCluster(t)
 	ns := c.namespace(t)
@@ -327,7 +327,7 @@ func TestExplain_RightsInOneNamespaceSuffice(t *testing.T) {
 	c.apply(t, ns, askingDeployment("host", "", `inject.usher.dev/side: "true"`, ""))
 	c.kubectl(t, "patch", "-n", ns, "deployment", "host", "-p", `{"spec":{"template":{"spec":{"hostNetwork":true}}}}`)
 	c.pod(t, ns, "shop")
-	const dry = "\n    asked by a dry run: the API server sent usher a pod and stored nothing"
+	const dry = "\n    result of a dry run: the API server sent usher a pod and stored nothing"
 
 	t.Run("what a pod has and its next one gets", func(t *testing.T) {
 		got := c.explained(t, tenant, "deployment/shop")
@@ -342,7 +342,7 @@ func TestExplain_RightsInOneNamespaceSuffice(t *testing.T) {
 	})
 	t.Run("pods that are denied", func(t *testing.T) {
 		got := c.explained(t, tenant, "deployment/denied")
-		if got.now != "  there is no pod" || !strings.HasPrefix(got.next, "  is denied\n    template-missing: ") {
+		if got.now != "  no pod exists" || !strings.HasPrefix(got.next, "  is denied\n    template-missing: ") {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -366,7 +366,7 @@ func TestExplain_RightsInOneNamespaceSuffice(t *testing.T) {
 	t.Run("rules that deny pods of people and not of controllers", func(t *testing.T) {
 		c.kubectl(t, "label", "namespace", ns, "policy.usher.dev/enforce=strict")
 		c.until(t, "usher knows the label", func() bool {
-			return strings.HasPrefix(c.explained(t, tenant, "deployment/shop").next, "  cannot be told: usher's rules deny a pod like it that you create yourself")
+			return strings.HasPrefix(c.explained(t, tenant, "deployment/shop").next, "  unknown: usher's rules deny such a pod if you create it yourself")
 		})
 		c.kubectl(t, "label", "namespace", ns, "policy.usher.dev/enforce-")
 		c.until(t, "usher knows that the label is gone", func() bool {
@@ -400,7 +400,7 @@ func TestExplain_RightsInOneNamespaceSuffice(t *testing.T) {
 	})
 	t.Run("without the right to create pods it cannot be told", func(t *testing.T) {
 		got := c.explained(t, c.tenant(t, ns, "view"), "deployment/shop")
-		if !strings.HasPrefix(got.next, "  cannot be told: you may neither read the templates in namespace usher-system nor create pods in namespace "+ns) || !strings.Contains(got.now, "has side") {
+		if !strings.HasPrefix(got.next, "  unknown: you may neither read the templates in namespace usher-system nor create pods in namespace "+ns) || !strings.Contains(got.now, "has side") {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -410,7 +410,7 @@ func TestExplain_RightsInOneNamespaceSuffice(t *testing.T) {
 			t.Fatal(err)
 		}
 		status, _, stderr := usher(t, "", "drift", "--kubeconfig", tenant)
-		if status != cli.Usage || !strings.Contains(stderr, "the templates in namespace usher-system may not be read") {
+		if status != cli.Usage || !strings.Contains(stderr, "you may not read the templates in namespace usher-system") {
 			t.Errorf("drift: exit status %d: %s", status, stderr)
 		}
 	})
@@ -422,13 +422,13 @@ func TestExplain_BadUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		"unknown kind":            {[]string{"service/x"}, `"service" is not a kind of pods or of their owners; write one of pod, deployment`},
-		"no kind":                 {[]string{"shop"}, `"shop" names no kind; write it as in pod/shop or deployment/shop`},
-		"two ways":                {[]string{"pod", "x", "-l", "app=x"}, "name the objects, or select them with -l, or write files with -f"},
-		"nothing":                 {[]string{"pod"}, "name the objects, or select them with -l, or write files with -f"},
+		"unknown kind":            {[]string{"service/x"}, `"service" is not a kind of pod or owner; write one of pod, deployment`},
+		"no kind":                 {[]string{"shop"}, `"shop" has no kind; write pod/shop or deployment/shop`},
+		"two ways":                {[]string{"pod", "x", "-l", "app=x"}, "name the objects, select them with -l, or pass files with -f"},
+		"nothing":                 {[]string{"pod"}, "name the objects, select them with -l, or pass files with -f"},
 		"unknown format":          {[]string{"pod", "x", "-o", "table"}, `--output is "table"; write text, json or yaml`},
 		"a pod that is not there": {[]string{"pod", "x", "-n", "default"}, "pod/x does not exist in namespace default"},
-		"no pods":                 {[]string{"-l", "app=none", "-n", "default"}, "nothing in namespace default matches app=none"},
+		"no pods":                 {[]string{"-l", "app=none", "-n", "default"}, "no pod or owner of pods in namespace default matches app=none"},
 		"no namespace":            {[]string{"drift", "-n", "nonexistent"}, `the namespace "nonexistent" does not exist`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -446,7 +446,7 @@ func TestExplain_BadUsage(t *testing.T) {
 
 func TestExplainOffline(t *testing.T) {
 	status, stdout, _ := usher(t, "", "explain", "pod", "-f", seedPod, "-t", seedTemplate)
-	if status != 0 || !strings.Contains(stdout, "gets envoy, version sha256:") || !strings.Contains(stdout, "not looked at: it is in a file") {
+	if status != 0 || !strings.Contains(stdout, "gets envoy, version sha256:") || !strings.Contains(stdout, "not read: the pod is in a file") {
 		t.Errorf("exit status %d:\n%s", status, stdout)
 	}
 	denied := writeFile(t, "denied.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: denied, annotations: {inject.usher.dev/envoy: maybe}}, spec: {containers: [{name: app, image: app}]}}")
@@ -455,10 +455,10 @@ func TestExplainOffline(t *testing.T) {
 		t.Errorf("exit status %d:\n%s%s", status, stdout, stderr)
 	}
 	status, stdout, _ = usher(t, "", "explain", "reason", "host-network")
-	if status != 0 || !strings.Contains(stdout, "The pod is on its node's network") {
+	if status != 0 || !strings.Contains(stdout, "The pod is on the host network") {
 		t.Errorf("exit status %d:\n%s", status, stdout)
 	}
-	if status, _, stderr := usher(t, "", "explain", "reason", "nonsense"); status != 2 || !strings.Contains(stderr, "no reason code") {
+	if status, _, stderr := usher(t, "", "explain", "reason", "nonsense"); status != 2 || !strings.Contains(stderr, "not a reason code") {
 		t.Errorf("exit status %d:\n%s", status, stderr)
 	}
 }

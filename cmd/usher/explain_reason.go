@@ -23,7 +23,7 @@ func newExplainReason(s streams) *cobra.Command {
 			}
 			text := reason.Reason(args[0]).Explain()
 			if text == "" {
-				return fmt.Errorf("%q is no reason code; `usher explain reason` lists them", args[0])
+				return fmt.Errorf("%q is not a reason code; `usher explain reason` lists them", args[0])
 			}
 			_, err := fmt.Fprintln(s.out, text)
 			return err

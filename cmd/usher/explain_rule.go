@@ -9,7 +9,7 @@ import (
 func newExplainRule(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rule ID",
-		Short: "Say what a rule finds, why it matters and what to write instead",
+		Short: "Explain what a rule finds, why it matters and what to write instead",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			entry, err := catalog.Find(args[0])

@@ -11,7 +11,7 @@ import (
 	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
-// command runs a command line on an input.
+// command runs a command line with an input.
 func command(input string, args ...string) (status int, out, errs string) {
 	var o, e bytes.Buffer
 	status = run(context.Background(), args, streams{strings.NewReader(input), &o, &e})
@@ -43,12 +43,12 @@ Next runs after Fri 2026-03-27 13:00:00 CET:
 
 Gaps: 1h at least (from Sun 2026-10-25 02:30:00 CEST), 47h at most (from Sat 2026-03-28 02:30:00 CET).
 
-Changes of the clocks in the year to come:
+Daylight saving in the next year:
   Sun 2026-03-29 03:00:00 CEST, by 1h: 2026-03-29 02:30 does not exist and is skipped
-  Sun 2026-10-25 02:00:00 CET, by -1h: 2026-10-25 02:30 comes twice and runs twice
+  Sun 2026-10-25 02:00:00 CET, by -1h: 2026-10-25 02:30 occurs twice and runs twice
 
-If the controller were away for 2 days from now on, 1 run(s) would be missed, from Sat 2026-03-28 02:30:00 CET to Sat 2026-03-28 02:30:00 CET.
-None is made up for: the last is further back than startingDeadlineSeconds (1h).
+If the controller were down for the next 2 days, 1 run(s) would be missed, from Sat 2026-03-28 02:30:00 CET to Sat 2026-03-28 02:30:00 CET.
+None would be caught up: the last is longer ago than startingDeadlineSeconds (1h).
 `
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Errorf("timeline (-want +got):\n%s", diff)

@@ -31,16 +31,16 @@ func newInject(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inject -f FILE [-t TEMPLATE-CONFIGMAP]",
 		Short: "Inject templates into pods and workloads, as the webhook would",
-		Long: `Inject templates into the pods and workloads of files, as the webhook would in
-the cluster. Objects that hold no pods pass unchanged. What would be denied is
-left out of the result and named on standard error.
+		Long: `Inject templates into the pods and workloads in files, as the webhook would in
+the cluster. Objects without a pod template pass unchanged. Objects that would be
+denied are missing from the result and listed on standard error.
 
-Templates are the ConfigMaps given with -t and those among the input. Labels of
-namespaces come from the Namespaces among the input and --namespace-labels.
+Templates are the ConfigMaps given with -t and those in the input. Labels of
+namespaces come from the Namespaces in the input and --namespace-labels.
 
-Pods that declare Networks (samplecrd.k8s.io/network) are attached to those among
+Pods that declare Networks (samplecrd.k8s.io/network) are attached to those in
 the input, by the backend of the configuration; a Deployment that asks for its
-own (samplecrd.k8s.io/own-network) declares it.
+own Network (samplecrd.k8s.io/own-network) declares it.
 
 Exit status: 0 clean, 1 if an object would be denied, 2 bad usage or input that
 cannot be read.`,
@@ -51,19 +51,19 @@ cannot be read.`,
 		RunE: func(*cobra.Command, []string) error { return o.run(s) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVarP(&o.files, "filename", "f", nil, `files or folders to inject into, "-" for standard input`)
-	f.StringSliceVarP(&o.templates, "template", "t", nil, "files or folders of templates' ConfigMaps")
+	f.StringSliceVarP(&o.files, "filename", "f", nil, `files or folders with the objects to inject into, "-" for standard input`)
+	f.StringSliceVarP(&o.templates, "template", "t", nil, "files or folders with the ConfigMaps of templates")
 	f.StringVarP(&o.output, "output", "o", "yaml", strings.Join(injectFormats, "|"))
-	f.StringVarP(&o.namespace, "namespace", "n", "default", "namespace of objects that name none")
+	f.StringVarP(&o.namespace, "namespace", "n", "default", "namespace of objects without one")
 	f.StringToStringVar(&o.namespaceLabels, "namespace-labels", nil, "labels of every namespace, such as inject.usher.dev/templates=envoy")
-	f.BoolVar(&o.nativeSidecars, "native-sidecars", true, "whether the cluster runs native sidecars (Kubernetes 1.29 on every node)")
-	f.StringVar(&o.config, "config", "", "configuration (default: the nearest "+config.FileName+" upwards)")
+	f.BoolVar(&o.nativeSidecars, "native-sidecars", true, "assume that the cluster supports native sidecars (Kubernetes 1.29 on every node)")
+	f.StringVar(&o.config, "config", "", "configuration (default: the first "+config.FileName+" in this directory or a parent)")
 	return cmd
 }
 
 func (o *injectOptions) run(s streams) error {
 	if len(o.files) == 0 {
-		return fmt.Errorf("name the files to inject into with -f")
+		return fmt.Errorf("pass the files to inject into with -f")
 	}
 	write, err := injectWriter(o.output)
 	if err != nil {
@@ -116,7 +116,7 @@ func (o *injectOptions) run(s streams) error {
 	return nil
 }
 
-// inject judges one document and proves what is added to it.
+// inject judges one document and verifies what is added to it.
 func inject(workspace *files.Workspace, doc *manifest.Document) (*injected, error) {
 	r := &injected{doc: doc, result: doc.JSON}
 	if !doc.IsObject() {

@@ -15,21 +15,21 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// injected is what became of one document.
+// injected is the result for one document.
 type injected struct {
 	doc       *manifest.Document
-	verdict   *verdict.Verdict // nil where the document is not an object
+	verdict   *verdict.Verdict // nil if the document is not an object
 	result    []byte
 	twoWay    []byte
 	twoWayErr error
 }
 
-// denied reports whether the cluster would deny the object, or the pods it makes.
+// denied reports whether the cluster would deny the object, or its pods.
 func (r *injected) denied() bool {
 	return r.verdict != nil && (r.verdict.Denied || r.verdict.PodsDenied)
 }
 
-// decisions are those about templates and Networks that were taken.
+// decisions returns the decisions about templates and Networks.
 func (r *injected) decisions() []*injector.Decision {
 	var taken []*injector.Decision
 	if r.verdict == nil {
@@ -64,7 +64,7 @@ func injectWriter(format string) (func(io.Writer, []*injected) error, error) {
 	return nil, fmt.Errorf("--output is %q; write one of %s", format, strings.Join(injectFormats, ", "))
 }
 
-// report says on standard error what was decided: nothing happens in silence.
+// report writes the decisions to standard error.
 func (r *injected) report(w io.Writer) {
 	if r.verdict == nil {
 		return
@@ -87,12 +87,12 @@ func (r *injected) report(w io.Writer) {
 		}
 	}
 	if r.twoWayErr != nil {
-		fmt.Fprintf(w, "%s: %v; the JSON Patch stands\n", r.where(), r.twoWayErr)
+		fmt.Fprintf(w, "%s: %v; the JSON Patch is unaffected\n", r.where(), r.twoWayErr)
 	}
 }
 
-// literals are the document's numbers as its YAML has them, at their places in the
-// result.
+// literals returns the document's numbers as in its YAML, at their places in
+// the result.
 func (r *injected) literals() manifest.Literals {
 	literals := r.doc.Literals()
 	if literals == nil || r.verdict == nil {
@@ -142,8 +142,8 @@ func writeInjectedYAML(w io.Writer, results []*injected) error {
 	return nil
 }
 
-// writeInjectedJSON writes one object as it is and several as a List, with the
-// user's values untouched.
+// writeInjectedJSON writes one object as is and several as a List, without
+// changing the user's values.
 func writeInjectedJSON(w io.Writer, results []*injected) error {
 	var items []jsontext.Value
 	for _, r := range results {
@@ -178,14 +178,15 @@ func writeIndented(w io.Writer, value jsontext.Value) error {
 	return err
 }
 
-// writePatches writes a patch for each object that is changed, one a line.
+// writePatches writes one patch per line for each changed object.
 func writePatches(patch func(*injected) []byte) func(io.Writer, []*injected) error {
 	return func(w io.Writer, results []*injected) error {
 		for _, r := range results {
 			if r.verdict == nil || r.denied() || len(r.verdict.Changes) == 0 {
 				continue
 			}
-			// Where a two-way merge patch cannot say it, standard error does.
+			// If a two-way merge patch cannot express the change, standard error says
+			// so.
 			if text := patch(r); text != nil {
 				if _, err := fmt.Fprintf(w, "%s\n", text); err != nil {
 					return err
@@ -196,12 +197,12 @@ func writePatches(patch func(*injected) []byte) func(io.Writer, []*injected) err
 	}
 }
 
-// writeInjectedText prints the path of each decision.
+// writeInjectedText writes the steps of each decision.
 func writeInjectedText(w io.Writer, results []*injected) error {
 	for _, r := range results {
 		decisions := r.decisions()
 		if len(decisions) == 0 && !r.denied() {
-			fmt.Fprintf(w, "%s: holds no pods, passes unchanged\n", r.where())
+			fmt.Fprintf(w, "%s: has no pod template, passed unchanged\n", r.where())
 			continue
 		}
 		word := "allowed"

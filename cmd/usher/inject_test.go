@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// usher runs the command line as main does.
+// usher runs the command line like main.
 func usher(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -44,7 +44,7 @@ func TestInject(t *testing.T) {
 		args           []string
 		status         int
 		stdout, stderr []string // parts
-		without        string   // not in stdout
+		without        string   // must be missing from stdout
 	}{
 		"the seed's pod": {
 			args:   []string{"-f", seedPod, "-t", seedTemplate},
@@ -74,7 +74,7 @@ func TestInject(t *testing.T) {
 		"as text": {
 			args: []string{"-f", seedPod, "-t", seedTemplate, "-o", "text"}, stdout: []string{"pod/myapp-pod: allowed, injected", "+ /spec/containers/-"},
 		},
-		"a ConfigMap of another namespace is no template": {
+		"a ConfigMap of another namespace is not a template": {
 			stdin:  "{apiVersion: v1, kind: ConfigMap, metadata: {name: db-initializer, namespace: shop}, data: {sql: 'SELECT 1'}}",
 			args:   []string{"-f", "-"},
 			stdout: []string{"name: db-initializer"},
@@ -113,7 +113,7 @@ func TestInject(t *testing.T) {
 		},
 		"a template that cannot be used": {
 			stdin: strings.Replace(sideTemplate, "image: s", "imagee: s", 1) + "\n---\n" + askingPod, args: []string{"-f", "-"}, status: 1,
-			stderr: []string{`-:1: configmap/side-initializer: denied: template-invalid: data.config.containers[0].imagee (line 1): is no field of this object`, "denied: template-invalid"},
+			stderr: []string{`-:1: configmap/side-initializer: denied: template-invalid: data.config.containers[0].imagee (line 1): is not a field of this object`, "denied: template-invalid"},
 		},
 		"without native sidecars a Job's pods are skipped": {
 			stdin: sideTemplate + "\n---\n" + strings.Replace(askingPod, "spec: {", "spec: {restartPolicy: Never, ", 1), args: []string{"-f", "-", "--native-sidecars=false"},
@@ -152,9 +152,9 @@ func TestInject(t *testing.T) {
 			args:  []string{"-f", "-"}, status: 1, stderr: []string{"denied: network-foreign"},
 		},
 		"a file that is not there": {args: []string{"-f", "none.yaml"}, status: 2, stderr: []string{"none.yaml: no such file or directory"}},
-		"no file":                  {status: 2, stderr: []string{"name the files to inject into with -f"}},
+		"no file":                  {status: 2, stderr: []string{"pass the files to inject into with -f"}},
 		"an unknown format":        {args: []string{"-f", "-", "-o", "xml"}, status: 2, stderr: []string{`--output is "xml"; write one of yaml, json, patch`}},
-		"something given as -t that is no template": {
+		"something given as -t that is not a template": {
 			stdin: askingPod, args: []string{"-f", "-", "-t", seedPod}, status: 2, stderr: []string{"pod/myapp-pod is not a template"},
 		},
 	}

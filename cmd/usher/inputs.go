@@ -6,13 +6,14 @@ import (
 	"github.com/usher-dev/usher/config"
 )
 
-// configuration reads the one given, or the nearest.
+// configuration reads the given configuration, or the one of this directory or
+// a parent.
 func configuration(path string) (*config.Configuration, error) {
 	c, _, err := located(path)
 	return c, err
 }
 
-// located is configuration, with the folder that it speaks of.
+// located is configuration, along with the folder of the file.
 func located(path string) (c *config.Configuration, folder string, err error) {
 	if path != "" {
 		c, err = config.Load(path)

@@ -1,6 +1,6 @@
-// Command usher is the command line: it injects sidecars into manifests, judges
-// them by usher's rules, and explains what usher decides in a cluster. What runs
-// in the cluster is usher-server.
+// Command usher is the command line: it injects sidecars into manifests, checks
+// them with usher's rules, and explains usher's decisions in a cluster.
+// usher-server is the program that runs in the cluster.
 package main
 
 import (

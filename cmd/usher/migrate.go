@@ -17,20 +17,20 @@ func newMigrate(s streams) *cobra.Command {
 	var paths []string
 	cmd := &cobra.Command{
 		Use:   "migrate -f FILE",
-		Short: "Turn InitializerConfigurations into webhook configurations",
+		Short: "Convert InitializerConfigurations to webhook configurations",
 		Long: `migrate reads InitializerConfigurations, which Kubernetes had until 1.13, and
 prints the MutatingWebhookConfigurations that do the same today, with a comment
-wherever there is no equal.
+where webhooks have no equivalent.
 
 They are for review, or for other webhooks: "usher webhook" registers its own
-configuration. Documents of other kinds are named on stderr and skipped.
+configuration. Documents of other kinds are skipped and listed on stderr.
 
 Exit status: 0 converted, 1 something could not be converted, 2 bad usage or
 input that cannot be read.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if len(paths) == 0 {
-				return cli.Exit(cli.Usage, fmt.Errorf("nothing to migrate: write -f FILE, or -f - for standard input"))
+				return cli.Exit(cli.Usage, fmt.Errorf("nothing to migrate: pass -f FILE, or -f - for standard input"))
 			}
 			return runMigrate(s, paths)
 		},
@@ -63,7 +63,7 @@ func runMigrate(s streams, paths []string) error {
 			}
 		}
 		if objects == 0 && len(errs) == 0 && !isFolder(path) {
-			fmt.Fprintf(s.err, "%s: holds no Kubernetes object\n", path)
+			fmt.Fprintf(s.err, "%s: contains no Kubernetes object\n", path)
 			m.unreadable++
 		}
 	}
@@ -80,9 +80,9 @@ func runMigrate(s streams, paths []string) error {
 func (m *migration) document(doc *manifest.Document) error {
 	if group, _, _ := strings.Cut(doc.APIVersion, "/"); group != migrate.Group || doc.Kind != migrate.Kind {
 		m.skipped++
-		what := "no Kubernetes object"
+		what := "not a Kubernetes object"
 		if doc.IsObject() {
-			what = doc.String() + " is no " + migrate.Kind
+			what = doc.String() + " is not an " + migrate.Kind
 		}
 		fmt.Fprintf(m.err, "%s:%d: %s; skipped\n", doc.File, doc.Line, what)
 		return nil

@@ -39,34 +39,34 @@ func TestMigrate(t *testing.T) {
 			[]string{"-f", "-"}, cli.Clean, []string{"a"},
 			"1 converted, 0 skipped, 0 problems, 0 reading errors\n"},
 		"comments that YAML does not have, on a line of their own and behind a value": {"", []string{"-f", slashes}, cli.Usage, nil,
-			slashes + ":6: YAML: // starts no comment; write #\n" +
-				slashes + ":10: YAML: // starts no comment; write #\n" +
+			slashes + ":6: YAML: // does not start a comment; write #\n" +
+				slashes + ":10: YAML: // does not start a comment; write #\n" +
 				"0 converted, 0 skipped, 0 problems, 2 reading errors\n"},
 		"a comment that became part of a value": {strings.Replace(initializers, "[pods]", "[pods // all]", 1), []string{"-f", "-"}, cli.Failed, nil,
 			"-:10:21: initializers[0].rules[0].resources[0]: \"pods // all\" is part of the value from // on; write # for a comment\n" +
-				"-:6:5: initializers[0]: no rules are left, so envoy.initializer.kubernetes.io is left out\n" +
+				"-:6:5: initializers[0]: no rules remain, so envoy.initializer.kubernetes.io is omitted\n" +
 				"0 converted, 0 skipped, 2 problems, 0 reading errors\n"},
 		"several documents, of which some are none of ours or wrong": {"", []string{"-f", mixed}, cli.Failed, []string{"first", "second"},
-			mixed + ":12: deployment/app is no InitializerConfiguration; skipped\n" +
-				mixed + ":17: no Kubernetes object; skipped\n" +
-				mixed + ":26:5: initializers[0].rulez: no field of this object\n" +
-				mixed + ":36:9: initializers[0].name: \"envoy\" is no initializer's name; write lower case letters and digits with at least two dots, as in envoy.initializer.kubernetes.io\n" +
+			mixed + ":12: deployment/app is not an InitializerConfiguration; skipped\n" +
+				mixed + ":17: not a Kubernetes object; skipped\n" +
+				mixed + ":26:5: initializers[0].rulez: not a field of this object\n" +
+				mixed + ":36:9: initializers[0].name: \"envoy\" is not a name of an initializer; write lower case letters and digits with at least two dots, as in envoy.initializer.kubernetes.io\n" +
 				"2 converted, 2 skipped, 2 problems, 0 reading errors\n"},
 		"a broken document does not hide the others, and wins": {initializers + "---\nx: [\n---\nkind: Pod\napiVersion: v1\n", []string{"-f", "-"}, cli.Usage, []string{"envoy-config"},
 			"-:12: YAML: did not find expected node content\n" +
-				"-:13: pod/ is no InitializerConfiguration; skipped\n" +
+				"-:13: pod/ is not an InitializerConfiguration; skipped\n" +
 				"1 converted, 1 skipped, 0 problems, 1 reading errors\n"},
 		"two files": {initializers, []string{"-f", "-", "-f", "absent.yaml"}, cli.Usage, []string{"envoy-config"},
 			"absent.yaml: no such file or directory\n" +
 				"1 converted, 0 skipped, 0 problems, 1 reading errors\n"},
-		"objects of other kinds alone are no fault": {"kind: Pod\napiVersion: v1\nmetadata: {name: p}\n", []string{"-f", "-"}, cli.Clean, nil,
-			"-:1: pod/p is no InitializerConfiguration; skipped\n" +
+		"objects of other kinds are not a failure": {"kind: Pod\napiVersion: v1\nmetadata: {name: p}\n", []string{"-f", "-"}, cli.Clean, nil,
+			"-:1: pod/p is not an InitializerConfiguration; skipped\n" +
 				"0 converted, 1 skipped, 0 problems, 0 reading errors\n"},
 		"a file without any object": {"# nothing\n", []string{"-f", "-"}, cli.Usage, nil,
-			"-: holds no Kubernetes object\n" +
+			"-: contains no Kubernetes object\n" +
 				"0 converted, 0 skipped, 0 problems, 1 reading errors\n"},
 		"no file": {"", nil, cli.Usage, nil,
-			"Error: nothing to migrate: write -f FILE, or -f - for standard input\n"},
+			"Error: nothing to migrate: pass -f FILE, or -f - for standard input\n"},
 		"a file without -f": {"", []string{mixed}, cli.Usage, nil,
 			"Error: unknown command \"" + mixed + "\" for \"usher migrate\"\n"},
 	}

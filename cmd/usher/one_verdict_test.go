@@ -7,8 +7,8 @@ import (
 	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
-// TestCheckAndInjectAgree judges the same files by both commands: what one of
-// them says of an object the other says, too, and with the same status.
+// TestCheckAndInjectAgree checks the same files with both commands: they must
+// agree about an object, including the exit status.
 func TestCheckAndInjectAgree(t *testing.T) {
 	asks := strings.Replace(soundPod, "metadata: {name: web}", `metadata: {name: web, namespace: team, annotations: {inject.usher.dev/logs: "true"}}`, 1)
 	own := strings.Replace(plainTemplate, "name: logs-initializer", "name: logs-initializer, namespace: usher-system", 1)
@@ -28,7 +28,7 @@ func TestCheckAndInjectAgree(t *testing.T) {
 		},
 		"two ConfigMaps of one template": {
 			text: own + "---\n" + strings.Replace(own, "name: logs-initializer", "name: other, labels: {usher.dev/template: logs}", 1),
-			says: `the ConfigMap logs-initializer holds the template "logs" already`, status: cli.Failed,
+			says: `the ConfigMap logs-initializer already holds the template "logs"`, status: cli.Failed,
 		},
 		"two documents of one ConfigMap": {
 			text: own + "---\n" + own, says: "the first is injected",
@@ -37,7 +37,7 @@ func TestCheckAndInjectAgree(t *testing.T) {
 			text: strings.Replace(asks, "/logs", "/lost", 1) + "---\n" + own, says: `asks for the template "lost", which does not exist`, status: cli.Failed,
 		},
 		"a ReplicationController whose own metadata asks": {
-			// Its pods do not get the annotation, and no webhook carries it.
+			// Its pods do not get the annotation, and no webhook copies it.
 			text: "apiVersion: v1\nkind: ReplicationController\nmetadata: {name: rc, annotations: {inject.usher.dev/lost: \"true\"}}\n" +
 				"spec: {replicas: 1, selector: {a: b}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}\n---\n" + own,
 		},
@@ -76,7 +76,7 @@ func TestCheck_EnforceOffWithoutWarn_IsNotSent(t *testing.T) {
 func TestCheckAndInject_TwoConfigMapsGivenAsOneTemplate_AgreeWithTheCluster(t *testing.T) {
 	second := strings.Replace(plainTemplate, "name: logs-initializer", "name: a-logs, labels: {usher.dev/template: logs}", 1)
 	folder(t, map[string]string{"t/1.yaml": plainTemplate, "t/2.yaml": second, "pod.yaml": soundPod})
-	const says = `the ConfigMap a-logs holds the template "logs" already`
+	const says = `the ConfigMap a-logs already holds the template "logs"`
 	if status, out, errs := command("", "check", "-t", "t", "pod.yaml"); status != cli.Failed || !strings.Contains(out, says) {
 		t.Errorf("check: status %d\n%s%s", status, out, errs)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
-// streams are what a command reads and writes: results go to out, everything
+// streams are the input and output of a command: results go to out, everything
 // else to err.
 type streams struct {
 	in       io.Reader
@@ -25,7 +25,7 @@ func run(ctx context.Context, args []string, s streams) int {
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "usher",
-		Short: "Inject sidecars, judge workloads and explain usher's decisions",
+		Short: "Inject sidecars, check workloads and explain usher's decisions",
 		Long: `usher injects sidecars into pods that ask for them, refuses workloads that
 cannot work, and says why. The same decisions run in the cluster and on files.`,
 	}
@@ -47,16 +47,16 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 	return root
 }
 
-// serverCommands run in a cluster, from the server's image.
+// serverCommands are the commands of the server's image.
 var serverCommands = []string{"controller", "fetch-snapshot", "redirect", "restore-snapshot", "serve-volume", "webhook"}
 
-// pointToServer returns a hidden command that says where the command of this
-// name is.
+// pointToServer returns a hidden command that explains where to find the
+// command with this name.
 func pointToServer(name string) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Hidden: true, DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%q runs in the cluster; it is not part of the command line: run %q, or %q in usher's image", "usher "+name, "usher-server "+name, "/usher "+name)
+			return fmt.Errorf("%q runs in the cluster and is not part of the command line: run %q, or %q in usher's image", "usher "+name, "usher-server "+name, "/usher "+name)
 		},
 	}
 }

@@ -14,7 +14,7 @@ func newRules(s streams) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "rules",
-		Short: "List the rules that check and the webhook judge by",
+		Short: "List the rules of usher check and the webhook",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			out, err := renderRules(catalog.Entries(), output)

@@ -16,11 +16,11 @@ func newTransitions(s streams) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "transitions [KIND]",
-		Short: "Print what becomes of changes, by kind and field",
-		Long: `usher transitions prints the table by which changes to objects that exist are
-judged: for each kind and field what a change means, who refuses it, what it
-breaks, and the steps around it. KIND is a kind such as Deployment, in any case;
-without it every kind is printed.`,
+		Short: "Print the effect of changes, by kind and field",
+		Long: `usher transitions prints the table of changes to existing objects: for each kind
+and field, the effect of a change, who refuses it, what it breaks, and the steps
+around it. KIND is a kind such as Deployment, in upper or lower case; without it
+the command prints every kind.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			kinds := transition.All().Kinds()
@@ -46,7 +46,8 @@ without it every kind is printed.`,
 	return cmd
 }
 
-// selectKind finds a kind by its name in any case, plural too.
+// selectKind finds a kind by its name in upper or lower case, also in the
+// plural.
 func selectKind(kinds []*transition.Kind, name string) ([]*transition.Kind, error) {
 	var known []string
 	for _, k := range kinds {
@@ -55,7 +56,7 @@ func selectKind(kinds []*transition.Kind, name string) ([]*transition.Kind, erro
 		}
 		known = append(known, k.Kind)
 	}
-	return nil, fmt.Errorf("no transitions are known of kind %q: write one of %s", name, strings.Join(known, ", "))
+	return nil, fmt.Errorf("usher knows no transitions of kind %q: write one of %s", name, strings.Join(known, ", "))
 }
 
 func printTransitions(w io.Writer, kinds []*transition.Kind) error {

@@ -25,13 +25,14 @@ func newUninstall(s streams) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Remove the webhook configurations, so that nothing is sent to usher any more",
-		Long: `uninstall removes the webhook configurations, and then says what is left of
-usher. It asks nothing of usher, which may be down.
+		Short: "Remove the webhook configurations, so that the API server no longer calls usher",
+		Long: `uninstall removes the webhook configurations, and then lists the remaining objects
+of usher. It works while usher is down.
 
-Where a replica runs, which would register again, uninstall takes the Lease for
-five minutes: time to delete the Deployment it names. --all removes the Lease,
-the CA's Secret and the last valid configuration, too, if no replica runs.
+While a replica runs, which would register again, uninstall takes the Lease for
+five minutes, so that you can delete the Deployment that it names. --all also
+removes the Lease, the CA's Secret and the last valid configuration if no replica
+runs.
 
 Exit status: 0 removed, 1 something could not be removed, 2 bad usage.`,
 		Args: cobra.NoArgs,
@@ -55,13 +56,13 @@ Exit status: 0 removed, 1 something could not be removed, 2 bad usage.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&u.namespace, "namespace", cli.Namespace, "usher's own namespace")
-	f.BoolVar(&u.all, "all", false, "remove the Lease, the CA's Secret and the last valid configuration, too")
-	f.BoolVar(&dryRun, "dry-run", false, "ask the API server whether it could be done, and change nothing")
+	f.BoolVar(&u.all, "all", false, "also remove the Lease, the CA's Secret and the last valid configuration")
+	f.BoolVar(&dryRun, "dry-run", false, "ask the API server whether it would succeed, without changes")
 	connect.Register(f)
 	return cmd
 }
 
-// uninstaller is the Lease's holder while replicas must not register.
+// uninstaller holds the Lease while replicas must not register.
 const (
 	uninstaller     = "usher-uninstall"
 	uninstallerTime = 5 * time.Minute
@@ -102,15 +103,15 @@ func (u *uninstall) run(ctx context.Context) error {
 		return err
 	}
 	if holder != "" {
-		fmt.Fprintf(u.err, "%s runs, and registers again %s from now: delete usher's Deployment before\n", holder, uninstallerTime)
+		fmt.Fprintf(u.err, "%s runs, and will register again in %s: delete usher's Deployment first\n", holder, uninstallerTime)
 		if u.all {
-			return fmt.Errorf("the Lease, the Secret and the ConfigMap stay while usher runs: delete its Deployment, then run this again")
+			return fmt.Errorf("the Lease, the Secret and the ConfigMap stay while usher runs: delete its Deployment, then run this command again")
 		}
 	}
 	return nil
 }
 
-// removeKept removes what replicas keep in usher's namespace.
+// removeKept removes the objects that replicas store in usher's namespace.
 func (u *uninstall) removeKept(ctx context.Context) error {
 	for _, kept := range []struct {
 		kind, name string
@@ -127,7 +128,7 @@ func (u *uninstall) removeKept(ctx context.Context) error {
 	return nil
 }
 
-// removeAgain removes what a replica wrote that had looked at the Lease just
+// removeAgain removes what a replica wrote that had checked the Lease just
 // before it was taken.
 func (u *uninstall) removeAgain(ctx context.Context) error {
 	registrations := u.clients.AdmissionregistrationV1()
@@ -140,12 +141,12 @@ func (u *uninstall) removeAgain(ctx context.Context) error {
 		return false, nil
 	})
 	if err != nil && !wait.Interrupted(err) {
-		return fmt.Errorf("removing what was registered meanwhile: %w", err)
+		return fmt.Errorf("removing what was registered in the meantime: %w", err)
 	}
 	return nil
 }
 
-// takeLease keeps a replica that runs from registering again, and returns its
+// takeLease prevents a running replica from registering again, and returns its
 // name.
 func (u *uninstall) takeLease(ctx context.Context) (holder string, err error) {
 	leases := u.clients.CoordinationV1().Leases(u.namespace)
@@ -159,7 +160,7 @@ func (u *uninstall) takeLease(ctx context.Context) (holder string, err error) {
 	if holder = heldBy(lease, time.Now()); holder == "" {
 		return "", nil
 	}
-	// A patch, which the holder's renewals cannot make conflict.
+	// A patch does not conflict with the holder's renewals.
 	now := metav1.NowMicro().UTC().Format(metav1.RFC3339Micro)
 	patch := fmt.Sprintf(`{"spec":{"holderIdentity":%q,"leaseDurationSeconds":%d,"acquireTime":%q,"renewTime":%q}}`,
 		uninstaller, int(uninstallerTime.Seconds()), now, now)
@@ -169,7 +170,7 @@ func (u *uninstall) takeLease(ctx context.Context) (holder string, err error) {
 	return holder, nil
 }
 
-// heldBy is the replica that holds a Lease now, "" where none does.
+// heldBy returns the replica that currently holds a Lease, or "".
 func heldBy(lease *coordinationv1.Lease, now time.Time) string {
 	s := lease.Spec
 	if s.HolderIdentity == nil || *s.HolderIdentity == uninstaller || s.RenewTime == nil || s.LeaseDurationSeconds == nil ||
@@ -181,7 +182,7 @@ func heldBy(lease *coordinationv1.Lease, now time.Time) string {
 
 type deletion func(ctx context.Context, name string, o metav1.DeleteOptions) error
 
-// named deletes the object of a name, whatever it is shown as.
+// named deletes the object with a name.
 func named(remove deletion, name string) deletion {
 	return func(ctx context.Context, _ string, o metav1.DeleteOptions) error { return remove(ctx, name, o) }
 }
@@ -190,7 +191,7 @@ func (u *uninstall) remove(ctx context.Context, kind, name string, remove deleti
 	err := remove(ctx, name, metav1.DeleteOptions{DryRun: u.dryRun})
 	switch {
 	case apierrors.IsNotFound(err):
-		fmt.Fprintf(u.out, "%s %s: is not there\n", kind, name)
+		fmt.Fprintf(u.out, "%s %s: not found\n", kind, name)
 	case err != nil:
 		return fmt.Errorf("removing the %s %s: %w", kind, name, err)
 	case u.dryRun != nil:
@@ -201,16 +202,16 @@ func (u *uninstall) remove(ctx context.Context, kind, name string, remove deleti
 	return nil
 }
 
-// left says what there is of usher yet, and how to remove it.
+// left lists the remaining objects of usher, and how to remove them.
 func (u *uninstall) left(ctx context.Context) error {
 	labelled := metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=usher"}
 	deployments, err := u.clients.AppsV1().Deployments(u.namespace).List(ctx, labelled)
 	if err != nil {
-		return fmt.Errorf("looking for what is left: %w", err)
+		return fmt.Errorf("looking for remaining objects: %w", err)
 	}
 	configMaps, err := u.clients.CoreV1().ConfigMaps(u.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("looking for what is left: %w", err)
+		return fmt.Errorf("looking for remaining objects: %w", err)
 	}
 	for i := range deployments.Items {
 		u.stays("Deployment", deployments.Items[i].Name)

@@ -51,11 +51,11 @@ func TestUninstall(t *testing.T) {
 	t.Run("while usher runs it registers no more", func(t *testing.T) {
 		status, out, errs := uninstall(t)
 		expect(t, out, "MutatingWebhookConfiguration usher: removed", "ValidatingWebhookConfiguration usher: removed", "Lease usher-system/usher-registration: stays")
-		expect(t, errs, "registers again 5m0s from now")
+		expect(t, errs, "will register again in 5m0s")
 		if status != cli.Clean {
 			t.Errorf("%d %s", status, errs)
 		}
-		// What tells the holder to repair has come by then.
+		// By then the holder has received the event to repair.
 		c.apply(t, controlplane.Namespace, templateManifest("side:1"))
 		c.apply(t, controlplane.Namespace, strings.Replace(templateManifest("side:1"), "{config:", "{options: 'mandatory: true', config:", 1))
 		if c.registered(t) {
@@ -75,7 +75,7 @@ func TestUninstall(t *testing.T) {
 			c.server = server
 		})
 		status, out, errs := uninstall(t, "--all")
-		expect(t, out, "MutatingWebhookConfiguration usher: is not there", "Secret usher-system/usher-ca: removed", "ConfigMap usher-system/usher-last-valid: ", "Lease usher-system/usher-registration: removed")
+		expect(t, out, "MutatingWebhookConfiguration usher: not found", "Secret usher-system/usher-ca: removed", "ConfigMap usher-system/usher-last-valid: ", "Lease usher-system/usher-registration: removed")
 		if status != cli.Clean || strings.Contains(out, "Secret usher-system/usher-ca: stays") {
 			t.Errorf("%d %s", status, errs)
 		}

@@ -16,18 +16,18 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
 )
 
-// A Fetch is what the pod that is restored fetches, and where it puts it.
+// A Fetch is what the pod of a restore fetches, and where it stores it.
 type Fetch struct {
-	// URL, CA (in PEM) and TokenFile are how the backup is asked for.
+	// URL, CA (in PEM) and TokenFile are for requesting the backup.
 	URL, CA, TokenFile string
-	// Data is the folder that it will be restored to: where it is there, all was
-	// done before.
+	// Data is the folder to restore into: if it exists, the restore is already
+	// complete.
 	Data string
-	// To is the folder that the backup is written to, and this program.
+	// To is the folder for the backup and for this program.
 	To string
 }
 
-// EnvCA is the variable that holds Fetch.CA.
+// EnvCA is the variable with Fetch.CA.
 const EnvCA = "USHER_SNAPSHOT_CA"
 
 // Names in Fetch.To.
@@ -36,13 +36,13 @@ const (
 	programFile  = "usher"
 )
 
-// Run fetches the backup, and leaves it only if it is whole.
+// Run fetches the backup, and keeps it only if it is complete.
 func (f Fetch) Run(ctx context.Context) error {
 	if err := installSelf(filepath.Join(f.To, programFile)); err != nil {
 		return fmt.Errorf("copying usher to %s: %w", f.To, err)
 	}
 	if _, err := os.Stat(f.Data); err == nil {
-		return nil // this pod was restored, and is started again
+		return nil // this pod is already restored, and was restarted
 	}
 	body, err := f.open(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (f Fetch) Run(ctx context.Context) error {
 func (f Fetch) open(ctx context.Context) (io.ReadCloser, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM([]byte(f.CA)) {
-		return nil, errors.New("the CA of usher's controller holds no certificate")
+		return nil, errors.New("the CA of usher's controller contains no certificate")
 	}
 	token, err := os.ReadFile(f.TokenFile)
 	if err != nil {
@@ -70,7 +70,7 @@ func (f Fetch) open(ctx context.Context) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if req.URL.Scheme != "https" {
-		return nil, fmt.Errorf("%s is not https", f.URL)
+		return nil, fmt.Errorf("%s is not an https URL", f.URL)
 	}
 	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	c := &http.Client{
@@ -78,22 +78,22 @@ func (f Fetch) open(ctx context.Context) (io.ReadCloser, error) {
 			TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13},
 			TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for none else
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token must not be sent to other servers
 	}
 	res, err := c.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("asking usher's controller for the backup: %w", err)
+		return nil, fmt.Errorf("requesting the backup from usher's controller: %w", err)
 	}
 	if res.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
 		res.Body.Close()
-		return nil, fmt.Errorf("usher's controller does not hand the backup over: %s: %s", res.Status, strings.TrimSpace(string(said)))
+		return nil, fmt.Errorf("usher's controller refuses the backup: %s: %s", res.Status, strings.TrimSpace(string(said)))
 	}
 	return res.Body, nil
 }
 
-// installSelf copies this program: the image that restores has no other that
-// sees to what is half done.
+// installSelf copies this program, because the image that restores has no other
+// program that handles incomplete data.
 func installSelf(to string) error {
 	self, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -103,7 +103,7 @@ func installSelf(to string) error {
 	return write(to, self, 0o755)
 }
 
-// write writes a file that has its name once it is whole.
+// write writes a file that gets its name once it is complete.
 func write(to string, from io.Reader, mode os.FileMode) (err error) {
 	partial := to + ".partial"
 	file, err := os.OpenFile(partial, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)

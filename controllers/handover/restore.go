@@ -10,21 +10,22 @@ import (
 	"path/filepath"
 )
 
-// A Restore makes a member's data from the backup that was fetched.
+// A Restore creates a member's data from the fetched backup.
 type Restore struct {
-	// From is Fetch.To, Data the folder that the data is in once it is whole.
+	// From is Fetch.To, Data the folder for the complete data.
 	From, Data string
-	// Command is etcdutl with what the member is called; the snapshot and the
-	// folder are added to it.
+	// Command is etcdutl with the member's settings; the snapshot and the folder
+	// are appended.
 	Command []string
-	// Log gets what etcdutl says.
+	// Log receives the output of etcdutl.
 	Log io.Writer
 }
 
-// Run restores, unless that was done before: what is half done begins anew.
+// Run restores the data, unless that was done before; incomplete data is
+// discarded.
 func (r Restore) Run(ctx context.Context) error {
 	if len(r.Command) == 0 {
-		return errors.New("no command to restore with: write etcdutl snapshot restore and its flags after --")
+		return errors.New("the command to restore with is missing: write etcdutl snapshot restore and its flags after --")
 	}
 	if _, err := os.Stat(r.Data); err == nil {
 		return nil

@@ -1,7 +1,6 @@
-// Package handover is where pods that usher started find it: over TLS, each
-// proving who it is by a token of its ServiceAccount that is for nothing else and
-// lasts minutes. It hands a backup over to the pod that a cluster is restored in,
-// and to that alone.
+// Package handover serves pods that usher started: over TLS, with each pod
+// authenticated by a ServiceAccount token that is valid only for this purpose
+// and for minutes. It sends a backup only to the pod of the restored cluster.
 package handover
 
 import (
@@ -32,28 +31,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What the API server says of the pod that a token is bound to.
+// The API server's names for the pod that a token is bound to.
 const (
 	extraPod = "authentication.kubernetes.io/pod-name"
 	extraUID = "authentication.kubernetes.io/pod-uid"
 )
 
-// Options say where pods find the server, and what they run.
+// Options configures the server, and the image of its pods.
 type Options struct {
 	// Address is host:port to listen on.
 	Address string
-	// Host is where pods find this one, its IP; this machine's name where it is
-	// empty.
+	// Host is the host by which pods reach this one, its IP; by default this
+	// machine's name.
 	Host string
-	// Image is usher's own. Where it is empty, it is that of this pod.
+	// Image is usher's image, by default that of this pod.
 	Image string
-	// Namespace is usher's own, with this pod in it.
+	// Namespace is usher's own namespace, which contains this pod.
 	Namespace string
 }
 
-// A Server is where pods find usher. Its certificate lives as long as it.
+// A Server serves pods of usher. Its certificate is valid as long as it runs.
 type Server struct {
-	// URL is where pods find it, CA who signed for it, in PEM.
+	// URL is its URL for pods, CA the certificate of its CA in PEM.
 	URL, CA string
 
 	options  Options
@@ -64,7 +63,7 @@ type Server struct {
 	log      logr.Logger
 }
 
-// New returns a server that listens. The reader asks the API server.
+// New returns a listening server. The reader reads from the API server.
 func New(o Options, reviews client.Client, reader client.Reader, log logr.Logger) (*Server, error) {
 	if o.Host == "" { // not in a pod
 		var err error
@@ -74,7 +73,7 @@ func New(o Options, reviews client.Client, reader client.Reader, log logr.Logger
 	}
 	certificate, ca, err := selfSigned(o.Host)
 	if err != nil {
-		return nil, fmt.Errorf("making the certificate of %s: %w", o.Host, err)
+		return nil, fmt.Errorf("creating the certificate of %s: %w", o.Host, err)
 	}
 	l, err := net.Listen("tcp", o.Address)
 	if err != nil {
@@ -91,16 +90,16 @@ func New(o Options, reviews client.Client, reader client.Reader, log logr.Logger
 	}, nil
 }
 
-// ID changes with where the server is and whom it is known by.
+// ID changes with the server's URL and CA.
 func (s *Server) ID() string {
 	sum := sha256.Sum256([]byte(s.URL + s.CA))
 	return hex.EncodeToString(sum[:8])
 }
 
-// Handle has the handler answer to a pattern of net/http, before Start.
+// Handle registers a handler for a pattern of net/http, before Start.
 func (s *Server) Handle(pattern string, handler http.HandlerFunc) { s.mux.HandleFunc(pattern, handler) }
 
-// Image is usher's own.
+// Image returns usher's image.
 func (s *Server) Image(ctx context.Context) (string, error) {
 	if s.options.Image != "" {
 		return s.options.Image, nil
@@ -111,7 +110,7 @@ func (s *Server) Image(ctx context.Context) (string, error) {
 	}
 	self := &corev1.Pod{}
 	if err := s.reader.Get(ctx, client.ObjectKey{Namespace: s.options.Namespace, Name: name}, self); err != nil {
-		return "", fmt.Errorf("looking up which image this pod runs, or write --snapshot-image: %w", err)
+		return "", fmt.Errorf("reading the image of this pod; set --snapshot-image instead: %w", err)
 	}
 	return self.Spec.Containers[0].Image, nil
 }
@@ -126,7 +125,7 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	_ = server.Close() // whoever reads reads again from the next
+	_ = server.Close() // clients continue with the next server
 	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -139,12 +138,12 @@ type Caller struct {
 	UID  types.UID
 }
 
-// Caller is the pod of that namespace whose token for that audience the request
-// has.
+// Caller returns the pod in that namespace whose token for that audience the
+// request has.
 func (s *Server) Caller(r *http.Request, namespace, audience string) (Caller, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return Caller{}, errors.New("no token was sent")
+		return Caller{}, errors.New("the request has no token")
 	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{audience}}}
 	if err := s.reviews.Create(r.Context(), review); err != nil {
@@ -155,19 +154,19 @@ func (s *Server) Caller(r *http.Request, namespace, audience string) (Caller, er
 	switch {
 	case !review.Status.Authenticated:
 		return Caller{}, errors.New("the API server does not know the token")
-	// An authenticator that does not know audiences accepts any token, and
-	// leaves the field empty (see TokenReviewSpec.audiences).
+	// An authenticator without support for audiences accepts any token, and leaves
+	// the field empty (see TokenReviewSpec.audiences).
 	case !slices.Contains(review.Status.Audiences, audience):
 		return Caller{}, fmt.Errorf("the token is for %q, not for %s", review.Status.Audiences, audience)
 	case !strings.HasPrefix(user.Username, "system:serviceaccount:"+namespace+":"):
-		return Caller{}, fmt.Errorf("the token is of %s", user.Username)
+		return Caller{}, fmt.Errorf("the token belongs to %s", user.Username)
 	case len(names) != 1 || len(uids) != 1:
 		return Caller{}, errors.New("the token is not bound to a pod")
 	}
 	return Caller{names[0], types.UID(uids[0])}, nil
 }
 
-// selfSigned makes a certificate for a host that is trusted by itself alone.
+// selfSigned returns a self-signed certificate for a host.
 func selfSigned(host string) (*tls.Certificate, string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

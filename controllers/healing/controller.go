@@ -1,12 +1,12 @@
 // Package healing counts the pods that have the templates they ask for, and restarts
-// the workloads of those that lack one, where the template asks for it
+// the workloads of those that lack one, if the template asks for it
 // (options.heal).
 //
-// While usher is down pods are created without their sidecars. When it is back, the
-// workloads that made them are restarted as `usher drift --restart` does: one after
-// the other, at a rate, waiting for each rollout and for disruption budgets. What the
-// restart was for is recorded on the workload, so that one that did not help is not
-// tried again.
+// While usher is down, pods start without their sidecars. Afterwards the
+// controller restarts their workloads like `usher drift --restart`: one after
+// the other, rate limited, waiting for each rollout and for disruption budgets.
+// It records the reason on the workload, so that it does not repeat a restart
+// that did not help.
 package healing
 
 import (
@@ -39,23 +39,22 @@ import (
 const (
 	// DefaultInterval is how often pods are counted.
 	DefaultInterval = 15 * time.Second
-	// DefaultRate is how long after the start of one restart the next one begins, at
-	// the soonest.
+	// DefaultRate is the minimum time between the starts of two restarts.
 	DefaultRate = 10 * time.Second
 	// rolloutTimeout is how long one workload may take.
 	rolloutTimeout = 10 * time.Minute
 )
 
-// Options configure a Controller.
+// Options configures a Controller.
 type Options struct {
-	// Namespace is usher's own.
+	// Namespace is usher's own namespace.
 	Namespace string
-	// Deployment is the name of the webhook's Deployment there, by which the end of
-	// an outage is known.
+	// Deployment is the name of the webhook's Deployment there, whose status shows
+	// the end of an outage.
 	Deployment string
-	// Interval and Rate are DefaultInterval and DefaultRate where they are zero.
+	// Interval and Rate default to DefaultInterval and DefaultRate.
 	Interval, Rate time.Duration
-	// Registry gets the metric usher_pods.
+	// Registry receives the metric usher_pods.
 	Registry prometheus.Registerer
 }
 
@@ -63,14 +62,14 @@ type Options struct {
 type Controller struct {
 	options Options
 	config  *rest.Config
-	reader  client.Reader // not a cache
+	reader  client.Reader // must not be a cache
 	log     logr.Logger
 
 	pods, namespaces toolscache.SharedIndexInformer
 	templates        *cluster.Templates
 	gauge            *prometheus.GaugeVec
 	known            map[string]bool // ConfigMaps of templates
-	healing          sync.Mutex      // held while workloads are restarted
+	healing          sync.Mutex      // held while workloads are being restarted
 	running          sync.WaitGroup
 }
 
@@ -79,7 +78,7 @@ func AddToScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{corev1.AddToScheme, appsv1.AddToScheme, metav1.AddMetaToScheme}).AddToScheme(s)
 }
 
-// New returns the controller of that manager's cluster.
+// New returns the controller for that manager's cluster.
 func New(m manager.Manager, o Options) (*Controller, error) {
 	if o.Interval == 0 {
 		o.Interval = DefaultInterval
@@ -96,13 +95,13 @@ func New(m manager.Manager, o Options) (*Controller, error) {
 		options: o, config: m.GetConfig(), reader: m.GetAPIReader(), log: log, known: map[string]bool{},
 		templates: cluster.NewTemplates(o.Namespace, m.GetAPIReader(), cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
 		gauge: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "usher_pods", Help: "Pods that run and ask for a template or have it, by whether they have the version that new pods get, another one, or none.",
+			Name: "usher_pods", Help: "Running pods that ask for a template or have it, by whether they have its current version, another one, or none.",
 		}, []string{"template", "state"}),
 	}
 	if o.Registry != nil {
 		err := o.Registry.Register(c.gauge)
 		var again prometheus.AlreadyRegisteredError
-		if errors.As(err, &again) { // set up once more in the process
+		if errors.As(err, &again) { // registered before in this process
 			c.gauge, _ = again.ExistingCollector.(*prometheus.GaugeVec)
 		} else if err != nil {
 			return nil, fmt.Errorf("registering the metric usher_pods: %w", err)
@@ -115,7 +114,7 @@ func New(m manager.Manager, o Options) (*Controller, error) {
 	return c, err
 }
 
-// informer keeps the metadata of a resource, of what a selector selects.
+// informer caches the metadata of a resource's objects that match a selector.
 func informer(c metadata.Interface, resource string, selector fields.Selector, trim toolscache.TransformFunc) (toolscache.SharedIndexInformer, error) {
 	i := metadatainformer.NewFilteredMetadataInformer(c, corev1.SchemeGroupVersion.WithResource(resource), metav1.NamespaceAll, 0,
 		toolscache.Indexers{}, func(o *metav1.ListOptions) { o.FieldSelector = selector.String() }).Informer()
@@ -125,7 +124,7 @@ func informer(c metadata.Interface, resource string, selector fields.Selector, t
 	return i, nil
 }
 
-// SetupWithManager makes the manager run the controller.
+// SetupWithManager adds the controller to the manager.
 func (c *Controller) SetupWithManager(m manager.Manager) error { return m.Add(c) }
 
 // Start implements manager.Runnable.
@@ -140,7 +139,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	defer c.running.Wait()
 	for {
 		if err := c.look(ctx); err != nil && ctx.Err() == nil {
-			c.log.Error(err, "cannot see which pods lack a template")
+			c.log.Error(err, "cannot determine which pods lack a template")
 		}
 		select {
 		case <-ctx.Done():
@@ -150,7 +149,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	}
 }
 
-// look counts the pods, and heals where that is wanted.
+// look counts the pods, and heals if requested.
 func (c *Controller) look(ctx context.Context) error {
 	if err := c.readTemplates(ctx); err != nil {
 		return err
@@ -161,7 +160,7 @@ func (c *Controller) look(ctx context.Context) error {
 		c.gauge.WithLabelValues(of.template, string(of.state)).Set(float64(n))
 	}
 	if len(lacking) > 0 && c.healing.TryLock() {
-		// It waits for rollouts, and pods are counted meanwhile.
+		// Healing waits for rollouts, while the controller keeps counting pods.
 		c.running.Go(func() {
 			defer c.healing.Unlock()
 			if err := c.heal(ctx, lacking); err != nil && ctx.Err() == nil {
@@ -172,7 +171,7 @@ func (c *Controller) look(ctx context.Context) error {
 	return nil
 }
 
-// readTemplates reads the ConfigMaps of usher's namespace.
+// readTemplates reads the ConfigMaps in usher's namespace.
 func (c *Controller) readTemplates(ctx context.Context) error {
 	var list corev1.ConfigMapList
 	if err := c.reader.List(ctx, &list, client.InNamespace(c.options.Namespace)); err != nil {
@@ -192,20 +191,20 @@ func (c *Controller) readTemplates(ctx context.Context) error {
 	return nil
 }
 
-// counted is what pods are counted by.
+// counted is the key by which pods are counted.
 type counted struct {
 	template string
 	state    injector.SidecarState
 }
 
 // count counts the pods by template and state, and names the namespaces with pods
-// that lack a template which is to be healed.
+// that lack a template with healing.
 func (c *Controller) count() (counts map[counted]int, lacking map[string]bool) {
 	counts, lacking = map[counted]int{}, map[string]bool{}
 	set := c.templates.Set()
 	for _, name := range set.Names() {
 		for _, state := range []injector.SidecarState{injector.Current, injector.Outdated, injector.Missing} {
-			counts[counted{name, state}] = 0 // a template without pods is there, too
+			counts[counted{name, state}] = 0 // include a template without pods
 		}
 	}
 	for _, object := range c.pods.GetStore().List() {
@@ -227,12 +226,12 @@ func (c *Controller) count() (counts map[counted]int, lacking map[string]bool) {
 	return counts, lacking
 }
 
-// excluded reports whether pods of a namespace are never injected.
+// excluded reports whether usher never injects into pods of a namespace.
 func (c *Controller) excluded(namespace string) bool {
 	return namespace == c.options.Namespace || injector.Excluded(namespace)
 }
 
-// heals reports whether a template asks to be healed.
+// heals reports whether a template asks for healing.
 func heals(set *injector.Set, template string) bool {
 	known, _ := set.Get(template)
 	return known.Template != nil && known.Template.Options.Heal

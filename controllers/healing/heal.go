@@ -19,7 +19,7 @@ import (
 	"github.com/usher-dev/usher/webhook/registration"
 )
 
-// HealedAnnotation records on a workload what it was restarted for last:
+// HealedAnnotation records on a workload the reason of its last restart:
 // <template>@<the end of the outage>, and several separated by commas.
 const HealedAnnotation = "usher.dev/healed"
 
@@ -40,7 +40,7 @@ func (c *Controller) heal(ctx context.Context, namespaces map[string]bool) error
 	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
 		found, err := drift.FindMissing(ctx, clusterNow, namespace)
 		if apierrors.IsNotFound(err) {
-			continue // deleted meanwhile
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return fmt.Errorf("looking for pods that lack a template in namespace %s: %w", namespace, err)
@@ -66,19 +66,19 @@ func (c *Controller) heal(ctx context.Context, namespaces map[string]bool) error
 	return restart.Run(ctx, wanted)
 }
 
-// record is what is written on a workload that is restarted for some causes, or
-// drift.ErrLeave where it was restarted for all of them before.
+// record returns the annotations of a workload that is restarted for some
+// causes, or drift.ErrLeave if it was already restarted for all of them.
 func record(annotations map[string]string, causes []string) (map[string]string, error) {
 	before := strings.Split(annotations[HealedAnnotation], ",")
 	if !slices.ContainsFunc(causes, func(cause string) bool { return !slices.Contains(before, cause) }) {
-		return nil, fmt.Errorf("%w: it was restarted for this before (%s), and its pods lack the template all the same", drift.ErrLeave, annotations[HealedAnnotation])
+		return nil, fmt.Errorf("%w: it was already restarted for this (%s), and its pods still lack the template", drift.ErrLeave, annotations[HealedAnnotation])
 	}
 	slices.Sort(causes)
 	return map[string]string{HealedAnnotation: strings.Join(causes, ",")}, nil
 }
 
-// serving is since when the webhook has served without an end; zero where it does
-// not. Each outage that ends is another cause to heal.
+// serving returns since when the webhook has served without interruption; zero
+// if it does not. The end of each outage is a new cause to heal.
 func (c *Controller) serving(ctx context.Context) (time.Time, error) {
 	d := &appsv1.Deployment{}
 	err := c.reader.Get(ctx, client.ObjectKey{Namespace: c.options.Namespace, Name: c.options.Deployment}, d)
@@ -96,7 +96,7 @@ func (c *Controller) serving(ctx context.Context) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// logged writes the progress of a restart to the log, a line each.
+// logged writes the progress of a restart to the log, line by line.
 type logged struct{ log logr.Logger }
 
 func (l logged) Write(text []byte) (int, error) {

@@ -27,8 +27,8 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// cluster is a real API server with the controllers of Deployments. Nothing runs
-// pods: the test says that they are ready.
+// cluster is a real API server with the controllers of Deployments. There are
+// no kubelets: the test sets pods to ready.
 type cluster struct {
 	*kubernetes.Clientset
 	plane *controlplane.ControlPlane
@@ -82,7 +82,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// lines is a log that can be read.
+// lines is a log that the test can read.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -109,7 +109,7 @@ func (l *lines) has(parts ...string) bool {
 	return false
 }
 
-// kubelet makes every pod run and be ready, as nothing else does here.
+// kubelet sets every pod to running and ready, because no kubelet runs here.
 func (c *cluster) kubelet(ctx context.Context) {
 	_ = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		pods, err := c.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Pending"})
@@ -201,7 +201,7 @@ func (c *cluster) sidecars(t *testing.T, namespace string) (with, without int) {
 	return with, without
 }
 
-// count is a value of usher_pods.
+// count returns a value of usher_pods.
 func count(t *testing.T, state string) float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -232,8 +232,8 @@ func template(options string) string {
 	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: side-initializer}, data: {config: 'containers: [{name: side, image: s}]', options: '" + options + "'}}"
 }
 
-// TestPodsOfAnOutageAreHealed has usher down while pods are created: when it is back,
-// nobody does anything, and none is left without its sidecar.
+// TestPodsOfAnOutageAreHealed creates pods while usher is down: afterwards,
+// without human intervention, all of them get the sidecar.
 func TestPodsOfAnOutageAreHealed(t *testing.T) {
 	c := shared
 	c.apply(t, controlplane.Namespace, template("heal: true"))
@@ -271,7 +271,7 @@ func TestPodsOfAnOutageAreHealed(t *testing.T) {
 		t.Error("a workload that did not ask was restarted")
 	}
 
-	// The template's version is not what heals: another one does not restart anything.
+	// A new version of the template does not cause restarts.
 	before := c.generation(t, ns, "app")
 	c.apply(t, controlplane.Namespace, strings.Replace(template("heal: true"), "image: s", "image: s2", 1))
 	c.until(t, "the pods are outdated", func() bool { return count(t, "outdated") == 3 && count(t, "current") == 0 })
@@ -280,8 +280,8 @@ func TestPodsOfAnOutageAreHealed(t *testing.T) {
 	}
 }
 
-// TestAWorkloadIsRestartedOnceACause has a restart not help: the webhook cannot be
-// reached, and its Deployment does not tell.
+// TestAWorkloadIsRestartedOnceACause makes a restart useless: the webhook is
+// unreachable, and its Deployment does not show it.
 func TestAWorkloadIsRestartedOnceACause(t *testing.T) {
 	c := shared
 	c.apply(t, controlplane.Namespace, template("heal: true"))
@@ -298,7 +298,9 @@ func TestAWorkloadIsRestartedOnceACause(t *testing.T) {
 	})
 	ns := c.namespace(t)
 	c.apply(t, ns, manifest("app", "1", asks))
-	c.until(t, "it is left alone after a restart", func() bool { return c.log.has(ns+"/deployment/app", "left alone: it was restarted for this before") })
+	c.until(t, "it is left alone after a restart", func() bool {
+		return c.log.has(ns+"/deployment/app", "not restarted: it was already restarted for this")
+	})
 	if n := c.generation(t, ns, "app"); n != 2 {
 		t.Errorf("the Deployment is of generation %d, want 2: one restart", n)
 	}
@@ -307,7 +309,7 @@ func TestAWorkloadIsRestartedOnceACause(t *testing.T) {
 	}
 }
 
-// TestWithoutTheOptionNothingIsRestarted only counts.
+// TestWithoutTheOptionNothingIsRestarted expects only counts.
 func TestWithoutTheOptionNothingIsRestarted(t *testing.T) {
 	c := shared
 	c.apply(t, controlplane.Namespace, template(""))

@@ -26,8 +26,8 @@ import (
 
 var pods = flag.Int("pods", 20000, "how many pods the controller's memory is measured beside")
 
-// TestTwentyThousandPodsFitTheBudget runs the controller as a process beside 20,000
-// pods: at no time may it take more than 150 MiB.
+// TestTwentyThousandPodsFitTheBudget runs the controller as a process with
+// 20,000 pods: it may never need more than 150 MiB.
 func TestTwentyThousandPodsFitTheBudget(t *testing.T) {
 	const budget = 150 << 20
 	c := shared
@@ -46,8 +46,8 @@ func TestTwentyThousandPodsFitTheBudget(t *testing.T) {
 				},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}, {Name: "side", Image: "s"}}},
 			}
-			// By its record it has the template; it does not ask, so that usher is not
-			// asked 20,000 times.
+			// The record says that it has the template; it does not ask for it, so that
+			// the API server does not call usher 20,000 times.
 			_, err := c.CoreV1().Pods(ns).Create(t.Context(), p, metav1.CreateOptions{})
 			return err
 		})

@@ -9,8 +9,8 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// trimPod keeps of a pod's metadata what its state depends on. Most pods are one of
-// many alike: texts that are the same are kept once.
+// trimPod keeps the part of a pod's metadata that its state depends on. Most
+// pods are similar, so equal strings are stored once.
 func trimPod(object any) (any, error) {
 	pod, ok := object.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -31,8 +31,8 @@ func trimPod(object any) (any, error) {
 	return kept, nil
 }
 
-// keepsLabel leaves out labels whose values are of one pod alone, which no selector
-// of a template is for.
+// keepsLabel drops labels whose values are unique to a pod, which no template
+// selects by.
 func keepsLabel(key string) bool {
 	return key != "statefulset.kubernetes.io/pod-name" && key != "apps.kubernetes.io/pod-index"
 }
@@ -55,7 +55,7 @@ func trimmed(all map[string]string, keep func(string) bool) map[string]string {
 	return kept
 }
 
-// shared is the text, kept once however often it is asked for.
+// shared returns the string, stored only once.
 func shared(text string) string { return unique.Make(text).Value() }
 
 // trimNamespace keeps the labels.

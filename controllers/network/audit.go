@@ -11,13 +11,13 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// audit lists what carries the backend's mark and has no Network, which is what
-// somebody who took finalizers off by hand leaves behind, and removes it where
-// that was asked for. A failure is told and stops nothing.
+// audit lists networks with the backend's mark but without a Network, which
+// remain if somebody removes finalizers by hand, and removes them if requested.
+// It logs a failure and continues.
 func (c *Controller) audit(ctx context.Context) error {
 	orphans, err := c.orphans(ctx)
 	if err != nil {
-		c.log.Error(err, "orphaned networks are not known")
+		c.log.Error(err, "cannot list orphaned networks")
 		return nil
 	}
 	left := 0
@@ -25,22 +25,22 @@ func (c *Controller) audit(ctx context.Context) error {
 		log := c.log.WithValues("namespace", orphan.Namespace, "name", orphan.Name, "uid", orphan.UID, "resources", orphan.Resources)
 		if !c.options.RemoveOrphans {
 			left++
-			log.Info("a network has no Network: remove it, or run with --network-remove-orphans")
+			log.Info("a network is orphaned: remove it, or run with --network-remove-orphans")
 			continue
 		}
 		if err := c.options.Backend.Delete(ctx, orphan.Owner); err != nil {
 			left++
-			log.Error(err, "an orphaned network is not removed")
+			log.Error(err, "cannot remove an orphaned network")
 			continue
 		}
-		log.Info("an orphaned network is removed")
+		log.Info("removed an orphaned network")
 	}
 	c.metrics.orphans.Set(float64(left))
 	return nil
 }
 
-// orphans are what the backend made for Networks that are no more. It asks the
-// API server, not the cache, before it calls one so.
+// orphans returns the networks that the backend created for deleted Networks.
+// It reads from the API server, not from the cache, before it reports one.
 func (c *Controller) orphans(ctx context.Context) ([]backend.Made, error) {
 	all, err := c.options.Backend.List(ctx)
 	if err != nil {

@@ -10,16 +10,17 @@ import (
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 )
 
-// claim puts the finalizer on the Network. From then on it is there until what
-// was made for it is gone, whether usher sees its deletion or not.
+// claim adds the finalizer to the Network. From then on the Network exists
+// until its objects are removed, whether or not usher observes its deletion.
 func (c *Controller) claim(ctx context.Context, n *samplecrdv1.Network) error {
 	before := n.DeepCopy()
 	if !controllerutil.AddFinalizer(n, samplecrdv1.Finalizer) {
 		return nil
 	}
-	// The list of finalizers is replaced whole, so nobody else's may be new.
+	// The patch replaces the whole list of finalizers, so it fails if another
+	// client added one.
 	if err := c.client.Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("putting the finalizer on: %w", err)
+		return fmt.Errorf("adding the finalizer: %w", err)
 	}
 	return nil
 }

@@ -1,14 +1,14 @@
-// Package network makes Networks real, by whichever backend it is given.
+// Package network reconciles Networks with a given backend.
 //
-// The path of a Network, a phase a file:
+// The phases of a Network, one per file:
 //
-//	watch   what of a Network's changes asks for something
-//	gate    what could never be made is told and left alone
-//	claim   the finalizer, before the first call outside
-//	ensure  the backend makes it, changes it, or says why not
-//	remove  what was made goes before the Network does
-//	report  the status, and Events of what happened
-//	audit   at the start: what carries the backend's mark and has no Network
+//	watch   select the relevant changes of a Network
+//	gate    report an invalid Network, without calling the backend
+//	claim   add the finalizer, before the first external call
+//	ensure  create or change the network with the backend
+//	remove  remove the network before the Network is deleted
+//	report  write the status and Events
+//	audit   at startup, find networks with the backend's mark but no Network
 package network
 
 import (
@@ -34,31 +34,31 @@ import (
 	"github.com/usher-dev/usher/policies/rules"
 )
 
-// Options configure a Controller.
+// Options configures a Controller.
 type Options struct {
-	// Backend makes the networks.
+	// Backend creates the networks.
 	Backend backend.Backend
-	// Watch lets the controller learn of what happens outside; nil where the
-	// backend cannot tell.
+	// Watch notifies the controller of external changes; nil if the backend
+	// cannot.
 	Watch func(manager.Manager, controller.Controller) error
-	// Resync is how often a Network that is Ready is looked at again, where
-	// Watch does not tell of everything; zero is never.
+	// Resync is how often to check a Network that is Ready again, if Watch does
+	// not report everything; zero means never.
 	Resync time.Duration
-	// Patience is how long to wait where only people can help.
+	// Patience is how soon to retry if a person has to act.
 	Patience time.Duration
-	// Workers are how many Networks are worked on at once.
+	// Workers is how many Networks to reconcile at once.
 	Workers int
-	// RemoveOrphans removes at the start what the backend made for Networks
-	// that are no more. Without it they are listed.
+	// RemoveOrphans removes orphaned networks at startup. Without it they are
+	// logged.
 	RemoveOrphans bool
-	// Registry takes the metrics.
+	// Registry receives the metrics.
 	Registry prometheus.Registerer
 }
 
-// A Controller keeps networks as Networks say.
+// A Controller reconciles networks with Networks.
 type Controller struct {
 	client client.Client
-	// live reads what is there now.
+	// live reads from the API server.
 	live    client.Reader
 	events  events.EventRecorder
 	log     logr.Logger
@@ -67,11 +67,11 @@ type Controller struct {
 	metrics *metrics
 }
 
-// AddToScheme adds the types the controller reads and writes, those of its
-// backend apart.
+// AddToScheme adds the types that the controller reads and writes, except those
+// of its backend.
 func AddToScheme(s *runtime.Scheme) error { return samplecrdv1.AddToScheme(s) }
 
-// New returns the controller of that manager's cluster.
+// New returns the controller for that manager's cluster.
 func New(m manager.Manager, o Options) (*Controller, error) {
 	rules, err := rules.New(policies.Options{Level: finding.Invariant})
 	if err != nil {
@@ -85,7 +85,7 @@ func New(m manager.Manager, o Options) (*Controller, error) {
 	return c, nil
 }
 
-// SetupWithManager makes the manager run the controller, and the audit once.
+// SetupWithManager adds the controller, and a single audit, to the manager.
 func (c *Controller) SetupWithManager(m manager.Manager) error {
 	built, err := ctrl.NewControllerManagedBy(m).
 		Named("network").
@@ -104,11 +104,11 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 	return c.options.Watch(m, built)
 }
 
-// Reconcile brings one network to what its Network says.
+// Reconcile brings one network to the state in its Network.
 func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	n := &samplecrdv1.Network{}
 	if err := c.client.Get(ctx, req.NamespacedName, n); apierrors.IsNotFound(err) {
-		c.metrics.forget(req.NamespacedName) // the finalizer saw to what was made
+		c.metrics.forget(req.NamespacedName) // the finalizer ensured the cleanup
 		return reconcile.Result{}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
@@ -126,11 +126,11 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return c.report(ctx, n, c.ensure(ctx, want))
 }
 
-// behind is how long to wait for a cache that is.
+// behind is how long to wait for a stale cache.
 const behind = 100 * time.Millisecond
 
-// again has the queue try again: soon and in silence where the Network is newer
-// than the cache knew, or gone, else ever more slowly.
+// again requeues: soon and without an error if the Network is newer than the
+// cache, or deleted, otherwise with back-off.
 func again(err error) (reconcile.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return reconcile.Result{RequeueAfter: behind}, nil
@@ -138,7 +138,7 @@ func again(err error) (reconcile.Result, error) {
 	return reconcile.Result{}, err
 }
 
-// ownerOf is how backends know a Network.
+// ownerOf identifies a Network for backends.
 func ownerOf(n *samplecrdv1.Network) backend.Owner {
 	return backend.Owner{Namespace: n.Namespace, Name: n.Name, UID: n.UID}
 }

@@ -6,17 +6,17 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// An outcome is what became of a Network.
+// An outcome is the result for a Network.
 type outcome struct {
-	// made is the network as it is; nil where that is not known.
+	// made is the actual network; nil if unknown.
 	made *backend.Made
-	// users are what uses it; nil where that is not known.
+	// users are its users; nil if unknown.
 	users []string
-	// err is why it is not as wanted.
+	// err is why it is not in its desired state.
 	err error
 }
 
-// ensure has the backend make the network.
+// ensure creates or updates the network with the backend.
 func (c *Controller) ensure(ctx context.Context, want backend.Wanted) outcome {
 	made, err := c.options.Backend.Ensure(ctx, want)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// gate finds what is wanted, or what is wrong with it by the rules that
-// admission has, too: objects come in while that is down.
+// gate returns the desired network, or what is wrong with it according to the
+// rules of admission: objects may be created while that is down.
 func (c *Controller) gate(n *samplecrdv1.Network) (backend.Wanted, error) {
 	if made := n.Status.Backend; made != "" && made != c.options.Backend.Name() {
 		return backend.Wanted{}, backend.Errorf(backend.Foreign,
-			"the network was made by the backend %s, and usher runs with %s: run it with --network-backend=%s, or delete the Network while it does", made, c.options.Backend.Name(), made)
+			"the backend %s created the network, and usher runs with %s: run it with --network-backend=%s, or do so to delete the Network", made, c.options.Backend.Name(), made)
 	}
 	raw, err := json.Marshal(n)
 	if err != nil {

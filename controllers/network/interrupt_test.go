@@ -11,9 +11,8 @@ import (
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 )
 
-// A cut ends a controller's process at one of its writes to the outside: before
-// the write is sent, or after it was answered and nobody heard. Reads go on
-// until then.
+// A cut ends a controller's process at one of its external writes: before the
+// write is sent, or after its response was lost. Reads continue until then.
 type cut struct {
 	next http.RoundTripper
 	// at is the number of the write, from one.
@@ -60,7 +59,7 @@ func (c *cut) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errCut
 }
 
-// killed says whether the process was killed by now.
+// killed reports whether the process has been killed.
 func (c *cut) killed() bool {
 	select {
 	case <-c.dead:
@@ -70,9 +69,9 @@ func (c *cut) killed() bool {
 	}
 }
 
-// TestKilledAtEveryWrite tells a Network's story again and again, and kills the
-// controller one write later each time. Whatever was being written, its
-// successor finishes it: there is one network, and then none.
+// TestKilledAtEveryWrite repeats a Network's life cycle, and kills the
+// controller one write later each time. Whatever it was writing, its successor
+// completes it: there is one network, and then none.
 func TestKilledAtEveryWrite(t *testing.T) {
 	c := newCluster(t)
 	story := []struct {
@@ -96,7 +95,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 				if chapter.step != nil {
 					chapter.step(t, n)
 				}
-				// The chapter ends, or the process does, and is followed by another.
+				// The chapter ends, or the process does, and another one follows.
 				over := func() bool {
 					err := c.Get(t.Context(), keyOf(n), n)
 					return err == nil && chapter.done != nil && chapter.done(n) || err != nil && chapter.done == nil

@@ -14,8 +14,8 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// TestTheStoryOfTheTutorial creates, edits and deletes its Network, word for
-// word.
+// TestTheStoryOfTheTutorial creates, edits and deletes the tutorial's Network,
+// word for word.
 func TestTheStoryOfTheTutorial(t *testing.T) {
 	c := newCluster(t)
 	c.control(t, setting{})
@@ -122,7 +122,7 @@ func TestADeletionThatNobodySawLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatOthersDidIsPutRight(t *testing.T) {
+func TestEditsOfOthersAreReverted(t *testing.T) {
 	c := newCluster(t)
 	c.control(t, setting{})
 	n := c.network(t, "net", "10.5.0.0/24", "10.5.0.1")
@@ -139,7 +139,7 @@ func TestWhatOthersDidIsPutRight(t *testing.T) {
 	poll(t, "it is made again", whole)
 }
 
-func TestWhatOthersMadeIsLeftAsItIs(t *testing.T) {
+func TestObjectsOfOthersAreLeftUnchanged(t *testing.T) {
 	c := newCluster(t)
 	c.control(t, setting{})
 	foreign := c.definition(t, "net", `{"type":"macvlan"}`, nil)

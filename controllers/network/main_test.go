@@ -53,7 +53,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// A cluster is the control plane as an administrator sees it.
+// A cluster is the control plane with an administrator's rights.
 type cluster struct {
 	client.WithWatch
 	plane     *controlplane.ControlPlane
@@ -71,7 +71,7 @@ func newScheme(t *testing.T) *runtime.Scheme {
 	return scheme
 }
 
-// newCluster is the shared control plane with a namespace for the test.
+// newCluster returns the shared control plane with a namespace for the test.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	return clusterOn(t, plane)
@@ -141,13 +141,13 @@ func (c *cluster) control(t *testing.T, s setting) (stop func()) {
 		if err := <-done; err != nil && !errors.Is(err, errCut) {
 			t.Error(err)
 		}
-		done <- nil // for who stops it again
+		done <- nil // for a second call of stop
 	}
 	t.Cleanup(stop)
 	return stop
 }
 
-// network writes a Network as a person does.
+// network creates a Network like a user.
 func (c *cluster) network(t *testing.T, name, cidr, gateway string) *samplecrdv1.Network {
 	t.Helper()
 	n := &samplecrdv1.Network{
@@ -170,7 +170,7 @@ func (c *cluster) edit(t *testing.T, n *samplecrdv1.Network, cidr, gateway strin
 	}
 }
 
-// pod makes a pod that names networks.
+// pod creates a pod that names networks.
 func (c *cluster) pod(t *testing.T, name, networks string) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{
@@ -190,7 +190,8 @@ func (c *cluster) remove(t *testing.T, o client.Object) {
 	}
 }
 
-// definitions are the ranges and gateways of the definitions in the namespace.
+// definitions returns the ranges and gateways of the definitions in the
+// namespace.
 func (c *cluster) definitions(t *testing.T) (found []netattdefv1.NetworkAttachmentDefinition) {
 	t.Helper()
 	var list netattdefv1.NetworkAttachmentDefinitionList
@@ -200,7 +201,7 @@ func (c *cluster) definitions(t *testing.T) (found []netattdefv1.NetworkAttachme
 	return list.Items
 }
 
-// until waits until the Network is as the condition wants it.
+// until waits until the Network meets a condition.
 func (c *cluster) until(t *testing.T, n *samplecrdv1.Network, what string, condition func(*samplecrdv1.Network) bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -214,7 +215,7 @@ func (c *cluster) until(t *testing.T, n *samplecrdv1.Network, what string, condi
 	}
 }
 
-// gone waits until the Network is no more.
+// gone waits until the Network does not exist.
 func (c *cluster) gone(t *testing.T, n *samplecrdv1.Network) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -226,7 +227,7 @@ func (c *cluster) gone(t *testing.T, n *samplecrdv1.Network) {
 	}
 }
 
-// made says that the network is there as the spec asks, for the current spec.
+// made reports whether the network matches the current spec.
 func made(cidr, gateway string) func(*samplecrdv1.Network) bool {
 	return func(n *samplecrdv1.Network) bool {
 		c := meta.FindStatusCondition(n.Status.Conditions, samplecrdv1.Ready)
@@ -235,7 +236,7 @@ func made(cidr, gateway string) func(*samplecrdv1.Network) bool {
 	}
 }
 
-// because says that it is not, for a reason.
+// because reports whether it does not, for a reason.
 func because(reason backend.Reason) func(*samplecrdv1.Network) bool {
 	return func(n *samplecrdv1.Network) bool {
 		c := meta.FindStatusCondition(n.Status.Conditions, samplecrdv1.Ready)
@@ -243,7 +244,7 @@ func because(reason backend.Reason) func(*samplecrdv1.Network) bool {
 	}
 }
 
-// events are the reasons of the Events about a Network.
+// events returns the reasons of the Events about a Network.
 func (c *cluster) events(t *testing.T, n *samplecrdv1.Network) map[string]int {
 	t.Helper()
 	var list eventsv1.EventList

@@ -14,8 +14,8 @@ import (
 	"github.com/usher-dev/usher/controllers/network"
 )
 
-// A tally counts the requests that reach the API server, watches and Events
-// apart.
+// A tally counts the requests to the API server, separately for watches and
+// Events.
 type tally struct {
 	next  http.RoundTripper
 	mutex sync.Mutex
@@ -31,7 +31,7 @@ func (c *tally) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// take returns what was counted since.
+// take returns the counts since its last call.
 func (c *tally) take() (all int, text string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -45,11 +45,11 @@ func (c *tally) take() (all int, text string) {
 
 func keyOf(o client.Object) client.ObjectKey { return client.ObjectKeyFromObject(o) }
 
-// many is how many Networks there are at once.
+// many is how many Networks exist at once.
 var many = 50
 
-// TestManyNetworksAtOnce creates, changes and deletes many, each phase
-// at once, and states what it takes of the API server.
+// TestManyNetworksAtOnce creates, changes and deletes many, each phase at once,
+// and reports the load on the API server.
 func TestManyNetworksAtOnce(t *testing.T) {
 	c := newCluster(t)
 	calls := &tally{calls: map[string]int{}}

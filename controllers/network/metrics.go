@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// metrics are what Prometheus sees of the controller.
+// metrics are the controller's Prometheus metrics.
 type metrics struct {
 	ready   *prometheus.GaugeVec
 	calls   *prometheus.CounterVec
@@ -25,16 +25,16 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "usher_network_ready", Help: "Whether a Network exists as its spec asks: 1 or 0.",
 		}, []string{"namespace", "name"})),
 		calls: registered(r, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "usher_network_backend_calls_total", Help: "What the controller of Networks asked of its backend, by what came of it.",
+			Name: "usher_network_backend_calls_total", Help: "Requests of the Network controller to its backend, by result.",
 		}, []string{"backend", "call", "result"})),
 		orphans: registered(r, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "usher_network_orphans", Help: "Networks that the audit at the start found without an object, and left.",
+			Name: "usher_network_orphans", Help: "Orphaned networks that the audit at startup found and did not remove.",
 		})),
 	}
 }
 
-// registered registers a metric, or finds it where it is already: tests set
-// controllers up more than once in a process.
+// registered registers a metric, or returns the registered one: tests set up
+// controllers more than once in a process.
 func registered[C prometheus.Collector](r prometheus.Registerer, c C) C {
 	if r == nil {
 		return c
@@ -48,7 +48,7 @@ func registered[C prometheus.Collector](r prometheus.Registerer, c C) C {
 	return c
 }
 
-// observe takes in what a Network's status says.
+// observe sets the metrics from a Network's status.
 func (m *metrics) observe(n *samplecrdv1.Network) {
 	value := 0.0
 	if meta.IsStatusConditionTrue(n.Status.Conditions, samplecrdv1.Ready) {
@@ -57,10 +57,10 @@ func (m *metrics) observe(n *samplecrdv1.Network) {
 	m.ready.WithLabelValues(n.Namespace, n.Name).Set(value)
 }
 
-// forget drops a Network that is gone.
+// forget drops a deleted Network.
 func (m *metrics) forget(n types.NamespacedName) { m.ready.DeleteLabelValues(n.Namespace, n.Name) }
 
-// measured counts what is asked of a backend.
+// measured counts the requests to a backend.
 type measured struct {
 	backend.Backend
 	calls *prometheus.CounterVec

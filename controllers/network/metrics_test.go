@@ -46,7 +46,7 @@ func TestMetricsSayWhatAlertsAskFor(t *testing.T) {
 	})
 }
 
-// value is that of the metric with exactly those labels.
+// value returns the value of the metric with exactly those labels.
 func value(t *testing.T, registry *prometheus.Registry, name string, labels map[string]string) (value float64, there bool) {
 	t.Helper()
 	families, err := registry.Gather()

@@ -13,11 +13,11 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// remove has the backend remove what it made, waits for who uses it, and lets
-// the Network go.
+// remove removes the network with the backend, waits for its users, and removes
+// the finalizer.
 func (c *Controller) remove(ctx context.Context, n *samplecrdv1.Network) (reconcile.Result, error) {
 	if !controllerutil.ContainsFinalizer(n, samplecrdv1.Finalizer) {
-		return reconcile.Result{}, nil // others' finalizers hold it
+		return reconcile.Result{}, nil // finalizers of others block it
 	}
 	if made := n.Status.Backend; made != "" && made != c.options.Backend.Name() {
 		_, wrong := c.gate(n)
@@ -29,11 +29,11 @@ func (c *Controller) remove(ctx context.Context, n *samplecrdv1.Network) (reconc
 	before := n.DeepCopy()
 	controllerutil.RemoveFinalizer(n, samplecrdv1.Finalizer)
 	if err := c.client.Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
-		return again(fmt.Errorf("taking the finalizer off: %w", err))
+		return again(fmt.Errorf("removing the finalizer: %w", err))
 	}
 	c.metrics.forget(client.ObjectKeyFromObject(n))
 	if len(before.Status.Resources) > 0 {
-		c.events.Eventf(before, nil, corev1.EventTypeNormal, ReasonDeleted, "Delete", "the network %s is removed", before.Status.CIDR)
+		c.events.Eventf(before, nil, corev1.EventTypeNormal, ReasonDeleted, "Delete", "removed the network %s", before.Status.CIDR)
 	}
 	return reconcile.Result{}, nil
 }

@@ -15,20 +15,20 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// Reasons of the conditions, and of the Events on a Network, beside those of
-// package backend.
+// Reasons of the conditions, and of the Events on a Network, in addition to
+// those of package backend.
 const (
-	// ReasonMade: the network exists as the spec asks.
+	// ReasonMade: the network matches the spec.
 	ReasonMade = "NetworkMade"
 	// ReasonAttached: something uses the network.
 	ReasonAttached = "Attached"
-	// ReasonFree: nothing does.
+	// ReasonFree: the network is not in use.
 	ReasonFree = "NothingAttached"
-	// ReasonDeleted: what was made is gone, and the Network with it.
+	// ReasonDeleted: the network is removed, along with the Network.
 	ReasonDeleted = "NetworkDeleted"
 )
 
-// report writes what became of a Network into its status and says when to look
+// report writes the result into a Network's status and returns when to check
 // again.
 func (c *Controller) report(ctx context.Context, n *samplecrdv1.Network, o outcome) (reconcile.Result, error) {
 	if o.made != nil && o.made.Change != backend.Unchanged {
@@ -36,7 +36,7 @@ func (c *Controller) report(ctx context.Context, n *samplecrdv1.Network, o outco
 			"the network is %s, its gateway %s", o.made.Prefix, orNone(o.made.GatewayText()))
 	}
 	if o.err != nil && backend.ReasonOf(o.err) == backend.Conflict {
-		return reconcile.Result{}, o.err // not yet anything to say
+		return reconcile.Result{}, o.err // nothing to report yet
 	}
 	before := n.DeepCopy()
 	describe(&n.Status, n.Generation, c.options.Backend.Name(), o)
@@ -51,8 +51,7 @@ func (c *Controller) report(ctx context.Context, n *samplecrdv1.Network, o outco
 	return c.next(o)
 }
 
-// next says when to look at a Network again. An error has the queue try again,
-// ever more slowly.
+// next returns when to check a Network again. An error requeues with back-off.
 func (c *Controller) next(o outcome) (reconcile.Result, error) {
 	if o.err == nil {
 		return reconcile.Result{RequeueAfter: c.options.Resync}, nil
@@ -61,7 +60,7 @@ func (c *Controller) next(o outcome) (reconcile.Result, error) {
 	case reason.Terminal():
 		return reconcile.Result{}, nil
 	case reason == backend.InUse && c.options.Resync == 0:
-		return reconcile.Result{}, nil // Watch tells when that changes
+		return reconcile.Result{}, nil // Watch reports changes
 	case reason == backend.InUse:
 		return reconcile.Result{RequeueAfter: c.options.Resync}, nil
 	case reason.Slow():
@@ -70,8 +69,8 @@ func (c *Controller) next(o outcome) (reconcile.Result, error) {
 	return reconcile.Result{}, o.err
 }
 
-// describe puts what became of a Network into its status. It changes what
-// changed alone, so that a condition keeps its time while it holds.
+// describe sets the result in a Network's status. It only changes what is
+// different, so that a condition keeps its time.
 func describe(s *samplecrdv1.NetworkStatus, generation int64, name string, o outcome) {
 	s.ObservedGeneration = generation
 	if o.made != nil {
@@ -81,10 +80,11 @@ func describe(s *samplecrdv1.NetworkStatus, generation int64, name string, o out
 	if o.err != nil {
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(backend.ReasonOf(o.err)), bounded(o.err.Error())
 	}
-	// Who uses the network comes and goes: it is named where it is in the way.
-	used := metav1.Condition{Type: samplecrdv1.InUse, Status: metav1.ConditionFalse, Reason: ReasonFree, Message: "nothing uses the network"}
+	// The users of the network change often: name them only if they block a
+	// change.
+	used := metav1.Condition{Type: samplecrdv1.InUse, Status: metav1.ConditionFalse, Reason: ReasonFree, Message: "the network is not in use"}
 	if len(o.users) > 0 {
-		used.Status, used.Reason, used.Message = metav1.ConditionTrue, ReasonAttached, "the network is in use: its range cannot change, nor can it be deleted"
+		used.Status, used.Reason, used.Message = metav1.ConditionTrue, ReasonAttached, "the network is in use: its range cannot change, and it cannot be deleted"
 	}
 	ready.ObservedGeneration, used.ObservedGeneration = generation, generation
 	meta.SetStatusCondition(&s.Conditions, ready)
@@ -93,8 +93,7 @@ func describe(s *samplecrdv1.NetworkStatus, generation int64, name string, o out
 	}
 }
 
-// warn writes an Event where the Network is not ready for another reason than
-// before.
+// warn records an Event if the reason why a Network is not ready changed.
 func (c *Controller) warn(before, n *samplecrdv1.Network) {
 	is, was := meta.FindStatusCondition(n.Status.Conditions, samplecrdv1.Ready), meta.FindStatusCondition(before.Status.Conditions, samplecrdv1.Ready)
 	if is.Status != metav1.ConditionTrue && (was == nil || was.Reason != is.Reason || was.ObservedGeneration != is.ObservedGeneration) {
@@ -109,7 +108,7 @@ func orNone(gateway string) string {
 	return gateway
 }
 
-// bounded cuts a message to what a condition and an Event take.
+// bounded truncates a message to the limits of a condition and an Event.
 func bounded(message string) string {
 	const most = 1000
 	if len(message) > most {

@@ -30,7 +30,7 @@ func poll(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// definition makes a definition as a person does, or as the backend with its
+// definition creates a definition like a user, or like the backend with its
 // labels.
 func (c *cluster) definition(t *testing.T, name, config string, labels map[string]string) *netattdefv1.NetworkAttachmentDefinition {
 	t.Helper()
@@ -44,7 +44,7 @@ func (c *cluster) definition(t *testing.T, name, config string, labels map[strin
 	return d
 }
 
-// A counting backend counts what is asked of it for a namespace.
+// A counting backend counts the calls for a namespace.
 type counting struct {
 	backend.Backend
 	namespace string
@@ -58,7 +58,7 @@ func (b *counting) Ensure(ctx context.Context, want backend.Wanted) (*backend.Ma
 	return b.Backend.Ensure(ctx, want)
 }
 
-// TestBadNetworksAreToldAndLeftAlone: they came in while usher was down.
+// TestBadNetworksAreToldAndLeftAlone: they were created while usher was down.
 func TestBadNetworksAreToldAndLeftAlone(t *testing.T) {
 	c := newCluster(t)
 	var all []*samplecrdv1.Network
@@ -80,7 +80,7 @@ func TestBadNetworksAreToldAndLeftAlone(t *testing.T) {
 			t.Errorf("%+v has finalizers, and nothing was made", n.Spec)
 		}
 	}
-	// One that is good is worked on after whatever the others wait for.
+	// A valid one is reconciled while the others wait.
 	good := c.network(t, "good", "10.8.0.0/24", "")
 	c.until(t, good, "it is made", made("10.8.0.0/24", ""))
 	for _, n := range all {
@@ -101,7 +101,7 @@ func TestBadNetworksAreToldAndLeftAlone(t *testing.T) {
 	}
 }
 
-// TestConditionsDoNotFlap watches a Network while pods come and go.
+// TestConditionsDoNotFlap watches a Network while pods are created and deleted.
 func TestConditionsDoNotFlap(t *testing.T) {
 	c := newCluster(t)
 	c.control(t, setting{})
@@ -115,7 +115,7 @@ func TestConditionsDoNotFlap(t *testing.T) {
 	for i := range 10 {
 		c.remove(t, c.pod(t, fmt.Sprintf("goes-%d", i), "net"))
 	}
-	// Another Network, after whose making all of that was seen.
+	// Another Network, whose creation shows that all of that was observed.
 	other := c.network(t, "other", "10.11.0.0/24", "")
 	c.until(t, other, "it is made", made("10.11.0.0/24", ""))
 	c.until(t, n, "it is there", func(*samplecrdv1.Network) bool { return true })

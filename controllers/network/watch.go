@@ -9,15 +9,15 @@ import (
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 )
 
-// asked leaves out what asks for nothing: a status, which is the controller's
-// own, and metadata that decides nothing. The generation counts a deletion, too,
-// annotations may except from rules, and a finalizer that somebody took off is
-// put on again.
+// asked ignores changes that need no action: of the status, which the
+// controller writes itself, and of irrelevant metadata. The generation also
+// counts a deletion, annotations may exempt from rules, and a removed finalizer
+// is added again.
 func asked() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, unclaimed())
 }
 
-// unclaimed are the changes that take the finalizer away.
+// unclaimed returns the changes that remove the finalizer.
 func unclaimed() predicate.Predicate {
 	claimed := func(o client.Object) bool { return controllerutil.ContainsFinalizer(o, samplecrdv1.Finalizer) }
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return claimed(e.ObjectOld) && !claimed(e.ObjectNew) }}

@@ -14,8 +14,8 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// allocate takes a part of the pool for a holder, or finds the one it has. It
-// is not found where every part is taken.
+// allocate allocates a part of the pool for a holder, or finds the holder's. It
+// finds none if every part is allocated.
 func (c *Controller) allocate(ctx context.Context, holder types.NamespacedName, pool subnet.Pool) (subnet.Subnet, bool, error) {
 	claims, err := c.claims(ctx, claimLabels)
 	if err != nil {
@@ -29,9 +29,9 @@ func (c *Controller) allocate(ctx context.Context, holder types.NamespacedName, 
 		switch {
 		case claim.holder != holder:
 			used = append(used, claim.prefix)
-		case pool.Has(claim.prefix): // by a controller that ended before it went on
+		case pool.Has(claim.prefix): // by a controller that ended before it continued
 			return withGateway(claim.prefix), true, nil
-		default: // of a pool that is no more
+		default: // from an earlier pool
 			if err := c.free(ctx, claim); err != nil {
 				return subnet.Subnet{}, false, err
 			}
@@ -49,8 +49,8 @@ func (c *Controller) allocate(ctx context.Context, holder types.NamespacedName, 
 	return subnet.Subnet{}, false, nil
 }
 
-// take claims a range, and says whether it is the holder's: another controller
-// may have been faster, for this holder or another.
+// take claims a range, and reports whether it belongs to the holder: another
+// controller may have been faster, for this holder or another.
 func (c *Controller) take(ctx context.Context, prefix netip.Prefix, holder types.NamespacedName) (bool, error) {
 	err := c.client.Create(ctx, c.newLease(prefix, holder))
 	if err == nil {
@@ -62,7 +62,7 @@ func (c *Controller) take(ctx context.Context, prefix netip.Prefix, holder types
 	return c.holds(ctx, prefix, holder)
 }
 
-// holds asks whose a range is now.
+// holds reports the current holder of a range.
 func (c *Controller) holds(ctx context.Context, prefix netip.Prefix, holder types.NamespacedName) (bool, error) {
 	lease := &coordinationv1.Lease{}
 	if err := c.live.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: claimName(prefix)}, lease); err != nil {
@@ -72,7 +72,7 @@ func (c *Controller) holds(ctx context.Context, prefix netip.Prefix, holder type
 	return ok && claim.holder == holder, nil
 }
 
-// used are the ranges of all Networks, whoever made them.
+// used returns the ranges of all Networks, whoever created them.
 func (c *Controller) used(ctx context.Context) ([]netip.Prefix, error) {
 	var list samplecrdv1.NetworkList
 	if err := c.client.List(ctx, &list); err != nil {
@@ -80,7 +80,7 @@ func (c *Controller) used(ctx context.Context) ([]netip.Prefix, error) {
 	}
 	var used []netip.Prefix
 	for _, n := range list.Items {
-		for _, cidr := range []string{n.Spec.CIDR, n.Status.CIDR} { // a change may be waiting
+		for _, cidr := range []string{n.Spec.CIDR, n.Status.CIDR} { // a change may be pending
 			if prefix, err := subnet.ParseCIDR(cidr); err == nil {
 				used = append(used, prefix)
 			}
@@ -89,7 +89,7 @@ func (c *Controller) used(ctx context.Context) ([]netip.Prefix, error) {
 	return used, nil
 }
 
-// withGateway is a range with its first address as the gateway.
+// withGateway returns a range with its first address as the gateway.
 func withGateway(prefix netip.Prefix) subnet.Subnet {
 	return subnet.Subnet{Prefix: prefix, Gateway: prefix.Addr().Next()}
 }

@@ -22,22 +22,22 @@ const (
 	// holderLabel finds the claims of one holder; a label's value is too short
 	// for two names.
 	holderLabel = samplecrdv1.GroupName + "/holder"
-	// rangeAnnotation is the range that is claimed.
+	// rangeAnnotation is the claimed range.
 	rangeAnnotation = samplecrdv1.GroupName + "/cidr"
 )
 
-// claimLabels are those of every claim.
+// claimLabels are the labels of every claim.
 var claimLabels = labels.Set{"app.kubernetes.io/managed-by": "usher", "app.kubernetes.io/component": "own-network"}
 
-// A claim is a range that was given out: a Lease in usher's namespace, of the
-// range's name.
+// A claim is an allocated range: a Lease in usher's namespace, named after the
+// range.
 type claim struct {
 	prefix netip.Prefix
 	holder types.NamespacedName
 	lease  *coordinationv1.Lease
 }
 
-// claimName is the name of a range's claim.
+// claimName returns the name of a range's claim.
 func claimName(prefix netip.Prefix) string {
 	return "network-" + strings.ReplaceAll(prefix.Addr().StringExpanded(), ":", "-") + "-" + strconv.Itoa(prefix.Bits())
 }
@@ -48,7 +48,7 @@ func holderLabels(holder types.NamespacedName) labels.Set {
 	return labels.Merge(claimLabels, labels.Set{holderLabel: hex.EncodeToString(sum[:16])})
 }
 
-// newLease is the claim of a range as an object.
+// newLease returns the claim of a range as an object.
 func (c *Controller) newLease(prefix netip.Prefix, holder types.NamespacedName) *coordinationv1.Lease {
 	identity := holder.String()
 	return &coordinationv1.Lease{
@@ -59,7 +59,7 @@ func (c *Controller) newLease(prefix netip.Prefix, holder types.NamespacedName) 
 	}
 }
 
-// readClaim reads a Lease; what is no claim of a range is none.
+// readClaim parses a Lease; it returns false if the Lease is not a claim.
 func readClaim(l *coordinationv1.Lease) (claim, bool) {
 	prefix, err := netip.ParsePrefix(l.Annotations[rangeAnnotation])
 	if err != nil || l.Name != claimName(prefix) || l.Spec.HolderIdentity == nil {
@@ -69,11 +69,11 @@ func readClaim(l *coordinationv1.Lease) (claim, bool) {
 	return claim{prefix: prefix, holder: types.NamespacedName{Namespace: namespace, Name: name}, lease: l}, ok
 }
 
-// claims lists the claims with those labels, as they are now.
+// claims lists the current claims with those labels.
 func (c *Controller) claims(ctx context.Context, of labels.Set) ([]claim, error) {
 	var list coordinationv1.LeaseList
 	if err := c.live.List(ctx, &list, client.InNamespace(c.namespace), client.MatchingLabelsSelector{Selector: of.AsSelector()}); err != nil {
-		return nil, fmt.Errorf("listing the ranges given out: %w", err)
+		return nil, fmt.Errorf("listing the allocated ranges: %w", err)
 	}
 	var found []claim
 	for i := range list.Items {
@@ -84,11 +84,11 @@ func (c *Controller) claims(ctx context.Context, of labels.Set) ([]claim, error)
 	return found, nil
 }
 
-// free gives a range back, unless it was given out anew.
+// free releases a range, unless it was allocated again.
 func (c *Controller) free(ctx context.Context, of claim) error {
 	err := c.client.Delete(ctx, of.lease, client.Preconditions{UID: &of.lease.UID})
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("giving the range %s back: %w", of.prefix, err)
+		return fmt.Errorf("releasing the range %s: %w", of.prefix, err)
 	}
 	return nil
 }

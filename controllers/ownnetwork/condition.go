@@ -15,19 +15,19 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// A state is how far a Deployment's Network is: the reason and message of its
-// condition.
+// A state is the progress of a Deployment's Network: the reason and message of
+// its condition.
 type state struct{ reason, message string }
 
-// stateOf is that of a Deployment whose name a Network has.
+// stateOf returns the state of a Deployment with a Network of its name.
 func stateOf(n *samplecrdv1.Network, d *metav1.PartialObjectMetadata) state {
 	owner := metav1.GetControllerOf(n)
 	mine := owner != nil && owner.APIVersion == appsv1.SchemeGroupVersion.String() && owner.Kind == "Deployment" && owner.Name == d.Name
 	switch {
 	case n.DeletionTimestamp != nil, mine && owner.UID != d.UID:
-		return state{injector.OwnNetworkGoing, fmt.Sprintf("the Network %s/%s is being deleted, and made anew once it is gone", n.Namespace, n.Name)}
+		return state{injector.OwnNetworkGoing, fmt.Sprintf("the Network %s/%s is being deleted; usher recreates it afterwards", n.Namespace, n.Name)}
 	case !mine:
-		return state{injector.OwnNetworkForeign, fmt.Sprintf("the Network %s/%s was not made for this Deployment: rename the Deployment, or remove that Network", n.Namespace, n.Name)}
+		return state{injector.OwnNetworkForeign, fmt.Sprintf("the Network %s/%s was not created for this Deployment: rename the Deployment, or remove that Network", n.Namespace, n.Name)}
 	}
 	return made(n)
 }
@@ -36,8 +36,8 @@ func made(n *samplecrdv1.Network) state {
 	return state{injector.OwnNetworkMade, fmt.Sprintf("the Network %s/%s has %s", n.Namespace, n.Name, n.Spec.CIDR)}
 }
 
-// tell writes the state into the Deployment's status, where its pods' admission
-// reads it, and an Event where it changed.
+// tell writes the state into the Deployment's status, where the admission of
+// its pods reads it, and records an Event if it changed.
 func (c *Controller) tell(ctx context.Context, d *metav1.PartialObjectMetadata, s state) error {
 	now := &appsv1.Deployment{}
 	if err := c.live.Get(ctx, keyOf(d), now); err != nil {
@@ -68,7 +68,7 @@ func (c *Controller) tell(ctx context.Context, d *metav1.PartialObjectMetadata, 
 	return nil
 }
 
-// forget takes the condition of a Deployment away that asks no more.
+// forget removes the condition of a Deployment that no longer asks.
 func (c *Controller) forget(ctx context.Context, d *metav1.PartialObjectMetadata) error {
 	if d.UID == "" || d.DeletionTimestamp != nil {
 		return nil
@@ -76,8 +76,8 @@ func (c *Controller) forget(ctx context.Context, d *metav1.PartialObjectMetadata
 	return c.patch(ctx, d, map[string]string{"type": injector.OwnNetworkCondition, "$patch": "delete"})
 }
 
-// patch changes the one condition of a Deployment's status. The others are the
-// Deployment controller's, which leaves this one alone.
+// patch changes one condition of a Deployment's status. The Deployment
+// controller owns the others, and ignores this one.
 func (c *Controller) patch(ctx context.Context, d *metav1.PartialObjectMetadata, condition any) error {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": d.UID},

@@ -1,11 +1,11 @@
-// Package ownnetwork makes the Network that a Deployment asks to have for
-// itself, of the Deployment's name, with a range of addresses that no other
-// has. The webhook declared it in the pod template; this never edits the
-// Deployment, whose status alone says how far its Network is.
+// Package ownnetwork creates the Network that a Deployment asks for, with the
+// Deployment's name and a range of addresses that no other has. The webhook
+// declares it in the pod template; the controller never edits the Deployment
+// except its status, which reports the progress.
 //
-// That no two ranges are alike does not depend on the Lease by which one
-// controller works at a time: a range is taken by creating an object that has
-// the range's name, and the API server lets one do that.
+// The uniqueness of ranges does not depend on leader election: the controller
+// allocates a range by creating an object with the range's name, and the API
+// server allows that only once.
 //
 //	pool       the ranges, from usher's configuration
 //	claim      the object by which a range is taken
@@ -40,36 +40,36 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// patience is how long to wait where only people can help, or a range must
-// become free.
+// patience is how soon to retry if a person has to act, or a range must become
+// free.
 const patience = 10 * time.Second
 
-// AddToScheme adds the types the controller reads and writes.
+// AddToScheme adds the types that the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{
 		corev1.AddToScheme, appsv1.AddToScheme, coordinationv1.AddToScheme, metav1.AddMetaToScheme, samplecrdv1.AddToScheme,
 	}).AddToScheme(s)
 }
 
-// A Controller keeps the own Networks of Deployments.
+// A Controller reconciles the own Networks of Deployments.
 type Controller struct {
 	client client.Client
-	// live reads what is there now: what is decided by a cache that is behind
-	// could be given out twice.
+	// live reads from the API server: with a stale cache a range could be
+	// allocated twice.
 	live   client.Reader
 	events events.EventRecorder
-	// namespace is usher's own.
+	// namespace is usher's own namespace.
 	namespace string
 }
 
-// New returns the controller of that manager's cluster; namespace is usher's
+// New returns the controller for that manager's cluster; namespace is usher's
 // own.
 func New(m manager.Manager, namespace string) *Controller {
 	return &Controller{client: m.GetClient(), live: m.GetAPIReader(), events: m.GetEventRecorder("usher-ownnetwork"), namespace: namespace}
 }
 
-// SetupWithManager makes the manager run the controller. A Deployment, its
-// Network and the claim of its range go by the same name.
+// SetupWithManager adds the controller to the manager. A Deployment, its
+// Network and the claim of its range have the same key.
 func (c *Controller) SetupWithManager(m manager.Manager) error {
 	return ctrl.NewControllerManagedBy(m).
 		Named("ownnetwork").
@@ -79,7 +79,7 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 		Complete(c)
 }
 
-// Reconcile brings one Deployment's Network to what the Deployment asks.
+// Reconcile reconciles one Deployment's Network.
 func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	d := deployment()
 	if err := c.client.Get(ctx, req.NamespacedName, d); client.IgnoreNotFound(err) != nil {
@@ -105,13 +105,13 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{}, c.tell(ctx, d, made(network))
 }
 
-// wants says whether a Deployment is there and asks. One that has a controller
-// is not changed by the webhook, and so declares nothing.
+// wants reports whether a Deployment exists and asks. The webhook does not
+// change one with a controller, which therefore declares nothing.
 func wants(d *metav1.PartialObjectMetadata) bool {
 	return d.UID != "" && d.DeletionTimestamp == nil && d.Annotations[injector.OwnNetworkKey] == "true" && metav1.GetControllerOf(d) == nil
 }
 
-// asked leaves out the Deployments that never asked.
+// asked ignores the Deployments that never asked.
 func asked() predicate.Predicate {
 	asks := func(o client.Object) bool { return o.GetAnnotations()[injector.OwnNetworkKey] == "true" }
 	return predicate.Funcs{
@@ -123,7 +123,7 @@ func asked() predicate.Predicate {
 	}
 }
 
-// cameOrWent leaves out what happens to a Network in between.
+// cameOrWent ignores everything but the creation and deletion of a Network.
 func cameOrWent() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -132,8 +132,8 @@ func cameOrWent() predicate.Predicate {
 	})
 }
 
-// claimed looks once at whom ranges were given to: a Deployment and its Network
-// may have gone while the controller was down.
+// claimed lists the holders of ranges once: a Deployment and its Network may
+// have been deleted while the controller was down.
 func (c *Controller) claimed(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	claims, err := c.claims(ctx, claimLabels)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *Controller) claimed(ctx context.Context, queue workqueue.TypedRateLimit
 	return nil
 }
 
-// deployment is an empty one, of which metadata alone is kept.
+// deployment returns an empty one, for a cache of only the metadata.
 func deployment() *metav1.PartialObjectMetadata {
 	d := &metav1.PartialObjectMetadata{}
 	d.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))

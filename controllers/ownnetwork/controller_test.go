@@ -22,8 +22,8 @@ func TestADeploymentGetsItsNetworkAndItsPodsWaitForIt(t *testing.T) {
 	c, namespace := shared, shared.namespace(t)
 	c.pool(t, "10.128.0.0/22", 24)
 	d := c.deploy(t, namespace, "web")
-	// Without a controller, the ReplicaSet tries and is told why not.
-	c.refused(t, d, `network-creating: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which is the Deployment's own and is being created`)
+	// Without a controller, the ReplicaSet retries and gets the reason.
+	c.refused(t, d, `network-creating: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which is the Deployment's own, and usher is creating it`)
 
 	defer c.controller(t)()
 	n := c.network(t, d)
@@ -50,7 +50,7 @@ func TestADeploymentGetsItsNetworkAndItsPodsWaitForIt(t *testing.T) {
 	}
 }
 
-// each is how many Deployments of a namespace ask at once.
+// each is how many Deployments in a namespace ask at once.
 var each = 10
 
 func TestNoTwoRangesAreAlikeThoughTwoControllersWorkAtOnce(t *testing.T) {
@@ -104,7 +104,8 @@ func TestAnExhaustedPoolIsToldAndWaitedFor(t *testing.T) {
 	c.network(t, second)
 	third := c.deploy(t, namespace, "third")
 	c.condition(t, third, injector.OwnNetworkPool, "10.32.0.0/29 in parts of /30")
-	// Its pods may have been denied before that was known; the next are told.
+	// Its pods may have been denied before the reason was known; later ones get
+	// it.
 	if err := c.Patch(t.Context(), third, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":2}}`))); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestARangeIsFreedThoughTheControllerWasDown(t *testing.T) {
 	c.clear(t)
 }
 
-func TestWhatAnotherMadeIsLeftAsItIs(t *testing.T) {
+func TestForeignObject_IsLeftUnchanged(t *testing.T) {
 	c, namespace := shared, shared.namespace(t)
 	c.pool(t, "10.8.0.0/24", 24)
 	d := c.deploy(t, namespace, "web")
@@ -150,8 +151,8 @@ func TestWhatAnotherMadeIsLeftAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := c.controller(t)
-	c.condition(t, d, injector.OwnNetworkForeign, "was not made for this Deployment")
-	c.refused(t, d, `network-foreign: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which was not made for the Deployment`)
+	c.condition(t, d, injector.OwnNetworkForeign, "was not created for this Deployment")
+	c.refused(t, d, `network-foreign: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which was not created for the Deployment`)
 	n := c.network(t, d)
 	if n.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("it was changed: %+v", n)
@@ -173,7 +174,8 @@ func TestWithoutAPoolNoNetworkIsMade(t *testing.T) {
 	c.pool(t, "10.4.0.0/24", 24)
 	c.network(t, d)
 
-	// It asks no more: the Network stays until it is removed, and is not made anew.
+	// It no longer asks: the Network stays until it is removed, and is not
+	// recreated.
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, injector.OwnNetworkKey)
 	if err := c.Patch(t.Context(), d, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)

@@ -29,8 +29,8 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// cluster is a real API server with the controllers that make and remove what
-// Deployments are of, and usher's webhook.
+// cluster is a real API server with the controllers of Deployments, and usher's
+// webhook.
 type cluster struct {
 	client.Client
 	plane *controlplane.ControlPlane
@@ -76,7 +76,7 @@ func run(m *testing.M) int {
 }
 
 // controller runs one controller process until it is stopped; without the
-// Lease, so that two can work at once.
+// Lease, so that two can run at once.
 func (c *cluster) controller(t *testing.T) (stop func()) {
 	t.Helper()
 	running, err := c.plane.StartController(context.WithoutCancel(t.Context()), logr.Discard(), func(o *controllers.Options) {
@@ -92,7 +92,7 @@ func (c *cluster) controller(t *testing.T) (stop func()) {
 	}
 }
 
-// pool sets usher's pool, none where cidr is empty.
+// pool sets usher's pool, or none if cidr is "".
 func (c *cluster) pool(t *testing.T, cidr string, length int) {
 	t.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: controlplane.Namespace, Name: config.ConfigMapName}}
@@ -108,7 +108,8 @@ func (c *cluster) pool(t *testing.T, cidr string, length int) {
 	}
 }
 
-// namespace makes a namespace whose Deployments go when the test ends.
+// namespace creates a namespace whose Deployments are deleted when the test
+// ends.
 func (c *cluster) namespace(t *testing.T) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
@@ -118,7 +119,7 @@ func (c *cluster) namespace(t *testing.T) string {
 	return ns.Name
 }
 
-// deploy makes a Deployment that asks for its own Network.
+// deploy creates a Deployment that asks for its own Network.
 func (c *cluster) deploy(t *testing.T, namespace, name string) *appsv1.Deployment {
 	t.Helper()
 	app := map[string]string{"app": name}
@@ -148,8 +149,8 @@ func until(t *testing.T, what string, condition func(context.Context) (bool, err
 	}
 }
 
-// condition waits for the condition OwnNetwork with a reason and in its message
-// a text.
+// condition waits for the condition OwnNetwork with a reason and a text in its
+// message.
 func (c *cluster) condition(t *testing.T, of *appsv1.Deployment, reason, text string) {
 	t.Helper()
 	until(t, fmt.Sprintf("the condition %s of %s is %s", injector.OwnNetworkCondition, of.Name, reason), func(ctx context.Context) (bool, error) {
@@ -168,7 +169,7 @@ func (c *cluster) condition(t *testing.T, of *appsv1.Deployment, reason, text st
 
 // refused waits until a pod of a Deployment was refused with a text. The
 // ReplicaSet's condition keeps the message of the first refusal; its Events
-// have them all.
+// have all of them.
 func (c *cluster) refused(t *testing.T, of *appsv1.Deployment, text string) {
 	t.Helper()
 	until(t, "a pod of "+of.Name+" is refused: "+text, func(ctx context.Context) (bool, error) {
@@ -197,7 +198,7 @@ func (c *cluster) network(t *testing.T, of *appsv1.Deployment) *samplecrdv1.Netw
 	return n
 }
 
-// claims are the ranges that are given out, with their holders.
+// claims returns the allocated ranges, with their holders.
 func (c *cluster) claims(ctx context.Context) (map[netip.Prefix]string, error) {
 	var list coordinationv1.LeaseList
 	if err := c.List(ctx, &list, client.InNamespace(controlplane.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "own-network"}); err != nil {
@@ -214,8 +215,8 @@ func (c *cluster) claims(ctx context.Context) (map[netip.Prefix]string, error) {
 	return claims, nil
 }
 
-// clear removes the Deployments of a namespace and waits until nothing of theirs
-// is left.
+// clear deletes the Deployments of a namespace and waits until all of their
+// objects are gone.
 func (c *cluster) clear(t *testing.T, namespaces ...string) {
 	t.Helper()
 	for _, namespace := range namespaces {

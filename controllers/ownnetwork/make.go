@@ -17,10 +17,10 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// errLost is a range that was given back while it was about to be used.
-var errLost = errors.New("the range was given to another meanwhile")
+// errLost means that a range was released while it was about to be used.
+var errLost = errors.New("another Network has taken the range in the meantime")
 
-// provide takes a range and makes the Network with it.
+// provide allocates a range and creates the Network with it.
 func (c *Controller) provide(ctx context.Context, d *metav1.PartialObjectMetadata) (reconcile.Result, error) {
 	pool, why, err := c.pool(ctx)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Controller) provide(ctx context.Context, d *metav1.PartialObjectMetadat
 	}
 	network, err := c.create(ctx, d, part)
 	if apierrors.IsAlreadyExists(err) {
-		return reconcile.Result{}, nil // the cache will say so
+		return reconcile.Result{}, nil // the cache will report it
 	}
 	if err != nil {
 		return reconcile.Result{}, err
@@ -47,8 +47,8 @@ func (c *Controller) provide(ctx context.Context, d *metav1.PartialObjectMetadat
 	return reconcile.Result{}, c.tell(ctx, d, made(network))
 }
 
-// create makes the Network. A claim can be freed by who saw neither Deployment
-// nor Network, so it is looked at again once the Network is there.
+// create creates the Network. A controller that saw neither Deployment nor
+// Network can free a claim, so create checks it again once the Network exists.
 func (c *Controller) create(ctx context.Context, d *metav1.PartialObjectMetadata, part subnet.Subnet) (*samplecrdv1.Network, error) {
 	network := &samplecrdv1.Network{
 		ObjectMeta: metav1.ObjectMeta{
@@ -60,7 +60,7 @@ func (c *Controller) create(ctx context.Context, d *metav1.PartialObjectMetadata
 		Spec: samplecrdv1.NetworkSpec{CIDR: part.Prefix.String(), Gateway: part.GatewayText()},
 	}
 	if err := c.client.Create(ctx, network); err != nil {
-		return nil, fmt.Errorf("making the Network %s/%s: %w", d.Namespace, d.Name, err)
+		return nil, fmt.Errorf("creating the Network %s/%s: %w", d.Namespace, d.Name, err)
 	}
 	mine, err := c.holds(ctx, part.Prefix, keyOf(d))
 	if err != nil || mine {
@@ -69,14 +69,14 @@ func (c *Controller) create(ctx context.Context, d *metav1.PartialObjectMetadata
 	if err := c.client.Delete(ctx, network, client.Preconditions{UID: &network.UID}); client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("making the Network %s/%s: %w", d.Namespace, d.Name, errLost)
+	return nil, fmt.Errorf("creating the Network %s/%s: %w", d.Namespace, d.Name, errLost)
 }
 
-// keep holds the claim of a Network's range, and no other for it.
+// keep keeps the claim of a Network's range, and no other for it.
 func (c *Controller) keep(ctx context.Context, n *samplecrdv1.Network) error {
 	prefix, err := subnet.ParseCIDR(n.Spec.CIDR)
 	if err != nil {
-		return nil // somebody edited it; the rules say so
+		return nil // somebody edited it; the rules report it
 	}
 	holder := client.ObjectKeyFromObject(n)
 	claims, err := c.claims(ctx, holderLabels(holder))
@@ -94,12 +94,12 @@ func (c *Controller) keep(ctx context.Context, n *samplecrdv1.Network) error {
 	if held {
 		return nil
 	}
-	_, err = c.take(ctx, prefix, holder) // another's it may be: somebody edited it
+	_, err = c.take(ctx, prefix, holder) // it may be another holder's: somebody edited it
 	return err
 }
 
-// release gives back what a Deployment had that is gone or asks no more, once
-// its Network is gone.
+// release releases the range of a Deployment that was deleted or no longer
+// asks, once its Network is gone.
 func (c *Controller) release(ctx context.Context, holder types.NamespacedName, d *metav1.PartialObjectMetadata) error {
 	if err := c.forget(ctx, d); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (c *Controller) release(ctx context.Context, holder types.NamespacedName, d
 			return err
 		}
 		if err == nil && (object != client.Object(now) || wants(now)) {
-			return nil // there is an event when it goes
+			return nil // its deletion causes an event
 		}
 	}
 	for _, claim := range claims {

@@ -12,8 +12,8 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// pool reads the pool of usher's configuration as it is now. Where there is
-// none to be used, the state says why.
+// pool reads the current pool of usher's configuration. If there is no usable
+// one, the state explains why.
 func (c *Controller) pool(ctx context.Context) (subnet.Pool, *state, error) {
 	cm := &corev1.ConfigMap{}
 	err := c.live.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: config.ConfigMapName}, cm)
@@ -22,14 +22,14 @@ func (c *Controller) pool(ctx context.Context) (subnet.Pool, *state, error) {
 	}
 	where := fmt.Sprintf("ConfigMap %s/%s", c.namespace, config.ConfigMapName)
 	if err != nil {
-		return subnet.Pool{}, &state{injector.OwnNetworkNoPool, "there is no " + where + ", in which networks.pool says what ranges to give out"}, nil
+		return subnet.Pool{}, &state{injector.OwnNetworkNoPool, where + " does not exist: create it with networks.pool, the range to allocate from"}, nil
 	}
 	parsed, err := config.Parse([]byte(cm.Data[config.ConfigMapKey]))
 	if err != nil {
 		return subnet.Pool{}, &state{injector.OwnNetworkNoPool, where + " cannot be read: " + err.Error()}, nil
 	}
 	if !parsed.Networks.Pool.IsSet() {
-		return subnet.Pool{}, &state{injector.OwnNetworkNoPool, where + " sets no networks.pool, which says what ranges to give out"}, nil
+		return subnet.Pool{}, &state{injector.OwnNetworkNoPool, where + " does not set networks.pool, the range to allocate from"}, nil
 	}
 	p, err := parsed.Networks.Pool.Subnets()
 	return p, nil, err

@@ -14,10 +14,10 @@ import (
 // BindingName is the RoleBinding's name in each namespace.
 const BindingName = "usher-default-serviceaccount-view"
 
-// made are the labels by which the controller knows what it made.
+// made are the labels by which the controller identifies its objects.
 var made = labels.Set{"app.kubernetes.io/managed-by": "usher", "app.kubernetes.io/component": "default-serviceaccount"}
 
-// binding is the RoleBinding that a namespace gets.
+// binding returns the RoleBinding for a namespace.
 func binding(namespace string) *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{
@@ -29,15 +29,15 @@ func binding(namespace string) *rbacv1.RoleBinding {
 	}
 }
 
-// ours says whether the controller made the RoleBinding.
+// ours reports whether the controller created the RoleBinding.
 func ours(b *rbacv1.RoleBinding) bool { return made.AsSelector().Matches(labels.Set(b.Labels)) }
 
-// same says whether a RoleBinding grants what the other does, to the same.
+// same reports whether a RoleBinding grants the same role to the same subjects.
 func same(a, b *rbacv1.RoleBinding) bool {
 	return a.RoleRef == b.RoleRef && reflect.DeepEqual(a.Subjects, b.Subjects)
 }
 
-// namespace is an empty one, of which metadata alone is kept.
+// namespace returns an empty one, for a cache of only the metadata.
 func namespace() *metav1.PartialObjectMetadata {
 	ns := &metav1.PartialObjectMetadata{}
 	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

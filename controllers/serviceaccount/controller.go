@@ -1,10 +1,10 @@
-// Package serviceaccount gives the ServiceAccount "default" of a namespace the
-// right to look at it, where the namespace asks by label.
+// Package serviceaccount grants the ServiceAccount "default" of a namespace the
+// right to view the namespace, if the namespace asks for it by label.
 //
-// A binding to a default ServiceAccount is a binding to every pod that names
-// none: so it is opted into, it is to the built-in ClusterRole "view" alone,
-// which reads no Secrets, and the controller may bind no other. It never
-// touches a RoleBinding that it did not make.
+// A binding to a default ServiceAccount applies to every pod that names none:
+// so it is opt-in, it is limited to the built-in ClusterRole "view", which
+// cannot read Secrets, and the controller may bind no other role. It never
+// changes a RoleBinding that it did not create.
 package serviceaccount
 
 import (
@@ -31,41 +31,41 @@ import (
 
 // Reasons of the Events on a namespace.
 const (
-	// ReasonBound: the RoleBinding was made, or made as it should be.
+	// ReasonBound: the RoleBinding was created or updated.
 	ReasonBound = "DefaultServiceAccountBound"
 	// ReasonUnbound: the RoleBinding was removed with the label.
 	ReasonUnbound = "DefaultServiceAccountUnbound"
-	// ReasonForeign: another's RoleBinding has the name.
+	// ReasonForeign: a RoleBinding of another owner has the name.
 	ReasonForeign = "DefaultServiceAccountBindingForeign"
-	// ReasonUnknown: the label has a value that is not view.
+	// ReasonUnknown: the label has a value other than view.
 	ReasonUnknown = "DefaultServiceAccountLabelUnknown"
 )
 
-// AddToScheme adds the types the controller reads and writes.
+// AddToScheme adds the types that the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{corev1.AddToScheme, rbacv1.AddToScheme, metav1.AddMetaToScheme}).AddToScheme(s)
 }
 
-// Cache keeps the RoleBindings that the controller made, and no others.
+// Cache caches only the RoleBindings that the controller created.
 func Cache() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{&rbacv1.RoleBinding{}: {Label: made.AsSelector()}}
 }
 
-// A Controller keeps the RoleBindings of labelled namespaces.
+// A Controller reconciles the RoleBindings of labelled namespaces.
 type Controller struct {
 	client client.Client
-	// reader asks the API server for what is not in the cache: others'
-	// RoleBindings.
+	// reader reads from the API server what the cache lacks: RoleBindings of
+	// others.
 	reader client.Reader
 	events events.EventRecorder
 }
 
-// New returns the controller of that manager's cluster.
+// New returns the controller for that manager's cluster.
 func New(m manager.Manager) *Controller {
 	return &Controller{client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-serviceaccount")}
 }
 
-// SetupWithManager makes the manager run the controller.
+// SetupWithManager adds the controller to the manager.
 func (c *Controller) SetupWithManager(m manager.Manager) error {
 	namespaceOf := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: o.GetNamespace()}}}
@@ -77,18 +77,18 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 		Complete(c)
 }
 
-// Reconcile brings the RoleBinding of one namespace to what its label says.
+// Reconcile brings the RoleBinding of one namespace to the state in its label.
 func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	ns := namespace()
 	if err := c.client.Get(ctx, req.NamespacedName, ns); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err) // its RoleBindings went with it
+		return reconcile.Result{}, client.IgnoreNotFound(err) // its RoleBindings were deleted with it
 	}
 	if ns.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
 	value, asked := ns.Labels[config.DefaultServiceAccountLabel]
 	if asked && value != config.View {
-		c.events.Eventf(ns, nil, corev1.EventTypeWarning, ReasonUnknown, "Bind", "label %s is %q: write %s, or take the label away", config.DefaultServiceAccountLabel, value, config.View)
+		c.events.Eventf(ns, nil, corev1.EventTypeWarning, ReasonUnknown, "Bind", "label %s is %q: write %s, or remove the label", config.DefaultServiceAccountLabel, value, config.View)
 	}
 	if value == config.View {
 		return reconcile.Result{}, c.bind(ctx, ns)
@@ -96,7 +96,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{}, c.unbind(ctx, ns)
 }
 
-// bind makes the RoleBinding, or makes it as it should be.
+// bind creates the RoleBinding, or updates it.
 func (c *Controller) bind(ctx context.Context, ns *metav1.PartialObjectMetadata) error {
 	want := binding(ns.Name)
 	is := &rbacv1.RoleBinding{}
@@ -112,7 +112,7 @@ func (c *Controller) bind(ctx context.Context, ns *metav1.PartialObjectMetadata)
 	case same(is, want):
 		return nil
 	case is.RoleRef != want.RoleRef:
-		// The API server lets nobody change it.
+		// The API server does not allow changes of it.
 		if err := c.client.Delete(ctx, is, client.Preconditions{UID: &is.UID}); err != nil {
 			return client.IgnoreNotFound(err)
 		}
@@ -128,22 +128,22 @@ func (c *Controller) bind(ctx context.Context, ns *metav1.PartialObjectMetadata)
 	return nil
 }
 
-// foreign says that someone else's RoleBinding has the name; a cache that is
-// behind looks the same and is not.
+// foreign reports that a RoleBinding of another owner has the name; a stale
+// cache looks the same.
 func (c *Controller) foreign(ctx context.Context, ns *metav1.PartialObjectMetadata, want *rbacv1.RoleBinding) error {
 	is := &rbacv1.RoleBinding{}
 	if err := c.reader.Get(ctx, client.ObjectKeyFromObject(want), is); err != nil {
 		return err
 	}
 	if ours(is) {
-		return nil // the cache will say so
+		return nil // the cache will report it
 	}
 	c.events.Eventf(ns, is, corev1.EventTypeWarning, ReasonForeign, "Bind",
-		"the RoleBinding %s was not made by usher and is left as it is: rename it to have it made", is.Name)
+		"usher did not create the RoleBinding %s and does not change it: rename it to let usher create its own", is.Name)
 	return nil
 }
 
-// unbind removes the RoleBinding that bind made.
+// unbind removes the RoleBinding that bind created.
 func (c *Controller) unbind(ctx context.Context, ns *metav1.PartialObjectMetadata) error {
 	is := &rbacv1.RoleBinding{}
 	if err := c.client.Get(ctx, client.ObjectKeyFromObject(binding(ns.Name)), is); err != nil {

@@ -90,7 +90,7 @@ func (c *cluster) namespace(t *testing.T, value string) string {
 	return ns.Name
 }
 
-// label sets the namespace's label; "" takes it away.
+// label sets the namespace's label; "" removes it.
 func (c *cluster) label(t *testing.T, namespace, value string) {
 	t.Helper()
 	text := "null"
@@ -156,7 +156,8 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// may asks as the namespace's default ServiceAccount, by its token.
+// may checks the rights of the namespace's default ServiceAccount, with its
+// token.
 func (c *cluster) may(t *testing.T, namespace, verb, resource string) bool {
 	t.Helper()
 	token, err := c.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
@@ -226,7 +227,7 @@ func TestALabelThatWentWhileTheControllerWasDownIsFollowed(t *testing.T) {
 	c.untilBound(t, come)
 }
 
-func TestABindingThatWasChangedIsMadeAsItShouldBe(t *testing.T) {
+func TestAChangedBindingIsRestored(t *testing.T) {
 	c := shared
 	defer c.controller(t)()
 	namespace := c.namespace(t, config.View)
@@ -244,7 +245,7 @@ func TestABindingThatWasChangedIsMadeAsItShouldBe(t *testing.T) {
 			changed := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: b.Name, Labels: b.Labels}, Subjects: b.Subjects, RoleRef: b.RoleRef}
 			changed.RoleRef.Name = "edit"
 			_, err := c.RbacV1().RoleBindings(namespace).Create(t.Context(), changed, metav1.CreateOptions{})
-			return ignoreExists(err) // the controller was quicker
+			return ignoreExists(err) // the controller was faster
 		},
 		"all of it": func(b *rbacv1.RoleBinding) error {
 			return c.RbacV1().RoleBindings(namespace).Delete(t.Context(), b.Name, metav1.DeleteOptions{})
@@ -282,9 +283,9 @@ func TestABindingThatUsherDidNotMakeIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.label(t, namespace, config.View)
-	c.untilTold(t, namespace, serviceaccount.ReasonForeign, "was not made by usher")
+	c.untilTold(t, namespace, serviceaccount.ReasonForeign, "usher did not create the RoleBinding")
 	c.label(t, namespace, "")
-	// What comes after was decided after.
+	// A later change was also decided later.
 	other := c.namespace(t, config.View)
 	c.untilBound(t, other)
 	is, err := c.RbacV1().RoleBindings(namespace).Get(t.Context(), theirs.Name, metav1.GetOptions{})
@@ -296,7 +297,7 @@ func TestABindingThatUsherDidNotMakeIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestALabelThatIsNotKnownIsToldAndGrantsNothing(t *testing.T) {
+func TestAnUnknownLabelIsReportedAndGrantsNothing(t *testing.T) {
 	c := shared
 	defer c.controller(t)()
 	namespace := c.namespace(t, config.View)

@@ -7,8 +7,8 @@ import (
 	"github.com/usher-dev/usher/config"
 )
 
-// concerns lets through what happens to namespaces with the label: their
-// coming, and changes of the label.
+// concerns accepts events of labelled namespaces: their creation, and changes
+// of the label.
 func concerns() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {

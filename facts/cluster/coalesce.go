@@ -26,7 +26,7 @@ type call struct {
 }
 
 // wait returns the result, or one that says that the list did not end in time.
-// A list that panicked panics here, in the request that needs it.
+// If the list panicked, wait panics in the request that needs it.
 func (c *call) wait(ctx context.Context, kind string) listResult {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()

@@ -25,7 +25,7 @@ func TestRequestsThatAskAtOnceShareAPageReadAfterTheyAsked(t *testing.T) {
 		var group sync.WaitGroup
 		answers := make([]string, 4)
 		group.Go(func() { answers[0] = ask() })
-		synctest.Wait() // the first is being read
+		synctest.Wait() // the first list is running
 		for i := 1; i < len(answers); i++ {
 			group.Go(func() { answers[i] = ask() })
 		}

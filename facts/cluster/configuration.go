@@ -13,12 +13,12 @@ import (
 	"github.com/usher-dev/usher/policies/rules"
 )
 
-// A Configuration is usher's configuration as it is now: that of the ConfigMap
-// usher, or the last valid one while that is invalid, or the defaults where it
+// A Configuration is usher's current configuration: that of the ConfigMap
+// usher, or the last valid one while that is invalid, or the defaults if it
 // does not exist.
 type Configuration struct {
-	// Changed is called when another configuration may be in force; it must not
-	// block.
+	// Changed is called when the configuration in force may have changed; it must
+	// not block.
 	Changed func()
 
 	metrics *Metrics
@@ -26,26 +26,27 @@ type Configuration struct {
 	current atomic.Pointer[Configured]
 
 	mu sync.Mutex
-	// applied is the ConfigMap usher, lastValid the one that usher keeps.
+	// applied is the ConfigMap usher, lastValid the one that usher writes.
 	applied, lastValid *document
-	// inForce is the text of the configuration in force; empty for the defaults.
+	// inForce is the text of the configuration in force; "" for the defaults.
 	inForce string
-	// usable says that the configuration in force is valid, or that the defaults
-	// are meant. It falls only before begun: nothing invalid ends what serves.
+	// usable is true if the configuration in force is valid, or the defaults
+	// apply. It becomes false only before begun: an invalid configuration never
+	// stops a serving replica.
 	usable, begun bool
 }
 
-// A document is a configuration as a ConfigMap holds it.
+// A document is a configuration from a ConfigMap.
 type document struct {
 	text   string
-	parsed *config.Configuration // nil where err is not
+	parsed *config.Configuration // nil if err is not nil
 	err    error
 }
 
-// A Configured is a configuration with the rules that it chooses.
+// A Configured is a configuration with the rules that it selects.
 type Configured struct {
 	*config.Configuration
-	// Evaluator returns the rules; it makes them once.
+	// Evaluator returns the rules, which it creates only once.
 	Evaluator func() (*policies.Evaluator, error)
 }
 
@@ -59,7 +60,7 @@ func configured(c *config.Configuration) *Configured {
 	})}
 }
 
-// NewConfiguration returns the defaults.
+// NewConfiguration returns a Configuration with the defaults.
 func NewConfiguration(metrics *Metrics, log logr.Logger) *Configuration {
 	c := &Configuration{metrics: metrics, log: log, usable: true}
 	c.store("", config.Default())
@@ -70,7 +71,7 @@ func NewConfiguration(metrics *Metrics, log logr.Logger) *Configuration {
 // Current returns the configuration in force.
 func (c *Configuration) Current() *Configured { return c.current.Load() }
 
-// Put takes in the ConfigMap usher or usher-last-valid, as it was created or
+// Put stores the ConfigMap usher or usher-last-valid after it was created or
 // changed.
 func (c *Configuration) Put(cm *corev1.ConfigMap) {
 	d := &document{text: cm.Data[config.ConfigMapKey]}
@@ -90,7 +91,7 @@ func (c *Configuration) Put(cm *corev1.ConfigMap) {
 	c.tell()
 }
 
-// Delete takes one of the ConfigMaps out.
+// Delete removes one of the ConfigMaps.
 func (c *Configuration) Delete(name string) {
 	c.mu.Lock()
 	if name == config.LastValidName {
@@ -103,7 +104,8 @@ func (c *Configuration) Delete(name string) {
 	c.tell()
 }
 
-// choose puts into force what the ConfigMaps ask for. The lock is held.
+// choose puts into force what the ConfigMaps ask for. The caller must hold the
+// lock.
 func (c *Configuration) choose() {
 	switch {
 	case c.applied == nil:
@@ -132,7 +134,7 @@ func (c *Configuration) choose() {
 	c.metrics.configuration.Set(valid)
 }
 
-// store puts a configuration into force. The lock is held.
+// store puts a configuration into force. The caller must hold the lock.
 func (c *Configuration) store(text string, parsed *config.Configuration) {
 	if now := c.current.Load(); now != nil && text == c.inForce {
 		return
@@ -147,7 +149,8 @@ func (c *Configuration) tell() {
 	}
 }
 
-// Ready returns why no configuration can be used: the first one is invalid.
+// Ready returns the reason why no configuration is usable: the first one is
+// invalid.
 func (c *Configuration) Ready() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,14 +160,14 @@ func (c *Configuration) Ready() error {
 	return fmt.Errorf("the configuration is invalid and no valid one is known: %w", c.applied.err)
 }
 
-// begin says that the configuration serves from now on.
+// begin records that the configuration serves from now on.
 func (c *Configuration) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begun = true
 }
 
-// State describes the configuration in a line, for /readyz?verbose.
+// State describes the configuration in one line, for /readyz?verbose.
 func (c *Configuration) State() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,9 +182,9 @@ func (c *Configuration) State() string {
 	return "[!]configuration refused: " + oneLine(c.applied.err)
 }
 
-// Kept says what usher-last-valid should hold, and whether it does: the text of
-// the configuration in force, or nothing where the ConfigMap usher does not
-// exist.
+// Kept returns the desired content of usher-last-valid, and whether it already
+// has it: the text of the configuration in force, or "" if the ConfigMap usher
+// does not exist.
 func (c *Configuration) Kept() (text string, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// A contained is a panic of a goroutine, kept for the request that waits for
-// the goroutine: only a request's own panic becomes its 500.
+// A contained is the panic of a goroutine, for the request that waits for it:
+// only a request's own panic becomes its 500.
 type contained struct {
 	value any
 	stack []byte
@@ -23,7 +23,7 @@ func contain(f func()) (panicked *contained) {
 	return nil
 }
 
-// raise panics in the calling goroutine, unless nothing panicked.
+// raise panics in the calling goroutine if the contained one panicked.
 func (c *contained) raise() {
 	if c != nil {
 		panic(fmt.Sprintf("%v, in a goroutine of the request:\n%s", c.value, c.stack))

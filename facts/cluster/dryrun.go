@@ -20,29 +20,30 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// ProofNamespace is where pods are tried by dry-run, as its ServiceAccount of
-// the same name. A
-// ValidatingAdmissionPolicy refuses every other pod there, so that the right to
-// create pods in it cannot run one (deploy/base/proof.yaml).
+// ProofNamespace is the namespace for dry runs of pods, as its ServiceAccount
+// of the same name. A ValidatingAdmissionPolicy refuses every other pod there,
+// so that nobody can run one with the right to create pods in it
+// (deploy/base/proof.yaml).
 const ProofNamespace = "usher-proof"
 
-// proofTimeout bounds the trials of one template; what was not tried is said.
+// proofTimeout limits the dry runs of one template; a warning reports untested
+// pods.
 const proofTimeout = 3 * time.Second
 
-// DryRun asks the API server whether it would take a pod.
+// DryRun asks the API server whether it would accept a pod.
 type DryRun struct {
 	Writer client.Writer
 }
 
-// An answer is the API server's on one pod.
+// An answer is the API server's response for one pod.
 type answer struct {
-	problems []finding.Finding // of built-in validation
+	problems []finding.Finding // from built-in validation
 	warning  string
 }
 
-// Try asks about every trial. Problems are what built-in validation rejects in
-// the injected pod and not in the bare one; warnings are what another webhook
-// or policy denies, and what was not tried.
+// Try tests every trial. Problems are what built-in validation rejects in the
+// injected pod but not in the bare one; warnings are denials by another webhook
+// or policy, and untested pods.
 func (d *DryRun) Try(ctx context.Context, trials []injector.Trial) (problems []finding.Finding, warnings []string) {
 	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
 	defer cancel()
@@ -81,7 +82,7 @@ func (d *DryRun) try(ctx context.Context, trial injector.Trial) answer {
 	}
 	if status, builtIn := validation(err); builtIn {
 		if bare := d.create(ctx, trial.Bare); bare != nil {
-			return answer{warning: fmt.Sprintf("could not be tried on a pod of the kind %q, which is denied without the template: %v", trial.Name, bare)}
+			return answer{warning: fmt.Sprintf("could not be tested with a pod of the kind %q, which is denied even without the template: %v", trial.Name, bare)}
 		}
 		var problems []finding.Finding
 		for _, cause := range status.Details.Causes {
@@ -91,16 +92,16 @@ func (d *DryRun) try(ctx context.Context, trial injector.Trial) answer {
 	}
 	switch {
 	case apierrors.IsNotFound(err):
-		return answer{warning: fmt.Sprintf("not tried on the API server: %v (apply deploy/base/proof.yaml)", err)}
+		return answer{warning: fmt.Sprintf("not tested against the API server: %v (apply deploy/base/proof.yaml)", err)}
 	case ctx.Err() != nil:
-		return answer{warning: fmt.Sprintf("not tried on the API server within %s", proofTimeout)}
+		return answer{warning: fmt.Sprintf("not tested against the API server within %s", proofTimeout)}
 	}
-	return answer{warning: fmt.Sprintf("pods that get it are denied by another policy of this cluster: %v", err)}
+	return answer{warning: fmt.Sprintf("another policy of this cluster denies pods that get it: %v", err)}
 }
 
-// validation says whether built-in validation rejected the pod. Policies and
-// webhooks may deny with the same code: the one names no fields, the other's
-// message says what it is.
+// validation reports whether built-in validation rejected the pod. Policies and
+// webhooks may deny with the same code: a policy names no fields, and the
+// message of a webhook names it.
 func validation(err error) (*metav1.Status, bool) {
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) || !apierrors.IsInvalid(err) {
@@ -114,7 +115,7 @@ func validation(err error) (*metav1.Status, bool) {
 	return &status, !slices.ContainsFunc(status.Details.Causes, noField)
 }
 
-// create sends a pod of the corpus, as it is but for where it goes.
+// create sends a pod of the corpus unchanged except for its namespace.
 func (d *DryRun) create(ctx context.Context, pod []byte) error {
 	object := &unstructured.Unstructured{}
 	if err := json.Unmarshal(pod, &object.Object); err != nil {

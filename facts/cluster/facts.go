@@ -1,6 +1,6 @@
-// Package cluster gathers what decisions need to know of a cluster: from
-// informers that keep as little as possible, and from the API server where a
-// cache may be behind.
+// Package cluster gathers what decisions need to know about a cluster: from
+// informers that store as little as possible, and from the API server if a
+// cache may be stale.
 package cluster
 
 import (
@@ -19,28 +19,28 @@ import (
 )
 
 // serverInterval is how often the versions of the server and the kubelets are
-// read again: clusters are upgraded.
+// read again, because clusters are upgraded.
 const serverInterval = 5 * time.Minute
 
-// usableInterval is how often a replica that waits for a valid configuration
-// looks for it.
+// usableInterval is how often a replica without a valid configuration checks
+// for one.
 const usableInterval = time.Second
 
-// Facts are what decisions know of a cluster.
+// Facts are what decisions know about a cluster.
 type Facts struct {
-	// OwnNamespace is usher's own.
+	// OwnNamespace is usher's own namespace.
 	OwnNamespace  string
 	Templates     *Templates
 	Namespaces    *Namespaces
 	Configuration *Configuration
-	// Server is the API server's version, nil where it is not known.
+	// Server is the API server's version, nil if unknown.
 	Server func() *version.Version
-	// NativeSidecars says whether the cluster runs them.
+	// NativeSidecars knows whether the cluster supports native sidecars.
 	NativeSidecars func() bool
 	Others         *Lister
 	Networks       *Networks
 	DryRun         *DryRun
-	// Reader is not a cache.
+	// Reader must not be a cache.
 	Reader client.Reader
 
 	sidecars *Sidecars
@@ -79,18 +79,18 @@ func New(ctx context.Context, m manager.Manager, own string, registry prometheus
 	return f, m.Add(sidecars)
 }
 
-// OnChange has f called when what is registered may depend on a change. It must
-// be set before the manager starts, and changed must not block.
+// OnChange registers f for changes that may affect the registration. It must be
+// called before the manager starts, and f must not block.
 func (f *Facts) OnChange(changed func()) {
 	f.Templates.Changed, f.Namespaces.Changed, f.Configuration.Changed = changed, changed, changed
 }
 
-// Sync waits until the facts are complete. It returns false if ctx ends before.
+// Sync waits until the facts are complete. It returns false if ctx ends first.
 func (f *Facts) Sync(ctx context.Context) (bool, error) {
 	if !toolscache.WaitForCacheSync(ctx.Done(), f.synced...) {
 		return false, nil
 	}
-	// A replica without any valid configuration leaves decisions to the others.
+	// A replica without a valid configuration leaves decisions to the others.
 	usable := func(context.Context) (bool, error) { return f.Configuration.Ready() == nil, nil }
 	if wait.PollUntilContextCancel(ctx, usableInterval, true, usable) != nil {
 		return false, nil
@@ -99,7 +99,7 @@ func (f *Facts) Sync(ctx context.Context) (bool, error) {
 	return true, f.sidecars.Update(ctx)
 }
 
-// Follow keeps what speeds decisions up and is not needed to make them.
+// Follow runs caches that speed decisions up but are not necessary.
 func (f *Facts) Follow(ctx context.Context) {
 	f.Others.Related.Follow(ctx, f.cache, f.log)
 	f.Networks.Follow(ctx, f.cache, f.log)

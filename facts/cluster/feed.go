@@ -11,8 +11,8 @@ import (
 	"github.com/usher-dev/usher/config"
 )
 
-// feed fills the stores from informers and keeps them current. They are complete
-// when every function it returns says so.
+// feed fills the stores from informers and keeps them up to date. They are
+// complete when every returned function reports true.
 func feed(ctx context.Context, c cache.Cache, templateStore *Templates, namespaceStore *Namespaces, configuration *Configuration) ([]toolscache.InformerSynced, error) {
 	templates, err := c.GetInformer(ctx, &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -60,7 +60,8 @@ func feed(ctx context.Context, c cache.Cache, templateStore *Templates, namespac
 	return []toolscache.InformerSynced{templatesIn.HasSynced, namespacesIn.HasSynced}, nil
 }
 
-// deletedName is the name of an object whose deletion may have been missed.
+// deletedName returns the name of a deleted object, whose deletion event may
+// have been missed.
 func deletedName(object any) string {
 	key, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
 	if err != nil {
@@ -70,7 +71,7 @@ func deletedName(object any) string {
 	return name
 }
 
-// deletedVersion is the version of an object's deletion, "" where the deletion
+// deletedVersion returns the version of an object's deletion, "" if the event
 // was missed.
 func deletedVersion(object any) string {
 	if o, ok := object.(metav1.Object); ok {

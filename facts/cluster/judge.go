@@ -17,20 +17,20 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// A Request asks for a verdict about an object that is admitted.
+// A Request asks for a verdict about an object in admission.
 type Request struct {
 	Object verdict.Object
-	// Old is the object as it exists; nil on CREATE.
+	// Old is the existing object; nil on CREATE.
 	Old   *verdict.Object
 	Steps verdict.Steps
-	// Lenient says whether findings of rules are reported and never denied in a
-	// namespace of these levels; nil never is.
+	// Lenient reports whether findings of rules never deny in a namespace with
+	// these levels; a nil Lenient never does.
 	Lenient func(config.Namespace) bool
 }
 
-// Judge gathers what a verdict depends on and judges. What the caches do not
-// know is read from the API server before it denies, or leaves out what was
-// asked for; then the object is judged again.
+// Judge gathers the facts and calls the verdict. Before it denies, or omits
+// what was asked for, it reads from the API server what the caches lack, and
+// then judges the object again.
 func (f *Facts) Judge(ctx context.Context, r Request) (*verdict.Verdict, error) {
 	known, err := f.gather(ctx, r)
 	if err != nil {
@@ -80,8 +80,8 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 		known.LimitRanges = func() []corev1.LimitRange { return LimitRanges(ctx, f.Reader, r.Object.Namespace) }
 	}
 	if _, pinned := known.NamespaceLabels[config.EnforceVersionLabel]; pinned || r.Steps&verdict.Evaluate != 0 {
-		// A label that is not a level is denied when it is set; here the default
-		// stands in for it.
+		// A label with an invalid value is denied when it is set; here the default
+		// replaces it.
 		known.Levels, _ = config.FromLabels(known.NamespaceLabels, current.Policies)
 	}
 	if r.Steps&verdict.Evaluate == 0 {
@@ -97,8 +97,9 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 	return known, nil
 }
 
-// refreshLabels reads the namespace of an object that asks for nothing: only
-// objects that ask are sent, so its label is newer than the cache.
+// refreshLabels reads the namespace of an object that asks for nothing: the API
+// server sends only objects that ask, so the namespace's label is newer than
+// the cache.
 func (f *Facts) refreshLabels(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
 	switch {
 	case r.Steps&(verdict.Inject|verdict.Hold) != 0:
@@ -124,8 +125,7 @@ func (f *Facts) refreshLabels(ctx context.Context, r Request, known *verdict.Fac
 	return true, err
 }
 
-// unchanged reports whether an UPDATE of a workload left alone what injection
-// depends on.
+// unchanged reports whether an UPDATE of a workload does not affect injection.
 func unchanged(r Request) bool {
 	if r.Old == nil {
 		return false
@@ -134,8 +134,8 @@ func unchanged(r Request) bool {
 	return problem == nil && carried.Unchanged
 }
 
-// refreshTemplates reads templates that the cache does not know: a template and
-// what asks for it may be applied together.
+// refreshTemplates reads templates that the cache lacks: a template and an
+// object that asks for it may be applied together.
 func (f *Facts) refreshTemplates(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
 	missing := v.Missing()
 	if r.Object.Kind == "Namespace" {
@@ -152,7 +152,7 @@ func (f *Facts) refreshTemplates(ctx context.Context, r Request, known *verdict.
 		}
 		found = found || more
 		if !more && r.Object.Kind != "Namespace" {
-			break // one that is missing denies, and there may be hundreds
+			break // one missing template denies, and there may be hundreds
 		}
 	}
 	known.Templates = f.Templates.Set()
@@ -160,7 +160,7 @@ func (f *Facts) refreshTemplates(ctx context.Context, r Request, known *verdict.
 }
 
 // refreshMandatory reads the mandatory templates that a pod differs from: another
-// replica may have injected a version that this one has not seen yet.
+// replica may have injected a version that this one has not received yet.
 func (f *Facts) refreshMandatory(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
 	if v.Injection == nil || !v.Injection.Denied || r.Steps&(verdict.Inject|verdict.Hold) == 0 || r.Old != nil {
 		return false, nil
@@ -191,7 +191,7 @@ func (f *Facts) refreshMandatory(ctx context.Context, r Request, known *verdict.
 	return known.Templates != before, nil
 }
 
-// missing names the templates that a Namespace asks for and that are not known.
+// missing names the unknown templates that a Namespace asks for.
 func (f *Facts) missing(r Request, v *verdict.Verdict) []string {
 	if !slices.ContainsFunc(v.Findings, func(f verdict.Finding) bool { return f.Reason == reason.TemplateMissing }) {
 		return nil
@@ -212,7 +212,7 @@ func (f *Facts) missing(r Request, v *verdict.Verdict) []string {
 	return names
 }
 
-// refreshNetworks lists the Networks of an object that the cache would deny.
+// refreshNetworks lists the Networks of an object before the cache denies it.
 func (f *Facts) refreshNetworks(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
 	if v.Attachment == nil || !v.Attachment.Denied {
 		return false, nil
@@ -220,8 +220,8 @@ func (f *Facts) refreshNetworks(ctx context.Context, r Request, known *verdict.F
 	return true, f.networks(ctx, r, known, true)
 }
 
-// refreshRelated lists the objects that a finding rests on: the cache may be
-// behind.
+// refreshRelated lists the objects that a finding depends on, because the cache
+// may be stale.
 func (f *Facts) refreshRelated(ctx context.Context, r Request, known *verdict.Facts, v *verdict.Verdict) (bool, error) {
 	related := func(f verdict.Finding) bool {
 		if f.Source != verdict.FromRule {
@@ -238,11 +238,11 @@ func (f *Facts) refreshRelated(ctx context.Context, r Request, known *verdict.Fa
 }
 
 // networks looks up the Networks that an object declares: in the cache, unless
-// fresh is set or the cache cannot tell.
+// fresh is set or the cache is not sufficient.
 func (f *Facts) networks(ctx context.Context, r Request, known *verdict.Facts, fresh bool) error {
 	names, problem := injector.Declared(r.Object.Kind, r.Object.JSON)
 	if problem != nil {
-		return nil // the verdict says so
+		return nil // the verdict reports it
 	}
 	if r.Object.Kind == "Deployment" {
 		var old []byte
@@ -251,7 +251,7 @@ func (f *Facts) networks(ctx context.Context, r Request, known *verdict.Facts, f
 		}
 		own, problem := injector.OwnNetwork(r.Object.JSON, old, known.NamespaceLabels)
 		if problem != nil {
-			return nil // the verdict says so
+			return nil // the verdict reports it
 		}
 		if own.Begins {
 			foreign, err := f.Networks.Foreign(ctx, r.Object.Namespace, own.Network, r.Object.JSON)

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// LimitRanges lists those of a namespace. Where they cannot be read there are none:
-// what is predicted by them is a warning, which nobody waits for.
+// LimitRanges lists the LimitRanges of a namespace. If it cannot read them it
+// returns none, because they only cause warnings, for which no request waits.
 func LimitRanges(ctx context.Context, reader client.Reader, namespace string) []corev1.LimitRange {
 	var list corev1.LimitRangeList
 	if reader.List(ctx, &list, client.InNamespace(namespace)) != nil {

@@ -21,14 +21,14 @@ import (
 	"github.com/usher-dev/usher/policies"
 )
 
-// Bounds of a list while a request waits.
+// Limits of a list while a request waits.
 const (
 	listTimeout = 200 * time.Millisecond
 	listLimit   = 500
 )
 
-// A listable is a kind that rules look at next to the object they judge. Its Go
-// type lets the API server answer in its binary form.
+// A listable is a kind that rules read in addition to the judged object. With
+// its Go type the API server answers in its binary form.
 type listable struct {
 	apiVersion string
 	list       client.ObjectList
@@ -52,17 +52,17 @@ func listables() map[string]listable {
 	}
 }
 
-// A Lister lists the other objects that rules look at.
+// A Lister lists the other objects that rules read.
 type Lister struct {
-	// Reader is not a cache.
+	// Reader must not be a cache.
 	Reader client.Reader
-	// Related holds the kinds that rules compare every workload with.
+	// Related has the kinds that rules compare with every workload.
 	Related RelatedCache
 
 	coalescer coalescer
 }
 
-// Cached lists as Direct does, except for the kinds that Related holds.
+// Cached lists like Direct, except for the kinds in Related.
 func (l *Lister) Cached(ctx context.Context, namespace string, kinds ...string) policies.Lister {
 	read := l.Direct(ctx, namespace, slices.DeleteFunc(slices.Clone(kinds), l.Related.keeps)...)
 	return lister{ctx: ctx, reader: l.Reader, list: func(kind, namespace string) ([]*policies.Object, string) {
@@ -85,7 +85,7 @@ func (l lister) List(kind, namespace string) ([]*policies.Object, string) {
 	return l.list(kind, namespace)
 }
 
-// Get implements policies.Lister: it looks for the metadata, because usher may
+// Get implements policies.Lister. It reads only the metadata, because usher may
 // not read the contents of Secrets.
 func (l lister) Get(kind, namespace, name string) (*policies.Object, string) {
 	ctx, cancel := context.WithTimeout(l.ctx, listTimeout)
@@ -102,10 +102,10 @@ func (l lister) Get(kind, namespace, name string) (*policies.Object, string) {
 }
 
 // Direct lists the objects of a namespace, or of all, from the API server: each
-// kind once, and at most one page. There is no cache of whole objects: their
-// specs would be most of the memory. Requests that need the same list at the
-// same time share it. The lists of the kinds named begin at once, all others
-// when a rule asks for them.
+// kind once, and at most one page. usher does not cache whole objects, because
+// their specs would need most of the memory. Requests that need the same list
+// at the same time share it. The lists of the named kinds begin at once, all
+// others when a rule asks for them.
 func (l *Lister) Direct(ctx context.Context, namespace string, kinds ...string) policies.Lister {
 	calls := map[listKey]*call{}
 	start := func(kind, namespace string) *call {
@@ -129,21 +129,21 @@ func (l *Lister) Direct(ctx context.Context, namespace string, kinds ...string) 
 	}}
 }
 
-// A listResult is what was seen of a kind in a namespace, and in words what was
-// not.
+// A listResult contains the objects of a kind in a namespace, and describes
+// what is missing.
 type listResult struct {
 	found  []*policies.Object
 	unseen string
 }
 
 func unread(kind string) listResult {
-	return listResult{unseen: fmt.Sprintf("the objects of kind %s could not be read", kind)}
+	return listResult{unseen: fmt.Sprintf("usher could not read the objects of kind %s", kind)}
 }
 
 func list(ctx context.Context, reader client.Reader, kind, namespace string) listResult {
 	l, ok := listables()[kind]
 	if !ok {
-		return listResult{unseen: fmt.Sprintf("objects of kind %s are not looked at in the cluster", kind)}
+		return listResult{unseen: fmt.Sprintf("usher does not read objects of kind %s in the cluster", kind)}
 	}
 	if err := reader.List(ctx, l.list, client.InNamespace(namespace), client.Limit(listLimit)); err != nil {
 		return unread(kind)
@@ -154,7 +154,7 @@ func list(ctx context.Context, reader client.Reader, kind, namespace string) lis
 		return nil
 	})
 	if l.list.GetContinue() != "" {
-		p.unseen = fmt.Sprintf("only %d objects of kind %s were looked at", listLimit, kind)
+		p.unseen = fmt.Sprintf("usher read only %d objects of kind %s", listLimit, kind)
 	}
 	return p
 }

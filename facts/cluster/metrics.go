@@ -2,7 +2,7 @@ package cluster
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics describe the templates and the configuration that serve.
+// Metrics describes the templates and the configuration in force.
 type Metrics struct {
 	configuration prometheus.Gauge
 	templates     *prometheus.GaugeVec
@@ -13,10 +13,10 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		configuration: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "usher_configuration_valid", Help: "1 where the ConfigMap usher can be used as it is or does not exist, 0 where the last valid configuration is in force instead.",
+			Name: "usher_configuration_valid", Help: "1 if the ConfigMap usher is valid or does not exist, 0 if the last valid configuration is in force instead.",
 		}),
 		templates: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "usher_template_valid", Help: "1 where the template's ConfigMap can be used as it is, 0 where it cannot; an older version may serve then.",
+			Name: "usher_template_valid", Help: "1 if the template's ConfigMap is valid, 0 if it is not, in which case an older version may serve.",
 		}, []string{"template"}),
 		templateInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "usher_template_info", Help: "The version of each template that serves.",

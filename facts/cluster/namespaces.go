@@ -15,22 +15,22 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// Namespaces keeps the labels of namespaces, and nothing else of them: templates
-// select by any of them, and Pod Security goes by some.
+// Namespaces stores only the labels of namespaces: templates select by any of
+// them, and Pod Security uses some.
 type Namespaces struct {
-	reader client.Reader // not a cache
-	// Changed is called when a namespace asks for other templates than before;
-	// it must not block.
+	reader client.Reader // must not be a cache
+	// Changed is called when the templates that a namespace asks for change; it
+	// must not block.
 	Changed func()
 
 	mu    sync.RWMutex
 	known map[string]namespace
-	// deletions counts the namespaces that were deleted: an answer of the API
-	// server that a deletion overtook is not kept.
+	// deletions counts the deleted namespaces: a response of the API server that a
+	// deletion overtook is not stored.
 	deletions uint64
 }
 
-// A namespace is what is kept of one.
+// A namespace is the stored part of one.
 type namespace struct {
 	version string // resourceVersion
 	labels  map[string]string
@@ -41,7 +41,7 @@ func NewNamespaces(reader client.Reader) *Namespaces {
 	return &Namespaces{reader: reader, known: map[string]namespace{}}
 }
 
-// Put takes a namespace in, unless a later version of it is known.
+// Put stores a namespace, unless a later version of it is known.
 func (n *Namespaces) Put(ns *metav1.PartialObjectMetadata) {
 	n.mu.Lock()
 	changed := n.put(ns)
@@ -49,8 +49,8 @@ func (n *Namespaces) Put(ns *metav1.PartialObjectMetadata) {
 	n.tell(changed)
 }
 
-// put reports whether the namespace asks for other templates than before. The
-// lock is held.
+// put reports whether the templates that the namespace asks for changed. The
+// caller must hold the lock.
 func (n *Namespaces) put(ns *metav1.PartialObjectMetadata) bool {
 	before, known := n.known[ns.Name]
 	if known && !newer(ns.ResourceVersion, before.version) {
@@ -67,8 +67,8 @@ func (n *Namespaces) tell(changed bool) {
 	}
 }
 
-// Delete takes a namespace out, unless one of its name was created after the
-// version that was deleted. An empty version is not known.
+// Delete removes a namespace, unless one with its name was created after the
+// deleted version. An empty version means unknown.
 func (n *Namespaces) Delete(name, version string) {
 	n.mu.Lock()
 	n.deletions++
@@ -81,8 +81,8 @@ func (n *Namespaces) Delete(name, version string) {
 	n.tell(!kept && before.labels[injector.NamespaceLabel] != "")
 }
 
-// Labels returns the labels of a namespace, which must not be changed, asking the API
-// server about one that the cache does not know yet.
+// Labels returns the labels of a namespace, which the caller must not change.
+// It reads from the API server a namespace that the cache does not have yet.
 func (n *Namespaces) Labels(ctx context.Context, name string) (map[string]string, error) {
 	n.mu.RLock()
 	ns, known := n.known[name]
@@ -119,7 +119,7 @@ func (n *Namespaces) Values() []string {
 	return slices.Sorted(maps.Keys(values))
 }
 
-// Refresh asks the API server.
+// Refresh reads a namespace from the API server.
 func (n *Namespaces) Refresh(ctx context.Context, name string) (map[string]string, error) {
 	n.mu.RLock()
 	deletions := n.deletions
@@ -127,7 +127,7 @@ func (n *Namespaces) Refresh(ctx context.Context, name string) (map[string]strin
 	ns := partialNamespace()
 	err := n.reader.Get(ctx, client.ObjectKey{Name: name}, ns)
 	if apierrors.IsNotFound(err) {
-		return nil, nil // a review made by hand: there are no labels to find
+		return nil, nil // a review without a namespace has no labels
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: reading the namespace %s: %w", errUnavailable, name, err)

@@ -19,10 +19,11 @@ func labelled(version, value string) *metav1.PartialObjectMetadata {
 	return ns
 }
 
-// answering is an API server whose answer is overtaken by what during does.
+// answering is an API server whose response is overtaken by the effects of
+// during.
 type answering struct {
 	client.Reader
-	answer *metav1.PartialObjectMetadata // nil where the namespace does not exist
+	answer *metav1.PartialObjectMetadata // nil if the namespace does not exist
 	during func()
 }
 
@@ -42,7 +43,7 @@ func TestNamespaces_AnOvertakenAnswerIsNotKept(t *testing.T) {
 		before *metav1.PartialObjectMetadata
 		during func(*Namespaces)
 		answer *metav1.PartialObjectMetadata
-		want   string // what is known after, "" where nothing is
+		want   string // the resulting labels, "" for none
 	}{
 		"by a change": {
 			during: func(n *Namespaces) { n.Put(labelled("100", "new")) },

@@ -18,15 +18,15 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// Networks looks up the Networks that objects declare. A request is admitted by
-// the cache; a request that the cache would deny is decided by one list.
+// Networks looks up the Networks that objects declare. The cache is sufficient
+// to admit a request; before a denial one list decides.
 type Networks struct {
-	// Reader is not a cache.
+	// Reader must not be a cache.
 	Reader client.Reader
-	// Related tells which Deployments exist.
+	// Related knows which Deployments exist.
 	Related *RelatedCache
 
-	// cache reads the Networks that an informer keeps; nil while none does.
+	// cache reads the Networks of an informer; nil without an informer.
 	cache atomic.Pointer[cachedNetworks]
 }
 
@@ -35,7 +35,8 @@ type cachedNetworks struct {
 	synced func() bool
 }
 
-// trimNetwork keeps what tells whether pods can be attached to a Network.
+// trimNetwork keeps the fields that decide whether pods can be attached to a
+// Network.
 func trimNetwork(object any) (any, error) {
 	network, ok := object.(*samplecrdv1.Network)
 	if !ok {
@@ -52,8 +53,8 @@ func trimNetwork(object any) (any, error) {
 	return kept, nil
 }
 
-// Follow keeps the cluster's Networks from now on. A cluster without the kind
-// is asked again, and every lookup lists until then.
+// Follow caches the cluster's Networks from now on. In a cluster without the
+// kind it retries, and until then every lookup lists.
 func (n *Networks) Follow(ctx context.Context, c cache.Cache, log logr.Logger) {
 	logged := false
 	_ = wait.PollUntilContextCancel(ctx, time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -70,8 +71,8 @@ func (n *Networks) Follow(ctx context.Context, c cache.Cache, log logr.Logger) {
 	})
 }
 
-// Cached returns what is known of the Networks that an object declares where all
-// of them can be attached to, as far as the cache knows.
+// Cached returns the known Networks that an object declares, if the cache knows
+// that all of them are attachable.
 func (n *Networks) Cached(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, bool) {
 	cached := n.cache.Load()
 	if cached == nil || !cached.synced() {
@@ -99,8 +100,8 @@ func (n *Networks) Cached(ctx context.Context, namespace string, names []string,
 	return found, true
 }
 
-// Fresh looks up the Networks that an object declares in one list. A Network
-// that does not exist is found all the same where it is being created.
+// Fresh looks up the Networks that an object declares in one list. It also
+// returns a Network that is still being created.
 func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, error) {
 	if len(names) == 0 {
 		return map[string]injector.Network{}, nil
@@ -134,7 +135,7 @@ func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, 
 		}
 		switch {
 		case asked && network != nil:
-			found[name] = injector.Network{Reason: reason.NetworkForeign, Detail: "was not made for the Deployment that asks for its own"}
+			found[name] = injector.Network{Reason: reason.NetworkForeign, Detail: "was not created for the Deployment that asks for its own"}
 		case asked:
 			found[name] = coming
 		}
@@ -142,21 +143,22 @@ func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, 
 	return found, nil
 }
 
-// attachable is what an attachment needs to know of a Network that stays.
+// attachable returns what an attachment needs to know of a Network that is not
+// being deleted.
 func attachable(network *samplecrdv1.Network) injector.Network {
 	found := injector.Network{Backend: network.Status.Backend}
 	ready := meta.FindStatusCondition(network.Status.Conditions, samplecrdv1.Ready)
 	switch {
 	case ready == nil:
-		found.Unready = "it was not made yet"
+		found.Unready = "it does not exist yet"
 	case ready.Status != metav1.ConditionTrue:
 		found.Unready = ready.Reason + ": " + ready.Message
 	}
 	return found
 }
 
-// list reads the Networks of a namespace by name. There are none in a cluster
-// without the kind.
+// list reads the Networks of a namespace by name. A cluster without the kind
+// has none.
 func (n *Networks) list(ctx context.Context, namespace string) (map[string]*samplecrdv1.Network, error) {
 	found := map[string]*samplecrdv1.Network{}
 	for next := ""; ; {

@@ -15,7 +15,7 @@ import (
 
 var errNoNetworks = &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "samplecrd.k8s.io", Kind: "Network"}}
 
-// withoutNetworks is a cluster that does not have the kind.
+// withoutNetworks is a cluster without the kind.
 type withoutNetworks struct {
 	cache.Cache
 	asked int

@@ -19,7 +19,7 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// ownedBy reports whether a Network exists and was made for a Deployment.
+// ownedBy reports whether a Network exists and was created for a Deployment.
 func ownedBy(network *samplecrdv1.Network, deployment string) bool {
 	if network == nil {
 		return false
@@ -28,8 +28,8 @@ func ownedBy(network *samplecrdv1.Network, deployment string) bool {
 	return owner != nil && owner.Name == deployment
 }
 
-// going says why a Network will not exist for long: a pod that was attached to
-// it would keep it from being deleted.
+// going explains why a Network will not exist for long: an attached pod would
+// block its deletion.
 func going(ctx context.Context, network *samplecrdv1.Network, deployments *deploymentList) (string, error) {
 	if network.DeletionTimestamp != nil {
 		return "is being deleted", nil
@@ -42,10 +42,10 @@ func going(ctx context.Context, network *samplecrdv1.Network, deployments *deplo
 	if err != nil || exists {
 		return "", err
 	}
-	return "is that of a Deployment that is gone, and goes with it", nil
+	return "belongs to a deleted Deployment, and will be deleted, too", nil
 }
 
-// A deploymentList lists a namespace's Deployments once it is asked.
+// A deploymentList lists a namespace's Deployments on first use.
 type deploymentList struct {
 	reader    client.Reader
 	namespace string
@@ -73,9 +73,9 @@ func (d *deploymentList) has(ctx context.Context, name string, uid types.UID) (b
 	return d.uids[name] == uid, nil
 }
 
-// ownDeployment is the name of the Deployment that a pod belongs to, by the name
-// that the Deployment controller gives ReplicaSets: the Deployment's, a dash, and
-// a hash without dashes. It is empty for other objects.
+// ownDeployment returns the name of the Deployment that a pod belongs to,
+// derived from the name that the Deployment controller gives ReplicaSets: the
+// Deployment's, a dash, and a hash without dashes. It is "" for other objects.
 func ownDeployment(object []byte) string {
 	pod := &metav1.PartialObjectMetadata{}
 	if json.Unmarshal(object, pod) != nil {
@@ -88,12 +88,12 @@ func ownDeployment(object []byte) string {
 	return owner.Name[:max(0, strings.LastIndexByte(owner.Name, '-'))]
 }
 
-// coming looks whether a Network is that of the pod's own Deployment, whose
-// condition says how far it is.
+// coming checks whether a Network is that of the pod's own Deployment, whose
+// condition shows the progress.
 func (n *Networks) coming(ctx context.Context, namespace, name string, object []byte) (injector.Network, bool, error) {
 	pod := &metav1.PartialObjectMetadata{}
 	if json.Unmarshal(object, pod) != nil {
-		return injector.Network{}, false, nil // the decision says so
+		return injector.Network{}, false, nil // the decision reports it
 	}
 	owner, set := controller(pod, "ReplicaSet"), &appsv1.ReplicaSet{}
 	if found, err := n.read(ctx, namespace, owner.Name, set); err != nil || !found {
@@ -116,8 +116,9 @@ func (n *Networks) coming(ctx context.Context, namespace, name string, object []
 	return injector.Coming(condition, message), true, nil
 }
 
-// Foreign says that a Network of a Deployment's name was not made for it. One
-// of a Deployment of that name that is gone goes, too.
+// Foreign reports whether a Network with a Deployment's name was not created
+// for it. A Network of a deleted Deployment with that name does not count,
+// because it will be deleted, too.
 func (n *Networks) Foreign(ctx context.Context, namespace, name string, object []byte) (*finding.Finding, error) {
 	network := &samplecrdv1.Network{}
 	found, err := n.read(ctx, namespace, name, network)
@@ -135,7 +136,7 @@ func (n *Networks) Foreign(ctx context.Context, namespace, name string, object [
 	return new(injector.Foreign(namespace, name)), nil
 }
 
-// controller is the owner that controls an object, where it is of a kind of
+// controller returns the controlling owner of an object, if it is a kind of
 // workload.
 func controller(object metav1.Object, kind string) *metav1.OwnerReference {
 	owner := metav1.GetControllerOf(object)
@@ -145,7 +146,7 @@ func controller(object metav1.Object, kind string) *metav1.OwnerReference {
 	return owner
 }
 
-// read reads an object, and says whether it exists.
+// read reads an object, and reports whether it exists.
 func (n *Networks) read(ctx context.Context, namespace, name string, into client.Object) (bool, error) {
 	err := n.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, into)
 	switch {

@@ -20,17 +20,17 @@ import (
 	"github.com/usher-dev/usher/policies"
 )
 
-// A RelatedCache keeps the kinds that rules compare every workload with, and of
-// each object only the fields that these rules read: about a kilobyte. It is
-// milliseconds behind the API server, so a finding that rests on it is checked
-// there before it denies.
+// A RelatedCache stores the kinds that rules compare with every workload, and
+// of each object only the fields that these rules read: about a kilobyte. It is
+// milliseconds behind the API server, so usher verifies a finding that depends
+// on it there before it denies.
 type RelatedCache struct {
 	mu      sync.RWMutex
 	objects map[listKey]map[string]*policies.Object
 	synced  map[string]toolscache.InformerSynced // by kind
 }
 
-// relatedKinds are the kinds that are kept.
+// relatedKinds are the stored kinds.
 func relatedKinds() map[string]client.Object {
 	return map[string]client.Object{
 		"Deployment": &appsv1.Deployment{}, "StatefulSet": &appsv1.StatefulSet{}, "DaemonSet": &appsv1.DaemonSet{},
@@ -38,7 +38,7 @@ func relatedKinds() map[string]client.Object {
 	}
 }
 
-// A trimmed is what is kept of an object.
+// A trimmed is the stored part of an object.
 type trimmed struct {
 	metav1.ObjectMeta
 	object *policies.Object
@@ -61,7 +61,7 @@ func trim(object any) (any, error) {
 		})
 		return kept, nil
 	}
-	return object, nil // a tombstone, or trimmed already
+	return object, nil // a tombstone, or already trimmed
 }
 
 func trimMeta(of *metav1.ObjectMeta) *trimmed {
@@ -77,8 +77,8 @@ func trimWorkload(kind string, of *metav1.ObjectMeta, labels map[string]string) 
 	return kept
 }
 
-// Follow keeps what is in the cluster from now on. A kind that cannot be watched
-// is tried again, and read when it is asked for until then.
+// Follow caches the cluster's objects from now on. If a kind cannot be watched,
+// it retries, and until then every lookup reads.
 func (r *RelatedCache) Follow(ctx context.Context, c cache.Cache, log logr.Logger) {
 	for kind, object := range relatedKinds() {
 		_ = wait.PollUntilContextCancel(ctx, time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -142,7 +142,7 @@ func (r *RelatedCache) delete(kind string, object any) {
 	}
 }
 
-// keeps reports whether all objects of a kind are known.
+// keeps reports whether all objects of a kind are cached.
 func (r *RelatedCache) keeps(kind string) bool {
 	r.mu.RLock()
 	synced := r.synced[kind]
@@ -150,7 +150,7 @@ func (r *RelatedCache) keeps(kind string) bool {
 	return synced != nil && synced()
 }
 
-// has reports whether the cache holds an object of a kind it keeps.
+// has reports whether the cache has an object of a cached kind.
 func (r *RelatedCache) has(key listKey, name string, uid types.UID) bool {
 	if !r.keeps(key.kind) {
 		return false
@@ -161,8 +161,8 @@ func (r *RelatedCache) has(key listKey, name string, uid types.UID) bool {
 	return o != nil && o.Meta.UID == uid
 }
 
-// known returns the objects of a kind in a namespace, or false where they are
-// not kept.
+// known returns the objects of a kind in a namespace, or false if the kind is
+// not cached.
 func (r *RelatedCache) known(at listKey) ([]*policies.Object, bool) {
 	if !r.keeps(at.kind) {
 		return nil, false

@@ -30,12 +30,12 @@ var scaled = map[string]scalable{
 	"etcdclusters": {etcdv1beta2.GroupVersion.String(), "EtcdCluster", []string{"spec", "size"}},
 }
 
-// Scale makes of a request about a Scale the request about the object that it
-// scales, before and after. A finding denies a Scale that cannot be read.
+// Scale converts a request about a Scale to a request about the scaled object,
+// before and after. A Scale that does not decode becomes a finding that denies.
 func (f *Facts) Scale(ctx context.Context, r *Request, resource string) (*finding.Finding, error) {
 	of, ok := scaled[resource]
 	if !ok {
-		return nil, fmt.Errorf("a Scale of %s was sent, which no webhook is registered for", resource)
+		return nil, fmt.Errorf("the request is a Scale of %s, for which no webhook is registered", resource)
 	}
 	if r.Old == nil {
 		r.Old = &verdict.Object{}
@@ -53,7 +53,7 @@ func (f *Facts) Scale(ctx context.Context, r *Request, resource string) (*findin
 	object.SetKind(of.kind)
 	err := f.Reader.Get(ctx, client.ObjectKey{Namespace: r.Object.Namespace, Name: r.Object.Name}, object)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("%w: reading the %s that is scaled: %w", errUnavailable, of.kind, err)
+		return nil, fmt.Errorf("%w: reading the scaled %s: %w", errUnavailable, of.kind, err)
 	}
 	scaledTo := func(n int64) (verdict.Object, error) {
 		if err := unstructured.SetNestedField(object.Object, n, of.replicas...); err != nil {

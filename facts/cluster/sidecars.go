@@ -12,17 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Native sidecars (KEP-753) are on by default since 1.29. A server of 1.32
-// supports kubelets of 1.29 and later.
+// Native sidecars (KEP-753) are on by default since 1.29. An API server 1.32
+// supports kubelets from 1.29 on.
 var (
 	sidecarServer  = version.MajorMinor(1, 32)
 	sidecarKubelet = version.MajorMinor(1, 29)
 )
 
-// Sidecars knows whether the cluster runs native sidecars.
+// Sidecars knows whether the cluster supports native sidecars.
 type Sidecars struct {
 	Discovery discovery.ServerVersionInterface
-	Reader    client.Reader // not a cache
+	Reader    client.Reader // must not be a cache
 	Interval  time.Duration
 	Log       logr.Logger
 
@@ -33,10 +33,10 @@ type Sidecars struct {
 // Server is the API server's version, nil until Update has read it.
 func (s *Sidecars) Server() *version.Version { return s.server.Load() }
 
-// Available is false until Update has said otherwise.
+// Available is false until Update has determined otherwise.
 func (s *Sidecars) Available() bool { return s.available.Load() }
 
-// Start looks now and then: clusters are upgraded.
+// Start updates periodically, because clusters are upgraded.
 func (s *Sidecars) Start(ctx context.Context) error {
 	tick := time.NewTicker(s.Interval)
 	defer tick.Stop()
@@ -46,14 +46,14 @@ func (s *Sidecars) Start(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 			if err := s.Update(ctx); err != nil {
-				s.Log.Error(err, "cannot see whether the cluster runs native sidecars")
+				s.Log.Error(err, "cannot determine whether the cluster supports native sidecars")
 			}
 		}
 	}
 }
 
-// Update looks at the server's version and, where that does not tell, at the
-// oldest kubelet's.
+// Update reads the server's version and, if that is not sufficient, the oldest
+// kubelet's.
 func (s *Sidecars) Update(ctx context.Context) error {
 	info, err := s.Discovery.ServerVersion()
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *Sidecars) Update(ctx context.Context) error {
 	return nil
 }
 
-// kubelets says whether every kubelet runs native sidecars. A cluster without
-// nodes runs nothing, so it may be asked again.
+// kubelets reports whether every kubelet supports native sidecars. A cluster
+// without nodes runs nothing, so the question can be asked again later.
 func (s *Sidecars) kubelets(ctx context.Context) (bool, error) {
 	const page = 100
 	var nodes corev1.NodeList

@@ -20,10 +20,10 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// Templates are the templates that serve, kept from their ConfigMaps.
+// Templates are the valid templates, from their ConfigMaps.
 type Templates struct {
 	namespace string
-	reader    client.Reader // not a cache: asked about what the cache does not know
+	reader    client.Reader // must not be a cache: it reads what the cache lacks
 	metrics   *Metrics
 	log       logr.Logger
 
@@ -34,15 +34,15 @@ type Templates struct {
 
 	mu      sync.Mutex
 	sources map[string]source // by ConfigMap
-	// deletions counts the ConfigMaps that were deleted: an answer of the API
-	// server that a deletion overtook is not kept.
+	// deletions counts the deleted ConfigMaps: a response of the API server that a
+	// deletion overtook is not stored.
 	deletions uint64
 }
 
-// A source is what a ConfigMap holds.
+// A source is the content of a ConfigMap.
 type source struct {
 	template string
-	version  string // resourceVersion, to see a change
+	version  string // resourceVersion, to detect a change
 	entry    injector.Entry
 }
 
@@ -53,18 +53,18 @@ func NewTemplates(namespace string, reader client.Reader, metrics *Metrics, log 
 	return t
 }
 
-// Set returns the templates as they are now.
+// Set returns the current templates.
 func (t *Templates) Set() *injector.Set { return t.set.Load() }
 
-// Put takes a ConfigMap in, as it was created or changed. One that holds no
-// usable template leaves its last good version serving.
+// Put stores a ConfigMap after it was created or changed. If its template is
+// invalid, the last valid version keeps serving.
 func (t *Templates) Put(cm *corev1.ConfigMap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.put(cm)
 }
 
-// put is Put with the lock held.
+// put is Put; the caller must hold the lock.
 func (t *Templates) put(cm *corev1.ConfigMap) {
 	name := injector.TemplateName(cm.Name, cm.Labels)
 	before, known := t.sources[cm.Name]
@@ -97,7 +97,7 @@ func (t *Templates) put(cm *corev1.ConfigMap) {
 	t.rebuild()
 }
 
-// replaced are the versions that count for a while after a new one came.
+// replaced returns the versions that stay valid for a while after a new one.
 func replaced(before injector.Entry, now *injector.Template, at time.Time) []injector.Replaced {
 	kept := slices.DeleteFunc(slices.Clone(before.Replaced), func(r injector.Replaced) bool { return at.Sub(r.At) >= injector.ReplacedFor })
 	if before.Template == nil || before.Template.Version == now.Version {
@@ -106,14 +106,14 @@ func replaced(before injector.Entry, now *injector.Template, at time.Time) []inj
 	return slices.Insert(kept, 0, injector.Replaced{Template: before.Template, At: at})
 }
 
-// newer says whether an object was stored after what is known of it: an answer
-// to Refresh may be overtaken by the cache.
+// newer reports whether an object was stored after the known version: the cache
+// may overtake a response to Refresh.
 func newer(version, known string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, known)
 	return err != nil && version != known || order > 0
 }
 
-// Delete takes a ConfigMap out.
+// Delete removes a ConfigMap.
 func (t *Templates) Delete(configMap string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +123,7 @@ func (t *Templates) Delete(configMap string) {
 	}
 }
 
-// seen puts ConfigMaps in that the API server answered with, unless one was
+// seen stores ConfigMaps from a response of the API server, unless one was
 // deleted since.
 func (t *Templates) seen(deletions uint64, answer ...corev1.ConfigMap) {
 	t.mu.Lock()
@@ -143,7 +143,7 @@ func (t *Templates) remove(configMap string) {
 	t.rebuild()
 }
 
-// rebuild makes the set anew. The lock is held.
+// rebuild rebuilds the set. The caller must hold the lock.
 func (t *Templates) rebuild() {
 	entries := map[string]injector.Entry{}
 	t.metrics.templates.Reset()
@@ -177,10 +177,10 @@ func (t *Templates) rebuild() {
 	}
 }
 
-// Refresh asks the API server for templates that the cache does not know: a
-// ConfigMap and a pod that asks for it may be applied together. It says
-// whether one was found, and ends with the first that is not: who asked for it
-// is denied whatever the others are, and may have asked for hundreds.
+// Refresh reads templates that the cache lacks from the API server, because a
+// ConfigMap and a pod that asks for it may be applied together. It reports
+// whether it found one, and stops at the first missing one: that denies the pod
+// whatever the others are, and a pod may ask for hundreds.
 func (t *Templates) Refresh(ctx context.Context, names []string) (bool, error) {
 	t.mu.Lock()
 	deletions := t.deletions
@@ -214,8 +214,8 @@ func (t *Templates) Refresh(ctx context.Context, names []string) (bool, error) {
 	return found, nil
 }
 
-// list asks the API server for the ConfigMaps of a template by their labels, and says
-// whether there are any.
+// list lists the ConfigMaps of a template by their labels, and reports whether
+// there are any.
 func (t *Templates) list(ctx context.Context, deletions uint64, name string, labels client.MatchingLabels) (bool, error) {
 	var list corev1.ConfigMapList
 	if err := t.reader.List(ctx, &list, client.InNamespace(t.namespace), labels); err != nil {
@@ -228,8 +228,8 @@ func (t *Templates) list(ctx context.Context, deletions uint64, name string, lab
 	return true, nil
 }
 
-// Known says whether there is a template, asking the API server about one that
-// the cache does not know.
+// Known reports whether a template exists, and reads one that the cache lacks
+// from the API server.
 func (t *Templates) Known(ctx context.Context, name string) (bool, error) {
 	if _, ok := t.Set().Get(name); ok {
 		return true, nil
@@ -237,7 +237,7 @@ func (t *Templates) Known(ctx context.Context, name string) (bool, error) {
 	return t.Refresh(ctx, []string{name})
 }
 
-// State describes each template in a line, for /readyz?verbose.
+// State describes each template in one line, for /readyz?verbose.
 func (t *Templates) State() []string {
 	set := t.Set()
 	var lines []string

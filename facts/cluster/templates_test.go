@@ -8,8 +8,8 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// TestReplaced edits a template again and again: what was replaced counts for a
-// while, and is not kept for longer.
+// TestReplaced edits a template repeatedly: a replaced version stays valid for
+// a while, and is then forgotten.
 func TestReplaced(t *testing.T) {
 	version := func(n int) *injector.Template {
 		t.Helper()

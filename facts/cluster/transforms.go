@@ -20,7 +20,7 @@ func partialNamespace() *metav1.PartialObjectMetadata {
 	return ns
 }
 
-// trimConfigMap keeps the data of templates and of the configuration alone.
+// trimConfigMap keeps only the data of templates and of the configuration.
 func trimConfigMap(object any) (any, error) {
 	cm, ok := object.(*corev1.ConfigMap)
 	if !ok {
@@ -33,7 +33,7 @@ func trimConfigMap(object any) (any, error) {
 	return kept, nil
 }
 
-// trimNamespace keeps the labels alone.
+// trimNamespace keeps only the labels.
 func trimNamespace(object any) (any, error) {
 	ns, ok := object.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -59,8 +59,8 @@ func ByObject(own string) map[client.Object]cache.ByObject {
 	return kept
 }
 
-// Trim limits what ByObject does not name. It names no kind that a cluster may
-// lack: a cache does not start with one.
+// Trim limits the objects that ByObject does not name. It names no kind that a
+// cluster may lack, because a cache does not start without its kinds.
 func Trim(object any) (any, error) {
 	if _, ok := object.(*samplecrdv1.Network); ok {
 		return trimNetwork(object)

@@ -11,8 +11,8 @@ import (
 	"github.com/usher-dev/usher/policies"
 )
 
-// Workloads visits the workloads of a namespace that no controller made, at most
-// limit objects in all. It returns how many objects it looked at, and whether
+// Workloads visits the workloads of a namespace without a controller, at most
+// limit objects in total. It returns how many objects it read, and whether
 // these were all.
 func (l *Lister) Workloads(ctx context.Context, namespace string, limit int, visit func(kind, name string, o *policies.Object)) (looked int, complete bool) {
 	complete = true
@@ -29,7 +29,7 @@ func (l *Lister) Workloads(ctx context.Context, namespace string, limit int, vis
 		_ = meta.EachListItem(of.list, func(item runtime.Object) error {
 			looked++
 			o := item.(client.Object)
-			if metav1.GetControllerOf(o) == nil { // else judged as its controller
+			if metav1.GetControllerOf(o) == nil { // otherwise its controller is judged
 				visit(kind, o.GetName(), policies.NewObject(of.apiVersion, kind, o))
 			}
 			return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/usher-dev/usher/manifest"
 )
 
-// define makes the kinds known that are defined among the files and by the
-// definitions given besides. What is wrong with one among the files Judge says.
+// define registers the kinds of the CustomResourceDefinitions among the files
+// and of the given ones. Judge reports the problems of those among the files.
 func (w *Workspace) define(given, docs []*manifest.Document) []error {
 	v := w.options.Validator
 	if v == nil {
@@ -46,7 +46,7 @@ func (w *Workspace) define(given, docs []*manifest.Document) []error {
 	return errs
 }
 
-// definedBy is the kind that a CustomResourceDefinition would define.
+// definedBy returns the kind that a CustomResourceDefinition would define.
 func definedBy(d *manifest.Document) schema.GroupKind {
 	var crd struct {
 		Spec struct {
@@ -56,11 +56,11 @@ func definedBy(d *manifest.Document) schema.GroupKind {
 			} `json:"names"`
 		} `json:"spec"`
 	}
-	_ = json.Unmarshal(d.JSON, &crd) // what is left out defines nothing
+	_ = json.Unmarshal(d.JSON, &crd) // an incomplete definition defines nothing
 	return schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
 }
 
-// Refused reports whether the kind of a document is defined by nothing but a
+// Refused reports whether the kind of a document is defined only by a
 // CustomResourceDefinition that the API server refuses.
 func (w *Workspace) Refused(doc *manifest.Document) bool {
 	return w.Unknown(doc) && w.refused[schema.FromAPIVersionAndKind(doc.APIVersion, doc.Kind).GroupKind()]

@@ -8,31 +8,31 @@ import (
 	"github.com/usher-dev/usher/policies"
 )
 
-// An index finds documents by kind and namespace. It decodes each once, and forgets
-// what it decoded once every object of the namespace has been judged.
+// An index finds documents by kind and namespace. It decodes each once, and
+// drops the decoded objects once every object of the namespace has been judged.
 type index struct {
-	namespace string // of documents that name none
+	namespace string // of documents without a namespace
 	places    map[place]*listing
 	entries   map[*manifest.Document]*entry
 	groups    map[string]*group // by namespace
 }
 
-// A group is what is in one namespace.
+// A group contains the documents of one namespace.
 type group struct {
 	listings []*listing
 	unjudged atomic.Int64
 }
 
-// A listing is what a list of one place finds, kept while the rules ask for it.
+// A listing is the result of listing one place, kept while the rules use it.
 type listing struct {
 	entries []*entry
 	objects atomic.Pointer[[]*policies.Object]
 }
 
-// A place is where a Lister looks.
+// A place is a kind and namespace to list.
 type place struct{ kind, namespace string }
 
-// An entry is a document, decoded when it is first looked at.
+// An entry is a document, decoded on first use.
 type entry struct {
 	doc   *manifest.Document
 	typed atomic.Pointer[policies.Object]
@@ -74,7 +74,7 @@ func newIndex(docs []*manifest.Document, namespace string) index {
 
 func (x index) namespaceOf(d *manifest.Document) string { return cmp.Or(d.Namespace, x.namespace) }
 
-// decoded is the object of a document of a kind that rules know; else nil.
+// decoded is the object of a document whose kind rules know; else nil.
 func (x index) decoded(d *manifest.Document, evaluator *policies.Evaluator) *policies.Object {
 	if e := x.entries[d]; e != nil {
 		return e.decoded(evaluator)
@@ -91,8 +91,8 @@ func (e *entry) decoded(evaluator *policies.Evaluator) *policies.Object {
 	return typed
 }
 
-// judged takes note that a document has been judged. The last one of a namespace
-// lets go of all of its objects: whoever looks at one later decodes it again.
+// judged records that a document has been judged. After the last one of a
+// namespace it releases all of its objects; a later lookup decodes them again.
 func (x index) judged(d *manifest.Document) {
 	if x.entries[d] == nil {
 		return
@@ -107,8 +107,8 @@ func (x index) judged(d *manifest.Document) {
 	}
 }
 
-// lister finds the objects among the files. What the cluster has besides is not
-// seen, and it says so.
+// lister finds the objects among the files. It reports that it does not see
+// other objects of the cluster.
 func (x index) lister(evaluator *policies.Evaluator) policies.Lister {
 	return listed{x, evaluator}
 }

@@ -14,7 +14,7 @@ const twoNamespaces = `{"apiVersion": "v1", "kind": "Service", "metadata": {"nam
 {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "d", "namespace": "one"}}
 `
 
-func TestWhatWasDecodedIsKeptUntilItsNamespaceIsJudged(t *testing.T) {
+func TestDecodedObjectsAreKeptUntilTheirNamespaceIsJudged(t *testing.T) {
 	docs, errs := manifest.Parse("all.json", []byte(twoNamespaces))
 	if len(errs) > 0 {
 		t.Fatal(errs)
@@ -34,7 +34,7 @@ func TestWhatWasDecodedIsKeptUntilItsNamespaceIsJudged(t *testing.T) {
 	}
 	one, two := service("one"), service("two")
 	x.judged(docs[0])
-	x.judged(docs[3]) // of a kind that no rule looks at
+	x.judged(docs[3]) // of a kind that rules do not read
 	if service("one") != one || x.decoded(docs[0], evaluator) != one {
 		t.Error("the Service was decoded twice, although an object of its namespace is yet to be judged")
 	}

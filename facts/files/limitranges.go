@@ -17,7 +17,7 @@ func limitRanges(docs []*manifest.Document, namespace string) map[string][]corev
 			continue
 		}
 		var r corev1.LimitRange
-		if json.Unmarshal(d.JSON, &r) == nil { // else the API server refuses it
+		if json.Unmarshal(d.JSON, &r) == nil { // otherwise the API server refuses it
 			in := cmp.Or(d.Namespace, namespace)
 			found[in] = append(found[in], r)
 		}

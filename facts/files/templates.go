@@ -12,17 +12,17 @@ import (
 	"github.com/usher-dev/usher/manifest"
 )
 
-// IsTemplate reports whether a document holds a template, as the cluster sees it:
-// a ConfigMap of usher's namespace with the name or the label of one. A document
-// that names no namespace may go there.
+// IsTemplate reports whether a document contains a template, as the cluster
+// sees it: a ConfigMap in usher's namespace with the name or the label of one.
+// A document without a namespace may go there.
 func (w *Workspace) IsTemplate(doc *manifest.Document) bool {
 	name, _ := templateOf(doc)
 	return name != "" && (w.given[doc] || doc.Namespace == "" || doc.Namespace == w.options.OwnNamespace)
 }
 
-// templateOf returns the name and the data of the template that a ConfigMap
-// holds, "" where it holds none. A value that is not a string is left out: Judge
-// names it.
+// templateOf returns the name and the data of the template in a ConfigMap, or
+// "" if it is not a template. It skips a value that is not a string, because
+// Judge reports it.
 func templateOf(doc *manifest.Document) (name string, data map[string]string) {
 	if doc.APIVersion != "v1" || doc.Kind != "ConfigMap" {
 		return "", nil
@@ -53,10 +53,11 @@ func templateOf(doc *manifest.Document) (name string, data map[string]string) {
 	return injector.TemplateName(doc.Name, labels), data
 }
 
-// loadTemplates makes the set of templates. Templates that were named as such go
-// before those that are merely among the files. Of several ConfigMaps that hold
-// one template, the first by name serves, as in the cluster; of several documents
-// of one ConfigMap, the first: variants of it in one repository are not a mistake.
+// loadTemplates loads the set of templates. Templates that were given as such
+// take precedence over those merely among the files. If several ConfigMaps
+// contain one template, the first by name serves, as in the cluster; if several
+// documents have one ConfigMap, the first serves: variants of it in one
+// repository are not a mistake.
 func (w *Workspace) loadTemplates(docs, given []*manifest.Document) []error {
 	entries, from := map[string]injector.Entry{}, map[string]*manifest.Document{}
 	var errs []error

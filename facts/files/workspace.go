@@ -20,49 +20,51 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// Options are what a person chooses on the command line.
+// Options are what the user selects on the command line.
 type Options struct {
 	// Steps are the steps of the verdict.
 	Steps verdict.Steps
-	// Configuration is usher's own; Rules chooses the rules, the version that a
-	// namespace pins comes on top.
+	// Configuration is usher's own configuration; Rules selects the rules, in
+	// addition to the version that a namespace pins.
 	Configuration *config.Configuration
 	Rules         policies.Options
-	// Namespace is the namespace of objects that name none; OwnNamespace is
-	// usher's own.
+	// Namespace is the namespace of objects without one; OwnNamespace is usher's
+	// own.
 	Namespace, OwnNamespace string
-	// NamespaceLabels are labels of every namespace, under those of the Namespaces
-	// among the files.
+	// NamespaceLabels are labels of every namespace, overridden by those of the
+	// Namespaces among the files.
 	NamespaceLabels map[string]string
-	// Warn and Enforce, where set, go before the levels of every namespace.
+	// Warn and Enforce, if set, override the levels of every namespace.
 	Warn, Enforce *finding.Level
-	// Server is the version of the API server; nil is the newest that usher knows.
+	// Server is the version of the API server; nil means the newest that usher
+	// knows.
 	Server *version.Version
-	// NativeSidecars says that every kubelet runs native sidecars.
+	// NativeSidecars is true if every kubelet supports native sidecars.
 	NativeSidecars bool
-	// Validator says what the API server refuses.
+	// Validator finds what the API server refuses.
 	Validator Validator
-	// Definitions are CustomResourceDefinitions besides those among the input.
+	// Definitions are CustomResourceDefinitions in addition to those in the input.
 	Definitions []*manifest.Document
-	// Plan asks for the plan of a change, Explain for the path of the decisions.
+	// Plan requests the plan of a change, Explain the steps of the decisions.
 	Plan, Explain bool
 }
 
-// A Validator says what the API server refuses.
+// A Validator finds what the API server refuses.
 type Validator interface {
 	verdict.Validator
 	// Define adds the kind of a CustomResourceDefinition, and returns why the server
 	// refuses it.
 	Define(definition []byte) ([]finding.Finding, error)
-	// Knows reports whether it can say anything of a kind.
+	// Knows reports whether it can validate a kind.
 	Knows(apiVersion, kind string) bool
-	// Note says what is judged otherwise than the server would, "" where nothing is.
+	// Note describes how the validation differs from the server's, "" if it does
+	// not.
 	Note() string
 }
 
-// A Workspace is what files say together. It is safe for concurrent use.
+// A Workspace contains the facts from files. It is safe for concurrent use.
 type Workspace struct {
-	// Notes say what was taken for granted.
+	// Notes describe assumptions.
 	Notes []string
 	// Templates are the templates among the files.
 	Templates *injector.Set
@@ -77,9 +79,9 @@ type Workspace struct {
 	refused   map[schema.GroupKind]bool // kinds whose definitions the server refuses
 }
 
-// Load reads what the documents say together. given are the documents of files
-// that were named as templates. The errors are of documents that cannot serve;
-// what is wrong with an object is for Judge to say.
+// Load loads the facts from the documents. given are the documents of files
+// that were given as templates. The errors are of unusable documents; Judge
+// reports what is wrong with an object.
 func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 	evaluator, err := rules.New(o.Rules)
 	if err != nil {
@@ -113,7 +115,7 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 	return w, errs
 }
 
-// factsOf are the facts about the objects of one namespace.
+// factsOf returns the facts about the objects of one namespace.
 func (w *Workspace) factsOf(namespace string, own map[string]string) *verdict.Facts {
 	o := w.options
 	var labels map[string]string
@@ -123,13 +125,13 @@ func (w *Workspace) factsOf(namespace string, own map[string]string) *verdict.Fa
 			labels = map[string]string{}
 		}
 		maps.Copy(labels, own)
-		labels[corev1.LabelMetadataName] = namespace // as every namespace has it in a cluster
+		labels[corev1.LabelMetadataName] = namespace // as in every namespace of a cluster
 	}
-	// A label that has a value it cannot have is found on the Namespace itself.
+	// Judge reports a label with an invalid value on the Namespace itself.
 	levels, _ := config.FromLabels(labels, o.Configuration.Policies)
 	if o.Warn != nil {
 		if levels.Warn = *o.Warn; levels.Warn != finding.Off {
-			levels.Enforce = min(levels.Enforce, levels.Warn) // a person who asks for less wants less to fail, too
+			levels.Enforce = min(levels.Enforce, levels.Warn) // a user who asks for fewer findings wants fewer to fail, too
 		}
 	}
 	if o.Enforce != nil {
@@ -137,13 +139,13 @@ func (w *Workspace) factsOf(namespace string, own map[string]string) *verdict.Fa
 	}
 	steps := o.Steps
 	if slices.Contains(injector.SystemNamespaces, namespace) {
-		steps &= verdict.Validate // usher leaves them alone, the API server does not
+		steps &= verdict.Validate // usher skips these namespaces, but the API server does not
 	}
 	facts := &verdict.Facts{
 		Steps: steps, NamespaceLabels: labels, OwnNamespace: o.OwnNamespace, Levels: levels, Configuration: o.Configuration,
 		Templates: w.Templates, NativeSidecars: o.NativeSidecars, Networks: w.networks[namespace],
 		Evaluator: w.evaluator, Server: o.Server, Lister: w.objects.lister(w.evaluator),
-		UnseenTemplates: "only the templates given were looked at", UnseenNetworks: unseen,
+		UnseenTemplates: "usher read only the given templates", UnseenNetworks: unseen,
 		Transitions: transition.All(), Plan: o.Plan, Explain: o.Explain,
 	}
 	facts.LimitRanges = func() []corev1.LimitRange { return w.limits[namespace] }
@@ -153,11 +155,10 @@ func (w *Workspace) factsOf(namespace string, own map[string]string) *verdict.Fa
 	return facts
 }
 
-// unseen is why an object may exist that is not among the files.
-const unseen = "only the files given were looked at"
+// unseen explains why an object may exist that is not among the files.
+const unseen = "usher read only the given files"
 
-// Judge decides about a document; old is what it replaces, nil where nothing
-// does.
+// Judge decides about a document; old is what it replaces, or nil.
 func (w *Workspace) Judge(doc, old *manifest.Document) (*verdict.Verdict, error) {
 	var before *verdict.Object
 	if old != nil {
@@ -168,17 +169,18 @@ func (w *Workspace) Judge(doc, old *manifest.Document) (*verdict.Verdict, error)
 		return nil, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf("judging the %s: %w", doc, err)}
 	}
 	if w.given[doc] {
-		// The template is there for the objects: what it changes is not what was asked.
+		// The template is only in the input for the objects: do not report its
+		// effects.
 		v.Findings = slices.DeleteFunc(v.Findings, func(f verdict.Finding) bool { return f.Effect == verdict.Warns })
 	}
 	return v, nil
 }
 
-// Judged says that a document is not judged again, so that what was decoded for it
-// can be forgotten once no rule is to look at it.
+// Judged marks a document as judged, so that its decoded object can be dropped
+// once no rule will read it.
 func (w *Workspace) Judged(doc *manifest.Document) { w.objects.judged(doc) }
 
-// JudgeObject decides about an object of a namespace that a document is in.
+// JudgeObject decides about an object in the namespace of a document.
 func (w *Workspace) JudgeObject(object verdict.Object, old *verdict.Object) (*verdict.Verdict, error) {
 	facts := w.facts[object.Namespace]
 	if object.APIVersion == "v1" && object.Kind == "Namespace" && slices.Contains(injector.SystemNamespaces, object.Name) {
@@ -201,7 +203,7 @@ func (w *Workspace) object(doc *manifest.Document) verdict.Object {
 	}
 }
 
-// NamespaceOf is the namespace that a document's object goes to, "" for a
+// NamespaceOf returns the namespace of a document's object, "" for a
 // cluster-scoped object.
 func (w *Workspace) NamespaceOf(doc *manifest.Document) string {
 	switch {
@@ -215,12 +217,12 @@ func (w *Workspace) NamespaceOf(doc *manifest.Document) string {
 	return doc.Namespace
 }
 
-// Judges reports whether anything is known of objects of the document's kind.
+// Judges reports whether usher can judge objects of the document's kind.
 func (w *Workspace) Judges(doc *manifest.Document) bool {
 	return w.facts[w.NamespaceOf(doc)].Evaluator.Judges(doc.APIVersion, doc.Kind) || w.IsTemplate(doc) || !w.Unknown(doc)
 }
 
-// readByTools are the groups of files that no server is sent.
+// readByTools are the API groups of files that are never sent to a server.
 var readByTools = []string{"config.usher.dev", "kustomize.config.k8s.io"}
 
 // ForTools reports whether a document is for a tool that reads manifests, and not
@@ -235,8 +237,8 @@ func (w *Workspace) Unknown(doc *manifest.Document) bool {
 	return w.options.Validator == nil || !w.options.Validator.Knows(doc.APIVersion, doc.Kind)
 }
 
-// HasNetworks reports whether any Network of the namespace of a document is among
-// the files.
+// HasNetworks reports whether the files contain a Network in the namespace of a
+// document.
 func (w *Workspace) HasNetworks(doc *manifest.Document) bool {
 	return len(w.networks[w.NamespaceOf(doc)]) > 0
 }

@@ -1,5 +1,6 @@
-// Package live gathers by a kubeconfig what a verdict depends on, so that the
-// command line decides about what is in a cluster as the webhook there does.
+// Package live gathers the facts for a verdict from a cluster with a
+// kubeconfig, so that the command line decides about objects in a cluster like
+// the webhook there.
 package live
 
 import (
@@ -36,19 +37,19 @@ type Installation struct {
 	Registration string
 }
 
-// A Cluster is a connection, and what was read of the cluster.
+// A Cluster is a connection, and what was read from the cluster.
 type Cluster struct {
 	client.Client
 	Installation
-	// Templates are those of usher's namespace; nil where they may not be read,
-	// which is the rule for users with rights in one namespace: templates may hold
-	// secrets.
+	// Templates are those of usher's namespace; nil if the user may not read them,
+	// which is common for users with rights in one namespace: templates may
+	// contain secrets.
 	Templates *injector.Set
-	// NativeSidecars says whether the cluster runs them. It is read with the
-	// templates.
+	// NativeSidecars reports whether the cluster supports native sidecars. It is
+	// read along with the templates.
 	NativeSidecars bool
 
-	configuration *config.Configuration // nil where the templates are
+	configuration *config.Configuration // nil if the templates are nil
 
 	dry        client.Client
 	warnings   *warnings
@@ -56,7 +57,7 @@ type Cluster struct {
 	owners     map[types.UID][]Owner
 }
 
-// Connect reads the templates and whether the cluster runs native sidecars.
+// Connect reads the templates and whether the cluster supports native sidecars.
 func Connect(ctx context.Context, connection *rest.Config, usher Installation) (*Cluster, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme),
@@ -114,8 +115,8 @@ func (c *Cluster) Namespace(ctx context.Context, name string) (*metav1.PartialOb
 	return ns, nil
 }
 
-// Registered reports whether the API server sends pods to usher. It is taken to
-// where that may not be read.
+// Registered reports whether the API server sends pods to usher. It returns
+// true if the registration is not readable.
 func (c *Cluster) Registered(ctx context.Context) (bool, error) {
 	registration := &metav1.PartialObjectMetadata{}
 	registration.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"})

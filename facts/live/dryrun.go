@@ -18,7 +18,7 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// dryRun asks the API server to create a pod, and to store nothing.
+// dryRun creates a pod with a dry run, so that the API server stores nothing.
 func (c *Cluster) dryRun(ctx context.Context, pod *unstructured.Unstructured) (*Next, error) {
 	namespace := pod.GetNamespace()
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
@@ -28,7 +28,7 @@ func (c *Cluster) dryRun(ctx context.Context, pod *unstructured.Unstructured) (*
 		return nil, fmt.Errorf("asking for the right to create pods in namespace %s: %w", namespace, err)
 	}
 	if !review.Status.Allowed {
-		return &Next{Templates: []Template{}, Unknown: fmt.Sprintf("you may neither read the templates in namespace %s nor create pods in namespace %s, by which usher could be asked", c.Own, namespace)}, nil
+		return &Next{Templates: []Template{}, Unknown: fmt.Sprintf("you may neither read the templates in namespace %s nor create pods in namespace %s for a dry run", c.Own, namespace)}, nil
 	}
 	created := pod.DeepCopy()
 	if created.GetName() != "" {
@@ -43,13 +43,13 @@ func (c *Cluster) dryRun(ctx context.Context, pod *unstructured.Unstructured) (*
 	case err == nil:
 		return n, c.read(ctx, n, pod, created)
 	case errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError, !errors.As(err, &status):
-		return nil, fmt.Errorf("asking the API server what a new pod in namespace %s gets (dry run): %w", namespace, err)
+		return nil, fmt.Errorf("creating a pod in namespace %s (dry run): %w", namespace, err)
 	}
 	n.deny(status.Status())
 	if n.Denied && metav1.GetControllerOf(pod) != nil && n.byRules() {
-		// The rules judge a pod that a person creates. A controller's pods are judged
+		// The rules judge a pod that a user creates; a controller's pods are judged
 		// with their workload.
-		return &Next{Templates: []Template{}, Unknown: "usher's rules deny a pod like it that you create yourself, and let a controller's pass: " + n.Problems[0].String()}, nil
+		return &Next{Templates: []Template{}, Unknown: "usher's rules deny such a pod if you create it yourself, but not if a controller does: " + n.Problems[0].String()}, nil
 	}
 	return n, nil
 }
@@ -59,7 +59,7 @@ func (n *Next) byRules() bool {
 	return n.Reason != "" && reason.Reason(n.Reason).Explain() == ""
 }
 
-// read takes from the record of a created pod what it was given.
+// read reads from the record of the created pod what it got.
 func (c *Cluster) read(ctx context.Context, n *Next, asked, created *unstructured.Unstructured) error {
 	if _, problem := injector.ParseRecord(created.GetAnnotations()); problem != nil {
 		return fmt.Errorf("reading what a dry run added: %s", problem.Statement())
@@ -89,10 +89,11 @@ func (c *Cluster) read(ctx context.Context, n *Next, asked, created *unstructure
 	return nil
 }
 
-// denial is how the API server begins to say that a webhook denied a request.
+// denial is the beginning of the API server's message when a webhook denies a
+// request.
 const denial = "denied the request: "
 
-// deny takes from the API server's answer why it refuses the pod. usher's own
+// deny reads from the API server's response why it refuses the pod. usher's own
 // denial has a cause for each problem.
 func (n *Next) deny(status metav1.Status) {
 	n.Denied = true
@@ -112,7 +113,7 @@ func (n *Next) deny(status metav1.Status) {
 	n.Problems = []Problem{{Message: said}}
 }
 
-// warnings collects what the API server warns of.
+// warnings collects the API server's warnings.
 type warnings struct {
 	mu   sync.Mutex
 	list []string
@@ -125,7 +126,7 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.list = append(w.list, text)
 }
 
-// take returns the warnings since it was called last.
+// take returns the warnings since its last call.
 func (w *warnings) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

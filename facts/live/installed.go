@@ -14,9 +14,8 @@ import (
 	"github.com/usher-dev/usher/facts/cluster"
 )
 
-// installed reads usher's templates and configuration as the webhook takes them
-// in. Where the ConfigMaps of usher's namespace may not be read, the templates
-// stay nil.
+// installed reads usher's templates and configuration like the webhook. If the
+// ConfigMaps in usher's namespace are not readable, the templates stay nil.
 func (c *Cluster) installed(ctx context.Context) error {
 	var list corev1.ConfigMapList
 	err := c.List(ctx, &list, client.InNamespace(c.Own))

@@ -10,7 +10,7 @@ import (
 )
 
 // A lister finds the objects of the core group that a template needs, by their
-// metadata. It is of one verdict.
+// metadata. It is for one verdict.
 type lister struct {
 	ctx     context.Context
 	cluster *Cluster
@@ -24,12 +24,12 @@ func (l lister) Get(kind, namespace, name string) (*policies.Object, string) {
 	case apierrors.IsNotFound(err):
 		return nil, ""
 	case err != nil:
-		return nil, "the cluster did not let it be read"
+		return nil, "you may not read it"
 	}
 	return &policies.Object{APIVersion: "v1", Kind: kind}, ""
 }
 
 // List implements policies.Lister.
 func (l lister) List(string, string) ([]*policies.Object, string) {
-	return nil, "no other object was looked at"
+	return nil, "usher read no other objects"
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// networks looks up the Networks that a pod declares. ok is false where they may
-// not be listed.
+// networks looks up the Networks that a pod declares. ok is false if they are
+// not listable.
 func (c *Cluster) networks(ctx context.Context, namespace string, pod []byte) (found map[string]injector.Network, ok bool, err error) {
 	names, problem := injector.Declared("Pod", pod)
 	if problem != nil {
-		return nil, true, nil // the verdict says so
+		return nil, true, nil // the verdict reports it
 	}
 	found, err = (&cluster.Networks{Reader: c}).Fresh(ctx, namespace, names, pod)
 	if apierrors.IsForbidden(err) {

@@ -14,40 +14,40 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// A Next is what a pod gets that is created now.
+// A Next describes what a newly created pod gets.
 type Next struct {
-	// By is what says so: ByVerdict or ByDryRun; "" where nothing can.
+	// By is the source of the answer: ByVerdict or ByDryRun; "" if there is none.
 	By string `json:"by,omitempty"`
-	// Unknown says why it cannot be told.
+	// Unknown explains why the answer is unknown.
 	Unknown string `json:"unknown,omitempty"`
-	// Unregistered says that the API server sends usher nothing, so that a pod
+	// Unregistered is true if the API server does not call usher, so that a pod
 	// gets nothing.
 	Unregistered bool `json:"unregistered,omitempty"`
 	Denied       bool `json:"denied"`
-	// Reason is the verdict in one word; "" where the API server or another
-	// webhook denies the pod.
+	// Reason is the verdict in one word; "" if the API server or another webhook
+	// denies the pod.
 	Reason    string     `json:"reason,omitempty"`
 	Templates []Template `json:"templates"`
 	Problems  []Problem  `json:"problems,omitempty"`
 	Warnings  []string   `json:"warnings,omitempty"`
-	// Steps are what was looked at, and what was found.
+	// Steps are the considered inputs, and the findings.
 	Steps []injector.Step `json:"steps,omitempty"`
 }
 
-// What says what a pod gets.
+// Sources of a Next.
 const (
 	ByVerdict = "verdict" // usher's verdict on the templates of the cluster
 	ByDryRun  = "dry-run" // the API server, which asks usher about a pod that is not stored
 )
 
-// A Template is what becomes of one template.
+// A Template is the decision about one template.
 type Template struct {
 	Name    string        `json:"name"`
 	Reason  reason.Reason `json:"reason"`
 	Version string        `json:"version,omitempty"`
 	Source  string        `json:"askedBy,omitempty"`
 	Detail  string        `json:"detail,omitempty"`
-	// Record is what the record of the pod says of it, where a dry run made one.
+	// Record is the entry in the pod's record after a dry run.
 	Record injector.RecordEntry `json:"-"`
 }
 
@@ -56,7 +56,7 @@ func (t Template) Gets() bool {
 	return t.Reason.Has()
 }
 
-// A Problem is why a pod is denied.
+// A Problem is a reason for a denial.
 type Problem struct {
 	Reason  string `json:"reason,omitempty"`
 	Field   string `json:"field,omitempty"`
@@ -74,8 +74,8 @@ func (p Problem) String() string {
 	return text
 }
 
-// Template returns what becomes of a template; nil where the pod does not speak
-// of it.
+// Template returns the decision about a template; nil if the pod does not
+// mention it.
 func (n *Next) Template(name string) *Template {
 	for i := range n.Templates {
 		if n.Templates[i].Name == name {
@@ -85,8 +85,8 @@ func (n *Next) Template(name string) *Template {
 	return nil
 }
 
-// Next says what a pod gets that is created now. Who may not read the templates
-// asks the API server to create the pod, and to store nothing.
+// Next returns what a newly created pod gets. If the user may not read the
+// templates, it creates the pod with a dry run.
 func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Next, error) {
 	if c.Templates == nil {
 		return c.dryRun(ctx, pod)
@@ -125,12 +125,13 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 	n := Decided(v)
 	n.Unregistered = !registered
 	if !listed {
-		n.Warnings = append(n.Warnings, fmt.Sprintf("the Networks of namespace %s were not looked at: you may not list them", pod.GetNamespace()))
+		n.Warnings = append(n.Warnings, fmt.Sprintf("usher did not read the Networks of namespace %s: you may not list them", pod.GetNamespace()))
 	}
 	return n, nil
 }
 
-// Decided is what the next pod gets by a verdict on it, or on what makes it.
+// Decided returns what the next pod gets by a verdict on it, or on its
+// workload.
 func Decided(v *verdict.Verdict) *Next {
 	n := &Next{By: ByVerdict, Denied: v.Denied || v.PodsDenied, Reason: string(v.Reason), Templates: []Template{}}
 	if v.Injection != nil {
@@ -155,7 +156,7 @@ func Decided(v *verdict.Verdict) *Next {
 	return n
 }
 
-// Short is a template's version as people tell it apart.
+// Short returns a template's version in its short form.
 func Short(version string) string {
 	const most = len("sha256:") + 12
 	return version[:min(len(version), most)]

@@ -15,26 +15,26 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// An Owner is a controller of pods, directly or by way of other objects.
+// An Owner is a controller of pods, directly or through other objects.
 type Owner struct {
 	Kind, Namespace, Name string
 	APIVersion            string
 	UID                   types.UID
-	// Annotations are on the owner's own metadata; nil where it cannot be read.
+	// Annotations are on the owner's own metadata; nil if it is not readable.
 	Annotations map[string]string
-	// Known says that the owner was read.
+	// Known is true if the owner was read.
 	Known bool
 }
 
-// String names the owner as kubectl does.
+// String names the owner like kubectl.
 func (o Owner) String() string { return strings.ToLower(o.Kind) + "/" + o.Name }
 
-// HoldsTemplate reports whether the owner holds the template of its pods.
+// HoldsTemplate reports whether the owner has the template of its pods.
 func (o Owner) HoldsTemplate() bool { return o.Known && injector.Injects(o.APIVersion, o.Kind) }
 
-// Owners follows the controllers of an object upwards: of a Deployment's pod
-// the ReplicaSet and the Deployment. An owner that cannot be read ends the list.
-// The owners of a controller are read once.
+// Owners follows the controllers of an object upwards: from a Deployment's pod
+// to the ReplicaSet and the Deployment. An unreadable owner ends the list. The
+// owners of a controller are read only once.
 func (c *Cluster) Owners(ctx context.Context, object metav1.Object) ([]Owner, error) {
 	ref := metav1.GetControllerOfNoCopy(object)
 	if ref == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// Page is how many objects are listed at once.
+// Page is how many objects to list at once.
 const Page = 500
 
 // Running selects pods that have not ended.
@@ -34,7 +34,8 @@ func (c *Cluster) Pods(ctx context.Context, namespace string, selector labels.Se
 		client.MatchingLabelsSelector{Selector: selector}, client.MatchingFieldsSelector{Selector: Running()})
 }
 
-// PodsOf lists the pods of a workload that have not ended; of a pod the pod.
+// PodsOf lists the pods of a workload that have not ended; for a pod it returns
+// the pod.
 func (c *Cluster) PodsOf(ctx context.Context, w Workload) ([]Workload, error) {
 	if w.IsPod() {
 		return []Workload{w}, nil
@@ -61,7 +62,7 @@ func (c *Cluster) PodsOf(ctx context.Context, w Workload) ([]Workload, error) {
 }
 
 // Making lists the workloads in a namespace whose pods the selector matches, each
-// the topmost of its owners. Kinds that may not be listed are left out.
+// the topmost of its owners. It skips kinds that are not listable.
 func (c *Cluster) Making(ctx context.Context, namespace string, selector labels.Selector) ([]Workload, error) {
 	var found []Workload
 	for _, kind := range injector.Kinds() {
@@ -107,7 +108,8 @@ func (c *Cluster) workloads(ctx context.Context, kind schema.GroupVersionKind, n
 	}
 }
 
-// groupVersion is of a built-in kind that holds a pod template.
+// groupVersion returns the group and version of a built-in kind with a pod
+// template.
 func groupVersion(kind string) schema.GroupVersion {
 	for _, gv := range []schema.GroupVersion{{Version: "v1"}, {Group: "apps", Version: "v1"}, {Group: "batch", Version: "v1"}} {
 		if injector.Injects(gv.String(), kind) {

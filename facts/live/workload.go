@@ -20,10 +20,10 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// A Workload is a pod, or an object that holds the template of its pods.
+// A Workload is a pod, or an object with a pod template.
 type Workload struct{ *unstructured.Unstructured }
 
-// Workload reads an object that is a pod or holds a pod template.
+// Workload reads an object that is a pod or has a pod template.
 func (c *Cluster) Workload(ctx context.Context, apiVersion, kind, namespace, name string) (Workload, error) {
 	w := Workload{&unstructured.Unstructured{}}
 	w.SetGroupVersionKind(schema.FromAPIVersionAndKind(apiVersion, kind))
@@ -37,13 +37,13 @@ func (c *Cluster) Workload(ctx context.Context, apiVersion, kind, namespace, nam
 	return w, nil
 }
 
-// String names the workload as kubectl does.
+// String names the workload like kubectl.
 func (w Workload) String() string { return strings.ToLower(w.GetKind()) + "/" + w.GetName() }
 
-// IsPod reports whether the workload is a pod itself.
+// IsPod reports whether the workload itself is a pod.
 func (w Workload) IsPod() bool { return w.GetKind() == "Pod" }
 
-// Template returns the pod template, a pod itself; nil where there is none.
+// Template returns the pod template, or the pod itself; nil if there is none.
 func (w Workload) Template() map[string]any {
 	template, _, _ := unstructured.NestedMap(w.Object, injector.TemplatePath(w.GetKind())...)
 	return template
@@ -57,9 +57,9 @@ func (w Workload) TemplateMetadata() (annotations, labels map[string]string) {
 	return annotations, labels
 }
 
-// NextPod returns the next pod of the workload as its controller creates it. Of
-// a pod that nothing recreates it is the same pod, without what the API server
-// wrote and what usher's record names.
+// NextPod returns the next pod of the workload as its controller would create
+// it. For a pod that no controller recreates it is the same pod, without what
+// the API server wrote and what usher's record names.
 func (w Workload) NextPod() *unstructured.Unstructured {
 	template := w.Template() // a copy
 	pod := &unstructured.Unstructured{Object: map[string]any{"spec": template["spec"]}}
@@ -84,7 +84,7 @@ func (w Workload) NextPod() *unstructured.Unstructured {
 	return pod
 }
 
-// uninject takes out of a pod what its record names.
+// uninject removes from a pod what its record names.
 func uninject(pod *unstructured.Unstructured) {
 	annotations := pod.GetAnnotations()
 	record, problem := injector.ParseRecord(annotations)
@@ -118,7 +118,7 @@ func uninject(pod *unstructured.Unstructured) {
 	}
 }
 
-// uninjectApp takes out of one of the pod's own containers what a record names.
+// uninjectApp removes from one of the pod's own containers what a record names.
 func uninjectApp(container map[string]any, record map[string]injector.AppItems) {
 	name, _ := container["name"].(string)
 	added, named := record[name]
@@ -176,8 +176,8 @@ func (w Workload) claim(pod *unstructured.Unstructured) {
 	}
 }
 
-// Selector selects the pods of the workload, and maybe others; everything where
-// the workload names no selector.
+// Selector selects the pods of the workload, and possibly others; it selects
+// everything if the workload has no selector.
 func (w Workload) Selector() (labels.Selector, error) {
 	fields, found, err := unstructured.NestedMap(w.Object, "spec", "selector")
 	if err != nil || !found {

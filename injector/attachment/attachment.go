@@ -1,5 +1,5 @@
-// Package attachment reads and extends the annotation by which a pod tells
-// Multus its networks, in both of the forms that Multus reads.
+// Package attachment reads and extends the annotation from which Multus reads a
+// pod's networks, in both of its forms.
 package attachment
 
 import (
@@ -12,42 +12,42 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Annotation is on a pod, and Multus reads it: names separated by commas, or a
-// JSON list of objects.
+// Annotation on a pod lists its networks for Multus: names separated by commas,
+// or a JSON list of objects.
 const Annotation = "k8s.v1.cni.cncf.io/networks"
 
 // A Selection is one NetworkAttachmentDefinition that the annotation names.
 type Selection struct {
-	// Namespace is "" where it is the pod's own.
+	// Namespace is "" for the pod's own namespace.
 	Namespace string
 	Name      string
-	// Interface is the name of the interface in the pod, "" where Multus
-	// chooses it.
+	// Interface is the name of the interface in the pod, or "" if Multus chooses
+	// it.
 	Interface string
 }
 
-// In says whether the selection, on a pod of that namespace, is of the
+// In reports whether the selection, on a pod in the given namespace, means the
 // NetworkAttachmentDefinition namespace/name.
 func (s Selection) In(podNamespace, namespace, name string) bool {
 	return s.Name == name && cmp.Or(s.Namespace, podNamespace) == namespace
 }
 
-// A List is the annotation's value, taken apart.
+// A List is the parsed value of the annotation.
 type List struct {
 	// Selections are in the order of the value.
 	Selections []Selection
 
 	text string
 	form form
-	// end is where one more is written: behind the last.
+	// end is the offset at which to insert another selection, after the last.
 	end int
 }
 
-// form is how a list is written.
+// form is the notation of a list.
 type form int
 
 const (
-	none  form = iota // nothing is written yet
+	none  form = iota // the value is empty
 	short             // [namespace/]name[@interface],…
 	long              // [{"name": …}, …]
 )
@@ -63,14 +63,14 @@ func Parse(text string) (List, error) {
 	return parseShort(text)
 }
 
-// Has says whether the list, on a pod of that namespace, has the
+// Has reports whether the list, on a pod in the given namespace, has the
 // NetworkAttachmentDefinition namespace/name.
 func (l List) Has(podNamespace, namespace, name string) bool {
 	return slices.ContainsFunc(l.Selections, func(s Selection) bool { return s.In(podNamespace, namespace, name) })
 }
 
-// With returns the value with namespace/name behind the others, in the form of
-// the list. Every byte that was there stays in its order.
+// With returns the value with namespace/name appended, in the form of the list.
+// It keeps every existing byte in order.
 func (l List) With(namespace, name string) List {
 	item, separator := namespace+"/"+name, ","
 	if l.form == long {
@@ -88,7 +88,7 @@ func (l List) With(namespace, name string) List {
 	return l
 }
 
-// String is the annotation's value.
+// String returns the annotation's value.
 func (l List) String() string { return l.text }
 
 func element(namespace, name string) []byte {
@@ -108,14 +108,14 @@ func parseShort(text string) (List, error) {
 		name, device, chosen := strings.Cut(rest, "@")
 		s := Selection{Namespace: strings.TrimSpace(namespace), Name: strings.TrimSpace(name), Interface: strings.TrimSpace(device)}
 		if qualified && s.Namespace == "" || chosen && s.Interface == "" || strings.ContainsAny(s.Interface, "/@") || !s.valid() {
-			return List{}, fmt.Errorf("has the item %s, which is no name of a network: write [namespace/]name[@interface], or a JSON list of objects with a name", quoted(item))
+			return List{}, fmt.Errorf("has the item %s, which is not a name of a network: write [namespace/]name[@interface], or a JSON list of objects with a name", quoted(item))
 		}
 		list.Selections = append(list.Selections, s)
 	}
 	return list, nil
 }
 
-// valid says whether the names could be those of objects.
+// valid reports whether the names are valid names of objects.
 func (s Selection) valid() bool {
 	return subdomain.MatchString(s.Name) && len(s.Name) <= 253 && (s.Namespace == "" || subdomain.MatchString(s.Namespace)) && len(s.Namespace) <= 63
 }

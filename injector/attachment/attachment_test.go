@@ -43,7 +43,7 @@ func TestBothFormsAreExtendedInTheirOwn(t *testing.T) {
 	}
 }
 
-func TestWhatIsThereIsFoundHoweverItIsWritten(t *testing.T) {
+func TestExistingDefinitionIsFoundHoweverItIsWritten(t *testing.T) {
 	tests := map[string]struct {
 		value string
 		has   bool
@@ -70,30 +70,30 @@ func TestWhatIsThereIsFoundHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-func TestWhatIsNeitherFormIsRefused(t *testing.T) {
+func TestParse_NeitherForm_IsRefused(t *testing.T) {
 	tests := map[string]struct{ value, want string }{
-		"an empty item":               {"a,,b", `has the item ""`},
-		"a comma at the end":          {"a,", `has the item ""`},
-		"upper case":                  {"A", `has the item "A"`},
-		"two slashes":                 {"a/b/c", `has the item "a/b/c"`},
-		"no name behind the slash":    {"a/", `has the item "a/"`},
-		"no namespace before it":      {"/a", `has the item "/a"`},
-		"no interface behind the at":  {"a@", `has the item "a@"`},
-		"two interfaces":              {"a@b@c", `has the item "a@b@c"`},
-		"a blank inside":              {"a b", `has the item "a b"`},
-		"an object":                   {`{"name":"a"}`, "is neither"},
-		"a string":                    {`"a"`, "is neither"},
-		"a list cut short":            {`[{"name":"a"}`, "is neither"},
-		"a list of names":             {`["a"]`, "has the element 0"},
-		"a list with null":            {`[null]`, "has the element 0"},
-		"an element without a name":   {`[{"name":"a"},{}]`, "has the element 1"},
-		"a name that is no string":    {`[{"name":1}]`, "has the element 0"},
-		"a name in upper case":        {`[{"name":"A"}]`, "has the element 0"},
-		"a name twice":                {`[{"name":"a","name":"b"}]`, "is neither"},
-		"two lists":                   {`[{"name":"a"}][]`, "something behind it"},
-		"a list and names":            {`a,[{"name":"b"}]`, "is neither"},
-		"something long, shortened":   {strings.Repeat("A", 300), "…"},
-		"bytes that are no character": {"[\"\xff\"]", "is neither"},
+		"an empty item":                 {"a,,b", `has the item ""`},
+		"a comma at the end":            {"a,", `has the item ""`},
+		"upper case":                    {"A", `has the item "A"`},
+		"two slashes":                   {"a/b/c", `has the item "a/b/c"`},
+		"no name behind the slash":      {"a/", `has the item "a/"`},
+		"no namespace before it":        {"/a", `has the item "/a"`},
+		"no interface behind the at":    {"a@", `has the item "a@"`},
+		"two interfaces":                {"a@b@c", `has the item "a@b@c"`},
+		"a blank inside":                {"a b", `has the item "a b"`},
+		"an object":                     {`{"name":"a"}`, "is neither"},
+		"a string":                      {`"a"`, "is neither"},
+		"a list cut short":              {`[{"name":"a"}`, "is neither"},
+		"a list of names":               {`["a"]`, "has the element 0"},
+		"a list with null":              {`[null]`, "has the element 0"},
+		"an element without a name":     {`[{"name":"a"},{}]`, "has the element 1"},
+		"a name that is not a string":   {`[{"name":1}]`, "has the element 0"},
+		"a name in upper case":          {`[{"name":"A"}]`, "has the element 0"},
+		"a name twice":                  {`[{"name":"a","name":"b"}]`, "is neither"},
+		"two lists":                     {`[{"name":"a"}][]`, "followed by other text"},
+		"a list and names":              {`a,[{"name":"b"}]`, "is neither"},
+		"something long, shortened":     {strings.Repeat("A", 300), "…"},
+		"bytes that are not characters": {"[\"\xff\"]", "is neither"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -104,9 +104,9 @@ func TestWhatIsNeitherFormIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzExtending holds for any value: what can be read can be extended, the old
-// value is in the new one in its order, and a second pass finds what the first
-// added.
+// FuzzExtending checks for any value that a readable value can be extended,
+// that the new value keeps the old one in order, and that a second pass finds
+// what the first added.
 func FuzzExtending(f *testing.F) {
 	for _, seed := range []string{"", "a", "a, ns/b@eth0", "[]", `[{"name":"a","ips":["10.0.0.1/24"]}]`, "[ ]", `[{"Name":"a"} , {"name":"b"}]`, "a,", "[", `{"name":"a"}`} {
 		f.Add(seed, "net")
@@ -130,7 +130,7 @@ func FuzzExtending(f *testing.F) {
 		if list.form != none && (!strings.HasPrefix(extended.String(), value[:list.end]) || !strings.HasSuffix(extended.String(), value[list.end:])) {
 			t.Errorf("%q became %q: bytes were lost", value, extended)
 		}
-		// What clients of Multus read is what was meant.
+		// Clients of Multus read the same meaning.
 		if theirs, err := utils.ParseNetworkAnnotation(extended.String(), "own"); err == nil {
 			for i, s := range again.Selections {
 				if i >= len(theirs) || !s.In("own", theirs[i].Namespace, theirs[i].Name) {

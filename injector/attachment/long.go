@@ -10,14 +10,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// written is what is read of an element of the long form; Multus minds no case.
+// written is the decoded part of an element of the long form; Multus ignores
+// case.
 type written struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
 	Interface string `json:"interface"`
 }
 
-// parseLong reads a JSON list, and where its last element ends.
+// parseLong parses a JSON list, and finds the end of its last element.
 func parseLong(text string) (List, error) {
 	list := List{text: text, form: long}
 	dec := jsontext.NewDecoder(strings.NewReader(text))
@@ -36,7 +37,7 @@ func parseLong(text string) (List, error) {
 		}
 		var w written
 		if err := json.Unmarshal(value, &w, json.MatchCaseInsensitiveNames(true)); err != nil || value.Kind() != '{' {
-			return List{}, fmt.Errorf("has the element %d, %s, which is no object with a name: write {\"name\": …}", i, quoted(string(value)))
+			return List{}, fmt.Errorf("has the element %d, %s, which is not an object with a name: write {\"name\": …}", i, quoted(string(value)))
 		}
 		s := Selection{Namespace: w.Namespace, Name: w.Name, Interface: w.Interface}
 		if !s.valid() {
@@ -48,7 +49,7 @@ func parseLong(text string) (List, error) {
 		return List{}, malformed(err)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return List{}, errors.New("is a JSON list with something behind it: write the list alone")
+		return List{}, errors.New("is a JSON list followed by other text: write only the list")
 	}
 	return list, nil
 }

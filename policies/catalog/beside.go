@@ -13,48 +13,48 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// What a check finds besides the rules of objects. The ids are used as those of
-// rules are.
+// What a check finds in addition to the rules of objects. The ids are used like
+// those of rules.
 const (
-	// TemplateInvalid is a template that cannot be used.
+	// TemplateInvalid is an invalid template.
 	TemplateInvalid = injector.TemplateRule
-	// TemplateConflict is a pair of templates that no pod can have.
+	// TemplateConflict is a pair of templates that no pod can have together.
 	TemplateConflict = "template-conflict"
-	// TemplateEffect is what a template changes of the pods that get it.
+	// TemplateEffect is an effect of a template on the pods that get it.
 	TemplateEffect = "template-effect"
-	// NamespaceLabel is a label of a namespace with a value it cannot have.
+	// NamespaceLabel is a label of a namespace with an invalid value.
 	NamespaceLabel = "namespace-label"
-	// ConfigurationInvalid is a configuration of usher that cannot be used.
+	// ConfigurationInvalid is an invalid configuration of usher.
 	ConfigurationInvalid = "configuration-invalid"
 	// UnknownKind is a kind that is neither built in nor defined.
 	UnknownKind = "unknown-kind"
-	// ServerWarning is what the API server accepts with a warning.
+	// ServerWarning is a warning of the API server.
 	ServerWarning = "warned-by-server"
-	// InjectWarning is what injection warns of.
+	// InjectWarning is a warning of injection.
 	InjectWarning = "inject-warning"
 )
 
-// beside describes what is no rule of objects.
+// beside describes findings that do not come from rules.
 func beside() []Entry {
 	entries := []Entry{
-		entry(TemplateInvalid, finding.Invariant, []string{"ConfigMap"}, "A template cannot be used",
-			"The cluster refuses the ConfigMap, and without a good version of the template denies the pods that ask for it",
-			"Write what the finding names"),
+		entry(TemplateInvalid, finding.Invariant, []string{"ConfigMap"}, "A template is invalid",
+			"the webhook denies the ConfigMap, and, without an earlier valid version of the template, the pods that ask for it",
+			"correct the field that the finding names"),
 		entry(TemplateConflict, finding.Baseline, []string{"ConfigMap"}, "Two templates cannot be injected into one pod",
-			"A pod that asks for both is denied", "Rename what they share, or have pods ask for one of them"),
+			"the webhook denies a pod that asks for both", "rename what they share, or let pods ask for only one of them"),
 		entry(TemplateEffect, finding.Strict, []string{"ConfigMap"}, "A template changes the Pod Security level, the QoS class or the resources of pods",
-			"Pods may be denied by Pod Security, evicted earlier, or need more room than before", "Check that this is meant"),
-		entry(NamespaceLabel, finding.Invariant, []string{"Namespace"}, "A label policy.usher.dev/… of a namespace has a value that it cannot have",
-			"The cluster refuses the namespace", "Write invariant, baseline, strict or off, for enforce-version vX.Y or latest, in quotes"),
-		entry(ConfigurationInvalid, finding.Invariant, []string{"ConfigMap"}, "usher's own configuration cannot be used",
-			"The cluster refuses the ConfigMap; the last valid configuration stays in force", "Write what the finding names"),
-		entry(UnknownKind, finding.Invariant, []string{"any"}, "A kind is neither built in nor defined",
-			"Nothing can be said about the object; the API server answers 404 Not Found unless something serves the kind",
-			"Give the CustomResourceDefinition with --crds, or correct apiVersion and kind"),
+			"Pod Security may deny the pods, the kubelet may evict them earlier, or they may need more resources", "check that the change is intended"),
+		entry(NamespaceLabel, finding.Invariant, []string{"Namespace"}, "A policy.usher.dev/… label of a namespace has an invalid value",
+			"the webhook denies the namespace", "write \"invariant\", \"baseline\", \"strict\" or \"off\"; for enforce-version, \"latest\" or a version such as \"v0.1\""),
+		entry(ConfigurationInvalid, finding.Invariant, []string{"ConfigMap"}, "usher's own configuration is invalid",
+			"the webhook denies the ConfigMap; the last valid configuration stays in force", "correct the field that the finding names"),
+		entry(UnknownKind, finding.Invariant, []string{"any"}, "A kind is neither built in nor defined by a CustomResourceDefinition",
+			"usher cannot check the object, and the API server answers 404 Not Found unless it serves the kind",
+			"pass the CustomResourceDefinition with --crds, or correct apiVersion and kind"),
 		entry(ServerWarning, finding.Baseline, []string{"any"}, "The API server accepts the object with a warning",
-			"The server may refuse it one day, or does not do what is written", "Write what the warning asks for"),
-		entry(InjectWarning, finding.Baseline, injector.Kinds(), "Injection goes ahead, or is skipped, with a warning",
-			"Pods may come without the template, or with containers that get in each other's way", "Write what the finding names"),
+			"a later API server may refuse the object, or this one ignores part of it", "change what the warning names"),
+		entry(InjectWarning, finding.Baseline, injector.Kinds(), "Injection proceeds, or is skipped, with a warning",
+			"pods may start without the template, or with containers that conflict", "correct the field that the finding names"),
 	}
 	for _, r := range refusal.All() {
 		e := entry(r.ID, finding.Invariant, r.Kinds, r.Summary, r.Harm, r.Fix)
@@ -69,15 +69,15 @@ func beside() []Entry {
 		case reason.TooLarge, reason.PolicyDenied:
 			continue // not injection's
 		case reason.NetworkCreating, reason.NetworkPool:
-			continue // only a cluster has what they are about
-		case reason.HostNetwork, reason.NoNativeSidecars, reason.Windows, reason.OptedOut: // deny where the template is mandatory
+			continue // only occurs in a cluster
+		case reason.HostNetwork, reason.NoNativeSidecars, reason.Windows, reason.OptedOut: // deny if the template is mandatory
 		default:
 			if !r.Denies() {
 				continue
 			}
 		}
 		e := entry(r.Rule(), finding.Invariant, injector.Kinds(),
-			"Injection denies the pods for the reason "+string(r), "The cluster denies the pods, so that none run", r.Explain())
+			"Injection denies the pods for the reason "+string(r), "the webhook denies the pods, so none of them run", r.Explain())
 		switch r {
 		case reason.RecordMismatch, reason.MandatoryChanged, reason.OptedOut:
 			e.Since = release.V(0, 2).String()
@@ -92,7 +92,8 @@ func entry(id string, level finding.Level, kinds []string, summary, harm, fix st
 		Since: release.V(0, 1).String(), Anchor: (&policies.Rule{ID: id}).Anchor()}
 }
 
-// Find describes what has an id. The error of an unknown id names the nearest.
+// Find describes the rule or other finding with an id. The error for an unknown
+// id names the nearest.
 func Find(id string) (Entry, error) {
 	if i := slices.IndexFunc(beside(), func(e Entry) bool { return e.ID == id }); i >= 0 {
 		return beside()[i], nil
@@ -109,7 +110,7 @@ func Find(id string) (Entry, error) {
 	return Of(rule), nil
 }
 
-// Split tells the ids of rules from those of what is found besides.
+// Split separates the ids of rules from those of other findings.
 func Split(ids []string) (rules, others []string) {
 	own := beside()
 	for _, id := range ids {

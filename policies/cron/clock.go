@@ -2,26 +2,26 @@ package cron
 
 import "time"
 
-// A ClockChange is a moment at which the clocks of a time zone are set forward
-// or back, and what that does to a schedule.
+// A ClockChange is a moment at which daylight saving changes the clocks of a
+// time zone, and its effect on a schedule.
 type ClockChange struct {
-	// At is the moment.
+	// At is the moment of the change.
 	At time.Time
-	// Shift is by how much: positive where the clocks go forward.
+	// Shift is the size of the change: positive if the clocks go forward.
 	Shift time.Duration
-	// Skipped are the runs left out because their time does not exist, as the
-	// clock would have shown them.
+	// Skipped are the runs that are skipped because their time does not exist, as
+	// the clock would have shown them.
 	Skipped []string
-	// Doubled are the runs made twice because their time comes twice.
+	// Doubled are the runs that happen twice because their time occurs twice.
 	Doubled []string
 }
 
-// wallClock is how Skipped and Doubled show a time.
+// wallClock is the format of Skipped and Doubled.
 const wallClock = "2006-01-02 15:04"
 
-// ClockChanges lists the changes of the clocks in the year after t that leave
-// out or double a run. Schedules that run in every hour are left alone: their
-// gaps stay what they are.
+// ClockChanges lists the clock changes in the year after t that skip or repeat
+// a run. It ignores schedules that run every hour, because their gaps do not
+// change.
 func (s *Schedule) ClockChanges(t time.Time) []ClockChange {
 	if _, fixed := s.Interval(); fixed || s.EveryHour() {
 		return nil
@@ -36,7 +36,7 @@ func (s *Schedule) ClockChanges(t time.Time) []ClockChange {
 	return changes
 }
 
-// change compares the runs around a change with those of a clock that never
+// change compares the runs around a change with those of a clock without
 // changes.
 func (s *Schedule) change(at time.Time) ClockChange {
 	_, before := at.Add(-time.Second).Zone()

@@ -2,7 +2,7 @@ package cron
 
 import "time"
 
-// A Gap is the time between two runs that follow each other.
+// A Gap is the time between two consecutive runs.
 type Gap struct {
 	From, To time.Time
 }
@@ -10,12 +10,12 @@ type Gap struct {
 // Length is the gap's duration.
 func (g Gap) Length() time.Duration { return g.To.Sub(g.From) }
 
-// maxRuns bounds how many runs are looked at: a run each minute for a year.
+// maxRuns limits the number of considered runs: one each minute for a year.
 const maxRuns = 366 * 24 * 60
 
 // Gaps finds the shortest and the longest time between two runs in the year
-// after t, or over the first three runs where a year has fewer. ok is false
-// where there are no two runs.
+// after t, or over the first three runs if a year has fewer. ok is false if
+// there are fewer than two runs.
 func (s *Schedule) Gaps(t time.Time) (shortest, longest Gap, ok bool) {
 	end := t.AddDate(1, 0, 0)
 	previous := s.Next(t)

@@ -5,24 +5,24 @@ import "time"
 // tooMany is the number of missed runs above which the controller warns.
 const tooMany = 100
 
-// A Recovery is what the CronJob controller does when it comes back.
+// A Recovery is what the CronJob controller does after an outage.
 type Recovery struct {
-	// Missed is the number of runs that came due in the outage.
+	// Missed is the number of runs that were due during the outage.
 	Missed int
-	// First and Last are the first and the last of them.
+	// First and Last are the first and the last of these runs.
 	First, Last time.Time
-	// Late is the one run that is started late, or zero where none is.
+	// Late is the run that starts late, or zero if none does.
 	Late time.Time
-	// TooManyMissedTimes is set where the controller warns with that event; the
-	// late run is started all the same (until Kubernetes 1.20 it was not, and
-	// the CronJob stopped for good).
+	// TooManyMissedTimes is true if the controller emits that event; the late run
+	// starts anyway. (Before Kubernetes 1.21 it did not, and the CronJob stopped
+	// for good.)
 	TooManyMissedTimes bool
 }
 
-// Outage works out what an outage of the controller from one moment to another
-// does, if the runs before it were started in time. deadline is the CronJob's
+// Outage computes the effect of an outage of the controller from one moment to
+// another, if the earlier runs started in time. deadline is the CronJob's
 // startingDeadlineSeconds, or nil. However many runs were missed, at most one
-// is made up for: the latest, and only within the deadline.
+// is caught up: the latest, and only within the deadline.
 func (s *Schedule) Outage(from, to time.Time, deadline *time.Duration) Recovery {
 	var r Recovery
 	for run := s.Next(from); !run.IsZero() && !run.After(to) && r.Missed < maxRuns; run = s.Next(run) {
@@ -40,9 +40,10 @@ func (s *Schedule) Outage(from, to time.Time, deadline *time.Duration) Recovery 
 	return r
 }
 
-// mostRecent is the run the controller picks at now, having looked at nothing
-// before since. It does not list the runs but estimates their number from the
-// first gap, so the answer here is the controller's also where gaps differ.
+// mostRecent returns the run that the controller selects at now, if it has
+// considered nothing before since. Like the controller, it does not list the
+// runs but estimates their number from the first gap, so the result is the same
+// even if gaps differ.
 func (s *Schedule) mostRecent(since, now time.Time) (late time.Time, many bool) {
 	first := s.Next(since)
 	if first.IsZero() || now.Before(first) {

@@ -1,6 +1,6 @@
-// Package cron reads the schedules of CronJobs as the CronJob controller reads
-// them, by the same parser, and works out what they come to: the next runs, the
-// gaps between them, what a change of the clocks does, and what an outage does.
+// Package cron parses the schedules of CronJobs with the CronJob controller's
+// parser, and computes their consequences: the next runs, the gaps between
+// them, the effect of daylight saving, and the effect of an outage.
 package cron
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	// The API server and the controller carry the time zones with them; so a
-	// zone is known here exactly where it is known there.
+	// The API server and the controller embed the time zones, so this package
+	// knows the same zones.
 	_ "time/tzdata"
 
 	robfig "github.com/robfig/cron/v3"
@@ -21,18 +21,18 @@ const starBit = 1 << 63
 
 // A Schedule is a parsed schedule of a CronJob.
 type Schedule struct {
-	// Text is the schedule as written, without a time zone in front.
+	// Text is the schedule as written, without a time zone prefix.
 	Text string
-	// Location is the time zone it is read in.
+	// Location is the time zone of the schedule.
 	Location *time.Location
 
 	parsed robfig.Schedule
 }
 
-// Parse reads a schedule in a time zone: the CronJob's timeZone, or "" where it
-// has none. Without one the controller uses its own, which is UTC wherever
-// nobody changed it. A zone inside the schedule wins, as it does in the
-// controller, although the API server refuses new ones.
+// Parse parses a schedule in a time zone: the CronJob's timeZone, or "" if it
+// is not set. Without one the controller uses its own, which is UTC by default.
+// A zone inside the schedule takes precedence, as in the controller, although
+// the API server refuses it in new objects.
 func Parse(text, zone string) (s *Schedule, err error) {
 	defer func() {
 		// The parser panics on some malformed time zones.
@@ -58,8 +58,8 @@ func Parse(text, zone string) (s *Schedule, err error) {
 	return s, nil
 }
 
-// Next is the first run after t, or the zero time where there is none within
-// five years: the parser's horizon, and so the controller's.
+// Next returns the first run after t, or the zero time if there is none within
+// five years, which is the horizon of the parser and so of the controller.
 func (s *Schedule) Next(t time.Time) time.Time {
 	next := s.parsed.Next(t.In(s.Location))
 	if next.IsZero() {
@@ -68,7 +68,7 @@ func (s *Schedule) Next(t time.Time) time.Time {
 	return next.In(s.Location)
 }
 
-// Upcoming are the first n runs after t.
+// Upcoming returns the first n runs after t.
 func (s *Schedule) Upcoming(t time.Time, n int) []time.Time {
 	var runs []time.Time
 	for next := s.Next(t); !next.IsZero() && len(runs) < n; next = s.Next(next) {
@@ -77,14 +77,14 @@ func (s *Schedule) Upcoming(t time.Time, n int) []time.Time {
 	return runs
 }
 
-// Possible reports whether the schedule ever runs. The answer takes the same
-// time whatever the schedule: it comes from the days that months can have.
+// Possible reports whether the schedule ever runs. It takes constant time,
+// because it only considers the days that months can have.
 func (s *Schedule) Possible() bool {
 	spec, ok := s.parsed.(*robfig.SpecSchedule)
 	if !ok {
 		return true
 	}
-	// A list such as "," is accepted and holds nothing.
+	// A list such as "," is accepted although it is empty.
 	weekday, months := spec.Dow&^starBit != 0, spec.Month&^starBit != 0
 	if spec.Minute&^starBit == 0 || spec.Hour&^starBit == 0 || !months {
 		return false
@@ -96,7 +96,7 @@ func (s *Schedule) Possible() bool {
 		return false
 	}
 	for month := time.January; month <= time.December; month++ {
-		// 2024 is a leap year: its months are as long as they get.
+		// 2024 is a leap year, with the maximum length of each month.
 		last := time.Date(2024, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 		days := spec.Dom &^ starBit & (1<<(last+1) - 1)
 		if spec.Month&(1<<uint(month)) != 0 && days != 0 {
@@ -106,7 +106,8 @@ func (s *Schedule) Possible() bool {
 	return false
 }
 
-// Interval is the fixed interval of an @every schedule; ok is false for others.
+// Interval returns the fixed interval of an @every schedule; ok is false for
+// others.
 func (s *Schedule) Interval() (interval time.Duration, ok bool) {
 	every, ok := s.parsed.(robfig.ConstantDelaySchedule)
 	return every.Delay, ok
@@ -119,13 +120,13 @@ func (s *Schedule) EitherDay() bool {
 	return ok && spec.Dom&starBit == 0 && spec.Dow&starBit == 0
 }
 
-// EveryHour reports whether no hour of the day is left out.
+// EveryHour reports whether the schedule includes every hour of the day.
 func (s *Schedule) EveryHour() bool {
 	spec, ok := s.parsed.(*robfig.SpecSchedule)
 	return ok && bits.OnesCount64(spec.Hour&^starBit) == 24
 }
 
-// EveryDay reports whether no day is left out.
+// EveryDay reports whether the schedule includes every day.
 func (s *Schedule) EveryDay() bool {
 	spec, ok := s.parsed.(*robfig.SpecSchedule)
 	return ok && bits.OnesCount64(spec.Month&^starBit) == 12 &&
@@ -133,9 +134,9 @@ func (s *Schedule) EveryDay() bool {
 			spec.Dow&starBit != 0 && bits.OnesCount64(spec.Dom&^starBit) == 31)
 }
 
-// ShortestInterval is the shortest time between two runs of one day, or 24
-// hours where there is one run a day at most. It is cheap: no run is searched
-// for.
+// ShortestInterval returns the shortest time between two runs on one day, or 24
+// hours if there is at most one run a day. It is cheap, because it does not
+// search for runs.
 func (s *Schedule) ShortestInterval() time.Duration {
 	if every, ok := s.Interval(); ok {
 		return every

@@ -7,7 +7,7 @@ import (
 )
 
 // An UnevenStep is a step that does not divide its field, so that the last gap
-// of each round is shorter than the others.
+// of each cycle is shorter than the others.
 type UnevenStep struct {
 	// Field is minute, hour, day of month or month.
 	Field string
@@ -21,9 +21,9 @@ func (u UnevenStep) String() string {
 	return fmt.Sprintf("%s %s leaves gaps of %d and %d", u.Field, u.Text, u.Step, u.Rest)
 }
 
-// Uneven finds a step such as */45 that does not come out even. A step in the
-// minutes matters only where every hour has runs, one in the hours only where
-// every day has: elsewhere there is a gap after the last run anyway.
+// Uneven finds a step such as */45 that does not divide its field evenly. A
+// step in the minutes matters only if every hour has runs, and one in the hours
+// only if every day has: otherwise there is a gap after the last run anyway.
 func (s *Schedule) Uneven() (UnevenStep, bool) {
 	fields := strings.Fields(s.Text)
 	if len(fields) != 5 {

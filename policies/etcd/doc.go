@@ -1,5 +1,5 @@
-// Package etcd says what the spec of an EtcdCluster means: which versions are run
-// and which lead to which, what of the spec a member's pod and storage are made
-// from, and which names are the controller's own. What is done about it is
-// decided in controllers/etcd/plan. The package is pure.
+// Package etcd interprets the spec of an EtcdCluster: the supported versions
+// and upgrade paths, the parts of the spec that a member's pod and storage
+// depend on, and the reserved names. controllers/etcd/plan decides how to act
+// on it. The package is pure.
 package etcd

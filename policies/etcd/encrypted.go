@@ -2,7 +2,7 @@ package etcd
 
 import "github.com/usher-dev/usher/api/etcd/v1beta2"
 
-// Encrypted is what traffic a spec wants encrypted, as in the status: all,
+// Encrypted returns the traffic that a spec encrypts, as in the status: all,
 // peers, clients, or none.
 func Encrypted(spec *v1beta2.ClusterSpec) string {
 	if spec.TLS == nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// VersionAnnotation is the controller's record, on a pod, of the version it was
-// told to run.
+// VersionAnnotation is the controller's record, on a pod, of the version that
+// the pod was told to run.
 const VersionAnnotation = "etcd.version"
 
-// ReservedVariable says whether an environment variable of etcd's is about what
-// the controller sets by a flag.
+// ReservedVariable reports whether an environment variable of etcd configures
+// what the controller sets by a flag.
 func ReservedVariable(name string) bool {
 	flag, ok := strings.CutPrefix(name, "ETCD_")
 	if !ok {
@@ -36,15 +36,15 @@ func ReservedVariable(name string) bool {
 
 // A SecretReference is a Secret that a spec names.
 type SecretReference struct {
-	// Name is the Secret's, in the namespace of the cluster.
+	// Name is the name of the Secret, in the namespace of the cluster.
 	Name string
 	// Path is the field that names it.
 	Path []string
-	// Keys are what it must hold.
+	// Keys are the keys that it must have.
 	Keys []string
 }
 
-// Secrets are those that a spec names.
+// Secrets returns the Secrets that a spec names.
 func Secrets(spec *v1beta2.ClusterSpec) []SecretReference {
 	if spec.TLS == nil || spec.TLS.Static == nil {
 		return nil

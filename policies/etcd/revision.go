@@ -11,11 +11,12 @@ import (
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// DefaultRepository holds the images where no other is named.
+// DefaultRepository is the default image repository.
 const DefaultRepository = "quay.io/coreos/etcd"
 
-// PodRevision names what pods are made from, the version and the storage apart:
-// a member whose pod is of another revision is given a new one.
+// PodRevision returns a hash of the part of the spec that pods depend on,
+// except the version and the storage: a member whose pod has another revision
+// gets a new one.
 func PodRevision(spec *v1beta2.ClusterSpec) string {
 	pod := v1beta2.PodPolicy{}
 	if spec.Pod != nil {
@@ -30,13 +31,13 @@ func PodRevision(spec *v1beta2.ClusterSpec) string {
 	}{cmp.Or(spec.Repository, DefaultRepository), pod, spec.TLS})
 }
 
-// StorageRevision names what members keep their data on.
+// StorageRevision returns a hash of the part of the spec that members' storage
+// depends on.
 func StorageRevision(spec *v1beta2.ClusterSpec) string {
 	return revision(ClaimSpec(spec))
 }
 
-// ClaimSpec is the claim that members keep their data on; nil where they have
-// none.
+// ClaimSpec returns the claim for the data of members; nil without claims.
 func ClaimSpec(spec *v1beta2.ClusterSpec) *corev1.PersistentVolumeClaimSpec {
 	if spec.Pod == nil {
 		return nil
@@ -53,7 +54,7 @@ func revision(of any) string {
 	return hex.EncodeToString(sum[:5])
 }
 
-// IgnoredFields are the fields that are set and have no effect.
+// IgnoredFields returns the fields that are set but have no effect.
 func IgnoredFields(spec *v1beta2.ClusterSpec) []string {
 	if spec.Pod == nil {
 		return nil

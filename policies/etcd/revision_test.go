@@ -10,8 +10,8 @@ import (
 )
 
 // TestPodRevisionsOfThePreviousRelease compares with what release 936601f wrote
-// to the pods of members. A cluster whose revision changes with an upgrade of
-// usher has every member replaced.
+// to the pods of members. If an upgrade of usher changes a cluster's revision,
+// every member is replaced.
 func TestPodRevisionsOfThePreviousRelease(t *testing.T) {
 	storage := &corev1.PersistentVolumeClaimSpec{
 		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},

@@ -9,22 +9,23 @@ import (
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// A Version is a released version of etcd. The zero value is none.
+// A Version is a released version of etcd. The zero value is not a version.
 type Version struct{ Major, Minor, Patch int }
 
-// DefaultVersion is run where none is asked for.
+// DefaultVersion is the version if the spec does not set one.
 const DefaultVersion = "3.6.16"
 
-// newest are the newest patches known of each minor version that is run, in
-// their order. Older ones have no learners that can be relied on, or nobody
-// who maintains them; of newer ones it is not known what leads to them.
+// newest lists the newest known patch of each supported minor version, in
+// ascending order. Earlier versions have no reliable learners or are no longer
+// maintained; the upgrade paths to later versions are unknown.
 var newest = [...]Version{{3, 5, 35}, {3, 6, 16}, {3, 7, 3}}
 
-// ZombieFix is the first 3.5 from which 3.6 may be gone to: before it members
-// that were removed can come back to life on the upgrade.
+// ZombieFix is the first 3.5 patch from which an upgrade to 3.6 is safe: before
+// it, removed members can reappear on the upgrade.
 var ZombieFix = Version{3, 5, 26}
 
-// ParseVersion reads a released version such as 3.6.16; a leading v is ignored.
+// ParseVersion parses a released version such as 3.6.16; a leading v is
+// ignored.
 func ParseVersion(s string) (Version, error) {
 	parts := strings.Split(strings.TrimPrefix(s, "v"), ".")
 	var v Version
@@ -46,11 +47,11 @@ func ParseVersion(s string) (Version, error) {
 }
 
 func noVersion(s string) error {
-	return fmt.Errorf("%q is no released version of etcd: write three numbers, such as %s", s, DefaultVersion)
+	return fmt.Errorf("%q is not a released version of etcd: write three numbers, such as %s", s, DefaultVersion)
 }
 
-// ReadVersion reads what etcd says of itself, "3.6" too; zero where it is not a
-// version.
+// ReadVersion parses the version that etcd reports, including "3.6"; it returns
+// zero if it is invalid.
 func ReadVersion(s string) Version {
 	if strings.Count(s, ".") == 1 {
 		s += ".0"
@@ -70,10 +71,10 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 }
 
-// MarshalText writes the version's number.
+// MarshalText returns the version's number.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// Compare is negative, zero or positive where v is older than, the same as, or
+// Compare is negative, zero or positive if v is older than, the same as, or
 // newer than w.
 func (v Version) Compare(w Version) int {
 	return cmp.Or(v.CompareMinor(w), cmp.Compare(v.Patch, w.Patch))
@@ -84,17 +85,17 @@ func (v Version) CompareMinor(w Version) int {
 	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor))
 }
 
-// Takes says whether a cluster of version v takes a backup of that version: of
-// the same minor version, or of the one before.
+// Takes reports whether a cluster of version v can restore a backup of that
+// version: of the same minor version, or of the previous one.
 func (v Version) Takes(saved Version) bool {
 	return v.Major == saved.Major && (v.Minor == saved.Minor || v.Minor == saved.Minor+1)
 }
 
-// Newest is the newest version known of all.
+// Newest returns the newest known version.
 func Newest() Version { return newest[len(newest)-1] }
 
-// Known says whether the version is in the list of those that were released when
-// this was built: a later patch may exist, or be a typing error.
+// Known reports whether the version was released when usher was built: a later
+// patch may exist, or be a typing error.
 func (v Version) Known() bool {
 	for _, n := range newest {
 		if v.CompareMinor(n) == 0 {
@@ -104,7 +105,7 @@ func (v Version) Known() bool {
 	return false
 }
 
-// Supported says whether the version is run.
+// Supported reports whether usher runs the version.
 func (v Version) Supported() bool {
 	for _, n := range newest {
 		if v.CompareMinor(n) == 0 {
@@ -114,8 +115,8 @@ func (v Version) Supported() bool {
 	return false
 }
 
-// Nearest is the supported version to have instead: the newest patch of the
-// nearest minor.
+// Nearest returns the nearest supported version: the newest patch of the
+// nearest minor version.
 func (v Version) Nearest() Version {
 	for _, n := range newest {
 		if v.CompareMinor(n) <= 0 {
@@ -125,9 +126,9 @@ func (v Version) Nearest() Version {
 	return newest[len(newest)-1]
 }
 
-// Path returns the versions that lead from one to the other, the last being
-// to: one minor at a time, and 3.5 at a patch that 3.6 may follow. It is empty
-// where none does: downwards, and to or from what is not run.
+// Path returns the upgrade path from one version to another, ending with to:
+// one minor version at a time, with 3.5 at a patch from which 3.6 is safe. It
+// is empty if there is none: for downgrades, and for unsupported versions.
 func Path(from, to Version) []Version {
 	if !from.Supported() || !to.Supported() || to.Compare(from) < 0 {
 		return nil
@@ -144,7 +145,7 @@ func Path(from, to Version) []Version {
 	return append(path, to)
 }
 
-// Versions writes versions as a way from one to the next.
+// Versions formats versions as a path.
 func Versions(from Version, path []Version) string {
 	words := []string{from.String()}
 	for _, v := range path {
@@ -153,16 +154,17 @@ func Versions(from Version, path []Version) string {
 	return strings.Join(words, " → ")
 }
 
-// Unsupported says why a version is not run, and names the nearest that is.
+// Unsupported explains why a version is not supported, and names the nearest
+// one that is.
 func Unsupported(version string) string {
 	v, err := ParseVersion(version)
 	if err != nil {
 		return "spec.version " + err.Error()
 	}
-	return fmt.Sprintf("spec.version is %s, which is not run: write %s", v, v.Nearest())
+	return fmt.Sprintf("spec.version is %s, which usher does not run: write %s", v, v.Nearest())
 }
 
-// WantedVersion is the version of a spec, zero where it is not one.
+// WantedVersion returns the version of a spec, or zero if it is invalid.
 func WantedVersion(spec *v1beta2.ClusterSpec) Version {
 	if spec.Version == "" {
 		return ReadVersion(DefaultVersion)
@@ -174,5 +176,5 @@ func WantedVersion(spec *v1beta2.ClusterSpec) Version {
 	return v
 }
 
-// Quorum is how many of the voters must agree.
+// Quorum returns how many of the voters must agree.
 func Quorum(voters int) int { return voters/2 + 1 }

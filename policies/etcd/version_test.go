@@ -35,7 +35,7 @@ func parse(t *testing.T, s string) etcd.Version {
 	return v
 }
 
-func TestWhatIsNoVersion(t *testing.T) {
+func TestParseVersion_InvalidVersion(t *testing.T) {
 	for _, s := range []string{"", "v", "3", "3.6", "3.6.x", "3.6.16-rc.0", "03.6.1", "3.6.1.2", "-3.6.1", "3.6.99999999999", "latest", "vv3.6.1", "0.0.0"} {
 		if v, err := etcd.ParseVersion(s); err == nil {
 			t.Errorf("%q is read as %s", s, v)

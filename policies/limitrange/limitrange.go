@@ -1,6 +1,6 @@
-// Package limitrange tells what LimitRanges refuse of a pod, as the API server's
-// admission plugin LimitRanger does: by own code, because that plugin is part of
-// k8s.io/kubernetes.
+// Package limitrange computes what LimitRanges refuse of a pod, like the API
+// server's admission plugin LimitRanger. It has its own code, because that
+// plugin is part of k8s.io/kubernetes.
 package limitrange
 
 import (
@@ -13,16 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Refused lists why the LimitRanges of a namespace refuse pods of this
-// specification, each reason once; nothing where they admit them. What LimitRanges
-// and the API server default is filled in before, in a copy.
+// Refused lists why the LimitRanges of a namespace refuse pods with this
+// specification, without duplicates; it is empty if they admit them. It first
+// sets the defaults of LimitRanges and the API server in a copy.
 func Refused(spec *corev1.PodSpec, ranges []corev1.LimitRange) []string {
 	spec = spec.DeepCopy()
 	ranges = slices.Clone(ranges)
 	slices.SortStableFunc(ranges, func(a, b corev1.LimitRange) int { return cmp.Compare(a.Name, b.Name) })
 	containers := everyContainer(spec)
 	for _, c := range containers {
-		// The API server takes a limit for the request that is not written.
+		// The API server uses the limit as the default of the request.
 		setMissing(&c.Resources.Requests, c.Resources.Limits)
 	}
 	for i := range ranges {
@@ -77,9 +77,9 @@ func setMissing(list *corev1.ResourceList, more corev1.ResourceList) {
 	}
 }
 
-// defaults are the limits and requests that a LimitRange gives containers that have
-// none. The API server has completed them where the LimitRange comes from it, and not
-// where it comes from a file.
+// defaults returns the limits and requests that a LimitRange sets by default.
+// The API server has completed them in a LimitRange from a cluster, but not in
+// one from a file.
 func defaults(r *corev1.LimitRange) (limits, requests corev1.ResourceList) {
 	limits, requests = corev1.ResourceList{}, corev1.ResourceList{}
 	for _, item := range r.Spec.Limits {
@@ -97,7 +97,8 @@ func defaults(r *corev1.LimitRange) (limits, requests corev1.ResourceList) {
 	return limits, requests
 }
 
-// exceeds lists what of an item does not hold, by the names of the resources.
+// exceeds lists the violated constraints of an item, by the names of the
+// resources.
 func exceeds(item corev1.LimitRangeItem, requests, limits corev1.ResourceList) []string {
 	var why []string
 	add := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
@@ -146,8 +147,8 @@ func exceeds(item corev1.LimitRangeItem, requests, limits corev1.ResourceList) [
 	return why
 }
 
-// comparable3 are three quantities in thousandths, or whole where thousandths of one
-// of them are too many.
+// comparable3 returns three quantities in thousandths, or as integers if one of
+// them is too large for thousandths.
 func comparable3(a, b, c resource.Quantity) (int64, int64, int64) {
 	if a.Value() <= resource.MaxMilliValue && b.Value() <= resource.MaxMilliValue && c.Value() <= resource.MaxMilliValue {
 		return a.MilliValue(), b.MilliValue(), c.MilliValue()
@@ -155,9 +156,9 @@ func comparable3(a, b, c resource.Quantity) (int64, int64, int64) {
 	return a.Value(), b.Value(), c.Value()
 }
 
-// total is what a pod takes: the sum of what runs at once, or what an init container
-// takes beside the native sidecars before it, if that is more; what is set for the
-// whole pod wins.
+// total returns the resources of a pod: the sum of what runs at once, or what
+// an init container uses along with the native sidecars before it, if that is
+// more. Resources of the whole pod take precedence.
 func total(spec *corev1.PodSpec, of func(corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
 	sum, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range spec.Containers {

@@ -1,12 +1,12 @@
 package refusal
 
-// etcdErrors are the explanations of errors about usher's own EtcdClusters.
+// etcdErrors explains errors about usher's own EtcdClusters.
 var etcdErrors = []Refusal{
 	{
 		ID:      "etcd-name",
 		Kinds:   []string{"EtcdCluster"},
 		Fields:  []string{"metadata.name", ""},
-		Summary: "The name of an EtcdCluster is longer than 52 characters, or none of a Service",
+		Summary: "The name of an EtcdCluster is longer than 52 characters, or not a valid name of a Service",
 		Harm:    "the API server refuses the object",
 		Fix:     "write lower-case letters, digits and dashes after a letter, 52 at most",
 	},
@@ -14,15 +14,15 @@ var etcdErrors = []Refusal{
 		ID:      "etcd-reserved-label",
 		Kinds:   []string{"EtcdCluster"},
 		Fields:  []string{"spec.pod.labels"},
-		Summary: "pod.labels has app, or a key that begins with etcd_ or etcd.usher.dev/",
+		Summary: "pod.labels sets app, or a key with the prefix etcd_ or etcd.usher.dev/",
 		Harm:    "the API server refuses the object",
-		Fix:     "write another key",
+		Fix:     "rename or remove the label",
 	},
 	{
 		ID:      "etcd-size",
 		Kinds:   []string{"EtcdCluster"},
 		Fields:  []string{"spec.size"},
-		Summary: "size is not 1 to 7",
+		Summary: "size is not between 1 and 7",
 		Harm:    "the API server refuses the object",
 		Fix:     "write 1, 3, 5 or 7",
 	},
@@ -30,15 +30,15 @@ var etcdErrors = []Refusal{
 		ID:      "etcd-tls",
 		Kinds:   []string{"EtcdCluster"},
 		Fields:  []string{"spec.TLS"},
-		Summary: "TLS has both sources of certificates, or a part of what clients need",
+		Summary: "TLS sets both sources of certificates, or only a part of what clients need",
 		Harm:    "the API server refuses the object",
-		Fix:     "write static or certManager; in static, operatorSecret and member.serverSecret together",
+		Fix:     "write only one of static and certManager; in static, write operatorSecret and member.serverSecret together",
 	},
 	{
 		ID:      "etcd-version",
 		Kinds:   []string{"EtcdCluster"},
 		Fields:  []string{"spec.version"},
-		Summary: "version is no released version of etcd",
+		Summary: "version is not a released version of etcd",
 		Harm:    "the API server refuses the object",
 		Fix:     "write three numbers, such as 3.6.16",
 	},

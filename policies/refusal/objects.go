@@ -1,6 +1,6 @@
 package refusal
 
-// objectErrors are the explanations of errors about the other kinds, and about any.
+// objectErrors explains errors about other kinds, and about any kind.
 var objectErrors = []Refusal{
 	{
 		ID:      "binding-fields",
@@ -14,15 +14,15 @@ var objectErrors = []Refusal{
 		ID:      "claim-fields",
 		Kinds:   []string{"PersistentVolumeClaim", "StatefulSet"},
 		Fields:  []string{"spec.accessModes", "spec.resources", "spec.volumeClaimTemplates"},
-		Summary: "A claim has no access mode or asks for no storage",
+		Summary: "A PersistentVolumeClaim has no access mode or requests no storage",
 		Harm:    "the API server refuses the object",
 		Fix:     "write accessModes and resources.requests.storage",
 	},
 	{
 		ID:      DuplicateField,
-		Summary: "A field is written twice",
-		Harm:    "kubectl refuses the object; where validation is off, the last one counts",
-		Fix:     "remove all but one",
+		Summary: "A field is set twice",
+		Harm:    "kubectl refuses the object; with validation off, the last value is used",
+		Fix:     "remove all but one of them of them",
 	},
 	{
 		ID:      "object-labels",
@@ -42,7 +42,7 @@ var objectErrors = []Refusal{
 		ID:      Other,
 		Summary: "The API server refuses the object for another reason",
 		Harm:    "the API server refuses the object",
-		Fix:     "write what the message asks for",
+		Fix:     "change what the message names",
 	},
 	{
 		ID:      "service-fields",
@@ -61,13 +61,13 @@ var objectErrors = []Refusal{
 	{
 		ID:      UnknownField,
 		Summary: "A field does not exist",
-		Harm:    "kubectl refuses the object; where validation is off, the field is dropped without a word",
-		Fix:     "write a field that the kind has, or remove it",
+		Harm:    "kubectl refuses the object; with validation off, the API server drops the field silently",
+		Fix:     "correct the name of the field, or remove it",
 	},
 	{
 		ID:      UnservedKind,
 		Summary: "The API server does not serve the kind in this version",
 		Harm:    "the API server answers 404 Not Found; nothing is created",
-		Fix:     "write the kind and the version that it serves",
+		Fix:     "write an apiVersion and kind that it serves",
 	},
 }

@@ -1,7 +1,7 @@
 // Package refusal explains what the API server refuses: the harm, and what to
-// write instead, by the field that its error names and what it says of it.
-// Whether an object is refused the server's own code decides, in package
-// apiserver; here is nothing but words.
+// write instead, by the field and the text of its error. The server's own code
+// in package apiserver decides what it refuses; this package contains only
+// texts.
 package refusal
 
 import (
@@ -11,19 +11,19 @@ import (
 
 // A Refusal explains the server's errors about some fields.
 type Refusal struct {
-	// ID is its name in kebab-case, used as those of rules are.
+	// ID is its name in kebab-case, used like those of rules.
 	ID string
-	// Kinds are the kinds that it is about; nil are all.
+	// Kinds are the kinds that it applies to; nil means all.
 	Kinds []string
-	// Fields are paths without indexes, none for what is about any field. What is under a field is about it, too;
-	// the longest path that fits an error explains it. "pod" is the specification
-	// of the pods, "labels" that of their metadata, and "job" that of the Jobs that
-	// the object makes, wherever it has them.
+	// Fields are paths without indexes, empty for any field. An explanation also
+	// applies to fields below these; the longest path that matches an error
+	// explains it. "pod" is the specification of the pods, "labels" that of their
+	// metadata, and "job" that of the object's Jobs, wherever it has them.
 	Fields []string
-	// Says, where set, are the words of the errors that it is about.
+	// Says, if set, are parts of the texts of the errors that it applies to.
 	Says []string
-	// Summary says in one line what is wrong, Harm what follows, and Fix what to
-	// write instead.
+	// Summary says in one line what is wrong, Harm describes the consequences, and
+	// Fix what to write instead.
 	Summary, Harm, Fix string
 }
 
@@ -46,10 +46,10 @@ func Find(kind, field, message string) *Refusal {
 	return best
 }
 
-// All are the explanations, ordered by id.
+// All returns the explanations, ordered by id.
 func All() []Refusal { return slices.Clone(table) }
 
-// Lookup finds an explanation by its id; nil where there is none.
+// Lookup finds an explanation by its id, or returns nil.
 func Lookup(id string) *Refusal {
 	if i := slices.IndexFunc(table, func(r Refusal) bool { return r.ID == id }); i >= 0 {
 		return &table[i]
@@ -69,7 +69,7 @@ func under(path, field string) bool {
 	return ok && (rest == "" || rest[0] == '.')
 }
 
-// templates are the places of pods and Jobs in the kinds that have them, the
+// templates are the paths of pods and Jobs in the kinds that have them, the
 // longest first.
 var templates = []struct {
 	kinds      []string
@@ -88,7 +88,8 @@ var templates = []struct {
 	{[]string{"Pod"}, "spec", "pod"},
 }
 
-// normal is a field without its indexes, with the pods' fields in one place.
+// normal returns a field without its indexes, with the pods' fields under one
+// path.
 func normal(kind, field string) string {
 	var b strings.Builder
 	depth := 0

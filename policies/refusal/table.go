@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The kinds that keep pods running, and those that hold pods.
+// Kinds that keep pods running, and kinds with pods.
 var (
 	running   = []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"}
 	workloads = append([]string{"Job", "CronJob"}, running...)
@@ -13,21 +13,21 @@ var (
 	jobs      = []string{"Job", "CronJob"}
 )
 
-// What the server says whatever the field.
+// Texts of the server's errors for any field.
 const (
-	// Other is what no other explanation is about.
+	// Other is the explanation if no other one applies.
 	Other = "refused-by-server"
-	// Undecodable is a value of another type than its field.
+	// Undecodable is a value of the wrong type.
 	Undecodable = "undecodable-object"
 	// UnknownField is a field that the kind does not have.
 	UnknownField = "unknown-field"
-	// DuplicateField is a field that is written twice.
+	// DuplicateField is a field that is set twice.
 	DuplicateField = "duplicate-field"
-	// UnservedKind is a kind or a version that the server does not serve.
+	// UnservedKind is a kind or version that the server does not serve.
 	UnservedKind = "unserved-kind"
 )
 
-// table holds every explanation, ordered by id.
+// table contains every explanation, ordered by id.
 var table = slices.SortedFunc(
 	slices.Values(slices.Concat(etcdErrors, jobErrors, objectErrors, podErrors, workloadErrors)),
 	func(a, b Refusal) int { return cmp.Compare(a.ID, b.ID) },

@@ -1,6 +1,6 @@
 package refusal
 
-// workloadErrors are the explanations of errors about what keeps pods running.
+// workloadErrors explains errors about workloads that keep pods running.
 var workloadErrors = []Refusal{
 	{
 		ID:      "autoscaler-fields",
@@ -8,7 +8,7 @@ var workloadErrors = []Refusal{
 		Fields:  []string{"spec.scaleTargetRef", "spec.minReplicas", "spec.maxReplicas"},
 		Summary: "A HorizontalPodAutoscaler's target or bounds are malformed",
 		Harm:    "the API server refuses the object",
-		Fix:     "write scaleTargetRef with kind and name, and 1 <= minReplicas <= maxReplicas",
+		Fix:     "write scaleTargetRef with kind and name, and 1 ≤ minReplicas ≤ maxReplicas",
 	},
 	{
 		ID:      "deploy-progress",
@@ -23,26 +23,26 @@ var workloadErrors = []Refusal{
 		Kinds:   []string{"Deployment"},
 		Fields:  []string{"spec.strategy.rollingUpdate"},
 		Says:    []string{"may not be 0 when", "may not be specified when strategy"},
-		Summary: "maxSurge and maxUnavailable are both 0, or stand beside Recreate",
+		Summary: "maxSurge and maxUnavailable are both 0, or set together with Recreate",
 		Harm:    "the API server refuses the object: a rollout could not take its first step",
-		Fix:     "write maxSurge: 1 (or more) with maxUnavailable: 0; with Recreate leave rollingUpdate out",
+		Fix:     "write maxSurge: 1 (or more) with maxUnavailable: 0; with Recreate, remove rollingUpdate",
 	},
 	{
 		ID:      "ds-surge-xor",
 		Kinds:   []string{"DaemonSet"},
 		Fields:  []string{"spec.updateStrategy.rollingUpdate"},
 		Says:    []string{"when maxSurge is 0", "when maxUnavailable"},
-		Summary: "maxSurge and maxUnavailable are both zero or both not",
-		Harm:    "the API server refuses the object: a node either has a pod too many for a while, or one too few",
-		Fix:     "write exactly one of the two above zero: with maxSurge also maxUnavailable: 0",
+		Summary: "maxSurge and maxUnavailable are both 0 or both above 0",
+		Harm:    "the API server refuses the object: during an update a node has either one pod more or one pod less, not both",
+		Fix:     "set exactly one of the two above 0, such as maxSurge: 1 with maxUnavailable: 0",
 	},
 	{
 		ID:      "rollout-amount",
 		Kinds:   []string{"Deployment", "DaemonSet", "StatefulSet"},
 		Fields:  []string{"spec.strategy.rollingUpdate", "spec.updateStrategy.rollingUpdate"},
-		Summary: "maxSurge or maxUnavailable is no number of pods and no percentage",
+		Summary: "maxSurge or maxUnavailable is neither a number of pods nor a percentage",
 		Harm:    "the API server refuses the object",
-		Fix:     "write an integer of zero or more, or a percentage such as \"25%\"",
+		Fix:     "write an integer of 0 or more, or a percentage such as \"25%\"",
 	},
 	{
 		ID:      "selector-mismatch",
@@ -50,7 +50,7 @@ var workloadErrors = []Refusal{
 		Fields:  []string{"spec.selector", "spec.template.metadata.labels", "labels.labels"},
 		Says:    []string{"`selector`", "empty selector", "Required value", "must not be set", "may not be", "not auto-generated", "auto-generated", "must match", "does not match", "is invalid for", "must be '"},
 		Summary: "The selector is empty or does not match the template's labels",
-		Harm:    "the API server refuses the object: the workload would not find the pods it makes and make more without end",
+		Harm:    "the API server refuses the object: the workload would not find the pods that it creates, and would create more without end",
 		Fix:     "write the same labels into selector.matchLabels and template.metadata.labels",
 	},
 	{
@@ -60,6 +60,6 @@ var workloadErrors = []Refusal{
 		Says:    []string{"cannot be 0"},
 		Summary: "A StatefulSet's maxUnavailable is 0",
 		Harm:    "the API server refuses the object: no pod could ever be replaced",
-		Fix:     "write maxUnavailable: 1 or more, or leave it out for 1",
+		Fix:     "write maxUnavailable: 1 or more, or remove it for the default 1",
 	},
 }

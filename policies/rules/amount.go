@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// amount is an integer or a percentage as the API server weighs it.
+// amount is an integer or a percentage, interpreted like in the API server.
 type amount struct {
 	value   int
 	percent bool
 	text    string
 }
 
-// readAmount reads a value, or its default where it is not set.
+// readAmount reads a value, or its default if it is not set.
 func readAmount(v *intstr.IntOrString, otherwise string) amount {
 	if v == nil {
 		d := intstr.Parse(otherwise)

@@ -8,10 +8,10 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// backup-claim: a PersistentVolumeClaim of a backup that is not there.
+// backup-claim: the PersistentVolumeClaim of a backup does not exist.
 //
-// Where claims cannot be seen nothing is found: the controller says so in the
-// condition Saved.
+// If claims are not visible the rule finds nothing: the controller reports it
+// in the condition Saved.
 func init() {
 	register(policies.Rule{
 		ID:      "backup-claim",
@@ -19,15 +19,15 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
 		Summary: "A PersistentVolumeClaim that a backup names is missing",
-		Harm:    "nothing is saved, or restored, until it is there",
-		Fix:     "add the claim",
+		Harm:    "usher neither saves nor restores a backup until it exists",
+		Fix:     "create the PersistentVolumeClaim",
 		Check: onBackups(func(p *policies.Pass, _ *field.Path, b *backupSource) {
 			if b.source.PersistentVolume == nil || b.source.PersistentVolume.ClaimName == "" {
 				return
 			}
 			name := b.source.PersistentVolume.ClaimName
 			if claim, unseen := findClaim(p, name); claim == nil && unseen == "" {
-				p.Report(field.NewPath("spec", "persistentVolume", "claimName"), name, "claimName is "+name+", and there is no such PersistentVolumeClaim: add it")
+				p.Report(field.NewPath("spec", "persistentVolume", "claimName"), name, "claimName is "+name+", and there is no such PersistentVolumeClaim: create it")
 			}
 		}),
 	})

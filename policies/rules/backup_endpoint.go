@@ -12,15 +12,15 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// backup-endpoint: an endpoint that is no URL, or none where one is needed.
+// backup-endpoint: an endpoint is missing or not a URL.
 func init() {
 	register(policies.Rule{
 		ID:      "backup-endpoint",
 		Level:   finding.Invariant,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
-		Summary: "An endpoint of etcd or S3 is no URL, or there is none",
-		Harm:    "nothing is saved, or restored",
+		Summary: "An endpoint of etcd or S3 is missing or not a URL",
+		Harm:    "usher neither saves nor restores a backup",
 		Fix:     "write URLs such as https://example-client:2379",
 		Check: func(p *policies.Pass) {
 			if b, ok := p.Typed.(*v1beta2.EtcdBackup); ok {
@@ -44,17 +44,17 @@ func init() {
 	})
 }
 
-// checkEndpoint reports what is no URL of a host alone. The URL's user, which may be
-// a password, is never printed.
+// checkEndpoint reports a value that is not a URL with only a host. It never
+// prints the URL's user, which may be a password.
 func checkEndpoint(p *policies.Pass, at *field.Path, text string) bool {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
-		p.Report(at, nil, subject(at)+" is no URL: write it with http:// or https:// and a host")
+		p.Report(at, nil, subject(at)+" is not a URL: write it with http:// or https:// and a host")
 	case u.User != nil:
-		p.Report(at, nil, subject(at)+" holds a user: write that into the Secret, since anybody who may read the object reads this")
+		p.Report(at, nil, subject(at)+" contains a user: put it into the Secret, because everyone who may read the object can read it here")
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
-		p.Report(at, text, subject(at)+" is "+quoted(text)+", which has more than a host and port: write those alone")
+		p.Report(at, text, subject(at)+" is "+quoted(text)+", which has more than a host and port: write only those")
 	default:
 		return true
 	}

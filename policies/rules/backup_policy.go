@@ -9,19 +9,18 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// backup-policy: a backup's times or number that cannot be.
+// backup-policy: a backup's durations or maxBackups are invalid.
 //
-// A number of seconds above ten years is more than a duration takes, once it is
-// counted in nanoseconds.
+// A number of seconds above ten years overflows a duration in nanoseconds.
 func init() {
 	register(policies.Rule{
 		ID:      "backup-policy",
 		Level:   finding.Invariant,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdBackup"},
-		Summary: "A backup's timeout, interval or number is negative or beyond use",
-		Harm:    "it is not what is meant that happens: one backup is made instead of many, or all are kept",
-		Fix:     "write 0 for the default, or what is meant",
+		Summary: "A backup's timeout, interval or maxBackups is negative, too large or without effect",
+		Harm:    "usher makes one backup instead of many, or keeps all of them",
+		Fix:     "write 0 for the default, or a positive number",
 		Check: on(func(p *policies.Pass, b *v1beta2.EtcdBackup) {
 			if b.Spec.BackupPolicy == nil {
 				return
@@ -40,7 +39,7 @@ func init() {
 				case part.value < 0:
 					p.Report(at.Child(part.name), part.value, part.name+" is "+printed(part.value)+": write 0 or more")
 				case part.value > tenYears && part.name != "maxBackups":
-					p.Report(at.Child(part.name), part.value, part.name+" is "+printed(part.value)+", more than ten years: write seconds")
+					p.Report(at.Child(part.name), part.value, part.name+" is "+printed(part.value)+", more than ten years: write a number of seconds")
 				}
 			}
 			if b.Spec.BackupPolicy.MaxBackups > 0 && b.Spec.BackupPolicy.BackupIntervalInSecond == 0 {

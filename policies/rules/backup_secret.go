@@ -13,10 +13,10 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// backup-secret: a Secret of a backup that is not there, or lacks a key.
+// backup-secret: the Secret of a backup does not exist, or lacks a key.
 //
-// Where Secrets cannot be seen nothing is found: the controller says so in the
-// condition Saved.
+// If Secrets are not visible the rule finds nothing: the controller reports it
+// in the condition Saved.
 func init() {
 	register(policies.Rule{
 		ID:      "backup-secret",
@@ -24,8 +24,8 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
 		Summary: "A Secret that a backup names is missing, or lacks a key",
-		Harm:    "nothing is saved, or restored, until it is there",
-		Fix:     "add the Secret with the keys named",
+		Harm:    "usher neither saves nor restores a backup until it exists",
+		Fix:     "create the Secret with the keys that the message names",
 		Check: func(p *policies.Pass) {
 			onBackups(func(p *policies.Pass, _ *field.Path, b *backupSource) {
 				if b.source.S3 != nil {
@@ -39,7 +39,7 @@ func init() {
 	})
 }
 
-// checkSecret reports a Secret that is not there, or lacks keys.
+// checkSecret reports a Secret that does not exist, or lacks keys.
 func checkSecret(p *policies.Pass, at *field.Path, name string, keys ...string) {
 	found, unseen := p.List("Secret")
 	if name == "" || unseen != "" {
@@ -47,7 +47,7 @@ func checkSecret(p *policies.Pass, at *field.Path, name string, keys ...string) 
 	}
 	i := slices.IndexFunc(found, func(o *policies.Object) bool { return o.Meta.Name == name })
 	if i < 0 {
-		p.Report(at, name, subject(at)+" is "+name+", and there is no such Secret: add one with "+strings.Join(keys, ", "))
+		p.Report(at, name, subject(at)+" is "+name+", and there is no such Secret: create one with "+strings.Join(keys, ", "))
 		return
 	}
 	secret, ok := found[i].Typed.(*corev1.Secret)

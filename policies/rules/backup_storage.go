@@ -9,20 +9,21 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// backup-storage: a backup in a kind of place that backups are not kept in, or
-// whose place is not written.
+// backup-storage: a backup has an unsupported storage type, or the fields of
+// that type are not set.
 //
-// S3 and what speaks it is where they are kept, or a PersistentVolumeClaim. ABS,
-// GCS and OSS were, by other operators: GCS and OSS speak S3, too.
+// usher stores backups in S3-compatible stores or on a PersistentVolumeClaim.
+// Other operators supported ABS, GCS and OSS; GCS and OSS are S3-compatible,
+// too.
 func init() {
 	register(policies.Rule{
 		ID:      "backup-storage",
 		Level:   finding.Invariant,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
-		Summary: "A backup's storage type is not one that is run, or says nothing about where",
-		Harm:    "nothing is saved, or restored",
-		Fix:     "write S3, and s3.path and s3.awsSecret, for GCS and OSS with their S3 endpoint; or PersistentVolume, and persistentVolume.claimName and path",
+		Summary: "A backup's storageType is not supported, or the fields of that type are not set",
+		Harm:    "usher neither saves nor restores a backup",
+		Fix:     "write S3 with s3.path and s3.awsSecret (GCS and OSS work through their S3 endpoint), or PersistentVolume with persistentVolume.claimName and persistentVolume.path",
 		Check: onBackups(func(p *policies.Pass, kind *field.Path, b *backupSource) {
 			switch b.storage {
 			case v1beta2.BackupStorageS3:
@@ -32,17 +33,17 @@ func init() {
 			case "":
 				p.Report(kind, nil, subject(kind)+" is not set: write S3 or PersistentVolume")
 			case v1beta2.BackupStorageGCS, v1beta2.BackupStorageOSS:
-				p.Report(kind, b.storage, subject(kind)+" is "+string(b.storage)+", which is not spoken: write S3, with its S3 endpoint in s3.endpoint")
+				p.Report(kind, b.storage, subject(kind)+" is "+string(b.storage)+", which usher does not support: write S3, with its S3 endpoint in s3.endpoint")
 			case v1beta2.BackupStorageABS:
-				p.Report(kind, b.storage, subject(kind)+" is "+string(b.storage)+", which is not run: write S3, with the endpoint of what speaks it in s3.endpoint")
+				p.Report(kind, b.storage, subject(kind)+" is "+string(b.storage)+", which usher does not support: write S3, with the endpoint of an S3-compatible store in s3.endpoint")
 			default:
-				p.Report(kind, b.storage, subject(kind)+" is "+quoted(string(b.storage))+", which is no storage type: write S3 or PersistentVolume")
+				p.Report(kind, b.storage, subject(kind)+" is "+quoted(string(b.storage))+", which is not a storage type: write S3 or PersistentVolume")
 			}
 		}),
 	})
 }
 
-// checkS3 reports what is missing of a place in S3.
+// checkS3 reports missing fields of a place in S3.
 func checkS3(p *policies.Pass, source *v1beta2.S3Source) {
 	switch path := field.NewPath("spec", "s3"); {
 	case source == nil:
@@ -54,26 +55,27 @@ func checkS3(p *policies.Pass, source *v1beta2.S3Source) {
 	}
 }
 
-// checkVolume reports what is missing of a place on a claim.
+// checkVolume reports missing fields of a place on a claim.
 func checkVolume(p *policies.Pass, source *v1beta2.VolumeSource) {
 	switch path := field.NewPath("spec", "persistentVolume"); {
 	case source == nil:
 		p.Report(path, nil, "persistentVolume is not set: write its claimName and path")
 	case source.ClaimName == "":
-		p.Report(path.Child("claimName"), nil, "claimName is not set: write the name of a PersistentVolumeClaim of the namespace")
+		p.Report(path.Child("claimName"), nil, "claimName is not set: write the name of a PersistentVolumeClaim in the namespace")
 	default:
 		named(p, path.Child("claimName"), source.ClaimName)
 	}
 }
 
-// A backupSource is where an EtcdBackup saves to, or an EtcdRestore restores
-// from.
+// A backupSource is the destination of an EtcdBackup, or the source of an
+// EtcdRestore.
 type backupSource struct {
 	storage v1beta2.BackupStorageType
 	source  *v1beta2.BackupSource
 }
 
-// onBackups makes a check of both kinds; kind is the place of the storage type.
+// onBackups returns a check of both kinds; kind is the field of the storage
+// type.
 func onBackups(check func(p *policies.Pass, kind *field.Path, b *backupSource)) func(*policies.Pass) {
 	return func(p *policies.Pass) {
 		switch o := p.Typed.(type) {

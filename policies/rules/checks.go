@@ -9,7 +9,7 @@ import (
 	"github.com/usher-dev/usher/policies"
 )
 
-// on makes a check of objects of one Go type.
+// on returns a check of objects of one Go type.
 func on[T any](check func(*policies.Pass, *T)) func(*policies.Pass) {
 	return func(p *policies.Pass) {
 		if object, ok := p.Typed.(*T); ok {
@@ -18,7 +18,7 @@ func on[T any](check func(*policies.Pass, *T)) func(*policies.Pass) {
 	}
 }
 
-// onJobs makes a check of Jobs and of the Jobs that CronJobs make.
+// onJobs returns a check of Jobs and of the Jobs of CronJobs.
 func onJobs(check func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path)) func(*policies.Pass) {
 	return func(p *policies.Pass) {
 		if p.Job != nil {
@@ -27,7 +27,7 @@ func onJobs(check func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path)
 	}
 }
 
-// onPods makes a check of every pod template.
+// onPods returns a check of every pod template.
 func onPods(check func(*policies.Pass, *policies.PodTemplate)) func(*policies.Pass) {
 	return func(p *policies.Pass) {
 		for i := range p.Templates {
@@ -36,14 +36,15 @@ func onPods(check func(*policies.Pass, *policies.PodTemplate)) func(*policies.Pa
 	}
 }
 
-// onContainers makes a check of every container of every pod template.
+// onContainers returns a check of every container of every pod template.
 func onContainers(check func(*policies.Pass, policies.PodContainer)) func(*policies.Pass) {
 	return onPods(func(p *policies.Pass, t *policies.PodTemplate) {
 		t.Containers(func(c policies.PodContainer) { check(p, c) })
 	})
 }
 
-// subject is a path's last step, as a message begins: containers[0] or image.
+// subject returns a path's last element, with which a message begins:
+// containers[0] or image.
 func subject(path *field.Path) string {
 	s := path.String()
 	if strings.HasSuffix(s, "]") {

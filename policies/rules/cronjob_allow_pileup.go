@@ -9,14 +9,14 @@ import (
 )
 
 // cronjob-allow-pileup: runs may overlap, are less than ten minutes apart, and
-// none has a deadline.
+// have no deadline.
 func init() {
 	register(policies.Rule{
 		ID:      "cronjob-allow-pileup",
 		Level:   finding.Baseline,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"CronJob"},
-		Summary: "concurrencyPolicy is Allow, the period short, and the Jobs have no deadline",
+		Summary: "concurrencyPolicy is Allow, the period is short, and the Jobs have no deadline",
 		Harm:    "when runs become slow they pile up until the namespace or the nodes are full",
 		Fix:     "write concurrencyPolicy: Forbid with activeDeadlineSeconds in the Job template",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {

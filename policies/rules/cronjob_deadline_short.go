@@ -11,9 +11,9 @@ import (
 
 // cronjob-deadline-short: startingDeadlineSeconds is between 1 and 9.
 //
-// A controller that lags by a few seconds, at a leader change or under load,
-// takes such a run for missed. The documentation of Kubernetes warns of values
-// below 10.
+// A controller that lags by a few seconds, during a leader change or under
+// load, counts such a run as missed. The Kubernetes documentation warns of
+// values below 10.
 func init() {
 	register(policies.Rule{
 		ID:      "cronjob-deadline-short",

@@ -11,9 +11,9 @@ import (
 
 // cronjob-deadline-zero: startingDeadlineSeconds is 0.
 //
-// The controller looks for runs that came due in the last
-// startingDeadlineSeconds. With 0 that is the present instant, in which nothing
-// ever comes due: the CronJob never runs, and no event says so.
+// The controller looks for runs that were due in the last
+// startingDeadlineSeconds. With 0 that is the present moment, in which no run
+// is ever due: the CronJob never runs, and no event reports it.
 func init() {
 	register(policies.Rule{
 		ID:      "cronjob-deadline-zero",
@@ -21,11 +21,11 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"CronJob"},
 		Summary: "startingDeadlineSeconds is 0",
-		Harm:    "the CronJob never runs, and nothing says so",
-		Fix:     "write how late a run may start, 200 for instance, or leave it out",
+		Harm:    "the CronJob never runs, and no event reports it",
+		Fix:     "write how many seconds late a run may start, such as 200, or remove the field",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if d := c.Spec.StartingDeadlineSeconds; d != nil && *d == 0 {
-				p.Report(field.NewPath("spec", "startingDeadlineSeconds"), *d, "startingDeadlineSeconds is 0; no run can start in zero seconds, so none ever will: write 200 or so, or leave it out")
+				p.Report(field.NewPath("spec", "startingDeadlineSeconds"), *d, "startingDeadlineSeconds is 0; no run can start within 0 seconds, so none ever starts: write 200, or remove the field")
 			}
 		}),
 	})

@@ -12,7 +12,7 @@ import (
 )
 
 // cronjob-dom-dow: both the day of the month and the day of the week are
-// restricted. The run then comes when either matches: 0 0 13 * 5 is every 13th
+// restricted. The Job then runs when either matches: 0 0 13 * 5 is every 13th
 // and every Friday, not Friday the 13th.
 func init() {
 	register(policies.Rule{

@@ -9,8 +9,8 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// cronjob-forbid-hang: runs may not overlap, and none has a deadline. One Job
-// that hangs then keeps every later one from starting, for ever.
+// cronjob-forbid-hang: runs may not overlap, and have no deadline. A Job that
+// hangs then blocks every later one forever.
 func init() {
 	register(policies.Rule{
 		ID:      "cronjob-forbid-hang",
@@ -19,7 +19,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "concurrencyPolicy is Forbid, and the Jobs have no deadline",
 		Harm:    "one hung Job blocks all later ones until somebody deletes it",
-		Fix:     "write activeDeadlineSeconds into the Job template: the longest a run may take",
+		Fix:     "set activeDeadlineSeconds in the Job template to the longest time that a run may take",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if c.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && p.Job.ActiveDeadlineSeconds == nil {
 				p.Report(p.JobPath.Child("activeDeadlineSeconds"), nil, "activeDeadlineSeconds is not set and concurrencyPolicy is Forbid; one hung Job would block all later ones: write the longest a run may take")

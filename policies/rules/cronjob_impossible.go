@@ -20,7 +20,7 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"CronJob"},
 		Summary: "The schedule names a day that never comes",
-		Harm:    "the CronJob never runs; the controller says InvalidSchedule in an event, or nothing",
+		Harm:    "the CronJob never runs; at most, the controller reports an InvalidSchedule event",
 		Fix:     "write a day that the month has",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if s := p.Schedule; s != nil && !s.Possible() {

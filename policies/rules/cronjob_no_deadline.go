@@ -11,10 +11,10 @@ import (
 
 // cronjob-no-deadline: startingDeadlineSeconds is not set.
 //
-// After an outage the controller then starts the latest missed run however late
-// it is, and above a hundred missed runs warns with TooManyMissedTimes. That a
-// hundred missed runs stop a CronJob for good was true up to Kubernetes 1.20;
-// since 1.21 the run is started all the same.
+// After an outage the controller then starts the latest missed run no matter
+// how late it is, and emits TooManyMissedTimes above a hundred missed runs. Up
+// to Kubernetes 1.20 a hundred missed runs stopped a CronJob for good; since
+// 1.21 the run starts anyway.
 func init() {
 	register(policies.Rule{
 		ID:      "cronjob-no-deadline",
@@ -22,12 +22,12 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"CronJob"},
 		Summary: "startingDeadlineSeconds is not set",
-		Harm:    "after an outage one run starts however late it is, and a frequent schedule floods the events with TooManyMissedTimes",
-		Fix:     "write how late a run may still start, in seconds",
-		Servers: "since 1.21; before, a hundred missed runs stopped the CronJob for good",
+		Harm:    "after an outage one run starts no matter how late it is, and a frequent schedule causes many TooManyMissedTimes events",
+		Fix:     "write how many seconds late a run may start, such as 200",
+		Servers: "since 1.21; in earlier versions, a hundred missed runs stopped the CronJob for good",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if c.Spec.StartingDeadlineSeconds == nil {
-				p.Report(field.NewPath("spec", "startingDeadlineSeconds"), nil, "startingDeadlineSeconds is not set; after an outage one run starts however late it is: write how late it may be")
+				p.Report(field.NewPath("spec", "startingDeadlineSeconds"), nil, "startingDeadlineSeconds is not set; after an outage one run starts no matter how late it is: write how many seconds late it may start, such as 200")
 			}
 		}),
 	})

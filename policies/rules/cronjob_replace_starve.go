@@ -10,15 +10,15 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// shortPeriod is the time between two runs below which a Job without a deadline
-// is expected to be still running when the next one is due.
+// shortPeriod is the period below which usher expects a Job without a deadline
+// to be still running when the next one is due.
 const shortPeriod = 10 * time.Minute
 
-// cronjob-replace-starve: each run replaces the one before, and may take longer
-// than the time between two.
+// cronjob-replace-starve: each run replaces the previous one, and may take
+// longer than the period.
 //
-// A deadline longer than the period says that it may. Without a deadline usher
-// assumes so where runs are less than ten minutes apart.
+// A deadline longer than the period shows that it may. Without a deadline usher
+// assumes so if runs are less than ten minutes apart.
 func init() {
 	register(policies.Rule{
 		ID:      "cronjob-replace-starve",

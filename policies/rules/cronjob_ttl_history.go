@@ -13,18 +13,18 @@ import (
 // cronjob-ttl-history: a TTL in the Job template removes finished Jobs before
 // the CronJob's history limits would.
 //
-// The limits, 3 successful and 1 failed where they are not set, keep the latest
-// Jobs for as many periods. A shorter TTL leaves less to look at than they
-// promise, above all of the failed Job.
+// The limits, by default 3 successful Jobs and 1 failed one, keep the latest
+// Jobs for that many periods. A shorter TTL keeps fewer than they promise, in
+// particular the failed Job.
 func init() {
 	register(policies.Rule{
 		ID:      "cronjob-ttl-history",
 		Level:   finding.Baseline,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"CronJob"},
-		Summary: "ttlSecondsAfterFinished undercuts the history limits",
-		Harm:    "finished Jobs vanish before the history limits say so: the failed one with its logs among them",
-		Fix:     "remove ttlSecondsAfterFinished from the Job template; the history limits do the cleaning",
+		Summary: "ttlSecondsAfterFinished is too short for the history limits to take effect",
+		Harm:    "finished Jobs, including failed ones with their logs, are deleted before the history limits apply",
+		Fix:     "remove ttlSecondsAfterFinished from the Job template; the history limits delete old Jobs",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			ttl := p.Job.TTLSecondsAfterFinished
 			if ttl == nil || *ttl < 0 {
@@ -50,7 +50,7 @@ func init() {
 	})
 }
 
-// value is what a field says, or its default.
+// value returns the value of a field, or its default.
 func value[T any](field *T, otherwise T) T {
 	if field == nil {
 		return otherwise

@@ -12,15 +12,15 @@ import (
 )
 
 // cronjob-uneven-step: a step does not divide its field, so the last gap of
-// each hour, day, month or year is a shorter one.
+// each hour, day, month or year is shorter.
 func init() {
 	register(policies.Rule{
 		ID:      "cronjob-uneven-step",
 		Level:   finding.Strict,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"CronJob"},
-		Summary: "A step of the schedule does not come out even",
-		Harm:    "*/45 runs at :00 and :45, with gaps of 45 and 15 minutes by turns",
+		Summary: "A step of the schedule does not divide its field evenly",
+		Harm:    "*/45 runs at :00 and :45, with alternating gaps of 45 and 15 minutes",
 		Fix:     "write a step that divides the field, list the times, or use @every",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			s := p.Schedule

@@ -9,12 +9,11 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// deploy-hidden-outage: no pod may be added, and the share of pods that may be
-// missing rounds down to none.
+// deploy-hidden-outage: maxSurge is 0, and maxUnavailable rounds down to 0.
 //
-// The controller cannot roll without a step and so takes one pod away after
-// all. With one replica that is an outage at every rollout, although the
-// strategy looks as if it forbade that.
+// The controller then stops one pod anyway, because it could not roll out
+// otherwise. With one replica that is an outage at every rollout, although the
+// strategy seems to forbid it.
 func init() {
 	register(policies.Rule{
 		ID:      "deploy-hidden-outage",
@@ -33,13 +32,13 @@ func init() {
 			r := rollingDeployment(d)
 			share := readAmount(r.MaxUnavailable, "25%")
 			if share.value == 0 {
-				return // refused by the server
+				return // the API server refuses it
 			}
 			outage := "one pod less is forced"
 			if replicas == 1 {
 				outage = "each rollout is an outage"
 			}
-			p.Report(field.NewPath("spec", "strategy", "rollingUpdate", "maxUnavailable"), share.text, "maxUnavailable is "+share.text+" of "+printed(replicas)+", which is none, and maxSurge is 0; "+outage+": write maxSurge: 1")
+			p.Report(field.NewPath("spec", "strategy", "rollingUpdate", "maxUnavailable"), share.text, "maxUnavailable is "+share.text+" of "+printed(replicas)+", which rounds down to 0, and maxSurge is 0; "+outage+": write maxSurge: 1")
 		}),
 	})
 }

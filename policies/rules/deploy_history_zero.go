@@ -9,9 +9,9 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// deploy-history-zero: revisionHistoryLimit is 0. Old ReplicaSets are removed
-// as soon as they are empty, so kubectl rollout undo has nothing to go back to;
-// raising the limit later brings nothing back.
+// deploy-history-zero: revisionHistoryLimit is 0. Old ReplicaSets are deleted
+// as soon as they are empty, so kubectl rollout undo has no revision to return
+// to; raising the limit later does not bring them back.
 func init() {
 	register(policies.Rule{
 		ID:      "deploy-history-zero",
@@ -19,11 +19,11 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Deployment"},
 		Summary: "revisionHistoryLimit is 0",
-		Harm:    "there is nothing to roll back to: kubectl rollout undo fails when it is needed",
-		Fix:     "write 2 or more, or leave it out for 10",
+		Harm:    "no old revision is kept: kubectl rollout undo fails when it is needed",
+		Fix:     "write 2 or more, or remove the field for the default 10",
 		Check: on(func(p *policies.Pass, d *appsv1.Deployment) {
 			if l := d.Spec.RevisionHistoryLimit; l != nil && *l == 0 {
-				p.Report(field.NewPath("spec", "revisionHistoryLimit"), *l, "revisionHistoryLimit is 0; there is nothing to roll back to: write 2 or more, or leave it out for 10")
+				p.Report(field.NewPath("spec", "revisionHistoryLimit"), *l, "revisionHistoryLimit is 0; no old revision is kept to roll back to: write 2 or more, or remove it for the default 10")
 			}
 		}),
 	})

@@ -14,11 +14,11 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// deploy-hpa-replicas: a workload names its replicas although a
-// HorizontalPodAutoscaler sets them.
+// deploy-hpa-replicas: a workload sets replicas although a
+// HorizontalPodAutoscaler manages them.
 //
-// Each time the manifest is applied the number jumps back, and the autoscaler
-// starts again from there.
+// Each time the manifest is applied, the number of replicas is reset, and the
+// autoscaler starts again from there.
 func init() {
 	register(policies.Rule{
 		ID:      "deploy-hpa-replicas",
@@ -26,8 +26,8 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Deployment", "StatefulSet", "ReplicaSet"},
 		Lists:   []string{"HorizontalPodAutoscaler"},
-		Summary: "replicas is set although a HorizontalPodAutoscaler sets it",
-		Harm:    "each apply throws the number of pods back, in the middle of a peak as well",
+		Summary: "replicas is set although a HorizontalPodAutoscaler manages it",
+		Harm:    "each apply resets the number of pods, even during peak load",
 		Fix:     "remove replicas from the manifest",
 		Check: func(p *policies.Pass) {
 			var replicas *int32
@@ -52,8 +52,8 @@ func init() {
 	})
 }
 
-// applied reports whether the manifest that kubectl applied names the replicas. The
-// API server fills in 1 where it does not, so that 1 alone says nothing.
+// applied reports whether the manifest that kubectl applied sets replicas. The
+// API server sets 1 by default, so the value 1 by itself proves nothing.
 func applied(p *policies.Pass) bool {
 	var manifest struct {
 		Spec struct {
@@ -64,7 +64,7 @@ func applied(p *policies.Pass) bool {
 	return json.Unmarshal([]byte(text), &manifest) == nil && manifest.Spec.Replicas != nil
 }
 
-// scaleTarget is what a HorizontalPodAutoscaler scales.
+// scaleTarget is the target of a HorizontalPodAutoscaler.
 func scaleTarget(o *policies.Object) (kind, name string) {
 	switch h := o.Typed.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:

@@ -10,9 +10,9 @@ import (
 // probe.
 //
 // Without one a pod is Ready as soon as its containers run, whether or not the
-// program inside answers: a rollout goes on over a version that does not work,
-// and Services send traffic to it. Where containers declare ports each of them
-// needs a probe; where none does, one in the pod is enough.
+// program inside answers: a rollout continues with a version that does not
+// work, and Services send traffic to it. If containers declare ports, each of
+// them needs a probe; if none does, one probe in the pod is enough.
 func init() {
 	register(policies.Rule{
 		ID:      "deploy-no-readiness",
@@ -20,8 +20,8 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"},
 		Summary: "A container that serves has no readinessProbe",
-		Harm:    "the pod gets traffic before it answers, and a rollout goes on over a version that never does",
-		Fix:     "write a readinessProbe that asks the program what its clients ask",
+		Harm:    "the pod gets traffic before it can answer, and a rollout continues with a version that never can",
+		Fix:     "write a readinessProbe that makes the same request as the program's clients",
 		Check: onPods(func(p *policies.Pass, t *policies.PodTemplate) {
 			probed, serves := false, false
 			t.Containers(func(c policies.PodContainer) {
@@ -29,11 +29,11 @@ func init() {
 				serves = serves || !c.Init && len(c.Ports) > 0
 			})
 			if !serves && !probed && len(t.Spec.Containers) > 0 {
-				p.Report(t.At("spec", "containers"), nil, "no container has a readinessProbe; the pod is Ready before it answers: write one")
+				p.Report(t.At("spec", "containers"), nil, "no container has a readinessProbe; the pod is Ready before it can answer: write one")
 			}
 			t.Containers(func(c policies.PodContainer) {
 				if !c.Init && len(c.Ports) > 0 && c.ReadinessProbe == nil {
-					p.Report(c.Path().Child("readinessProbe"), nil, "readinessProbe of container "+c.Name+" is not set, though it has ports; it gets traffic before it answers: write one")
+					p.Report(c.Path().Child("readinessProbe"), nil, "readinessProbe of container "+c.Name+" is not set, although it has ports; it gets traffic before it can answer: write one")
 				}
 			})
 		}),

@@ -9,20 +9,20 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// deploy-no-rolling: an update takes all pods away at once.
+// deploy-no-rolling: an update stops all pods at once.
 func init() {
 	register(policies.Rule{
 		ID:      "deploy-no-rolling",
 		Level:   finding.Strict,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Deployment"},
-		Summary: "The strategy is Recreate, or maxUnavailable is all pods",
-		Harm:    "each update is an outage, and a version that does not start stays one",
+		Summary: "The strategy is Recreate, or maxUnavailable covers all pods",
+		Harm:    "each update is an outage, which lasts if the new version does not start",
 		Fix:     "write a rolling update with maxUnavailable below the number of replicas, unless two versions must never run side by side",
 		Check: on(func(p *policies.Pass, d *appsv1.Deployment) {
 			path := field.NewPath("spec", "strategy")
 			if t := d.Spec.Strategy.Type; t == appsv1.RecreateDeploymentStrategyType {
-				p.Report(path.Child("type"), t, "type is Recreate; all pods go before the first new one comes: write RollingUpdate unless two versions must never run side by side")
+				p.Report(path.Child("type"), t, "type is Recreate; all old pods stop before the first new one starts: write RollingUpdate unless two versions must never run side by side")
 				return
 			}
 			r := rollingDeployment(d)
@@ -31,7 +31,7 @@ func init() {
 			}
 			replicas := value(d.Spec.Replicas, 1)
 			if share := readAmount(r.MaxUnavailable, ""); replicas > 0 && share.of(replicas, false) >= int(replicas) {
-				p.Report(path.Child("rollingUpdate", "maxUnavailable"), share.text, "maxUnavailable is "+share.text+" of "+printed(replicas)+"; all pods may be away at once: write less")
+				p.Report(path.Child("rollingUpdate", "maxUnavailable"), share.text, "maxUnavailable is "+share.text+" of "+printed(replicas)+"; all pods may be unavailable at once: write less")
 			}
 		}),
 	})

@@ -9,22 +9,23 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// deploy-rwo-surge: a rollout starts a new pod while the old one still holds a
-// volume that one node, or one pod, may use.
+// deploy-rwo-surge: a rollout starts a new pod while the old one still uses a
+// volume that only one node, or one pod, may use.
 //
 // The new pod waits for the volume on another node, the rollout waits for the
-// new pod, and the old pod is kept until the new one is ready. Whether it comes
-// to that depends on the nodes, so it works in the test. The access mode stands
-// in the PersistentVolumeClaim; where that cannot be seen the finding says so.
+// new pod, and the old pod stays until the new one is ready. Whether this
+// happens depends on the nodes, so it may work in a test. The
+// PersistentVolumeClaim has the access mode; if it is not visible, the finding
+// says so.
 func init() {
 	register(policies.Rule{
 		ID:      "deploy-rwo-surge",
 		Level:   finding.Baseline,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Deployment"},
-		Summary: "A rollout adds pods that need a ReadWriteOnce volume in use",
+		Summary: "A rollout adds pods that need a ReadWriteOnce volume while it is in use",
 		Harm:    "the new pod cannot attach the volume on another node, and the rollout deadlocks",
-		Fix:     "write maxSurge: 0 with maxUnavailable: 1, or strategy Recreate, or make it a StatefulSet",
+		Fix:     "write maxSurge: 0 with maxUnavailable: 1 or the strategy Recreate, or use a StatefulSet",
 		Check: on(func(p *policies.Pass, d *appsv1.Deployment) {
 			surge, _, rolls := deploymentStep(d)
 			if !rolls || surge < 1 {
@@ -40,7 +41,7 @@ func init() {
 				switch {
 				case claim == nil:
 					if unseen == "" {
-						unseen = "the claim is not in sight"
+						unseen = "usher cannot see the claim"
 					}
 					p.ReportUnseen(path, name, "claimName is "+name+", and a rollout adds "+printed(surge)+" pod(s) while the old one runs; if the claim is ReadWriteOnce that deadlocks: write maxSurge: 0 or Recreate", unseen)
 				case exclusive(claim):
@@ -51,7 +52,7 @@ func init() {
 	})
 }
 
-// findClaim finds a PersistentVolumeClaim beside the object.
+// findClaim finds a PersistentVolumeClaim in the object's namespace.
 func findClaim(p *policies.Pass, name string) (*corev1.PersistentVolumeClaim, string) {
 	found, unseen := p.List("PersistentVolumeClaim")
 	for _, o := range found {
@@ -62,7 +63,7 @@ func findClaim(p *policies.Pass, name string) (*corev1.PersistentVolumeClaim, st
 	return nil, unseen
 }
 
-// exclusive reports whether a claim can be used on one node alone.
+// exclusive reports whether only one node can use a claim.
 func exclusive(c *corev1.PersistentVolumeClaim) bool {
 	for _, mode := range c.Spec.AccessModes {
 		if mode == corev1.ReadWriteMany || mode == corev1.ReadOnlyMany {

@@ -17,11 +17,11 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"DaemonSet"},
 		Summary: "A DaemonSet's update strategy is OnDelete",
-		Harm:    "an update never rolls by itself; old versions, with their holes, run on for years",
+		Harm:    "updates never roll out by themselves; old versions keep running with their vulnerabilities",
 		Fix:     "write type: RollingUpdate",
 		Check: on(func(p *policies.Pass, d *appsv1.DaemonSet) {
 			if t := d.Spec.UpdateStrategy.Type; t == appsv1.OnDeleteDaemonSetStrategyType {
-				p.Report(field.NewPath("spec", "updateStrategy", "type"), t, "type is OnDelete; an update reaches no node before somebody deletes its pod: write RollingUpdate")
+				p.Report(field.NewPath("spec", "updateStrategy", "type"), t, "type is OnDelete; an update reaches a node only once somebody deletes its pod: write RollingUpdate")
 			}
 		}),
 	})

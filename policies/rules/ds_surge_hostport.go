@@ -8,7 +8,7 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// ds-surge-hostport: an update starts the new pod beside the old one, and both
+// ds-surge-hostport: an update starts the new pod next to the old one, and both
 // need the same port of the node.
 //
 // With hostNetwork every containerPort is a port of the node.
@@ -18,9 +18,9 @@ func init() {
 		Level:   finding.Baseline,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"DaemonSet"},
-		Summary: "maxSurge with ports of the node",
+		Summary: "maxSurge is set, and the pods use ports of the node",
 		Harm:    "the new pod cannot be scheduled while the old one holds the port: the update stops at once",
-		Fix:     "write maxSurge: 0 with maxUnavailable: 1, or do without hostPort",
+		Fix:     "write maxSurge: 0 with maxUnavailable: 1, or remove hostPort",
 		Check: on(func(p *policies.Pass, d *appsv1.DaemonSet) {
 			r := rollingDaemonSet(d)
 			if r == nil || r.MaxSurge == nil || readAmount(r.MaxSurge, "0").value == 0 {

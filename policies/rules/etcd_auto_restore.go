@@ -9,11 +9,11 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// etcd-auto-restore: a consent to be restored that is neither given nor refused.
+// etcd-auto-restore: the consent to an automatic restore is neither given nor
+// refused.
 //
-// What it allows throws away what was written since the newest backup: it is
-// acted on where it says exactly "true", and a word that comes close must not be
-// taken for either.
+// An automatic restore discards what was written since the newest backup. usher
+// requires exactly "true", and must not guess the meaning of a similar word.
 func init() {
 	register(policies.Rule{
 		ID:      "etcd-auto-restore",
@@ -21,7 +21,7 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "The annotation " + v1beta2.AnnotationAutoRestore + " is neither true nor false",
-		Harm:    "the cluster is not restored by itself where it was meant to be",
+		Harm:    "usher does not restore the cluster automatically when it loses its majority",
 		Fix:     `write "true" or "false"`,
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			value, ok := c.Annotations[v1beta2.AnnotationAutoRestore]

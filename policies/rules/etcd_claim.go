@@ -10,10 +10,9 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// etcd-claim: a claim that cannot be made.
+// etcd-claim: usher could not create the claims.
 //
-// The claims are checked when they are made, which is when a member waits for
-// its own.
+// The API server validates a claim only when usher creates it for a member.
 func init() {
 	register(policies.Rule{
 		ID:      "etcd-claim",
@@ -21,8 +20,8 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "pod.persistentVolumeClaimSpec lacks its access modes or its size",
-		Harm:    "no claim can be made, and so no member",
-		Fix:     "write accessModes: [ReadWriteOnce] and resources.requests.storage",
+		Harm:    "usher cannot create the claims, and so no members",
+		Fix:     "write accessModes: [ReadWriteOnce] and resources.requests.storage, such as 8Gi, such as 8Gi",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			if c.Spec.Pod == nil || c.Spec.Pod.PersistentVolumeClaimSpec == nil {
 				return
@@ -34,9 +33,9 @@ func init() {
 			storage := path.Child("resources", "requests").Key("storage")
 			switch size, ok := claim.Resources.Requests[corev1.ResourceStorage]; {
 			case !ok:
-				p.Report(storage, nil, "storage is not set: write how much each member may have, such as 8Gi")
+				p.Report(storage, nil, "storage is not set: write the size of each member's volume, such as 8Gi")
 			case size.Sign() <= 0:
-				p.Report(storage, size.String(), "storage is "+size.String()+": write how much each member may have, such as 8Gi")
+				p.Report(storage, size.String(), "storage is "+size.String()+": write the size of each member's volume, such as 8Gi")
 			}
 		}),
 	})

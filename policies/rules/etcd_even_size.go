@@ -10,10 +10,10 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// etcd-even-size: a cluster of an even number of members.
+// etcd-even-size: a cluster with an even number of members.
 //
-// More than half of them must agree: 4 tolerate one failure as 3 do, and there
-// is one more that can fail.
+// A majority must agree: 4 members tolerate one failure like 3, and one more
+// member can fail.
 func init() {
 	register(policies.Rule{
 		ID:      "etcd-even-size",
@@ -21,12 +21,12 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "size is even",
-		Harm:    "it tolerates no more failures than one member less would, and one more can fail",
-		Fix:     "write an odd size",
+		Harm:    "it tolerates no more failures than with one member less, and one more member can fail",
+		Fix:     "write 1, 3, 5 or 7",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			if n := c.Spec.Size; n > 0 && n <= 7 && n%2 == 0 {
 				tolerated := n - etcd.Quorum(n)
-				p.Report(field.NewPath("spec", "size"), n, "size is "+printed(n)+", which tolerates the failure of "+printed(tolerated)+" as "+printed(n-1)+" does, with one more to fail: write "+printed(n-1)+" or "+printed(n+1))
+				p.Report(field.NewPath("spec", "size"), n, "size is "+printed(n)+", which tolerates no more failures ("+printed(tolerated)+") than "+printed(n-1)+", and one more member can fail: write "+printed(n-1)+" or "+printed(n+1))
 			}
 		}),
 	})

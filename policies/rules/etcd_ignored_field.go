@@ -14,7 +14,7 @@ import (
 
 // etcd-ignored-field: a field that is set and has no effect.
 //
-// usher starts no init container that waits for DNS: members resolve each other
+// usher has no init container that waits for DNS: members resolve each other
 // when they need to.
 func init() {
 	register(policies.Rule{
@@ -22,17 +22,17 @@ func init() {
 		Level:   finding.Baseline,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdCluster"},
-		Summary: "A field is set that has no effect",
-		Harm:    "whoever wrote it expects something that does not happen",
+		Summary: "A field that has no effect is set",
+		Harm:    "the setting is ignored",
 		Fix:     "remove the field",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			for _, name := range etcd.IgnoredFields(&c.Spec) {
 				path := field.NewPath("spec", "pod", strings.TrimPrefix(name, "spec.pod."))
 				why := "no init container waits for DNS"
 				if strings.HasSuffix(name, ".antiAffinity") {
-					why = "affinity is set, and says it all"
+					why = "affinity is set and takes precedence"
 				}
-				p.Report(path, nil, subject(path)+" is set and has no effect, for "+why+": remove it")
+				p.Report(path, nil, subject(path)+" is set and has no effect, because "+why+": remove it")
 			}
 		}),
 	})

@@ -9,11 +9,11 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// etcd-no-claim: a cluster whose data lives as long as its pods.
+// etcd-no-claim: the data of a cluster is deleted with its pods.
 //
 // Without a claim a member that loses its pod is replaced by another, which has
-// to get all data from the rest; when more than half lose theirs at once, as in
-// an outage of their nodes, the data is gone.
+// to copy all data from the others; if a majority lose their pods at once, as
+// in an outage of their nodes, the data is lost.
 func init() {
 	register(policies.Rule{
 		ID:      "etcd-no-claim",
@@ -21,11 +21,11 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "pod.persistentVolumeClaimSpec is not set",
-		Harm:    "when more than half of the pods are gone at once, so is the data",
-		Fix:     "write pod.persistentVolumeClaimSpec",
+		Harm:    "the data is lost when more than half of the pods are deleted at once",
+		Fix:     "write pod.persistentVolumeClaimSpec with accessModes: [ReadWriteOnce] and resources.requests.storage, such as 8Gi",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			if c.Spec.Pod == nil || c.Spec.Pod.PersistentVolumeClaimSpec == nil {
-				p.Report(field.NewPath("spec", "pod", "persistentVolumeClaimSpec"), nil, "persistentVolumeClaimSpec is not set; the data is gone when more than half of the pods are: write accessModes and resources.requests.storage")
+				p.Report(field.NewPath("spec", "pod", "persistentVolumeClaimSpec"), nil, "persistentVolumeClaimSpec is not set; the data is lost when more than half of the pods are deleted: write accessModes and resources.requests.storage")
 			}
 		}),
 	})

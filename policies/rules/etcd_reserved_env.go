@@ -10,18 +10,19 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// etcd-reserved-env: an environment variable or annotation of the controller's own.
+// etcd-reserved-env: an environment variable or annotation is reserved for the
+// controller.
 //
-// etcd refuses to start where a variable says otherwise than a flag: those by
-// which the cluster is formed are flags.
+// etcd refuses to start if a variable contradicts a flag, and the controller
+// forms the cluster with flags.
 func init() {
 	register(policies.Rule{
 		ID:      "etcd-reserved-env",
 		Level:   finding.Invariant,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdCluster"},
-		Summary: "pod.etcdEnv or pod.annotations sets what the controller does",
-		Harm:    "etcd does not start where a variable and a flag are about the same",
+		Summary: "pod.etcdEnv or pod.annotations sets what the controller sets",
+		Harm:    "etcd does not start if a variable and a flag configure the same setting",
 		Fix:     "remove it",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			if c.Spec.Pod == nil {
@@ -30,7 +31,7 @@ func init() {
 			path := field.NewPath("spec", "pod")
 			for i, e := range c.Spec.Pod.EtcdEnv {
 				if etcd.ReservedVariable(e.Name) {
-					p.Report(path.Child("etcdEnv").Index(i).Child("name"), e.Name, "name is "+e.Name+", which the controller sets by a flag; etcd does not start with both: remove it")
+					p.Report(path.Child("etcdEnv").Index(i).Child("name"), e.Name, "name is "+e.Name+", which the controller sets by a flag; etcd does not start with both: remove the variable")
 				}
 			}
 			if value, ok := c.Spec.Pod.Annotations[etcd.VersionAnnotation]; ok {

@@ -13,27 +13,27 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// etcd-tls-secret: a Secret for TLS that is not there, or lacks a key.
+// etcd-tls-secret: a Secret for TLS does not exist, or lacks a key.
 //
-// Members and the controller wait for it. Where Secrets cannot be seen nothing is
-// found: the controller says so in the condition MissingReference.
+// Members and the controller wait for it. If Secrets are not visible the rule
+// finds nothing: the controller reports it in the condition MissingReference.
 func init() {
 	register(policies.Rule{
 		ID:    "etcd-tls-secret",
 		Level: finding.Baseline,
-		// v0.1 found it in files, and in a cluster only warned of it.
+		// v0.1 found it in files, but only warned of it in a cluster.
 		Since:   release.V(0, 2),
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "A Secret that TLS names is missing, or lacks a certificate, key or CA",
-		Harm:    "members wait for it, and are not made",
-		Fix:     "add the Secret with the keys named",
+		Harm:    "usher does not create members until it exists",
+		Fix:     "create the Secret with the keys that the message names",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			for _, ref := range etcd.Secrets(&c.Spec) {
 				path := field.NewPath(ref.Path[0], ref.Path[1:]...)
 				found, unseen := p.Get("Secret", ref.Name)
 				if found == nil {
 					if unseen == "" {
-						p.Report(path, ref.Name, subject(path)+" is "+ref.Name+", and there is no such Secret; members wait for it: add one with "+strings.Join(ref.Keys, ", "))
+						p.Report(path, ref.Name, subject(path)+" is "+ref.Name+", and there is no such Secret; members wait for it: create one with "+strings.Join(ref.Keys, ", "))
 					}
 					continue
 				}
@@ -43,7 +43,7 @@ func init() {
 				}
 				for _, key := range ref.Keys {
 					if len(secret.Data[key]) == 0 && secret.StringData[key] == "" {
-						p.Report(path, ref.Name, subject(path)+" is "+ref.Name+", a Secret without "+key+"; members wait for it: add the key")
+						p.Report(path, ref.Name, subject(path)+" is "+ref.Name+", a Secret without "+key+"; members wait for it: add the key to the Secret to the Secret")
 					}
 				}
 			}

@@ -10,24 +10,24 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// etcd-version-not-run: a version that usher does not run.
+// etcd-version-not-run: usher does not run the version.
 //
-// Members are added as learners, which etcd has reliably since 3.5, and nobody
-// maintains what is older; of versions newer than usher it is not known what
-// leads to them. Manifests of old are taken as they are all the same.
+// Members join as learners, which etcd supports reliably since 3.5, and earlier
+// versions are no longer maintained; the upgrade paths to versions later than
+// usher are unknown. The API server accepts old manifests nevertheless.
 func init() {
 	register(policies.Rule{
 		ID:      "etcd-version-not-run",
 		Level:   finding.Baseline,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdCluster"},
-		Summary: "version is none that usher runs",
-		Harm:    "no member is made: the cluster has the condition UnsupportedVersion until its version is one that is run",
-		Fix:     "write the nearest version that is run",
+		Summary: "usher does not run this version",
+		Harm:    "usher creates no members, and sets the condition UnsupportedVersion until the version is one that it runs",
+		Fix:     "write the nearest version that usher runs",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			v, err := etcd.ParseVersion(c.Spec.Version)
 			if err == nil && !v.Supported() {
-				p.Report(field.NewPath("spec", "version"), c.Spec.Version, "version is "+v.String()+", which is not run: write "+v.Nearest().String())
+				p.Report(field.NewPath("spec", "version"), c.Spec.Version, "version is "+v.String()+", which usher does not run: write "+v.Nearest().String())
 			}
 		}),
 	})

@@ -10,10 +10,10 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// etcd-version-unknown: a patch beyond those that usher knows.
+// etcd-version-unknown: a patch later than those that usher knows.
 //
-// It may have been released since usher was, or be a typing error, for which
-// there is no image.
+// It may have been released after this release of usher, or be a typing error
+// without an image.
 func init() {
 	register(policies.Rule{
 		ID:      "etcd-version-unknown",
@@ -21,13 +21,13 @@ func init() {
 		Since:   release.V(0, 2),
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "version is newer than those that usher knows",
-		Harm:    "if no image of that version exists, the first member that is upgraded does not start, and the upgrade stops there",
-		Fix:     "write the newest patch that usher knows, or exempt the object once you know that there is an image of the version",
+		Harm:    "if that version has no image, the first upgraded member does not start, and the upgrade stops",
+		Fix:     "write the newest patch that usher knows, or exempt the object if an image of the version exists",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			v, err := etcd.ParseVersion(c.Spec.Version)
 			if err == nil && v.Supported() && !v.Known() {
 				p.Report(field.NewPath("spec", "version"), c.Spec.Version,
-					"version is "+v.String()+", which is newer than those that usher knows: write "+v.Nearest().String()+", or make sure that there is an image of it")
+					"version is "+v.String()+", which is newer than the versions that usher knows: write "+v.Nearest().String()+", or check that it has an image")
 			}
 		}),
 	})

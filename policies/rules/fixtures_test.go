@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write the findings of the deny fixtures into them")
 
-// A fixture is a file of documents that see each other. Comments at its top
-// say what the evaluation knows and what it must find:
+// A fixture is a file of documents that are visible to each other. Comments at
+// its top give the input of the evaluation and the expected findings:
 //
 //	# server: 1.30
 //	# features: A,B
@@ -163,7 +163,7 @@ func TestEveryFixtureFolderBelongsToARule(t *testing.T) {
 	}
 }
 
-// shared are the files that hold what several rules use.
+// shared are the files with objects that several rules use.
 var shared = []string{"amount.go", "checks.go", "rollout.go", "rules.go", "selector.go", "wording.go"}
 
 func TestEveryFileIsARuleOfItsNameOrShared(t *testing.T) {

@@ -12,12 +12,12 @@ import (
 )
 
 // job-backoff-vs-deadline: the deadline ends the Job before the retries that
-// backoffLimit asks for can happen.
+// backoffLimit allows.
 //
 // The controller waits 10 s before the first retry, then 20, 40 and so on, up
 // to 10 minutes: six retries take 10 min 30 s of waiting. In the cluster every
-// Job has a backoffLimit, so one that nobody wrote counts as the API server's
-// default. It writes none into a CronJob, where v0.1 found nothing.
+// Job has a backoffLimit, so the API server's default counts if it is not set.
+// The API server does not set it in a CronJob, where v0.1 found nothing.
 func init() {
 	register(policies.Rule{
 		ID:      "job-backoff-vs-deadline",
@@ -25,7 +25,7 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "activeDeadlineSeconds is shorter than the waits between the retries",
-		Harm:    "the Job ends with DeadlineExceeded before its last retries, which never happen",
+		Harm:    "the Job fails with DeadlineExceeded before its last retries",
 		Fix:     "write a longer deadline or a lower backoffLimit",
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if p.Kind == "Job" || job.BackoffLimit != nil {
@@ -55,7 +55,7 @@ func checkRetries(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 	}
 }
 
-// backoffLimit is the Job's, or what the API server writes where nobody did.
+// backoffLimit returns the Job's backoffLimit, or the API server's default.
 func backoffLimit(job *batchv1.JobSpec) int32 {
 	switch {
 	case job.BackoffLimit != nil:
@@ -72,7 +72,7 @@ func retryWaits(n int32, deadline int64) (total int64, fit int32) {
 	const first, most = 10, 600
 	wait := int64(first)
 	for i := int32(0); i < n; i++ {
-		if wait >= most { // all the others are alike
+		if wait >= most { // all later waits are the same
 			rest := int64(n - i)
 			if total < deadline {
 				fit += int32(min(rest, (deadline-1-total)/most))

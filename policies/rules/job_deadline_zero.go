@@ -19,10 +19,10 @@ func init() {
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "A Job's activeDeadlineSeconds is 0",
 		Harm:    "the Job fails with DeadlineExceeded as soon as it starts",
-		Fix:     "write the longest the Job may take, in seconds, or leave it out",
+		Fix:     "write the longest time that the Job may take, in seconds, or remove the field",
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if d := job.ActiveDeadlineSeconds; d != nil && *d == 0 {
-				p.Report(path.Child("activeDeadlineSeconds"), *d, "activeDeadlineSeconds is 0; the Job fails as soon as it starts: write the longest it may take")
+				p.Report(path.Child("activeDeadlineSeconds"), *d, "activeDeadlineSeconds is 0; the Job fails as soon as it starts: write the longest time that it may take, in seconds")
 			}
 		}),
 	})

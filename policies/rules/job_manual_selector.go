@@ -9,8 +9,8 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// job-manual-selector: a Job's selector is written by hand. Pods of others that
-// it matches are adopted, counted, and deleted with the Job.
+// job-manual-selector: a Job's selector is written by hand. The Job adopts and
+// counts matching pods of others, and deletes them with itself.
 func init() {
 	register(policies.Rule{
 		ID:      "job-manual-selector",
@@ -18,8 +18,8 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Job"},
 		Summary: "A Job's selector is written by hand",
-		Harm:    "pods of others that match are adopted, counted as the Job's own, and deleted with it",
-		Fix:     "remove manualSelector and selector; the Job gets a selector of its own",
+		Harm:    "the Job adopts matching pods of others, counts them as its own, and deletes them with itself",
+		Fix:     "remove manualSelector and selector; the API server generates a selector",
 		Check: on(func(p *policies.Pass, job *batchv1.Job) {
 			if value(job.Spec.ManualSelector, false) {
 				p.Report(field.NewPath("spec", "manualSelector"), true, "manualSelector is true; pods of others that match "+written(job.Spec.Selector)+" would be adopted: remove it and the selector")

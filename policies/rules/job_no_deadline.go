@@ -9,8 +9,8 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// job-no-deadline: activeDeadlineSeconds is not set. Failures are limited by
-// backoffLimit; a pod that hangs is not limited by anything.
+// job-no-deadline: activeDeadlineSeconds is not set. backoffLimit limits
+// failures, but nothing limits a pod that hangs.
 func init() {
 	register(policies.Rule{
 		ID:      "job-no-deadline",
@@ -18,11 +18,11 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "A Job has no deadline",
-		Harm:    "a pod that hangs keeps the Job, and what waits for it, for ever",
-		Fix:     "write activeDeadlineSeconds: the longest the Job may take",
+		Harm:    "a pod that hangs blocks the Job, and everything that waits for it, forever",
+		Fix:     "set activeDeadlineSeconds to the longest time that the Job may take, in seconds",
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if job.ActiveDeadlineSeconds == nil {
-				p.Report(path.Child("activeDeadlineSeconds"), nil, "activeDeadlineSeconds is not set; a pod that hangs keeps the Job for ever: write the longest it may take")
+				p.Report(path.Child("activeDeadlineSeconds"), nil, "activeDeadlineSeconds is not set; a pod that hangs blocks the Job forever: write the longest time that it may take, in seconds")
 			}
 		}),
 	})

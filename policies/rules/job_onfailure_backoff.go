@@ -13,9 +13,8 @@ import (
 // job-onfailure-backoff: containers restart in place and count against
 // backoffLimit.
 //
-// When the limit is reached the controller deletes the pod that was restarting,
-// and with it the logs that say why (kubernetes#74848). With Never the failed
-// pods stay.
+// At the limit the controller deletes the restarting pod, and with it the logs
+// that explain the failure (kubernetes#74848). With Never the failed pods stay.
 func init() {
 	register(policies.Rule{
 		ID:      "job-onfailure-backoff",

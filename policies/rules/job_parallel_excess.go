@@ -9,8 +9,8 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// job-parallel-excess: parallelism exceeds completions. The controller runs no
-// more pods than completions are missing, so the rest of it is never used.
+// job-parallel-excess: parallelism exceeds completions. The controller never
+// runs more pods than missing completions, so the rest is never used.
 func init() {
 	register(policies.Rule{
 		ID:      "job-parallel-excess",
@@ -18,8 +18,8 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "parallelism is greater than completions",
-		Harm:    "it is capped in silence: the Job is never as parallel as it says",
-		Fix:     "write parallelism up to completions",
+		Harm:    "the Job controller caps it silently: the Job never runs that many pods at once",
+		Fix:     "write a parallelism of at most completions",
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if job.Completions != nil && job.Parallelism != nil && *job.Completions > 0 && *job.Parallelism > *job.Completions {
 				p.Report(path.Child("parallelism"), *job.Parallelism, "parallelism is "+printed(*job.Parallelism)+", but there are "+printed(*job.Completions)+" completions; no more pods run at once: write at most that")

@@ -9,11 +9,11 @@ import (
 )
 
 // job-plain-sidecar: a Job runs a proxy or an agent, which never ends, as an
-// ordinary container beside its work.
+// ordinary container next to its work.
 //
-// A Job's pod is done when every container has ended. usher knows such programs
-// by the last part of their images' names. As an init container with
-// restartPolicy Always (since Kubernetes 1.29) the program is stopped when the
+// A Job's pod is done when every container has ended. usher recognizes such
+// programs by the last component of their images' names. The kubelet stops an
+// init container with restartPolicy Always (since Kubernetes 1.29) when the
 // work is done.
 func init() {
 	register(policies.Rule{
@@ -22,9 +22,9 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "A long-running sidecar is an ordinary container of a Job",
-		Harm:    "the sidecar never ends, so the pod never does, and the Job never completes",
+		Harm:    "the sidecar never ends, so neither does the pod, and the Job never completes",
 		Fix:     "move it to initContainers with restartPolicy: Always",
-		Servers: "the fix needs 1.29 or newer",
+		Servers: "the fix needs Kubernetes 1.29 or later",
 		Check: onContainers(func(p *policies.Pass, c policies.PodContainer) {
 			if name := imageName(c.Image); !c.Init && longRunning(name) && len(c.Template.Spec.Containers) > 1 {
 				p.Report(c.Path(), c.Name, "container "+c.Name+" runs "+name+", which does not end, so the Job never completes: move it to initContainers with restartPolicy: Always")
@@ -33,7 +33,7 @@ func init() {
 	})
 }
 
-// imageName is the last part of an image's repository.
+// imageName returns the last component of an image's repository.
 func imageName(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	image = image[strings.LastIndexByte(image, '/')+1:]

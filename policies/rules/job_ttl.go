@@ -10,9 +10,9 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// job-ttl: a Job that nothing cleans up, or that is removed the moment it ends.
+// job-ttl: nothing deletes a finished Job, or it is deleted the moment it ends.
 //
-// Jobs that a CronJob or another controller makes are cleaned up by it.
+// The owner of a Job, such as a CronJob, deletes its Jobs.
 func init() {
 	register(policies.Rule{
 		ID:      "job-ttl",
@@ -20,15 +20,15 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Job"},
 		Summary: "ttlSecondsAfterFinished is not set, or 0",
-		Harm:    "without it finished Jobs and their pods pile up; with 0 a failed Job and its logs are gone before anyone looks",
-		Fix:     "write how long a finished Job is kept, 86400 for a day",
+		Harm:    "without it, finished Jobs and their pods pile up; with 0, a failed Job and its logs are deleted before anyone can look",
+		Fix:     "write how many seconds a finished Job is kept, such as 86400 for a day",
 		Check: on(func(p *policies.Pass, job *batchv1.Job) {
 			path := field.NewPath("spec", "ttlSecondsAfterFinished")
 			switch ttl := job.Spec.TTLSecondsAfterFinished; {
 			case ttl == nil && metav1.GetControllerOfNoCopy(job) == nil:
-				p.Report(path, nil, "ttlSecondsAfterFinished is not set; finished Jobs pile up: write how long one is kept, 86400 for a day")
+				p.Report(path, nil, "ttlSecondsAfterFinished is not set; finished Jobs pile up: write how many seconds one is kept, such as 86400 for a day")
 			case ttl != nil && *ttl == 0:
-				p.Report(path, *ttl, "ttlSecondsAfterFinished is 0; a failed Job is gone with its logs before anyone looks: write how long it is kept, 86400 for a day")
+				p.Report(path, *ttl, "ttlSecondsAfterFinished is 0; a failed Job and its logs are deleted before anyone can look: write how many seconds it is kept, such as 86400 for a day")
 			}
 		}),
 	})

@@ -10,8 +10,8 @@ import (
 )
 
 // job-zero-work: completions is 0, so that the Job is done before it begins, or
-// parallelism is 0, so that it never begins. To hold a Job back there is
-// suspend.
+// parallelism is 0, so that it never begins. suspend is the way to hold a Job
+// back.
 func init() {
 	register(policies.Rule{
 		ID:      "job-zero-work",
@@ -19,8 +19,8 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "parallelism or completions is 0",
-		Harm:    "no pod runs: with completions 0 the Job is complete at once, with parallelism 0 it never starts",
-		Fix:     "write 1 or more; to hold a Job back write suspend: true",
+		Harm:    "no pod runs: with completions: 0 the Job completes at once, with parallelism: 0 it never starts",
+		Fix:     "write 1 or more; to hold a Job back, write suspend: true",
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if job.Completions != nil && *job.Completions == 0 {
 				p.Report(path.Child("completions"), 0, "completions is 0; the Job is complete before any pod runs: write 1 or more")

@@ -10,15 +10,15 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// network-cidr: a Network's range is none, or one that no network can have.
+// network-cidr: a Network's range is invalid, or unusable for a network.
 func init() {
 	register(policies.Rule{
 		ID:      "network-cidr",
 		Level:   finding.Invariant,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Network"},
-		Summary: "A Network's cidr is no range of addresses that a network can have",
-		Harm:    "no network is made",
+		Summary: "A Network's cidr is not a range of addresses for a network",
+		Harm:    "usher does not create the network",
 		Fix:     "write a private range with room for a gateway and a pod, such as 192.168.0.0/16",
 		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
 			if _, err := subnet.ParseCIDR(n.Spec.CIDR); err != nil {

@@ -10,21 +10,22 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// network-gateway: a Network's gateway is no address that its pods could leave
-// by: of another family, outside of the range, or the range's own address.
+// network-gateway: a Network's gateway is not an address for a gateway: it
+// belongs to another family, is outside of the range, or is the range's own
+// address.
 func init() {
 	register(policies.Rule{
 		ID:      "network-gateway",
 		Level:   finding.Invariant,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Network"},
-		Summary: "A Network's gateway is no address of a host in its range",
-		Harm:    "no network is made",
-		Fix:     "write an address of the range that is neither the first nor the broadcast address, or leave the gateway out",
+		Summary: "A Network's gateway is not a host address in its range",
+		Harm:    "usher does not create the network",
+		Fix:     "write an address of the range that is neither its first nor its broadcast address, or remove the gateway",
 		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
 			prefix, err := subnet.ParseCIDR(n.Spec.CIDR)
 			if err != nil {
-				return // said by network-cidr
+				return // network-cidr reports it
 			}
 			if _, err := subnet.ParseGateway(prefix, n.Spec.Gateway); err != nil {
 				p.Report(field.NewPath("spec", "gateway"), n.Spec.Gateway, "gateway "+err.Error())

@@ -10,19 +10,19 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// network-host-bits: a Network's range is written with bits behind the prefix.
+// network-host-bits: a Network's range has host bits set.
 //
-// They do not count, here as in Neutron; but who wrote them may have meant a
-// smaller range.
+// usher ignores them, like Neutron, but the author may have meant a smaller
+// range.
 func init() {
 	register(policies.Rule{
 		ID:      "network-host-bits",
 		Level:   finding.Baseline,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Network"},
-		Summary: "A Network's cidr has bits behind its prefix",
+		Summary: "A Network's cidr has host bits set",
 		Harm:    "the range is larger than it reads",
-		Fix:     "write the range by its first address",
+		Fix:     "write the first address of the range, such as 192.168.0.0/16",
 		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
 			prefix, err := subnet.ParseCIDR(n.Spec.CIDR)
 			if err == nil && subnet.HostBits(n.Spec.CIDR) {

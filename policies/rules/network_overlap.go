@@ -13,11 +13,10 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// network-overlap: the ranges of two Networks of the cluster have addresses in
-// common.
+// network-overlap: the ranges of two Networks in the cluster overlap.
 //
-// Networks that no pod and no router joins may share a range, so it is no more
-// than a warning.
+// Networks that no pod and no router connects may share a range, so it is only
+// a warning.
 func init() {
 	register(policies.Rule{
 		ID:      "network-overlap",
@@ -25,7 +24,7 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"Network"},
 		Summary: "Two Networks have addresses in common",
-		Harm:    "a pod on both cannot tell them apart, and no router can join them",
+		Harm:    "a pod on both cannot tell their addresses apart, and no router can connect them",
 		Fix:     "give each Network a range of its own",
 		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
 			mine, err := subnet.ParseCIDR(n.Spec.CIDR)

@@ -10,25 +10,25 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// probe-identical: the liveness probe asks the same as the readiness probe and
-// gives up no later.
+// probe-identical: the liveness probe is the same as the readiness probe and
+// fails as early.
 //
-// A pod that is not ready for a moment, because what it depends on is away, is
-// then killed instead of left alone. The same question with more patience
-// (failureThreshold times periodSeconds) is a common pattern and no finding.
+// The kubelet then kills a pod that is not ready for a moment, for example
+// because a dependency is unavailable. The same probe with more patience
+// (failureThreshold times periodSeconds) is a common pattern and not a finding.
 func init() {
 	register(policies.Rule{
 		ID:      "probe-identical",
 		Level:   finding.Strict,
 		Since:   release.V(0, 1),
 		Pods:    true,
-		Summary: "The liveness probe is the readiness probe",
+		Summary: "The liveness probe and the readiness probe are the same",
 		Harm:    "a pod that is not ready for a moment is restarted, which makes it less ready",
-		Fix:     "ask the liveness probe for less, or give it a higher failureThreshold",
+		Fix:     "check less in the liveness probe, or give it a higher failureThreshold",
 		Check: onContainers(func(p *policies.Pass, c policies.PodContainer) {
 			live, ready := c.LivenessProbe, c.ReadinessProbe
 			if live != nil && ready != nil && sameHandler(live, ready) && patience(live) <= patience(ready) {
-				p.Report(c.Path().Child("livenessProbe"), nil, "livenessProbe of container "+c.Name+" asks the same as its readinessProbe and gives up no later; a pod that is not ready for a moment is restarted: write a higher failureThreshold")
+				p.Report(c.Path().Child("livenessProbe"), nil, "livenessProbe of container "+c.Name+" is the same as its readinessProbe and fails as early; a pod that is not ready for a moment is restarted: write a higher failureThreshold")
 			}
 		}),
 	})

@@ -11,9 +11,9 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// rbac-broad-subject: a binding grants rights to everyone of some sort: a
-// default ServiceAccount, which every pod without one of its own runs as, or a
-// group or user of the system that stands for all, the anonymous included.
+// rbac-broad-subject: a binding grants rights to a broad subject: a default
+// ServiceAccount, which every pod without one of its own uses, or a system
+// group or user that stands for everyone, including anonymous users.
 func init() {
 	register(policies.Rule{
 		ID:      "rbac-broad-subject",
@@ -21,20 +21,20 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"RoleBinding", "ClusterRoleBinding"},
 		Summary: "A binding's subject is a default ServiceAccount or a group of the system",
-		Harm:    "the rights go to programs and people nobody thought of",
+		Harm:    "programs and people that the author did not have in mind get the rights",
 		Fix:     "bind ServiceAccounts, users and groups by name",
 		Check: func(p *policies.Pass) {
 			ref, subjects := binding(p)
 			for i, s := range subjects {
 				if whom := everyone(s, p.Meta.Namespace); whom != "" {
-					p.Report(field.NewPath("subjects").Index(i).Child("name"), s.Name, "name is "+s.Name+", which is "+whom+", and gets "+ref.Kind+" "+ref.Name+": bind those who need it by name")
+					p.Report(field.NewPath("subjects").Index(i).Child("name"), s.Name, "name is "+s.Name+", which is "+whom+", and gets "+ref.Kind+" "+ref.Name+": bind the ones that need it by name")
 				}
 			}
 		},
 	})
 }
 
-// everyone says whom a subject stands for, where that is more than one.
+// everyone returns whom a subject stands for, if it is more than one.
 func everyone(s rbacv1.Subject, namespace string) string {
 	switch s.Kind {
 	case rbacv1.ServiceAccountKind:

@@ -11,9 +11,9 @@ import (
 
 // rbac-cluster-admin: a binding grants cluster-admin.
 //
-// In a ClusterRoleBinding that is everything in the cluster; in a RoleBinding
-// everything in the namespace, its Secrets included. What Kubernetes binds
-// itself at bootstrap is left alone.
+// A ClusterRoleBinding then grants everything in the cluster, and a RoleBinding
+// everything in the namespace, including its Secrets. The rule ignores the
+// bindings that Kubernetes creates at bootstrap.
 func init() {
 	register(policies.Rule{
 		ID:      "rbac-cluster-admin",
@@ -21,8 +21,8 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"RoleBinding", "ClusterRoleBinding"},
 		Summary: "A binding grants cluster-admin",
-		Harm:    "whoever gets hold of one of the subjects owns the cluster, or the namespace",
-		Fix:     "bind a role with the verbs and resources that are used",
+		Harm:    "an attacker who controls one of the subjects controls the cluster, or the namespace",
+		Fix:     "bind a role with only the verbs and resources that the subjects use",
 		Check: func(p *policies.Pass) {
 			ref, _ := binding(p)
 			if ref == nil || ref.Kind != "ClusterRole" || ref.Name != "cluster-admin" {
@@ -32,13 +32,13 @@ func init() {
 			if p.Kind == "RoleBinding" {
 				where = "in its namespace"
 			}
-			p.Report(field.NewPath("roleRef", "name"), ref.Name, "name is cluster-admin, which may do everything "+where+": write a role with the verbs and resources that are used")
+			p.Report(field.NewPath("roleRef", "name"), ref.Name, "name is cluster-admin, which allows everything "+where+": write a role with only the verbs and resources that the subjects use")
 		},
 	})
 }
 
-// binding is what a binding grants, and to whom; nil for those that Kubernetes
-// makes itself.
+// binding returns the role and subjects of a binding; nil for those that
+// Kubernetes creates itself.
 func binding(p *policies.Pass) (*rbacv1.RoleRef, []rbacv1.Subject) {
 	if p.Meta.Labels["kubernetes.io/bootstrapping"] == "rbac-defaults" {
 		return nil, nil

@@ -12,19 +12,19 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// restore-running: a restore into a cluster that works, which nobody said may be
-// replaced.
+// restore-running: a restore into a working cluster without consent to replace
+// it.
 //
-// Where EtcdClusters cannot be seen nothing is found: the controller looks again
-// before it touches anything.
+// If EtcdClusters are not visible the rule finds nothing: the controller checks
+// again before it changes anything.
 func init() {
 	register(policies.Rule{
 		ID:      "restore-running",
 		Level:   finding.Invariant,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdRestore"},
-		Summary: "A cluster that works is to be replaced by a backup",
-		Harm:    "what was written since the backup would be thrown away",
+		Summary: "An EtcdRestore would replace a working cluster",
+		Harm:    "everything written since the backup would be lost",
 		Fix:     "restore into a new EtcdCluster, or write the annotation " + v1beta2.AnnotationReplaceRunning + `: "true"`,
 		Check: on(func(p *policies.Pass, r *v1beta2.EtcdRestore) {
 			if p.Update || r.Annotations[v1beta2.AnnotationReplaceRunning] == "true" {
@@ -40,7 +40,7 @@ func init() {
 				return
 			}
 			if available := c.Status.Condition(v1beta2.ClusterAvailable); available != nil && available.Status == corev1.ConditionTrue {
-				p.Report(field.NewPath("spec", "etcdCluster", "name"), c.Name, "name is "+c.Name+", a cluster that works: restore into a new one, or write the annotation "+v1beta2.AnnotationReplaceRunning+`: "true" to throw away what was written to it since the backup`)
+				p.Report(field.NewPath("spec", "etcdCluster", "name"), c.Name, "name is "+c.Name+", a working cluster: restore into a new one, or write the annotation "+v1beta2.AnnotationReplaceRunning+`: "true" to discard everything written to it since the backup`)
 			}
 		}),
 	})

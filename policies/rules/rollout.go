@@ -4,7 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// of is the number of pods an amount stands for, as a share of total.
+// of returns the number of pods that an amount stands for, as a share of total.
 func (a amount) of(total int32, roundUp bool) int {
 	if !a.percent {
 		return a.value
@@ -16,8 +16,8 @@ func (a amount) of(total int32, roundUp bool) int {
 	return n / 100
 }
 
-// deploymentStep is how many pods a rollout may add and take away at once: the
-// first is rounded up, the second down. rolls is false for Recreate.
+// deploymentStep returns how many pods a rollout may add and remove at once:
+// the first is rounded up, the second down. rolls is false for Recreate.
 func deploymentStep(d *appsv1.Deployment) (surge, unavailable int, rolls bool) {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
 		return 0, 0, false
@@ -30,8 +30,8 @@ func deploymentStep(d *appsv1.Deployment) (surge, unavailable int, rolls bool) {
 	return readAmount(r.MaxSurge, "25%").of(replicas, true), readAmount(r.MaxUnavailable, "25%").of(replicas, false), true
 }
 
-// rollingDeployment is a Deployment's rolling update, nil where it has none or
-// does not roll.
+// rollingDeployment returns a Deployment's rolling update, or nil if it has
+// none or does not roll.
 func rollingDeployment(d *appsv1.Deployment) *appsv1.RollingUpdateDeployment {
 	if t := d.Spec.Strategy.Type; t != "" && t != appsv1.RollingUpdateDeploymentStrategyType {
 		return nil
@@ -39,8 +39,8 @@ func rollingDeployment(d *appsv1.Deployment) *appsv1.RollingUpdateDeployment {
 	return d.Spec.Strategy.RollingUpdate
 }
 
-// rollingDaemonSet is a DaemonSet's rolling update, nil where it has none or
-// does not roll.
+// rollingDaemonSet returns a DaemonSet's rolling update, or nil if it has none
+// or does not roll.
 func rollingDaemonSet(d *appsv1.DaemonSet) *appsv1.RollingUpdateDaemonSet {
 	if t := d.Spec.UpdateStrategy.Type; t != "" && t != appsv1.RollingUpdateDaemonSetStrategyType {
 		return nil

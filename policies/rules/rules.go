@@ -1,7 +1,7 @@
-// Package rules holds usher's rules, one a file. The file <id>.go has the
+// Package rules contains usher's rules, one per file. The file <id>.go has the
 // rule's specification as a comment and registers the rule; its fixtures are in
-// testdata/<id>/{allow,deny}. Files that are not named after a rule hold what
-// several rules share.
+// testdata/<id>/{allow,deny}. Files that are not named after a rule contain
+// what several rules share.
 package rules
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/usher-dev/usher/policies"
 )
 
-// registered has every rule, ordered by id. Rules add themselves while the
-// program starts; afterwards it is only read.
+// registered contains every rule, ordered by id. Rules add themselves during
+// initialization; afterwards it is read-only.
 var registered policies.Rules
 
 // register adds a rule; an incomplete rule is a programming error.
@@ -28,11 +28,11 @@ func register(r policies.Rule) {
 	registered = slices.Insert(registered, i, &r)
 }
 
-// All returns every rule, ordered by id. The caller does not change them.
+// All returns every rule, ordered by id. The caller must not change them.
 func All() policies.Rules { return registered }
 
-// Lookup finds a rule by its id. The error of an unknown id names the nearest.
+// Lookup finds a rule by its id. The error for an unknown id names the nearest.
 func Lookup(id string) (*policies.Rule, error) { return registered.Lookup(id) }
 
-// New makes an evaluator that chooses among all rules.
+// New returns an evaluator that selects among all rules.
 func New(o policies.Options) (*policies.Evaluator, error) { return policies.New(registered, o) }

@@ -8,8 +8,8 @@ import (
 
 // sa-default: pods run as the default ServiceAccount of their namespace.
 //
-// Whatever is granted to it is granted to every pod that names none. Pods that
-// mount no token are left alone.
+// Rights granted to it apply to every pod that names no ServiceAccount. The
+// rule ignores pods that do not mount a token.
 func init() {
 	register(policies.Rule{
 		ID:      "sa-default",

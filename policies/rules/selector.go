@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// podSelector is the selector of a built-in workload as written; nil where it
-// has none.
+// podSelector returns the selector of a built-in workload as written, or nil.
 func podSelector(object any) *metav1.LabelSelector {
 	switch t := object.(type) {
 	case *appsv1.Deployment:
@@ -26,7 +25,7 @@ func podSelector(object any) *metav1.LabelSelector {
 		if len(t.Spec.Selector) > 0 {
 			return &metav1.LabelSelector{MatchLabels: t.Spec.Selector}
 		}
-		if t.Spec.Template != nil && len(t.Spec.Template.Labels) > 0 { // as the server fills it in
+		if t.Spec.Template != nil && len(t.Spec.Template.Labels) > 0 { // the API server's default
 			return &metav1.LabelSelector{MatchLabels: t.Spec.Template.Labels}
 		}
 	}
@@ -37,8 +36,8 @@ func emptySelector(s *metav1.LabelSelector) bool {
 	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
 }
 
-// matches reports whether a selector selects a set of labels; a selector that
-// cannot be read selects nothing. The common case allocates nothing.
+// matches reports whether a selector selects a set of labels; an invalid
+// selector selects nothing. The common case does not allocate.
 func matches(s *metav1.LabelSelector, set map[string]string) bool {
 	if len(s.MatchExpressions) == 0 {
 		for key, value := range s.MatchLabels {
@@ -52,7 +51,7 @@ func matches(s *metav1.LabelSelector, set map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(set))
 }
 
-// written is a selector in one line.
+// written formats a selector on one line.
 func written(s *metav1.LabelSelector) string {
 	if emptySelector(s) {
 		return "{}"

@@ -14,10 +14,10 @@ import (
 
 // selector-overlap: the selector of one workload matches the pods of another.
 //
-// Owner references keep the two from stealing each other's pods while both
-// exist, but orphans are adopted by either, and everything that goes by labels
-// (Services, autoscalers, disruption budgets, kubectl) counts both. Workloads
-// that another controller made are left to it.
+// Owner references keep the two from adopting each other's pods while both
+// exist, but either adopts orphans, and everything that selects by labels
+// (Services, autoscalers, disruption budgets, kubectl) counts both. The rule
+// ignores workloads that belong to another controller.
 func init() {
 	register(policies.Rule{
 		ID:      "selector-overlap",
@@ -26,7 +26,7 @@ func init() {
 		Kinds:   []string{"Deployment", "StatefulSet", "DaemonSet"},
 		Lists:   []string{"Deployment", "StatefulSet", "DaemonSet"},
 		Summary: "Two workloads select the same pods",
-		Harm:    "orphaned pods go to either, and whatever counts by labels counts both",
+		Harm:    "either workload may adopt orphaned pods, and everything that counts by labels counts the pods of both",
 		Fix:     "give each workload a label of its own in selector and template",
 		Check: func(p *policies.Pass) {
 			mine := podSelector(p.Typed)

@@ -10,8 +10,8 @@ import (
 
 // sts-grace-zero: terminationGracePeriodSeconds of a StatefulSet's pods is 0.
 //
-// Such a pod is taken from the API before its kubelet has stopped it, so that a
-// second pod of the same name, with the same volume, may run beside it.
+// Such a pod is deleted from the API before its kubelet has stopped it, so a
+// second pod of the same name, with the same volume, may run next to it.
 func init() {
 	register(policies.Rule{
 		ID:      "sts-grace-zero",
@@ -20,10 +20,10 @@ func init() {
 		Kinds:   []string{"StatefulSet"},
 		Summary: "A StatefulSet's terminationGracePeriodSeconds is 0",
 		Harm:    "two pods of the same identity may run at once and write to the same data",
-		Fix:     "write the time the program needs to stop, or leave it out for 30",
+		Fix:     "write how many seconds the program needs to stop, or remove the field for the default 30",
 		Check: on(func(p *policies.Pass, s *appsv1.StatefulSet) {
 			if g := s.Spec.Template.Spec.TerminationGracePeriodSeconds; g != nil && *g == 0 {
-				p.Report(p.Templates[0].At("spec", "terminationGracePeriodSeconds"), *g, "terminationGracePeriodSeconds is 0; two pods of the same name may run at once: write the time the program needs to stop")
+				p.Report(p.Templates[0].At("spec", "terminationGracePeriodSeconds"), *g, "terminationGracePeriodSeconds is 0; two pods of the same name may run at once: write how many seconds the program needs to stop")
 			}
 		}),
 	})

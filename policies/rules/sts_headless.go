@@ -11,13 +11,13 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// sts-headless: a StatefulSet's pods get no names of their own in DNS.
+// sts-headless: a StatefulSet's pods have no DNS names of their own.
 //
-// A pod is reached as <pod>.<serviceName>.<namespace>.svc through a Service
-// with clusterIP None that selects it. The API server checks nothing of that:
-// serviceName may be empty (since 1.33 it need not even be there), the Service
-// may be missing, have an address, or select other pods. Where Services cannot
-// be seen the finding says so.
+// A pod is reachable as <pod>.<serviceName>.<namespace>.svc through a Service
+// with clusterIP None that selects it. The API server checks none of that:
+// serviceName may be empty (since 1.33 even missing), the Service may be
+// missing, have an address, or select other pods. If Services are not visible,
+// the finding says so.
 func init() {
 	register(policies.Rule{
 		ID:      "sts-headless",
@@ -26,8 +26,8 @@ func init() {
 		Kinds:   []string{"StatefulSet"},
 		Lists:   []string{"Service"},
 		Summary: "serviceName is empty, or names no headless Service of its pods",
-		Harm:    "the pods cannot be reached by their names, which is what a StatefulSet is for",
-		Fix:     "write serviceName: the name of a Service with clusterIP: None and the pods' labels as its selector",
+		Harm:    "the pods have no DNS names of their own, which are the purpose of a StatefulSet",
+		Fix:     "set serviceName to the name of a Service with clusterIP: None that selects the pods",
 		Check: on(func(p *policies.Pass, s *appsv1.StatefulSet) {
 			path, name := field.NewPath("spec", "serviceName"), s.Spec.ServiceName
 			if name == "" {
@@ -52,7 +52,7 @@ func init() {
 				p.Report(path, name, "serviceName is "+name+", and there is no such Service; its pods have no names in DNS: add one with clusterIP: None")
 				return
 			}
-			p.ReportUnseen(path, name, "serviceName is "+name+", and no such Service is in sight; it must exist with clusterIP: None", unseen)
+			p.ReportUnseen(path, name, "serviceName is "+name+", and usher cannot see such a Service; it must exist with clusterIP: None", unseen)
 		}),
 	})
 }

@@ -9,26 +9,25 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// sts-maxunavail-dropped: a StatefulSet says maxUnavailable where the API
-// server drops it.
+// sts-maxunavail-dropped: the API server drops a StatefulSet's maxUnavailable.
 //
 // The field needs the feature gate MaxUnavailableStatefulSet, off by default up
-// to Kubernetes 1.36. Without it pods are replaced one by one, whatever the
-// manifest says.
+// to Kubernetes 1.36. Without it the controller replaces pods one by one,
+// whatever the manifest says.
 func init() {
 	register(policies.Rule{
 		ID:      "sts-maxunavail-dropped",
 		Level:   finding.Baseline,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"StatefulSet"},
-		Summary: "A StatefulSet's maxUnavailable is dropped in silence",
-		Harm:    "the rollout goes pod by pod, as slow as ever, and the field is gone from the object",
-		Fix:     "remove it, or turn on the feature gate MaxUnavailableStatefulSet",
+		Summary: "The API server silently drops a StatefulSet's maxUnavailable",
+		Harm:    "the rollout still replaces one pod at a time, and the field is missing from the stored object",
+		Fix:     "remove the field, or enable the feature gate MaxUnavailableStatefulSet",
 		Servers: "without the feature gate MaxUnavailableStatefulSet, off by default up to 1.36",
 		Check: on(func(p *policies.Pass, s *appsv1.StatefulSet) {
 			r := s.Spec.UpdateStrategy.RollingUpdate
 			if r != nil && r.MaxUnavailable != nil && !p.Features["MaxUnavailableStatefulSet"] {
-				p.Report(field.NewPath("spec", "updateStrategy", "rollingUpdate", "maxUnavailable"), r.MaxUnavailable.String(), "maxUnavailable is "+r.MaxUnavailable.String()+", which "+p.ServerName()+" drops without the feature gate MaxUnavailableStatefulSet: remove it, or turn the gate on")
+				p.Report(field.NewPath("spec", "updateStrategy", "rollingUpdate", "maxUnavailable"), r.MaxUnavailable.String(), "maxUnavailable is "+r.MaxUnavailable.String()+", which "+p.ServerName()+" drops without the feature gate MaxUnavailableStatefulSet: remove it, or enable the gate")
 			}
 		}),
 	})

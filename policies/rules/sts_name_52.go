@@ -13,9 +13,10 @@ import (
 
 // sts-name-52: the name of a StatefulSet is longer than 52 characters.
 //
-// Its pods carry the label controller-revision-hash: <name>-<hash>, up to
-// eleven characters more, and labels hold 63. The StatefulSet is created, its
-// pods are not (kubernetes#64023).
+// Its pods have the label controller-revision-hash: <name>-<hash>, with up to
+// eleven more characters, and a label has at most 63. The API server creates
+// the StatefulSet, but the controller cannot create its pods
+// (kubernetes#64023).
 func init() {
 	register(policies.Rule{
 		ID:      "sts-name-52",

@@ -9,10 +9,11 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// sts-partition: the partition of a rolling update lies beyond the last pod.
+// sts-partition: the partition of a rolling update is beyond the last pod.
 //
-// Only pods whose ordinal is at least partition are updated. Ordinals start at
-// ordinals.start, so the last is that plus replicas less one.
+// The controller updates only pods whose ordinal is at least partition.
+// Ordinals start at ordinals.start, so the last is that plus replicas minus
+// one.
 func init() {
 	register(policies.Rule{
 		ID:      "sts-partition",
@@ -20,8 +21,8 @@ func init() {
 		Since:   release.V(0, 1),
 		Kinds:   []string{"StatefulSet"},
 		Summary: "partition is beyond the last pod",
-		Harm:    "no pod is ever updated: the rollout never happens",
-		Fix:     "write a partition up to the last ordinal, 0 for all pods",
+		Harm:    "no pod is ever updated",
+		Fix:     "write a partition of at most the last ordinal; 0 updates all pods",
 		Check: on(func(p *policies.Pass, s *appsv1.StatefulSet) {
 			r := s.Spec.UpdateStrategy.RollingUpdate
 			if r == nil || r.Partition == nil || *r.Partition < 1 || !rollingStatefulSet(s) {
@@ -32,7 +33,7 @@ func init() {
 				end += s.Spec.Ordinals.Start
 			}
 			if *r.Partition >= end {
-				p.Report(field.NewPath("spec", "updateStrategy", "rollingUpdate", "partition"), *r.Partition, "partition is "+printed(*r.Partition)+", and the last pod is number "+printed(end-1)+"; no pod is ever updated: write 0 for all")
+				p.Report(field.NewPath("spec", "updateStrategy", "rollingUpdate", "partition"), *r.Partition, "partition is "+printed(*r.Partition)+", and the last pod is number "+printed(end-1)+"; no pod is ever updated: write 0 to update all")
 			}
 		}),
 	})

@@ -5,17 +5,17 @@ import (
 	"net/netip"
 )
 
-// maxPoolBits bounds the parts of a pool, as bits: nobody has more networks,
-// and each may be looked at.
+// maxPoolBits limits the parts of a pool, as bits: more networks are
+// unrealistic, and usher may inspect each part.
 const maxPoolBits = 16
 
-// A Pool is a range that is given out in parts of one size.
+// A Pool is a range that is divided into parts of equal size.
 type Pool struct {
 	prefix netip.Prefix
 	bits   int
 }
 
-// ParsePool reads a pool. Its error begins with the field it is about.
+// ParsePool parses a pool. Its error begins with the field that it is about.
 func ParsePool(cidr string, prefixLength int) (Pool, error) {
 	prefix, err := ParseCIDR(cidr)
 	if err != nil {
@@ -23,15 +23,15 @@ func ParsePool(cidr string, prefixLength int) (Pool, error) {
 	}
 	smallest := min(prefix.Addr().BitLen()-smallestHostBits, prefix.Bits()+maxPoolBits)
 	if prefixLength < prefix.Bits() || prefixLength > smallest {
-		return Pool{}, fmt.Errorf("prefixLength is %d: write the size of the parts that %s is given out in, a number from %d to %d", prefixLength, prefix, prefix.Bits(), smallest)
+		return Pool{}, fmt.Errorf("prefixLength is %d: write the prefix length of the ranges that %s is divided into, a number from %d to %d", prefixLength, prefix, prefix.Bits(), smallest)
 	}
 	return Pool{prefix: prefix, bits: prefixLength}, nil
 }
 
-// Len is the number of parts.
+// Len returns the number of parts.
 func (p Pool) Len() int { return 1 << (p.bits - p.prefix.Bits()) }
 
-// Part is the i-th of Len, with its first address as the gateway.
+// Part returns the i-th of Len parts, with its first address as the gateway.
 func (p Pool) Part(i int) Subnet {
 	bytes := p.prefix.Addr().AsSlice()
 	for bit := p.bits - 1; bit >= p.prefix.Bits(); bit-- {
@@ -44,7 +44,7 @@ func (p Pool) Part(i int) Subnet {
 	return Subnet{Prefix: netip.PrefixFrom(addr, p.bits), Gateway: addr.Next()}
 }
 
-// Taken says of each part whether one of the ranges has addresses of it.
+// Taken reports for each part whether one of the ranges overlaps with it.
 func (p Pool) Taken(ranges []netip.Prefix) []bool {
 	taken := make([]bool, p.Len())
 	for _, r := range ranges {
@@ -62,7 +62,7 @@ func (p Pool) Taken(ranges []netip.Prefix) []bool {
 	return taken
 }
 
-// index is that of the part which an address of the pool is in.
+// index returns the index of the part that contains an address of the pool.
 func (p Pool) index(addr netip.Addr) int {
 	bytes, i := addr.AsSlice(), 0
 	for bit := p.prefix.Bits(); bit < p.bits; bit++ {
@@ -74,10 +74,10 @@ func (p Pool) index(addr netip.Addr) int {
 	return i
 }
 
-// Has says whether a range is one of the parts.
+// Has reports whether a range is one of the parts.
 func (p Pool) Has(r netip.Prefix) bool {
 	return r.Bits() == p.bits && p.prefix.Contains(r.Addr()) && r == r.Masked()
 }
 
-// String is the pool in words.
+// String describes the pool.
 func (p Pool) String() string { return fmt.Sprintf("%s in parts of /%d", p.prefix, p.bits) }

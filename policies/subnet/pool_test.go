@@ -71,7 +71,7 @@ func TestAPoolThatCannotBeGivenOutIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsTakenOfAPoolOverlaps(t *testing.T) {
+func TestTaken_OverlappingRanges(t *testing.T) {
 	for _, cidr := range []string{"10.128.0.0/20", "fd00::/56"} {
 		length := 24
 		if strings.Contains(cidr, ":") {

@@ -1,5 +1,5 @@
-// Package subnet knows which ranges of addresses a network can have, and which
-// gateways. Rules, backends and the webhook read a Network's words by it.
+// Package subnet knows the valid ranges and gateways of networks. Rules,
+// backends and the webhook parse the fields of a Network with it.
 package subnet
 
 import (
@@ -10,22 +10,23 @@ import (
 	"strings"
 )
 
-// Sizes of a range, as bits: the smallest holds its own address, a gateway, a
-// pod and the broadcast address; no private range is larger than the largest.
+// Sizes of a range, as bits: the smallest has room for its own address, a
+// gateway, a pod and the broadcast address; the largest is the size of the
+// largest private range.
 const (
 	smallestHostBits  = 2
 	largestPrefixBits = 8
 )
 
-// A Subnet is a range of addresses, and the one by which it is left.
+// A Subnet is a range of addresses, and its gateway.
 type Subnet struct {
-	// Prefix is the range, without bits behind the prefix.
+	// Prefix is the range, without host bits.
 	Prefix netip.Prefix
-	// Gateway is within the range; the zero address is none.
+	// Gateway is an address in the range; the zero address means none.
 	Gateway netip.Addr
 }
 
-// Parse reads a range and a gateway; the error names everything that is wrong.
+// Parse parses a range and a gateway; the error names everything that is wrong.
 func Parse(cidr, gateway string) (Subnet, error) {
 	prefix, err := ParseCIDR(cidr)
 	if err != nil {
@@ -38,8 +39,8 @@ func Parse(cidr, gateway string) (Subnet, error) {
 	return Subnet{Prefix: prefix, Gateway: address}, nil
 }
 
-// ParseCIDR reads a range and takes away bits behind the prefix. Its error is a
-// predicate, about a field whose name goes before it.
+// ParseCIDR parses a range and clears its host bits. Its error is a predicate
+// that follows the name of a field.
 func ParseCIDR(text string) (netip.Prefix, error) {
 	address, _, slash := strings.Cut(text, "/")
 	addr, err := netip.ParseAddr(address)
@@ -47,15 +48,15 @@ func ParseCIDR(text string) (netip.Prefix, error) {
 	case text == "":
 		return netip.Prefix{}, errors.New("is not set: write a range of addresses, such as 192.168.0.0/16")
 	case err != nil || addr.Zone() != "":
-		return netip.Prefix{}, fmt.Errorf("is %s, which begins with no IP address: write a range, such as 192.168.0.0/16", quoted(text))
+		return netip.Prefix{}, fmt.Errorf("is %s, which does not begin with an IP address: write a range, such as 192.168.0.0/16", quoted(text))
 	case addr.Is4In6():
 		return netip.Prefix{}, fmt.Errorf("is %s, an IPv4 range written as IPv6: write it as IPv4", quoted(text))
 	case !slash:
-		return netip.Prefix{}, fmt.Errorf("is %s, which has no prefix length: write one behind a slash, such as %s/%d", quoted(text), address, usualBits(addr))
+		return netip.Prefix{}, fmt.Errorf("is %s, which has no prefix length: write one after a slash, such as %s/%d", quoted(text), address, usualBits(addr))
 	}
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("is %s, whose prefix length is none: write a number up to %d", quoted(text), addr.BitLen()-smallestHostBits)
+		return netip.Prefix{}, fmt.Errorf("is %s, whose prefix length is invalid: write a number up to %d", quoted(text), addr.BitLen()-smallestHostBits)
 	}
 	prefix = prefix.Masked()
 	switch {
@@ -72,7 +73,7 @@ func ParseCIDR(text string) (netip.Prefix, error) {
 	return prefix, nil
 }
 
-// ParseGateway reads the gateway of a range; empty text is none. Its error is a
+// ParseGateway parses the gateway of a range; "" means none. Its error is a
 // predicate.
 func ParseGateway(prefix netip.Prefix, text string) (netip.Addr, error) {
 	if text == "" {
@@ -82,7 +83,7 @@ func ParseGateway(prefix netip.Prefix, text string) (netip.Addr, error) {
 	first := prefix.Addr().Next()
 	switch {
 	case err != nil || addr.Zone() != "":
-		return netip.Addr{}, fmt.Errorf("is %s, which is no IP address: write one, such as %s", quoted(text), first)
+		return netip.Addr{}, fmt.Errorf("is %s, which is not an IP address: write one, such as %s", quoted(text), first)
 	case addr.Is4() != prefix.Addr().Is4():
 		return netip.Addr{}, fmt.Errorf("is %s, of another family than %s: write an address in the range, such as %s", quoted(text), prefix, first)
 	case !prefix.Contains(addr):
@@ -95,14 +96,13 @@ func ParseGateway(prefix netip.Prefix, text string) (netip.Addr, error) {
 	return addr, nil
 }
 
-// HostBits says whether a range is written with bits behind the prefix, which
-// do not count.
+// HostBits reports whether a range has host bits set, which are ignored.
 func HostBits(text string) bool {
 	prefix, err := netip.ParsePrefix(text)
 	return err == nil && prefix != prefix.Masked()
 }
 
-// Last is the last address of a range: the broadcast address, in IPv4.
+// Last returns the last address of a range: in IPv4 the broadcast address.
 func Last(prefix netip.Prefix) netip.Addr {
 	bytes := prefix.Addr().AsSlice()
 	for bit := prefix.Bits(); bit < len(bytes)*8; bit++ {
@@ -112,7 +112,7 @@ func Last(prefix netip.Prefix) netip.Addr {
 	return last
 }
 
-// GatewayText is the gateway, or empty where there is none.
+// GatewayText returns the gateway, or "".
 func (s Subnet) GatewayText() string {
 	if !s.Gateway.IsValid() {
 		return ""
@@ -120,7 +120,7 @@ func (s Subnet) GatewayText() string {
 	return s.Gateway.String()
 }
 
-// usualBits is the prefix length to propose.
+// usualBits is the prefix length to suggest.
 func usualBits(addr netip.Addr) int {
 	if addr.Is4() {
 		return 24
@@ -128,7 +128,7 @@ func usualBits(addr netip.Addr) int {
 	return 64
 }
 
-// A reservation is a range that no network can have.
+// A reservation is a range that networks cannot use.
 type reservation struct {
 	prefix netip.Prefix
 	what   string
@@ -147,7 +147,7 @@ func reserved() []reservation {
 	}
 }
 
-// quoted is a text in quotes, shortened where it is long.
+// quoted returns a text in quotes, shortened if it is long.
 func quoted(text string) string {
 	if len(text) > 80 {
 		return strconv.Quote(text[:77]) + "..."

@@ -40,8 +40,8 @@ func TestErrorsNameTheField(t *testing.T) {
 	}
 }
 
-// FuzzParse holds what is parsed to what it must be: a range with room, and a
-// gateway in it.
+// FuzzParse checks that parsed values are valid: a range with enough room, and
+// a gateway in it.
 func FuzzParse(f *testing.F) {
 	for _, s := range [][2]string{{"192.168.1.0/16", "192.168.1.1"}, {"fd00::/64", "fd00::1"}, {"::ffff:10.0.0.0/112", ""}, {"10.0.0.0/30", "10.0.0.3"}, {"fe80::1%a/64", "%"}} {
 		f.Add(s[0], s[1])

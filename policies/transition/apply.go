@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// lastApplied is the annotation in which kubectl keeps the manifest it applied.
+// lastApplied is the annotation in which kubectl stores the applied manifest.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Applied predicts what kubectl apply makes of a live object: fields of the
-// manifest applied before that are gone from the new one are removed; all
-// others that it does not write are kept. Where no manifest was recorded,
-// nothing is removed.
+// Applied predicts the result of kubectl apply on a live object: it removes
+// fields of the last applied manifest that the new one lacks, and keeps all
+// other fields that the new one does not set. Without a recorded manifest it
+// removes nothing.
 func (t *Table) Applied(live map[string]any, manifest []byte) (map[string]any, error) {
 	before := text(lookup(live, "metadata", "annotations", lastApplied))
 	if before == "" {
@@ -24,7 +24,7 @@ func (t *Table) Applied(live map[string]any, manifest []byte) (map[string]any, e
 	return t.AppliedOver(live, []byte(before), manifest)
 }
 
-// AppliedOver is Applied where the manifest applied before is known.
+// AppliedOver is Applied with a known last applied manifest.
 func (t *Table) AppliedOver(live map[string]any, before, manifest []byte) (map[string]any, error) {
 	kind := t.Kind(text(live["apiVersion"]), text(live["kind"]))
 	if kind == nil || kind.Type == nil {
@@ -54,7 +54,7 @@ func (t *Table) AppliedOver(live map[string]any, before, manifest []byte) (map[s
 	if !ok {
 		return nil, errors.New("merging the manifest into the live object leaves no metadata")
 	}
-	// A manifest need not say where it goes.
+	// A manifest need not have a namespace.
 	if namespace := lookup(live, "metadata", "namespace"); namespace != nil {
 		metadata["namespace"] = namespace
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // realistic is an UPDATE of a Deployment as the server sends it: two
-// containers, an init container, probes, volumes, defaults filled in; the image
-// of one container changes.
+// containers, an init container, probes, volumes and defaults; the image of one
+// container changes.
 func realistic(b *testing.B) (old, new []byte) {
 	b.Helper()
 	container := func(name string) map[string]any {

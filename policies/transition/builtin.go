@@ -2,8 +2,8 @@ package transition
 
 import "sync"
 
-// Builtin returns what the table knows of Kubernetes' own kinds, read from the
-// API server's validation and the controllers' sources, and proved against a
+// Builtin returns the transitions of Kubernetes' own kinds, derived from the
+// API server's validation and the controllers' sources, and verified against a
 // real API server.
 func Builtin() []Kind {
 	return []Kind{
@@ -17,14 +17,14 @@ func Builtin() []Kind {
 // Kubernetes returns the table of Kubernetes' own kinds.
 func Kubernetes() *Table { return must(New(Builtin()...)) }
 
-// All returns the table of Kubernetes' kinds and usher's. It is built once:
-// every request asks for it.
+// All returns the table of Kubernetes' kinds and usher's. It is built only
+// once, because every request needs it.
 func All() *Table { return all() }
 
 var all = sync.OnceValue(func() *Table { return must(New(append(Builtin(), Own()...)...)) })
 
-// must is for tables of this package's rows, which tests find contradictions in
-// first.
+// must is for tables of this package's rows, which tests check for
+// contradictions.
 func must(t *Table, err error) *Table {
 	if err != nil {
 		panic(err)
@@ -35,11 +35,11 @@ func must(t *Table, err error) *Table {
 // podTemplate and metadata are defaults that workloads share.
 var (
 	podTemplateRollout = Default{Path: "spec.template", Outcome: Rollout,
-		Harm: "replaces every pod by one of the new template, as the update strategy paces it"}
+		Harm: "replaces every pod with one from the new template, at the pace of the update strategy"}
 	elseInPlace = Default{Path: ".", Outcome: InPlace}
 )
 
-// The steps of kubectl that several rows name.
+// The kubectl steps that several rows share.
 const (
 	replaceAtOnce = "kubectl -n {namespace} apply -f NEW.yaml"
 )

@@ -2,7 +2,7 @@ package transition
 
 import "github.com/usher-dev/usher/finding"
 
-// report classifies one change and keeps it.
+// report classifies one change and adds it to the result.
 func (w *walk) report(p *path, was, will any, unset bool) {
 	w.changed = true
 	w.found++
@@ -31,19 +31,19 @@ func (w *walk) report(p *path, was, will any, unset bool) {
 	}
 }
 
-// restored keeps the removal of a mirrored field from a manifest: it has no
-// effect, which is worth saying.
+// restored reports the removal of a mirrored field from a manifest: it has no
+// effect, which the user should know.
 func (w *walk) restored(p *path, was any) {
 	w.found++
 	if w.room("mirrored") {
 		w.diff.Changes = append(w.diff.Changes, Change{
 			Path: p.String(), From: was, To: was, Outcome: InPlace,
-			Harm: "stays as it is: kubectl apply removes this field only, and the API server restores it from the deprecated one it copied it to; write null to both",
+			Harm: "stays as it is: kubectl apply removes only this field, and the API server restores it from the deprecated field that holds a copy; set both fields to null",
 		})
 	}
 }
 
-// whole tries the rows about the object as a whole.
+// whole tries the rows about the whole object.
 func (w *walk) whole() {
 	for i := range w.kind.Rows {
 		if row := &w.kind.Rows[i]; len(w.kind.rows[i]) == 0 && row.holds(&w.move) {
@@ -73,8 +73,8 @@ func (w *walk) keep(row *Row, m *Move, p *path) {
 	})
 }
 
-// room says whether the result takes another change of that row: it always
-// takes the first.
+// room reports whether the result has room for another change of that row: it
+// always has room for the first.
 func (w *walk) room(id string) bool {
 	if w.seen == nil {
 		w.seen = map[string]bool{}

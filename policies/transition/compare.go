@@ -10,41 +10,41 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// ErrUnknownKind tells that the table has nothing on the objects' kind.
-var ErrUnknownKind = errors.New("no transitions are known of this kind")
+// ErrUnknownKind means that the table does not have the objects' kind.
+var ErrUnknownKind = errors.New("usher knows no transitions of this kind")
 
-// Options are what a comparison may know beside the two objects.
+// Options are what a comparison may know besides the two objects.
 type Options struct {
-	// Server is the version that would apply the change; rows of later
-	// versions do not hold. Zero is the newest known.
+	// Server is the version that would apply the change; rows of later versions do
+	// not apply. Zero is the newest known version.
 	Server Version
-	// Any compares objects of kinds that the table has nothing on for equality.
+	// Any compares objects of kinds without a table for equality.
 	Any bool
-	// Plan asks for the plan, of kinds that have one.
+	// Plan requests the plan, for kinds that have one.
 	Plan bool
 }
 
-// A Change is one field that differs, and what becomes of it.
+// A Change is one changed field, and the effect of the change.
 type Change struct {
-	// Path is the field as the API server writes it; an item's index is that
-	// in the new object, or in the old one where the item is gone.
+	// Path is the field as in the API server's errors; an item's index is that in
+	// the new object, or in the old one if the item was removed.
 	Path string `json:"path"`
-	// From and To are the values, the server's defaults filled in; nil is absent.
+	// From and To are the values, including the server's defaults; nil is absent.
 	From any `json:"from,omitempty"`
 	To   any `json:"to,omitempty"`
-	// Row is the id of the row that classified the change, empty for a default.
+	// Row is the id of the row that classified the change, or "" for a default.
 	Row string `json:"row,omitempty"`
-	// The rest is the row's, with the object's name filled in.
+	// The remaining fields come from the row, with the object's name filled in.
 	Outcome   Outcome `json:"outcome"`
 	RefusedBy Refuser `json:"refusedBy,omitempty"`
-	// Release is the version of usher that refuses the change first.
+	// Release is the first version of usher that refuses the change.
 	Release release.Version `json:"-"`
 	Level   finding.Level   `json:"level,omitempty"`
 	Harm    string          `json:"harm,omitempty"`
 	Steps   []string        `json:"steps,omitempty"`
 }
 
-// Finding is what usher says of the change when it refuses it, or warns of it.
+// Finding is usher's message when it refuses the change, or warns of it.
 func (c *Change) Finding() finding.Finding {
 	message := fmt.Sprintf("%s: %s", c.Outcome, c.Harm)
 	if len(c.Steps) > 0 {
@@ -53,7 +53,7 @@ func (c *Change) Finding() finding.Finding {
 	return finding.Finding{Rule: c.Row, Level: c.Level, Since: c.Release, RefusedByServer: c.RefusedBy == Server, Field: c.Path, Value: c.To, Message: message}
 }
 
-// A Diff is what changes between an old and a new object.
+// A Diff is the changes between an old and a new object.
 type Diff struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -61,14 +61,15 @@ type Diff struct {
 	Name       string `json:"name,omitempty"`
 	// Changes are in the order of the fields' names.
 	Changes []Change `json:"changes,omitempty"`
-	// Plan leads from what is to what is wanted, where it was asked for and the
+	// Plan leads from the actual to the desired state, if it was requested and the
 	// kind has one.
 	Plan *Plan `json:"plan,omitempty"`
-	// Omitted counts changes beyond the bound; the first of every row is kept.
+	// Omitted counts changes beyond the limit; the first one of every row is kept.
 	Omitted int `json:"omitted,omitempty"`
 }
 
-// Outcome is the most severe of the changes', InPlace where there are none.
+// Outcome returns the most severe outcome of the changes, or InPlace without
+// changes.
 func (d *Diff) Outcome() Outcome {
 	worst := InPlace
 	for _, c := range d.Changes {
@@ -79,7 +80,7 @@ func (d *Diff) Outcome() Outcome {
 	return worst
 }
 
-// RefusedBy says whether one of the changes is refused by that refuser.
+// RefusedBy reports whether the given refuser refuses one of the changes.
 func (d *Diff) RefusedBy(r Refuser) bool {
 	for _, c := range d.Changes {
 		if c.RefusedBy == r {
@@ -98,17 +99,16 @@ func (t *Table) Compare(old, new []byte, o Options) (*Diff, error) {
 	return t.CompareObjects(was, will, o)
 }
 
-// CompareObjects finds what differs between two decoded objects of one kind
-// and name, and what becomes of each difference. A field that neither writes is
-// unchanged; status and the metadata that the server manages are not compared.
-// It neither changes nor keeps the objects, but the values in the result are
-// theirs.
+// CompareObjects finds the differences between two decoded objects of the same
+// kind and name, and classifies each. A field that neither object sets is
+// unchanged; it ignores the status and the metadata that the server manages. It
+// neither changes nor retains the objects, but the result shares their values.
 func (t *Table) CompareObjects(old, new map[string]any, o Options) (*Diff, error) {
 	d := describe(new)
 	was := describe(old)
 	switch {
 	case d.APIVersion != was.APIVersion || d.Kind != was.Kind:
-		return nil, fmt.Errorf("the old object is a %s %s, the new one a %s %s: give two of one kind and version",
+		return nil, fmt.Errorf("the old object is a %s %s, the new one a %s %s: pass two objects of one kind and version",
 			was.APIVersion, was.Kind, d.APIVersion, d.Kind)
 	case d.Name != was.Name:
 		return nil, fmt.Errorf("the old object is named %q, the new one %q: those are two objects", was.Name, d.Name)
@@ -133,16 +133,17 @@ func (t *Table) CompareObjects(old, new map[string]any, o Options) (*Diff, error
 	return d, nil
 }
 
-// CompareScale compares two Scale objects of a workload: the same rows as for
-// a change of the workload's own spec.replicas, and with its whole state.
+// CompareScale compares two Scale objects of a workload: it applies the same
+// rows as for a change of the workload's spec.replicas, with the workload's
+// whole state.
 func (t *Table) CompareScale(old, new, workload map[string]any, o Options) (*Diff, error) {
 	return t.CompareObjects(
 		withReplicas(workload, lookup(old, "spec", "replicas")),
 		withReplicas(workload, lookup(new, "spec", "replicas")), o)
 }
 
-// withReplicas copies as much of a workload as it takes to set its replicas. A
-// Scale leaves zero unwritten.
+// withReplicas copies only as much of a workload as is necessary to set its
+// replicas. A Scale omits zero.
 func withReplicas(workload map[string]any, replicas any) map[string]any {
 	if replicas == nil {
 		replicas = int64(0)
@@ -167,7 +168,7 @@ func describe(m map[string]any) *Diff {
 	}
 }
 
-// fill puts the object's name into steps.
+// fill inserts the object's name into steps.
 func (d *Diff) fill(steps []string) []string {
 	if len(steps) == 0 {
 		return nil

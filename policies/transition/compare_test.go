@@ -29,7 +29,7 @@ spec:
       - {name: proxy, image: registry.example/proxy}
 `
 
-// edited is the Deployment with text replaced, which must be there.
+// edited returns the Deployment with text replaced, which must exist.
 func edited(t *testing.T, replacements ...string) []byte {
 	t.Helper()
 	manifest := deployment
@@ -52,10 +52,10 @@ func TestCompare(t *testing.T) {
 		want  []string // path, row, outcome
 	}{
 		"the same object does not change": {},
-		"spelling a quantity otherwise is no change": {
+		"spelling a quantity otherwise is not a change": {
 			edits: []string{"{cpu: 1, memory: 1Gi}", `{cpu: 1000m, memory: "1073741824"}`},
 		},
-		"writing the server's defaults out is no change": {
+		"writing the server's defaults out is not a change": {
 			edits: []string{"spec:\n  selector", `spec:
   replicas: 1
   revisionHistoryLimit: 10
@@ -97,7 +97,7 @@ func TestCompare(t *testing.T) {
 			edits: []string{"namespace: shop}", "namespace: shop, labels: {a: b}}"},
 			want:  []string{"metadata.labels[a]  in place"},
 		},
-		"kubectl's own annotation is no change": {
+		"kubectl's own annotation is not a change": {
 			edits: []string{"namespace: shop}", "namespace: shop, annotations: {kubectl.kubernetes.io/last-applied-configuration: x}}"},
 		},
 	}
@@ -119,14 +119,14 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestCompareRefusesWhatIsNoPair(t *testing.T) {
+func TestCompare_RefusesObjectsThatAreNotAPair(t *testing.T) {
 	tests := map[string]struct{ old, new, want string }{
 		"broken JSON":      {`{`, `{}`, "decoding the old object"},
 		"no object":        {`{}`, `[]`, "decoding the new object"},
-		"two kinds":        {`{"apiVersion":"v1","kind":"A"}`, `{"apiVersion":"v1","kind":"B"}`, "give two of one kind"},
+		"two kinds":        {`{"apiVersion":"v1","kind":"A"}`, `{"apiVersion":"v1","kind":"B"}`, "pass two objects of one kind"},
 		"two names":        {`{"metadata":{"name":"a"}}`, `{"metadata":{"name":"b"}}`, "those are two objects"},
 		"two namespaces":   {`{"metadata":{"namespace":"a"}}`, `{"metadata":{"namespace":"b"}}`, "those are two objects"},
-		"a kind not known": {`{"apiVersion":"v1","kind":"A"}`, `{"apiVersion":"v1","kind":"A"}`, "no transitions are known"},
+		"a kind not known": {`{"apiVersion":"v1","kind":"A"}`, `{"apiVersion":"v1","kind":"A"}`, "usher knows no transitions"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// DecodeBoth reads the old and the new object for CompareObjects: as the API
-// server does, whole numbers as integers. The two are mostly the same words,
-// which are kept once.
+// DecodeBoth decodes the old and the new object for CompareObjects: like the
+// API server, with whole numbers as integers. The two mostly contain the same
+// strings, which are stored once.
 func DecodeBoth(old, new []byte) (was, will map[string]any, err error) {
 	words := words{}
 	was, err = words.decode(old)
@@ -27,16 +27,16 @@ func DecodeBoth(old, new []byte) (was, will map[string]any, err error) {
 	return was, will, nil
 }
 
-// words are the strings read so far, as values.
+// words are the strings decoded so far, as values.
 type words map[string]any
 
-// maxWord is the longest string that is looked up: longer ones are values that
-// seldom come twice.
+// maxWord is the maximum length of a string to look up: longer ones rarely
+// occur twice.
 const maxWord = 64
 
-var errNoObject = errors.New("the value is no object")
+var errNoObject = errors.New("the value is not an object")
 
-// decode leaves what the fast decoder does not take to the API server's own.
+// decode falls back to the API server's own decoder if the fast one fails.
 func (w words) decode(data []byte) (map[string]any, error) {
 	if object, err := w.object(data); err == nil {
 		return object, nil
@@ -49,7 +49,7 @@ func (w words) decode(data []byte) (map[string]any, error) {
 }
 
 func (w words) object(data []byte) (map[string]any, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(data)) // a Buffer is read in place
+	d := jsontext.NewDecoder(bytes.NewBuffer(data)) // a Buffer is decoded in place
 	value, err := w.read(d)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (w words) object(data []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// read reads one value. The decoder bounds how deep they nest.
+// read decodes one value. The decoder limits the nesting.
 func (w words) read(d *jsontext.Decoder) (any, error) {
 	switch d.PeekKind() {
 	case '{':
@@ -121,7 +121,7 @@ func (w words) items(d *jsontext.Decoder) (any, error) {
 	return list, err
 }
 
-// text reads a string, or the name of a member.
+// text decodes a string, or the name of a member.
 func (w words) text(d *jsontext.Decoder) (any, error) {
 	quoted, err := d.ReadValue()
 	if err != nil {
@@ -143,7 +143,7 @@ func (w words) text(d *jsontext.Decoder) (any, error) {
 	return w[word], nil
 }
 
-// whole is a number, an integer where it is written as one.
+// whole returns a number, as an integer if it is written as one.
 func whole(text string) (any, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, nil

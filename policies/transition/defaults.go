@@ -13,7 +13,7 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// defaults are what the API server does with the absent fields of one type.
+// defaults are the API server's defaults for the absent fields of one type.
 type defaults map[string]fieldDefault
 
 type fieldDefault struct {
@@ -33,7 +33,7 @@ func sameAs(other string) fieldDefault {
 	return given(func(parent map[string]any) any { return parent[other] })
 }
 
-// mirror: the server keeps this field and another the same.
+// mirror: the server keeps this field and another one equal.
 func mirror(other string) fieldDefault {
 	d := sameAs(other)
 	d.mirrored = true
@@ -42,8 +42,8 @@ func mirror(other string) fieldDefault {
 
 var ignored = fieldDefault{ignored: true}
 
-// serverDefaults are the defaults of the built-in types, so that spelling one
-// out, or leaving it out, is no change.
+// serverDefaults are the defaults of the built-in types, so that adding or
+// omitting one explicitly is not a change.
 func serverDefaults() map[reflect.Type]defaults {
 	all := map[reflect.Type]defaults{
 		reflect.TypeFor[v1beta2.ClusterSpec](): {
@@ -142,7 +142,7 @@ func serverDefaults() map[reflect.Type]defaults {
 	return all
 }
 
-// jobCompletions: 1, unless parallelism alone is given.
+// jobCompletions: 1, unless only parallelism is set.
 func jobCompletions(spec map[string]any) any {
 	if spec["parallelism"] == nil {
 		return 1
@@ -209,7 +209,7 @@ func serviceDefaults() map[reflect.Type]defaults {
 	}
 }
 
-// podDefaults are those of a pod template: fewer than those of a Pod.
+// podDefaults are the defaults of a pod template: fewer than those of a Pod.
 func podDefaults() map[reflect.Type]defaults {
 	container := defaults{
 		"terminationMessagePath":   always("/dev/termination-log"),

@@ -27,9 +27,9 @@ func deployment() Kind {
 				},
 			},
 			{
-				ID: "deploy-replicas-unset", Paths: []string{"spec.replicas"}, When: "the manifest no longer writes replicas, and wrote more than 1",
+				ID: "deploy-replicas-unset", Paths: []string{"spec.replicas"}, When: "the manifest no longer sets replicas, and set more than 1",
 				Outcome: InSteps, applies: handedOver,
-				Harm: "scales to 1, the default, until an autoscaler raises it again",
+				Harm: "scales to the default of 1 until an autoscaler raises it again",
 				Steps: []string{
 					"kubectl -n {namespace} apply edit-last-applied deployment/{name} # remove spec.replicas there",
 					replaceAtOnce,
@@ -38,28 +38,28 @@ func deployment() Kind {
 			{
 				ID: "deploy-scale-to-zero", Paths: []string{"spec.replicas"}, When: "replicas become 0",
 				Outcome: InPlace, applies: toZero,
-				Harm: "stops every pod at once; Services of these pods answer nobody, and an autoscaler is switched off",
+				Harm: "stops every pod at once; Services of these pods have no endpoints, and an autoscaler is disabled",
 			},
 			{
 				ID: "deploy-history-zero", Paths: []string{"spec.revisionHistoryLimit"}, When: "the limit becomes 0",
 				Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, applies: toZero,
-				Harm:  "deletes every old ReplicaSet, so that no rollback is possible, and raising the limit brings none back",
+				Harm:  "deletes every old ReplicaSet: no rollback is possible, and raising the limit does not bring them back",
 				Steps: []string{"keep at least one old revision: revisionHistoryLimit: 1"},
 			},
 			{
 				ID: "deploy-history-less", Paths: []string{"spec.revisionHistoryLimit"}, When: "the limit is lowered, not to 0",
 				Outcome: InPlace, applies: lowered,
-				Harm: "deletes the oldest revisions beyond the limit; they cannot be rolled back to any more",
+				Harm: "deletes the oldest revisions beyond the limit; a rollback to them is no longer possible",
 			},
 			{
 				ID: "deploy-pause", Paths: []string{"spec.paused"}, When: "paused becomes true",
 				Outcome: InPlace, applies: became,
-				Harm: "later changes of the template wait until the Deployment is resumed; a rollout under way stops halfway",
+				Harm: "later changes of the template wait until the Deployment is resumed; a rollout in progress stops halfway",
 			},
 			{
 				ID: "deploy-resume", Paths: []string{"spec.paused"}, When: "paused becomes false",
 				Outcome: Rollout, applies: ceased,
-				Harm: "rolls out at once whatever changed while it was paused",
+				Harm: "immediately rolls out everything that changed while it was paused",
 			},
 			{
 				ID: "deploy-strategy-recreate", Paths: []string{"spec.strategy.type"}, When: "the strategy becomes Recreate",
@@ -69,22 +69,22 @@ func deployment() Kind {
 			{
 				ID: "deploy-strategy-rolling", Paths: []string{"spec.strategy.type"}, When: "the strategy becomes RollingUpdate",
 				Outcome: InPlace, applies: to("RollingUpdate"),
-				Harm: "from now on old and new pods run side by side during a rollout, which a ReadWriteOnce volume or a singleton does not bear",
+				Harm: "from now on old and new pods run side by side during a rollout, which a ReadWriteOnce volume or a singleton does not tolerate",
 			},
 			{
 				ID: "deploy-min-ready-seconds", Paths: []string{"spec.minReadySeconds"}, When: "minReadySeconds is raised",
 				Outcome: InPlace, applies: raised,
-				Harm: "pods younger than that stop counting as available, and rollouts take longer",
+				Harm: "pods younger than that no longer count as available, and rollouts take longer",
 			},
 			{
 				ID: "deploy-progress-deadline", Paths: []string{"spec.progressDeadlineSeconds"}, When: "progressDeadlineSeconds is lowered",
 				Outcome: InPlace, applies: lowered,
-				Harm: "a rollout under way may be reported as failed (ProgressDeadlineExceeded)",
+				Harm: "a rollout in progress may be reported as failed (ProgressDeadlineExceeded)",
 			},
 			{
 				ID: "deploy-template-paused", Paths: []string{"spec.template"}, When: "the Deployment is paused",
 				Outcome: InSteps, applies: func(m *Move) bool { return truth(lookup(m.New, "spec", "paused")) },
-				Harm:  "takes no effect while the Deployment is paused",
+				Harm:  "has no effect while the Deployment is paused",
 				Steps: []string{replaceAtOnce, "kubectl -n {namespace} rollout resume deployment/{name}"},
 			},
 			{

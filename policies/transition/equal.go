@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// empty says whether a value means the same as its absence where the Go type
-// has no pointer: null, zero, "", an empty list or map.
+// empty reports whether a value means the same as its absence if the Go type is
+// not a pointer: null, zero, "", an empty list or map.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -28,7 +28,7 @@ func empty(v any) bool {
 	return ok && n.Sign() == 0
 }
 
-// number reads a JSON number however it was decoded.
+// number returns a JSON number, however it was decoded.
 func number(v any) (*big.Float, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -77,7 +77,8 @@ func sameScalar(a, b any) bool {
 	return ok && ok2 && x.Cmp(y) == 0
 }
 
-// maxQuantity bounds what is parsed as a number: tiny exponents cost much.
+// maxQuantity limits the length of numbers to parse: tiny exponents are
+// expensive.
 const maxQuantity = 64
 
 // sameQuantity compares quantities by value, in the server's precision.

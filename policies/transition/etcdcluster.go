@@ -10,9 +10,9 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// etcdCluster is judged by what its members run and have, as its status tells,
-// more than by the spec before: two edits in a row do not get what one would
-// not.
+// etcdCluster judges a change by what the members run and have according to the
+// status, more than by the old spec: two edits in a row must not achieve what
+// one cannot.
 func etcdCluster() Kind {
 	k := Kind{
 		APIVersion: v1beta2.GroupVersion.String(), Kind: "EtcdCluster",
@@ -20,11 +20,11 @@ func etcdCluster() Kind {
 		Defaults: []Default{
 			{
 				Path: "spec.pod", Outcome: Rollout,
-				Harm: "makes the members' pods anew one at a time, the leader last; a member without a claim is replaced by another that has caught up",
+				Harm: "recreates the members' pods one at a time, the leader last; a member without a claim is replaced once another has caught up",
 			},
 			{
 				Path: "spec.repository", Outcome: Rollout,
-				Harm: "makes the members' pods anew one at a time, the leader last; the images there must be etcd's",
+				Harm: "recreates the members' pods one at a time, the leader last; the images in the repository must be etcd's",
 			},
 			elseInPlace,
 		},
@@ -39,30 +39,31 @@ func etcdCluster() Kind {
 	return k
 }
 
-// etcdValues are what no cluster can have, and clusters that are not there yet.
+// etcdValues are invalid values for any cluster, and changes of clusters that
+// do not exist yet.
 func etcdValues() []Row {
 	return []Row{
 		{
 			ID: "etcd-size-range", Paths: []string{"spec.size"}, When: "the size is below 1 or above 7",
 			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool { n := integer(m.To, 0); return n < 1 || n > 7 },
-			Harm:    "no cluster has fewer than one member, and above seven each member makes writes slower and tolerates no more",
+			Harm:    "a cluster has at least one member, and each member above seven slows writes down without need",
 			Steps: []string{
 				"write 1, 3, 5 or 7",
-				"to have none: back the cluster up, then kubectl -n {namespace} delete etcdcluster {name}",
+				"to have no members: back the cluster up, then kubectl -n {namespace} delete etcdcluster {name}",
 			},
 		},
 		{
-			ID: "etcd-version-none", Paths: []string{"spec.version"}, When: "the version is none that was released",
+			ID: "etcd-version-none", Paths: []string{"spec.version"}, When: "the version was never released",
 			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool { _, err := etcd.ParseVersion(text(m.To)); return err != nil },
-			Harm:    "there is no image of it",
+			Harm:    "it has no image",
 			Steps:   []string{"write three numbers, such as " + etcd.DefaultVersion},
 		},
 		{
 			ID: "etcd-not-formed", Paths: []string{"spec"}, When: "the cluster is not formed yet",
 			Outcome: InPlace, applies: func(m *Move) bool { return !readEtcd(m).seen.Formed },
-			Harm: "is formed as the spec is then; nothing was stored before",
+			Harm: "is formed from the new spec; no data is stored yet",
 		},
 	}
 }
@@ -73,10 +74,10 @@ func etcdSize() []Row {
 			ID: "etcd-size-quorum-lost", Paths: []string{"spec.size"}, When: "the size changes while too few members vote",
 			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant,
 			applies: func(m *Move) bool { return readEtcd(m).seen.Margin() < 0 },
-			Harm:    "members are added and removed by a vote, and the vote cannot be had; what a member that does not answer holds may be the only copy",
+			Harm:    "adding and removing members needs a quorum, which is lost; a member that does not answer may hold the only copy of data",
 			Steps: []string{
-				"kubectl -n {namespace} get etcdcluster {name} -o jsonpath='{.status.reason}' # which members, and whether they come back",
-				"where they do not: restore a backup",
+				"kubectl -n {namespace} get etcdcluster {name} -o jsonpath='{.status.reason}' # names the members; see whether they come back",
+				"if they do not: restore a backup",
 				"then change the size",
 			},
 		},
@@ -90,7 +91,7 @@ func etcdSize() []Row {
 		{
 			ID: "etcd-size-shrink", Paths: []string{"spec.size"}, When: "the size is lowered",
 			Outcome: InPlace, applies: lowered,
-			Harm: "removes members one at a time with their data: who does not answer first, then the newest, the leader last",
+			Harm: "removes members one at a time with their data: first those that do not answer, then the newest, the leader last",
 		},
 		{
 			ID: "etcd-size-grow", Paths: []string{"spec.size"}, When: "the size is raised",
@@ -104,18 +105,18 @@ func etcdStorage() []Row {
 	const claim = "spec.pod.persistentVolumeClaimSpec"
 	restore := []string{
 		"save an EtcdBackup",
-		"apply an EtcdCluster of another name, with the storage wanted",
+		"apply an EtcdCluster of another name with the new storage",
 		"restore the backup into it with an EtcdRestore, and point clients there",
 	}
 	return []Row{
 		{
-			ID: plan.RefuseStorageDrop, Paths: []string{claim}, When: "claims are given up, and a member has one",
+			ID: plan.RefuseStorageDrop, Paths: []string{claim}, When: "the claims are removed from the spec, and a member has one",
 			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant, applies: refusedAs(plan.RefuseStorageDrop),
-			Harm:  "without claims the data is gone when the pods are",
+			Harm:  "without claims the data is lost when the pods are deleted",
 			Steps: restore,
 		},
 		{
-			ID: plan.RefuseStorageShrink, Paths: []string{claim + ".resources"}, When: "less storage is asked for than a member's claim has",
+			ID: plan.RefuseStorageShrink, Paths: []string{claim + ".resources"}, When: "the requested storage is less than a member's claim has",
 			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseStorageShrink),
 			Harm:  "volumes do not shrink, and the data might not fit",
 			Steps: restore,
@@ -123,7 +124,7 @@ func etcdStorage() []Row {
 		{
 			ID: "etcd-storage-change", Paths: []string{claim}, When: "the claims change, or are new",
 			Outcome: Rollout,
-			Harm:    "replaces members one at a time by others on claims of the new kind; each votes only once it has caught up",
+			Harm:    "replaces members one at a time with others on claims from the new spec; each votes only once it has caught up",
 		},
 	}
 }
@@ -133,21 +134,21 @@ func etcdTLS() []Row {
 		{
 			ID: plan.RefuseTLSToggle, Paths: []string{"spec.TLS"}, When: "TLS is turned on or off, for peers or clients",
 			Outcome: Recreate, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseTLSToggle),
-			Harm: "members that speak http and those that speak https do not hear each other",
+			Harm: "members that use http and those that use https cannot reach each other",
 			Steps: []string{
 				"save an EtcdBackup",
-				"apply an EtcdCluster of another name, with TLS as wanted",
+				"apply an EtcdCluster of another name with the new TLS settings",
 				"restore the backup into it with an EtcdRestore, and point clients there",
 			},
 		},
 		{
-			ID: "etcd-tls-certificates", Paths: []string{"spec.TLS"}, When: "certificates come from elsewhere",
+			ID: "etcd-tls-certificates", Paths: []string{"spec.TLS"}, When: "the source of the certificates changes",
 			Outcome: InSteps,
-			Harm:    "while members are given them one at a time, those with the old certificates and those with the new must trust each other",
+			Harm:    "while members get them one at a time, members with the old certificates and those with the new must trust each other",
 			Steps: []string{
-				"put the new CA beside the old one into peer-ca.crt, server-ca.crt and etcd-client-ca.crt of the old Secrets, and both into the new",
+				"append the new CA to peer-ca.crt, server-ca.crt and etcd-client-ca.crt of the old Secrets, and put both CAs into the new ones",
 				replaceAtOnce,
-				"when every member has the new certificates, take the old CA out",
+				"when every member has the new certificates, remove the old CA",
 			},
 		},
 	}
@@ -158,12 +159,12 @@ func etcdPause() []Row {
 		{
 			ID: "etcd-pause", Paths: []string{"spec.paused"}, When: "the cluster is paused",
 			Outcome: InPlace, applies: became,
-			Harm: "leaves the cluster as it is: members that fail are not replaced, and an upgrade under way stays half done",
+			Harm: "leaves the cluster as it is: usher does not replace failed members, and an upgrade in progress stays incomplete",
 		},
 		{
 			ID: "etcd-resume", Paths: []string{"spec.paused"}, When: "the cluster is resumed",
 			Outcome: InPlace, applies: ceased,
-			Harm: "begins what was asked for meanwhile",
+			Harm: "applies what changed in the meantime",
 		},
 		{
 			ID: "etcd-paused-edit", Paths: []string{"."}, When: "the spec changes while the cluster is paused",
@@ -176,7 +177,7 @@ func etcdPause() []Row {
 			Steps: []string{"kubectl -n {namespace} patch etcdcluster {name} --type=merge -p '{\"spec\":{\"paused\":false}}'"},
 		},
 		{
-			ID: "etcd-no-effect", Paths: []string{"spec.pod.busyboxImage", "spec.pod.DNSTimeoutInSecond"}, When: "a field changes that has no effect",
+			ID: "etcd-no-effect", Paths: []string{"spec.pod.busyboxImage", "spec.pod.DNSTimeoutInSecond"}, When: "a field that has no effect changes",
 			Outcome: InPlace, Harm: "has no effect: no init container waits for DNS",
 		},
 	}

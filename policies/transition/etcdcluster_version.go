@@ -26,7 +26,7 @@ func etcdVersion() []Row {
 		}
 		return nil
 	}
-	way := []string{"write the newest patch of the version at hand, wait until status.currentVersion is it, then the next minor"}
+	way := []string{"write the newest patch of the current minor version, wait until status.currentVersion is that version, then write the next minor"}
 	version := []string{"spec.version"}
 	return []Row{
 		{
@@ -36,7 +36,7 @@ func etcdVersion() []Row {
 		{
 			ID: plan.RefuseDowngrade, Paths: version, When: "a member runs a newer one",
 			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseDowngrade),
-			Harm: "etcd does not go back: the data may be in a format that the older version does not read",
+			Harm: "etcd cannot be downgraded: the data may be in a format that the older version does not read",
 			Steps: []string{
 				"apply an EtcdCluster of another name with the older version",
 				"restore into it, with an EtcdRestore, a backup that the older version made, and point clients there",
@@ -45,25 +45,25 @@ func etcdVersion() []Row {
 		{
 			ID: plan.RefuseVersionZombie, Paths: version, When: "it is 3.6 or later, and a member runs 3.5 before 3.5.26",
 			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseVersionZombie),
-			Harm:  "before 3.5.26 members that were removed can come back to life on the upgrade",
+			Harm:  "before 3.5.26, removed members can reappear on the upgrade",
 			Steps: way, lead: oneByOne,
 		},
 		{
 			ID: plan.RefuseVersionSkip, Paths: version, When: "a minor version is skipped from the oldest that a member runs",
 			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseVersionSkip),
-			Harm:  "members more than one minor version apart do not form a cluster, and the data's format is carried over one minor at a time",
+			Harm:  "members more than one minor version apart do not form a cluster, and etcd migrates the data's format one minor version at a time",
 			Steps: way, lead: oneByOne,
 		},
 		{
-			ID: plan.RefuseVersionNone, Paths: version, When: "the version is none that is run, and the cluster runs",
+			ID: plan.RefuseVersionNone, Paths: version, When: "usher does not run the version, and the cluster runs",
 			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseVersionNone),
-			Harm:  "what leads to that version is not known",
-			Steps: []string{"write a version that is run: 3.5, 3.6 or 3.7"},
+			Harm:  "usher does not know an upgrade path to that version",
+			Steps: []string{"write a version that usher runs: 3.5, 3.6 or 3.7"},
 		},
 		{
-			ID: "etcd-version-take-back", Paths: version, When: "an upgrade is taken back that no member has made",
+			ID: "etcd-version-take-back", Paths: version, When: "an upgrade that no member has completed is reverted",
 			Outcome: Rollout, applies: func(m *Move) bool { return compareVersions(text(m.To), text(m.From)) < 0 },
-			Harm: "gives members that were told to run the newer version, and never did, the older one again",
+			Harm: "gives the older version back to members that were told to run the newer one and never did",
 		},
 		{
 			ID: "etcd-version-minor", Paths: version, When: "the version is the next minor",
@@ -72,18 +72,18 @@ func etcdVersion() []Row {
 				to, _ := etcd.ParseVersion(text(m.To))
 				return to.Minor > from.Minor
 			},
-			Harm: "has members run it one at a time, the leader last; once one does there is no way back",
+			Harm: "upgrades members one at a time, the leader last; once one runs the new minor version, a downgrade is impossible",
 		},
 		{
 			ID: "etcd-version-patch", Paths: version, When: "the version is another patch",
-			Outcome: Rollout, Harm: "has members run it one at a time, the leader last",
+			Outcome: Rollout, Harm: "upgrades members one at a time, the leader last",
 		},
 	}
 }
 
 func sameVersion(a, b string) bool { return compareVersions(a, b) == 0 }
 
-// compareVersions takes what is none for older than all.
+// compareVersions treats an invalid version as older than all.
 func compareVersions(a, b string) int {
 	v, _ := etcd.ParseVersion(a)
 	w, _ := etcd.ParseVersion(b)
@@ -97,7 +97,7 @@ func refusedAs(row string) func(*Move) bool {
 	}
 }
 
-// An etcdMove is what conditions want to know of a change to an EtcdCluster.
+// An etcdMove is what conditions need to know about a change of an EtcdCluster.
 type etcdMove struct {
 	seen     plan.Observation
 	will     v1beta2.ClusterSpec
@@ -115,8 +115,8 @@ func readEtcd(m *Move) *etcdMove {
 	return e
 }
 
-// seenEtcd is the cluster as its status tells; of a manifest, as its spec wants
-// it.
+// seenEtcd returns the cluster according to its status; for a manifest,
+// according to its spec.
 func seenEtcd(object map[string]any) plan.Observation {
 	status, _ := object["status"].(map[string]any)
 	if status["memberStatuses"] == nil && status["clusterID"] == nil && !complete(object) {
@@ -130,7 +130,7 @@ func seenEtcd(object map[string]any) plan.Observation {
 	return plan.Observe(&read)
 }
 
-// etcdSpec reads a spec; what does not decode is a finding of its own.
+// etcdSpec decodes a spec; another finding reports what does not decode.
 func etcdSpec(object map[string]any) v1beta2.ClusterSpec {
 	var spec v1beta2.ClusterSpec
 	if written, ok := object["spec"].(map[string]any); ok {

@@ -12,7 +12,7 @@ import (
 )
 
 // fixtures reads testdata/<row>/{old,new}.yaml: one or more documents, paired
-// by their place.
+// by position.
 func fixtures(t *testing.T, row string) (pairs [][2][]byte) {
 	t.Helper()
 	var docs [2][][]byte

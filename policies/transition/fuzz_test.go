@@ -10,8 +10,8 @@ import (
 	"github.com/usher-dev/usher/policies/transition"
 )
 
-// FuzzCompare: whatever the two objects hold, Compare returns, an object does
-// not differ from itself, and no change is without an outcome.
+// FuzzCompare: whatever the two objects contain, Compare returns, an object
+// does not differ from itself, and every change has an outcome.
 func FuzzCompare(f *testing.F) {
 	table := transition.All()
 	for _, kind := range table.Kinds() {

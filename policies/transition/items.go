@@ -1,7 +1,7 @@
 package transition
 
-// items compares two lists: by their key where every item has one of its own,
-// else item by item where they hold objects, else as a whole.
+// items compares two lists: by key if every item has a unique one, else item by
+// item if they contain objects, else as a whole.
 func (w *walk) items(p *path, n *node, key string, old, new []any) {
 	was, okA := byKey(old, key)
 	will, okB := byKey(new, key)
@@ -37,8 +37,8 @@ func orAbsent(l []any) any {
 	return l
 }
 
-// byKey finds the items' places by their key; false where one has no key, or
-// shares it.
+// byKey returns the items' positions by their key; false if an item has no key,
+// or shares it.
 func byKey(items []any, key string) (map[any]int, bool) {
 	if key == "" {
 		return nil, false
@@ -54,7 +54,8 @@ func byKey(items []any, key string) (map[any]int, bool) {
 	return places, true
 }
 
-// keyOf is the item's key, comparable however its number was decoded, or nil.
+// keyOf returns the item's key, comparable however its number was decoded, or
+// nil.
 func keyOf(item any, key string) any {
 	m, _ := item.(map[string]any)
 	if s, ok := m[key].(string); ok {
@@ -87,8 +88,8 @@ func (w *walk) keyed(p *path, elem *node, key string, old, new []any, was, will 
 		}
 	}
 	if moved {
-		// The order counts: init containers run in it, and the server takes
-		// another order for another pod template.
+		// The order matters: init containers run in it, and the server treats another
+		// order as another pod template.
 		w.report(p, keys(old, key), keys(new, key), false)
 	}
 }

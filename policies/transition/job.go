@@ -20,17 +20,17 @@ func job() Kind {
 	}
 }
 
-// againAsNew is the recipe for whatever a Job fixes at creation.
+// againAsNew is the recipe for changing what is fixed at the creation of a Job.
 var againAsNew = []string{
-	"kubectl -n {namespace} get job {name} -o yaml > OLD.yaml # the record goes with the Job",
+	"kubectl -n {namespace} get job {name} -o yaml > OLD.yaml # deleting the Job deletes its record",
 	"kubectl -n {namespace} delete job {name} # stops its pods; work that is not idempotent starts over",
 	"kubectl -n {namespace} create -f NEW.yaml",
 }
 
-// waiting says whether the old Job is suspended and has never started.
+// waiting reports whether the old Job is suspended and has never started.
 func waiting(m *Move) bool { return truth(lookup(m.Old, "spec", "suspend")) && !started(m) }
 
-// stopped says whether the old Job is suspended and its pods are gone.
+// stopped reports whether the old Job is suspended and its pods are gone.
 func stopped(m *Move) bool {
 	return truth(lookup(m.Old, "spec", "suspend")) && integer(lookup(m.Old, "status", "active"), 0) == 0 &&
 		(!started(m) || condition(m.Old, "Suspended"))
@@ -38,7 +38,8 @@ func stopped(m *Move) bool {
 
 func started(m *Move) bool { return lookup(m.Old, "status", "startTime") != nil }
 
-// condition says whether an object's status has that condition, true.
+// condition reports whether an object's status has that condition with status
+// True.
 func condition(m map[string]any, name string) bool {
 	conditions, _ := lookup(m, "status", "conditions").([]any)
 	for _, c := range conditions {
@@ -49,7 +50,7 @@ func condition(m map[string]any, name string) bool {
 	return false
 }
 
-// jobSuspended are the exceptions to the fixed template.
+// jobSuspended are the exceptions to the immutable template.
 func jobSuspended() []Row {
 	scheduling := []string{
 		"spec.template.metadata.labels", "spec.template.metadata.annotations",
@@ -59,24 +60,24 @@ func jobSuspended() []Row {
 	return []Row{
 		{
 			ID: "job-waiting-scheduling", Paths: scheduling,
-			When:    "where its pods run changes for a suspended Job that never started",
+			When:    "the placement of the pods of a suspended Job that never started changes",
 			Outcome: InPlace, applies: waiting,
 		},
 		{
 			ID: "job-stopped-scheduling", Paths: scheduling,
-			When:    "where its pods run changes for a suspended Job whose pods are gone",
+			When:    "the placement of the pods of a suspended Job whose pods are gone changes",
 			Outcome: InPlace, Since: "1.36", applies: stopped,
 		},
 		{
 			ID:      "job-suspended-resources",
 			Paths:   []string{"spec.template.spec.containers[*].resources", "spec.template.spec.initContainers[*].resources"},
-			When:    "the resources of a container change for a suspended Job whose pods are gone",
+			When:    "the container resources of a suspended Job whose pods are gone change",
 			Outcome: InPlace, Since: "1.36", applies: stopped,
 		},
 	}
 }
 
-// jobFixed are the fields that creation fixes.
+// jobFixed are the fields that are fixed at creation.
 func jobFixed() []Row {
 	fixed := func(id, path, what, harm string) Row {
 		return Row{
@@ -84,17 +85,17 @@ func jobFixed() []Row {
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant, Harm: harm, Steps: againAsNew,
 		}
 	}
-	completions := fixed("completions", "completions", "completions", "how much work there is, is fixed at creation but for Indexed Jobs")
+	completions := fixed("completions", "completions", "completions", "the amount of work is fixed at creation, except for Indexed Jobs")
 	completions.When = "completions of a Job that is not Indexed change"
 	indexed := func(m *Move) bool { return text(lookup(m.New, "spec", "completionMode")) == "Indexed" }
 	completions.applies = func(m *Move) bool { return !indexed(m) }
 	return []Row{
 		fixed("selector", "selector", "the selector", "would orphan the pods it counts"),
-		fixed("template", "template", "the pod template", "pods of one Job are all of one template"),
+		fixed("template", "template", "the pod template", "all pods of a Job have the same template"),
 		fixed("completion-mode", "completionMode", "the completion mode", "the pods' bookkeeping is fixed at creation"),
-		fixed("pod-failure-policy", "podFailurePolicy", "the pod failure policy", "pods that failed were judged by the old one"),
-		fixed("success-policy", "successPolicy", "the success policy", "indexes that succeeded were judged by the old one"),
-		fixed("backoff-limit-per-index", "backoffLimitPerIndex", "backoffLimitPerIndex", "indexes that failed were judged by the old one"),
+		fixed("pod-failure-policy", "podFailurePolicy", "the pod failure policy", "the old policy judged the pods that failed"),
+		fixed("success-policy", "successPolicy", "the success policy", "the old policy judged the indexes that succeeded"),
+		fixed("backoff-limit-per-index", "backoffLimitPerIndex", "backoffLimitPerIndex", "the old limit judged the indexes that failed"),
 		fixed("managed-by", "managedBy", "the managing controller", "two controllers would work on one Job"),
 		completions,
 		{
@@ -109,12 +110,12 @@ func jobFixed() []Row {
 		{
 			ID: "job-completions-indexed", Paths: []string{"spec.completions"}, When: "completions of an Indexed Job change together with parallelism",
 			Outcome: InPlace, applies: indexed,
-			Harm: "when lowered, indexes beyond are stopped and no longer count, done or not",
+			Harm: "when lowered, higher indexes are stopped and no longer count, whether or not they completed",
 		},
 	}
 }
 
-// jobRunning are changes that a running Job feels.
+// jobRunning are changes that affect a running Job.
 func jobRunning() []Row {
 	finished := func(m *Move) bool { return condition(m.Old, "Complete") || condition(m.Old, "Failed") }
 	return []Row{
@@ -131,26 +132,26 @@ func jobRunning() []Row {
 		{
 			ID: "job-parallelism", Paths: []string{"spec.parallelism"}, When: "parallelism is lowered",
 			Outcome: InPlace, applies: lowered,
-			Harm: "stops pods that are at work; at 0 the Job waits for ever",
+			Harm: "stops running pods; at 0 the Job waits forever",
 		},
 		{
-			ID: "job-ttl-finished", Paths: []string{"spec.ttlSecondsAfterFinished"}, When: "a time to live is set on a Job that has finished, or lowered",
+			ID: "job-ttl-finished", Paths: []string{"spec.ttlSecondsAfterFinished"}, When: "ttlSecondsAfterFinished of a finished Job is set or lowered",
 			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline,
 			applies: func(m *Move) bool {
 				return m.To != nil && (m.From == nil || lowered(m)) && finished(m)
 			},
-			Harm:  "deletes the Job, its pods and their logs, at once where the time is over",
-			Steps: []string{"kubectl -n {namespace} logs job/{name} --all-pods > LOGS # keep them first"},
+			Harm:  "deletes the Job, its pods and their logs, at once if the time has passed",
+			Steps: []string{"kubectl -n {namespace} logs job/{name} --all-pods > LOGS # save the logs first"},
 		},
 		{
 			ID: "job-active-deadline", Paths: []string{"spec.activeDeadlineSeconds"}, When: "activeDeadlineSeconds is set or lowered",
 			Outcome: InPlace, applies: func(m *Move) bool { return m.To != nil && (m.From == nil || lowered(m)) },
-			Harm: "fails the Job at once where it already runs for longer",
+			Harm: "fails the Job at once if it has already run for longer",
 		},
 		{
 			ID: "job-backoff-limit", Paths: []string{"spec.backoffLimit"}, When: "backoffLimit is lowered",
 			Outcome: InPlace, applies: lowered,
-			Harm: "fails the Job at once where more pods have failed already",
+			Harm: "fails the Job at once if more pods have already failed",
 		},
 	}
 }

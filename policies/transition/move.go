@@ -1,19 +1,19 @@
 package transition
 
-// A Move is one changed field within its objects, for conditions to judge.
+// A Move is one changed field with its objects, for conditions to judge.
 type Move struct {
-	// Old and New are the whole objects. They may be manifests, with little
-	// more than what a person wrote, or complete, as a server holds them.
+	// Old and New are the whole objects. They may be manifests, with little more
+	// than what a person wrote, or complete objects from a server.
 	Old, New map[string]any
-	// From and To are the field's values, defaults filled in; nil is absent.
+	// From and To are the field's values, including defaults; nil is absent.
 	From, To any
-	// Unset: the new object does not write the field, so To is a default, or
-	// what the server keeps.
+	// Unset is true if the new object does not set the field, so To is a default,
+	// or the value that the server keeps.
 	Unset bool
 
 	server Version
-	// read is what a kind's conditions made of the objects, once for all moves
-	// of a comparison.
+	// read is what a kind's conditions derived from the objects, once for all
+	// moves of a comparison.
 	read *any
 }
 
@@ -25,13 +25,13 @@ func lookup(m map[string]any, names ...string) any {
 	return m[names[len(names)-1]]
 }
 
-// text is a string, or "" for anything else.
+// text returns a string, or "" for any other value.
 func text(v any) string {
 	s, _ := v.(string)
 	return s
 }
 
-// textOr is a string, or other where absent or empty.
+// textOr returns a string, or other if absent or empty.
 func textOr(v any, other string) string {
 	if s := text(v); s != "" {
 		return s
@@ -39,13 +39,13 @@ func textOr(v any, other string) string {
 	return other
 }
 
-// truth is a boolean, or false for anything else.
+// truth returns a boolean, or false for any other value.
 func truth(v any) bool {
 	b, _ := v.(bool)
 	return b
 }
 
-// integer is a number, or other for anything else.
+// integer returns a number, or other for any other value.
 func integer(v any, other int64) int64 {
 	switch v := v.(type) {
 	case int64:
@@ -67,7 +67,7 @@ func raised(m *Move) bool  { return integer(m.To, 0) > integer(m.From, 0) }
 func lowered(m *Move) bool { return integer(m.To, 0) < integer(m.From, 0) }
 func toZero(m *Move) bool  { return integer(m.To, -1) == 0 && integer(m.From, 0) > 0 }
 
-// to is the condition that a field becomes that word.
+// to is the condition that a field changes to that string.
 func to(word string) func(*Move) bool {
 	return func(m *Move) bool { return text(m.To) == word }
 }
@@ -76,10 +76,10 @@ func to(word string) func(*Move) bool {
 func became(m *Move) bool { return truth(m.To) }
 func ceased(m *Move) bool { return !truth(m.To) }
 
-// complete says whether an object came from a server, every field filled in,
+// complete reports whether an object comes from a server, with every default,
 // rather than from a manifest.
 func complete(m map[string]any) bool { return lookup(m, "metadata", "uid") != nil }
 
-// handedOver: replicas are left to an autoscaler, and the manifest stops
-// writing a number over one.
+// handedOver: an autoscaler takes over replicas, and the manifest no longer
+// sets a number above one.
 func handedOver(m *Move) bool { return m.Unset && integer(m.From, 0) > 1 }

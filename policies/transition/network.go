@@ -15,36 +15,36 @@ func network() Kind {
 		Type: reflect.TypeFor[samplecrdv1.Network](),
 		Rows: []Row{
 			{
-				ID: "network-cidr-spelling", Paths: []string{"spec.cidr"}, When: "bits behind the prefix change, which do not count",
+				ID: "network-cidr-spelling", Paths: []string{"spec.cidr"}, When: "only host bits change, which have no effect",
 				Outcome: InPlace, applies: sameRange,
 			},
 			{
-				ID: "network-cidr-in-use", Paths: []string{"spec.cidr"}, When: "the range changes while something uses the network",
+				ID: "network-cidr-in-use", Paths: []string{"spec.cidr"}, When: "the range changes while the network is in use",
 				Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant,
 				applies: func(m *Move) bool { return condition(m.Old, samplecrdv1.InUse) },
-				Harm:    "what uses the network would lose it: another range is another network",
+				Harm:    "pods that use the network would lose it, because another range means another network",
 				Steps: []string{
 					"create a Network of the new range under another name",
-					"move to it what uses {name}: kubectl -n {namespace} describe networks.samplecrd.k8s.io {name} names it",
-					"delete {name}, or change its range then",
+					"move the users of {name} to it: kubectl -n {namespace} describe networks.samplecrd.k8s.io {name} lists them",
+					"then delete {name}, or change its range",
 				},
 			},
 			{
 				ID: "network-cidr", Paths: []string{"spec.cidr"}, When: "the range changes",
 				Outcome: Recreate,
-				Harm:    "is another network: usher removes the one before and makes it anew while nothing uses it, and refuses otherwise",
-				Steps:   []string{"kubectl -n {namespace} apply -f NEW.yaml # the condition Ready says what became of it"},
+				Harm:    "means another network: usher recreates the network if it is not in use, and refuses otherwise",
+				Steps:   []string{"kubectl -n {namespace} apply -f NEW.yaml # the condition Ready reports the result"},
 			},
 			{
-				ID: "network-gateway", Paths: []string{"spec.gateway"}, When: "the gateway changes, comes or goes",
-				Outcome: InPlace, Harm: "what is attached keeps the way out it knows until it is attached anew",
+				ID: "network-gateway", Paths: []string{"spec.gateway"}, When: "the gateway is added, changed or removed",
+				Outcome: InPlace, Harm: "running pods keep their default route until they are recreated",
 			},
 		},
 		Defaults: []Default{elseInPlace},
 	}
 }
 
-// sameRange says whether two ranges are one but for how they are written.
+// sameRange reports whether two ranges are the same except for their notation.
 func sameRange(m *Move) bool {
 	from, errFrom := subnet.ParseCIDR(text(m.From))
 	to, errTo := subnet.ParseCIDR(text(m.To))

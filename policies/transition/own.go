@@ -1,8 +1,8 @@
 package transition
 
-// Own returns what the table knows of usher's custom resources. Their
-// controllers read it, too: a webhook sees the object, and they what became of
-// it.
+// Own returns the transitions of usher's custom resources. Their controllers
+// use it, too: a webhook sees the object, and the controllers see its actual
+// state.
 func Own() []Kind {
 	return []Kind{etcdCluster(), network()}
 }

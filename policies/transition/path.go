@@ -9,8 +9,8 @@ import (
 // the walk extends it without copying.
 type path struct {
 	parent *path
-	name   string // of a field, or a map's key
-	index  int    // of a list's item
+	name   string // for a field, or a map's key
+	index  int    // for a list's item
 	kind   stepKind
 }
 
@@ -39,7 +39,7 @@ func (p *path) steps() []*path {
 	return steps
 }
 
-// String writes the path as the API server does in the causes of a status.
+// String formats the path like the API server in the causes of a status.
 func (p *path) String() string {
 	var b strings.Builder
 	for _, s := range p.steps() {
@@ -61,10 +61,10 @@ func (p *path) String() string {
 	return b.String()
 }
 
-// A pattern is a row's path, cut into names; "*" is any item or key.
+// A pattern is a row's path, split into names; "*" is any item or key.
 type pattern []string
 
-// parsePattern reads "a.b[*].c" and "a.b[key.with/dots]".
+// parsePattern parses "a.b[*].c" and "a.b[key.with/dots]".
 func parsePattern(s string) pattern {
 	var p pattern
 	for s != "" {
@@ -113,12 +113,12 @@ func (ps patterns) below(steps []*path) bool {
 	return false
 }
 
-// covers says whether the steps lead to the pattern's field or below it.
+// covers reports whether the steps lead to the pattern's field or below it.
 func (p pattern) covers(steps []*path) bool {
 	return len(p) <= len(steps) && p.agrees(steps[:len(p)])
 }
 
-// below says whether the pattern's field lies below where the steps lead.
+// below reports whether the pattern's field is below the steps.
 func (p pattern) below(steps []*path) bool {
 	return len(p) > len(steps) && p[:len(steps)].agrees(steps)
 }

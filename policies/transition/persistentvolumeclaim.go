@@ -9,7 +9,7 @@ import (
 )
 
 func persistentVolumeClaim() Kind {
-	// A manifest says nothing of the claim's phase; a claim in use is bound.
+	// A manifest does not contain the claim's phase; a claim in use is bound.
 	bound := func(m *Move) bool { return textOr(lookup(m.Old, "status", "phase"), "Bound") == "Bound" }
 	const storage = "spec.resources.requests[storage]"
 	size := func(m *Move) (diff int, ok bool) {
@@ -23,28 +23,28 @@ func persistentVolumeClaim() Kind {
 		Type: reflect.TypeFor[corev1.PersistentVolumeClaim](),
 		Rows: append([]Row{
 			{
-				ID: "pvc-grow-without-class", Paths: []string{storage}, When: "the size grows, and the claim has no class, or changes it too",
+				ID: "pvc-grow-without-class", Paths: []string{storage}, When: "the size grows, and the claim has no class, or changes it, too",
 				Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
 				applies: func(m *Move) bool { return bound(m) && grows(m) && !sameClass(m) },
-				Harm:    "only a claim of a class that allows it grows",
+				Harm:    "a claim can grow only if its class allows expansion",
 				Steps: []string{
-					"give a claim without a class one that allows expansion, then let it grow by a second apply",
-					"where the class is \"\" or is another's: create a claim of the new size under another name, and copy the data",
+					"give a claim without a class one that allows expansion, then let it grow with a second apply",
+					"if the class is \"\" or another one: create a claim of the new size under another name, and copy the data",
 				},
 			},
 			{
 				ID: "pvc-grow", Paths: []string{storage}, When: "the size of a bound claim grows",
 				Outcome: InPlace, applies: func(m *Move) bool { return bound(m) && grows(m) },
-				Harm: "cannot be undone; is refused where the StorageClass does not set allowVolumeExpansion, and some volumes grow only when the pod restarts",
+				Harm: "cannot be undone; the API server refuses it unless the StorageClass sets allowVolumeExpansion, and some volumes grow only when the pod restarts",
 			},
 			{
 				ID: "pvc-grow-unbound", Paths: []string{storage}, When: "the size of a claim that is not bound grows",
 				Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant, applies: grows,
 				Harm:  "a claim is fixed until it is bound",
-				Steps: []string{"kubectl -n {namespace} delete pvc {name} # nothing is stored in it yet", "kubectl -n {namespace} create -f NEW.yaml"},
+				Steps: []string{"kubectl -n {namespace} delete pvc {name} # it holds no data yet", "kubectl -n {namespace} create -f NEW.yaml"},
 			},
 			{
-				ID: "pvc-expansion-undo", Paths: []string{storage}, When: "a growth that has not happened is taken back, to above the volume's capacity",
+				ID: "pvc-expansion-undo", Paths: []string{storage}, When: "an expansion that has not happened is reverted to a size above the volume's capacity",
 				Outcome: InPlace, Since: "1.32",
 				applies: func(m *Move) bool {
 					capacity, known := parseQuantity(lookup(m.Old, "status", "capacity", "storage"))
@@ -56,7 +56,7 @@ func persistentVolumeClaim() Kind {
 			{
 				ID: "pvc-shrink", Paths: []string{storage}, When: "the size shrinks",
 				Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
-				Harm: "no volume shrinks: the data beyond the new size would be lost",
+				Harm: "volumes cannot shrink: the data beyond the new size would be lost",
 				Steps: []string{
 					"create a claim of the new size under another name",
 					"copy the data in a Job that mounts both",
@@ -79,14 +79,14 @@ func persistentVolumeClaim() Kind {
 			},
 		}, append(claimAttributes(bound), claimFixed()...)...),
 		Defaults: []Default{
-			{Path: "spec", Outcome: Recreate, RefusedBy: Server, Harm: "a claim is fixed at creation but for its size and attributes class", Steps: sameVolumeAgain},
+			{Path: "spec", Outcome: Recreate, RefusedBy: Server, Harm: "a claim is fixed at creation, except for its size and attributes class", Steps: sameVolumeAgain},
 			elseInPlace,
 		},
 	}
 }
 
-// sameClass says whether the claim has one class, before and after. A manifest
-// that names none may have been given the cluster's default.
+// sameClass reports whether the claim's class is unchanged. A manifest without
+// a class may have got the cluster's default.
 func sameClass(m *Move) bool {
 	old, new := classOf(m.Old), classOf(m.New)
 	if old == nil && new == nil {
@@ -95,7 +95,7 @@ func sameClass(m *Move) bool {
 	return text(old) != "" && text(old) == text(new)
 }
 
-// classOf is a claim's class, nil where it names none.
+// classOf returns a claim's class, or nil if it does not set one.
 func classOf(claim map[string]any) any {
 	if class := lookup(claim, "metadata", "annotations", betaStorageClass); class != nil {
 		return class
@@ -105,13 +105,13 @@ func classOf(claim map[string]any) any {
 
 const betaStorageClass = "volume.beta.kubernetes.io/storage-class"
 
-// sameVolumeAgain makes a claim anew on the volume that holds the data.
+// sameVolumeAgain recreates a claim on the volume with the data.
 var sameVolumeAgain = []string{
-	"kubectl patch pv VOLUME -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}' # else the data goes with the claim",
+	"kubectl patch pv VOLUME -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}' # otherwise the data is deleted with the claim",
 	"stop the pods that use the claim",
 	"kubectl -n {namespace} delete pvc {name}",
 	"kubectl patch pv VOLUME --type=json -p '[{\"op\":\"remove\",\"path\":\"/spec/claimRef\"}]'",
-	"kubectl -n {namespace} create -f NEW.yaml # with volumeName: VOLUME, where the volume offers what it asks",
+	"kubectl -n {namespace} create -f NEW.yaml # with volumeName: VOLUME, if the volume meets its requests",
 }
 
 // claimAttributes are about the VolumeAttributesClass.
@@ -120,21 +120,21 @@ func claimAttributes(bound func(*Move) bool) []Row {
 	applied := func(m *Move) bool { return lookup(m.Old, "status", "currentVolumeAttributesClassName") != nil }
 	return []Row{
 		{
-			ID: "pvc-attributes-class-drop", Paths: []string{path}, When: "the attributes class of a claim that has one applied is removed",
+			ID: "pvc-attributes-class-drop", Paths: []string{path}, When: "the attributes class of a claim that already has one applied is removed",
 			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant, Since: "1.34",
 			applies: func(m *Move) bool { return applied(m) && text(m.To) == "" },
-			Harm:    "what the class set on the volume would stay",
-			Steps:   []string{"name the class whose parameters are wanted instead"},
+			Harm:    "the settings of the class would stay on the volume",
+			Steps:   []string{"write the class with the new parameters instead"},
 		},
 		{
 			ID: "pvc-attributes-class", Paths: []string{path}, When: "the attributes class of a bound claim changes",
 			Outcome: InPlace, Since: "1.34", applies: bound,
-			Harm: "modifies the volume under running pods; its driver has to support that",
+			Harm: "modifies the volume under running pods, which its driver has to support",
 		},
 	}
 }
 
-// claimFixed are the fields that creation fixes.
+// claimFixed are the fields that are fixed at creation.
 func claimFixed() []Row {
 	fixed := func(id, when, harm string, paths ...string) Row {
 		return Row{
@@ -142,15 +142,15 @@ func claimFixed() []Row {
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant, Harm: harm, Steps: sameVolumeAgain,
 		}
 	}
-	source := fixed("data-source", "the data source changes", "a volume is filled once", "spec.dataSource", "spec.dataSourceRef")
+	source := fixed("data-source", "the data source changes", "a volume is populated only once", "spec.dataSource", "spec.dataSourceRef")
 	source.Steps = []string{"create a claim under another name from the new source", "point the workload at it, then delete the old one"}
 	return []Row{
 		fixed("attributes-class-unbound", "the attributes class of a claim that is not bound changes", "a claim is fixed until it is bound", "spec.volumeAttributesClassName"),
 		fixed("storage-class", "the class changes", "the volume stays where it was provisioned", "spec.storageClassName", "metadata.annotations["+betaStorageClass+"]"),
 		fixed("volume-name", "the volume changes", "the data stays in the old volume", "spec.volumeName"),
-		fixed("access-modes", "a mode of access changes", "the volume was provisioned and bound for the old ones", "spec.accessModes"),
-		fixed("volume-mode", "the volume mode changes", "a filesystem's data cannot be had as a block device, nor the reverse", "spec.volumeMode"),
-		fixed("selector", "the selector of volumes changes", "the claim has chosen its volume, or will, by the old one", "spec.selector"),
+		fixed("access-modes", "an access mode changes", "the volume was provisioned and bound for the old access modes", "spec.accessModes"),
+		fixed("volume-mode", "the volume mode changes", "the data of a filesystem cannot be used as a block device, or vice versa", "spec.volumeMode"),
+		fixed("selector", "the selector of volumes changes", "the claim has chosen its volume with the old selector, or will", "spec.selector"),
 		source,
 	}
 }

@@ -1,18 +1,18 @@
 package transition
 
-// A Plan is what a controller will do, in its order, where all goes well.
+// A Plan is what a controller will do, in order, if all goes well.
 type Plan struct {
 	Steps []PlannedStep `json:"steps,omitempty"`
-	// Blocked says why not all that is wanted is done.
+	// Blocked explains why the plan is incomplete.
 	Blocked string `json:"blocked,omitempty"`
 }
 
 // A PlannedStep is one step of a plan.
 type PlannedStep struct {
-	// Step is it in words.
+	// Step describes the step.
 	Step string `json:"step"`
-	// Margin is how many more voters may fail after it, Meanwhile during it;
-	// below zero nothing can be written then.
+	// Margin is how many more voters may fail after it, Meanwhile during it; below
+	// zero the cluster accepts no writes.
 	Margin    int `json:"margin"`
 	Meanwhile int `json:"meanwhile"`
 }

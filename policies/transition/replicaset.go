@@ -26,12 +26,12 @@ func replicaSet() Kind {
 			{
 				ID: "rs-scale-to-zero", Paths: []string{"spec.replicas"}, When: "replicas become 0",
 				Outcome: InPlace, applies: toZero,
-				Harm: "stops every pod at once; Services of these pods answer nobody",
+				Harm: "stops every pod at once; Services of these pods have no endpoints",
 			},
 			{
 				ID: "rs-template", Paths: []string{"spec.template"}, When: "the pod template changes",
 				Outcome: InSteps,
-				Harm:    "takes effect in pods made later only; those that run keep the old template",
+				Harm:    "takes effect only in pods created later; running pods keep the old template",
 				Steps: []string{
 					replaceAtOnce,
 					"kubectl -n {namespace} delete pod POD # each in turn, waiting until its successor is ready",

@@ -13,7 +13,7 @@ func roleBinding() Kind {
 		APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding",
 		Type: reflect.TypeFor[rbacv1.RoleBinding](),
 		Rows: []Row{roleRef("rolebinding-role-ref",
-			"kubectl -n {namespace} auth reconcile -f NEW.yaml # deletes the binding and makes it anew",
+			"kubectl -n {namespace} auth reconcile -f NEW.yaml # deletes and recreates the binding",
 		)},
 		Defaults: []Default{elseInPlace},
 	}
@@ -24,7 +24,7 @@ func clusterRoleBinding() Kind {
 		APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding",
 		Type: reflect.TypeFor[rbacv1.ClusterRoleBinding](),
 		Rows: []Row{roleRef("clusterrolebinding-role-ref",
-			"kubectl auth reconcile -f NEW.yaml # deletes the binding and makes it anew",
+			"kubectl auth reconcile -f NEW.yaml # deletes and recreates the binding",
 		)},
 		Defaults: []Default{elseInPlace},
 	}
@@ -34,7 +34,7 @@ func roleRef(id, step string) Row {
 	return Row{
 		ID: id, Paths: []string{"roleRef"}, When: "the role bound changes",
 		Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
-		Harm:  "the subjects were granted one role, and would hold another unasked; between deletion and creation they hold none",
+		Harm:  "the subjects were granted one role and would get another; between deletion and creation they have none",
 		Steps: []string{step},
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// A node is what a Go type tells about the JSON it is written as: enough to
-// compare two values as the API server does once it has decoded both.
+// A node describes the JSON form of a Go type: enough to compare two values
+// like the API server after decoding both.
 type node struct {
 	kind   nodeKind
 	fields map[string]*field // of an object
@@ -36,17 +36,18 @@ type field struct {
 	pointer bool
 	// key names the items of a list of objects.
 	key string
-	// byDefault is what the API server puts where the field is absent, given
-	// the object around it; nil is nothing.
+	// byDefault is the API server's default if the field is absent, given the
+	// object around it; nil means none.
 	byDefault func(parent map[string]any) any
-	// mirrored: the server keeps a copy in another field, and restores it from
-	// there when only one is removed.
+	// mirrored: the server keeps a copy in another field, and restores the field
+	// from it if only one is removed.
 	mirrored bool
-	// ignored: the server manages it, or drops what is written.
+	// ignored: the server manages the field, or drops its value.
 	ignored bool
 }
 
-// types derives nodes from Go types, each once, so that recursive types end.
+// types derives nodes from Go types, each once, so that recursive types
+// terminate.
 type types struct {
 	known    map[reflect.Type]*node
 	defaults map[reflect.Type]defaults

@@ -26,13 +26,13 @@ func external(m *Move) bool {
 	return typeOf(m.Old) == "ExternalName" || typeOf(m.New) == "ExternalName"
 }
 
-// headless says whether a Service is written to have no address.
+// headless reports whether a Service's manifest has no address.
 func headless(m map[string]any) bool {
 	ips, _ := lookup(m, "spec", "clusterIPs").([]any)
 	return lookup(m, "spec", "clusterIP") == "None" || len(ips) == 1 && ips[0] == "None"
 }
 
-// serviceType: an address or a port given up returns to the pool.
+// serviceType: a released address or port returns to the pool.
 func serviceType() []Row {
 	became := func(from, to string) func(*Move) bool {
 		return func(m *Move) bool {
@@ -43,24 +43,24 @@ func serviceType() []Row {
 		{
 			ID: "svc-external-name", Paths: []string{"spec.type"}, When: "the type becomes ExternalName",
 			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, applies: became("", "ExternalName"),
-			Harm:  "gives up the cluster IP and node ports, which another Service may take; clients that hold the address fail",
-			Steps: []string{"serve the external name from a second Service, move the clients, then delete this one"},
+			Harm:  "releases the cluster IP and node ports, which another Service may take; clients that still use the address fail",
+			Steps: []string{"create a second Service for the external name, move the clients, then delete this one"},
 		},
 		{
 			ID: "svc-from-external-name", Paths: []string{"spec.type"}, When: "the type was ExternalName",
 			Outcome: InPlace, applies: became("ExternalName", ""),
-			Harm: "the DNS name answers with a cluster IP instead of an alias; clients keep the alias until its time to live is over",
+			Harm: "the DNS name resolves to a cluster IP instead of a CNAME; clients keep the CNAME until its TTL expires",
 		},
 		{
 			ID: "svc-load-balancer-release", Paths: []string{"spec.type"}, When: "the type was LoadBalancer",
 			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, applies: became("LoadBalancer", ""),
-			Harm:  "deletes the load balancer; unless its address is reserved with the provider, it is gone for good",
-			Steps: []string{"reserve the address with the provider, or serve by a second Service until clients have moved"},
+			Harm:  "deletes the load balancer; its address is lost unless it is reserved with the provider",
+			Steps: []string{"reserve the address with the provider, or keep a second Service until the clients have moved"},
 		},
 		{
 			ID: "svc-node-port-release", Paths: []string{"spec.type"}, When: "the type was NodePort and becomes ClusterIP",
 			Outcome: InPlace, applies: became("NodePort", "ClusterIP"),
-			Harm: "closes the node ports; their numbers return to the pool, and come back only where asked for by number and still free",
+			Harm: "closes the node ports; their numbers return to the pool, and come back only if requested by number and still free",
 		},
 		{
 			ID: "svc-headless-exposed", Paths: []string{"spec.type"}, When: "a headless Service becomes NodePort or LoadBalancer",
@@ -68,7 +68,7 @@ func serviceType() []Row {
 			applies: func(m *Move) bool {
 				return headless(m.Old) && (text(m.To) == "NodePort" || text(m.To) == "LoadBalancer")
 			},
-			Harm: "clusterIP stays None, whether written or not, and such a Service has no address to expose",
+			Harm: "clusterIP stays None even if it is removed from the manifest, and such a Service has no address to expose",
 			Steps: []string{
 				"kubectl -n {namespace} delete service {name} # its clients fail until it is back",
 				"kubectl -n {namespace} create -f NEW.yaml # without clusterIP",
@@ -77,12 +77,12 @@ func serviceType() []Row {
 		{
 			ID: "svc-exposed", Paths: []string{"spec.type"}, When: "the type becomes NodePort or LoadBalancer",
 			Outcome: InPlace,
-			Harm:    "opens a port on every node, to whoever reaches it",
+			Harm:    "opens a port on every node to everyone who can reach it",
 		},
 	}
 }
 
-// serviceAddresses are allocated once.
+// serviceAddresses are fields that are allocated once.
 func serviceAddresses() []Row {
 	anew := []string{
 		"kubectl -n {namespace} delete service {name} # its clients fail until it is back",
@@ -93,18 +93,18 @@ func serviceAddresses() []Row {
 	single := func(m *Move) bool { return text(lookup(m.New, "spec", "ipFamilyPolicy")) == "SingleStack" }
 	return []Row{
 		{
-			ID: "svc-headless-unset", Paths: ips, When: "the manifest no longer writes clusterIP: None",
+			ID: "svc-headless-unset", Paths: ips, When: "the manifest no longer sets clusterIP: None",
 			Outcome: Recreate, applies: func(m *Move) bool { return stays(m) && m.Unset && headless(m.Old) },
-			Harm:  "the API server keeps None in silence: the Service stays headless",
+			Harm:  "the API server silently keeps None: the Service stays headless",
 			Steps: anew,
 		},
 		{
-			ID: "svc-cluster-ip-unset", Paths: ips, When: "the manifest no longer writes the cluster IP",
+			ID: "svc-cluster-ip-unset", Paths: ips, When: "the manifest no longer sets the cluster IP",
 			Outcome: InPlace, applies: func(m *Move) bool { return m.Unset },
 			Harm: "the API server keeps the address; nothing changes",
 		},
 		{
-			ID: "svc-cluster-ip-secondary", Paths: []string{"spec.clusterIPs"}, When: "a second cluster IP is added, or given up with ipFamilyPolicy SingleStack",
+			ID: "svc-cluster-ip-secondary", Paths: []string{"spec.clusterIPs"}, When: "a second cluster IP is added, or removed with ipFamilyPolicy SingleStack",
 			Outcome: InPlace,
 			applies: func(m *Move) bool {
 				from, _ := m.From.([]any)
@@ -112,16 +112,16 @@ func serviceAddresses() []Row {
 				return stays(m) && len(from) > 0 && len(to) > 0 && same(from[0], to[0]) &&
 					(len(to) > len(from) || len(to) < len(from) && single(m))
 			},
-			Harm: "an address given up may go to another Service",
+			Harm: "another Service may take a released address",
 		},
 		{
-			ID: "svc-cluster-ip", Paths: ips, When: "a cluster IP, or None, becomes another",
+			ID: "svc-cluster-ip", Paths: ips, When: "the cluster IP changes to or from None, or to another address",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant, applies: stays,
-			Harm:  "clients and DNS caches hold the old address",
+			Harm:  "clients and DNS caches still use the old address",
 			Steps: anew,
 		},
 		{
-			ID: "svc-ip-families-unset", Paths: []string{"spec.ipFamilies"}, When: "the manifest no longer writes the IP families",
+			ID: "svc-ip-families-unset", Paths: []string{"spec.ipFamilies"}, When: "the manifest no longer sets the IP families",
 			Outcome: InPlace, applies: func(m *Move) bool { return m.Unset },
 			Harm: "the API server infers them from the addresses; nothing changes",
 		},
@@ -133,7 +133,7 @@ func serviceAddresses() []Row {
 				to, _ := m.To.([]any)
 				return stays(m) && !headless(m.Old) && len(from) > 0 && len(to) > 0 && !same(from[0], to[0])
 			},
-			Harm:  "the first family is that of the address clients hold",
+			Harm:  "the first family is that of the address that clients use",
 			Steps: anew,
 		},
 		{
@@ -144,32 +144,32 @@ func serviceAddresses() []Row {
 				to, _ := m.To.([]any)
 				return stays(m) && len(to) < len(from) && !single(m)
 			},
-			Harm:  "an address is given up only where that is said",
-			Steps: []string{"write ipFamilyPolicy: SingleStack beside the one family", replaceAtOnce},
+			Harm:  "the API server releases an address only on explicit request",
+			Steps: []string{"write ipFamilyPolicy: SingleStack along with the one family", replaceAtOnce},
 		},
 		{
 			ID: "svc-ip-family-policy-single", Paths: []string{"spec.ipFamilyPolicy"}, When: "the policy becomes SingleStack",
 			Outcome: InPlace, applies: to("SingleStack"),
-			Harm: "gives up the second cluster IP, which another Service may take",
+			Harm: "releases the second cluster IP, which another Service may take",
 		},
 		{
 			ID: "svc-load-balancer-class", Paths: []string{"spec.loadBalancerClass"}, When: "the class of a LoadBalancer changes",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool { return typeOf(m.Old) == "LoadBalancer" && typeOf(m.New) == "LoadBalancer" },
-			Harm:    "two controllers would claim one load balancer; its address goes with it unless reserved",
+			Harm:    "two controllers would claim one load balancer; its address is lost unless reserved",
 			Steps:   anew,
 		},
 		{
 			ID: "svc-health-check-node-port", Paths: []string{"spec.healthCheckNodePort"}, When: "the health check's node port changes",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool { return !m.Unset && checked(m.Old) && checked(m.New) },
-			Harm:    "load balancers check the old port",
+			Harm:    "load balancers still check the old port",
 			Steps:   anew,
 		},
 	}
 }
 
-// checked says whether load balancers check the Service's nodes.
+// checked reports whether load balancers check the Service's nodes.
 func checked(m map[string]any) bool {
 	return typeOf(m) == "LoadBalancer" && text(lookup(m, "spec", "externalTrafficPolicy")) == "Local"
 }
@@ -184,17 +184,17 @@ func serviceTraffic() []Row {
 		{
 			ID: "svc-selector-removed", Paths: []string{"spec.selector"}, When: "the selector is removed",
 			Outcome: InPlace, applies: emptied,
-			Harm: "the endpoints stay as they are and follow the pods no more",
+			Harm: "the endpoints stay as they are and no longer follow the pods",
 		},
 		{
 			ID: "svc-selector", Paths: []string{"spec.selector"}, When: "the selector changes",
 			Outcome: InPlace,
-			Harm:    "all traffic moves at once to the pods selected now, or to none where none match",
+			Harm:    "all traffic moves at once to the newly selected pods, or fails if none match",
 		},
 		{
 			ID: "svc-node-port", Paths: []string{"spec.ports[*].nodePort"}, When: "a node port changes",
 			Outcome: InPlace, applies: func(m *Move) bool { return !m.Unset && m.From != nil },
-			Harm: "clients and load balancers that hold the old number fail",
+			Harm: "clients and load balancers that use the old number fail",
 		},
 		{
 			ID: "svc-ports", Paths: []string{"spec.ports[*].port", "spec.ports[*].protocol", "spec.ports[*].targetPort"}, When: "a port changes",
@@ -219,12 +219,12 @@ func serviceTraffic() []Row {
 		{
 			ID: "svc-internal-traffic-local", Paths: []string{"spec.internalTrafficPolicy"}, When: "the policy becomes Local",
 			Outcome: InPlace, applies: to("Local"),
-			Harm: "pods on nodes without a ready pod of the Service reach nobody",
+			Harm: "pods on nodes without a ready pod of the Service cannot reach it",
 		},
 		{
-			ID: "svc-allocate-node-ports", Paths: []string{"spec.allocateLoadBalancerNodePorts"}, When: "allocation is switched off",
+			ID: "svc-allocate-node-ports", Paths: []string{"spec.allocateLoadBalancerNodePorts"}, When: "the allocation of node ports is disabled",
 			Outcome: InSteps, applies: ceased,
-			Harm:  "node ports that are allocated stay open",
+			Harm:  "allocated node ports stay open",
 			Steps: []string{replaceAtOnce, "kubectl -n {namespace} patch service {name} --type=json -p '[{\"op\":\"remove\",\"path\":\"/spec/ports/0/nodePort\"}]' # each port"},
 		},
 	}

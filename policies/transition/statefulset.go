@@ -23,7 +23,7 @@ func statefulSet() Kind {
 			{Path: "spec.persistentVolumeClaimRetentionPolicy", Outcome: InPlace},
 			{
 				Path: "spec", Outcome: Recreate, RefusedBy: Server,
-				Harm: "every field but replicas, ordinals, template, updateStrategy, revisionHistoryLimit, persistentVolumeClaimRetentionPolicy and minReadySeconds is fixed at creation",
+				Harm: "every field except replicas, ordinals, template, updateStrategy, revisionHistoryLimit, persistentVolumeClaimRetentionPolicy and minReadySeconds is fixed at creation",
 				Steps: []string{
 					"kubectl -n {namespace} delete statefulset {name} --cascade=orphan",
 					"kubectl -n {namespace} apply -f NEW.yaml",
@@ -39,7 +39,7 @@ func statefulSet() Kind {
 	return k
 }
 
-// statefulSetFixed are the fields that creation fixes.
+// statefulSetFixed are the fields that are fixed at creation.
 func statefulSetFixed() []Row {
 	readopt := []string{
 		"kubectl -n {namespace} delete statefulset {name} --cascade=orphan # pods and claims stay",
@@ -49,7 +49,7 @@ func statefulSetFixed() []Row {
 		{
 			ID: "sts-selector", Paths: []string{"spec.selector"}, When: "the selector changes",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
-			Harm: "would orphan the pods that the old selector found, under the very names the new ones need",
+			Harm: "would orphan the pods that the old selector found, which have the names that the new ones need",
 			Steps: []string{
 				"kubectl -n {namespace} delete statefulset {name} --cascade=orphan # claims stay",
 				"kubectl -n {namespace} delete pods -l OLD-SELECTOR # an outage: the names must be free",
@@ -59,9 +59,9 @@ func statefulSetFixed() []Row {
 		{
 			ID: "sts-volume-claim-templates", Paths: []string{"spec.volumeClaimTemplates"}, When: "a claim template changes",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
-			Harm: "claims that exist are never changed by their template; only claims made later follow it",
+			Harm: "the template never changes existing claims; only claims created later follow it",
 			Steps: []string{
-				"to grow: kubectl -n {namespace} patch pvc CLAIM -p '{\"spec\":{\"resources\":{\"requests\":{\"storage\":\"SIZE\"}}}}' # each claim, where its class allows expansion",
+				"to grow: kubectl -n {namespace} patch pvc CLAIM -p '{\"spec\":{\"resources\":{\"requests\":{\"storage\":\"SIZE\"}}}}' # each claim, if its class allows expansion",
 				"kubectl -n {namespace} delete statefulset {name} --cascade=orphan # pods and claims stay",
 				"kubectl -n {namespace} apply -f NEW.yaml # adopts the pods it selects",
 			},
@@ -69,8 +69,8 @@ func statefulSetFixed() []Row {
 		{
 			ID: "sts-service-name", Paths: []string{"spec.serviceName"}, When: "the governing Service changes",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
-			Harm:  "the pods' DNS names, under which clients and peers know them, change",
-			Steps: append(readopt[:2:2], "kubectl -n {namespace} rollout restart statefulset/{name} # pods take their DNS name at creation"),
+			Harm:  "the DNS names by which clients and peers reach the pods change",
+			Steps: append(readopt[:2:2], "kubectl -n {namespace} rollout restart statefulset/{name} # pods get their DNS name at creation"),
 		},
 		{
 			ID: "sts-pod-management", Paths: []string{"spec.podManagementPolicy"}, When: "podManagementPolicy changes",
@@ -81,7 +81,7 @@ func statefulSetFixed() []Row {
 	}
 }
 
-// statefulSetScale: the order counts, what loses data comes first.
+// statefulSetScale: the order matters, and rows that lose data come first.
 func statefulSetScale() []Row {
 	deletes := func(m *Move) bool {
 		return text(lookup(m.New, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled")) == "Delete"
@@ -96,13 +96,13 @@ func statefulSetScale() []Row {
 			ID: "sts-pvc-delete", Paths: []string{"spec.replicas"}, When: "replicas are lowered while whenScaled is Delete",
 			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, Since: "1.27",
 			applies: func(m *Move) bool { return lowered(m) && deletes(m) },
-			Harm:    "deletes the claims of the pods scaled away, and with them their data unless the volumes are retained",
+			Harm:    "deletes the claims of the removed pods, and their data unless the volumes are retained",
 			Steps:   safe,
 		},
 		{
 			ID: "sts-ordinals-pvc-delete", Paths: []string{"spec.ordinals"}, When: "the first ordinal changes while whenScaled is Delete",
 			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, Since: "1.27", applies: deletes,
-			Harm:  "deletes the claims of the pods whose ordinals fall out of the range, and with them their data",
+			Harm:  "deletes the claims of the pods whose ordinals fall out of the range, and their data",
 			Steps: safe[:1],
 		},
 		{
@@ -111,9 +111,9 @@ func statefulSetScale() []Row {
 			Harm: "stops the pods whose ordinals fall out of the range and starts others under new names, with new, empty claims",
 		},
 		{
-			ID: "sts-replicas-unset", Paths: []string{"spec.replicas"}, When: "the manifest no longer writes replicas, and wrote more than 1",
+			ID: "sts-replicas-unset", Paths: []string{"spec.replicas"}, When: "the manifest no longer sets replicas, and set more than 1",
 			Outcome: InSteps, applies: handedOver,
-			Harm: "scales to 1, the default, until an autoscaler raises it again",
+			Harm: "scales to the default of 1 until an autoscaler raises it again",
 			Steps: []string{
 				"kubectl -n {namespace} apply edit-last-applied statefulset/{name} # remove spec.replicas there",
 				replaceAtOnce,
@@ -122,17 +122,17 @@ func statefulSetScale() []Row {
 		{
 			ID: "sts-scale-to-zero", Paths: []string{"spec.replicas"}, When: "replicas become 0",
 			Outcome: InPlace, applies: toZero,
-			Harm: "stops every pod; the claims stay, and with them their data and cost",
+			Harm: "stops every pod; the claims stay, with their data and cost",
 		},
 		{
 			ID: "sts-scale-down", Paths: []string{"spec.replicas"}, When: "replicas are lowered",
 			Outcome: InPlace, applies: lowered,
-			Harm: "the claims of the pods scaled away stay; scaling up again attaches their old data, which peers may refuse",
+			Harm: "the claims of the removed pods stay; scaling up again attaches their old data, which peers may reject",
 		},
 	}
 }
 
-// statefulSetClaims are about what becomes of claims later.
+// statefulSetClaims are rows about the later fate of claims.
 func statefulSetClaims() []Row {
 	return []Row{
 		{
@@ -143,18 +143,18 @@ func statefulSetClaims() []Row {
 		{
 			ID: "sts-pvc-when-deleted", Paths: []string{"spec.persistentVolumeClaimRetentionPolicy.whenDeleted"}, When: "whenDeleted becomes Delete",
 			Outcome: InPlace, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Strict, Since: "1.27", applies: to("Delete"),
-			Harm: "from now on deleting the StatefulSet, also to make it anew, deletes all data",
+			Harm: "from now on deleting the StatefulSet, even to recreate it, deletes all data",
 		},
 		{
 			ID: "sts-history-zero", Paths: []string{"spec.revisionHistoryLimit"}, When: "the limit becomes 0",
 			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, applies: toZero,
-			Harm:  "deletes every old ControllerRevision, so that no rollback is possible, and raising the limit brings none back",
+			Harm:  "deletes every old ControllerRevision: no rollback is possible, and raising the limit does not bring them back",
 			Steps: []string{"keep at least one old revision: revisionHistoryLimit: 1"},
 		},
 	}
 }
 
-// statefulSetUpdates are about how the template reaches pods.
+// statefulSetUpdates are rows about the update of pods.
 func statefulSetUpdates() []Row {
 	partition := func(m *Move) int64 {
 		return integer(lookup(m.New, "spec", "updateStrategy", "rollingUpdate", "partition"), 0)
@@ -168,25 +168,25 @@ func statefulSetUpdates() []Row {
 				before, _ := lookup(m.Old, "spec", "updateStrategy").(map[string]any)
 				after, _ := lookup(m.New, "spec", "updateStrategy").(map[string]any)
 				rolling, written := after["rollingUpdate"]
-				// The server fills rollingUpdate in only where the type is left out.
+				// The server sets the default of rollingUpdate only if the type is absent.
 				filledIn := before["type"] == nil && before["rollingUpdate"] == nil
 				return text(m.To) == "OnDelete" && (rolling != nil || filledIn && !written && !complete(m.New))
 			},
-			Harm: "kubectl apply leaves the rollingUpdate that the server filled in, which OnDelete does not allow",
+			Harm: "kubectl apply keeps the rollingUpdate that the API server set by default, which OnDelete does not allow",
 			Steps: []string{
-				"write rollingUpdate: null beside type: OnDelete in NEW.yaml",
+				"write rollingUpdate: null along with type: OnDelete in NEW.yaml",
 				replaceAtOnce,
 			},
 		},
 		{
 			ID: "sts-on-delete", Paths: []string{"spec.updateStrategy.type"}, When: "the strategy becomes OnDelete",
 			Outcome: InPlace, applies: to("OnDelete"),
-			Harm: "from now on no change of the template reaches a pod until somebody deletes it",
+			Harm: "from now on a change of the template reaches a pod only once somebody deletes that pod",
 		},
 		{
 			ID: "sts-rolling", Paths: []string{"spec.updateStrategy.type"}, When: "the strategy becomes RollingUpdate",
 			Outcome: Rollout, applies: to("RollingUpdate"),
-			Harm: "replaces at once every pod that is older than the template",
+			Harm: "immediately replaces every pod that is older than the template",
 		},
 		{
 			ID: "sts-partition-lower", Paths: []string{"spec.updateStrategy.rollingUpdate.partition"}, When: "the partition is lowered",
@@ -196,31 +196,31 @@ func statefulSetUpdates() []Row {
 		{
 			ID: "sts-partition-raise", Paths: []string{"spec.updateStrategy.rollingUpdate.partition"}, When: "the partition is raised",
 			Outcome: InPlace, applies: raised,
-			Harm: "pods below the partition keep the old revision, also when they are made anew",
+			Harm: "pods below the partition keep the old revision, even when they are recreated",
 		},
 		{
 			ID: "sts-max-unavailable", Paths: []string{"spec.updateStrategy.rollingUpdate.maxUnavailable"}, When: "maxUnavailable changes",
 			Outcome: InPlace,
-			Harm:    "is dropped in silence where the feature gate MaxUnavailableStatefulSet is off, as it is by default",
+			Harm:    "the API server drops it silently if the feature gate MaxUnavailableStatefulSet is off, as it is by default",
 		},
 		{
 			ID: "sts-min-ready-seconds", Paths: []string{"spec.minReadySeconds"}, When: "minReadySeconds is raised",
 			Outcome: InPlace, applies: raised,
-			Harm: "pods younger than that stop counting as available, and rollouts take longer",
+			Harm: "pods younger than that no longer count as available, and rollouts take longer",
 		},
 		{
 			ID: "sts-template-on-delete", Paths: []string{"spec.template"}, When: "the strategy is OnDelete",
 			Outcome: InSteps, applies: func(m *Move) bool { return text(lookup(m.New, "spec", "updateStrategy", "type")) == "OnDelete" },
-			Harm:  "takes no effect in pods that run",
+			Harm:  "has no effect on running pods",
 			Steps: []string{replaceAtOnce, "kubectl -n {namespace} delete pod POD # one at a time, the highest ordinal first"},
 		},
 		{
 			ID: "sts-template-partition", Paths: []string{"spec.template"}, When: "the partition is above 0",
 			Outcome: InSteps, applies: func(m *Move) bool { return partition(m) > 0 },
-			Harm: "reaches the pods from the partition on only",
+			Harm: "reaches only the pods from the partition on",
 			Steps: []string{
 				replaceAtOnce,
-				"kubectl -n {namespace} patch statefulset {name} -p '{\"spec\":{\"updateStrategy\":{\"rollingUpdate\":{\"partition\":0}}}}' # once the first pods are well",
+				"kubectl -n {namespace} patch statefulset {name} -p '{\"spec\":{\"updateStrategy\":{\"rollingUpdate\":{\"partition\":0}}}}' # once the first pods are healthy",
 			},
 		},
 	}

@@ -11,22 +11,22 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// A Kind is what the table knows of one kind of object.
+// A Kind contains the transitions of one kind of object.
 type Kind struct {
-	// APIVersion and Kind are as objects write them.
+	// APIVersion and Kind are as in objects.
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Rows are tried in their order; the first that applies classifies a change.
+	// Rows are tried in order; the first that applies classifies a change.
 	Rows []Row `json:"rows"`
-	// Defaults classify what no row does, in their order; a last resort of
-	// "everything else is in place" stands behind them.
+	// Defaults classify in order what no row does; the last resort is that
+	// everything else is in place.
 	Defaults []Default `json:"defaults"`
 
-	// Type is the Go type objects of the kind decode into. It tells which
-	// fields are quantities, which lists have keys, and what absence means.
+	// Type is the Go type of the kind. It shows which fields are quantities, which
+	// lists have keys, and what absence means.
 	Type reflect.Type `json:"-"`
 
-	// plan makes the plan of a change; nil where the kind has none.
+	// plan returns the plan of a change; nil if the kind has none.
 	plan func(*Move) *Plan
 
 	schema   *node
@@ -34,8 +34,8 @@ type Kind struct {
 	defaults []patterns // of Defaults
 }
 
-// A Table holds the transitions of many kinds. It is read-only once built and
-// safe for concurrent use.
+// A Table contains the transitions of many kinds. It is read-only once built
+// and safe for concurrent use.
 type Table struct {
 	kinds []*Kind
 	index map[string]*Kind
@@ -43,8 +43,8 @@ type Table struct {
 
 var rowID = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// New builds a table. Rows that contradict themselves are an error: a table is
-// code, so its caller should treat that as a bug.
+// New builds a table. Contradictory rows are an error: a table is code, so the
+// caller should treat that as a bug.
 func New(kinds ...Kind) (*Table, error) {
 	t := &Table{index: make(map[string]*Kind, len(kinds))}
 	types := newTypes()
@@ -77,13 +77,13 @@ func New(kinds ...Kind) (*Table, error) {
 	return t, nil
 }
 
-// Kinds returns the kinds in the order they were given.
+// Kinds returns the kinds in their original order.
 func (t *Table) Kinds() []*Kind { return t.kinds }
 
-// Kind returns what the table knows of a kind, nil where it knows nothing.
+// Kind returns the transitions of a kind, or nil.
 func (t *Table) Kind(apiVersion, kind string) *Kind { return t.index[apiVersion+"/"+kind] }
 
-// Row returns the row of that id and its kind, or nil.
+// Row returns the row with that id and its kind, or nil.
 func (t *Table) Row(id string) (*Kind, *Row) {
 	for _, k := range t.kinds {
 		for i := range k.Rows {
@@ -95,7 +95,7 @@ func (t *Table) Row(id string) (*Kind, *Row) {
 	return nil, nil
 }
 
-// check finds what makes a row unfit to act on.
+// check reports why a row is invalid.
 func (r *Row) check() error {
 	switch {
 	case !rowID.MatchString(r.ID):
@@ -127,16 +127,16 @@ func (r *Row) check() error {
 // A Version is a Kubernetes version; the zero value is the newest known.
 type Version struct{ Major, Minor int }
 
-// ParseVersion reads "1.36", "v1.36.3" and the like.
+// ParseVersion parses versions such as "1.36" and "v1.36.3".
 func ParseVersion(s string) (Version, error) {
 	var v Version
 	if n, _ := fmt.Sscanf(strings.TrimPrefix(s, "v"), "%d.%d", &v.Major, &v.Minor); n != 2 {
-		return Version{}, fmt.Errorf("%q is no Kubernetes version such as 1.36", s)
+		return Version{}, fmt.Errorf("%q is not a Kubernetes version such as 1.36", s)
 	}
 	return v, nil
 }
 
-// has says whether a server of this version has what came with since.
+// has reports whether a server of this version has what came with since.
 func (v Version) has(since string) bool {
 	if since == "" || v == (Version{}) {
 		return true

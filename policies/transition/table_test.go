@@ -39,12 +39,12 @@ func TestATableRefusesRowsThatContradictThemselves(t *testing.T) {
 		"an id in other words":                  {rows: []transition.Row{edit(func(r *transition.Row) { r.ID = "Not Kebab" })}, want: "kebab-case"},
 		"no path":                               {rows: []transition.Row{edit(func(r *transition.Row) { r.Paths = nil })}, want: "no path"},
 		"no condition in words":                 {rows: []transition.Row{edit(func(r *transition.Row) { r.When = "" })}, want: "no condition"},
-		"an outcome nobody knows":               {rows: []transition.Row{edit(func(r *transition.Row) { r.Outcome = "maybe" })}, want: "no outcome"},
+		"an unknown outcome":                    {rows: []transition.Row{edit(func(r *transition.Row) { r.Outcome = "maybe" })}, want: "no outcome"},
 		"recreate without harm":                 {rows: []transition.Row{edit(func(r *transition.Row) { r.Outcome = transition.Recreate })}, want: "without harm"},
 		"recreate without a recipe":             {rows: []transition.Row{edit(func(r *transition.Row) { r.Outcome, r.Harm = transition.Recreate, "hurts" })}, want: "without steps"},
 		"refused by the server below invariant": {rows: []transition.Row{edit(func(r *transition.Row) { r.RefusedBy, r.Level = transition.Server, finding.Strict })}, want: "invariant"},
 		"a level at which nobody refuses":       {rows: []transition.Row{edit(func(r *transition.Row) { r.Level = finding.Strict })}, want: "wants the other"},
-		"a version that is none":                {rows: []transition.Row{edit(func(r *transition.Row) { r.Since = "soon" })}, want: "no Kubernetes version"},
+		"a version that is none":                {rows: []transition.Row{edit(func(r *transition.Row) { r.Since = "soon" })}, want: "not a Kubernetes version"},
 		"refused by usher since no version": {rows: []transition.Row{edit(func(r *transition.Row) {
 			r.RefusedBy, r.Level = transition.Usher, finding.Baseline
 		})}, want: "(Release)"},

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// maxChanges bounds the result; an object of 3 MiB may differ in 100,000
+	// maxChanges limits the result; an object of 3 MiB may differ in 100,000
 	// places.
 	maxChanges = 1000
-	// maxDepth bounds how far a value without a schema is taken apart.
+	// maxDepth limits the depth to which a value without a schema is compared.
 	maxDepth = 64
 )
 
-// A walk goes through an old and a new object side by side.
+// A walk compares an old and a new object side by side.
 type walk struct {
 	kind *Kind
 	diff *Diff
@@ -24,12 +24,12 @@ type walk struct {
 	changed bool
 }
 
-// managed metadata is the server's; all other metadata is not compared, since
-// it is the object's identity.
+// comparedMetadata are the compared metadata fields; the others are managed by
+// the server, or identify the object.
 var comparedMetadata = []string{"annotations", "finalizers", "labels", "ownerReferences"}
 
-// bookkeeping are annotations that kubectl and controllers keep for themselves:
-// they differ whenever anything else does.
+// bookkeeping are annotations that kubectl and controllers manage: they change
+// whenever anything else does.
 var bookkeeping = map[string]bool{
 	"deployment.kubernetes.io/revision":        true,
 	"deprecated.daemonset.template.generation": true,
@@ -73,12 +73,13 @@ func metadataField(name string) *field {
 // A side is an object's members in one of the two objects.
 type side struct {
 	m map[string]any
-	// absent: the object around the member is not there at all, so neither
-	// are its defaults.
+	// absent is true if the object around the member does not exist, so neither do
+	// its defaults.
 	absent bool
 }
 
-// value is what the member means: what is written, or the server's default.
+// value returns the effective value of the member: the written one, or the
+// server's default.
 func (s side) value(f *field, name string) (v any, written bool) {
 	v = s.m[name]
 	if (!f.pointer || f.kind == list || f.kind == dict) && empty(v) {
@@ -103,8 +104,8 @@ func (w *walk) members(p *path, n *node, old, new side) {
 	}
 }
 
-// member compares one member of two objects. The path is made only where there
-// is something to walk: most members are the same.
+// member compares one member of two objects. It creates the path only if there
+// is a difference to walk: most members are the same.
 func (w *walk) member(around *path, f *field, old, new side, name string) {
 	if same(old.m[name], new.m[name]) && old.absent == new.absent {
 		return
@@ -116,7 +117,7 @@ func (w *walk) member(around *path, f *field, old, new side, name string) {
 	was, wasWritten := old.value(f, name)
 	will, willWritten := new.value(f, name)
 	if !wasWritten && !willWritten {
-		return // neither writes it: the server keeps what it has
+		return // neither sets it: the server keeps its value
 	}
 	if f.mirrored && was != nil && !willWritten && !complete(w.move.New) {
 		w.restored(p, was)
@@ -143,13 +144,13 @@ func (w *walk) member(around *path, f *field, old, new side, name string) {
 	w.values(p, f.node, f.key, was, will, !willWritten)
 }
 
-// asObject takes absence for an object without members.
+// asObject treats absence as an object without members.
 func asObject(v any) (map[string]any, bool) {
 	m, ok := v.(map[string]any)
 	return m, ok || v == nil
 }
 
-// values compares what stands at one place; nil is absent.
+// values compares the values at one place; nil is absent.
 func (w *walk) values(p *path, n *node, key string, was, will any, unset bool) {
 	kind := n.kind
 	if kind == anything {
@@ -187,7 +188,7 @@ func (w *walk) values(p *path, n *node, key string, was, will any, unset bool) {
 	}
 }
 
-// shape is the kind of node two values without a schema are taken for.
+// shape returns the kind of node for two values without a schema.
 func shape(was, will any, p *path) nodeKind {
 	_, mapA := was.(map[string]any)
 	_, mapB := will.(map[string]any)
@@ -217,7 +218,7 @@ func (w *walk) entries(p *path, elem *node, old, new map[string]any) {
 	}
 }
 
-// union is the names in either map, sorted.
+// union returns the names in either map, sorted.
 func union(a, b map[string]any) []string {
 	names := slices.AppendSeq(make([]string, 0, len(a)+len(b)), maps.Keys(a))
 	for name := range b {
@@ -229,7 +230,7 @@ func union(a, b map[string]any) []string {
 	return names
 }
 
-// rowsBelow says whether a row is about a field below the path.
+// rowsBelow reports whether a row is about a field below the path.
 func (w *walk) rowsBelow(p *path) bool {
 	steps := p.steps()
 	for _, row := range w.kind.rows {

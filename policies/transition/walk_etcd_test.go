@@ -12,8 +12,8 @@ import (
 	"github.com/usher-dev/usher/policies/transition"
 )
 
-// TestEveryPairOfEtcdStatesHasAnOutcome walks every ordered pair of states: each
-// changed field is classified by a row, and what usher or the server refuses is
+// TestEveryPairOfEtcdStatesHasAnOutcome walks every ordered pair of states: a
+// row classifies each changed field, and what usher or the server refuses is
 // what the controller would refuse, too.
 func TestEveryPairOfEtcdStatesHasAnOutcome(t *testing.T) {
 	table := transition.All()

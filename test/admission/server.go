@@ -1,6 +1,6 @@
-// Package admission sends objects to a real kube-apiserver and says all that
-// came of their admission: the object as it would be stored, or why it is
-// refused, the warnings, and what webhooks wrote into the audit log.
+// Package admission sends objects to a real kube-apiserver and returns the
+// result of their admission: the object as it would be stored, or why it is
+// refused, the warnings, and the webhooks' audit annotations.
 package admission
 
 import (
@@ -29,14 +29,15 @@ type Server struct {
 	client *http.Client
 	host   string
 
-	// log is the audit log, annotations what was read of it by the requests' ids.
+	// log is the audit log, annotations what was read from it, by the requests'
+	// ids.
 	log         string
 	mutex       sync.Mutex
 	read        int64
 	annotations map[string]map[string]string
 }
 
-// auditPolicy has the annotations of admission logged.
+// auditPolicy logs the annotations of admission.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -45,14 +46,15 @@ rules:
   - {level: None}
 `
 
-// Flags are kube-apiserver's, which keeps its audit log in a folder.
+// Flags returns the flags with which kube-apiserver keeps its audit log in a
+// folder.
 func Flags(dir string) (map[string]string, error) {
 	policy := filepath.Join(dir, "policy.yaml")
 	return map[string]string{"audit-policy-file": policy, "audit-log-path": filepath.Join(dir, "audit.log")},
 		os.WriteFile(policy, []byte(auditPolicy), 0o600)
 }
 
-// New connects to a server that was started with the Flags of the folder.
+// New connects to a server that was started with the Flags for the folder.
 func New(config *rest.Config, dir string) (*Server, error) {
 	config = rest.CopyConfig(config)
 	client, err := rest.HTTPClientFor(config)
@@ -65,28 +67,28 @@ func New(config *rest.Config, dir string) (*Server, error) {
 	}, nil
 }
 
-// An Answer is the API server's.
+// An Answer is a response of the API server.
 type Answer struct {
 	Status int
-	// Object is the object as it would be stored, nil where it is refused.
+	// Object is the object as it would be stored, nil if it is refused.
 	Object Object
-	// Message and Causes are the refusal's.
+	// Message and Causes are those of the refusal.
 	Message string
 	Causes  []Cause
-	// Warnings are everybody's.
+	// Warnings are the warnings of all webhooks and the server.
 	Warnings []string
-	// Audit are the annotations of admission, without the configurations' own.
+	// Audit are the annotations of admission, without those of the configurations.
 	Audit map[string]string
 }
 
-// A Cause is one field that stands in the way.
+// A Cause is one field that causes a refusal.
 type Cause struct {
 	Reason  string `json:"reason"`
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }
 
-// DeniedBy is the webhook that refused, "" where none did.
+// DeniedBy is the webhook that refused, or "".
 func (a *Answer) DeniedBy() string {
 	_, rest, ok := strings.Cut(a.Message, `admission webhook "`)
 	if a.Object != nil || !ok {
@@ -96,21 +98,21 @@ func (a *Answer) DeniedBy() string {
 	return name
 }
 
-// A Request is one to the API server.
+// A Request is a request to the API server.
 type Request struct {
-	// ID is the request's in the audit log, with IDPrefix; "" where nobody asks
-	// for it.
+	// ID is the request's ID in the audit log, with IDPrefix; "" if it is not
+	// needed.
 	ID     string
 	Method string
-	// Object is sent to Namespace, "" for objects of the cluster.
+	// Object is sent to Namespace, "" for cluster-scoped objects.
 	Object    Object
 	Namespace string
-	// Status sends to the object's status.
+	// Status updates the object's status.
 	Status bool
 	DryRun bool
 }
 
-// path is the URL's of an object's resource.
+// path returns the URL path of an object's resource.
 func path(o Object, namespace string) string {
 	apiVersion, _ := o["apiVersion"].(string)
 	kind, _ := o["kind"].(string)
@@ -178,7 +180,7 @@ func (s *Server) Send(ctx context.Context, r Request) (*Answer, error) {
 	return a, nil
 }
 
-// Must sends what the server must take.
+// Must sends a request that the server must accept.
 func (s *Server) Must(ctx context.Context, r Request) (Object, error) {
 	a, err := s.Send(ctx, r)
 	if err == nil && a.Object == nil {
@@ -190,7 +192,7 @@ func (s *Server) Must(ctx context.Context, r Request) (Object, error) {
 	return a.Object, nil
 }
 
-// name is an object's.
+// name returns an object's name.
 func name(o Object) string {
 	metadata, _ := o["metadata"].(Object)
 	name, _ := metadata["name"].(string)
@@ -204,7 +206,8 @@ func warningText(header string) string {
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted)
 }
 
-// Annotate fills in what the audit log says of answers, by their requests' ids.
+// Annotate sets the annotations of answers from the audit log, by their
+// requests' ids.
 func (s *Server) Annotate(ctx context.Context, answers map[string]*Answer) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -223,7 +226,7 @@ func (s *Server) Annotate(ctx context.Context, answers map[string]*Answer) error
 	})
 }
 
-// follow reads what was appended to the audit log.
+// follow reads the new lines of the audit log.
 func (s *Server) follow() error {
 	f, err := os.Open(s.log)
 	if err != nil {
@@ -237,7 +240,7 @@ func (s *Server) follow() error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF {
-			return nil // what is not a whole line yet is read again
+			return nil // an incomplete line is read again
 		}
 		if err != nil {
 			return err
@@ -256,5 +259,5 @@ func (s *Server) follow() error {
 	}
 }
 
-// IDPrefix begins the ids of requests whose annotations are kept.
+// IDPrefix is the prefix of the ids of requests whose annotations are kept.
 const IDPrefix = "scene-"

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ways are the namespaces that pods are created in, and so what happens to them:
-// each has its own, so that they take turns.
+// ways are the namespaces for pods, each with its own treatment of pods; they
+// take turns.
 func ways() []way {
 	off := map[string]string{"policy.usher.dev/enforce": "off", "policy.usher.dev/warn": "off"}
 	return []way{
@@ -38,8 +38,8 @@ type way struct {
 	annotation      string // of usher's
 }
 
-// expected says whether a pod comes back as the way promises: with the whole
-// container of the seed's template after its own.
+// expected reports whether a pod has the result of its way: the whole container
+// of the seed's template after its own.
 func (w way) expected(pod *corev1.Pod) bool {
 	if w.namespace == "none" {
 		return len(pod.Spec.Containers) == 1
@@ -86,7 +86,7 @@ func percentile(values []float64, p float64) float64 {
 	return values[min(len(values)-1, int(float64(len(values))*p/100))]
 }
 
-// creations takes turns: a pod each way, again and again.
+// creations creates pods in turns: one in each way, repeatedly.
 func (b *bench) creations(ctx context.Context, dryRun bool) ([][]float64, error) {
 	seed, err := object("injector/testdata/myapp-pod.yaml")
 	if err != nil {
@@ -115,7 +115,7 @@ func (b *bench) creations(ctx context.Context, dryRun bool) ([][]float64, error)
 			if !w.expected(got) {
 				return nil, fmt.Errorf("%s: the pod came back with the containers %v", w.name, got.Spec.Containers)
 			}
-			if turn >= 10 { // connections are made, and code is warm
+			if turn >= 10 { // connections exist and code is warm
 				took[i] = append(took[i], time.Since(began).Seconds()*1000)
 			}
 		}
@@ -123,8 +123,8 @@ func (b *bench) creations(ctx context.Context, dryRun bool) ([][]float64, error)
 	return took, nil
 }
 
-// prepare makes the namespaces, the floor's webhook and the policies, and waits
-// until each way does what it promises.
+// prepare creates the namespaces, the floor's webhook and the policies, and
+// waits until each way works.
 func (b *bench) prepare(ctx context.Context) error {
 	authority, err := os.ReadFile(filepath.Join(b.folder, "floor.crt"))
 	if err != nil {

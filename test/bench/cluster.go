@@ -18,7 +18,7 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// A bench is the control plane with the two servers beside it.
+// A bench is the control plane with the two servers.
 type bench struct {
 	plane   *controlplane.ControlPlane
 	clients *kubernetes.Clientset
@@ -41,7 +41,7 @@ func (p pair) stop() {
 	}
 }
 
-// start starts what there is to measure.
+// start starts what is to be measured.
 func start(ctx context.Context, folder, server string) (b *bench, err error) {
 	b = &bench{folder: folder, server: server}
 	defer func() {
@@ -67,7 +67,7 @@ func start(ctx context.Context, folder, server string) (b *bench, err error) {
 	if err := b.plane.WebhookKubeconfig(ctx, kubeconfig, b.plane.Config.Host); err != nil {
 		return b, err
 	}
-	// As kube-apiserver calls a Service.
+	// Like kube-apiserver with a Service.
 	if b.pair, err = b.servers(ctx, false); err != nil {
 		return b, err
 	}

@@ -18,8 +18,8 @@ import (
 type work struct {
 	name, path string
 	body       []byte
-	// budget is the share of the floor's throughput that usher owes at 32 at
-	// once, 0 where none is set.
+	// budget is the share of the floor's throughput that usher must reach at 32 at
+	// once, 0 if none is set.
 	budget float64
 }
 
@@ -88,7 +88,7 @@ func container(pod map[string]any) map[string]any {
 func clone(o map[string]any) map[string]any {
 	var copied map[string]any
 	if err := json.Unmarshal(encode(o), &copied); err != nil {
-		panic(err) // it was JSON a moment ago
+		panic(err) // it was valid JSON before
 	}
 	return copied
 }
@@ -130,8 +130,8 @@ func annotated(pod map[string]any, size int) map[string]any {
 	return pod
 }
 
-// realistic is the pod as it comes from a ReplicaSet: defaults filled in,
-// probes, a service account's volume, managedFields.
+// realistic is the pod from a ReplicaSet: with defaults, probes, a service
+// account's volume and managedFields.
 func realistic(seed map[string]any) map[string]any {
 	pod := withEnv(withContainers(seed, 2), 24)
 	probe := map[string]any{"httpGet": map[string]any{"path": "/healthz", "port": 8080, "scheme": "HTTP"},

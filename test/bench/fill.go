@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// fill creates objects 0 to n-1, several at once; those that are there stay.
+// fill creates objects 0 to n-1, several at once, and keeps existing ones.
 func (b *bench) fill(ctx context.Context, n int, create func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(16)

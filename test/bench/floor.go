@@ -44,8 +44,8 @@ func floorMain(address, folder string, http2 bool) error {
 	return server.ListenAndServeTLS("", "")
 }
 
-// constantPatch adds what the seed's Envoy is, a container and a volume, to pods
-// with volumes.
+// constantPatch adds the seed's Envoy, a container and a volume, to pods with
+// volumes.
 const constantPatch = `[{"op":"add","path":"/spec/containers/-","value":{"name":"envoy","image":"lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1",` +
 	`"command":["/usr/local/bin/envoy"],"args":["--concurrency 4","--config-path /etc/envoy/envoy.json","--mode serve"],"ports":[{"containerPort":80,"protocol":"TCP"}],` +
 	`"resources":{"limits":{"cpu":"1000m","memory":"512Mi"},"requests":{"cpu":"100m","memory":"64Mi"}},"volumeMounts":[{"name":"envoy-conf","mountPath":"/etc/envoy"}]}},{"op":"add","path":"/spec/volumes/-","value":{"name":"envoy-conf","configMap":{"name":"envoy"}}}]`

@@ -15,7 +15,7 @@ import (
 	"github.com/usher-dev/usher/policies/rules"
 )
 
-// growth is the processor time of a request against the size of what there is.
+// growth is the processor time of a request as a function of size.
 func growth(ctx context.Context, b *bench) (section, error) {
 	seed, err := object("injector/testdata/myapp-pod.yaml")
 	if err != nil {
@@ -63,7 +63,7 @@ func growth(ctx context.Context, b *bench) (section, error) {
 	return s, nil
 }
 
-// templates sees to that many templates, proved and loaded.
+// templates ensures that many templates, validated and loaded.
 func (b *bench) templates(ctx context.Context, n int) error {
 	for i := 1; i < n; i++ {
 		if err := b.template(ctx, fmt.Sprintf("sidecar-%d", i)); err != nil && !isThere(err) {
@@ -73,7 +73,7 @@ func (b *bench) templates(ctx context.Context, n int) error {
 	return nil
 }
 
-// namespaces sees to that many namespaces.
+// namespaces ensures that many namespaces.
 func (b *bench) namespaces(ctx context.Context, n int) error {
 	return b.fill(ctx, n, func(ctx context.Context, i int) error {
 		_, err := b.clients.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("tenant-%d", i)}}, metav1.CreateOptions{})
@@ -81,8 +81,8 @@ func (b *bench) namespaces(ctx context.Context, n int) error {
 	})
 }
 
-// byLevel is the time of the rules of each level, in this process: no server
-// has them apart.
+// byLevel is the time of the rules of each level, in this process, because no
+// server measures them separately.
 func byLevel() (string, error) {
 	deployment, err := object("policies/benchdata/deployment.yaml")
 	if err != nil {
@@ -110,8 +110,8 @@ func byLevel() (string, error) {
 	return fmt.Sprintf("%s\nDecoding it takes %s µs.\n", &t, two(decoding)), nil
 }
 
-// timed is the time of one call in µs: the least of many rounds, since all that
-// can befall a round makes it longer.
+// timed returns the time of one call in µs: the minimum of many rounds, since
+// disturbances only make a round longer.
 func timed(do func()) float64 {
 	const calls = 200
 	least := time.Hour
@@ -125,7 +125,8 @@ func timed(do func()) float64 {
 	return float64(least.Nanoseconds()) / calls / 1000
 }
 
-// filled is usher's memory against what there is in the cluster.
+// filled is usher's memory as a function of the number of objects in the
+// cluster.
 func filled(ctx context.Context, b *bench, most int) (section, error) {
 	seed, err := object("injector/testdata/myapp-pod.yaml")
 	if err != nil {
@@ -163,7 +164,7 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 	}, nil
 }
 
-// pods sees to that many pods.
+// pods ensures that many pods.
 func (b *bench) pods(ctx context.Context, n int) error {
 	const namespace = "crowd"
 	_, err := b.clients.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{

@@ -1,5 +1,5 @@
-// Command bench measures usher beside the floor: a TLS server that reads the
-// body and echoes the uid. What it finds is written to docs/performance.md; with
+// Command bench compares usher with a floor: a TLS server that reads the body
+// and echoes the uid. It writes the results to docs/performance.md; with
 // -short it measures little, and fails where usher's share of the floor falls.
 package main
 
@@ -41,15 +41,15 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// A part is one section of the report: it writes what it found, and its plots.
+// A part is one section of the report: it writes its results and plots.
 type part struct {
 	name    string
 	cluster bool // needs one
-	fresh   bool // needs one that nothing was done with
+	fresh   bool // needs an unused one
 	measure func(context.Context, *bench) (section, error)
 }
 
-// A section is what a part found: Markdown, and plots by the name of their file.
+// A section is the result of a part: Markdown, and plots by file name.
 type section struct {
 	text  string
 	plots map[string]plot

@@ -26,7 +26,7 @@ func client(http2 bool) *http.Client {
 	}}
 }
 
-// post sends a review and reads the answer, which must be one.
+// post sends a review and reads the response, which must be a review.
 func post(c *http.Client, url string, body []byte) error {
 	res, err := c.Post(url, "application/json", bytes.NewReader(body))
 	if err != nil {
@@ -47,8 +47,8 @@ func post(c *http.Client, url string, body []byte) error {
 type sample struct {
 	rate     float64
 	p50, p99 time.Duration
-	// cpu is the server's own processor time for a request, gc the share of it
-	// that collecting garbage took.
+	// cpu is the server's own processor time for a request, gc the share of
+	// garbage collection.
 	cpu time.Duration
 	gc  float64
 }
@@ -128,8 +128,8 @@ func (b *bench) compare(ctx context.Context, path string, body []byte, s shape) 
 	return c, nil
 }
 
-// ratio is the median of the rounds' ratios of the floor's to usher's, so that
-// what befell the machine meanwhile befell both.
+// ratio returns the median of the rounds' ratios of the floor's to usher's, so
+// that background load affects both equally.
 func (c comparison) ratio(of func(sample) float64) float64 {
 	ratios := make([]float64, len(c.floor))
 	for i := range ratios {
@@ -144,7 +144,7 @@ func slowest(s sample) float64 { return s.p99.Seconds() * 1000 }
 func spent(s sample) float64   { return s.cpu.Seconds() * 1000 }
 func garbage(s sample) float64 { return s.gc * 100 }
 
-// medianOf is the median of the rounds.
+// medianOf returns the median of the rounds.
 func medianOf(samples []sample, of func(sample) float64) float64 {
 	values := make([]float64, len(samples))
 	for i, s := range samples {

@@ -94,7 +94,7 @@ type execution struct {
 	peak             float64 // MiB
 }
 
-// execute runs a command; findings, by which it ends with 1, are no error.
+// execute runs a command; findings, with exit status 1, are not an error.
 func execute(ctx context.Context, program string, args ...string) (execution, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	var stderr bytes.Buffer

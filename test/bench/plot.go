@@ -14,8 +14,8 @@ type series struct {
 	x, y []float64
 }
 
-// A plot is lines over one axis, as SVG. Growth counts its x by factors, so
-// that 15 and 15,000 are both seen.
+// A plot is lines over one axis, as SVG. Growth uses a logarithmic x axis, so
+// that both 15 and 15,000 are visible.
 type plot struct {
 	title, xName, yName string
 	logarithmic         bool
@@ -89,7 +89,7 @@ func (p plot) svg() string {
 	return b.String()
 }
 
-// short is a number as an axis shows it.
+// short formats a number for an axis.
 func short(v float64) string {
 	switch {
 	case v >= 1000 && v == math.Trunc(v/100)*100:

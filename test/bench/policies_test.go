@@ -46,7 +46,7 @@ func TestThePoliciesInjectTheSeedsTemplate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod.Containers = []corev1.Container{{Name: "app", Image: "app", TerminationMessagePath: "/app"}}
 			got := &corev1.Pod{}
-			// The API server does not say when policies are in force.
+			// The API server does not report when policies are in force.
 			err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 				var err error
 				got, err = clients.CoreV1().Pods(namespace.Name).Create(ctx, &corev1.Pod{

@@ -23,13 +23,13 @@ type process struct {
 	*exec.Cmd
 	name, address string
 	log           string
-	// read is how much of the log was, collected what its lines told.
+	// read is how much of the log was read, collected the values of its lines.
 	read      int64
 	collected time.Duration
 }
 
-// startProcess starts a server that says on stderr when it collects garbage,
-// and waits until it listens.
+// startProcess starts a server that logs garbage collections to stderr, and
+// waits until it listens.
 func startProcess(ctx context.Context, name, address, folder string, env []string, program string, args ...string) (*process, error) {
 	p := &process{Cmd: exec.CommandContext(ctx, program, args...), name: name, address: address, log: filepath.Join(folder, name+".log")}
 	stderr, err := os.Create(p.log)
@@ -61,8 +61,8 @@ func (p *process) stop() {
 	_ = p.Wait()
 }
 
-// cpu is the processor time of the process so far, by its clock: /proc tells
-// it in hundredths of a second only.
+// cpu returns the processor time of the process so far, by its clock: /proc
+// only has hundredths of a second.
 func (p *process) cpu() (time.Duration, error) {
 	const ofAll = 2 // threads, as CPUCLOCK_SCHED in the kernel
 	var now unix.Timespec
@@ -72,7 +72,7 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(now.Nano()), nil
 }
 
-// forgetPeak makes the peak of resident memory what is resident now.
+// forgetPeak resets the peak of resident memory to its current value.
 func (p *process) forgetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.Process.Pid), []byte("5"), 0)
 }
@@ -83,7 +83,7 @@ var (
 	residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 )
 
-// memory is a line of /proc/PID/status, in MiB.
+// memory returns a line of /proc/PID/status, in MiB.
 func (p *process) memory(line *regexp.Regexp) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
 	if err != nil {

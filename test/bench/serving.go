@@ -11,14 +11,15 @@ import (
 // quick is a round of a short run.
 const quick = 300 * time.Millisecond
 
-// limits are those of a short run: about half of what is measured, so that only
-// a change of the code falls below them. They are the floor's processor time of
-// a request over usher's, which other work on the machine changes least.
+// limits are those of a short run: about half of the measured values, so that
+// only a change of the code falls below them. They are the floor's processor
+// time of a request over usher's, which other work on the machine affects
+// least.
 func limits() map[string]float64 {
 	return map[string]float64{"seed pod": 0.2, "realistic pod": 0.2, "pod, 1,500 variables": 0.2, "Deployment CREATE": 0.19, "Job CREATE": 0.2, "CronJob CREATE": 0.2}
 }
 
-// serving is the request path: usher's process beside the floor's.
+// serving is the request path: usher's process compared with the floor's.
 func serving(ctx context.Context, b *bench) (section, error) {
 	works, err := corpus()
 	if err != nil {

@@ -24,7 +24,7 @@ func (t *table) String() string {
 	return b.String()
 }
 
-// two writes a number in as many digits as it deserves.
+// two formats a number with two significant digits.
 func two(v float64) string {
 	switch {
 	case v >= 100:
@@ -35,7 +35,7 @@ func two(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// held says whether a budget is.
+// held reports whether a budget is met.
 func held(yes bool) string {
 	if yes {
 		return "held"

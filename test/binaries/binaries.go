@@ -13,8 +13,8 @@ import (
 // packages' tests share the programs.
 const FolderVariable = "USHER_TEST_BINARIES"
 
-// Build builds a program of cmd and returns its path: in the folder that
-// FolderVariable names, unless it is there already, else in dir. root is the
+// Build builds a program in cmd and returns its path: in the folder that
+// FolderVariable names, unless it already exists, else in dir. root is the
 // module's folder.
 func Build(root, dir, program string) (string, error) {
 	if shared := os.Getenv(FolderVariable); shared != "" {

@@ -126,7 +126,7 @@ func TestCertManagerIssuesAndRenewsWithoutARefusedHandshake(t *testing.T) {
 		return !bytes.Equal(secret.Data["tls.crt"], certs.Encode([]*x509.Certificate{first.CA}))
 	})
 	renew(t, c, "usher-serving")
-	until(t, "the new CA is beside the old one", func() bool { return strings.Count(string(source.Bundle()), "BEGIN") == 2 })
+	until(t, "the new CA is next to the old one", func() bool { return strings.Count(string(source.Bundle()), "BEGIN") == 2 })
 	until(t, "a certificate of the new CA serves", func() bool { return !source.State().CA.Equal(first.CA) })
 	until(t, "the old CA left the bundle", func() bool {
 		return source.State().Phase == "stable" && strings.Count(string(source.Bundle()), "BEGIN") == 1
@@ -158,7 +158,7 @@ func TestDeletedObjectsAreKept(t *testing.T) {
 	}
 	until(t, "the Certificate is there", exists)
 	until(t, "the source tells what it waits for", func() bool { return source.State().Err != nil })
-	want := "certificate in Secret " + ns.Name + "/usher-serving: cert-manager has not issued it yet; see the Certificates and Issuers beside it"
+	want := "certificate in Secret " + ns.Name + "/usher-serving: cert-manager has not issued it yet; see the Certificates and Issuers in its namespace"
 	if got := source.State().Err.Error(); got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
@@ -191,7 +191,7 @@ func renewIn(t *testing.T, c client.Client, namespace, name string) {
 	})
 }
 
-// call handshakes without a pause by what is registered at each moment.
+// call continuously handshakes with the currently registered CA bundle.
 func call(t *testing.T, source certs.Source, registered *atomic.Pointer[[]byte]) (stop func() (int, error)) {
 	t.Helper()
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{GetCertificate: source.GetCertificate, MinVersion: tls.VersionTLS12})

@@ -27,8 +27,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// names are the controllers that run. ACME, Vault, Ingresses and the like are
-// left out.
+// names are the controllers to run. ACME, Vault, Ingresses and the like are
+// excluded.
 var names = []string{
 	issuers.ControllerName, approver.ControllerName, selfsigned.CRControllerName, ca.CRControllerName,
 	trigger.ControllerName, keymanager.ControllerName, requestmanager.ControllerName, issuing.ControllerName,

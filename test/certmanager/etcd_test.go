@@ -27,8 +27,8 @@ import (
 	"github.com/usher-dev/usher/test/kubelet"
 )
 
-// TestAnEtcdClusterIsSecuredByCertManager has a cluster of real etcds speak by
-// certificates of cert-manager's alone, and go on when they are renewed.
+// TestAnEtcdClusterIsSecuredByCertManager runs a cluster of real etcds that
+// only use cert-manager's certificates, and continue after a renewal.
 func TestAnEtcdClusterIsSecuredByCertManager(t *testing.T) {
 	c := newClient(t)
 	if err := etcdcluster.AddToScheme(c.Scheme()); err != nil {
@@ -71,8 +71,8 @@ func TestAnEtcdClusterIsSecuredByCertManager(t *testing.T) {
 		}
 	}
 
-	// Etcd reads its certificates for each connection, the controller its own
-	// for each look: nobody is started again.
+	// etcd reads its certificates for each connection, the controller its own for
+	// each observation: nothing restarts.
 	secret := func() []byte {
 		s := &corev1.Secret{}
 		if err := c.Get(t.Context(), client.ObjectKey{Namespace: ns.Name, Name: "example-client-tls"}, s); err != nil {
@@ -103,9 +103,9 @@ func TestAnEtcdClusterIsSecuredByCertManager(t *testing.T) {
 	}
 }
 
-// nameCallers adds what members here call each other from, as no name: their
-// pods are processes, whose addresses are in no DNS. What a user adds to a
-// Certificate stays.
+// nameCallers adds the addresses of members here, which have no names: their
+// pods are processes, whose addresses are not in DNS. cert-manager keeps what a
+// user adds to a Certificate.
 func nameCallers(t *testing.T, c client.Client, namespace string) {
 	t.Helper()
 	peer := &certmanagerv1.Certificate{}
@@ -119,7 +119,7 @@ func nameCallers(t *testing.T, c client.Client, namespace string) {
 	}
 }
 
-// issueFromCA makes an Issuer that signs by a CA of its own.
+// issueFromCA creates an Issuer with a CA of its own.
 func issueFromCA(t *testing.T, create func(client.Object), namespace string) {
 	t.Helper()
 	in := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }

@@ -25,7 +25,7 @@ import (
 	"github.com/usher-dev/usher/webhook/registration"
 )
 
-// auditPolicy has what usher's ServiceAccount does written down, and no more.
+// auditPolicy only logs the requests of usher's ServiceAccount.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -36,7 +36,7 @@ rules: [{level: Metadata, users: ["` + controlplane.WebhookUser + `"]}, {level: 
 var auditLog string
 
 // TestTheOverlaysRightsAreEnoughAndOneReplicaKeepsTheObjects installs the
-// overlay and runs two replicas with the rights it gives.
+// overlay and runs two replicas with its rights.
 func TestTheOverlaysRightsAreEnoughAndOneReplicaKeepsTheObjects(t *testing.T) {
 	c := newClient(t)
 	startControllers(t)
@@ -45,7 +45,8 @@ func TestTheOverlaysRightsAreEnoughAndOneReplicaKeepsTheObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	kubectl(t, "apply", "-k", overlay)
-	// Whatever was issued before: there is nothing to serve when the replicas start.
+	// Without earlier certificates: there is nothing to serve when the replicas
+	// start.
 	empty := func() {
 		kubectl(t, "delete", "-n", namespace, "certificates,issuers", "--all")
 		kubectl(t, "delete", "-n", namespace, "secrets", "--all")
@@ -112,7 +113,7 @@ func TestTheOverlaysRightsAreEnoughAndOneReplicaKeepsTheObjects(t *testing.T) {
 			used[e.String()] = true
 		}
 	}
-	// Informers list where the server cannot stream what is there.
+	// Informers list if the server cannot stream the existing objects.
 	delete(used, "list secrets usher-serving")
 	want := []string{
 		"get secrets usher-serving",
@@ -147,11 +148,11 @@ func kubectl(t *testing.T, args ...string) {
 	}
 }
 
-// An event is what the audit log says of a request, as far as it is looked at.
+// An event is the relevant part of a request in the audit log.
 type event struct {
 	Verb string
 	User struct{ Extra map[string][]string }
-	// ObjectRef is empty for requests of no resource.
+	// ObjectRef is empty for requests without a resource.
 	ObjectRef struct {
 		APIGroup, Resource, Name string
 	}
@@ -162,8 +163,8 @@ func (e event) String() string {
 	return e.Verb + " " + e.ObjectRef.Resource + " " + e.ObjectRef.Name
 }
 
-// keepers are the tokens by which cert-manager's objects were applied: each
-// replica has its own.
+// keepers returns the tokens that applied cert-manager's objects: each replica
+// has its own.
 func keepers(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}

@@ -20,7 +20,7 @@ import (
 	"github.com/usher-dev/usher/test/cluster/usher"
 )
 
-// replicas are the pods of usher's webhook that run.
+// replicas returns the running pods of usher's webhook.
 func (c *cluster) replicas(ctx context.Context) ([]corev1.Pod, error) {
 	list, err := c.CoreV1().Pods(usher.Namespace).List(ctx, metav1.ListOptions{LabelSelector: usher.Pods})
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *cluster) replicas(ctx context.Context) ([]corev1.Pod, error) {
 	return running, nil
 }
 
-// ready says whether as many replicas as are wanted are.
+// ready reports whether all desired replicas are ready.
 func (c *cluster) ready(ctx context.Context) bool {
 	d, err := c.AppsV1().Deployments(usher.Namespace).Get(ctx, "usher-webhook", metav1.GetOptions{})
 	return err == nil && d.Status.ObservedGeneration >= d.Generation && d.Status.ReadyReplicas == *d.Spec.Replicas &&
@@ -50,8 +50,7 @@ func (c *cluster) untilReady(t *testing.T) {
 	}
 }
 
-// until waits longer than the kubelet does at most before it starts a container
-// again.
+// until waits longer than the kubelet's maximum back-off.
 func until(t *testing.T, what string, condition func(context.Context) bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 7*time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -94,14 +93,14 @@ func process(pod *corev1.Pod) (int, error) {
 	return 0, fmt.Errorf("no process is in the control group of the container %s", id)
 }
 
-// restartUsher deletes every replica at once.
+// restartUsher deletes all replicas at once.
 func (c *cluster) restartUsher(ctx context.Context) error {
 	now := int64(0)
 	return c.CoreV1().Pods(usher.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{LabelSelector: usher.Pods})
 }
 
-// arguments runs usher with more arguments than it is installed with, until
-// the test ends, and has it make a CA by them.
+// arguments runs usher with additional arguments, until the test ends, and
+// makes it create a CA with them.
 func (c *cluster) arguments(t *testing.T, arguments ...string) {
 	t.Helper()
 	if err := c.install(t.Context(), arguments); err != nil {
@@ -121,7 +120,7 @@ func (c *cluster) install(ctx context.Context, arguments []string) error {
 	for _, step := range [][]string{
 		{"scale", "deployment/usher-webhook", "--replicas=0"},
 		{"wait", "--for=delete", "pod", "-l", usher.Pods, "--timeout=60s"},
-		// A CA that is there is kept for as long as it was made for.
+		// An existing CA keeps its lifetime.
 		{"delete", "secret", "usher-ca", "--ignore-not-found"},
 		{"patch", "deployment/usher-webhook", "-p", patch},
 	} {
@@ -132,7 +131,7 @@ func (c *cluster) install(ctx context.Context, arguments []string) error {
 	return nil
 }
 
-// namespace makes a namespace that goes with the test.
+// namespace creates a namespace that is deleted with the test.
 func (c *cluster) namespace(t *testing.T) string {
 	t.Helper()
 	ns, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "chaos-"}}, metav1.CreateOptions{})

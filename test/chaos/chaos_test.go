@@ -18,12 +18,12 @@ import (
 	"github.com/usher-dev/usher/test/cluster/node"
 )
 
-// answered is the longest a creation may take: the API server waits for the
-// mutating and then the validating webhook for as long as their timeoutSeconds
-// say, 5 each, and needs time of its own.
+// answered is the maximum time of a creation: the API server waits for the
+// mutating and then the validating webhook up to their timeoutSeconds, 5 each,
+// and needs time of its own.
 const answered = 15 * time.Second
 
-// A mishap is something that breaks.
+// A mishap is a failure to inject.
 type mishap struct {
 	name   string
 	weight int
@@ -46,7 +46,7 @@ var mishaps = []mishap{
 	{"every replica is killed", 1, func(ctx context.Context, c *cluster, _ *rand.Rand) error {
 		pods, err := c.replicas(ctx)
 		for i := range pods {
-			_ = send(&pods[i], syscall.SIGKILL) // some are gone by themselves
+			_ = send(&pods[i], syscall.SIGKILL) // some have already ended
 		}
 		return err
 	}},
@@ -58,9 +58,9 @@ var mishaps = []mishap{
 	}},
 }
 
-// one picks a replica.
+// one selects a replica.
 func (c *cluster) one(ctx context.Context, r *rand.Rand, do func(*corev1.Pod) error) error {
-	pick := r.Uint32() // drawn in any case, so that the seed decides what follows
+	pick := r.Uint32() // drawn in any case, so that the seed determines the rest
 	pods, err := c.replicas(ctx)
 	if err != nil || len(pods) == 0 {
 		return err
@@ -68,7 +68,7 @@ func (c *cluster) one(ctx context.Context, r *rand.Rand, do func(*corev1.Pod) er
 	return do(&pods[int(pick)%len(pods)])
 }
 
-// hold stops a replica's process for a while, in the background.
+// hold suspends a replica's process for a while, in the background.
 func hold(ctx context.Context, pod *corev1.Pod, pause time.Duration) error {
 	pid, err := process(pod)
 	if err != nil {
@@ -84,7 +84,7 @@ func hold(ctx context.Context, pod *corev1.Pod, pause time.Duration) error {
 		case <-timer.C:
 		case <-ctx.Done():
 		}
-		_ = syscall.Kill(pid, syscall.SIGCONT) // the kubelet may have ended it
+		_ = syscall.Kill(pid, syscall.SIGCONT) // the kubelet may have killed it
 	}()
 	return nil
 }
@@ -104,9 +104,9 @@ func draw(r *rand.Rand) mishap {
 }
 
 // TestWhateverBreaksNothingIsLostUnseen breaks usher and the API server at
-// random while pods are made, and while the CA changes. Afterwards every pod
-// that asked for a mandatory template is injected; every other is, or is listed
-// by `usher drift`, and its restart leaves none.
+// random while pods are created, and while the CA changes. Afterwards every pod
+// that asked for a mandatory template is injected; every other is injected, or
+// listed by `usher drift`, whose restart fixes it.
 func TestWhateverBreaksNothingIsLostUnseen(t *testing.T) {
 	c := shared
 	if !c.node.Owned() {
@@ -147,8 +147,8 @@ func TestWhateverBreaksNothingIsLostUnseen(t *testing.T) {
 	c.drift(t, ns)
 }
 
-// drift checks that `usher drift` lists the pods that are bare, and that its
-// restart leaves none.
+// drift checks that `usher drift` lists the pods without a sidecar, and that
+// its restart fixes all of them.
 func (c *cluster) drift(t *testing.T, namespace string) {
 	t.Helper()
 	list, err := c.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
@@ -175,8 +175,8 @@ func (c *cluster) drift(t *testing.T, namespace string) {
 	}
 }
 
-// breakThings does what the seed says until the context ends, and tells how
-// often each happened.
+// breakThings runs the mishaps of the seed until the context ends, and returns
+// their counts.
 func (c *cluster) breakThings(ctx context.Context, t *testing.T, r *rand.Rand) string {
 	t.Helper()
 	counts := map[string]int{}
@@ -193,7 +193,7 @@ func (c *cluster) breakThings(ctx context.Context, t *testing.T, r *rand.Rand) s
 		case <-pause.C:
 		}
 		m := draw(r)
-		// A replica may be gone, and the API server away, by another mishap.
+		// Another mishap may have ended a replica or the API server.
 		if err := m.do(ctx, c, r); err != nil {
 			t.Logf("%s: %v", m.name, err)
 			continue
@@ -202,7 +202,7 @@ func (c *cluster) breakThings(ctx context.Context, t *testing.T, r *rand.Rand) s
 	}
 }
 
-// churn deletes a pod about every second, so that another is made.
+// churn deletes a pod about every second, so that it is replaced.
 func (c *cluster) churn(ctx context.Context, namespace string, r *rand.Rand) int {
 	deleted := 0
 	for {

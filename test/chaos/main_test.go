@@ -1,8 +1,7 @@
 //go:build e2e
 
-// Package chaos_test breaks usher on a real node, under load, and counts what
-// came through: what was admitted without what it asked for, what was refused,
-// what waited too long.
+// Package chaos_test breaks usher on a real node, under load, and counts the
+// results: pods without what they asked for, refused pods, and slow requests.
 //
 //	go test -tags e2e ./test/chaos -v -args -seed 1 -for 10m
 package chaos_test
@@ -34,7 +33,7 @@ type cluster struct {
 	*kubernetes.Clientset
 	node  *node.Node
 	usher *usher.Installation
-	// flood has no limit of its own on requests.
+	// flood has no rate limit on requests.
 	flood *kubernetes.Clientset
 }
 
@@ -63,8 +62,7 @@ func begin(ctx context.Context, n *node.Node, installed *usher.Installation) (en
 	return nil, nil
 }
 
-// templates are one that is mandatory and one that is not. What they add is
-// named after them.
+// templates are a mandatory one and another. What they add is named after them.
 const templates = `
 apiVersion: v1
 kind: ConfigMap

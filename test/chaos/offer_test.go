@@ -17,7 +17,7 @@ import (
 	"github.com/usher-dev/usher/test/load"
 )
 
-// What became of a creation.
+// Results of a creation.
 const (
 	injected   = "injected"
 	bare       = "bare"       // admitted without what it asked for
@@ -33,7 +33,7 @@ type event struct {
 	err               error
 }
 
-// An offer creates pods by dry-run at a rate until it is ended.
+// An offer creates pods with dry runs at a rate until it is ended.
 type offer struct {
 	cancel context.CancelFunc
 	done   chan load.Result
@@ -149,7 +149,7 @@ func (o *offer) slowest() time.Duration {
 	return longest
 }
 
-// String tells the figures, those admitted bare first.
+// String formats the numbers, starting with those admitted without a sidecar.
 func (o *offer) String() string {
 	var text []string
 	for _, outcome := range []string{bare, refused, unanswered, injected} {

@@ -59,8 +59,8 @@ func TestNoAdmissionFailsWhileTheCertificatesChangeThreeTimes(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoReplicasEnds kills one, which at most lets in what it was
-// deciding on, and then ends one in order, which lets in nothing.
+// TestOneOfTwoReplicasEnds kills one, which may only affect the decisions in
+// progress, and then stops one gracefully, which affects none.
 func TestOneOfTwoReplicasEnds(t *testing.T) {
 	c := shared
 	if !c.node.Owned() {
@@ -88,7 +88,7 @@ func TestOneOfTwoReplicasEnds(t *testing.T) {
 			if err := send(&pods[0], tc.signal); err != nil {
 				t.Fatal(err)
 			}
-			until(t, "the kubelet started it anew", func(ctx context.Context) bool {
+			until(t, "the kubelet started it again", func(ctx context.Context) bool {
 				pod, err := c.CoreV1().Pods(pods[0].Namespace).Get(ctx, pods[0].Name, metav1.GetOptions{})
 				return err == nil && len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].RestartCount > pods[0].Status.ContainerStatuses[0].RestartCount
 			})
@@ -110,8 +110,8 @@ func TestOneOfTwoReplicasEnds(t *testing.T) {
 	}
 }
 
-// make makes pods, ten a second, that are there afterwards, until it is asked
-// which of them are bare and how many could not be made.
+// make creates ten persistent pods a second until stopped, and then reports
+// which lack a sidecar and how many could not be created.
 func (c *cluster) make(t *testing.T, namespace string) func() (bareOnes []string, failed int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -148,7 +148,7 @@ func (c *cluster) make(t *testing.T, namespace string) func() (bareOnes []string
 	}
 }
 
-// drifted are the pods of a namespace that `usher drift` finds.
+// drifted returns the pods of a namespace that `usher drift` finds.
 func (c *cluster) drifted(t *testing.T, namespace string) map[string]bool {
 	t.Helper()
 	status, out, stderr := c.usher.Run(t.Context(), "drift", "-n", namespace, "-o", "json")
@@ -168,7 +168,7 @@ func (c *cluster) drifted(t *testing.T, namespace string) map[string]bool {
 	return pods
 }
 
-// TestEverythingRecoversFromRestarts tells how long nothing, or less than
+// TestEverythingRecoversFromRestarts reports how long nothing, or not
 // everything, was injected.
 func TestEverythingRecoversFromRestarts(t *testing.T) {
 	c := shared

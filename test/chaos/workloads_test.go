@@ -33,7 +33,7 @@ spec:
       - {name: app, image: "` + appImage + `", args: [serve, "127.0.0.1:8080"]}
 `
 
-// deployments makes those whose pods ask for the one template, for the other,
+// deployments creates those whose pods ask for the one template, for the other,
 // and for none, and waits until they run.
 func deployments(t *testing.T, c *cluster, namespace string) {
 	t.Helper()
@@ -51,8 +51,8 @@ func deployments(t *testing.T, c *cluster, namespace string) {
 	c.settled(t, namespace)
 }
 
-// settled waits until every Deployment has its pod. ReplicaSets whose pods were
-// refused would try again after up to 16 minutes: they are hurried.
+// settled waits until every Deployment has its pod. The ReplicaSet controller
+// retries refused pods after up to 16 minutes, so the test triggers it.
 func (c *cluster) settled(t *testing.T, namespace string) {
 	t.Helper()
 	var hurried time.Time
@@ -74,11 +74,11 @@ func (c *cluster) settled(t *testing.T, namespace string) {
 	})
 }
 
-// hurry has the controller look at the ReplicaSets of a namespace at once.
+// hurry makes the controller reconcile the ReplicaSets of a namespace at once.
 func (c *cluster) hurry(ctx context.Context, namespace string) {
 	sets, err := c.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return // it is asked again
+		return // the request is retried
 	}
 	for i := range sets.Items {
 		change := fmt.Appendf(nil, `{"metadata":{"annotations":{"hurried":%q}}}`, time.Now())

@@ -4,10 +4,10 @@
 //	go run ./test/cluster [COMPONENT...]
 //	go run ./test/cluster up|down
 //
-// The first builds the components, by default etcd kube-apiserver kubectl, and
-// prints the folder that holds them, as envtest expects it in
-// KUBEBUILDER_ASSETS. What was built once is kept in the user's cache folder.
-// The second starts the machine's node, or takes it down.
+// The first form builds the components, by default etcd kube-apiserver kubectl,
+// and prints their folder, as envtest expects it in KUBEBUILDER_ASSETS. It
+// keeps built components in the user's cache folder. The second form starts the
+// machine's node, or takes it down.
 package main
 
 import (
@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// up leaves the node running and tells how to use it.
+// up leaves the node running and prints how to use it.
 func up(ctx context.Context) error {
 	n, err := node.Start(ctx, os.Stderr)
 	if err != nil {

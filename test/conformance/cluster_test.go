@@ -47,8 +47,8 @@ func (c cluster) of(o *unstructured.Unstructured) dynamic.ResourceInterface {
 	}
 }
 
-// create creates the object, sets its status where it has one, and returns
-// what the server holds.
+// create creates the object, sets its status if it has one, and returns the
+// stored object.
 func (c cluster) create(t *testing.T, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	t.Helper()
 	live, err := c.of(o).Create(t.Context(), o, metav1.CreateOptions{})
@@ -65,8 +65,7 @@ func (c cluster) create(t *testing.T, o *unstructured.Unstructured) (*unstructur
 	return live, nil
 }
 
-// settled waits until the server's own controllers have said what they say of a new
-// object.
+// settled waits until the server's own controllers have updated a new object.
 func (c cluster) settled(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	said := map[string]string{"CustomResourceDefinition": "Established", "APIService": "Available"}[o.GetKind()]
@@ -92,7 +91,7 @@ func (c cluster) settled(t *testing.T, o *unstructured.Unstructured) *unstructur
 	return o
 }
 
-// remove gives the object's addresses and ports back.
+// remove releases the object's addresses and ports.
 func (c cluster) remove(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 	background := metav1.DeletePropagationBackground
@@ -101,15 +100,15 @@ func (c cluster) remove(t *testing.T, o *unstructured.Unstructured) {
 	}
 }
 
-// valid says whether the server would create the object where it did not exist.
+// valid reports whether the server would create the object if it did not exist.
 func (c cluster) valid(t *testing.T, o *unstructured.Unstructured) error {
 	t.Helper()
 	_, err := c.of(o).Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
 }
 
-// apply sends what kubectl apply would: the patch from the old manifest to the
-// new one, over what the server holds. It is a dry run.
+// apply sends the same as kubectl apply: the patch from the old manifest to the
+// new one, for the stored object. It is a dry run.
 func (c cluster) apply(t *testing.T, old, new, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	t.Helper()
 	how, patch := threeWay(t, old, new, live)
@@ -167,8 +166,8 @@ func marshal(t *testing.T, o *unstructured.Unstructured) []byte {
 	return data
 }
 
-// cause names why the server refused, without the values at hand: the first
-// field it names, and its reason.
+// cause names why the server refused, without the values: the first field that
+// it names, and its reason.
 func cause(err error) string {
 	status, ok := err.(apierrors.APIStatus)
 	if !ok {

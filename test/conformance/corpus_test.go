@@ -16,8 +16,7 @@ import (
 // module's own graph are there already; others, as path@version, are downloaded.
 var modules = flag.String("modules", modulesWithManifests, "Go modules whose manifests are judged, separated by commas")
 
-// perModule bounds how many manifests of a module are judged where there is little
-// time.
+// perModule limits the manifests of a module in quick runs.
 var perModule = flag.Int("per-module", manifestsOfAModule, "how many manifests of a module are judged")
 
 // moduleFolder is where a module is unpacked.
@@ -39,7 +38,8 @@ func moduleFolder(t *testing.T, module string) string {
 }
 
 // TestManifestsOfOthersAreJudgedAsTheServerJudgesThem sends manifests as their
-// projects publish them. What is no manifest yet, such as a template, is left out.
+// projects publish them. It skips what is not a manifest yet, such as a
+// template.
 func TestManifestsOfOthersAreJudgedAsTheServerJudgesThem(t *testing.T) {
 	s := newScore("manifests")
 	for module := range strings.SplitSeq(*modules, ",") {
@@ -76,8 +76,8 @@ func TestManifestsOfOthersAreJudgedAsTheServerJudgesThem(t *testing.T) {
 	s.report(t, 99.8)
 }
 
-// ofTheCluster are the refusals that only a cluster can know: the reason, and what
-// the message says.
+// ofTheCluster are the refusals that only a cluster can know: the reason, and
+// part of the message.
 var ofTheCluster = []struct{ reason, says string }{
 	{"AlreadyExists", ""},                                      // an object of the name is there
 	{"Forbidden", "no PriorityClass with name"},                // the class may come with other manifests
@@ -85,7 +85,8 @@ var ofTheCluster = []struct{ reason, says string }{
 	{"Forbidden", "unable to create new content in namespace"}, // and the namespace may go
 }
 
-// inTheWay reports whether the server refuses an object for what is in the cluster.
+// inTheWay reports whether the server refuses an object because of other
+// objects in the cluster.
 func inTheWay(o *outcome) bool {
 	return slices.ContainsFunc(ofTheCluster, func(c struct{ reason, says string }) bool {
 		return o.server.cause == c.reason && strings.Contains(o.server.message, c.says)

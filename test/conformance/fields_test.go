@@ -11,8 +11,7 @@ type candidate struct {
 	values []any
 }
 
-// add adds a field that decides something for the kind. It reports whether it
-// found a place.
+// add adds a relevant field of the kind. It reports whether it found a place.
 func (m *mutator) add(tree map[string]any) bool {
 	list := candidates(tree)
 	if len(list) == 0 {

@@ -17,8 +17,8 @@ import (
 const generatedSeed = 1
 
 // TestGeneratedTransitionsAgreeWithTheServer changes one to three fields of
-// valid objects and asks both whether the change is refused. Objects that the
-// server would not even create are not a matter of transition.
+// valid objects and compares whether usher and the server refuse the change. It
+// skips objects that the server would not even create.
 func TestGeneratedTransitionsAgreeWithTheServer(t *testing.T) {
 	c := newCluster(t)
 	storageClass(t, c)
@@ -56,7 +56,7 @@ func TestGeneratedTransitionsAgreeWithTheServer(t *testing.T) {
 		}
 		score.judge(t, known, "live", complete, refusal, old, new)
 		if updated != nil {
-			// What the webhook is sent: both objects as the server completed them.
+			// The webhook's input: both objects as the server completed them.
 			if d, err := table.CompareObjects(live.Object, updated.Object, transition.Options{}); err != nil || d.RefusedBy(transition.Server) {
 				t.Errorf("%s: the server accepted the change, usher says it refuses it: %v %+v", old.GetName(), err, d)
 			}
@@ -65,8 +65,8 @@ func TestGeneratedTransitionsAgreeWithTheServer(t *testing.T) {
 	score.print(t)
 }
 
-// TestDefaultsAreNoChange compares manifests with what the server makes of them.
-func TestDefaultsAreNoChange(t *testing.T) {
+// TestDefaultsAreNotAChange compares manifests with what the server makes of them.
+func TestDefaultsAreNotAChange(t *testing.T) {
 	c := newCluster(t)
 	storageClass(t, c)
 	table := transition.Kubernetes()
@@ -95,8 +95,8 @@ func TestDefaultsAreNoChange(t *testing.T) {
 	}
 }
 
-// allocated says whether a field is one that the server fills in from its own
-// state, which no comparison of manifests can know.
+// allocated reports whether the server sets a field from its own state, which a
+// comparison of manifests cannot know.
 func allocated(kind, path string) bool {
 	switch kind {
 	case "PersistentVolumeClaim":
@@ -116,13 +116,13 @@ func allocated(kind, path string) bool {
 	return false
 }
 
-// pick gives every kind the same chance, however many rows it has.
+// pick gives every kind the same probability, however many rows it has.
 func pick(bases [][]*unstructured.Unstructured, r *rand.Rand) *unstructured.Unstructured {
 	ofKind := bases[r.IntN(len(bases))]
 	return ofKind[r.IntN(len(ofKind))]
 }
 
-// generatedBases are the old objects of all rows, by kind.
+// generatedBases returns the old objects of all rows, by kind.
 func generatedBases(t *testing.T, table *transition.Table) (bases [][]*unstructured.Unstructured) {
 	t.Helper()
 	for _, kind := range table.Kinds() {

@@ -40,7 +40,7 @@ metadata: {name: live}
 spec: {size: 3, fixed: a}
 `
 
-// TestDiffLive_CustomKinds_AreJudgedByTheDefinitionsInTheCluster gives usher
+// TestDiffLive_CustomKinds_AreJudgedByTheDefinitionsInTheCluster passes
 // manifests without the definition of their kind.
 func TestDiffLive_CustomKinds_AreJudgedByTheDefinitionsInTheCluster(t *testing.T) {
 	dir := t.TempDir()
@@ -66,14 +66,14 @@ func TestDiffLive_CustomKinds_AreJudgedByTheDefinitionsInTheCluster(t *testing.T
 		want   []string // object, row, outcome, path
 		stderr string
 	}{
-		"a default of the schema is no change":     {},
+		"a default of the schema is not a change":  {},
 		"a default may be written out":             {edit: [2]string{"size: 3", "size: 3, mode: slow"}},
 		"another value is a change":                {edit: [2]string{"size: 3", "size: 4"}, want: []string{"Gadget/live  in place spec.size"}},
 		"a value that the schema refuses":          {edit: [2]string{"size: 3", "size: 12"}, status: 1, want: []string{"Gadget/live  in place spec.size", "Gadget/live  refused spec.size"}},
 		"a field that the schema does not have":    {edit: [2]string{"size: 3", "size: 3, sise: 4"}, status: 1, want: []string{"Gadget/live  in place spec.sise", "Gadget/live  refused spec.sise"}},
 		"a change that a rule of it refuses":       {edit: [2]string{"fixed: a", "fixed: b"}, status: 1, want: []string{"Gadget/live  in place spec.fixed", "Gadget/live  refused spec.fixed"}},
 		"a new object that the schema refuses":     {edit: [2]string{"name: live}\nspec: {size: 3", "name: fresh}\nspec: {size: x"}, status: 1, want: []string{"Gadget/fresh  refused spec.size", "Gadget/fresh created"}},
-		"a definition that the user must not read": {edit: [2]string{"size: 3", "size: 12"}, user: "reader", want: []string{"Gadget/live  in place spec.size"}, stderr: "Gadget.live.example.com is compared, and not judged as the API server judges it: customresourcedefinitions.apiextensions.k8s.io"},
+		"a definition that the user must not read": {edit: [2]string{"size: 3", "size: 12"}, user: "reader", want: []string{"Gadget/live  in place spec.size"}, stderr: "Gadget.live.example.com is compared, but not validated as by the API server: customresourcedefinitions.apiextensions.k8s.io"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := write(t, t.TempDir(), "new.yaml", strings.Replace(gadget, tc.edit[0], tc.edit[1], 1))
@@ -88,7 +88,8 @@ func TestDiffLive_CustomKinds_AreJudgedByTheDefinitionsInTheCluster(t *testing.T
 	}
 }
 
-// asUser is a kubeconfig by which an administrator acts as a user, or as itself.
+// asUser is a kubeconfig with which an administrator acts as a user, or as
+// itself.
 func asUser(t *testing.T, user string) string {
 	t.Helper()
 	config, err := clientcmd.Load(plane.Kubeconfig)

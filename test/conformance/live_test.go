@@ -16,8 +16,8 @@ import (
 	"github.com/usher-dev/usher/test/binaries"
 )
 
-// TestDiffLive applies manifests by kubectl, and compares others with the
-// cluster by usher as users run it.
+// TestDiffLive applies manifests with kubectl, and runs usher to compare others
+// with the cluster.
 func TestDiffLive(t *testing.T) {
 	storageClass(t, newCluster(t))
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func TestDiffLive(t *testing.T) {
 		"a field that is gone from the manifest is removed, though the server has others": {
 			edits: []string{"  replicas: 2\n", ""}, want: []string{"Deployment/live deploy-replicas-unset in steps spec.replicas"},
 		},
-		"a Job's template is fixed, its generated labels are no change": {
+		"a Job's template is fixed, its generated labels are not a change": {
 			edits: []string{"import:1.0", "import:1.1"}, status: 1,
 			want: []string{"Job/live job-template recreate spec.template.spec.containers[0].image"},
 		},
@@ -117,8 +117,7 @@ func diffLive(t *testing.T, usher, kubeconfig, file string, args ...string) (sta
 	return status, out.Bytes(), errs.String()
 }
 
-// changes shortens usher's report: one line a change, or an object that is not
-// there.
+// changes shortens usher's report: one line per change, or per missing object.
 func changes(t *testing.T, data []byte) (lines []string) {
 	t.Helper()
 	var report struct {

@@ -1,4 +1,4 @@
-// Package conformance holds usher's verdicts against those of a real
+// Package conformance compares usher's verdicts with those of a real
 // kube-apiserver.
 package conformance
 
@@ -17,13 +17,13 @@ import (
 // both address families of a Service can be tried.
 var plane *controlplane.ControlPlane
 
-// validator is what the command line takes for the server.
+// validator is the command line's emulation of the server.
 var validator *apiserver.Validator
 
 // evaluator decodes objects as it does before they are validated.
 var evaluator *policies.Evaluator
 
-// server is the same as plane, for objects that are tried and not kept.
+// server is the same as plane, for objects that are not stored.
 var server *apiServer
 
 func TestMain(m *testing.M) {

@@ -15,7 +15,7 @@ import (
 	"github.com/usher-dev/usher/deploy/base/crds"
 )
 
-// A mapping is where the server takes the objects of a kind.
+// A mapping is the server's resource for a kind.
 type mapping struct {
 	resource    string
 	namespaced  bool

@@ -8,7 +8,7 @@ import (
 	"github.com/usher-dev/usher/policies/transition"
 )
 
-// merged is the object that kubectl apply asks the server for.
+// merged returns the object that kubectl apply sends.
 func merged(t *testing.T, table *transition.Table, old, new, live *unstructured.Unstructured) map[string]any {
 	t.Helper()
 	will, err := table.AppliedOver(live.Object, marshal(t, withoutStatus(old)), marshal(t, withoutStatus(new)))

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// variations makes n variations of valid objects, one to three changes each.
-// The same seed makes the same ones.
+// variations returns n variations of valid objects, with one to three changes
+// each. The same seed returns the same ones.
 func variations(seed uint64, n int, valid []object) []object {
 	random := rand.New(rand.NewPCG(seed, 1))
 	out := make([]object, 0, n)
@@ -29,14 +29,14 @@ func variations(seed uint64, n int, valid []object) []object {
 			continue
 		}
 		o := describe(fmt.Sprintf("%d: %s with %s", i, base.from, strings.Join(m.done, ", ")), raw)
-		// It is sent where the original would be, so kind and namespace stay.
+		// It replaces the original, so kind and namespace stay.
 		o.apiVersion, o.kind, o.namespace = base.apiVersion, base.kind, base.namespace
 		out = append(out, o)
 	}
 	return out
 }
 
-// A mutator changes one thing at a time and keeps account of it.
+// A mutator makes one change at a time and records it.
 type mutator struct {
 	*rand.Rand
 	done []string
@@ -50,7 +50,7 @@ type spot struct {
 	remove func()
 }
 
-// change alters a value that is there, or adds one of the fields that decide.
+// change changes an existing value, or adds a relevant field.
 func (m *mutator) change(tree map[string]any) {
 	if m.IntN(3) == 0 && m.add(tree) {
 		return
@@ -91,7 +91,7 @@ func collect(value any, path string, spots *[]spot) {
 	}
 }
 
-// other is a value to put in the place of another, mostly of its type.
+// other returns a replacement for a value, mostly of the same type.
 func (m *mutator) other(s spot) any {
 	pick := func(values ...any) any { return values[m.IntN(len(values))] }
 	if m.IntN(12) == 0 {

@@ -162,7 +162,7 @@ var bindingMutations = []mutation{
 	set(arr{arr{obj{"kind": "Group", "name": "readers"}}, arr{obj{"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}}, nil}, "subjects"),
 }
 
-// apply sets the field in the object, as far as there is a place for it.
+// apply sets the field in the object, if the object has a place for it.
 func (m mutation) apply(o obj, r *rand.Rand) {
 	value := m.values[r.IntN(len(m.values))]
 	var at any = o

@@ -16,7 +16,7 @@ type object struct {
 	raw                               []byte
 }
 
-// describe reads what an object says it is.
+// describe reads the type and name of an object.
 func describe(from string, raw []byte) object {
 	var head struct {
 		APIVersion any            `json:"apiVersion"`
@@ -54,7 +54,7 @@ func fixtures(t testing.TB, verdict string) []object {
 		}
 		for part := range strings.SplitSeq(string(text), "\n---\n") {
 			raw := []byte(part)
-			if part[0] != '{' { // YAML would drop what is there twice
+			if part[0] != '{' { // YAML would drop duplicates
 				if raw, err = yaml.YAMLToJSON(raw); err != nil {
 					t.Fatalf("%s: %v", path, err)
 				}

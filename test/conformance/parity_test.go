@@ -21,7 +21,7 @@ var (
 	updates = flag.Int("updates", fewUpdates, "how many changes are generated")
 )
 
-// An outcome is what the server and usher said about an object.
+// An outcome is the result of the server and of usher for an object.
 type outcome struct {
 	object
 	server answer
@@ -31,7 +31,7 @@ type outcome struct {
 
 func (o *outcome) agrees() bool { return o.server.accepted == (len(o.usher) == 0) }
 
-// cause is the server's, or that of our finding where it accepts.
+// cause is the server's, or that of usher's finding if the server accepts.
 func (o *outcome) cause() string {
 	switch {
 	case !o.server.accepted && len(o.usher) == 0:
@@ -44,7 +44,7 @@ func (o *outcome) cause() string {
 	return "accepted"
 }
 
-// refusals are what usher says that the server refuses.
+// refusals are usher's predictions of what the server refuses.
 func refusals(o object, old *verdict.Object) []finding.Finding {
 	namespace := cmp.Or(o.namespace, "default")
 	typed := evaluator.Decode(o.apiVersion, o.kind, o.raw)
@@ -88,8 +88,8 @@ func TestFixturesAreJudgedAsTheServerJudgesThem(t *testing.T) {
 	}
 }
 
-// acceptedInvariants are the rules of level invariant: they are about objects that
-// the server accepts and that cannot work all the same.
+// acceptedInvariants are the rules of level invariant about objects that the
+// server accepts although they cannot work.
 var acceptedInvariants = []string{
 	"backup-endpoint", "backup-path", "backup-policy", "backup-storage", "cronjob-deadline-zero", "cronjob-impossible",
 	"etcd-auto-restore", "etcd-claim", "etcd-reserved-env", "job-deadline-zero", "network-cidr", "network-gateway", "restore-running", "sts-name-52",
@@ -129,7 +129,8 @@ func TestCreatesAreJudgedAsTheServerJudgesThem(t *testing.T) {
 	s.report(t, 99.9)
 }
 
-// evenly repeats the objects of rare kinds, so that each kind has its share.
+// evenly repeats the objects of rare kinds, so that each kind has the same
+// share.
 func evenly(objects []object, share int) []object {
 	byKind := map[string][]object{}
 	for _, o := range objects {

@@ -36,8 +36,9 @@ func (s *score) add(kind, cause string, agrees, accepted bool, example func() st
 	}
 }
 
-// report names the causes of disagreement, and fails where agreement is below a
-// share, in percent. What only a cluster can know counts against it all the same.
+// report names the causes of disagreement, and fails if agreement is below a
+// share, in percent. Refusals that only a cluster can know count against it,
+// too.
 func (s *score) report(t *testing.T, share float64) {
 	t.Helper()
 	got := 100 * float64(s.agreed) / float64(max(1, s.judged))

@@ -46,14 +46,13 @@ func newAPIServer(config *rest.Config) (*apiServer, error) {
 // An answer is what the API server says about an object.
 type answer struct {
 	accepted bool
-	// cause is the first reason with the field it names, list indexes and map
-	// keys left out, so that equal causes count together.
+	// cause is the first reason with its field, without list indexes and map keys,
+	// so that equal causes are counted together.
 	cause   string
 	message string
 }
 
-// create asks the server to create an object by dry-run, and to say what is wrong
-// with its fields.
+// create creates the object with a dry run and strict field validation.
 func (s *apiServer) create(ctx context.Context, apiVersion, kind, namespace string, raw []byte) (answer, error) {
 	m, ok := s.kinds[schema.FromAPIVersionAndKind(apiVersion, kind)]
 	if !ok {
@@ -96,8 +95,8 @@ func (s *apiServer) post(ctx context.Context, path string, raw []byte) (answer, 
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := s.client.Do(request)
-	// Kubernetes 1.36 panics over an Indexed Job with a success policy and no
-	// completions, and resets the stream: nothing is created.
+	// Kubernetes 1.36 panics on an Indexed Job with a success policy and no
+	// completions, and resets the stream, without creating anything.
 	var reset http2.StreamError
 	if errors.As(err, &reset) && reset.Code == http2.ErrCodeInternal {
 		return answer{cause: "InternalError", message: err.Error()}, nil

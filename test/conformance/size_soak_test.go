@@ -2,7 +2,7 @@
 
 package conformance
 
-// How much is generated where there is time.
+// Sizes for long runs.
 const (
 	fewCreates         = 10_000
 	fewUpdates         = 3_000

@@ -2,7 +2,7 @@
 
 package conformance
 
-// How much is generated where there is little time.
+// Sizes for short runs.
 const (
 	fewCreates         = 800
 	fewUpdates         = 200

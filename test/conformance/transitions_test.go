@@ -52,7 +52,7 @@ func TestEveryTransitionIsAsTheServerHasIt(t *testing.T) {
 	}
 }
 
-// withStatus keeps a fixture's status where the server dropped some of it.
+// withStatus keeps a fixture's status if the server dropped some of it.
 func withStatus(live, old *unstructured.Unstructured) map[string]any {
 	if status, ok := old.Object["status"]; ok {
 		live = live.DeepCopy()
@@ -94,8 +94,8 @@ func documents(t *testing.T, file string) (docs []*unstructured.Unstructured) {
 	return docs
 }
 
-// named gives an object a name of its own: claims cannot be deleted, and the
-// next pair must not find them.
+// named gives an object a unique name: claims cannot be deleted, and the next
+// pair must not find them.
 func named(o *unstructured.Unstructured, prefix string, n int) *unstructured.Unstructured {
 	o = o.DeepCopy()
 	o.SetName(fmt.Sprintf("%s-%d", strings.TrimSuffix(prefix[:min(len(prefix), 40)], "-"), n))

@@ -17,8 +17,8 @@ import (
 )
 
 // TestUpdatesAreJudgedAsTheServerJudgesThem creates objects, changes one to three
-// things of each as kubectl apply does, and asks both: usher about the manifests
-// alone, and about the object that is there.
+// fields of each like kubectl apply, and compares the results: usher's for only
+// the manifests, and for the stored object.
 func TestUpdatesAreJudgedAsTheServerJudgesThem(t *testing.T) {
 	c := newCluster(t)
 	storageClass(t, c)
@@ -40,28 +40,29 @@ func TestUpdatesAreJudgedAsTheServerJudgesThem(t *testing.T) {
 		}
 		was, err := c.create(t, old)
 		if err != nil {
-			continue // another object is in its way
+			continue // another object conflicts with it
 		}
 		was = c.settled(t, was)
 		how, patch, err := threeWayOf(t, old, new, was)
 		if err != nil {
 			c.remove(t, was)
-			continue // kubectl says so and sends nothing
+			continue // kubectl reports an error and sends nothing
 		}
 		_, err = c.of(was).Patch(t.Context(), was.GetName(), how, patch,
 			metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
 		if now, gone := c.of(was).Get(t.Context(), was.GetName(), metav1.GetOptions{}); gone == nil && now.GetResourceVersion() == was.GetResourceVersion() {
 			judgeUpdate(t, files, old, new, old, what, err)
 			judgeUpdate(t, live, was, c.applied(t, old, new, was), old, what, err)
-		} // else a controller of the server was there first
+		} // otherwise a controller of the server was faster
 		c.remove(t, was)
 	}
 	files.report(t, 99.5)
 	live.report(t, 99.5)
 }
 
-// harmless reports whether an object can be there for a while without changing
-// what the server says of others: admission must not be about their kinds.
+// harmless reports whether an object can exist for a while without affecting
+// the server's results for others: it must not configure the admission of their
+// kinds.
 func harmless(o *object) bool {
 	if !strings.HasPrefix(o.apiVersion, "admissionregistration.k8s.io/") {
 		return true
@@ -78,8 +79,8 @@ func parsed(t *testing.T, raw []byte) *unstructured.Unstructured {
 	return o
 }
 
-// rename gives an object a name of its own. Where its name means something, what
-// it means is its own, too.
+// rename gives an object a unique name. If its name has a meaning, the test
+// changes that, too.
 func rename(t *testing.T, o *unstructured.Unstructured, n int) {
 	t.Helper()
 	set := func(value string, path ...string) {
@@ -104,7 +105,7 @@ func rename(t *testing.T, o *unstructured.Unstructured, n int) {
 	}
 }
 
-// varied is an object with one to three changes; nil where it is none any more.
+// varied returns an object with one to three changes, or nil.
 func varied(t *testing.T, random *rand.Rand, old *unstructured.Unstructured) (*unstructured.Unstructured, string) {
 	t.Helper()
 	m := mutator{Rand: random}
@@ -118,7 +119,7 @@ func varied(t *testing.T, random *rand.Rand, old *unstructured.Unstructured) (*u
 	}
 	new = parsed(t, raw)
 	if metadata, ok := new.Object["metadata"].(map[string]any); ok {
-		// Another name is another object.
+		// Another name means another object.
 		was := old.Object["metadata"].(map[string]any)
 		delete(metadata, "generateName")
 		for _, field := range []string{"name", "namespace"} {
@@ -135,7 +136,8 @@ func varied(t *testing.T, random *rand.Rand, old *unstructured.Unstructured) (*u
 	return new, strings.Join(m.done, ", ")
 }
 
-// applied is what kubectl makes of a live object, as usher diff --live sees it.
+// applied returns the result of kubectl apply on a live object, as in usher
+// diff --live.
 func (c cluster) applied(t *testing.T, old, new, live *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	raw, err := validator.Applied(live.GetAPIVersion(), live.GetKind(), marshal(t, withoutStatus(old)), marshal(t, withoutStatus(new)), marshal(t, live))

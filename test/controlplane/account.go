@@ -18,7 +18,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Whom the API server takes usher's processes for.
+// The users of usher's processes.
 const (
 	WebhookUser    = userPrefix + "usher-webhook"
 	ControllerUser = userPrefix + "usher-controller"
@@ -30,14 +30,14 @@ const (
 // cluster.
 type account struct {
 	name string
-	// manifests make it, below deploy.
+	// manifests define it, below deploy.
 	manifests []string
-	// proofs are one right of each binding: the API server learns of them one by
-	// one.
+	// proofs are one right of each binding, because the API server learns about
+	// bindings one by one.
 	proofs []authorizationv1.ResourceAttributes
 }
 
-// webhookAccount has the rights of the absence warnings, too.
+// webhookAccount also has the rights of the absence warnings.
 func webhookAccount() account {
 	return account{
 		name:      "usher-webhook",
@@ -50,8 +50,8 @@ func webhookAccount() account {
 	}
 }
 
-// controllerAccount has the rights of every controller, which are in a file
-// each.
+// controllerAccount has the rights of every controller, each of which is in a
+// file of its own.
 func controllerAccount() (account, error) {
 	files, err := filepath.Glob(filepath.Join(root(), "deploy", "base", "controller", "*.yaml"))
 	if err != nil {
@@ -84,8 +84,8 @@ func controllerAccount() (account, error) {
 	}, nil
 }
 
-// AsController connects as the controller's ServiceAccount, which the manifest
-// was applied for.
+// AsController connects as the controller's ServiceAccount, whose manifest was
+// applied.
 func (c *ControlPlane) AsController(ctx context.Context) (*rest.Config, error) {
 	a, err := controllerAccount()
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *ControlPlane) AsController(ctx context.Context) (*rest.Config, error) {
 	return c.as(ctx, a)
 }
 
-// grant makes the account and its rights.
+// grant creates the account and its rights.
 func (c *ControlPlane) grant(ctx context.Context, a account) error {
 	args := []string{"apply"}
 	for _, manifest := range a.manifests {
@@ -106,7 +106,7 @@ func (c *ControlPlane) grant(ctx context.Context, a account) error {
 	return nil
 }
 
-// as connects as the account, by a token of it, once the API server knows its
+// as connects as the account, with a token, once the API server knows its
 // rights.
 func (c *ControlPlane) as(ctx context.Context, a account) (*rest.Config, error) {
 	config, err := c.become(ctx, a)
@@ -117,8 +117,7 @@ func (c *ControlPlane) as(ctx context.Context, a account) (*rest.Config, error) 
 }
 
 // WebhookKubeconfig writes a kubeconfig of the webhook's ServiceAccount, which
-// must be there with its rights, to a file. Server is how it reaches the API
-// server.
+// must exist with its rights, to a file. Server is the URL of the API server.
 func (c *ControlPlane) WebhookKubeconfig(ctx context.Context, file, server string) error {
 	config, err := c.as(ctx, webhookAccount())
 	if err != nil {
@@ -132,7 +131,8 @@ func (c *ControlPlane) WebhookKubeconfig(ctx context.Context, file, server strin
 	return clientcmd.WriteToFile(*content, file)
 }
 
-// impersonating is the content of a kubeconfig that acts as a user of a group.
+// impersonating is the content of a kubeconfig that impersonates a user in a
+// group.
 func (c *ControlPlane) impersonating(user, group string) ([]byte, error) {
 	content, err := clientcmd.Load(c.Kubeconfig)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/usher-dev/usher/controllers"
 )
 
-// A Controller is a controller process beside a control plane.
+// A Controller is a controller process with a control plane.
 type Controller struct {
 	cancel context.CancelFunc
 	done   chan error
 }
 
-// StartController makes usher's namespace and starts the controllers in this
-// process, as their ServiceAccount, with its rights and no others. Changes are
-// made to the options. The caller stops it before the control plane.
+// StartController creates usher's namespace and starts the controllers in this
+// process, as their ServiceAccount, with exactly its rights. changes modify the
+// options. The caller stops it before the control plane.
 func (c *ControlPlane) StartController(ctx context.Context, log logr.Logger, changes ...func(*controllers.Options)) (*Controller, error) {
 	if err := c.ownNamespace(ctx); err != nil {
 		return nil, err
@@ -45,19 +45,19 @@ func (c *ControlPlane) StartController(ctx context.Context, log logr.Logger, cha
 	return started, nil
 }
 
-// Stop ends the controllers and returns what they ended with.
+// Stop stops the controllers and returns their error.
 func (c *Controller) Stop() error {
 	c.cancel()
 	err := <-c.done
-	c.done <- err // for who asks again
+	c.done <- err // for a second call
 	if err != nil {
-		// Where a controller does not end in time, this says what it waits for.
+		// If a controller does not end in time, this shows what it waits for.
 		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
 	}
 	return err
 }
 
-// TestEtcds are the etcds that tests start as processes, which are not pods of a
-// namespace. The controllers of all packages that share an API server see the
-// EtcdBackups of all, so each must allow them.
+// TestEtcds are the etcds that tests start as processes, which are not pods in
+// a namespace. The controllers of all packages that share an API server see all
+// EtcdBackups, so each must allow them.
 func TestEtcds() []string { return []string{"127.0.0.1"} }

@@ -36,7 +36,7 @@ type ControlPlane struct {
 	data string
 }
 
-// programs are what every control plane here is made of.
+// programs are the programs of every control plane here.
 var programs = []string{"etcd", "kube-apiserver", "kubectl"}
 
 // Start starts a control plane; the caller stops it. Progress of a first build
@@ -52,7 +52,7 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 	if err != nil {
 		return nil, err
 	}
-	// Folders of its own outlive a restart.
+	// A separate folder outlives a restart.
 	data, err := os.MkdirTemp("", "usher-control-plane-")
 	if err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 			return nil, errors.Join(err, os.RemoveAll(data))
 		}
 	}
-	// The plugin ServiceAccount is on, as in any cluster: it changes pods, and
-	// has webhooks called again.
+	// The plugin ServiceAccount is on, as in any cluster: it changes pods, so that
+	// webhooks are called again.
 	env.ControlPlane.GetAPIServer().Configure().Disable("disable-admission-plugins")
 	for name, value := range flags {
 		env.ControlPlane.GetAPIServer().Configure().Set(name, value)
@@ -81,7 +81,8 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 	log.SetLogger(logr.Discard())
 	cfg, err := env.Start()
 	if err != nil {
-		// What was started before the failure would outlive this process.
+		// Otherwise the programs started before the failure would outlive this
+		// process.
 		return nil, errors.Join(fmt.Errorf("starting the control plane: %w", err), env.Stop(), os.RemoveAll(data))
 	}
 	c := &ControlPlane{Config: cfg, Kubeconfig: env.KubeConfig, Assets: assets, env: env, data: data}
@@ -91,8 +92,8 @@ func StartWithFlags(progress io.Writer, flags map[string]string, crds ...string)
 	return c, nil
 }
 
-// Account makes the ServiceAccount that pods of a namespace have, which no
-// controller makes here, if it is not there.
+// Account creates the ServiceAccount of a namespace's pods, which no controller
+// creates here, unless it exists.
 func (c *ControlPlane) Account(ctx context.Context, namespace string) error {
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
@@ -115,8 +116,8 @@ func (c *ControlPlane) Stop() error {
 	return errors.Join(c.env.Stop(), os.RemoveAll(c.data))
 }
 
-// Restart ends both programs and starts them with the data they had; meanwhile
-// runs while neither does.
+// Restart restarts both programs with their data; meanwhile runs while neither
+// is running.
 func (c *ControlPlane) Restart(meanwhile func()) error {
 	etcd, apiServer := c.env.ControlPlane.Etcd, c.env.ControlPlane.GetAPIServer()
 	if err := errors.Join(apiServer.Stop(), etcd.Stop()); err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAFailedStartLeavesNothingRunning asks for definitions that are not there,
-// which is found out when both programs run.
+// TestAFailedStartLeavesNothingRunning asks for missing definitions, which
+// fails after both programs have started.
 func TestAFailedStartLeavesNothingRunning(t *testing.T) {
 	data := t.TempDir()
 	t.Setenv("TMPDIR", data)
@@ -20,7 +20,7 @@ func TestAFailedStartLeavesNothingRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range commands {
-		// A process may end meanwhile.
+		// A process may end in the meantime.
 		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), data) {
 			t.Errorf("still running: %s", strings.ReplaceAll(string(text), "\x00", " "))
 		}

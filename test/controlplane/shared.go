@@ -15,8 +15,8 @@ const SharedVariable = "USHER_TEST_KUBECONFIG"
 
 // Shared connects to the API server that SharedVariable names, or starts one if
 // it is not set. It serves usher's custom resources and those of Multus. Tests
-// may share it if they keep to namespaces of their own, register no webhooks and
-// run no controllers that another package runs.
+// may share it if they only use namespaces of their own, register no webhooks
+// and run no controllers that another package runs.
 func Shared(progress io.Writer) (*ControlPlane, error) {
 	file := os.Getenv(SharedVariable)
 	if file == "" {
@@ -30,7 +30,7 @@ func Shared(progress io.Writer) (*ControlPlane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s, which %s names: %w", file, SharedVariable, err)
 	}
-	config.QPS, config.Burst = 1000, 2000 // as envtest has them
+	config.QPS, config.Burst = 1000, 2000 // as in envtest
 	assets, err := Assets(progress, programs...)
 	if err != nil {
 		return nil, err

@@ -29,21 +29,21 @@ import (
 	"github.com/usher-dev/usher/webhook/registration"
 )
 
-// Namespace is usher's own in the control plane.
+// Namespace is usher's own namespace in the control plane.
 const Namespace = "usher-system"
 
-// An Usher is a webhook server beside a control plane.
+// An Usher is a webhook server with a control plane.
 type Usher struct {
-	// URL is where the API server finds it, Health the address of /readyz.
+	// URL is its address for the API server, Health the address of /readyz.
 	URL, Health string
 
 	cancel context.CancelFunc
 	done   chan error
 }
 
-// StartUsher makes usher's namespaces, starts the webhook server in this process
-// and waits until it is registered. Changes are made to its options. The caller
-// stops it before the control plane.
+// StartUsher creates usher's namespaces, starts the webhook server in this
+// process and waits until it is registered. changes modify its options. The
+// caller stops it before the control plane.
 func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
 	if err := c.ownNamespace(ctx); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger, changes 
 	return c.StartReplica(ctx, log, changes...)
 }
 
-// ownNamespace makes usher's own, if it is not there.
+// ownNamespace creates usher's own namespace, unless it exists.
 func (c *ControlPlane) ownNamespace(ctx context.Context) error {
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *ControlPlane) StartReplica(ctx context.Context, log logr.Logger, change
 	return u, nil
 }
 
-// UntilRegistered waits until the API server sends to the server.
+// UntilRegistered waits until the API server calls the server.
 func (c *ControlPlane) UntilRegistered(ctx context.Context, u *Usher) error {
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
@@ -100,8 +100,8 @@ func (c *ControlPlane) UntilRegistered(ctx context.Context, u *Usher) error {
 	return nil
 }
 
-// StartUnregistered starts a webhook server as usher's ServiceAccount, with its
-// rights and no others, and waits until it is ready; it may not hold the Lease.
+// StartUnregistered starts a webhook server as usher's ServiceAccount, with
+// exactly its rights, and waits until it is ready; it need not hold the Lease.
 func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
 	config, err := c.as(ctx, webhookAccount())
 	if err != nil {
@@ -140,8 +140,8 @@ func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, c
 	return u, nil
 }
 
-// TakeLease keeps the replica that runs from registering until it is given
-// back, within seconds.
+// TakeLease prevents the running replica from registering until the Lease is
+// given back, within seconds.
 func (c *ControlPlane) TakeLease(ctx context.Context) (giveBack func() error, err error) {
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *ControlPlane) TakeLease(ctx context.Context) (giveBack func() error, er
 	if err != nil {
 		return nil, err
 	}
-	// Only while the one before holds it: a replica that came meanwhile keeps it.
+	// Only while the previous holder has it: a later replica keeps it.
 	hold := func(before, identity string) error {
 		patch := fmt.Sprintf(`[{"op":"test","path":"/spec/holderIdentity","value":%q},{"op":"replace","path":"/spec/holderIdentity","value":%q}]`, before, identity)
 		_, err := leases.Patch(context.WithoutCancel(ctx), registration.LeaseName, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
@@ -168,7 +168,7 @@ func (c *ControlPlane) TakeLease(ctx context.Context) (giveBack func() error, er
 	return giveBack, hold(holder, "nobody")
 }
 
-// Ready says whether /readyz does.
+// Ready reports whether /readyz succeeds.
 func (u *Usher) Ready(ctx context.Context) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+u.Health+"/readyz", nil)
 	if err != nil {
@@ -182,16 +182,16 @@ func (u *Usher) Ready(ctx context.Context) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// Stop ends the server and returns what it ended with.
+// Stop stops the server and returns its error.
 func (u *Usher) Stop() error {
 	u.cancel()
 	err := <-u.done
-	u.done <- err // for who asks again
+	u.done <- err // for a second call
 	return err
 }
 
 // StartControllerManager starts the named controllers of the real
-// kube-controller-manager, as the user that it is in a cluster.
+// kube-controller-manager, as its user in a cluster.
 func (c *ControlPlane) StartControllerManager(controllers string, flags ...string) (stop func(), log *bytes.Buffer, err error) {
 	assets, err := Assets(os.Stderr, "kube-controller-manager")
 	if err != nil {
@@ -221,7 +221,7 @@ func (c *ControlPlane) StartControllerManager(controllers string, flags ...strin
 	}, log, nil
 }
 
-// Kubectl runs kubectl as an administrator and returns what it prints on both
+// Kubectl runs kubectl as an administrator and returns its output on both
 // streams.
 func (c *ControlPlane) Kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
 	k, remove, err := c.kubectl()
@@ -232,8 +232,7 @@ func (c *ControlPlane) Kubectl(ctx context.Context, stdin string, args ...string
 	return k.Show(ctx, stdin, args...)
 }
 
-// ReadKubectl runs kubectl as an administrator and returns what it prints on
-// standard output.
+// ReadKubectl runs kubectl as an administrator and returns its standard output.
 func (c *ControlPlane) ReadKubectl(ctx context.Context, args ...string) (string, error) {
 	k, remove, err := c.kubectl()
 	if err != nil {

@@ -1,5 +1,5 @@
 // Command demo shows injection on a throwaway control plane: a real etcd and
-// kube-apiserver, and `usher webhook` beside them. It leaves nothing running.
+// kube-apiserver, and `usher webhook` next to them. It leaves nothing running.
 package main
 
 import (

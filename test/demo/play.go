@@ -159,7 +159,7 @@ func markAdded(came, stored []byte) error {
 	}
 	for i := range after.Spec.Containers {
 		c := &after.Spec.Containers[i]
-		// What the ServiceAccount admission mounts is not ours to show.
+		// The mounts of ServiceAccount admission are not part of the demo.
 		c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return strings.HasPrefix(m.Name, "kube-api-access-") })
 		if err := printItem("containers", c, had[c.Name]); err != nil {
 			return err

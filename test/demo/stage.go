@@ -82,7 +82,7 @@ func (s *stage) start(ctx context.Context) error {
 	})
 }
 
-// close ends what was started and removes what was written.
+// close stops what was started and removes what was written.
 func (s *stage) close() {
 	if s.usher != nil && s.usher.Process != nil {
 		_ = s.usher.Process.Signal(os.Interrupt)
@@ -111,7 +111,7 @@ func (s *stage) read(ctx context.Context, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// run runs kubectl and returns what a person sees: both streams.
+// run runs kubectl and returns both streams.
 func (s *stage) run(ctx context.Context, stdin string, args ...string) (string, error) {
 	cmd := s.command(ctx, args...)
 	cmd.Stdin = bytes.NewBufferString(stdin)
@@ -131,8 +131,8 @@ func (s *stage) wait(ctx context.Context, what string, done func() bool) error {
 	return nil
 }
 
-// decisions returns the metric of what injection was asked. The rules look at
-// every pod, unless its namespace turns them off.
+// decisions returns the metric of injection. The rules check every pod, unless
+// its namespace disables them.
 func (s *stage) decisions() (string, error) {
 	res, err := http.Get("http://" + s.metrics + "/metrics")
 	if err != nil {

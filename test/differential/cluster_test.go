@@ -23,9 +23,9 @@ import (
 type cluster struct {
 	*controlplane.ControlPlane
 	server *admission.Server
-	// granted says that usher's account and namespaces are there.
+	// granted is true once usher's account and namespaces exist.
 	granted bool
-	// batches counts the batches that were played.
+	// batches counts the batches.
 	batches int
 }
 
@@ -34,10 +34,10 @@ const ownNamespace = controlplane.Namespace
 // atOnce is how many requests are sent at once.
 const atOnce = 8
 
-// play sets the stage for a batch while usher is not registered, so that there
-// is also what usher would refuse, starts usher and sends the scenes. then is
-// called with the answers before usher ends; the scenes that it returns are
-// sent, too.
+// play creates the objects of a batch while usher is not registered, so that
+// they include what usher would refuse, starts usher and sends the scenes. It
+// calls then with the answers before usher stops, and sends the scenes that
+// then returns, too.
 func (c *cluster) play(ctx context.Context, b *batch, then func(map[string]*played) []*scene) (map[string]*played, error) {
 	c.batches++
 	plays, err := c.performance(ctx, b, then)
@@ -61,7 +61,7 @@ func (c *cluster) performance(ctx context.Context, b *batch, then func(map[strin
 	return plays, errors.Join(err, usher.Stop())
 }
 
-// perform sends the scenes once usher is asked.
+// perform sends the scenes once usher is called.
 func (c *cluster) perform(ctx context.Context, b *batch, then func(map[string]*played) []*scene) (map[string]*played, error) {
 	if err := c.untilAsked(ctx, b); err != nil {
 		return nil, fmt.Errorf("waiting until usher is asked: %w", err)
@@ -76,7 +76,7 @@ func (c *cluster) perform(ctx context.Context, b *batch, then func(map[string]*p
 	return plays, c.sendAll(ctx, then(plays), plays)
 }
 
-// stage makes what is there before.
+// stage creates the existing objects.
 func (c *cluster) stage(ctx context.Context, b *batch) error {
 	if err := c.unregister(ctx); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (c *cluster) strike(ctx context.Context, b *batch) error {
 		if err := clients.CoreV1().Pods(n.Name).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}); err != nil {
 			return err
 		}
-		// Of all that there are in the cluster the webhook looks at 500.
+		// The webhook reads only 500 of those in the cluster.
 		networks := "/apis/samplecrd.k8s.io/v1/namespaces/" + n.Name + "/networks"
 		if err := clients.RESTClient().Delete().AbsPath(networks).Do(ctx).Error(); err != nil {
 			return err
@@ -181,7 +181,7 @@ func (c *cluster) strike(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// unregister takes away what a usher that ended left.
+// unregister removes the registration of an usher that ended.
 func (c *cluster) unregister(ctx context.Context) error {
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
@@ -194,8 +194,8 @@ func (c *cluster) unregister(ctx context.Context) error {
 	return admission.ValidatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 }
 
-// untilAsked waits until the API server asks usher on every path: it learns of
-// the webhooks after they are registered.
+// untilAsked waits until the API server calls usher on every path, because it
+// learns about webhooks after their registration.
 func (c *cluster) untilAsked(ctx context.Context, b *batch) error {
 	pod := core("Pod", "is-usher-asked")
 	into(pod, "metadata", "annotations")["initializer.kubernetes.io/no-such-template"] = "true"
@@ -215,16 +215,15 @@ func (c *cluster) untilAsked(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// A played is what the API server answered in a scene.
+// A played is the API server's result for a scene.
 type played struct {
 	scene *scene
 	admission.Answer
-	// pod answers for the pod that the admitted workload makes; nil where it
-	// makes none.
+	// pod is the answer for the pod of the admitted workload; nil if it has none.
 	pod *admission.Answer
 }
 
-// sendAll sends scenes, as dry-runs: none sees what another one left.
+// sendAll sends scenes as dry runs, so that they do not affect each other.
 func (c *cluster) sendAll(ctx context.Context, scenes []*scene, plays map[string]*played) error {
 	answers := map[string]*admission.Answer{}
 	results := make([]*played, len(scenes))
@@ -274,14 +273,14 @@ func (c *cluster) sendAll(ctx context.Context, scenes []*scene, plays map[string
 	return c.server.Annotate(ctx, answers)
 }
 
-// again is a pod that runs as if it came once more.
+// again returns a running pod as if it was created once more.
 func again(pod object) object {
 	pod = clone(pod)
 	into(pod, "metadata")["name"] = nameOf(at(pod, "metadata")) + "-again"
 	return pod
 }
 
-// podFrom is the pod that a workload's controller makes.
+// podFrom returns the pod that a workload's controller creates.
 func podFrom(workload object) object {
 	template := clone(podOf(workload))
 	pod := core("Pod", nameOf(at(workload, "metadata"))+"-pod")
@@ -292,8 +291,8 @@ func podFrom(workload object) object {
 			metadata[key] = value
 		}
 	}
-	// By a controller that is not built in: of what those make nobody judges the
-	// policies again, and this is about injection.
+	// The owner is a controller that is not built in: usher does not check
+	// policies again for built-in ones, and this is about injection.
 	kind, _ := workload["kind"].(string)
 	if kind == "CronJob" {
 		kind = "Job"
@@ -304,8 +303,8 @@ func podFrom(workload object) object {
 	return pod
 }
 
-// complete has the API server complete a pod where usher is never asked, so
-// that its defaults are the same in every pod that is compared.
+// complete lets the API server complete a pod without calling usher, so that
+// its defaults are the same in every compared pod.
 func (c *cluster) complete(ctx context.Context, pod object) (object, error) {
 	pod = clone(pod)
 	metadata := into(pod, "metadata")
@@ -324,7 +323,7 @@ func core(kind, name string) object {
 	return object{"apiVersion": "v1", "kind": kind, "metadata": object{"name": name}}
 }
 
-// stageOf is what a webhook's name says of where in admission it is.
+// stageOf returns the point of admission of a webhook, by its name.
 func stageOf(webhook string) string {
 	switch {
 	case strings.HasSuffix(webhook, ".policy.usher.dev"):
@@ -339,8 +338,8 @@ func stageOf(webhook string) string {
 	return webhook
 }
 
-// refused says that the API server refuses the object itself: what is left to
-// compare is nothing.
+// refused means that the API server refuses the object itself, so that nothing
+// else can be compared.
 func (p *played) refused() bool {
 	return p.Object == nil && p.DeniedBy() == ""
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// pod is one with a sidecar, as the API server completes it.
+// injectedPod returns one with a sidecar, as the API server completes it.
 func injectedPod() object {
 	pod := core("Pod", "pod")
 	into(pod, "metadata", "annotations")["usher.dev/injected"] = `{"envoy":{"version":"sha256:1"}}`
@@ -17,7 +17,7 @@ func injectedPod() object {
 	return pod
 }
 
-// admitted is what every surface says of it.
+// admitted is the result of every surface for it.
 func admitted() *outcome {
 	return &outcome{
 		Reasons:  map[string]string{"template envoy": "injected"},
@@ -26,13 +26,14 @@ func admitted() *outcome {
 	}
 }
 
-// refused is what every surface says of a pod that asks for what there is not.
+// refused is the result of every surface for a pod that asks for a missing
+// template.
 func refused() *outcome {
 	return &outcome{Denied: true, Findings: []finding{{"inject-template-missing", "metadata.annotations[inject.usher.dev/ghost]", denies}}}
 }
 
-// TestAPlantedDifferenceIsFound changes what one surface says: the comparison
-// finds it, and finds nothing where nothing is changed.
+// TestAPlantedDifferenceIsFound changes the result of one surface: the
+// comparison finds the change, and finds nothing without one.
 func TestAPlantedDifferenceIsFound(t *testing.T) {
 	pod := &scene{Name: "pod", Namespace: "default", Object: core("Pod", "pod")}
 	for name, c := range map[string]struct {
@@ -82,7 +83,7 @@ func TestAPlantedDifferenceIsFound(t *testing.T) {
 	}
 }
 
-// TestAPlantedExplanationIsFound changes what usher explain says.
+// TestAPlantedExplanationIsFound changes the result of usher explain.
 func TestAPlantedExplanationIsFound(t *testing.T) {
 	pod := &scene{Name: "pod", Namespace: "default", Object: core("Pod", "pod")}
 	says := func(denied bool, reason string) *explanation {
@@ -130,7 +131,7 @@ func TestFieldsAreCalledByTheNamesOfItems(t *testing.T) {
 	}
 }
 
-// TestAPlantedDriftIsFound changes what usher drift says of a pod that runs.
+// TestAPlantedDriftIsFound changes the result of usher drift for a running pod.
 func TestAPlantedDriftIsFound(t *testing.T) {
 	bare := &scene{Name: "pod", Namespace: "default", Object: core("Pod", "pod")}
 	recorded := &scene{Name: "pod", Namespace: "default", Object: injectedPod()}

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checked is what usher check says of a scene, in the terms of the cluster.
-// before are the findings of the object as it was: what a change did not bring
-// denies nothing.
+// checked converts the result of usher check for a scene to that of the
+// cluster. before are the findings of the old object, because only what a
+// change introduces denies.
 func checked(s *scene, found, before []told) *outcome {
 	o := &outcome{}
 	old := map[[2]string]int{}
@@ -21,10 +21,10 @@ func checked(s *scene, found, before []told) *outcome {
 	}
 	for _, t := range found {
 		if t.Refused || t.Rule == "warned-by-server" || t.Effect == "none" {
-			continue // the API server judges it, or nobody asks for it
+			continue // the API server judges it, or no level asks for it
 		}
 		if replicas := at(s.Object, "spec")["replicas"]; t.Rule == "deploy-hpa-replicas" && fmt.Sprint(replicas) == "1" {
-			continue // the cluster cannot tell it from the default
+			continue // the cluster cannot distinguish it from the default
 		}
 		field, e := placed(t.Field, t.Message, s.Object, s.Object), effect(strings.ReplaceAll(t.Effect, "-", " "))
 		key := [2]string{t.Rule, t.Message}
@@ -53,7 +53,8 @@ func checked(s *scene, found, before []told) *outcome {
 	return o
 }
 
-// injected is what usher inject says of a scene, in the terms of the cluster.
+// injected converts the result of usher inject for a scene to that of the
+// cluster.
 func injected(ctx context.Context, c *cluster, s *scene, i *injection) *outcome {
 	o := &outcome{Reasons: i.reasons}
 	for _, p := range i.problems {
@@ -88,7 +89,7 @@ const refusedPods = "the pods will be refused"
 func compareCheck(s *scene, cluster, check *outcome) []difference {
 	var found []difference
 	if slices.ContainsFunc(cluster.Findings, takenOut) {
-		return nil // a file does not say that a key was carried into it
+		return nil // a file does not show that a key was copied into it
 	}
 	begins := func(f finding) bool {
 		return f.Effect == denies && strings.Contains(f.Field, "/own-network") || s.ownNetwork && f.stage() == attaching && (f.Effect == denies || f.Effect == deniesPods)
@@ -97,13 +98,13 @@ func compareCheck(s *scene, cluster, check *outcome) []difference {
 		return nil // check judges a file as it is created, and only a Deployment that is created begins with a Network of its own
 	}
 	want, got := comparable(cluster.Findings), comparable(check.Findings)
-	// The API server stops at the first webhook that denies: of what comes after
-	// it the cluster says nothing.
+	// The API server stops at the first webhook that denies, so the cluster
+	// reports nothing from later ones.
 	first := firstStage(cluster)
 	got = slices.DeleteFunc(got, func(f finding) bool { return f.stage() > first })
 	got, want = ofPods(s, cluster, got), ofPods(s, cluster, want)
 	if s.Old != nil && !cluster.asked["policy"] {
-		// Nothing changed that is judged: what was there is not told again.
+		// No judged field changed, so existing findings are not reported again.
 		got = slices.DeleteFunc(got, func(f finding) bool { return f.Effect == warns && f.stage() == judging })
 	}
 	for _, f := range missing(want, got) {
@@ -142,8 +143,8 @@ func compareInject(s *scene, cluster, inject *outcome) []difference {
 	want := slices.DeleteFunc(comparable(cluster.Findings), ofInjection)
 	got := comparable(inject.Findings)
 	for i, f := range got {
-		// inject prints alike what denies a Deployment that begins with a Network of
-		// its own, and what denies its pods.
+		// inject prints the same for a denial of a Deployment that begins with a
+		// Network of its own, and for a denial of its pods.
 		denial := finding{f.Rule, f.Field, denies}
 		if s.ownNetwork && f.Effect == deniesPods && slices.Contains(want, denial) {
 			got[i] = denial
@@ -175,8 +176,8 @@ func compareInject(s *scene, cluster, inject *outcome) []difference {
 	return found
 }
 
-// ofNamespace names the label of the namespace that a refusal without a field is
-// about.
+// ofNamespace returns the label of the namespace that a refusal without a field
+// is about.
 func ofNamespace(field, message string) string {
 	const key = "samplecrd.k8s.io/own-network"
 	if field == "" && strings.Contains(message, key) {
@@ -185,8 +186,8 @@ func ofNamespace(field, message string) string {
 	return field
 }
 
-// takenOut is the warning that a key is taken out of the pod template, which had
-// been carried into it.
+// takenOut is the warning that a key is removed from the pod template, to which
+// it had been copied.
 func takenOut(f finding) bool {
 	return f.Rule == "inject-warning" && strings.Contains(f.Field, "was removed from the workload's own metadata")
 }
@@ -195,17 +196,17 @@ func has(findings []finding, e effect) bool {
 	return slices.ContainsFunc(findings, func(f finding) bool { return f.Effect == e })
 }
 
-// problems are the findings of injection that deny.
+// problems returns the findings of injection that deny.
 func (o *outcome) problems() []finding {
 	return slices.DeleteFunc(slices.Clone(o.Findings), func(f finding) bool { return f.Effect != denies && f.Effect != deniesPods })
 }
 
-// ofPods are findings with what a denied object's pods would be denied for: where
-// its template is mandatory the object itself is denied for that, and where it
-// is denied for something else no pod is tried.
+// ofPods returns findings with the denials of a denied object's pods: if its
+// template is mandatory the object itself is denied for them, and if it is
+// denied for something else no pod is tested.
 func ofPods(s *scene, cluster *outcome, findings []finding) []finding {
 	mandatory := firstStage(cluster) == injecting
-	last := judging // the stage at which the pod is denied
+	last := judging // the point of admission at which the pod is denied
 	for _, f := range cluster.Findings {
 		if f.Effect == deniesPods {
 			last = f.stage()
@@ -215,11 +216,11 @@ func ofPods(s *scene, cluster *outcome, findings []finding) []finding {
 	for _, f := range findings {
 		switch {
 		case f.Effect == deniesPods && s.ownNetwork && (!cluster.Denied || !mandatory):
-			continue // the pod is not tried: no controller creates the Network here
+			continue // the pod is not tested: no controller creates the Network here
 		case s.Old != nil && !cluster.asked["inject"] && f.Effect == warns && f.stage() == injecting:
-			continue // the change is not sent, so nothing is told again
+			continue // the change is not sent, so nothing is reported again
 		case !controlled(s.kind()) && (cluster.Denied || cluster.PodsDenied) && f.Effect == warns && f.stage() < judging:
-			continue // only the pod is sent, and a denial says nothing else
+			continue // only the pod is sent, and a denial reports nothing else
 		}
 		if f.Effect == deniesPods {
 			switch {
@@ -232,7 +233,7 @@ func ofPods(s *scene, cluster *outcome, findings []finding) []finding {
 			if s.ownNetwork {
 				continue
 			}
-			f.Effect = deniesPods // nothing changed that injection is asked about
+			f.Effect = deniesPods // no relevant change for injection
 		}
 		if prefix := strings.Join(templatePath[s.kind()], "."); !controlled(s.kind()) && f.Rule == "inject-warning" {
 			f.Field = strings.ReplaceAll(f.Field, prefix+".spec.", "spec.") // told of the pod
@@ -242,8 +243,8 @@ func ofPods(s *scene, cluster *outcome, findings []finding) []finding {
 	return kept
 }
 
-// comparable leaves out what was let off: the cluster records that at any level,
-// the command line at those that are asked for.
+// comparable omits exempt findings: the cluster records them at any level, the
+// command line only at the requested ones.
 func comparable(findings []finding) []finding {
 	var kept []finding
 	for _, f := range findings {
@@ -254,7 +255,7 @@ func comparable(findings []finding) []finding {
 	return kept
 }
 
-// cut is a warning as the webhook shortens it.
+// cut returns a warning as the webhook shortens it.
 func cut(text string) string {
 	const most = 256 - len("…")
 	if len(text) <= 256 {
@@ -263,8 +264,8 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// missing are those of want that got has not. A refusal without a field is the
-// same as one with the annotation that asked.
+// missing returns those of want that got lacks. A refusal without a field
+// matches one with the annotation that asked.
 func missing(want, got []finding) []finding {
 	var found []finding
 	for _, w := range want {
@@ -277,15 +278,15 @@ func missing(want, got []finding) []finding {
 	return found
 }
 
-// The stages at which usher is asked, in their order.
+// The points of admission at which usher is called, in order.
 const (
 	injecting = iota
 	attaching
 	judging
 )
 
-// item is the end of a field that names an item of a list: a warning that is
-// shortened may lose it.
+// item is the end of a field that names an item of a list, which a shortened
+// warning may lose.
 func item(field string) string {
 	if i := strings.LastIndexByte(field, '['); i >= 0 && strings.HasSuffix(field, "]") {
 		return field[i:]
@@ -293,7 +294,8 @@ func item(field string) string {
 	return ""
 }
 
-// firstStage is the stage at which the cluster denied, the last where it did not.
+// firstStage returns the point of admission at which the cluster denied, or the
+// last.
 func firstStage(o *outcome) int {
 	for _, f := range o.Findings {
 		if f.Effect == denies {
@@ -303,7 +305,7 @@ func firstStage(o *outcome) int {
 	return judging
 }
 
-// stage is the one at which a finding is found.
+// stage returns the point of admission of a finding.
 func (f finding) stage() int {
 	switch {
 	case !strings.HasPrefix(f.Rule, "inject-"):

@@ -12,8 +12,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// A drifted is one finding of usher drift: a pod that runs, and a template that
-// the next pod like it has otherwise.
+// A drifted is one finding of usher drift: a running pod, and a template that
+// the next such pod has in another state.
 type drifted struct {
 	Template string `json:"template"`
 	State    string `json:"state"`
@@ -21,7 +21,7 @@ type drifted struct {
 
 func (d drifted) String() string { return d.Template + " " + d.State }
 
-// A running is what the command line says of the pods that run in the cluster.
+// A running is the command line's result for the running pods in the cluster.
 type running struct {
 	drift        map[string][]drifted // by the pod's name
 	explanations map[string]*explanation
@@ -65,14 +65,14 @@ func (s *stand) running(ctx context.Context, b *batch) (*running, error) {
 	return r, nil
 }
 
-// compareDrift compares what usher drift says of a pod that runs with what the
-// cluster says of the same pod when it comes again.
+// compareDrift compares the result of usher drift for a running pod with that
+// of the cluster for creating the same pod again.
 func compareDrift(s *scene, cluster *outcome, found []drifted) []difference {
 	denied := cluster.Denied && firstStage(cluster) < judging
 	var want []drifted
 	if denied {
-		// A denial names no other template that the pod asks for, so that the state
-		// of what drift lists is all that can be compared, and that it lists one.
+		// A denial names no other template of the pod, so only the state and
+		// existence of drift's findings can be compared.
 		if slices.ContainsFunc(cluster.Findings, asksForTemplate) && len(found) == 0 {
 			return []difference{{"drift misses a pod that is denied", s.kind(), list(cluster.Findings), "nothing"}}
 		}
@@ -105,8 +105,8 @@ func compareDrift(s *scene, cluster *outcome, found []drifted) []difference {
 	return nil
 }
 
-// asksForTemplate reports whether a finding denies a pod for a template that it
-// asks for in a way that can be read.
+// asksForTemplate reports whether a finding denies a pod because of a template
+// that the pod validly asks for.
 func asksForTemplate(f finding) bool {
 	return f.Effect == denies && (f.Rule == "inject-template-missing" || f.Rule == "inject-template-invalid" ||
 		strings.HasPrefix(f.Rule, "inject-conflict-"))

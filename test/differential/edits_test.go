@@ -7,21 +7,21 @@ import (
 
 var version = regexp.MustCompile(`sha256:[0-9a-f]{8}`)
 
-// edit does to an injected pod what other webhooks, backups and people do. sent
-// is the pod as it was sent.
+// edit makes an edit to an injected pod like other webhooks, backups and
+// people. sent is the pod as it was sent.
 func (g *generator) edit(pod, sent object, record string) {
 	spec, annotations := at(pod, "spec"), into(pod, "metadata", "annotations")
 	containers := items(spec, "containers")
 	last := containers[len(containers)-1]
 	switch g.IntN(12) {
-	case 0: // copied as it is
+	case 0: // an unchanged copy
 	case 1: // an autoscaler sets requests
 		last["resources"] = object{"requests": object{"cpu": "250m", "memory": "100Mi"}}
 	case 2: // a policy pins the digest
 		last["image"] = "envoyproxy/envoy@sha256:2222222222222222222222222222222222222222222222222222222222222222"
-	case 3: // the record is of another version
+	case 3: // the record names another version
 		annotations["usher.dev/injected"] = version.ReplaceAllString(record, "sha256:00000000")
-	case 4: // the record is copied onto the pod as it was sent
+	case 4: // the record is copied to the original pod
 		pod["spec"] = clone(sent)["spec"]
 	case 5: // annotations are dropped, the containers stay
 		delete(into(pod, "metadata"), "annotations")
@@ -41,7 +41,7 @@ func (g *generator) edit(pod, sent object, record string) {
 		delete(annotations, "usher.dev/injected")
 	case 11: // a label is removed
 		delete(at(pod, "metadata"), "labels")
-	case 8: // a container is taken away
+	case 8: // a container is removed
 		if len(containers) > 1 {
 			spec["containers"] = anyItems(spec, "containers")[:len(containers)-1]
 		}

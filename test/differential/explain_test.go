@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An explanation is what usher explain says of the next pod of a scene.
+// An explanation is the result of usher explain for the next pod of a scene.
 type explanation struct {
 	Object string `json:"object"`
 	Next   struct {
@@ -32,7 +32,7 @@ func (e *explanation) reasons() map[string]string {
 	return by
 }
 
-// explain runs usher explain and returns what it says by kind and name.
+// explain runs usher explain and returns its result by kind and name.
 func (c *commandLine) explain(ctx context.Context, d folder) (map[string]*explanation, error) {
 	out, _, err := c.run(ctx, "explain", "-o", "json", "-t", d.sub("templates"), "-f", d.sub("namespaces"), "-f", d.sub("scenes"))
 	found, readErr := explanations(out)
@@ -42,7 +42,7 @@ func (c *commandLine) explain(ctx context.Context, d folder) (map[string]*explan
 	return found, err
 }
 
-// explanations reads what usher explain prints, by kind and name.
+// explanations parses the output of usher explain, by kind and name.
 func explanations(out string) (map[string]*explanation, error) {
 	var result struct {
 		Explanations []*explanation `json:"explanations"`
@@ -57,9 +57,9 @@ func explanations(out string) (map[string]*explanation, error) {
 	return found, nil
 }
 
-// compareExplain compares what usher explain says of the next pod with what
-// becomes of it in the cluster. explain does not judge by rules, and not what a
-// Network of its own brings.
+// compareExplain compares the result of usher explain for the next pod with
+// that of the cluster. explain ignores the rules, and the consequences of an
+// own Network.
 func compareExplain(s *scene, cluster *outcome, e *explanation) []difference {
 	byRules := cluster.Denied && firstStage(cluster) == judging
 	if byRules || s.ownNetwork {

@@ -16,7 +16,7 @@ import (
 	"github.com/usher-dev/usher/test/binaries"
 )
 
-// A commandLine is usher's, run on the files of batches.
+// A commandLine is usher's command line for the files of batches.
 type commandLine struct {
 	binary string
 	// server is the API server's version.
@@ -74,7 +74,7 @@ func (c *commandLine) catalogue(ctx context.Context) (*catalogue, error) {
 	return k, nil
 }
 
-// identified are the ids of everything in a document that has one.
+// identified returns the ids of everything in a document that has one.
 func identified(v any) []string {
 	var ids []string
 	switch v := v.(type) {
@@ -93,12 +93,12 @@ func identified(v any) []string {
 	return ids
 }
 
-// A folder holds a batch as files.
+// A folder contains a batch as files.
 type folder string
 
 func (d folder) scene(s *scene) string { return filepath.Join(string(d), "scenes", s.Name+".json") }
 
-// write writes a batch; the scenes as they are, or as they were.
+// write writes a batch, with the new or the old objects of the scenes.
 func (d folder) write(b *batch, was bool) error {
 	for _, sub := range []string{"scenes", "namespaces", "templates"} {
 		if err := os.MkdirAll(filepath.Join(string(d), sub), 0o755); err != nil {
@@ -182,9 +182,9 @@ func (c *commandLine) check(ctx context.Context, d folder) (map[string][]told, e
 	return found, err
 }
 
-// An injection is what usher inject says of a scene.
+// An injection is the result of usher inject for a scene.
 type injection struct {
-	// object is the result, nil where the object is denied.
+	// object is the result, nil if the object is denied.
 	object   object
 	reasons  map[string]string
 	problems []admission.Cause
@@ -193,7 +193,7 @@ type injection struct {
 
 var injectLine = regexp.MustCompile(`^(.*/scenes/.*\.json):\d+: [a-z]+/[^ ]+: (.*)$`)
 
-// inject runs usher inject and returns what it says by file.
+// inject runs usher inject and returns its result by file.
 func (c *commandLine) inject(ctx context.Context, d folder, b *batch) (map[string]*injection, error) {
 	out, errs, err := c.run(ctx, "inject", "-o", "json", "--config", d.sub("config.yaml"), "-t", d.sub("templates"), "-f", d.sub("namespaces"), "-f", d.sub("scenes"))
 	found, byName := map[string]*injection{}, map[string]*injection{}
@@ -232,7 +232,7 @@ var (
 	injectDenied = regexp.MustCompile(`^denied: ([a-z-]+): (?:([^ ]+): )?(.*)$`)
 )
 
-// take takes in a line on standard error.
+// take parses a line of standard error.
 func (i *injection) take(text string) {
 	if warning, ok := strings.CutPrefix(text, "warning: "); ok {
 		i.warnings = append(i.warnings, warning)

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// A generator makes batches of a seed.
+// A generator generates batches from a seed.
 type generator struct {
 	*rand.Rand
-	// count is the scenes so far.
+	// count is the number of scenes so far.
 	count int
-	// known are the templates that can be used.
+	// known are the valid templates.
 	known []string
 }
 
-// perBatch is how many scenes a batch has.
+// perBatch is the number of scenes in a batch.
 const perBatch = 200
 
-// generate makes a batch.
+// generate generates a batch.
 func generate(seed uint64, number, scenes int) *batch {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(number)))}
 	b := &batch{Configuration: g.configuration(), Templates: g.templates()}
@@ -72,7 +72,7 @@ func (g *generator) configuration() string {
 	return text
 }
 
-// labels are a namespace's, good ones and bad ones.
+// labels generates a namespace's labels, both valid and invalid.
 func (g *generator) labels() map[string]string {
 	labels := map[string]string{}
 	set := func(chance float64, key string, values ...string) {
@@ -118,7 +118,7 @@ func (g *generator) namespace(name string) namespace {
 		}
 		add(o)
 	}
-	if g.chance(0.15) { // of pods, because the API server changes containers to fit theirs
+	if g.chance(0.15) { // of pods, because the API server adjusts containers to them
 		limits := core("LimitRange", "limits")
 		limits["spec"] = object{"limits": []any{object{"type": "Pod", "max": object{"memory": g.pick("64Mi", "256Mi")}}}}
 		add(limits)
@@ -127,7 +127,7 @@ func (g *generator) namespace(name string) namespace {
 	return n
 }
 
-// scene makes one request of a kind.
+// scene generates one request of a kind.
 func (g *generator) scene(n *namespace, name string) *scene {
 	s := &scene{Name: name, Namespace: n.Name}
 	g.count++
@@ -152,8 +152,8 @@ func (g *generator) scene(n *namespace, name string) *scene {
 		s.Earlier = g.chance(0.3)
 	case "Deployment", "StatefulSet", "DaemonSet", "CronJob":
 		if g.chance(0.3) {
-			// What it asks for on its own metadata was not carried: it was created while
-			// usher was down.
+			// Its opt-in on its own metadata was not copied, because it was created
+			// while usher was down.
 			delete(at(s.Object, "metadata"), "annotations")
 			s.Old = clone(s.Object)
 			g.change(s.Object)
@@ -163,7 +163,7 @@ func (g *generator) scene(n *namespace, name string) *scene {
 	return s
 }
 
-// newTemplate is a template that is applied while usher is asked.
+// newTemplate generates a template that is applied while usher runs.
 func (g *generator) newTemplate(name string) object {
 	o := core("ConfigMap", name+"-initializer")
 	data := object{"config": strings.ReplaceAll(strings.ReplaceAll(fragments["envoy"], "name: envoy", "name: "+name), "15001", g.pick("15001", "15002"))}
@@ -178,7 +178,7 @@ func (g *generator) newTemplate(name string) object {
 	return clone(o)
 }
 
-// object makes an object of a kind.
+// object generates an object of a kind.
 func (g *generator) object(n *namespace, kind, name string) object {
 	group := map[string]string{
 		"Pod": "v1", "ReplicationController": "v1", "PodTemplate": "v1", "Job": "batch/v1", "CronJob": "batch/v1", "Network": "samplecrd.k8s.io/v1",
@@ -247,7 +247,7 @@ func (g *generator) object(n *namespace, kind, name string) object {
 	return o
 }
 
-// set sets a field to one of some values, at times.
+// set sometimes sets a field to one of some values.
 func (g *generator) set(o object, chance float64, field string, values ...any) {
 	if g.chance(chance) {
 		o[field] = values[g.IntN(len(values))]
@@ -288,7 +288,7 @@ func (g *generator) workload(n *namespace, kind string, spec object, name string
 				"spec": object{"maxReplicas": 5, "scaleTargetRef": object{"apiVersion": "apps/v1", "kind": "Deployment", "name": name}},
 			})
 		}
-		if g.chance(0.1) { // another one with its pods' labels
+		if g.chance(0.1) { // another one with the same pod labels
 			twin := object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": name + "-twin"}}
 			twin["spec"] = object{"selector": object{"matchLabels": clone(labels)}, "template": object{
 				"metadata": object{"labels": clone(labels)}, "spec": object{"containers": []any{object{"name": "app", "image": "app:1"}}},

@@ -10,29 +10,29 @@ import (
 	"github.com/usher-dev/usher/position"
 )
 
-// An outcome is what a surface says of a scene.
+// An outcome is a surface's result for a scene.
 type outcome struct {
-	// Denied says that the object is refused, PodsDenied that its pods will be.
+	// Denied means that the object is refused, PodsDenied that its pods will be.
 	Denied, PodsDenied bool
 	// Reasons are the reason codes by template ("template envoy") and by Network
 	// ("network blue").
 	Reasons  map[string]string
 	Findings []finding
-	// Unseen says that the rules could not look at everything: there may be findings
-	// more.
+	// Unseen means that the rules could not read everything, so there may be more
+	// findings.
 	Unseen bool
-	// LeftOut is how many warnings there are besides.
+	// LeftOut is the number of further warnings.
 	LeftOut int
-	// Pod is the pod that results, as the API server completes it; nil where
-	// there is none.
+	// Pod is the resulting pod, as the API server completes it; nil if there is
+	// none.
 	Pod object
-	// asked are the stages at which the API server asked usher.
+	// asked are the points of admission at which the API server called usher.
 	asked map[string]bool
-	// Failed is why the surface said nothing, "" where it did.
+	// Failed is why the surface has no result, or "".
 	Failed string
 }
 
-// An effect is what a finding does.
+// An effect is the consequence of a finding.
 type effect string
 
 const (
@@ -42,11 +42,11 @@ const (
 	exempt     effect = "exempt"
 )
 
-// A finding is what is wrong where.
+// A finding is a problem and its place.
 type finding struct {
 	Rule string
-	// Field is the path of the field. Items of lists of the pod are called by
-	// their names: injection moves them.
+	// Field is the path of the field. Items of the pod's lists are identified by
+	// name, because injection moves them.
 	Field  string
 	Effect effect
 }
@@ -66,12 +66,12 @@ func (o *outcome) sort() {
 	})
 }
 
-// A difference is one thing that two surfaces say differently of a scene.
+// A difference is one difference between two surfaces for a scene.
 type difference struct {
-	// Aspect names the surface and what it differs in, Subject the rule, template
-	// or reason it is about: differences that agree in both have one cause.
+	// Aspect names the surface and what differs, Subject the rule, template or
+	// reason: differences with the same values have one cause.
 	Aspect, Subject string
-	// Cluster and Other are what the cluster says, and the surface.
+	// Cluster and Other are the results of the cluster and of the surface.
 	Cluster, Other string
 }
 
@@ -86,8 +86,8 @@ var (
 	listItem  = regexp.MustCompile(`^(.*\b(containers|initContainers|volumes)\[)([^\]]+)\]`)
 )
 
-// placed is a field of a finding, under the names of the items of the object that
-// it is a field of. Of an item that a template added it is the item.
+// placed converts the field of a finding to the names of the object's items.
+// For an item that a template added, it returns the item.
 func placed(field, message string, written, of object) string {
 	if m := addedItem.FindStringSubmatch(message); m != nil && !strings.HasSuffix(field, "]") {
 		return field + "[" + m[1] + "]"
@@ -105,8 +105,7 @@ func placed(field, message string, written, of object) string {
 	return m[1] + m[3] + "]"
 }
 
-// named replaces the indexes of a field by the names of the items of the object
-// that it is a field of.
+// named replaces the indexes in a field by the names of the object's items.
 func named(field string, of object) string {
 	var out strings.Builder
 	var here any = of

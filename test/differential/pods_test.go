@@ -2,7 +2,7 @@ package differential
 
 import "fmt"
 
-// pod fills in the specification of a pod or a pod template.
+// pod generates the specification of a pod or a pod template.
 func (g *generator) pod(o object, restart ...string) {
 	spec := into(o, "spec")
 	if policy := g.pick(restart...); policy != "Always" || g.chance(0.2) {
@@ -59,7 +59,7 @@ func (g *generator) volume(name string) object {
 	return v
 }
 
-// container makes the i-th container of a pod.
+// container generates the i-th container of a pod.
 func (g *generator) container(name string, i int, init bool) object {
 	c := object{"name": name, "image": g.pick("app:1", "app", "registry.example.com/app@sha256:1111111111111111111111111111111111111111111111111111111111111111")}
 	port := 8080 + i
@@ -93,8 +93,8 @@ func (g *generator) container(name string, i int, init bool) object {
 	return c
 }
 
-// asks has metadata ask for templates and Networks, in every form that people
-// write, right and wrong.
+// asks adds requests for templates and Networks to metadata, in every valid and
+// invalid form.
 func (g *generator) asks(metadata object) {
 	annotations := into(metadata, "annotations")
 	for range g.IntN(3) {
@@ -143,8 +143,8 @@ func (g *generator) asks(metadata object) {
 	}
 }
 
-// derive makes scenes of what came of others: pods are copied, edited by others,
-// restored after a template changed, and their records forged.
+// derive generates scenes from the results of others: pods are copied, edited
+// by others, restored after a template changed, and their records forged.
 func (g *generator) derive(plays map[string]*played) []*scene {
 	var derived []*scene
 	for _, name := range sortedKeys(plays) {

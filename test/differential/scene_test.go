@@ -1,6 +1,5 @@
-// Package differential holds usher's surfaces against each other: the webhook
-// behind a real kube-apiserver, and the command line on files of the same
-// objects.
+// Package differential compares usher's surfaces: the webhook behind a real
+// kube-apiserver, and the command line on files with the same objects.
 package differential
 
 import (
@@ -14,42 +13,42 @@ import (
 // An object is a Kubernetes object as a client writes it.
 type object = admission.Object
 
-// A batch is the scenes that share what a cluster has once: usher's
-// configuration and its templates.
+// A batch contains the scenes that share what exists only once in a cluster:
+// usher's configuration and its templates.
 type batch struct {
-	// Configuration is the content of config.yaml, "" where there is none.
+	// Configuration is the content of config.yaml, "" without a configuration.
 	Configuration string
-	// Templates are ConfigMaps of usher's namespace.
+	// Templates are ConfigMaps in usher's namespace.
 	Templates  []object
 	Namespaces []namespace
 	Scenes     []*scene
 }
 
-// A namespace is where scenes happen, with the objects that are there before.
+// A namespace contains scenes, and the existing objects.
 type namespace struct {
 	Name   string
 	Labels map[string]string
-	// Others are objects that rules and Networks look at.
+	// Others are objects that rules and Networks depend on.
 	Others []object
 }
 
-// A scene is one request: an object that is created, or changed.
+// A scene is one request: an object that is created or changed.
 type scene struct {
-	// Name is the object's, which no other scene's object has.
+	// Name is the name of the object, which is unique among scenes.
 	Name      string
-	Namespace string // "" for objects of the cluster
+	Namespace string // "" for cluster-scoped objects
 	Object    object
-	// Old is the object that is there before, nil where it is created.
+	// Old is the existing object, nil for a creation.
 	Old object
-	// Earlier says that the object is a pod that runs: it was created while usher
+	// Earlier means that the object is a running pod that was created while usher
 	// was down.
 	Earlier bool
 
-	// ownNetwork says that the Deployment or its namespace speaks of a Network of
-	// its own, which a controller creates that is not here.
+	// ownNetwork means that the Deployment or its namespace mentions an own
+	// Network, which a controller would create that does not run here.
 	ownNetwork bool
-	// refused says that the API server refuses what is there before: then there
-	// is no scene.
+	// refused means that the API server refuses the existing object: then there is
+	// no scene.
 	refused bool
 }
 
@@ -58,14 +57,14 @@ func (s *scene) kind() string {
 	return kind
 }
 
-// templatePath is where each kind holds its pod template.
+// templatePath is the path of the pod template in each kind.
 var templatePath = map[string][]string{
 	"Pod": {}, "Deployment": {"spec", "template"}, "ReplicaSet": {"spec", "template"}, "StatefulSet": {"spec", "template"},
 	"DaemonSet": {"spec", "template"}, "Job": {"spec", "template"}, "ReplicationController": {"spec", "template"},
 	"CronJob": {"spec", "jobTemplate", "spec", "template"}, "PodTemplate": {"template"},
 }
 
-// podOf is the pod that an object is or makes, nil where it makes none.
+// podOf returns the pod that an object is or creates, or nil.
 func podOf(o object) object {
 	kind, _ := o["kind"].(string)
 	path, ok := templatePath[kind]
@@ -75,7 +74,7 @@ func podOf(o object) object {
 	return at(o, path...)
 }
 
-// at walks into an object; what is not there is nil.
+// at looks up a path in an object; it returns nil if it does not exist.
 func at(o object, path ...string) object {
 	for _, step := range path {
 		o, _ = o[step].(object)
@@ -83,7 +82,7 @@ func at(o object, path ...string) object {
 	return o
 }
 
-// into is at, and makes what is not there.
+// into is at, and creates what does not exist.
 func into(o object, path ...string) object {
 	for _, step := range path {
 		next, ok := o[step].(object)
@@ -96,7 +95,7 @@ func into(o object, path ...string) object {
 	return o
 }
 
-// items are the objects of a list.
+// items returns the objects of a list.
 func items(o object, field string) []object {
 	list, _ := o[field].([]any)
 	var found []object
@@ -113,14 +112,14 @@ func nameOf(o object) string {
 	return name
 }
 
-// clone copies an object, and makes it of what JSON has.
+// clone copies an object, and converts it to JSON types.
 func clone(o object) object {
 	if o == nil {
 		return nil
 	}
 	text, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // the generator wrote something that is not JSON
+		panic(err) // the generator created something that is not JSON
 	}
 	var copied object
 	if err := json.Unmarshal(text, &copied); err != nil {
@@ -129,8 +128,8 @@ func clone(o object) object {
 	return copied
 }
 
-// only is the batch with one scene, and one namespace: the scene's, where it is
-// in one of the batch's.
+// only returns the batch with one scene, and only its namespace, if the batch
+// has it.
 func (b *batch) only(s *scene) *batch {
 	c := *b
 	c.Scenes = []*scene{s}

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// shrink takes away from a batch of one scene what a difference does not need:
-// first from the scene and its namespace, then templates and configuration.
+// shrink removes from a batch of one scene what a difference does not need:
+// first from the scene and its namespace, then from the templates and the
+// configuration.
 func (s *stand) shrink(ctx context.Context, b *batch, d difference) (*batch, difference) {
 	const rounds = 12
 	for range rounds {
@@ -39,8 +40,8 @@ func (s *stand) shrink(ctx context.Context, b *batch, d difference) (*batch, dif
 	return b, d
 }
 
-// smaller returns a smaller batch with the same difference, nil where there is
-// none. What is tried are scenes of one batch, each in a namespace of its own.
+// smaller returns a smaller batch with the same difference, or nil. It tests
+// the candidates as scenes of one batch, each in a namespace of its own.
 func (s *stand) smaller(ctx context.Context, b *batch, d difference) (*batch, difference) {
 	part := partOf(b)
 	removals := part.removals()
@@ -62,7 +63,7 @@ func (s *stand) smaller(ctx context.Context, b *batch, d difference) (*batch, di
 	if len(removed) == 0 {
 		return nil, d
 	}
-	// All at once, else the one that takes away most.
+	// All at once, else the largest removal.
 	slices.SortFunc(removed, later)
 	biggest := slices.MinFunc(removed, func(a, b []any) int { return cmp.Compare(part.without(a).size(), part.without(b).size()) })
 	for _, choice := range [][][]any{removed, {biggest}} {
@@ -76,13 +77,12 @@ func (s *stand) smaller(ctx context.Context, b *batch, d difference) (*batch, di
 	return nil, d
 }
 
-// remains plays a batch and returns the same difference by the scenes that have
-// it.
+// remains plays a batch and returns the same difference by its scenes.
 func (s *stand) remains(ctx context.Context, b *batch, d difference) map[string]difference {
 	found := map[string]difference{}
 	r, err := s.compare(ctx, b, nil)
 	if err != nil {
-		return found // what the API server does not take shows nothing
+		return found // a request that the API server refuses shows nothing
 	}
 	for name, differences := range r.differences {
 		for _, other := range differences {
@@ -94,7 +94,7 @@ func (s *stand) remains(ctx context.Context, b *batch, d difference) map[string]
 	return found
 }
 
-// A part is a scene with its namespace, as what JSON has.
+// A part is a scene with its namespace, in JSON types.
 type part struct {
 	Namespace object
 	Scene     object
@@ -120,7 +120,7 @@ func generic(v any) object {
 	return o
 }
 
-// removals are the paths of everything that can be taken away.
+// removals returns the paths of everything removable.
 func (p part) removals() [][]any {
 	var paths [][]any
 	var walk func(v any, path []any)
@@ -150,7 +150,7 @@ func (p part) removals() [][]any {
 	return paths
 }
 
-// later orders paths so that of one list the last item comes first.
+// later orders paths so that the last item of a list comes first.
 func later(a, b []any) int {
 	for i := range min(len(a), len(b)) {
 		if reflect.DeepEqual(a[i], b[i]) {
@@ -163,10 +163,10 @@ func later(a, b []any) int {
 		}
 		return strings.Compare(fmt.Sprint(a[i]), fmt.Sprint(b[i]))
 	}
-	return cmp.Compare(len(b), len(a)) // what is inside before what holds it
+	return cmp.Compare(len(b), len(a)) // children before their parents
 }
 
-// without is the part without what is at some paths.
+// without returns the part without some paths.
 func (p part) without(paths ...[]any) part {
 	whole := generic(p)
 	for _, path := range paths {
@@ -177,7 +177,7 @@ func (p part) without(paths ...[]any) part {
 	return p
 }
 
-// remove takes a field or an item away and returns what holds it.
+// remove removes a field or an item and returns its parent.
 func remove(v any, path []any) any {
 	switch v := v.(type) {
 	case object:
@@ -207,7 +207,7 @@ func (p part) size() int {
 	return len(text)
 }
 
-// join adds the part to a batch, under names of its own.
+// join adds the part to a batch, with unique names.
 func (p part) join(b *batch, suffix string) {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -223,7 +223,7 @@ func (p part) join(b *batch, suffix string) {
 		Scene     *scene
 	}
 	if err := json.Unmarshal([]byte(replaced), &copied); err != nil {
-		return // a removal left what is not a scene
+		return // a removal left an invalid scene
 	}
 	if copied.Namespace != nil {
 		b.Namespaces = append(b.Namespaces, *copied.Namespace)

@@ -16,13 +16,13 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// A stand has everything that scenes are played on.
+// A stand has everything necessary to play scenes.
 type stand struct {
 	*cluster
 	commandLine *commandLine
 	known       *catalogue
 	dir         string
-	kubeconfig  string // of an administrator
+	kubeconfig  string // an administrator's
 }
 
 func newStand(t *testing.T) *stand {
@@ -66,18 +66,18 @@ func newStand(t *testing.T) *stand {
 	return s
 }
 
-// A result is what was compared.
+// A result is the result of comparisons.
 type result struct {
 	// compared counts the scenes, refused those whose objects the API server
 	// refuses itself.
 	compared, refused int
-	// unseen counts those where the webhook's rules could not look at everything, so
-	// that check may find more.
+	// unseen counts those in which the webhook's rules could not read everything,
+	// so that check may find more.
 	unseen      int
 	differences map[string][]difference // by scene
 }
 
-// compare plays a batch and compares what the surfaces say.
+// compare plays a batch and compares the results of the surfaces.
 func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*played) []*scene) (*result, error) {
 	var running *running
 	var runErr error
@@ -169,8 +169,8 @@ func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*pla
 	return r, os.RemoveAll(string(dir))
 }
 
-// show writes a batch as a person reads it; of one with many scenes it writes
-// what they share.
+// show formats a batch for people; for one with many scenes it shows the common
+// parts.
 func show(b *batch) string {
 	if len(b.Scenes) > 1 {
 		b = &batch{Configuration: b.Configuration, Templates: b.Templates}

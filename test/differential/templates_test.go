@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// fragments are what templates add, by name.
+// fragments are the contents of templates, by name.
 var fragments = map[string]string{
 	"envoy": `
 containers:
@@ -45,7 +45,7 @@ containers:
 - {name: metrics, image: "exporter:1", ports: [{containerPort: 9100, hostPort: 9100}]}
 - {name: metrics-push, image: "push:1"}
 `,
-	// It takes the same port of the node.
+	// It uses the same host port.
 	"trace": `
 containers:
 - {name: trace, image: "trace:1", ports: [{containerPort: 9100, hostPort: 9100}]}
@@ -58,7 +58,7 @@ labels: {logs: kept}
 `,
 }
 
-// brokenData are templates that cannot be used.
+// brokenData are invalid templates.
 var brokenData = []object{
 	{},
 	{"config": ""},
@@ -84,8 +84,9 @@ func (g *generator) options() string {
 	return strings.Join(lines, "\n")
 }
 
-// match selects pods that ask for nothing. Templates that are applied while usher is
-// asked have none: the files show them to every object, the cluster to none.
+// match selects pods without any request. Templates that are applied while
+// usher runs have none: the files show them to every object, the cluster to
+// none.
 func (g *generator) match() string {
 	return "match: " + g.pick(
 		"{namespaceSelector: {matchLabels: {team: a}}}",
@@ -95,8 +96,8 @@ func (g *generator) match() string {
 		"{podSelector: {matchExpressions: [{key: logs, operator: DoesNotExist}]}, namespaceSelector: {matchLabels: {team: b}}}")
 }
 
-// templates are the ConfigMaps of a batch: some of the fragments, under both
-// kinds of names, and at times what cannot be used.
+// templates generates the ConfigMaps of a batch: some of the fragments, with
+// both kinds of names, and sometimes invalid ones.
 func (g *generator) templates() []object {
 	var made []object
 	add := func(name string, data object) {
@@ -110,7 +111,7 @@ func (g *generator) templates() []object {
 	}
 	for _, name := range sortedKeys(fragments) {
 		if name != "envoy" && g.chance(0.3) {
-			continue // envoy is always there: where nothing is, the command line says that it does not know
+			continue // envoy always exists: without any template the command line reports that it does not know
 		}
 		data := object{"config": fragments[name]}
 		options := g.options()
@@ -135,7 +136,7 @@ func (g *generator) templates() []object {
 			made = append(made, o)
 		}
 	}
-	if g.chance(0.25) { // a second ConfigMap of the same template
+	if g.chance(0.25) { // a second ConfigMap for the same template
 		name := g.pick(g.known...)
 		o := core("ConfigMap", g.pick("a-", "z-")+name)
 		into(o, "metadata", "labels")["usher.dev/template"] = name

@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// podsDenied begins the warning about a workload whose pods will be denied.
+// podsDenied is the prefix of the warning about a workload whose pods will be
+// denied.
 const podsDenied = "its pods will be denied: "
 
-// outcome is what the cluster said of a scene. injected is the object with what
-// its pods get, by which the fields are called that the rules judged.
+// outcome returns the cluster's result for a scene. injected is the object with
+// what its pods get, whose names identify the fields in findings.
 func (c *cluster) outcome(ctx context.Context, p *played, injected object, known *catalogue) *outcome {
 	o := &outcome{Reasons: map[string]string{}, asked: map[string]bool{}}
 	if p.refused() {
@@ -32,7 +33,7 @@ func (c *cluster) outcome(ctx context.Context, p *played, injected object, known
 	warned := false
 	warnings, ofPod := p.Warnings, len(p.Warnings)
 	if p.pod != nil && !controlled(p.scene.kind()) {
-		warnings = append(warnings, p.pod.Warnings...) // of these only the pods are sent to injection
+		warnings = append(warnings, p.pod.Warnings...) // for these, only the pods are sent to injection
 	}
 	for i, text := range warnings {
 		rule, field, isFinding := known.finding(text)
@@ -89,8 +90,8 @@ func (c *cluster) outcome(ctx context.Context, p *played, injected object, known
 	return o
 }
 
-// pods takes in what becomes of the pod that the workload makes. Its own Network
-// is made by a controller, which is not here.
+// pods adds the result for the workload's pod. A controller that does not run
+// here would create its own Network.
 func (o *outcome) pods(p *played, warned bool, known *catalogue) {
 	o.PodsDenied = warned
 	if p.pod == nil || p.scene.ownNetwork {
@@ -113,11 +114,11 @@ func (o *outcome) pods(p *played, warned bool, known *catalogue) {
 	}
 }
 
-// controlled kinds are those whose workloads usher is asked about when they are
-// applied.
+// controlled are the kinds of workloads that the API server sends to usher when
+// they are applied.
 func controlled(kind string) bool { return kind != "ReplicationController" && kind != "PodTemplate" }
 
-// result completes the pod that results.
+// result completes the resulting pod.
 func (o *outcome) result(ctx context.Context, c *cluster, p *played) {
 	pod := p.Object
 	if p.pod != nil {
@@ -132,7 +133,7 @@ func (o *outcome) result(ctx context.Context, c *cluster, p *played) {
 	o.resulting(ctx, c, pod)
 }
 
-// resulting completes a pod, and keeps what is the same wherever it is.
+// resulting completes a pod, and keeps the comparable part.
 func (o *outcome) resulting(ctx context.Context, c *cluster, pod object) {
 	completed, err := c.complete(ctx, normal(pod))
 	if err != nil {
@@ -142,14 +143,14 @@ func (o *outcome) resulting(ctx context.Context, c *cluster, pod object) {
 	o.Pod = normal(completed)
 }
 
-// isServers reports whether a warning is the API server's own, which begin with
-// the path of a field, or of what else there is in the cluster.
+// isServers reports whether a warning comes from the API server, which begins
+// with a field, or is about other objects in the cluster.
 func isServers(text string) bool { return serversWarning.MatchString(text) }
 
-// normal is all that is inherently the cluster's: a pod's identity and status,
-// its scheduling, and the ServiceAccount's token, whose volume has a name of its
-// own in every pod. The API server's defaults are compared by having it complete
-// every pod.
+// normal removes what is specific to the cluster: a pod's identity and status,
+// its scheduling, and the ServiceAccount's token, whose volume has a unique
+// name in every pod. The API server completes every pod, so its defaults are
+// comparable.
 func normal(pod object) object {
 	pod = clone(pod)
 	n := core("Pod", "pod")
@@ -172,7 +173,7 @@ func normal(pod object) object {
 	return n
 }
 
-var serversWarning = regexp.MustCompile(`^(spec|metadata|template)[.\[]|^would violate PodSecurity|^unknown field|is deprecated|^Spec\.|^existing workloads would be denied|^would be denied: |^not every workload|^not tried on the API server within`)
+var serversWarning = regexp.MustCompile(`^(spec|metadata|template)[.\[]|^would violate PodSecurity|^unknown field|is deprecated|^Spec\.|^existing workloads would be denied|^would be denied: |^usher did not check every workload|^not tested against the API server within`)
 
 func withoutToken(o object, list string) {
 	var kept []any
@@ -193,7 +194,7 @@ type catalogue struct {
 	pattern *regexp.Regexp
 }
 
-// rule is the id under which the command line tells what a webhook denies for.
+// rule returns the id with which the command line reports a webhook's denial.
 func (k *catalogue) rule(stage, reason string) string {
 	switch stage {
 	case "inject", "network", "mandatory":
@@ -208,7 +209,7 @@ func (k *catalogue) rule(stage, reason string) string {
 
 var findingText = regexp.MustCompile(`^([a-z0-9-]+): ([^ ]*): `)
 
-// finding reads a finding that is told in one line: rule, field and message.
+// finding parses a finding on one line: rule, field and message.
 func (k *catalogue) finding(text string) (rule, field string, ok bool) {
 	m := findingText.FindStringSubmatch(text)
 	if m == nil || !k.rules[m[1]] && !k.rows[m[1]] {
@@ -217,8 +218,8 @@ func (k *catalogue) finding(text string) (rule, field string, ok bool) {
 	return m[1], m[2], true
 }
 
-// exempt are the findings of an audit annotation that were let off. The text
-// separates them by what their messages hold, too.
+// exempt returns the exempt findings of an audit annotation. Messages may
+// contain the separator, too.
 func (k *catalogue) exempt(text string) []finding {
 	var found []finding
 	places := k.pattern.FindAllStringSubmatchIndex(text, -1)
@@ -234,7 +235,7 @@ func (k *catalogue) exempt(text string) []finding {
 	return found
 }
 
-// leftOut is how many warnings the webhook did not send, by its last one.
+// leftOut returns how many warnings the webhook dropped, from its last one.
 func leftOut(text string) int {
 	number, ok := strings.CutSuffix(text, " more warnings")
 	n, err := strconv.Atoi(number)

@@ -16,9 +16,9 @@ import (
 // outage is how long usher is down in TestPodsOfAnOutageAreHealedByNobody.
 var outage = flag.Duration("outage", 20*time.Second, "how long usher is down under load")
 
-// TestPodsOfAnOutageAreHealedByNobody takes usher away while Deployments are rolled
-// over and over, and brings it back. Nobody does anything then, and no pod is left
-// without its sidecar.
+// TestPodsOfAnOutageAreHealedByNobody removes usher while Deployments roll
+// repeatedly, and starts it again. Without human intervention, all pods get
+// their sidecars.
 func TestPodsOfAnOutageAreHealedByNobody(t *testing.T) {
 	c := shared
 	c.template(t, strings.NewReplacer("NAME", "healed", "MANDATORY", `false\nheal: true`).Replace(agent))

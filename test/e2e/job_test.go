@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// server makes a namespace with the application that work asks, and with the
+// server creates a namespace with the application that work calls, and with the
 // proxy's configuration.
 func (c *cluster) server(t *testing.T) string {
 	t.Helper()
@@ -27,8 +27,8 @@ func (c *cluster) server(t *testing.T) string {
 	return ns
 }
 
-// TestAJobWithASidecarCompletes has the Job's own requests go through the
-// proxy, which ends with the Job.
+// TestAJobWithASidecarCompletes sends the Job's own requests through the proxy,
+// which ends with the Job.
 func TestAJobWithASidecarCompletes(t *testing.T) {
 	t.Parallel()
 	c := shared
@@ -40,7 +40,7 @@ func TestAJobWithASidecarCompletes(t *testing.T) {
 	c.throughTheProxy(t, &pod, "/from-the-job")
 }
 
-// TestACronJobWithASidecarCompletes waits for the minute to turn.
+// TestACronJobWithASidecarCompletes waits for the next minute.
 func TestACronJobWithASidecarCompletes(t *testing.T) {
 	t.Parallel()
 	c := shared
@@ -60,7 +60,7 @@ func TestACronJobWithASidecarCompletes(t *testing.T) {
 	t.Error("no pod has succeeded")
 }
 
-// throughTheProxy looks at a pod that has ended.
+// throughTheProxy checks a pod that has ended.
 func (c *cluster) throughTheProxy(t *testing.T, pod *corev1.Pod, path string) {
 	t.Helper()
 	if diff := cmp.Diff([]string{"envoy", "envoy-redirect"}, names(pod.Spec.InitContainers)); diff != "" {
@@ -75,8 +75,8 @@ func (c *cluster) throughTheProxy(t *testing.T, pod *corev1.Pod, path string) {
 	}
 }
 
-// TestAJobWithAnOrdinarySidecarHangs shows what native sidecars are for: the
-// work is done, and the Job is not, for as long as the proxy runs.
+// TestAJobWithAnOrdinarySidecarHangs shows the purpose of native sidecars: the
+// work is done, but the Job does not complete while the proxy runs.
 func TestAJobWithAnOrdinarySidecarHangs(t *testing.T) {
 	t.Parallel()
 	c := shared
@@ -86,7 +86,7 @@ func TestAJobWithAnOrdinarySidecarHangs(t *testing.T) {
 	}
 	c.until(t, "the work is done", func() bool { return workDone(c.pods(t, ns, "job-name=work")) })
 
-	// Whatever happens to the Job in the next while is an event of this watch.
+	// This watch observes everything that happens to the Job.
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
 	jobs, err := c.BatchV1().Jobs(ns).Watch(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", "work").String()})
@@ -110,7 +110,7 @@ func TestAJobWithAnOrdinarySidecarHangs(t *testing.T) {
 	}
 }
 
-// workDone says whether the work has succeeded beside a proxy that runs.
+// workDone reports whether the work has succeeded although a proxy still runs.
 func workDone(pods []corev1.Pod) bool {
 	if len(pods) != 1 || pods[0].Status.Phase != corev1.PodRunning {
 		return false
@@ -122,8 +122,9 @@ func workDone(pods []corev1.Pod) bool {
 	return ended["work"] && !ended["envoy"]
 }
 
-// TestATemplateThatIsNeverNativeLeavesJobsAlone shows that usher hangs no Job:
-// one whose sidecar could not end with it goes without, and kubectl says so.
+// TestATemplateThatIsNeverNativeLeavesJobsAlone shows that usher does not make
+// Jobs hang: a Job whose sidecar could not end with it gets none, and kubectl
+// shows a warning.
 func TestATemplateThatIsNeverNativeLeavesJobsAlone(t *testing.T) {
 	t.Parallel()
 	c := shared

@@ -24,8 +24,8 @@ var envoyImages = []string{
 	"docker.io/envoyproxy/envoy:v1.36.2",                            // envoy-takeover's
 }
 
-// shipperImage is the name by which the template logs knows its shipper. On the node
-// it is a program of the tests: see app/log.go.
+// shipperImage is the template logs' name of its shipper. On the node it is a
+// program of the tests: see app/log.go.
 const shipperImage = "docker.io/fluent/fluent-bit:4.2.0"
 
 // cluster is the node with usher installed.
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	}}.Main()
 }
 
-// loadImages loads what runs in the pods.
+// loadImages loads the images of the pods.
 func loadImages(ctx context.Context, n *node.Node) error {
 	if err := usher.LoadApp(ctx, n, shipperImage); err != nil {
 		return err

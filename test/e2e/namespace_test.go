@@ -11,7 +11,7 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// agent is a template whose container does nothing but run.
+// agent is a template whose container only runs.
 const agent = `
 apiVersion: v1
 kind: ConfigMap
@@ -23,21 +23,21 @@ data:
     - {name: agent, image: node.local/app:e2e, args: [serve, ":9901"]}
 `
 
-// agentTemplate applies it under a name.
+// agentTemplate applies it with a name.
 func (c *cluster) agentTemplate(t *testing.T, name, mandatory string) {
 	t.Helper()
 	c.template(t, strings.NewReplacer("NAME", name, "MANDATORY", mandatory).Replace(agent))
 }
 
-// pod is one that runs, with an annotation and fields of its spec. Its port is
-// one that is free on machines, too.
+// pod returns one that runs, with an annotation and fields of its spec. Its
+// port is also free on the node.
 func pod(name, annotations, spec string) string {
 	return `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + `, annotations: {` + annotations + `}}, spec: {` + spec + `
 containers: [{name: app, image: 'node.local/app:e2e', args: [serve, '127.0.0.1:18765']}]}}`
 }
 
-// TestANamespaceAsksForItsPodsAndEachMayDecline runs what a labelled namespace
-// holds.
+// TestANamespaceAsksForItsPodsAndEachMayDecline runs pods in a labelled
+// namespace.
 func TestANamespaceAsksForItsPodsAndEachMayDecline(t *testing.T) {
 	t.Parallel()
 	c := shared
@@ -50,7 +50,7 @@ func TestANamespaceAsksForItsPodsAndEachMayDecline(t *testing.T) {
 	for _, tt := range []struct {
 		name, annotations, spec string
 		want                    []string
-		why                     string // what usher explain says of the pod
+		why                     string // expected output of usher explain for the pod
 	}{
 		{"plain", ``, ``, []string{"app", "agent"}, "injected"},
 		{"declines", `initializer.kubernetes.io/labelled: "false"`, ``, []string{"app"}, "opted-out"},
@@ -77,8 +77,8 @@ func TestANamespaceAsksForItsPodsAndEachMayDecline(t *testing.T) {
 	})
 }
 
-// TestAPodThatCannotHaveAMandatoryTemplateIsRefused asks on the host's network,
-// where a template is skipped unless it is mandatory.
+// TestAPodThatCannotHaveAMandatoryTemplateIsRefused uses the host network, on
+// which a template is skipped unless it is mandatory.
 func TestAPodThatCannotHaveAMandatoryTemplateIsRefused(t *testing.T) {
 	t.Parallel()
 	c := shared
@@ -96,7 +96,7 @@ func TestAPodThatCannotHaveAMandatoryTemplateIsRefused(t *testing.T) {
 	}
 }
 
-// containers returns the names of a pod's.
+// containers returns the names of a pod's containers.
 func (c *cluster) containers(t *testing.T, namespace, name string) []string {
 	t.Helper()
 	for _, p := range c.pods(t, namespace, "") {

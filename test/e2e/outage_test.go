@@ -14,10 +14,10 @@ import (
 	"github.com/usher-dev/usher/test/cluster/usher"
 )
 
-// The tests of this file take usher away from all others, so they run by
-// themselves, before those that run side by side.
+// The tests in this file stop usher for all others, so they run by themselves,
+// before the parallel ones.
 
-// scale sets the number of usher's replicas and waits until it is so.
+// scale sets the number of usher's replicas and waits.
 func (c *cluster) scale(t *testing.T, replicas string) {
 	t.Helper()
 	c.kubectl(t, "scale", "-n", usher.Namespace, "deployment/usher-webhook", "--replicas="+replicas)
@@ -27,8 +27,9 @@ func (c *cluster) scale(t *testing.T, replicas string) {
 	}
 }
 
-// TestWithoutUsherPodsAreCreatedAsEver scales usher to zero: who did not ask
-// notices nothing, who did goes without, and is listed when usher is back.
+// TestWithoutUsherPodsAreCreatedAsEver scales usher to zero: other pods are
+// unaffected, and pods that ask start without the sidecar, and are listed
+// afterwards.
 func TestWithoutUsherPodsAreCreatedAsEver(t *testing.T) {
 	c := shared
 	c.agentTemplate(t, "absent", "false")
@@ -70,7 +71,8 @@ func TestUsherComesBackByItself(t *testing.T) {
 	c.injects(t, ns, "after", "back")
 }
 
-// TestUsherSurvivesARestartOfTheAPIServer restarts it under a template.
+// TestUsherSurvivesARestartOfTheAPIServer restarts it while a template is in
+// use.
 func TestUsherSurvivesARestartOfTheAPIServer(t *testing.T) {
 	c := shared
 	c.needsMachine(t)
@@ -87,7 +89,7 @@ func TestUsherSurvivesARestartOfTheAPIServer(t *testing.T) {
 }
 
 // TestEverythingComesBackWhenTheClusterIsTurnedOffAndOn ends every program and
-// pod of the node. Nobody lends usher a hand afterwards.
+// pod of the node. usher recovers without human intervention.
 func TestEverythingComesBackWhenTheClusterIsTurnedOffAndOn(t *testing.T) {
 	c := shared
 	c.needsMachine(t)
@@ -114,7 +116,7 @@ func TestEverythingComesBackWhenTheClusterIsTurnedOffAndOn(t *testing.T) {
 	c.rolledOut(t, usher.Namespace, "usher-webhook")
 }
 
-// needsMachine skips what cannot be done to a cluster that is not the node.
+// needsMachine skips what needs the machine's node.
 func (c *cluster) needsMachine(t *testing.T) {
 	t.Helper()
 	if !c.node.Owned() {
@@ -132,12 +134,12 @@ func (c *cluster) injects(t *testing.T, namespace, name, template string) {
 	c.kubectl(t, "wait", "-n", namespace, "--for=condition=Ready", "pod/"+name, "--timeout=120s")
 }
 
-// restarts counts those of a pod's containers.
+// restarts counts the restarts of a pod's containers.
 func (c *cluster) restarts(t *testing.T, namespace, name string) int32 {
 	t.Helper()
 	pod, err := c.CoreV1().Pods(namespace).Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
-		return 0 // the API server has just begun to serve
+		return 0 // the API server has just started to serve
 	}
 	var n int32
 	for _, s := range pod.Status.ContainerStatuses {

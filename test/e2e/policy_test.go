@@ -14,8 +14,8 @@ import (
 	"github.com/usher-dev/usher/test/cluster/node"
 )
 
-// cronJob is one that usher has something to say about: it cannot ever run, or
-// hangs after the first Job that does, or is sound.
+// cronJob returns one with a finding, because it can never run or hangs after
+// the first Job that does, or one without.
 func cronJob(name, spec string) string {
 	return `{apiVersion: batch/v1, kind: CronJob, metadata: {name: ` + name + `}, spec: {` + spec + `, suspend: true,
 jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: 'node.local/app:e2e'}]}}}}}}`
@@ -27,8 +27,8 @@ const (
 	loose = `schedule: "0 0 1 * *", concurrencyPolicy: "Replace"` // strict
 )
 
-// TestKubectlTellsWhatAPolicyRefusesAndWarnsOf applies what breaks a rule of
-// each level.
+// TestKubectlTellsWhatAPolicyRefusesAndWarnsOf applies objects that break a
+// rule of each level.
 func TestKubectlTellsWhatAPolicyRefusesAndWarnsOf(t *testing.T) {
 	t.Parallel()
 	c := shared
@@ -64,7 +64,7 @@ func TestKubectlTellsWhatAPolicyRefusesAndWarnsOf(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			ns := c.namespace(t, tt.labels)
-			// The API server's selectors may learn of the label a moment later.
+			// The API server's selectors may receive the label a moment later.
 			var out string
 			var err error
 			c.until(t, "the namespace is judged as labelled", func() bool {
@@ -87,8 +87,8 @@ func TestKubectlTellsWhatAPolicyRefusesAndWarnsOf(t *testing.T) {
 	}
 }
 
-// TestTheAuditLogHasWhatANamespaceAsksToAudit looks where the API server writes
-// what neither refuses nor warns.
+// TestTheAuditLogHasWhatANamespaceAsksToAudit reads the audit log for findings
+// that neither refuse nor warn.
 func TestTheAuditLogHasWhatANamespaceAsksToAudit(t *testing.T) {
 	t.Parallel()
 	c := shared
@@ -112,7 +112,7 @@ func TestTheAuditLogHasWhatANamespaceAsksToAudit(t *testing.T) {
 	})
 }
 
-// annotations returns what webhooks have noted of an object in the audit log.
+// annotations returns the webhooks' annotations for an object in the audit log.
 func annotations(t *testing.T, log, namespace, name string) map[string]string {
 	t.Helper()
 	f, err := os.Open(log)
@@ -127,7 +127,7 @@ func annotations(t *testing.T, log, namespace, name string) map[string]string {
 			ObjectRef   struct{ Namespace, Name string }
 			Annotations map[string]string
 		}
-		// The last line may be half written.
+		// The last line may be incomplete.
 		if err := json.Unmarshal(lines.Bytes(), &event); err == nil && event.ObjectRef.Namespace == namespace && event.ObjectRef.Name == name {
 			return event.Annotations
 		}

@@ -12,8 +12,9 @@ import (
 )
 
 // TestNoRequestIsLostWhileInjectedPodsAreReplaced replaces the pods twice under
-// traffic: by a new release of the application, then by a new version of the
-// template. The proxy is a native sidecar, so it ends after the application.
+// traffic: with a new release of the application, then with a new version of
+// the template. The proxy is a native sidecar, so it ends after the
+// application.
 func TestNoRequestIsLostWhileInjectedPodsAreReplaced(t *testing.T) {
 	t.Parallel()
 	c := shared
@@ -27,7 +28,7 @@ func TestNoRequestIsLostWhileInjectedPodsAreReplaced(t *testing.T) {
 	c.until(t, "there is traffic", func() bool { return c.traffic(t, ns).Answered > 0 })
 	before := c.traffic(t, ns)
 
-	// Both are answered by old and new pods meanwhile, through their proxies.
+	// Old and new pods answer both in the meantime, through their proxies.
 	c.kubectl(t, "set", "env", "-n", ns, "deployment/app", "RELEASE=2")
 	c.rolledOut(t, ns, "app")
 	first := c.versions(t, ns)
@@ -59,7 +60,7 @@ func TestNoRequestIsLostWhileInjectedPodsAreReplaced(t *testing.T) {
 	t.Logf("%d requests were answered meanwhile, %d failed", after.Answered-before.Answered, after.Failed-before.Failed)
 }
 
-// count is what the pod that makes the traffic tells.
+// count returns the result of the pod that generates the traffic.
 type count struct {
 	Answered, Failed int
 	Failures         []string
@@ -75,7 +76,7 @@ func (c *cluster) traffic(t *testing.T, namespace string) count {
 	return now
 }
 
-// versions returns those of the template that the pods of the application have.
+// versions returns those of the template in the application's pods.
 func (c *cluster) versions(t *testing.T, namespace string) []string {
 	t.Helper()
 	found := map[string]bool{}

@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestThePodsOfTheSeedRunWithTheirProxy applies the seed's template as it is.
-// Its image holds Caddy, a real proxy that is a Go program, under Envoy's name.
+// TestThePodsOfTheSeedRunWithTheirProxy applies the seed's template unchanged.
+// Its image contains Caddy, a real proxy that is a Go program, with Envoy's
+// name.
 func TestThePodsOfTheSeedRunWithTheirProxy(t *testing.T) {
 	t.Parallel()
 	c := shared
@@ -26,7 +27,7 @@ func TestThePodsOfTheSeedRunWithTheirProxy(t *testing.T) {
 		if diff := cmp.Diff([]string{"app", "envoy"}, names(pods[i].Spec.Containers)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", pods[i].Name, diff)
 		}
-		// The application listens on its loopback address alone.
+		// The application listens only on its loopback address.
 		path := "/to-" + pods[i].Name
 		c.reaches(t, ns, "pods/"+pods[i].Name+":80", path)
 		c.logged(t, ns, pods[i].Name, "envoy", path)
@@ -35,7 +36,7 @@ func TestThePodsOfTheSeedRunWithTheirProxy(t *testing.T) {
 }
 
 // TestTheInitContainerHandsTheProxyTheTrafficOfItsPod requests the
-// application's own port, which `usher redirect` has handed to the proxy.
+// application's own port, which `usher redirect` redirects to the proxy.
 func TestTheInitContainerHandsTheProxyTheTrafficOfItsPod(t *testing.T) {
 	t.Parallel()
 	c := shared
@@ -55,14 +56,14 @@ func TestTheInitContainerHandsTheProxyTheTrafficOfItsPod(t *testing.T) {
 	c.logged(t, ns, pod.Name, "envoy", "/to-the-application")
 	c.logged(t, ns, pod.Name, "envoy-redirect", "table inet usher")
 	// The kubelet's probe of the application does not depend on the proxy, which has
-	// nothing for its port.
+	// no configuration for its port.
 	c.logged(t, ns, pod.Name, "envoy-redirect", "8081")
 	c.logged(t, ns, pod.Name, "app", "/readiness")
 }
 
-// TestTheShipperGetsTheLinesOfTheApplication deploys logs.yaml as users are given it
-// and an application that mounts nothing. The shipper's image holds a small program
-// that prints the lines of files, under fluent-bit's name.
+// TestTheShipperGetsTheLinesOfTheApplication deploys the shipped logs.yaml and
+// an application that mounts nothing. The shipper's image contains a small
+// program that prints the lines of files, with fluent-bit's name.
 func TestTheShipperGetsTheLinesOfTheApplication(t *testing.T) {
 	t.Parallel()
 	c := shared

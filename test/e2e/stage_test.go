@@ -18,8 +18,8 @@ import (
 	"github.com/usher-dev/usher/test/cluster/usher"
 )
 
-// namespace makes a namespace for the test, whose pods and logs are shown if it
-// fails.
+// namespace creates a namespace for the test; if the test fails, it shows the
+// pods and logs.
 func (c *cluster) namespace(t *testing.T, labels map[string]string) string {
 	t.Helper()
 	ns, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-", Labels: labels}}, metav1.CreateOptions{})
@@ -37,7 +37,7 @@ func (c *cluster) namespace(t *testing.T, labels map[string]string) string {
 	return ns.Name
 }
 
-// apply is kubectl apply; it returns what kubectl says, warnings included.
+// apply is kubectl apply; it returns kubectl's output, including warnings.
 func (c *cluster) apply(t *testing.T, namespace, manifest string) string {
 	t.Helper()
 	out, err := c.tryApply(t, namespace, manifest)
@@ -49,7 +49,7 @@ func (c *cluster) apply(t *testing.T, namespace, manifest string) string {
 
 func (c *cluster) tryApply(t *testing.T, namespace, manifest string) (string, error) {
 	t.Helper()
-	// What begins with a brace is taken for JSON.
+	// kubectl parses what begins with a brace as JSON.
 	return c.node.Kubectl(t.Context(), "---\n"+manifest, "apply", "-n", namespace, "-f", "-")
 }
 
@@ -63,7 +63,7 @@ func (c *cluster) kubectl(t *testing.T, args ...string) string {
 	return out
 }
 
-// template applies a template, and takes it away after the test.
+// template applies a template, and removes it after the test.
 func (c *cluster) template(t *testing.T, manifest string) {
 	t.Helper()
 	c.apply(t, usher.Namespace, manifest)
@@ -74,7 +74,7 @@ func (c *cluster) template(t *testing.T, manifest string) {
 	})
 }
 
-// until waits for what pods bring about.
+// until waits for effects of pods.
 func (c *cluster) until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
@@ -91,7 +91,7 @@ func (c *cluster) rolledOut(t *testing.T, namespace, name string) {
 	c.kubectl(t, "rollout", "status", "-n", namespace, "deployment/"+name, "--timeout=180s")
 }
 
-// pods returns those of a label that are not being deleted.
+// pods returns those with a label that are not being deleted.
 func (c *cluster) pods(t *testing.T, namespace, selector string) []corev1.Pod {
 	t.Helper()
 	list, err := c.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
@@ -107,8 +107,8 @@ func (c *cluster) pods(t *testing.T, namespace, selector string) []corev1.Pod {
 	return pods
 }
 
-// get requests a path of a pod or service, as in "pods/name:8080", through the
-// API server, so that the test may run anywhere.
+// get requests a path of a pod or service, such as "pods/name:8080", through
+// the API server, so that the test may run anywhere.
 func (c *cluster) get(t *testing.T, namespace, resource, path string) (string, error) {
 	t.Helper()
 	body, err := c.CoreV1().RESTClient().Get().AbsPath("/api/v1/namespaces/" + namespace + "/" + resource + "/proxy" + path).DoRaw(t.Context())
@@ -124,7 +124,7 @@ func (c *cluster) logged(t *testing.T, namespace, pod, container, text string) {
 	})
 }
 
-// names of containers, in their order.
+// names returns the names of containers, in order.
 func names(containers []corev1.Container) []string {
 	var names []string
 	for i := range containers {
@@ -143,7 +143,7 @@ func fixture(t *testing.T, name string) string {
 	return string(text)
 }
 
-// deployed reads a template that users are given, from deploy/templates.
+// deployed reads a shipped template from deploy/templates.
 func deployed(t *testing.T, name string) string {
 	t.Helper()
 	root, err := node.Root()
@@ -157,15 +157,15 @@ func deployed(t *testing.T, name string) string {
 	return string(text)
 }
 
-// takeover is the template envoy-takeover under another name, so that tests do
-// not meet, with the image's name put in as users do.
+// takeover is the template envoy-takeover with another name, so that tests do
+// not conflict, and with the image's name set as users do.
 func takeover(t *testing.T, name string) string {
 	t.Helper()
 	text := edited(t, deployed(t, "envoy-takeover.yaml"), "name: envoy-takeover-initializer", "name: "+name+"-initializer")
 	return edited(t, text, `image: "usher"`, "image: "+usher.Image)
 }
 
-// edited replaces what is in a text once.
+// edited replaces a unique part of a text.
 func edited(t *testing.T, text, old, now string) string {
 	t.Helper()
 	if n := strings.Count(text, old); n != 1 {

@@ -22,8 +22,7 @@ import (
 
 const objectStoreImage = "node.local/versitygw:e2e"
 
-// objectStore is an S3 server of its own, and what an EtcdBackup needs to know of
-// it.
+// objectStore is a separate S3 server, and an EtcdBackup's settings for it.
 const objectStore = `
 apiVersion: v1
 kind: Secret
@@ -66,8 +65,8 @@ spec:
       volumes: [{name: objects, emptyDir: {}}]
 `
 
-// TestBackupAndRestore loses the majority of a cluster without claims, and has
-// what was saved again, by the manifest that its status offers.
+// TestBackupAndRestore loses the majority of a cluster without claims, and
+// restores the backup with the manifest in its status.
 func TestBackupAndRestore(t *testing.T) {
 	for name, store := range map[string]func(*scene) etcdv1beta2.BackupSpec{
 		"S3":                 (*scene).onS3,
@@ -120,7 +119,7 @@ func (s *scene) onS3() etcdv1beta2.BackupSpec {
 	}}}
 }
 
-// onVolume makes a claim.
+// onVolume creates a claim.
 func (s *scene) onVolume() etcdv1beta2.BackupSpec {
 	s.Helper()
 	s.must(shared.client.Create(s.Context(), &corev1.PersistentVolumeClaim{
@@ -135,7 +134,7 @@ func (s *scene) onVolume() etcdv1beta2.BackupSpec {
 	}}
 }
 
-// put puts so many keys, and returns the revision of the last.
+// put puts that many keys, and returns the revision of the last.
 func (s *scene) put(count int) int64 {
 	s.Helper()
 	c, err := s.connect(s.Context())
@@ -152,7 +151,7 @@ func (s *scene) put(count int) int64 {
 	return last
 }
 
-// found looks for what put has put.
+// found checks what put has put.
 func (s *scene) found(count int) {
 	s.Helper()
 	c, err := s.connect(s.Context())
@@ -172,7 +171,7 @@ func (s *scene) found(count int) {
 	}
 }
 
-// untilObject waits until what was read of an object holds.
+// untilObject waits until an object meets a condition.
 func (s *scene) untilObject(o client.Object, what string, holds func() bool) {
 	s.Helper()
 	err := wait.PollUntilContextTimeout(s.Context(), 100*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {

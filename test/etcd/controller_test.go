@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/test/cluster/usher"
 )
 
-// controllerKilled ends the controller's pods at once.
+// controllerKilled kills the controller's pods.
 func (s *scene) controllerKilled(string) broken {
 	s.Helper()
 	before := map[types.UID]bool{}
@@ -29,7 +29,7 @@ func (s *scene) controllerKilled(string) broken {
 	}}
 }
 
-// controllers are the controller's pods.
+// controllers returns the controller's pods.
 func (s *scene) controllers() []corev1.Pod {
 	s.Helper()
 	var all corev1.PodList

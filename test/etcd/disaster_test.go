@@ -59,7 +59,7 @@ func TestAllMembersKilledWithoutClaims(t *testing.T) {
 }
 
 // TestLostMembersAreReplaced kills members without claims in every way, whenever
-// the cluster is whole: one at a time, since more than that is the majority.
+// the cluster is healthy: one at a time, since two are the majority.
 func TestLostMembersAreReplaced(t *testing.T) {
 	for seed := range *seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
@@ -81,8 +81,8 @@ func TestLostMembersAreReplaced(t *testing.T) {
 	}
 }
 
-// harm kills a member in one of three ways, and waits until it is seen to be
-// down, or was started again.
+// harm kills a member in one of three ways, and waits until it is down or
+// restarted.
 func (s *scene) harm(way int, name string) {
 	s.Helper()
 	before := s.restarts(name)

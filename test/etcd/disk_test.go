@@ -22,12 +22,12 @@ import (
 	"github.com/usher-dev/usher/test/cluster/node"
 )
 
-// diskSize holds what etcd allocates for its log in advance, and the ballast of
-// many faults.
+// diskSize has room for etcd's preallocated log, and the ballast of many
+// faults.
 const diskSize = "384Mi"
 
-// onDisks is a cluster whose members' volumes are file systems of their own, so
-// that one can be full.
+// onDisks returns a cluster whose members' volumes are separate file systems,
+// so that one can be full.
 func (s *scene) onDisks(size int) etcdv1beta2.ClusterSpec {
 	s.Helper()
 	if !shared.Owned() {
@@ -47,14 +47,14 @@ func (s *scene) onDisks(size int) etcdv1beta2.ClusterSpec {
 	return spec
 }
 
-// prepare creates what belongs to no namespace, and goes with the test.
+// prepare creates cluster-scoped objects, which are deleted with the test.
 func (s *scene) prepare(o client.Object) {
 	s.Helper()
 	s.must(shared.client.Create(s.Context(), o))
 	s.Cleanup(func() { _ = shared.client.Delete(s.Context(), o) })
 }
 
-// disk mounts a small file system, and makes it a volume.
+// disk mounts a small file system, and creates a volume for it.
 func (s *scene) disk(class, name string) *corev1.PersistentVolume {
 	s.Helper()
 	folder := filepath.Join(node.Folder, "volumes", name)
@@ -78,8 +78,8 @@ func (s *scene) disk(class, name string) *corev1.PersistentVolume {
 	}
 }
 
-// diskFull fills the file system of a member's claim, at which etcd ends as soon
-// as it needs another page for what is written.
+// diskFull fills the file system of a member's claim, so that etcd ends as soon
+// as it needs another page for a write.
 func (s *scene) diskFull(name string) broken {
 	s.Helper()
 	claim := &corev1.PersistentVolumeClaim{}
@@ -99,7 +99,7 @@ func (s *scene) diskFull(name string) broken {
 	}
 }
 
-// ballast has the members need space. It may be refused.
+// ballast makes the members need space. It may be refused.
 func (s *scene) ballast() {
 	s.Helper()
 	c, err := s.connect(s.Context())
@@ -110,7 +110,7 @@ func (s *scene) ballast() {
 	_, _ = c.Put(ctx, "ballast", strings.Repeat("x", 256<<10))
 }
 
-// fill makes a file that leaves no space.
+// fill creates a file that leaves no space.
 func fill(path string) error {
 	f, err := os.Create(path)
 	if err != nil {

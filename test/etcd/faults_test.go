@@ -20,19 +20,19 @@ import (
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 )
 
-// A fault is a way in which a member stops working and keeps its data.
+// A fault stops a member without loss of data.
 type fault struct {
 	name string
 	// inject breaks the member.
 	inject func(s *scene, member string) broken
 }
 
-// broken is what a fault has done to a member.
+// broken is the state of a fault in a member.
 type broken struct {
-	// felt says whether the fault has had its effect, and does what it takes for
-	// it to have one.
+	// felt reports whether the fault has had its effect, and triggers it if
+	// necessary.
 	felt func() bool
-	// heal ends the fault; nil where it passes by itself.
+	// heal ends the fault; nil if it ends by itself.
 	heal func()
 }
 
@@ -50,13 +50,13 @@ func faults() []fault {
 	return all
 }
 
-// longest is how long a fault lasts at most: long enough for a controller that
-// has nothing to do to look, and shorter than it waits for a member.
+// longest is the maximum duration of a fault: long enough for an idle
+// controller to observe it, and shorter than the member timeout.
 const longest = 25 * time.Second
 
-// TestFaultsCostNoMember breaks members in every way that leaves their data, each
-// by itself and then several at once at random. That ends no service for good,
-// loses nothing, and is never a reason to replace a member.
+// TestFaultsCostNoMember breaks members in every way that keeps their data,
+// each by itself and then several at once at random. The cluster must recover,
+// lose nothing, and never replace a member.
 func TestFaultsCostNoMember(t *testing.T) {
 	for seed := range *seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestFaultsCostNoMember(t *testing.T) {
 }
 
 // suffer breaks as many members as there are faults, for a while, and waits until
-// the cluster is whole again.
+// the cluster is healthy again.
 func (s *scene) suffer(random *rand.Rand, members []string, faults []fault) {
 	s.Helper()
 	var all []broken
@@ -103,7 +103,7 @@ func (s *scene) suffer(random *rand.Rand, members []string, faults []fault) {
 		s.Log(victim, f.name)
 		all = append(all, f.inject(s, victim))
 	}
-	// Where several members are broken, one may keep another from feeling it.
+	// With several broken members, one may prevent the effect on another.
 	if len(all) == 1 {
 		s.until("that is felt", func(*etcdv1beta2.EtcdCluster) bool { return all[0].felt() })
 	}
@@ -113,7 +113,7 @@ func (s *scene) suffer(random *rand.Rand, members []string, faults []fault) {
 			b.heal()
 		}
 	}
-	// What passes by itself may not have happened yet.
+	// Faults that end by themselves may not have happened yet.
 	s.until("the cluster is whole again", func(c *etcdv1beta2.EtcdCluster) bool {
 		if aside := s.setAside(); len(aside) > 0 {
 			s.Fatalf("the claims %q are set aside", aside)
@@ -134,19 +134,20 @@ func (s *scene) endure(all []broken, d time.Duration) {
 	})
 }
 
-// wholeAgain waits until the cluster has recovered, and says how long that took.
+// wholeAgain waits until the cluster has recovered, and returns how long that
+// took.
 func (s *scene) wholeAgain() time.Duration {
 	s.Helper()
 	return s.until("the cluster is whole again", s.wholeBy)
 }
 
-// wholeBy says whether status and pods agree that the cluster is whole.
+// wholeBy reports whether status and pods agree that the cluster is healthy.
 func (s *scene) wholeBy(c *etcdv1beta2.EtcdCluster) bool {
 	return whole(c, 3, v36) && s.running(c.Status.Members.Ready)
 }
 
-// running says whether the ready members are the pods that there are, all of
-// them ready: the status may be of before the harm.
+// running reports whether the ready members match the existing pods, all of
+// them ready: the status may be older than the fault.
 func (s *scene) running(ready []string) bool {
 	pods := s.pods()
 	for _, p := range pods {
@@ -157,7 +158,7 @@ func (s *scene) running(ready []string) bool {
 	return len(pods) == len(ready)
 }
 
-// claims are the members' claims, by name.
+// claims returns the members' claims, by name.
 func (s *scene) claims() map[string]types.UID {
 	s.Helper()
 	all := map[string]types.UID{}
@@ -167,7 +168,7 @@ func (s *scene) claims() map[string]types.UID {
 	return all
 }
 
-// setAside are the claims that the controller means to delete.
+// setAside returns the claims that the controller will delete.
 func (s *scene) setAside() (names []string) {
 	s.Helper()
 	for _, c := range s.listClaims() {

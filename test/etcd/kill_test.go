@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// process is a member's process on the machine's node.
+// process returns a member's process on the machine's node.
 func (s *scene) process(name string) int {
 	s.Helper()
 	if !shared.Owned() {
@@ -20,7 +20,7 @@ func (s *scene) process(name string) int {
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	s.must(err)
 	for _, file := range commands {
-		// A process may end meanwhile.
+		// A process may end in the meantime.
 		text, err := os.ReadFile(file)
 		if err != nil || !strings.HasPrefix(string(text), "/usr/local/bin/etcd\x00") || !strings.Contains(string(text), "--name="+name+"\x00") {
 			continue
@@ -33,13 +33,13 @@ func (s *scene) process(name string) int {
 	return 0
 }
 
-// kill ends a member's process with SIGKILL.
+// kill kills a member's process with SIGKILL.
 func (s *scene) kill(name string) {
 	s.Helper()
 	s.must(syscall.Kill(s.process(name), syscall.SIGKILL))
 }
 
-// killed kills a member's process; the kubelet starts it again.
+// killed kills a member's process; the kubelet restarts it.
 func (s *scene) killed(name string) broken {
 	s.Helper()
 	before := s.restarts(name)
@@ -47,7 +47,7 @@ func (s *scene) killed(name string) broken {
 	return broken{felt: func() bool { return s.restarts(name) != before }}
 }
 
-// podDeleted deletes a member's pod at once; its claim stays.
+// podDeleted deletes a member's pod without grace period; its claim stays.
 func (s *scene) podDeleted(name string) broken {
 	s.Helper()
 	before := s.restarts(name)
@@ -58,7 +58,7 @@ func (s *scene) podDeleted(name string) broken {
 	}}
 }
 
-// wipe deletes a member's data, and ends its process.
+// wipe deletes a member's data, and kills its process.
 func (s *scene) wipe(name string) {
 	s.Helper()
 	id := s.process(name)
@@ -67,8 +67,8 @@ func (s *scene) wipe(name string) {
 	s.must(syscall.Kill(id, syscall.SIGKILL))
 }
 
-// restarts tells one run of a member from another: its pod, and how often its
-// container was started.
+// restarts identifies a run of a member: its pod, and the restart count of its
+// container.
 func (s *scene) restarts(name string) string {
 	s.Helper()
 	for _, p := range s.pods() {

@@ -1,7 +1,7 @@
 //go:build e2e
 
-// Package etcd_test plays what happens to etcd clusters on a node whose pods
-// run, with usher installed as its users install it.
+// Package etcd_test tests etcd clusters on a node with running pods, with usher
+// installed like by its users.
 package etcd_test
 
 import (
@@ -30,8 +30,8 @@ var (
 	seeds   = flag.Int("seeds", 1, "with how many seeds they are")
 )
 
-// The versions between which clusters are upgraded; their images have the names
-// that manifests without a repository mean.
+// The versions between which clusters are upgraded; their images have the
+// default names.
 const (
 	v36 = etcd.DefaultVersion
 	v37 = "3.7.3"
@@ -72,8 +72,8 @@ func begin(ctx context.Context, n *node.Node, _ *usher.Installation) (end func()
 	if shared.client, err = client.New(n.Config, client.Options{Scheme: scheme}); err != nil {
 		return nil, err
 	}
-	// A test does not wait as long for a member as an operator would, and longer
-	// than any fault lasts that leaves the data.
+	// A test waits less time for a member than in production, but longer than any
+	// fault that keeps the data.
 	patch := `[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--etcd-member-timeout=1m"}]`
 	for _, args := range [][]string{
 		{"patch", "-n", usher.Namespace, "deployment/usher-controller", "--type=json", "-p", patch},
@@ -83,7 +83,7 @@ func begin(ctx context.Context, n *node.Node, _ *usher.Installation) (end func()
 			return nil, fmt.Errorf("%w\n%s", err, out)
 		}
 	}
-	// The clusters go before the definition of what they are.
+	// Delete the clusters before their CRD.
 	return func() error {
 		_, err := n.Kubectl(context.WithoutCancel(ctx), "", "delete", "etcdclusters", "--all", "--all-namespaces", "--cascade=foreground", "--timeout=60s")
 		return err

@@ -11,10 +11,10 @@ import (
 	"github.com/usher-dev/usher/test/cluster/usher"
 )
 
-// The tests of this file are called as those of the operator that had this API
-// first.
+// The tests in this file have the names of those of the original operator of
+// this API.
 
-// seed is the manifest that the API has been known by.
+// seed is the well-known manifest of the API.
 const seed = `apiVersion: "etcd.database.coreos.com/v1beta2"
 kind: "EtcdCluster"
 metadata:
@@ -24,8 +24,8 @@ spec:
   version: "3.2.13"
 `
 
-// TestCreateCluster runs the seed's manifest with its version alone replaced:
-// 3.2 has no learners, and nobody maintains it.
+// TestCreateCluster runs the seed's manifest with only its version replaced:
+// 3.2 has no learners, and is no longer maintained.
 func TestCreateCluster(t *testing.T) {
 	s := newScene(t)
 	s.name = "example-etcd-cluster"
@@ -133,7 +133,7 @@ func resize(t *testing.T, from, to int) {
 	s.verify(w)
 }
 
-// TestRestartOperator ends the controller while a cluster grows.
+// TestRestartOperator kills the controller while a cluster grows.
 func TestRestartOperator(t *testing.T) {
 	s := newScene(t)
 	s.create(ofSize(1))

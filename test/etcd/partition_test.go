@@ -10,17 +10,16 @@ import (
 	"strings"
 )
 
-// A partition is who a member does not hear, or does not reach.
+// A partition is the peers that a member cannot hear or cannot reach.
 type partition struct {
 	name string
-	// in and out are what nftables drops of the packets to and from the pod.
+	// in and out are the packets to and from the pod that nftables drops.
 	in, out []string
 }
 
 var (
 	peers = []string{"tcp dport 2380", "tcp sport 2380"}
-	// The machine itself, where the clients and the kubelet are, has the first
-	// address.
+	// The machine itself, with the clients and the kubelet, has the first address.
 	controller = []string{"ip saddr 10.244.0.2-10.244.0.254 tcp dport 2379"}
 )
 
@@ -32,10 +31,10 @@ var partitions = []partition{
 	{"is cut off from the controller", controller, nil},
 }
 
-// inject has the kernel drop packets in the network of the member's pod.
+// inject makes the kernel drop packets in the network of the member's pod.
 func (p partition) inject(s *scene, name string) broken {
 	s.Helper()
-	// The network outlives the process, and the file keeps it.
+	// The network outlives the process, because the open file keeps it.
 	network, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", s.process(name)))
 	s.must(err)
 	s.Cleanup(func() { _ = network.Close() })
@@ -62,7 +61,7 @@ func (p partition) inject(s *scene, name string) broken {
 	}
 }
 
-// dropped is a counter that counted.
+// dropped matches a counter that has counted.
 var dropped = regexp.MustCompile(`packets [1-9]`)
 
 func (p partition) script() string {

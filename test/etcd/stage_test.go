@@ -25,13 +25,13 @@ import (
 	"github.com/usher-dev/usher/test/traffic"
 )
 
-// A scene is a namespace with a cluster in it, apart from those of other tests.
-// Its pods must be as restricted as Pod Security knows.
+// A scene is a namespace with a cluster in it, separate from other tests. Its
+// pods must meet the restricted level of Pod Security.
 type scene struct {
 	*testing.T
 	namespace, name string
 	secure          *tls.Config
-	// failed is what did not come about, said again below the logs.
+	// failed is the failed expectation, repeated below the logs.
 	failed string
 }
 
@@ -87,8 +87,8 @@ func (s *scene) cluster(ctx context.Context) (*etcdv1beta2.EtcdCluster, error) {
 	return c, shared.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.name}, c)
 }
 
-// until waits until the cluster is so, and says how long that took: longer than
-// the kubelet waits at most before it starts a container again.
+// until waits until the cluster meets a condition, and returns how long that
+// took: it waits longer than the kubelet's maximum back-off.
 func (s *scene) until(what string, holds func(*etcdv1beta2.EtcdCluster) bool) time.Duration {
 	s.Helper()
 	start := time.Now()
@@ -105,8 +105,8 @@ func (s *scene) until(what string, holds func(*etcdv1beta2.EtcdCluster) bool) ti
 	return took
 }
 
-// whole says whether so many members of a version are ready, and nothing is
-// left to do.
+// whole reports whether that many members of a version are ready, and nothing
+// is left to do.
 func whole(c *etcdv1beta2.EtcdCluster, size int, version string) bool {
 	st := c.Status
 	if st.ObservedGeneration != c.Generation || st.Phase != etcdv1beta2.ClusterPhaseRunning || st.Step != "" ||
@@ -116,13 +116,13 @@ func whole(c *etcdv1beta2.EtcdCluster, size int, version string) bool {
 	return !slices.ContainsFunc(st.MemberStatuses, func(m etcdv1beta2.MemberStatus) bool { return m.Learner || m.Version != version })
 }
 
-// settled waits until the cluster is whole.
+// settled waits until the cluster is healthy.
 func (s *scene) settled(size int, version string) {
 	s.Helper()
 	s.until(fmt.Sprintf("%d members run %s", size, version), func(c *etcdv1beta2.EtcdCluster) bool { return whole(c, size, version) })
 }
 
-// names are the members, by name.
+// names returns the names of the members.
 func (s *scene) names() []string {
 	s.Helper()
 	c, err := s.cluster(s.Context())
@@ -135,7 +135,7 @@ func (s *scene) names() []string {
 	return names
 }
 
-// pods are the cluster's that are not being deleted.
+// pods returns the cluster's pods that are not being deleted.
 func (s *scene) pods() []corev1.Pod {
 	s.Helper()
 	var pods corev1.PodList
@@ -143,7 +143,7 @@ func (s *scene) pods() []corev1.Pod {
 	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 }
 
-// deletePods deletes pods at once, as where a machine is gone.
+// deletePods deletes pods without grace period, as after the loss of a machine.
 func (s *scene) deletePods(names ...string) {
 	s.Helper()
 	for _, name := range names {
@@ -165,7 +165,7 @@ func (s *scene) connect(ctx context.Context) (*clientv3.Client, error) {
 	return traffic.Dial(ctx, s.secure, map[string]string{name: service.Spec.ClusterIP})
 }
 
-// members connects to every member that votes, by its pod.
+// members connects to every voting member, by its pod.
 func (s *scene) members(ctx context.Context) (*clientv3.Client, error) {
 	var pods corev1.PodList
 	voters := client.MatchingLabels{"etcd_cluster": s.name, etcdcluster.LabelVoter: "true"}
@@ -189,7 +189,7 @@ func (s *scene) write() *traffic.Traffic {
 	return w
 }
 
-// verify ends the traffic and judges what was recorded.
+// verify ends the traffic and checks the recorded history.
 func (s *scene) verify(w *traffic.Traffic) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Minute)
@@ -207,7 +207,7 @@ func ofSize(size int) etcdv1beta2.ClusterSpec {
 	return etcdv1beta2.ClusterSpec{Size: size, Version: v36}
 }
 
-// onClaims is a cluster whose members have claims.
+// onClaims returns a cluster whose members have claims.
 func onClaims(size int) etcdv1beta2.ClusterSpec {
 	spec := ofSize(size)
 	spec.Pod = &etcdv1beta2.PodPolicy{PersistentVolumeClaimSpec: &corev1.PersistentVolumeClaimSpec{

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// stopped stops a member's process with SIGSTOP: its connections stay open, and
-// nobody answers.
+// stopped suspends a member's process with SIGSTOP: its connections stay open
+// without answers.
 func (s *scene) stopped(name string) broken {
 	s.Helper()
 	id := s.process(name)
@@ -20,7 +20,7 @@ func (s *scene) stopped(name string) broken {
 			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 			return err == nil && bytes.Contains(text, []byte(") T "))
 		},
-		// The kubelet may have ended it meanwhile.
+		// The kubelet may have killed it in the meantime.
 		heal: func() { _ = syscall.Kill(id, syscall.SIGCONT) },
 	}
 }

@@ -19,19 +19,19 @@ import (
 	alerts "github.com/usher-dev/usher/test/prometheus"
 )
 
-// said are the samples of a metric about one object of the scene.
+// said returns the samples of a metric about one object of the scene.
 func (s *scene) said(metric, object string) []string {
 	s.Helper()
 	text, err := alerts.At("", s.metrics).Get(s.Context())
 	if err != nil {
-		return nil // the controller begins
+		return nil // the controller is starting
 	}
 	return slices.DeleteFunc(alerts.Samples(text, metric), func(line string) bool {
 		return !strings.Contains(line, `namespace="`+s.namespace+`"`) || !strings.Contains(line, `name="`+object+`"`)
 	})
 }
 
-// untilSaid waits until the metric of the object is so.
+// untilSaid waits until the metric of the object has a value.
 func (s *scene) untilSaid(metric, object, value string) {
 	s.Helper()
 	err := wait.PollUntilContextTimeout(s.Context(), 100*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
@@ -43,7 +43,8 @@ func (s *scene) untilSaid(metric, object, value string) {
 	}
 }
 
-// only is a Prometheus that sees of the controller what it says of this scene.
+// only is a Prometheus that only sees the controller's metrics about this
+// scene.
 func (s *scene) only() *alerts.Prometheus {
 	whole := alerts.At("usher-controller", s.metrics)
 	return alerts.New(s.T, alerts.Target{Job: whole.Job, Instance: whole.Instance, Get: func(ctx context.Context) (string, error) {
@@ -63,7 +64,7 @@ func (s *scene) fires(p *alerts.Prometheus, alert, object string) {
 	p.Fires(alert, "namespace", s.namespace, "name", object)
 }
 
-// TestClustersThatFailAreAlertedOn loses one for good, keeps another from
+// TestClustersThatFailAreAlertedOn permanently loses one, prevents another from
 // starting, and removes a member of the third.
 func TestClustersThatFailAreAlertedOn(t *testing.T) {
 	t.Parallel()
@@ -78,7 +79,7 @@ func TestClustersThatFailAreAlertedOn(t *testing.T) {
 	p.Pass(2 * time.Hour)
 	p.Quiet("UsherEtcdQuorumLost", "UsherEtcdUnavailable", "UsherEtcdStalled", "UsherEtcdClaimsSetAside")
 
-	// The only member's data goes with its pod.
+	// The only member loses its data with its pod.
 	var pods corev1.PodList
 	s.must(s.client.List(t.Context(), &pods, client.InNamespace(s.namespace), client.MatchingLabels{"etcd_cluster": "lost"}))
 	if len(pods.Items) != 1 {
@@ -105,7 +106,7 @@ func TestClustersThatFailAreAlertedOn(t *testing.T) {
 	s.fires(p, "UsherEtcdClaimsSetAside", name)
 }
 
-// TestABackupThatStopsIsAlertedOn saves to a store that does not answer.
+// TestABackupThatStopsIsAlertedOn backs up to a store that does not answer.
 func TestABackupThatStopsIsAlertedOn(t *testing.T) {
 	t.Parallel()
 	s := emptyScene(t, shared)
@@ -124,6 +125,6 @@ func TestABackupThatStopsIsAlertedOn(t *testing.T) {
 	p.Pass(32 * time.Minute)
 	s.fires(p, "UsherEtcdBackupFails", "nightly")
 	p.Quiet("UsherEtcdBackupOld")
-	p.Pass(2 * time.Hour) // with what passed, more than two intervals
+	p.Pass(2 * time.Hour) // in total more than two intervals
 	s.fires(p, "UsherEtcdBackupOld", "nightly")
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // TestAVersionThatDoesNotExistCostsNoMember asks for an image that no registry
-// has, and then takes the change back.
+// has, and then reverts the change.
 func TestAVersionThatDoesNotExistCostsNoMember(t *testing.T) {
 	t.Parallel()
 	const missing = "3.6.99"
@@ -78,7 +78,7 @@ func TestTheLastCopyIsNotEndedForAChange(t *testing.T) {
 	s.verify()
 }
 
-// serving are the pods whose container runs and that are not being deleted.
+// serving returns the pods with a running container that are not being deleted.
 func (s *scene) serving() []string {
 	var names []string
 	for _, p := range s.pods() {
@@ -89,7 +89,7 @@ func (s *scene) serving() []string {
 	return names
 }
 
-// TestAMemberWhosePeerURLWasEditedIsKept edits what etcdctl member update edits.
+// TestAMemberWhosePeerURLWasEditedIsKept edits it like etcdctl member update.
 func TestAMemberWhosePeerURLWasEditedIsKept(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, shared, 3)

@@ -12,8 +12,8 @@ import (
 
 func init() { down["one of three"], down["all"] = 1, 3 }
 
-// TestANodesClockIsNotBelieved has a member fail its readiness probe again and
-// again for a moment, on a node whose clock is five minutes behind.
+// TestANodesClockIsNotBelieved makes a member fail its readiness probe
+// repeatedly for a moment, on a node whose clock is five minutes slow.
 func TestANodesClockIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, shared, 3)
@@ -25,7 +25,7 @@ func TestANodesClockIsNotBelieved(t *testing.T) {
 		s.until("the controller has seen the probe fail", func(c *etcdv1beta2.EtcdCluster) bool {
 			return !slices.Contains(c.Status.Members.Ready, slow)
 		})
-		// Shorter than the controller waits for a member.
+		// Shorter than the controller's member timeout.
 		moment := 4 * time.Second
 		s.during(moment, func() string { return s.sameData(claims) })
 		s.must(s.kubelet.Unready(s.namespace, slow, false))

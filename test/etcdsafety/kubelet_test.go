@@ -9,11 +9,12 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// down are how many of three kubelets are; clock_test.go adds others.
+// down is how many of three kubelets are down; clock_test.go adds others.
 var down = map[string]int{"two of three": 2}
 
-// TestMembersWhoseKubeletsAreDownAreKept cuts nodes off the API server whose
-// members answer and vote. The word of a kubelet is not that of etcd.
+// TestMembersWhoseKubeletsAreDownAreKept disconnects nodes from the API server
+// whose members answer and vote. The controller must not believe the kubelet
+// over etcd.
 func TestMembersWhoseKubeletsAreDownAreKept(t *testing.T) {
 	t.Parallel()
 	for name, down := range down {

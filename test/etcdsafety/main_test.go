@@ -1,7 +1,7 @@
-// Package etcdsafety_test holds what usher's controller must never do to etcd
-// clusters. It knows only what a user of the cluster sees: custom resources,
+// Package etcdsafety_test checks what usher's controller must never do to etcd
+// clusters. It uses only what a user of the cluster sees: custom resources,
 // pods, claims, and etcd itself. The controller is a process, USHER_CONTROLLER
-// if that is set, so that the same stories can be played to another release.
+// if set, so that the same tests can run with another release.
 package etcdsafety_test
 
 import (
@@ -36,7 +36,7 @@ type world struct {
 	kubelet *kubelet.Kubelet
 	client  client.Client
 	folder  string
-	metrics string // where the controller that was started last serves them
+	metrics string // the metrics address of the last started controller
 	stop    []func()
 }
 
@@ -56,7 +56,7 @@ func run(m *testing.M) int {
 		return failed(err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	// The stories wait most of the time, each in its namespace.
+	// The tests mostly wait, each in its namespace.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		return failed(err)
 	}
@@ -114,7 +114,7 @@ func newWorld(folder string) (*world, error) {
 	return w, nil
 }
 
-// end ends everything that was started, the last first.
+// end stops everything in reverse order.
 func (w *world) end() {
 	for i := len(w.stop) - 1; i >= 0; i-- {
 		w.stop[i]()
@@ -134,7 +134,7 @@ func (w *world) startControllerOf(program string) (stop func(), err error) {
 		"--health-address=0", "--metrics-address="+w.metrics, "--etcd-member-timeout="+memberTimeout, "--kubeconfig="+w.kubeconfig())
 }
 
-// collectGarbage starts what Kubernetes itself deletes objects with.
+// collectGarbage starts Kubernetes' own garbage collector.
 func (w *world) collectGarbage() error {
 	programs, err := controlplane.Assets(os.Stderr, "kube-controller-manager")
 	if err != nil {
@@ -154,8 +154,8 @@ func (w *world) kubeconfig() string {
 	return file
 }
 
-// start starts a process that ends with the test, and writes what it says to a
-// file of its name.
+// start starts a process that ends with the test, and writes its output to a
+// file with its name.
 func (w *world) start(name, program string, args ...string) (stop func(), err error) {
 	said, err := os.Create(filepath.Join(w.folder, name+".log"))
 	if err != nil {

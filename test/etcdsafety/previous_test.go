@@ -13,8 +13,8 @@ import (
 	"github.com/usher-dev/usher/test/previous"
 )
 
-// failing are the stories that the release before fails, by what it does wrong
-// in each.
+// failing are the tests that the previous release fails, with its mistake in
+// each.
 var failing = map[string]string{
 	"TestMembersWhoseKubeletsAreDownAreKept/one_of_three": "the claims were",
 	"TestMembersWhoseKubeletsAreDownAreKept/two_of_three": "the majority is said to be lost, and it answers",
@@ -28,8 +28,8 @@ var failing = map[string]string{
 	"TestDataOutlivesUsher/the_manifest_is_deleted":       "what the cluster left",
 }
 
-// TestThePreviousReleaseFailsTheStories plays them to the release before: one that
-// nobody fails would show nothing.
+// TestThePreviousReleaseFailsTheStories runs them with the previous release: a
+// test that no release fails proves nothing.
 func TestThePreviousReleaseFailsTheStories(t *testing.T) {
 	program, err := previous.Build(t.Context(), t.TempDir())
 	if err != nil {

@@ -24,8 +24,8 @@ const (
 	definition = "etcdclusters.etcd.database.coreos.com"
 )
 
-// TestDataOutlivesUsher removes usher in the ways in which it is removed, from an
-// API server with Kubernetes' own garbage collector.
+// TestDataOutlivesUsher removes usher in all documented ways, from an API
+// server with Kubernetes' own garbage collector.
 func TestDataOutlivesUsher(t *testing.T) {
 	w, err := newWorld(t.TempDir())
 	if err != nil {
@@ -43,8 +43,8 @@ func TestDataOutlivesUsher(t *testing.T) {
 	for _, way := range []struct {
 		name            string
 		install, remove []string // command lines
-		stays           bool     // the controller runs on
-		kept            bool     // the clusters run on
+		stays           bool     // the controller keeps running
+		kept            bool     // the clusters keep running
 	}{
 		{name: "the cluster is deleted", remove: []string{"kubectl", "delete", "etcdclusters", "--all", "--all-namespaces", "--wait=false"}, stays: true},
 		{name: "the definition is deleted", remove: []string{"kubectl", "delete", crds, definition, "--wait=false"}, stays: true},
@@ -102,7 +102,7 @@ func (w *world) run(t *testing.T, line ...string) {
 		}
 		return
 	}
-	// Helm is a tool of another module.
+	// Helm is a tool in another module.
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool"}, line...)...)
 	cmd.Dir = filepath.Join("..", "..", "tools", "packaging")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig())
@@ -111,8 +111,8 @@ func (w *world) run(t *testing.T, line ...string) {
 	}
 }
 
-// collected waits until the garbage collector has dealt with what the cluster
-// left, and holds that no claim went.
+// collected waits until the garbage collector has processed the cluster's
+// objects, and checks that every claim remains.
 func (s *scene) collected(claims belonging) {
 	s.Helper()
 	err := wait.PollUntilContextTimeout(s.Context(), 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {

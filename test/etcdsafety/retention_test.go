@@ -19,7 +19,8 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// TestTheClaimsOfADeletedCluster deletes clusters, and makes others of the name.
+// TestTheClaimsOfADeletedCluster deletes clusters, and recreates others with
+// the name.
 func TestTheClaimsOfADeletedCluster(t *testing.T) {
 	w, err := newWorld(t.TempDir())
 	if err != nil {
@@ -61,7 +62,7 @@ func TestTheClaimsOfADeletedCluster(t *testing.T) {
 		if problem := s.sameData(claims); problem != "" {
 			t.Error(problem)
 		}
-		s.verify() // what was written before it was deleted, too
+		s.verify() // including what was written before the deletion
 	})
 	t.Run("are left alone by another when that is asked for", func(t *testing.T) {
 		s := newScene(t, w, 1)
@@ -117,7 +118,7 @@ func TestTheClaimsOfADeletedCluster(t *testing.T) {
 	})
 }
 
-// untilIdentified waits until the claims say whose data is on them.
+// untilIdentified waits until the claims name the owners of their data.
 func (s *scene) untilIdentified() {
 	s.Helper()
 	s.until("the claims say whose they are", func(*etcdv1beta2.EtcdCluster) bool {
@@ -127,7 +128,7 @@ func (s *scene) untilIdentified() {
 	})
 }
 
-// retained says what is to become of the claims of a former cluster.
+// retained sets the decision about the claims of a former cluster.
 func (s *scene) retained(answer string) {
 	s.Helper()
 	c := s.cluster()
@@ -144,7 +145,7 @@ func (s *scene) untilGone() {
 	})
 }
 
-// eventually waits for what does not show in the cluster.
+// eventually waits for effects outside of the cluster's status.
 func (s *scene) eventually(what string, holds func(context.Context) (bool, error)) {
 	s.Helper()
 	if err := wait.PollUntilContextTimeout(s.Context(), 200*time.Millisecond, 2*time.Minute, true, holds); err != nil {

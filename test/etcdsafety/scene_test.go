@@ -25,7 +25,7 @@ import (
 	"github.com/usher-dev/usher/test/traffic"
 )
 
-// A scene is a namespace with a cluster in it whose members have claims.
+// A scene is a namespace with a cluster whose members have claims.
 type scene struct {
 	*testing.T
 	*world
@@ -101,8 +101,8 @@ func (s *scene) edit(change func(*etcdv1beta2.ClusterSpec)) {
 	s.must(s.client.Patch(s.Context(), c, patch))
 }
 
-// look has the controller look at the cluster every ten seconds, and leaves it
-// the time to write what it saw.
+// look makes the controller observe the cluster every ten seconds, and gives it
+// time to write the result.
 func (s *scene) look() {
 	s.Helper()
 	if time.Since(s.looked) < 10*time.Second {
@@ -115,7 +115,7 @@ func (s *scene) look() {
 	s.must(s.client.Patch(s.Context(), c, patch))
 }
 
-// until waits until the cluster is so.
+// until waits until the cluster meets a condition.
 func (s *scene) until(what string, holds func(*etcdv1beta2.EtcdCluster) bool) {
 	s.Helper()
 	start := time.Now()
@@ -129,18 +129,18 @@ func (s *scene) until(what string, holds func(*etcdv1beta2.EtcdCluster) bool) {
 	s.Logf("%s after %s", what, time.Since(start).Round(100*time.Millisecond))
 }
 
-// patience is how long what must not happen is waited for: several times longer
-// than the controller waits for a member.
+// patience is how long to wait for something that must not happen: several
+// times the controller's member timeout.
 const patience = 20 * time.Second
 
-// throughout holds that for all of patience nothing is wrong, while the
-// controller looks again and again.
+// throughout checks for all of patience that nothing is wrong, while the
+// controller observes repeatedly.
 func (s *scene) throughout(wrong func() string) {
 	s.Helper()
 	s.during(patience, wrong)
 }
 
-// during is throughout for another time.
+// during is throughout with another duration.
 func (s *scene) during(d time.Duration, wrong func() string) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), d)
@@ -154,7 +154,7 @@ func (s *scene) during(d time.Duration, wrong func() string) {
 	})
 }
 
-// settled waits until so many members are ready and nothing is left to do.
+// settled waits until that many members are ready and nothing is left to do.
 func (s *scene) settled(size int) {
 	s.Helper()
 	s.until(fmt.Sprintf("%d members run", size), func(c *etcdv1beta2.EtcdCluster) bool {
@@ -165,7 +165,7 @@ func (s *scene) settled(size int) {
 	})
 }
 
-// says is the status of a condition.
+// says returns the status of a condition.
 func says(c *etcdv1beta2.EtcdCluster, condition etcdv1beta2.ClusterConditionType) corev1.ConditionStatus {
 	if found := c.Status.Condition(condition); found != nil {
 		return found.Status
@@ -173,7 +173,7 @@ func says(c *etcdv1beta2.EtcdCluster, condition etcdv1beta2.ClusterConditionType
 	return ""
 }
 
-// members are those that etcd lists, by name.
+// members returns those in etcd's list, by name.
 func (s *scene) members() []string {
 	s.Helper()
 	var names []string
@@ -184,10 +184,10 @@ func (s *scene) members() []string {
 	return names
 }
 
-// A belonging is what a cluster has: its pods and claims by name.
+// A belonging is a cluster's pods and claims by name.
 type belonging map[string]types.UID
 
-// claims are the cluster's claims, those that are being deleted excepted.
+// claims returns the cluster's claims except those being deleted.
 func (s *scene) claims() belonging {
 	s.Helper()
 	var list corev1.PersistentVolumeClaimList
@@ -201,7 +201,7 @@ func (s *scene) claims() belonging {
 	return all
 }
 
-// setAside are the claims that the controller announced to delete.
+// setAside returns the claims that the controller has announced to delete.
 func (s *scene) setAside() []string {
 	s.Helper()
 	var list corev1.PersistentVolumeClaimList
@@ -222,7 +222,7 @@ func (s *scene) pods() []corev1.Pod {
 	return list.Items
 }
 
-// sameData says what became of claims that were there.
+// sameData describes what happened to existing claims.
 func (s *scene) sameData(before belonging) string {
 	s.Helper()
 	if now := s.claims(); !maps.Equal(before, now) {
@@ -234,8 +234,8 @@ func (s *scene) sameData(before belonging) string {
 	return ""
 }
 
-// connect connects to the members that serve clients. A member that was removed
-// ends before its pod does.
+// connect connects to the members that serve clients. A removed member ends
+// before its pod does.
 func (s *scene) connect(ctx context.Context) (*clientv3.Client, error) {
 	var pods corev1.PodList
 	voters := client.MatchingLabels{"etcd.usher.dev/voter": "true"}
@@ -251,7 +251,7 @@ func (s *scene) connect(ctx context.Context) (*clientv3.Client, error) {
 	return traffic.Dial(ctx, nil, addresses)
 }
 
-// verify ends the traffic and judges what was recorded.
+// verify ends the traffic and checks the recorded history.
 func (s *scene) verify() {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
@@ -265,7 +265,7 @@ func (s *scene) verify() {
 	}
 }
 
-// dump logs what there is.
+// dump logs the objects of the namespace.
 func (s *scene) dump() {
 	ctx := context.Background()
 	out, _ := s.Kubectl(ctx, "", "-n", s.namespace, "get", "etcdclusters,pods,pvc", "-o", "wide")
@@ -280,7 +280,7 @@ func (s *scene) dump() {
 	}
 }
 
-// waits is why a pod's container does not run.
+// waits returns why a pod's container does not run.
 func waits(p corev1.Pod) string {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.State.Waiting != nil {

@@ -17,15 +17,15 @@ import (
 	"github.com/usher-dev/usher/test/objectstore"
 )
 
-// phases are those of a restore, in their order.
+// phases are the phases of a restore, in order.
 var phases = []string{
 	"", etcdv1beta2.RestorePhaseLooking, etcdv1beta2.RestorePhaseSeeding, etcdv1beta2.RestorePhaseProving,
 	etcdv1beta2.RestorePhaseSwitching, etcdv1beta2.RestorePhaseGrowing, etcdv1beta2.RestorePhaseSucceeded,
 }
 
-// TestARunningRestore_ChangesHands has a restore begun by one release and gone on
-// with by the other from each phase on, as in an upgrade of usher and in its
-// rollback.
+// TestARunningRestore_ChangesHands starts a restore with one release and
+// continues it with the other from each phase on, as in an upgrade of usher and
+// in its rollback.
 func TestARunningRestore_ChangesHands(t *testing.T) {
 	w, before, stop := underPreviousRelease(t)
 	store, err := objectstore.Start(t.TempDir(), "backups")
@@ -97,7 +97,7 @@ func source(store *objectstore.Server, path string) etcdv1beta2.BackupSource {
 	return etcdv1beta2.BackupSource{S3: &etcdv1beta2.S3Source{Path: path, AWSSecret: "aws", Endpoint: "http://" + store.Address, ForcePathStyle: true}}
 }
 
-// backUp saves the cluster.
+// backUp backs the cluster up.
 func (s *scene) backUp(store *objectstore.Server, name string) *etcdv1beta2.EtcdBackup {
 	s.Helper()
 	b := &etcdv1beta2.EtcdBackup{ObjectMeta: s.meta(name), Spec: etcdv1beta2.BackupSpec{
@@ -122,8 +122,8 @@ func (s *scene) restoreOf(store *objectstore.Server, name, path string) *etcdv1b
 	return r
 }
 
-// untilRestored waits until a restore has come as far as a phase, and returns the
-// one it is in.
+// untilRestored waits until a restore has reached a phase, and returns the
+// current one.
 func (s *scene) untilRestored(name, phase string) string {
 	s.Helper()
 	r := &etcdv1beta2.EtcdRestore{}

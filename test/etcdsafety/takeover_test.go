@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/test/previous"
 )
 
-// running are the members' pods and claims.
+// running returns the members' pods and claims.
 func (s *scene) running() belonging {
 	s.Helper()
 	all := s.claims()
@@ -40,8 +40,8 @@ func underPreviousRelease(t *testing.T) (w *world, before string, stop func()) {
 	return w, before, stop
 }
 
-// TestAnUpgradeAndARollback_ReplaceNoMember hands a cluster of the previous
-// release to today's controller, back, and over again.
+// TestAnUpgradeAndARollback_ReplaceNoMember gives a cluster of the previous
+// release to the current controller, back, and repeatedly.
 func TestAnUpgradeAndARollback_ReplaceNoMember(t *testing.T) {
 	w, before, stop := underPreviousRelease(t)
 	var err error
@@ -74,7 +74,7 @@ func TestAnUpgradeAndARollback_ReplaceNoMember(t *testing.T) {
 	s.verify()
 }
 
-// owned says whether every claim has its namespace as an owner.
+// owned reports whether every claim has its namespace as an owner.
 func (s *scene) owned() bool {
 	s.Helper()
 	var claims corev1.PersistentVolumeClaimList

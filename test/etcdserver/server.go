@@ -23,10 +23,10 @@ type Cluster struct {
 	Members []*Member
 }
 
-// A Member is one of a cluster.
+// A Member is one member of a cluster.
 type Member struct {
 	Name     string
-	Endpoint string // for clients, a URL
+	Endpoint string // URL for clients
 	Data     string // its folder
 
 	peer    string
@@ -36,8 +36,8 @@ type Member struct {
 	said    bytes.Buffer
 }
 
-// Start starts a cluster of so many members, with its data below a folder, and
-// waits until it answers. The caller stops it.
+// Start starts a cluster with that many members, with its data below a folder,
+// and waits until it answers. The caller stops it.
 func Start(ctx context.Context, folder string, size int) (*Cluster, error) {
 	programs, err := etcdPrograms(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func Start(ctx context.Context, folder string, size int) (*Cluster, error) {
 	return c, nil
 }
 
-// Restore starts a cluster of one member from a snapshot's file.
+// Restore starts a cluster with one member from a snapshot file.
 func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
 	programs, err := etcdPrograms(ctx)
 	if err != nil {
@@ -94,8 +94,8 @@ func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
 	return c, nil
 }
 
-// Fork starts a second member on a copy of a member's data. Each takes itself
-// for the only member of its cluster, as after a volume was cloned.
+// Fork starts a second member on a copy of a member's data. Each considers
+// itself the only member of its cluster, as after a volume was cloned.
 func Fork(ctx context.Context, of *Member, data string) (*Cluster, error) {
 	programs, err := etcdPrograms(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func freeURL() (string, error) {
 	return "http://" + l.Addr().String(), nil
 }
 
-// Start starts the member on the data that it has.
+// Start starts the member with its data.
 func (m *Member) Start() error {
 	m.cmd = exec.Command(m.program, m.args...)
 	m.cmd.Stdout, m.cmd.Stderr = &m.said, &m.said
@@ -175,7 +175,7 @@ func (c *Cluster) untilAnswering(ctx context.Context) error {
 	}
 }
 
-// Endpoints are the members' URLs.
+// Endpoints returns the members' URLs.
 func (c *Cluster) Endpoints() []string {
 	var all []string
 	for _, m := range c.Members {
@@ -189,14 +189,14 @@ func (c *Cluster) Client() (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop(), DialTimeout: 5 * time.Second})
 }
 
-// Stop kills every member; the data stays.
+// Stop kills every member, and keeps the data.
 func (c *Cluster) Stop() {
 	for _, m := range c.Members {
 		m.Stop()
 	}
 }
 
-// Stop kills the member, so that it has no time to tell the others.
+// Stop kills the member, so that it cannot notify the others.
 func (m *Member) Stop() {
 	if m.cmd == nil || m.cmd.Process == nil {
 		return
@@ -206,7 +206,7 @@ func (m *Member) Stop() {
 	m.cmd = nil
 }
 
-// Lose stops every member and removes the data.
+// Lose stops every member and deletes the data.
 func (c *Cluster) Lose() error {
 	c.Stop()
 	for _, m := range c.Members {

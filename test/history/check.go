@@ -10,16 +10,16 @@ import (
 // Patience is how long the search for a linearization may take.
 const Patience = time.Minute
 
-// A Verdict is what a history shows.
+// A Verdict is the result of checking a history.
 type Verdict struct {
 	// Reads and Writes were answered, Unknown operations were not. Events were
-	// told to watches.
+	// received by watches.
 	Reads, Writes, Unknown, Events int
-	// Silence is the longest time without an answered write, Outage all the times
-	// without one that were longer than brief.
+	// Silence is the longest time without an answered write, Outage the total of
+	// times without one that were longer than brief.
 	Silence, Outage time.Duration
-	// Problems are all the ways in which the cluster was wrong, or may have
-	// been: a check that could not be finished is a problem.
+	// Problems are all actual or possible errors of the cluster: an unfinished
+	// check is a problem.
 	Problems []string
 }
 
@@ -32,10 +32,10 @@ func (v Verdict) String() string {
 	return s + "; PROBLEMS:\n" + strings.Join(v.Problems, "\n")
 }
 
-// brief is a time without an answered write that nobody calls an outage.
+// brief is a time without an answered write that does not count as an outage.
 const brief = time.Second
 
-// Check judges a history. The search for a linearization ends after patience.
+// Check checks a history. The search for a linearization ends after patience.
 func Check(h History, patience time.Duration) Verdict {
 	v := summarize(h)
 	if v.Reads == 0 || v.Writes == 0 {
@@ -45,7 +45,7 @@ func Check(h History, patience time.Duration) Verdict {
 	v.checkRevisions(h.Operations)
 	log, complete := v.checkLogs(h.Logs)
 	if !complete {
-		// Without a log nobody knows which of the unknown operations took effect.
+		// Without a log the effect of unknown operations cannot be determined.
 		return v
 	}
 	v.checkVersions(log)
@@ -57,14 +57,14 @@ func Check(h History, patience time.Duration) Verdict {
 	return v
 }
 
-// most is how many problems of one sort are told.
+// most is the maximum number of reported problems of one sort.
 const most = 3
 
 func (v *Verdict) add(format string, args ...any) {
 	v.Problems = append(v.Problems, fmt.Sprintf(format, args...))
 }
 
-// addAll adds the first problems of a sort, and says how many more there are.
+// addAll adds the first problems of a sort, and the number of others.
 func (v *Verdict) addAll(problems []string) {
 	v.Problems = append(v.Problems, problems[:min(len(problems), most)]...)
 	if more := len(problems) - most; more > 0 {

@@ -1,8 +1,8 @@
-// Package history judges what clients of an etcd cluster asked, were answered
-// and were told by watches: whether the cluster was linearizable, lost or
-// repeated nothing, and told every watch of every change once and in order.
+// Package history checks the requests, answers and watch events of an etcd
+// cluster's clients: whether the cluster was linearizable, lost or repeated
+// nothing, and sent every watch every change once and in order.
 //
-// It knows no cluster. Package traffic records the histories.
+// It does not access a cluster. Package traffic records the histories.
 package history
 
 import (
@@ -17,7 +17,7 @@ type Kind string
 const (
 	// Get reads the key.
 	Get Kind = "get"
-	// Put writes the value, whatever the key holds.
+	// Put writes the value, whatever the key contains.
 	Put Kind = "put"
 	// Swap writes the value if the key was last modified at the expected
 	// revision, and reads the key otherwise.
@@ -26,8 +26,8 @@ const (
 	Delete Kind = "delete"
 )
 
-// A State is what etcd stores for a key. The zero State is that of a key that
-// does not exist.
+// A State is etcd's data for a key. The zero State is that of a key that does
+// not exist.
 type State struct {
 	Value string
 	// Version counts the writes since the key was created.
@@ -48,14 +48,15 @@ type Operation struct {
 	Client int
 	Kind   Kind
 	Key    string
-	// Value is what Put and Swap write. No two operations write the same.
+	// Value is the value of Put and Swap. It is unique among operations.
 	Value string
-	// Expected is the revision that Swap compares with; 0 expects no key.
+	// Expected is the revision that Swap compares with; 0 expects that the key
+	// does not exist.
 	Expected int64
-	// Call and Return are when the request was sent and the answer arrived,
-	// since the history began.
+	// Call and Return are the times of the request and the answer, since the start
+	// of the history.
 	Call, Return time.Duration
-	// Answer is nil where the outcome is unknown, as after a timeout.
+	// Answer is nil if the outcome is unknown, as after a timeout.
 	Answer *Answer
 }
 
@@ -74,13 +75,13 @@ func (o Operation) String() string {
 	return fmt.Sprintf("%s: revision %d, found %s", s, o.Answer.Revision, o.Answer.Found)
 }
 
-// An Answer is what etcd said to an operation.
+// An Answer is etcd's answer to an operation.
 type Answer struct {
-	// Cluster is the id of the cluster that answered.
+	// Cluster is the ID of the cluster that answered.
 	Cluster uint64
-	// Revision is the store's when the operation took effect.
+	// Revision is the revision of the store when the operation took effect.
 	Revision int64
-	// Wrote says whether the operation changed the key.
+	// Wrote is true if the operation changed the key.
 	Wrote bool
 	// Found is the key's state before the operation.
 	Found State
@@ -93,8 +94,8 @@ type Answer struct {
 type Event struct {
 	Key     string
 	Deleted bool
-	// State is the key's after the change. Of a deleted key it holds only the
-	// revision.
+	// State is the state of the key after the change. For a deleted key it only
+	// has the revision.
 	State State
 }
 
@@ -105,23 +106,23 @@ func (e Event) String() string {
 	return fmt.Sprintf("%s = %s", e.Key, e.State)
 }
 
-// Events are the changes that a watch was told of, or that a member has stored.
+// Events are the changes that a watch received, or that a member has stored.
 type Events struct {
 	// Source names the watch or the member.
 	Source string
 	Events []Event
-	// Incomplete says why the last change is missing, if it is.
+	// Incomplete explains why the last change is missing, if it is.
 	Incomplete string
 }
 
-// A History is everything that was recorded.
+// A History contains everything that was recorded.
 type History struct {
 	Operations []Operation
-	// Watches were open while the operations ran.
+	// Watches were open during the operations.
 	Watches []Events
 	// Logs are read at the end: every change since the beginning, as each
 	// member has stored it.
 	Logs []Events
-	// Began and Ended bound the time in which clients asked for writes.
+	// Began and Ended are the interval in which clients wrote.
 	Began, Ended time.Duration
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // checkLinearizable searches, for each key, for an order of its operations that
-// explains every answer and that agrees with time.
+// explains every answer and agrees with time.
 func (v *Verdict) checkLinearizable(operations []Operation, patience time.Duration) {
 	keys := map[string][]porcupine.Operation{}
 	for _, o := range operations {
@@ -19,7 +19,7 @@ func (v *Verdict) checkLinearizable(operations []Operation, patience time.Durati
 	}
 	deadline := time.Now().Add(patience)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		// The checker takes 0 for no limit.
+		// The checker treats 0 as no limit.
 		left := max(time.Until(deadline), time.Nanosecond)
 		switch result, info := porcupine.CheckOperationsVerbose(model, keys[key], left); result {
 		case porcupine.Ok:
@@ -31,7 +31,7 @@ func (v *Verdict) checkLinearizable(operations []Operation, patience time.Durati
 	}
 }
 
-// model is that of one key in etcd.
+// model is the model of one key in etcd.
 var model = porcupine.Model{
 	Init: func() any { return register{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -39,14 +39,14 @@ var model = porcupine.Model{
 	},
 }
 
-// A register is a key, and the highest revision at which it was seen.
+// A register is a key, and the highest observed revision.
 type register struct {
 	state    State
 	revision int64
 }
 
-// step says whether the operation may have that answer, and what the key is
-// after it.
+// step reports whether the operation may have that answer, and returns the next
+// state of the key.
 func (r register) step(o Operation, a Answer) (bool, register) {
 	if a.Revision < r.revision || a.Wrote && a.Revision == r.revision {
 		return false, r
@@ -72,7 +72,7 @@ func (r register) step(o Operation, a Answer) (bool, register) {
 	return true, r
 }
 
-// writes says whether the operation changes the key.
+// writes reports whether the operation changes the key.
 func (r register) writes(o Operation) bool {
 	switch o.Kind {
 	case Put:
@@ -86,7 +86,7 @@ func (r register) writes(o Operation) bool {
 	}
 }
 
-// unexplained is the first operation that the longest explanation lacks.
+// unexplained returns the first operation that the longest explanation lacks.
 func unexplained(operations []porcupine.Operation, info porcupine.LinearizationInfo) string {
 	explained := map[Operation]bool{}
 	var longest []porcupine.Operation

@@ -2,7 +2,7 @@ package history
 
 import "fmt"
 
-// checkLogs holds that all members have stored the same, and returns it.
+// checkLogs checks that all members have stored the same, and returns it.
 func (v *Verdict) checkLogs(logs []Events) (log []Event, complete bool) {
 	if len(logs) == 0 {
 		v.add("nobody read what the members have stored")
@@ -26,8 +26,8 @@ func (v *Verdict) checkLogs(logs []Events) (log []Event, complete bool) {
 	return log, complete
 }
 
-// checkVersions holds that the log is that of one store: revisions grow, and
-// versions count every write.
+// checkVersions checks that the log is that of one store: revisions increase,
+// and versions count every write.
 func (v *Verdict) checkVersions(log []Event) {
 	var problems []string
 	states := map[string]State{}
@@ -57,8 +57,8 @@ func (v *Verdict) checkVersions(log []Event) {
 	v.addAll(problems)
 }
 
-// checkWrites holds that every acknowledged write is stored where it was
-// acknowledged, and that everything stored was asked for once.
+// checkWrites checks that every acknowledged write is stored at its revision,
+// and that everything stored was requested once.
 func (v *Verdict) checkWrites(operations []Operation, log []Event) {
 	type place struct {
 		key      string

@@ -2,9 +2,9 @@ package history
 
 import "slices"
 
-// infer decides the unknown outcomes by the log: an operation that is stored
-// took effect at some time after it was sent; one that is not never did, and is
-// left out, as are reads that were not answered.
+// infer determines the unknown outcomes from the log: a stored operation took
+// effect at some time after its request; others never did, and are omitted,
+// like unanswered reads.
 func infer(operations []Operation, log []Event) []Operation {
 	stored := map[string]int64{} // by value
 	for _, e := range log {
@@ -21,8 +21,8 @@ func infer(operations []Operation, log []Event) []Operation {
 		}
 		revision := stored[o.Value]
 		if o.Kind == Delete {
-			// Which of several deletions was the one does not matter: each may
-			// take effect at any time after it was sent.
+			// It does not matter which of several deletions it was: each may take effect
+			// at any time after its request.
 			if left := deleted[o.Key]; len(left) > 0 {
 				revision, deleted[o.Key] = left[0], left[1:]
 			}
@@ -36,8 +36,8 @@ func infer(operations []Operation, log []Event) []Operation {
 	return decided
 }
 
-// unclaimed are the revisions of deletions that no acknowledged operation made,
-// by key.
+// unclaimed returns the revisions of deletions that no acknowledged operation
+// made, by key.
 func unclaimed(operations []Operation, log []Event) map[string][]int64 {
 	acknowledged := map[int64]bool{}
 	for _, o := range operations {

@@ -19,10 +19,10 @@ func (v *Verdict) checkIdentity(operations []Operation) {
 	}
 }
 
-// checkRevisions holds that time and revisions go the same way, across all
-// keys: an operation is answered at no lower revision than one that had been
-// answered before it was sent, and every write has a revision of its own. A
-// store that was rolled back, a second store and a stale read break this.
+// checkRevisions checks that time and revisions agree across all keys: the
+// revision of an answer is at least that of every answer before the request,
+// and every write has a unique revision. A store that was rolled back, a second
+// store and a stale read violate this.
 func (v *Verdict) checkRevisions(operations []Operation) {
 	var answered []Operation
 	for _, o := range operations {
@@ -66,5 +66,5 @@ func (v *Verdict) checkRevisions(operations []Operation) {
 	v.addAll(problems)
 }
 
-// never is when an operation returns whose answer never arrived.
+// never is the return time of an operation without an answer.
 const never = time.Duration(1<<63 - 1)

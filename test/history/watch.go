@@ -2,7 +2,7 @@ package history
 
 import "fmt"
 
-// checkEvents holds that the events are the log: all of it, once, in order.
+// checkEvents checks that the events are the log: all of it, once, in order.
 func (v *Verdict) checkEvents(who string, told Events, log []Event) {
 	if told.Incomplete != "" {
 		v.add("%s was not told everything: %s", who, told.Incomplete)

@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-// A Kubectl is the program, and the kubeconfig file that it acts by.
+// A Kubectl is the program, and its kubeconfig file.
 type Kubectl struct{ Program, Kubeconfig string }
 
-// Show returns what kubectl shows to a person: both streams.
+// Show returns both output streams, as a user sees them.
 func (k Kubectl) Show(ctx context.Context, stdin string, args ...string) (string, error) {
 	out, err := k.command(ctx, stdin, args).CombinedOutput()
 	return string(out), err
 }
 
-// Read returns what kubectl prints as data: standard output alone. An error says
-// what kubectl printed on the other stream.
+// Read returns only standard output. An error contains the other stream.
 func (k Kubectl) Read(ctx context.Context, args ...string) (string, error) {
 	out, err := k.command(ctx, "", args).Output()
 	var exit *exec.ExitError

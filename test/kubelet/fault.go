@@ -9,9 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Disconnect cuts a pod's node off the API server. The pod runs on, and nobody
-// looks after it; it is marked as not ready, as kube-controller-manager marks
-// the pods of such a node.
+// Disconnect disconnects a pod's node from the API server. The pod keeps
+// running unattended; it is marked as not ready, as by kube-controller-manager.
 func (k *Kubelet) Disconnect(ctx context.Context, namespace, name string) error {
 	run, err := k.of(namespace, name)
 	if err != nil {
@@ -20,7 +19,7 @@ func (k *Kubelet) Disconnect(ctx context.Context, namespace, name string) error 
 	run.mu.Lock()
 	run.disconnected = true
 	run.mu.Unlock()
-	run.looking.Lock() // until what it was doing is done
+	run.looking.Lock() // until the current work is done
 	defer run.looking.Unlock()
 	p, err := k.clients.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -35,7 +34,7 @@ func (k *Kubelet) Disconnect(ctx context.Context, namespace, name string) error 
 	return err
 }
 
-// Connect connects the node of a disconnected pod again.
+// Connect reconnects the node of a pod.
 func (k *Kubelet) Connect(namespace, name string) error {
 	run, err := k.of(namespace, name)
 	if err != nil {
@@ -47,7 +46,7 @@ func (k *Kubelet) Connect(namespace, name string) error {
 	return nil
 }
 
-// SetBehind sets the clock of a pod's node back by so much.
+// SetBehind makes the clock of a pod's node slow.
 func (k *Kubelet) SetBehind(namespace, name string, by time.Duration) error {
 	run, err := k.of(namespace, name)
 	if err != nil {
@@ -59,8 +58,8 @@ func (k *Kubelet) SetBehind(namespace, name string, by time.Duration) error {
 	return nil
 }
 
-// Unready has the readiness probe of a pod fail, or not any more. Its process
-// runs on and answers.
+// Unready makes the readiness probe of a pod fail, or succeed again. Its
+// process keeps running and answering.
 func (k *Kubelet) Unready(namespace, name string, unready bool) error {
 	run, err := k.of(namespace, name)
 	if err != nil {
@@ -72,14 +71,14 @@ func (k *Kubelet) Unready(namespace, name string, unready bool) error {
 	return nil
 }
 
-// Withhold has the registry not know images with that tag.
+// Withhold removes images with that tag from the registry.
 func (k *Kubelet) Withhold(tag string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.withheld[tag] = true
 }
 
-// pull says whether the registry knows the image.
+// pull checks whether the registry has the image.
 func (k *Kubelet) pull(image string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 )
 
 // prepare runs the pod's init containers, one after the other, each until it
-// succeeds once. It says whether all have.
+// succeeds. It reports whether all have.
 func (r *pod) prepare(ctx context.Context, p *corev1.Pod) bool {
 	for i := len(r.prepared); i < len(p.Spec.InitContainers); i++ {
 		c := &p.Spec.InitContainers[i]
@@ -36,7 +36,7 @@ func (r *pod) prepare(ctx context.Context, p *corev1.Pod) bool {
 	return true
 }
 
-// preparing is the status of a pod whose container has not begun.
+// preparing is the status of a pod whose container has not started.
 func (r *pod) preparing(containers []corev1.ContainerStatus) corev1.PodStatus {
 	return corev1.PodStatus{
 		Phase: corev1.PodPending, PodIP: r.ip, PodIPs: []corev1.PodIP{{IP: r.ip}}, InitContainerStatuses: containers,
@@ -69,8 +69,8 @@ func (r *pod) runOnce(ctx context.Context, p *corev1.Pod, c *corev1.Container) (
 	return lines[len(lines)-1], err
 }
 
-// inFolders writes the folders in the place of where they are mounted, at the
-// beginning of an argument or of a flag's value.
+// inFolders replaces mount paths by their folders, at the beginning of an
+// argument or of a flag's value.
 func inFolders(arg string, folders map[string]string) string {
 	for mount, folder := range folders {
 		at := strings.Index(arg, mount)
@@ -82,7 +82,7 @@ func inFolders(arg string, folders map[string]string) string {
 	return arg
 }
 
-// programs finds what an image has in that place.
+// programs finds the program for a path in an image.
 func (k *Kubelet) programs(path, image string) (string, bool) {
 	program, found := strings.CutPrefix(path, "/usr/local/bin/")
 	switch {

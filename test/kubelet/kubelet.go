@@ -1,9 +1,9 @@
 // Package kubelet runs the pods of etcd's members as processes of this machine,
-// where tests have an API server and no node. The processes, their data and
-// what they say to each other are real. Of a kubelet it has what members need:
-// it assigns addresses, mounts emptyDirs, claims and Secrets, reads annotations
-// into variables whenever it starts a container, restarts containers, probes
-// them, and takes its time to delete.
+// for tests with an API server and without a node. The processes, their data
+// and their communication are real. It implements the part of a kubelet that
+// members need: it assigns addresses, mounts emptyDirs, claims and Secrets,
+// reads annotations into variables whenever it starts a container, restarts
+// containers, probes them, and takes its time to delete.
 package kubelet
 
 import (
@@ -33,12 +33,12 @@ import (
 // nodeName is the node that pods are bound to.
 const nodeName = "processes"
 
-// tick is how often a pod is looked after.
+// tick is how often a pod is synchronized.
 const tick = 50 * time.Millisecond
 
 // A Kubelet runs pods.
 type Kubelet struct {
-	// Usher is the program that runs as usher.
+	// Usher is the program for usher's containers.
 	Usher string
 
 	clients  kubernetes.Interface
@@ -49,16 +49,15 @@ type Kubelet struct {
 
 	mu       sync.Mutex
 	pods     map[types.UID]*pod
-	versions map[types.UID]*corev1.Pod // as the API server last told
+	versions map[types.UID]*corev1.Pod // the latest from the API server
 	next     byte
 	block    byte
 	withheld map[string]bool // tags
 	ended    sync.WaitGroup
 }
 
-// Start runs the pods of the namespaces whose names begin with the prefix until
-// the context ends; Wait waits for the processes to end then. Data is kept in
-// the folder.
+// Start runs the pods in namespaces with the prefix until the context ends;
+// Wait then waits for the processes to end. It stores data in the folder.
 func Start(ctx context.Context, config *rest.Config, prefix, folder string, progress io.Writer) (*Kubelet, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -102,7 +101,7 @@ func (k *Kubelet) Wait() {
 	k.names.close()
 }
 
-// hear takes in what the API server tells of a pod.
+// hear processes a pod from the API server.
 func (k *Kubelet) hear(ctx context.Context, event watch.Event) {
 	p, ok := event.Object.(*corev1.Pod)
 	if !ok || !strings.HasPrefix(p.Namespace, k.prefix) {
@@ -124,14 +123,14 @@ func (k *Kubelet) hear(ctx context.Context, event watch.Event) {
 	k.ended.Go(func() { run.run(ctx) })
 }
 
-// spec is the pod as the API server last told of it, nil once it is gone.
+// spec returns the latest pod from the API server, nil once it is deleted.
 func (k *Kubelet) spec(uid types.UID) *corev1.Pod {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.versions[uid]
 }
 
-// of finds the pod of that name that runs.
+// of finds the running pod with that name.
 func (k *Kubelet) of(namespace, name string) (*pod, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -143,7 +142,7 @@ func (k *Kubelet) of(namespace, name string) (*pod, error) {
 	return nil, fmt.Errorf("no pod %s/%s runs", namespace, name)
 }
 
-// Kill ends the pod's process with SIGKILL; it is started again.
+// Kill kills the pod's process with SIGKILL; it restarts.
 func (k *Kubelet) Kill(namespace, name string) error {
 	run, err := k.of(namespace, name)
 	if err != nil {
@@ -153,8 +152,8 @@ func (k *Kubelet) Kill(namespace, name string) error {
 	return nil
 }
 
-// Wipe deletes the data of a pod and ends its process with SIGKILL; it is
-// started again.
+// Wipe deletes the data of a pod and kills its process with SIGKILL; it
+// restarts.
 func (k *Kubelet) Wipe(namespace, name string) error {
 	run, err := k.of(namespace, name)
 	if err != nil {
@@ -163,8 +162,8 @@ func (k *Kubelet) Wipe(namespace, name string) error {
 	return run.wipe()
 }
 
-// Evict ends a pod for good, as a kubelet that runs out of disk does: its
-// emptyDirs go.
+// Evict ends a pod permanently, like a kubelet without disk space: its
+// emptyDirs are deleted.
 func (k *Kubelet) Evict(namespace, name string) error {
 	run, err := k.of(namespace, name)
 	if err != nil {
@@ -174,20 +173,20 @@ func (k *Kubelet) Evict(namespace, name string) error {
 	return nil
 }
 
-// bind binds the pod to the node, without which the API server deletes it at
-// once.
+// bind binds the pod to the node; otherwise the API server deletes it
+// immediately.
 func (k *Kubelet) bind(ctx context.Context, p *corev1.Pod) error {
 	err := k.clients.CoreV1().Pods(p.Namespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: nodeName},
 	}, metav1.CreateOptions{})
 	if apierrors.IsConflict(err) {
-		return nil // it was bound before
+		return nil // it was already bound
 	}
 	return err
 }
 
-// Addresses are those that pods get.
+// Addresses is the range of pod addresses.
 func (k *Kubelet) Addresses() []net.IP {
 	var all []net.IP
 	for last := range 255 {
@@ -196,15 +195,15 @@ func (k *Kubelet) Addresses() []net.IP {
 	return all
 }
 
-// Claim is the folder that the data of a claim is in.
+// Claim returns the folder of a claim's data.
 func (k *Kubelet) Claim(namespace, claim string) string { return k.claimFolder(namespace, claim) }
 
-// claimFolder is where the data of a claim is.
+// claimFolder returns the folder of a claim's data.
 func (k *Kubelet) claimFolder(namespace, claim string) string {
 	return filepath.Join(k.folder, "claims", namespace, claim)
 }
 
-// Log is what the pod's process wrote since it was started last.
+// Log returns the output of the pod's process since its last start.
 func (k *Kubelet) Log(namespace, name string) string {
 	run, err := k.of(namespace, name)
 	if err != nil {

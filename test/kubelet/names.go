@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// names stands in for DNS: it is the proxy through which members reach each
-// other by name, so that a name can lead to another address at any time, and it
-// writes the hosts file that a member compares names by when it joins.
+// names replaces DNS: it is the proxy through which members reach each other by
+// name, so that a name can change its address at any time, and it writes the
+// hosts file with which a member compares names when it joins.
 type names struct {
 	listener net.Listener
 
@@ -54,7 +54,7 @@ func serveNames() (*names, error) {
 
 func (n *names) close() { n.listener.Close() }
 
-// url is the proxy's.
+// url returns the proxy's URL.
 func (n *names) url() string { return "http://" + n.listener.Addr().String() }
 
 func (n *names) set(key, ip string) {
@@ -63,7 +63,7 @@ func (n *names) set(key, ip string) {
 	n.addresses[key] = ip
 }
 
-// remove removes a name that still leads to that address.
+// remove removes a name that still has that address.
 func (n *names) remove(key, ip string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -72,7 +72,7 @@ func (n *names) remove(key, ip string) {
 	}
 }
 
-// hosts is a hosts file with all names.
+// hosts returns a hosts file with all names.
 func (n *names) hosts() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

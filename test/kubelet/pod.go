@@ -17,13 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A pod is one that runs.
+// A pod is a running pod.
 type pod struct {
 	kubelet *Kubelet
 	uid     types.UID
 	ip      string
 
-	looking sync.Mutex // held while the pod is looked after
+	looking sync.Mutex // held during synchronization
 
 	mu       sync.Mutex
 	process  *process
@@ -33,13 +33,13 @@ type pod struct {
 	evicted  bool
 	status   corev1.PodStatus
 	prepared []corev1.ContainerStatus
-	pull     error // why the image is not there
+	pull     error // why the image is missing
 
 	disconnected, unready bool
 	behind                time.Duration
 }
 
-// run looks after the pod until it is gone.
+// run synchronizes the pod until it is deleted.
 func (r *pod) run(ctx context.Context) {
 	defer r.stop()
 	ticker := time.NewTicker(tick)
@@ -65,10 +65,10 @@ func (r *pod) run(ctx context.Context) {
 	}
 }
 
-// key is the pod's name in DNS.
+// key returns the pod's DNS name.
 func key(p *corev1.Pod) string { return p.Spec.Hostname + "." + p.Spec.Subdomain + "." + p.Namespace }
 
-// look brings the pod closer to what it should be, and says whether it ended.
+// look synchronizes the pod, and reports whether it ended.
 func (r *pod) look(ctx context.Context, p *corev1.Pod) (ended bool) {
 	r.looking.Lock()
 	defer r.looking.Unlock()
@@ -109,7 +109,7 @@ func (r *pod) look(ctx context.Context, p *corev1.Pod) (ended bool) {
 	return false
 }
 
-// keepRunning starts the container, again where it ended or is to be another.
+// keepRunning starts the container, and restarts it if it ended or changed.
 func (r *pod) keepRunning(ctx context.Context, p *corev1.Pod) {
 	r.mu.Lock()
 	running := r.process
@@ -149,7 +149,7 @@ func (r *pod) keepRunning(ctx context.Context, p *corev1.Pod) {
 	r.process = started
 }
 
-// start starts the pod's container as it is to be now.
+// start starts the pod's container from its current spec.
 func (r *pod) start(ctx context.Context, p *corev1.Pod) (*process, error) {
 	c := p.Spec.Containers[0]
 	if err := r.kubelet.pull(c.Image); err != nil {
@@ -191,7 +191,7 @@ func (r *pod) start(ctx context.Context, p *corev1.Pod) (*process, error) {
 		return nil, err
 	}
 	cmd := withHosts(hosts, binary, args)
-	// Who is killed loses nothing that the kernel has, and no test loses that.
+	// Killing a process loses nothing that the kernel has.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HTTP_PROXY=" + r.kubelet.names.url(), "HTTPS_PROXY=" + r.kubelet.names.url(), "ETCD_UNSAFE_NO_FSYNC=true"}
 	for name, value := range env {
 		cmd.Env = append(cmd.Env, name+"="+value)
@@ -199,14 +199,13 @@ func (r *pod) start(ctx context.Context, p *corev1.Pod) (*process, error) {
 	return startProcess(cmd, c.Image, filepath.Join(r.folder(), "log"))
 }
 
-// folder holds what goes with the pod.
+// folder returns the folder of what is deleted with the pod.
 func (r *pod) folder() string { return filepath.Join(r.kubelet.folder, "pods", string(r.uid)) }
 
-// clean removes what goes with the pod.
+// clean removes what is deleted with the pod.
 func (r *pod) clean() { _ = os.RemoveAll(r.folder()) }
 
-// mount makes the pod's volumes and returns their folders by where they are
-// mounted.
+// mount creates the pod's volumes and returns their folders by mount path.
 func (r *pod) mount(ctx context.Context, p *corev1.Pod, c *corev1.Container) (map[string]string, error) {
 	folders := map[string]string{}
 	for _, m := range c.VolumeMounts {

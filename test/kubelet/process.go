@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A process is a container's.
+// A process is a container's process.
 type process struct {
 	cmd     *exec.Cmd
 	image   string
@@ -18,8 +18,8 @@ type process struct {
 	counted bool
 }
 
-// withHosts is a command that has a hosts file of its own and ends with the
-// test. Who is not root needs user namespaces for it.
+// withHosts returns a command that has a hosts file of its own and ends with
+// the test. Without root it needs user namespaces.
 func withHosts(hosts, binary string, args []string) *exec.Cmd {
 	script := `mount --bind "$0" /etc/hosts && exec "$@"`
 	cmd := exec.Command("/bin/sh", append([]string{"-c", script, hosts, binary}, args...)...)
@@ -64,7 +64,7 @@ func (p *process) ended() bool {
 
 func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
 
-// stop asks the process to end, and makes it.
+// stop terminates the process, and kills it if necessary.
 func (p *process) stop() {
 	p.signal(syscall.SIGTERM)
 	select {
@@ -75,7 +75,7 @@ func (p *process) stop() {
 	}
 }
 
-// lastWords are the last lines of the log.
+// lastWords returns the last lines of the log.
 func (p *process) lastWords() string {
 	data, err := os.ReadFile(p.log)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 func fieldsEverything() fields.Selector { return fields.Everything() }
 
-// probe asks the container whether it is ready, as its readiness probe says.
+// probe runs the container's readiness probe.
 func (r *pod) probe(ctx context.Context) bool {
 	r.mu.Lock()
 	running, unready := r.process, r.unready
@@ -36,14 +36,14 @@ func (r *pod) probe(ctx context.Context) bool {
 		return false
 	}
 	defer res.Body.Close()
-	// A body that was read leaves its connection to the next probe.
+	// Reading the body lets the next probe reuse the connection.
 	if _, err := io.Copy(io.Discard, res.Body); err != nil {
 		return false
 	}
 	return res.StatusCode == http.StatusOK
 }
 
-// statusOf is the status of a pod that is not evicted.
+// statusOf returns the status of a pod that is not evicted.
 func (r *pod) statusOf(p *corev1.Pod, ready bool) corev1.PodStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *pod) statusOf(p *corev1.Pod, ready bool) corev1.PodStatus {
 	return s
 }
 
-// write writes the status where it changed.
+// write writes the status if it changed.
 func (r *pod) write(ctx context.Context, p *corev1.Pod, s corev1.PodStatus) error {
 	if equality.Semantic.DeepEqual(r.status, s) {
 		return nil

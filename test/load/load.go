@@ -1,5 +1,5 @@
-// Package load offers work as fast as it is answered, or at a rate whatever the
-// answers, and says how long each took.
+// Package load generates load as fast as it is answered, or at a fixed rate,
+// and measures the durations.
 package load
 
 import (
@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// A Result is what became of a load.
+// A Result is the result of a load.
 type Result struct {
-	// Took are the times of all, failed ones included, in ascending order.
+	// Took are all durations, including failures, in ascending order.
 	Took []time.Duration
-	// Errors are those of what failed.
+	// Errors are the errors of failures.
 	Errors []error
-	// Lasted is the time from the first begun to the last ended.
+	// Lasted is the time from the first start to the last end.
 	Lasted time.Duration
 }
 
-// Percentile is the time that p of a hundred did not exceed; 0 where nothing
-// was done.
+// Percentile returns the time that p of a hundred did not exceed; 0 without
+// any.
 func (r Result) Percentile(p float64) time.Duration {
 	if len(r.Took) == 0 {
 		return 0
@@ -28,7 +28,7 @@ func (r Result) Percentile(p float64) time.Duration {
 	return r.Took[min(len(r.Took)-1, int(float64(len(r.Took))*p/100))]
 }
 
-// Rate is how many ended in a second.
+// Rate returns how many ended per second.
 func (r Result) Rate() float64 {
 	if r.Lasted == 0 {
 		return 0
@@ -36,7 +36,7 @@ func (r Result) Rate() float64 {
 	return float64(len(r.Took)) / r.Lasted.Seconds()
 }
 
-// a recorder collects times from many goroutines.
+// a recorder collects durations from many goroutines.
 type recorder struct {
 	mu     sync.Mutex
 	result Result
@@ -57,9 +57,9 @@ func (r *recorder) done(began time.Time) Result {
 	return r.result
 }
 
-// Closed keeps that many at work until the context ends: each begins the next
-// when its last was answered. do gets the number of who calls it, and is not
-// cut off.
+// Closed keeps that many calls in progress until the context ends: each worker
+// starts the next call after the last. do gets the number of the worker, and is
+// not cancelled.
 func Closed(ctx context.Context, workers int, do func(worker int) error) Result {
 	var r recorder
 	var group sync.WaitGroup
@@ -77,10 +77,10 @@ func Closed(ctx context.Context, workers int, do func(worker int) error) Result 
 	return r.done(began)
 }
 
-// Open begins perSecond of them each second until the context ends, whether or
-// not the earlier were answered, and waits for all. Each is timed from when it
-// was due, so that a server that stalls is charged for what waited meanwhile.
-// do gets the number of the call.
+// Open starts perSecond calls each second until the context ends, whether or
+// not earlier ones ended, and waits for all. It measures each from its due
+// time, so that a stalled server is charged for the wait. do gets the number of
+// the call.
 func Open(ctx context.Context, perSecond float64, do func(call int) error) Result {
 	var r recorder
 	var group sync.WaitGroup

@@ -39,7 +39,7 @@ func TestAnOpenLoopGoesOnWhileAnswersAreOutstandingAndTimesFromWhenEachWasDue(t 
 			cancel()
 			close(stalled)
 		case call < 50:
-			<-stalled // nobody is answered before all were begun
+			<-stalled // no answer before all were started
 		}
 		return nil
 	})

@@ -20,12 +20,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A catalog is Keystone's, by its administrator.
+// A catalog is Keystone's, with an administrator's rights.
 type catalog struct {
 	admin    gophercloud.AuthOptions
 	identity *gophercloud.ServiceClient
 	service  string // Neutron's id
-	member   string // the role of those who use it
+	member   string // the role of users
 }
 
 func newCatalog(ctx context.Context, authURL, password string) (*catalog, error) {
@@ -56,8 +56,8 @@ func newCatalog(ctx context.Context, authURL, password string) (*catalog, error)
 	return &catalog{admin: admin, identity: identity, service: service.ID, member: found[0].ID}, nil
 }
 
-// AddRegion lets clients of that region find Neutron at the URL: what stands
-// there may be between them.
+// AddRegion lets clients in that region find Neutron at the URL, which may be
+// that of a proxy.
 func (n *Neutron) AddRegion(ctx context.Context, name, url string) error {
 	if err := n.catalog.addRegion(ctx, name, url); err != nil {
 		return fmt.Errorf("adding the region %s to Keystone's catalog: %w", name, err)
@@ -71,16 +71,15 @@ func (c *catalog) addRegion(ctx context.Context, name, url string) error {
 	}).Err
 }
 
-// A Project is one of Keystone's, with a user who may do in it what a member
-// may.
+// A Project is one of Keystone's projects, with a user who is a member.
 type Project struct {
 	ID, Name, Password string
 
-	user    string // its id
+	user    string // its ID
 	neutron *Neutron
 }
 
-// AddProject makes a project of that name and a user named like it.
+// AddProject creates a project of that name and a user with the same name.
 func (n *Neutron) AddProject(ctx context.Context, name string) (*Project, error) {
 	p := &Project{Name: name, Password: rand.Text(), neutron: n}
 	if err := p.create(ctx, n.catalog); err != nil {
@@ -103,10 +102,9 @@ func (p *Project) create(ctx context.Context, c *catalog) error {
 	return roles.Assign(ctx, c.identity, c.member, roles.AssignOpts{UserID: user.ID, ProjectID: project.ID}).ExtractErr()
 }
 
-// ChangePassword gives the user another; Keystone takes the tokens back that
-// the old one gave. Its tokens know the second of their making alone, so those
-// of the new one are refused, too, while the second of the change lasts: the
-// method returns when they are not.
+// ChangePassword changes the user's password, so that Keystone revokes earlier
+// tokens. Tokens only have the second of their creation, so new ones are also
+// invalid during the second of the change: the method returns afterwards.
 func (p *Project) ChangePassword(ctx context.Context) error {
 	password := rand.Text()
 	if err := users.Update(ctx, p.neutron.catalog.identity, p.user, users.UpdateOpts{Password: password}).Err; err != nil {
@@ -126,8 +124,8 @@ func (p *Project) ChangePassword(ctx context.Context) error {
 	return nil
 }
 
-// CloudsYAML is what the project's user writes into clouds.yaml as that cloud,
-// to sign in at that Keystone and to be in that region.
+// CloudsYAML returns a clouds.yaml with that cloud, for the project's user,
+// that Keystone and that region.
 func (p *Project) CloudsYAML(cloud, authURL, region string) []byte {
 	type object = map[string]any
 	data, err := yaml.Marshal(object{"clouds": object{cloud: object{
@@ -154,9 +152,10 @@ func (p *Project) Client(ctx context.Context) (*gophercloud.ServiceClient, error
 	return openstack.NewNetworkV2(provider, gophercloud.EndpointOpts{Region: Region})
 }
 
-// LimitNetworks sets how many networks the project may have, -1 for any number.
+// LimitNetworks sets the maximum number of networks in the project, -1 for
+// unlimited.
 func (p *Project) LimitNetworks(ctx context.Context, networks int) error {
-	// A token has the catalog as it was when it was given.
+	// A token contains the catalog at the time of its creation.
 	provider, err := openstack.AuthenticatedClient(ctx, p.neutron.catalog.admin)
 	if err != nil {
 		return err

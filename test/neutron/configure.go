@@ -10,13 +10,13 @@ import (
 	"text/template"
 )
 
-// files are the programs' configuration, as templates of settings, and what
-// starts them.
+// files are the programs' configuration, as templates of settings, and their
+// start scripts.
 //
 //go:embed files
 var files embed.FS
 
-// settings are what differs from one run to the next.
+// settings are the values that differ between runs.
 type settings struct {
 	Dir      string
 	Port     string
@@ -24,15 +24,15 @@ type settings struct {
 	Password string
 }
 
-// configure writes into the folder what the programs read: their configuration
-// and the keys of Keystone's tokens.
+// configure writes the programs' configuration and the keys of Keystone's
+// tokens into the folder.
 func configure(dir string, s settings) error {
 	for _, sub := range []string{"lock", "fernet"} {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
 			return err
 		}
 	}
-	// As `keystone-manage fernet_setup` makes them: 0 staged, 1 primary.
+	// Like `keystone-manage fernet_setup`: 0 staged, 1 primary.
 	for _, name := range []string{"0", "1"} {
 		key := make([]byte, 32)
 		if _, err := rand.Read(key); err != nil {

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// databases are the files of both programs; that of Neutron is there last.
+// databases are the files of both programs; Neutron's is created last.
 var databases = [...]string{"keystone.db", "neutron.db"}
 
-// makeDatabases makes the tables of both, which takes most of a first start.
+// makeDatabases creates the tables of both, which takes most of a first start.
 func (i *installation) makeDatabases(ctx context.Context) error {
 	dir, err := os.MkdirTemp(i.dir, "partial-")
 	if err != nil {
@@ -43,7 +43,7 @@ func (i *installation) makeDatabases(ctx context.Context) error {
 	return nil
 }
 
-// copyDatabases gives a run databases of its own.
+// copyDatabases creates databases for a run.
 func (i *installation) copyDatabases(dir string) error {
 	for _, name := range databases {
 		data, err := os.ReadFile(filepath.Join(i.dir, name))

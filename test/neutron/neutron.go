@@ -1,9 +1,9 @@
 // Package neutron starts a real OpenStack Neutron and Keystone for tests, from
 // Debian's packages, on SQLite, without agents, message queue or systemd.
 //
-// It needs Debian 12, or what has its packages. They are downloaded and unpacked
-// into the user's cache folder; of the system nothing changes but, where they
-// are missing, Python and apt's lists, which takes root.
+// It needs Debian 12 or a system with its packages. It downloads and unpacks
+// them into the user's cache folder, and only changes the system if Python or
+// apt's lists are missing, which needs root.
 package neutron
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// Region is the one that Neutron is in.
+// Region is the region of Neutron.
 const Region = "RegionOne"
 
 // A Neutron is a running Neutron with its Keystone.
@@ -33,9 +33,8 @@ type Neutron struct {
 	catalog           *catalog
 }
 
-// Start starts both; the caller stops them. What takes long is written to
-// progress: the first time downloads 36 MB and makes the databases, which are
-// kept.
+// Start starts both; the caller stops them. It reports slow steps to progress:
+// the first start downloads 36 MB and creates the databases, which are kept.
 func Start(ctx context.Context, progress io.Writer) (*Neutron, error) {
 	kept, err := ensure(ctx, progress)
 	if err != nil {
@@ -76,7 +75,7 @@ func (n *Neutron) start(ctx context.Context, kept *installation) error {
 	if err := configure(n.dir, settings{Dir: n.dir, Port: port, AuthURL: n.AuthURL, Password: n.password}); err != nil {
 		return err
 	}
-	// Neutron asks Keystone for nothing until it is asked itself.
+	// Neutron sends Keystone no requests before it gets one.
 	if n.neutron, err = startProcess(kept.python(n.dir, "neutron_serve.py", "--config-file", filepath.Join(n.dir, "neutron.conf")), n.dir, "neutron"); err != nil {
 		return err
 	}
@@ -102,7 +101,7 @@ func (n *Neutron) start(ctx context.Context, kept *installation) error {
 	return n.neutron.serves(ctx, n.URL)
 }
 
-// Stop ends both and removes what they wrote.
+// Stop stops both and removes what they wrote.
 func (n *Neutron) Stop() error {
 	return errors.Join(n.neutron.stop(), n.keystone.stop(), os.RemoveAll(n.dir))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 )
 
-// TestItServesAndLeavesNothingRunning makes a network as a project's user.
+// TestItServesAndLeavesNothingRunning creates a network as a project's user.
 func TestItServesAndLeavesNothingRunning(t *testing.T) {
 	data := t.TempDir()
 	t.Setenv("TMPDIR", data)
@@ -30,7 +30,7 @@ func TestItServesAndLeavesNothingRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range commands {
-		// A process may end meanwhile.
+		// A process may end in the meantime.
 		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), data) {
 			t.Errorf("still running: %s", strings.ReplaceAll(string(text), "\x00", " "))
 		}

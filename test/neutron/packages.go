@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// packages are Debian's; apt adds what they depend on and the system lacks.
+// packages are Debian's packages; apt adds their dependencies that the system
+// lacks.
 var packages = [...]string{"python3-neutron", "python3-keystone"}
 
 const interpreter = "/usr/bin/python3"
@@ -26,8 +27,8 @@ const interpreter = "/usr/bin/python3"
 // them.
 type installation struct{ dir string }
 
-// ensure unpacks the packages and makes the databases, unless they are kept
-// already. Several processes may call it at once: one works, the others wait.
+// ensure unpacks the packages and creates the databases, unless they exist.
+// Several processes may call it at once: one works, the others wait.
 func ensure(ctx context.Context, progress io.Writer) (*installation, error) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return nil, fmt.Errorf("%w: Neutron comes from Debian's packages, run this on Debian 12", err)
@@ -59,7 +60,7 @@ func ensure(ctx context.Context, progress io.Writer) (*installation, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What was unpacked for other versions, or another system, is another's.
+	// Packages for other versions, or another system, have another folder.
 	sum := sha256.Sum256([]byte(strings.Join(versions, "\n") + string(own)))
 	i := &installation{filepath.Join(base, fmt.Sprintf("%x", sum[:8]))}
 	if _, err := os.Stat(filepath.Join(i.dir, "neutron.db")); err == nil {
@@ -88,7 +89,7 @@ func ensurePython(ctx context.Context, progress io.Writer) error {
 	return asRoot(ctx, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "python3")
 }
 
-// missing are the packages that an installation would add, as name=version.
+// missing returns the packages that an installation would add, as name=version.
 func missing(ctx context.Context, progress io.Writer) ([]string, error) {
 	simulate := append([]string{"install", "-s", "--no-install-recommends"}, packages[:]...)
 	out, err := output(ctx, "apt-get", simulate...)
@@ -115,8 +116,8 @@ func missing(ctx context.Context, progress io.Writer) ([]string, error) {
 	return found, nil
 }
 
-// unpack downloads the packages and unpacks them, under a temporary name first,
-// so that an interrupted one leaves nothing that looks finished.
+// unpack downloads the packages and unpacks them, with a temporary name first,
+// so that an interrupted one leaves nothing that looks complete.
 func (i *installation) unpack(ctx context.Context, versions []string) error {
 	if _, err := os.Stat(i.root()); err == nil {
 		return nil
@@ -154,8 +155,8 @@ func (i *installation) unpack(ctx context.Context, versions []string) error {
 
 func (i *installation) root() string { return filepath.Join(i.dir, "root") }
 
-// python runs one of the files with what was unpacked. A site folder and not
-// PYTHONPATH alone, so that the packages' .pth files are read.
+// python runs one of the files with the unpacked packages. It uses a site
+// folder and not only PYTHONPATH, so that the packages' .pth files are read.
 func (i *installation) python(dir, file string, args ...string) *exec.Cmd {
 	modules := filepath.Join(i.root(), "usr", "lib", "python3", "dist-packages")
 	start := fmt.Sprintf("import runpy, site, sys; site.addsitedir(%q); sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')", modules)

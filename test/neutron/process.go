@@ -21,10 +21,10 @@ import (
 type process struct {
 	name, log string
 	cmd       *exec.Cmd
-	done      chan struct{} // closed when it has ended
+	done      chan struct{} // closed once it has ended
 }
 
-// startProcess starts a server that ends with this process, however that does.
+// startProcess starts a server that ends with this process, however that ends.
 func startProcess(cmd *exec.Cmd, dir, name string) (*process, error) {
 	p := &process{name: name, log: filepath.Join(dir, name+".out"), cmd: cmd, done: make(chan struct{})}
 	out, err := os.Create(p.log)
@@ -36,8 +36,8 @@ func startProcess(cmd *exec.Cmd, dir, name string) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	started := make(chan error)
 	go func() {
-		// The signal comes when the thread ends that started it, so this one
-		// stays as long as the server runs.
+		// The signal is sent when the thread that started it ends, so this one stays
+		// as long as the server runs.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -79,13 +79,14 @@ func (p *process) serves(ctx context.Context, url string) error {
 	return nil
 }
 
-// last is the end of what the server wrote.
+// last returns the end of the server's output.
 func (p *process) last() []byte {
 	out, _ := os.ReadFile(p.log)
 	return out[max(0, len(out)-2000):]
 }
 
-// stop ends the server and what it started; a process that never was is ended.
+// stop stops the server and its children; a process that was never started
+// counts as stopped.
 func (p *process) stop() error {
 	if p == nil {
 		return nil
@@ -104,7 +105,7 @@ func (p *process) stop() error {
 	return nil
 }
 
-// run runs a command to its end. Its error carries what the command printed.
+// run runs a command; its error contains the output.
 func run(ctx context.Context, cmd *exec.Cmd) error {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// A Proxy stands in front of a server and lets requests fail.
+// A Proxy is in front of a server and makes requests fail.
 type Proxy struct {
-	// URL is its own address.
+	// URL is the URL of the proxy.
 	URL string
 
 	server *httptest.Server
@@ -22,29 +22,29 @@ type Proxy struct {
 	faults []Fault
 }
 
-// A Fault says what happens to requests.
+// A Fault describes what happens to requests.
 type Fault struct {
-	// Method and Path are of those it happens to: the path's end, without the
-	// ids in it. Empty is any.
+	// Method and Path select the requests: the end of the path, without its ids.
+	// Empty means any.
 	Method, Path string
-	// Skip lets the first of them pass.
+	// Skip lets the first ones pass.
 	Skip int
-	// Times is how often it happens, any number where zero.
+	// Times is how often it happens, zero for always.
 	Times int
-	// Handle takes the server's place, to which forward sends.
+	// Handle replaces the server, to which forward sends.
 	Handle func(w http.ResponseWriter, r *http.Request, forward http.Handler)
 
 	seen int
 }
 
-// NewProxy starts a proxy of the server at that address; the caller closes it.
+// NewProxy starts a proxy for the server at that address; the caller closes it.
 func NewProxy(target string) (*Proxy, error) {
 	to, err := url.Parse(target)
 	if err != nil {
 		return nil, err
 	}
 	forward := httputil.NewSingleHostReverseProxy(to)
-	// The server keeps no connection open.
+	// The server keeps no connections open.
 	forward.Transport = &http.Transport{DisableKeepAlives: true}
 	forward.ErrorLog = log.New(io.Discard, "", 0) // clients that go away are the point
 	p := &Proxy{}
@@ -59,7 +59,7 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Close ends the proxy.
+// Close stops the proxy.
 func (p *Proxy) Close() {
 	p.server.CloseClientConnections()
 	p.server.Close()
@@ -72,14 +72,14 @@ func (p *Proxy) Inject(f Fault) {
 	p.faults = append(p.faults, f)
 }
 
-// Heal takes all faults away.
+// Heal removes all faults.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults = nil
 }
 
-// Calls returns what was asked since it was last called, as "GET networks".
+// Calls returns the requests since its last call, such as "GET networks".
 func (p *Proxy) Calls() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +88,7 @@ func (p *Proxy) Calls() []string {
 	return calls
 }
 
-// next counts a request and returns the fault that happens to it, if any.
+// next counts a request and returns its fault, if any.
 func (p *Proxy) next(r *http.Request) func(http.ResponseWriter, *http.Request, http.Handler) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,13 +107,14 @@ func (p *Proxy) next(r *http.Request) func(http.ResponseWriter, *http.Request, h
 	return nil
 }
 
-// collection is what a path is about: "networks" of /v2.0/networks/4f... .
+// collection returns the collection of a path: "networks" for
+// /v2.0/networks/4f... .
 func collection(path string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/v2.0/"), "/")
 	return name
 }
 
-// Answer answers in the server's place.
+// Answer answers in place of the server.
 func Answer(status int, body string) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "application/json")
@@ -122,19 +123,19 @@ func Answer(status int, body string) func(http.ResponseWriter, *http.Request, ht
 	}
 }
 
-// CutBefore closes the connection instead of sending the request on.
+// CutBefore closes the connection instead of forwarding the request.
 func CutBefore(http.ResponseWriter, *http.Request, http.Handler) {
 	panic(http.ErrAbortHandler)
 }
 
-// CutAfter lets the server do what was asked, and closes the connection instead
-// of answering.
+// CutAfter forwards the request, and closes the connection instead of
+// answering.
 func CutAfter(_ http.ResponseWriter, r *http.Request, forward http.Handler) {
 	forward.ServeHTTP(httptest.NewRecorder(), r)
 	panic(http.ErrAbortHandler)
 }
 
-// First does something before the server does what was asked.
+// First does something before the server handles the request.
 func First(do func()) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
 		do()

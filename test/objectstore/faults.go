@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// A Fault is what goes wrong on the way. None is the zero value. Bytes are
+// A Fault is a failure of the network. The zero value is none. Bytes are
 // counted in each connection.
 type Fault struct {
-	// Refuse ends every connection at once.
+	// Refuse closes every connection at once.
 	Refuse bool
-	// StallUp and CutUp stop passing on what is sent, and break the connection,
-	// after so many bytes; StallDown and CutDown what is answered. 0 is never.
+	// StallUp and CutUp stop forwarding requests, and break the connection, after
+	// that many bytes; StallDown and CutDown do so for responses. 0 means never.
 	StallUp, CutUp, StallDown, CutDown int64
-	// FlipUp changes one bit of the byte at this place of what is sent, FlipDown
-	// of what is answered. 0 is never.
+	// FlipUp changes one bit of the byte at this offset of requests, FlipDown of
+	// responses. 0 means never.
 	FlipUp, FlipDown int64
 }
 
-// A Proxy passes connections on, as well as its fault lets it.
+// A Proxy forwards connections, subject to its fault.
 type Proxy struct {
-	// Address is where it listens.
+	// Address is its listening address.
 	Address string
 
 	to       string
@@ -34,10 +34,10 @@ type Proxy struct {
 	fault   Fault
 	open    map[net.Conn]bool
 	stalled chan struct{}
-	reset   chan struct{} // closed where the fault changes
+	reset   chan struct{} // closed when the fault changes
 }
 
-// StartProxy starts a proxy before an address. The caller stops it.
+// StartProxy starts a proxy for an address. The caller stops it.
 func StartProxy(to string) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,7 +48,7 @@ func StartProxy(to string) (*Proxy, error) {
 	return p, nil
 }
 
-// Set changes the fault, and ends the connections there are.
+// Set changes the fault, and closes existing connections.
 func (p *Proxy) Set(f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *Proxy) Set(f Fault) {
 	}
 }
 
-// UntilStalled waits until a connection came as far as the fault lets it.
+// UntilStalled waits until the fault has stalled a connection.
 func (p *Proxy) UntilStalled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -72,7 +72,7 @@ func (p *Proxy) UntilStalled(ctx context.Context) error {
 	}
 }
 
-// Stop ends the proxy and its connections.
+// Stop stops the proxy and its connections.
 func (p *Proxy) Stop() {
 	p.listener.Close()
 	p.mu.Lock()
@@ -131,7 +131,7 @@ func (p *Proxy) serve(down net.Conn) {
 	delete(p.open, up)
 }
 
-// copy copies until either end closes, or until it is to be cut or has stalled.
+// copy copies until either end closes, or until the fault cuts or stalls it.
 func (p *Proxy) copy(to io.Writer, from io.Reader, stall, cut, flip int64) (stalled bool) {
 	var passed int64
 	buffer := make([]byte, 16<<10)
@@ -150,7 +150,7 @@ func (p *Proxy) copy(to io.Writer, from io.Reader, stall, cut, flip int64) (stal
 			case p.stalled <- struct{}{}:
 			default:
 			}
-			_, _ = io.Copy(io.Discard, from) // reads on and says nothing
+			_, _ = io.Copy(io.Discard, from) // keeps reading without forwarding
 			return true
 		}
 		passed += int64(n)

@@ -1,5 +1,5 @@
-// Package objectstore starts a real S3 server for tests, and puts what goes wrong
-// on the way to it in between.
+// Package objectstore starts a real S3 server for tests, and a proxy with
+// faults in front of it.
 package objectstore
 
 import (
@@ -15,17 +15,17 @@ import (
 	"github.com/usher-dev/usher/test/cluster/components"
 )
 
-// Who the server takes for its owner.
+// The credentials of the server's owner.
 const (
 	AccessKey = "usher-access-key"
 	SecretKey = "usher-secret-key"
 )
 
-// A Server is a running S3 server that keeps objects as files.
+// A Server is a running S3 server that stores objects as files.
 type Server struct {
 	// Address is its host:port, plain HTTP.
 	Address string
-	// Root holds a folder for each bucket, and in it the objects by key.
+	// Root contains a folder for each bucket, with the objects by key.
 	Root string
 
 	cmd  *exec.Cmd
@@ -75,13 +75,13 @@ func Start(folder string, buckets ...string) (*Server, error) {
 	}
 }
 
-// Stop ends the server; the objects stay.
+// Stop stops the server, and keeps the objects.
 func (s *Server) Stop() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 }
 
-// Secret is the content of a Secret with which S3 is reached.
+// Secret returns the content of a Secret for S3.
 func (s *Server) Secret() map[string][]byte {
 	return map[string][]byte{
 		"credentials": fmt.Appendf(nil, "[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", AccessKey, SecretKey),
@@ -89,5 +89,5 @@ func (s *Server) Secret() map[string][]byte {
 	}
 }
 
-// File is where the server keeps an object.
+// File returns the file of an object.
 func (s *Server) File(bucket, key string) string { return filepath.Join(s.Root, bucket, key) }

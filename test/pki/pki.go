@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// A PKI is what the three Secrets of a cluster hold, and a client's view of it.
+// A PKI is the content of the three Secrets of a cluster, and a client's
+// configuration.
 type PKI struct {
 	// Peer, Server and Operator are the data of the Secrets.
 	Peer, Server, Operator map[string][]byte
@@ -23,8 +24,8 @@ type PKI struct {
 	Client *tls.Config
 }
 
-// New issues certificates for a cluster of that name, whose members may be called
-// by those addresses, too.
+// New issues certificates for a cluster of that name, whose members may also
+// have those addresses.
 func New(namespace, cluster string, addresses ...net.IP) (*PKI, error) {
 	authority, err := newAuthority()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package previous builds usher as it was released before, for tests in which
-// the two take over from each other.
+// Package previous builds the previous release of usher, for tests in which the
+// releases take over from each other.
 package previous
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/usher-dev/usher/test/cluster/node"
 )
 
-// Commit is that of the release before.
+// Commit is the commit of the previous release.
 const Commit = "936601f"
 
-// Build builds the server of the release before from git into a folder, or takes
-// the program that USHER_PREVIOUS names.
+// Build builds the server of the previous release from git into a folder, or
+// returns the program in USHER_PREVIOUS.
 func Build(ctx context.Context, folder string) (program string, err error) {
 	if program := os.Getenv("USHER_PREVIOUS"); program != "" {
 		return program, nil

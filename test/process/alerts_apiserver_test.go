@@ -11,7 +11,8 @@ import (
 	alerts "github.com/usher-dev/usher/test/prometheus"
 )
 
-// apiServer is a target: what the real API server says of its calls of webhooks.
+// apiServer returns a target with the real API server's metrics of webhook
+// calls.
 func apiServer() alerts.Target {
 	return alerts.Target{Job: "apiserver", Instance: "apiserver", Get: func(ctx context.Context) (string, error) {
 		text, err := shared.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
@@ -25,14 +26,14 @@ func apiServer() alerts.Target {
 	}}
 }
 
-// TestAnAPIServerThatDoesNotReachUsherIsAlertedOn blocks the port of a replica
-// that runs, and then ends the replica.
+// TestAnAPIServerThatDoesNotReachUsherIsAlertedOn blocks the port of a running
+// replica, and then ends the replica.
 func TestAnAPIServerThatDoesNotReachUsherIsAlertedOn(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 1)
 	p := s.monitored(t)
 	p.Targets = append(p.Targets, apiServer())
 	injected := func() { _, _ = create(t.Context()) }
-	// What it counted before Prometheus saw it is no news.
+	// Earlier counts must not matter to Prometheus.
 	p.Pass(5*time.Minute, injected)
 	p.Quiet("UsherFailsOpen", "UsherUnreachable")
 	p.Pass(15*time.Minute, injected)
@@ -43,7 +44,7 @@ func TestAnAPIServerThatDoesNotReachUsherIsAlertedOn(t *testing.T) {
 			t.Errorf("a pod that asks: %q, %v; want it without the sidecar", got, err)
 		}
 	}
-	// The first failure is the first of the API server's life, or not: both fire.
+	// Both alerts fire, whether or not it is the API server's first failure.
 	bare()
 	p.Pass(2 * time.Minute)
 	p.Fires("UsherFailsOpen")
@@ -68,8 +69,8 @@ func TestAnAPIServerThatDoesNotReachUsherIsAlertedOn(t *testing.T) {
 	}
 }
 
-// TestAnAPIServerThatRefusesForUsherIsAlertedOn is the same where the
-// failurePolicy is Fail.
+// TestAnAPIServerThatRefusesForUsherIsAlertedOn is the same with the
+// failurePolicy Fail.
 func TestAnAPIServerThatRefusesForUsherIsAlertedOn(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 1)
 	deploy := enforcingNamespace(t)

@@ -36,8 +36,8 @@ func TestAControllerThatIsGoneIsAlertedOn(t *testing.T) {
 	p.Quiet("UsherControllerNoLeader")
 }
 
-// TestAControllerWithoutTheLeaseIsAlertedOn leaves the Lease with a holder that
-// is no more, and whose time is not over.
+// TestAControllerWithoutTheLeaseIsAlertedOn leaves the Lease with a deleted
+// holder until it expires.
 func TestAControllerWithoutTheLeaseIsAlertedOn(t *testing.T) {
 	leases, name := shared.CoordinationV1().Leases(controlplane.Namespace), "usher-controller"
 	_ = leases.Delete(t.Context(), name, metav1.DeleteOptions{})
@@ -60,7 +60,7 @@ func TestAControllerWithoutTheLeaseIsAlertedOn(t *testing.T) {
 	p.Quiet("UsherControllerNoLeader")
 }
 
-// attachments has the API server know what Multus defines.
+// attachments adds Multus' kinds to the API server.
 func attachments(t *testing.T) {
 	t.Helper()
 	if out, err := shared.plane.Kubectl(t.Context(), "", "apply", "-f", "../../controllers/network/multus/testdata"); err != nil {
@@ -100,7 +100,7 @@ spec: {config: "{}"}
 	p.Quiet("UsherNetworkBackendFails")
 }
 
-// TestANeutronThatDoesNotAnswerIsAlertedOn has nothing listen where it is.
+// TestANeutronThatDoesNotAnswerIsAlertedOn uses an address without a listener.
 func TestANeutronThatDoesNotAnswerIsAlertedOn(t *testing.T) {
 	nowhere, err := controlplane.FreeAddress()
 	if err != nil {

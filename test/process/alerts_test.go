@@ -31,7 +31,7 @@ import (
 	webhookreview "github.com/usher-dev/usher/webhook/review"
 )
 
-// monitored is a Prometheus that scrapes the service's replicas.
+// monitored returns a Prometheus that scrapes the service's replicas.
 func (s *service) monitored(t *testing.T) *alerts.Prometheus {
 	t.Helper()
 	p := alerts.New(t)
@@ -51,13 +51,13 @@ func toAPIServer(t *testing.T) func() string {
 	return func() string { return address.Host }
 }
 
-// kill ends a replica as the kernel does.
+// kill kills a replica with SIGKILL.
 func (r *replica) kill() {
 	_ = r.Process.Kill()
 	<-r.ended
 }
 
-// ofTheWebhook are the alerts that the webhook's own metrics decide.
+// ofTheWebhook are the alerts that depend on the webhook's own metrics.
 var ofTheWebhook = []string{
 	"UsherDown", "UsherNotRedundant", "UsherFaults", "UsherPanics", "UsherThrottles", "UsherSlow", "UsherMalformedRequests", "UsherTemplateInvalid",
 	"UsherConfigurationInvalid", "UsherTemplateMissing", "UsherReplicasDisagree", "UsherCertificateExpires", "UsherNotRegistered", "UsherMemoryNearLimit",
@@ -77,12 +77,12 @@ func TestReplicasThatAreGoneAreAlertedOn(t *testing.T) {
 	p.Fires("UsherNotRedundant")
 	p.Quiet("UsherDown", "UsherNotRegistered")
 	s.replicas[1].kill()
-	p.Pass(11 * time.Minute) // five of them for the last samples to be forgotten, were they not marked
+	p.Pass(11 * time.Minute) // five minutes until the last samples are stale, unless they were marked
 	p.Fires("UsherDown")
 }
 
-// TestAnAPIServerThatDoesNotAnswerIsAlertedOn has replicas ask it what they
-// cannot decide without.
+// TestAnAPIServerThatDoesNotAnswerIsAlertedOn makes replicas read from it what
+// they need to decide.
 func TestAnAPIServerThatDoesNotAnswerIsAlertedOn(t *testing.T) {
 	apiServer := newTunnel(t, toAPIServer(t))
 	s := newService(t, "https://"+apiServer.Addr().String(), 0)
@@ -134,8 +134,8 @@ func TestAnAPIServerThatDoesNotAnswerIsAlertedOn(t *testing.T) {
 	}
 }
 
-// TestAPanicIsAlertedOn has a handler of its own: there is no request known that
-// makes one of usher's panic.
+// TestAPanicIsAlertedOn has a handler of its own: no known request makes one of
+// usher's panic.
 func TestAPanicIsAlertedOn(t *testing.T) {
 	registry, ready := prometheus.NewRegistry(), make(chan struct{})
 	close(ready)
@@ -191,16 +191,16 @@ func TestATemplateThatIsNotThereIsAlertedOn(t *testing.T) {
 	if _, err := shared.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err == nil {
 		t.Fatal("the pod was not denied")
 	}
-	// One denial is enough, though the counter begins with it.
+	// One denial is sufficient, although it creates the counter.
 	p.Pass(2 * time.Minute)
 	p.Fires("UsherTemplateMissing")
 	p.Pass(20 * time.Minute)
 	p.Quiet("UsherTemplateMissing")
 }
 
-// TestWhatCameWhileUsherCouldNotBeAskedIsAlertedOn applies what usher would have
+// TestObjectsAppliedDuringAnOutageAreAlertedOn applies what usher would have
 // refused.
-func TestWhatCameWhileUsherCouldNotBeAskedIsAlertedOn(t *testing.T) {
+func TestObjectsAppliedDuringAnOutageAreAlertedOn(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 1)
 	p := s.monitored(t)
 	p.Pass(10 * time.Minute)
@@ -231,7 +231,7 @@ func TestWhatCameWhileUsherCouldNotBeAskedIsAlertedOn(t *testing.T) {
 	p.Fires("UsherConfigurationInvalid")
 }
 
-// TestAReplicaThatIsLeftBehindIsAlertedOn cuts one of two off from the API
+// TestAReplicaThatIsLeftBehindIsAlertedOn disconnects one of two from the API
 // server while a template changes.
 func TestAReplicaThatIsLeftBehindIsAlertedOn(t *testing.T) {
 	apiServer := newTunnel(t, toAPIServer(t))
@@ -260,7 +260,8 @@ func TestAReplicaThatIsLeftBehindIsAlertedOn(t *testing.T) {
 	p.Quiet("UsherReplicasDisagree")
 }
 
-// TestACertificateThatNobodyRenewsIsAlertedOn serves with one of a day.
+// TestACertificateThatNobodyRenewsIsAlertedOn serves with a certificate for one
+// day.
 func TestACertificateThatNobodyRenewsIsAlertedOn(t *testing.T) {
 	issued, err := pki.New(controlplane.Namespace, "usher")
 	if err != nil {
@@ -281,7 +282,7 @@ func TestACertificateThatNobodyRenewsIsAlertedOn(t *testing.T) {
 	p.Fires("UsherCertificateExpires")
 }
 
-// samples are the lines of a metric of the replica.
+// samples returns the lines of a metric of the replica.
 func (r *replica) samples(t *testing.T, metric string) []string {
 	t.Helper()
 	text, err := alerts.At("", r.metrics).Get(t.Context())
@@ -291,7 +292,8 @@ func (r *replica) samples(t *testing.T, metric string) []string {
 	return alerts.Samples(text, metric)
 }
 
-// TestAReplicaThatCannotRegisterIsAlertedOn is ready and registers nothing.
+// TestAReplicaThatCannotRegisterIsAlertedOn has a replica that is ready but
+// cannot register.
 func TestAReplicaThatCannotRegisterIsAlertedOn(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 1)
 	p := s.monitored(t)
@@ -318,8 +320,8 @@ func TestAReplicaThatCannotRegisterIsAlertedOn(t *testing.T) {
 	})
 	t.Cleanup(giveBack)
 	r := s.replicas[0]
-	// Somebody deletes the registration, which it watches; it is put back until
-	// the API server knows of the right that is gone.
+	// Deleting the registration triggers the replica, which restores it until the
+	// API server knows that the right is gone.
 	until(t, "it knows that it cannot register", func() bool {
 		_ = shared.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(t.Context(), "usher", metav1.DeleteOptions{})
 		_ = shared.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(t.Context(), "usher", metav1.DeleteOptions{})

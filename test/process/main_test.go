@@ -1,5 +1,5 @@
-// Package process_test runs usher's webhook as it runs in a cluster, as
-// processes of their own, and does to them what befalls processes.
+// Package process_test runs usher's webhook as processes, as in a cluster, and
+// subjects them to failures of processes.
 package process_test
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// cluster is a real API server with what usher.yaml installs.
+// cluster is a real API server with the objects of usher.yaml.
 type cluster struct {
 	*kubernetes.Clientset
 	plane   *controlplane.ControlPlane
@@ -86,17 +86,17 @@ func start(folder string) (err error) {
 	return err
 }
 
-// A service is usher's replicas, and the tunnel that the API server calls them
-// by.
+// A service is usher's replicas, and the tunnel through which the API server
+// calls them.
 type service struct {
 	*tunnel
 	kubeconfig string
-	program    string // what replicas are started from
+	program    string // the program of the replicas
 	replicas   []*replica
 	next       int // whose turn it is
 }
 
-// newService starts replicas that reach the API server by its address.
+// newService starts replicas that reach the API server at its address.
 func newService(t *testing.T, apiServer string, replicas int) *service {
 	t.Helper()
 	s := &service{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), program: shared.program}
@@ -105,7 +105,7 @@ func newService(t *testing.T, apiServer string, replicas int) *service {
 	}
 	s.tunnel = newTunnel(t, s.ready)
 	if replicas == 0 {
-		return s // for the test to start
+		return s // the test starts them
 	}
 	s.scale(t, replicas)
 	if err := shared.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + s.Addr().String()}); err != nil {
@@ -115,7 +115,7 @@ func newService(t *testing.T, apiServer string, replicas int) *service {
 	return s
 }
 
-// scale starts replicas in the place of those there were.
+// scale replaces the replicas with that many new ones.
 func (s *service) scale(t *testing.T, replicas int) {
 	t.Helper()
 	started := make([]*replica, replicas)
@@ -130,7 +130,7 @@ func (s *service) scale(t *testing.T, replicas int) {
 	s.replicas = started
 }
 
-// ready is the address of a replica that is, each in its turn.
+// ready returns the address of a ready replica, round robin.
 func (s *service) ready() string {
 	s.mu.Lock()
 	s.next++
@@ -150,10 +150,10 @@ type replica struct {
 	address, health, metrics string
 	log                      *lockedBuffer
 	ended                    chan struct{}
-	err                      error // after it ended
+	err                      error // valid after it ended
 }
 
-// start starts a replica, whose arguments and environment may be added to.
+// start starts a replica with additional arguments and environment variables.
 func (s *service) start(t *testing.T, changes ...func(*exec.Cmd)) *replica {
 	t.Helper()
 	r := &replica{log: &lockedBuffer{}, ended: make(chan struct{})}
@@ -197,7 +197,7 @@ func (r *replica) ready() bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// create asks for a pod that asks for the sidecar, and returns its containers.
+// create creates a pod that asks for the sidecar, and returns its containers.
 func create(ctx context.Context) (string, error) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "p-", Annotations: map[string]string{"inject.usher.dev/side": "true"}},

@@ -92,7 +92,7 @@ func TestWithoutTheAPIServerUsherServesOnAndFollowsAgain(t *testing.T) {
 	until(t, "and what changes now", func() bool { got, err := create(t.Context()); return err == nil && got == "app side" })
 }
 
-func TestAMissingRightIsTold(t *testing.T) {
+func TestAMissingRightIsReported(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 0)
 	rights := shared.RbacV1().RoleBindings(controlplane.Namespace)
 	binding, err := rights.Get(t.Context(), "usher-webhook", metav1.GetOptions{})
@@ -118,7 +118,7 @@ func TestAMissingRightIsTold(t *testing.T) {
 }
 
 // TestTheWholeClusterStopsAndStarts ends everything at once. A replica that
-// starts first waits for the API server, and serves when it is there.
+// starts first waits for the API server, and serves once it is available.
 func TestTheWholeClusterStopsAndStarts(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 2)
 	for _, r := range s.replicas {

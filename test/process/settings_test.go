@@ -12,8 +12,8 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// TestTheRegistrationHasTheAnnotationsThatAreAskedFor also writes one of
-// somebody else, which stays.
+// TestTheRegistrationHasTheAnnotationsThatAreAskedFor also writes an annotation
+// of another client, which stays.
 func TestTheRegistrationHasTheAnnotationsThatAreAskedFor(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 0)
 	s.start(t, func(c *exec.Cmd) {
@@ -46,8 +46,8 @@ func TestTheRegistrationHasTheAnnotationsThatAreAskedFor(t *testing.T) {
 	}
 }
 
-// TestPodsOfTheControllersNameThePullSecrets creates an etcd cluster, of whose
-// member only the pod is looked at.
+// TestPodsOfTheControllersNameThePullSecrets creates an etcd cluster, and only
+// checks the member's pod.
 func TestPodsOfTheControllersNameThePullSecrets(t *testing.T) {
 	controller(t, "--controllers=etcdcluster", "--image-pull-secrets=registry,mirror")
 	apply(t, `{apiVersion: etcd.database.coreos.com/v1beta2, kind: EtcdCluster, metadata: {name: pulled, namespace: default}, spec: {size: 1}}`)

@@ -23,7 +23,7 @@ import (
 const review = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"group":"","version":"v1","kind":"Pod"},` +
 	`"namespace":"default","operation":"CREATE","object":{"metadata":{"annotations":{"inject.usher.dev/side":"true"}},"spec":{"containers":[{"name":"app","image":"a"}]}}}}`
 
-// A load creates pods without a pause, as many at once as there are workers.
+// A load creates pods continuously, with several concurrent workers.
 type load struct {
 	created, bare atomic.Int64
 	stop          func()
@@ -58,7 +58,7 @@ func newLoad(t *testing.T) *load {
 	return l
 }
 
-// more waits until so many more were created.
+// more waits until that many more were created.
 func (l *load) more(t *testing.T, n int64) {
 	t.Helper()
 	before := l.created.Load()
@@ -128,7 +128,8 @@ func TestAReplicaThatIsKilledCostsAtMostWhatItWasDeciding(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 2)
 	l := newLoad(t)
 	l.more(t, 100)
-	// The one that does not register: the Lease of the other would have to expire.
+	// The one that does not register: otherwise its Lease would have to expire
+	// first.
 	if err := s.replicas[1].Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestAReplicaThatIsKilledCostsAtMostWhatItWasDeciding(t *testing.T) {
 	}
 }
 
-// trusted trusts usher as the API server does.
+// trusted trusts usher like the API server.
 func trusted(t *testing.T) *tls.Config {
 	t.Helper()
 	config, err := shared.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// A tunnel leads connections to one of its ends, as a Service does to its ready
+// A tunnel forwards connections to one of its ends, like a Service to its ready
 // endpoints.
 type tunnel struct {
 	net.Listener
-	// end is where the next connection goes, "" nowhere.
+	// end returns the end of the next connection, or "".
 	end func() string
 
 	mu    sync.Mutex
@@ -25,7 +25,7 @@ type mode int
 const (
 	open    mode = iota
 	cut          // closes them
-	stalled      // takes them and moves nothing
+	stalled      // accepts them and forwards nothing
 )
 
 func newTunnel(t *testing.T, end func() string) *tunnel {
@@ -53,7 +53,7 @@ func newTunnel(t *testing.T, end func() string) *tunnel {
 	return n
 }
 
-// turn changes the mode, for which connections there are end.
+// turn changes the mode, and closes existing connections.
 func (n *tunnel) turn(to mode) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -63,7 +63,7 @@ func (n *tunnel) turn(to mode) {
 	}
 }
 
-// hold remembers a connection, and says how it is treated.
+// hold registers a connection, and returns its mode.
 func (n *tunnel) hold(conn net.Conn) mode {
 	n.mu.Lock()
 	defer n.mu.Unlock()

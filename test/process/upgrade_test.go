@@ -28,9 +28,9 @@ import (
 
 var upgradeFor = flag.Duration("upgrade-for", time.Minute, "how long an upgrade and its rollback are under load")
 
-// TestUpgradeAndRollback replaces the previous release's replicas by today's
-// and goes back, under load: no verdict is wrong, none is missing, and what one
-// version injected the other one leaves as it is.
+// TestUpgradeAndRollback replaces the previous release's replicas by the
+// current ones and back, under load: every verdict is correct and present, and
+// each version keeps what the other one injected.
 func TestUpgradeAndRollback(t *testing.T) {
 	before, err := previous.Build(t.Context(), t.TempDir())
 	if err != nil {
@@ -78,7 +78,7 @@ func TestUpgradeAndRollback(t *testing.T) {
 	u.judge()
 }
 
-// during waits for a while that is the load's.
+// during waits while the load runs.
 func during(t *testing.T, d time.Duration) {
 	t.Helper()
 	select {
@@ -87,7 +87,7 @@ func during(t *testing.T, d time.Duration) {
 	}
 }
 
-// end ends replicas as a Deployment does: they are asked to, and drain.
+// end stops replicas like a Deployment: with SIGTERM and draining.
 func (s *service) end(t *testing.T, leaving []*replica) {
 	t.Helper()
 	for _, r := range leaving {
@@ -111,7 +111,7 @@ const (
 	loose  = "loose"
 )
 
-// prepare makes namespaces, and templates with every option.
+// prepare creates namespaces, and templates with every option.
 func prepare(t *testing.T) {
 	t.Helper()
 	for name, labels := range map[string]map[string]string{loose: nil, strict: {"policy.usher.dev/enforce": "baseline"}} {
@@ -136,7 +136,7 @@ func prepare(t *testing.T) {
 	}
 }
 
-// An upgrade is the load, and what came of it.
+// An upgrade is the load, and its results.
 type upgrade struct {
 	t    *testing.T
 	end  func()
@@ -145,13 +145,14 @@ type upgrade struct {
 
 	mu    sync.Mutex
 	wrong map[string]int // by what was wrong
-	// pods are some that were injected, by either version.
+	// pods are some injected pods, by either version.
 	pods []admission.Object
-	// mutations is how often a request's object is to be changed by injection.
+	// mutations is the expected number of mutations of a request's object by
+	// injection.
 	mutations map[string]int
 }
 
-// keptPods is how many injected pods come again.
+// keptPods is how many injected pods are created again.
 const keptPods = 64
 
 func (u *upgrade) start() {
@@ -179,8 +180,8 @@ func (u *upgrade) start() {
 	u.end = sync.OnceFunc(func() { cancel(); group.Wait() })
 }
 
-// send sends an object under an id by which the audit log is asked, and expects
-// so many mutations of it.
+// send sends an object with an ID for the audit log, and expects that many
+// mutations of it.
 func (u *upgrade) send(ctx context.Context, o admission.Object, namespace string, dryRun bool, mutations int) (*admission.Answer, error) {
 	id := fmt.Sprintf("%supgrade-%d", admission.IDPrefix, u.ids.Add(1))
 	a, err := shared.server.Send(ctx, admission.Request{ID: id, Method: http.MethodPost, Object: o, Namespace: namespace, DryRun: dryRun})
@@ -201,7 +202,7 @@ func podAsking(annotations admission.Object) admission.Object {
 	}
 }
 
-// pod asks for some templates, and sends a few pods for good.
+// pod asks for some templates, and creates a few pods permanently.
 func (u *upgrade) pod(ctx context.Context, random *rand.Rand) error {
 	asks := admission.Object{"inject.usher.dev/must": "true"}
 	want := []string{"app", "must"}
@@ -234,7 +235,7 @@ func (u *upgrade) pod(ctx context.Context, random *rand.Rand) error {
 	return nil
 }
 
-// again sends a pod that one of the versions injected: it is left as it is.
+// again creates a pod that one of the versions injected, and expects no change.
 func (u *upgrade) again(ctx context.Context, random *rand.Rand) error {
 	u.mu.Lock()
 	if len(u.pods) == 0 {
@@ -263,7 +264,7 @@ func (u *upgrade) again(ctx context.Context, random *rand.Rand) error {
 	return nil
 }
 
-// missing asks for a template that there is not.
+// missing asks for a template that does not exist.
 func (u *upgrade) missing(ctx context.Context, _ *rand.Rand) error {
 	return u.denied(ctx, podAsking(admission.Object{"inject.usher.dev/ghost": "true"}), loose, "template-missing")
 }
@@ -320,7 +321,7 @@ func (u *upgrade) carried(ctx context.Context, _ *rand.Rand) error {
 	return err
 }
 
-// containersOf are the names of all containers of a pod, sorted.
+// containersOf returns the names of all containers of a pod, sorted.
 func containersOf(pod admission.Object) []string {
 	spec, _ := pod["spec"].(admission.Object)
 	var names []string
@@ -336,11 +337,11 @@ func containersOf(pod admission.Object) []string {
 	return names
 }
 
-// mostCalls is how often the API server asks for one object at the most: once,
-// and once again after another plugin or webhook changed it.
+// mostCalls is the maximum number of calls for one object: one, and another
+// after another plugin or webhook changed it.
 const mostCalls = 2
 
-// judge tells what was wrong, and how often objects were changed.
+// judge reports what was wrong, and how often objects were changed.
 func (u *upgrade) judge() {
 	t := u.t
 	t.Helper()

@@ -1,6 +1,6 @@
 // Package prometheus scrapes usher's processes in tests, and evaluates usher's
-// alerts over what they said by Prometheus' own storage and rules. Its clock is
-// the test's: between two scrapes lies as much time as the test says.
+// alerts with Prometheus' own storage and rules. The test controls the clock:
+// it sets the time between two scrapes.
 package prometheus
 
 import (
@@ -19,15 +19,15 @@ import (
 	"time"
 )
 
-// A Target is scraped. Job and Instance are its labels, which monitors give it
-// as Namespace and Pod, too.
+// A Target is scraped. Job and Instance are its labels, which monitors also add
+// as Namespace and Pod.
 type Target struct {
 	Job, Instance string
-	// Get returns the text of /metrics; an error says that it is down.
+	// Get returns the text of /metrics; an error means that the target is down.
 	Get func(ctx context.Context) (string, error)
 }
 
-// At is the target of a process that serves /metrics there.
+// At returns the target of a process that serves /metrics there.
 func At(job, address string) Target {
 	return Target{Job: job, Instance: address, Get: func(ctx context.Context) (string, error) { return get(ctx, "http://"+address+"/metrics") }}
 }
@@ -73,7 +73,7 @@ func New(t *testing.T, targets ...Target) *Prometheus {
 	t.Helper()
 	_, file, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(file), "..", "..")
-	// Go keeps the tools of a module in its build cache, and prints where.
+	// Go keeps the tools of a module in its build cache, and prints their path.
 	build := exec.Command("go", "tool", "-n", "prometheus")
 	build.Dir = filepath.Join(root, "tools", "packaging")
 	build.Stderr = os.Stderr
@@ -106,8 +106,8 @@ func New(t *testing.T, targets ...Target) *Prometheus {
 // interval is how often Prometheus scrapes and evaluates by default.
 const interval = time.Minute
 
-// Pass lets that much time pass, and scrapes every minute of it. Before each
-// scrape it does what keeps happening.
+// Pass advances the time by that much, and scrapes every minute of it. Before
+// each scrape it calls the recurring functions.
 func (p *Prometheus) Pass(d time.Duration, meanwhile ...func()) {
 	p.t.Helper()
 	for end := p.now.Add(d); p.now.Before(end); {
@@ -146,7 +146,7 @@ func (p *Prometheus) scrape() {
 	}
 }
 
-// Firing are the names of the alerts that fire, each once, in order.
+// Firing returns the names of the firing alerts, sorted and without duplicates.
 func (p *Prometheus) Firing() []string {
 	var names []string
 	for _, a := range p.firing {
@@ -156,8 +156,8 @@ func (p *Prometheus) Firing() []string {
 	return slices.Compact(names)
 }
 
-// Fires fails the test unless the alert fires with the labels, which are names
-// and values in turns.
+// Fires fails the test unless the alert fires with the labels, given as
+// alternating names and values.
 func (p *Prometheus) Fires(name string, labels ...string) {
 	p.t.Helper()
 	var others []map[string]string
@@ -187,7 +187,7 @@ func (p *Prometheus) Quiet(names ...string) {
 	}
 }
 
-// Samples are the lines of a metric in what a target said.
+// Samples returns the lines of a metric in a target's output.
 func Samples(text, metric string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {

@@ -1,7 +1,7 @@
 //go:build release
 
-// Package release_test holds what a release must be, of the files in
-// dist/release, or in the folder that RELEASE names.
+// Package release_test checks the files of a release in dist/release, or in the
+// folder that RELEASE names.
 package release_test
 
 import (
@@ -50,7 +50,7 @@ func read(t *testing.T, name string) []byte {
 	return content
 }
 
-// version is that of the release: of the one digest in it.
+// version returns the version of the release, from its digest.
 func version(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(folder(), "usher-image_*.digest"))
@@ -68,7 +68,7 @@ func archiveOf(v, platform string) string {
 	return name + ".tar.gz"
 }
 
-func TestEverythingIsThereAndChecked(t *testing.T) {
+func TestReleaseIsCompleteAndChecked(t *testing.T) {
 	v := version(t)
 	want := []string{
 		"checksums.txt", "krew-usher.yaml", "usher.yaml", "usher-cert-manager.yaml", "usher-crds.yaml", "usher-monitoring.yaml",
@@ -108,7 +108,7 @@ func TestEverythingIsThereAndChecked(t *testing.T) {
 	}
 }
 
-// unpacked are the files of an archive.
+// unpacked returns the files of an archive.
 func unpacked(t *testing.T, name string) map[string][]byte {
 	t.Helper()
 	content, files := read(t, name), map[string][]byte{}
@@ -196,9 +196,9 @@ func TestArchivesHoldTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestKubectlRunsWhatKrewInstalls does with the manifest what krew does: choose
-// the platform, compare the checksum, unpack the files that are named, and link
-// the program as kubectl's plugin.
+// TestKubectlRunsWhatKrewInstalls processes the manifest like krew: it selects
+// the platform, compares the checksum, unpacks the named files, and links the
+// program as a kubectl plugin.
 func TestKubectlRunsWhatKrewInstalls(t *testing.T) {
 	v := version(t)
 	var manifest struct {
@@ -236,7 +236,7 @@ func TestKubectlRunsWhatKrewInstalls(t *testing.T) {
 		}
 		store, bin := t.TempDir(), t.TempDir()
 		files := unpacked(t, archive)
-		if len(p.Files) == 0 { // krew then takes all
+		if len(p.Files) == 0 { // krew then takes all of them
 			for name := range files {
 				p.Files = append(p.Files, struct{ From, To string }{name, "."})
 			}

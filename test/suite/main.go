@@ -21,14 +21,14 @@ import (
 	"time"
 )
 
-// errFailed says that a test failed; the report has said which.
+// errFailed means that a test failed, which the report has shown.
 var errFailed = errors.New("tests failed")
 
 // options are what the command line asks for.
 type options struct {
 	modules   []string
 	shared    bool
-	all       bool   // fail where a test could not run
+	all       bool   // fail if a test could not run
 	couldNot  string // file for the packages with tests that could not run
 	arguments []string
 }
@@ -42,8 +42,8 @@ func main() {
 	flag.Parse()
 	o.modules, o.arguments = strings.Split(*modules, ","), flag.Args()
 	if _, set := os.LookupEnv("GOGC"); !set {
-		// A fifth of the processor's time that tests take is the collection of
-		// garbage, of the API servers as of the tests.
+		// A fifth of the tests' processor time is garbage collection, in the API
+		// servers and the tests.
 		if err := os.Setenv("GOGC", "400"); err != nil {
 			fmt.Fprintln(os.Stderr, "suite:", err)
 		}
@@ -87,7 +87,7 @@ func run(ctx context.Context, o options) error {
 	return errors.Join(errs...)
 }
 
-// test runs go test in a module and hands every event to the report.
+// test runs go test in a module and passes every event to the report.
 func test(ctx context.Context, module string, arguments, environment []string, r *report) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, arguments...)...)
 	cmd.Dir, cmd.Env, cmd.Stderr = module, environment, os.Stderr
@@ -107,7 +107,7 @@ func test(ctx context.Context, module string, arguments, environment []string, r
 	return read
 }
 
-// verbose says whether go test was asked to print what passing tests say.
+// verbose reports whether go test prints the output of passing tests.
 func verbose(arguments []string) bool {
 	for _, a := range arguments {
 		if a == "-v" || a == "-v=true" || a == "-test.v" {

@@ -20,17 +20,17 @@ type event struct {
 	Output  string
 }
 
-// A name is a test's.
+// A name identifies a test.
 type name struct{ pkg, test string }
 
-// A report gathers the events of several runs, and prints what is worth reading:
-// what failed, and a line for each package.
+// A report collects the events of several runs, and prints the relevant part:
+// failures, and a line for each package.
 type report struct {
 	out     io.Writer
 	verbose bool
 
 	mu       sync.Mutex
-	running  map[name][]string // what tests that have not ended printed
+	running  map[name][]string // output of tests that have not ended
 	passed   int
 	failed   []name
 	skipped  map[name]string // the reasons
@@ -41,7 +41,7 @@ func newReport(out io.Writer, verbose bool) *report {
 	return &report{out: out, verbose: verbose, running: map[name][]string{}, skipped: map[name]string{}, packages: map[string]float64{}}
 }
 
-// read takes in events until there are no more.
+// read processes events until the end.
 func (r *report) read(events io.Reader) error {
 	lines := bufio.NewReader(events)
 	for {
@@ -58,7 +58,7 @@ func (r *report) read(events io.Reader) error {
 	}
 }
 
-// take takes in a line. One that is not an event is printed.
+// take processes a line. It prints one that is not an event.
 func (r *report) take(line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *report) take(line []byte) {
 	if e.Action == "build-output" || r.verbose && e.Action == "output" {
 		fmt.Fprint(r.out, e.Output)
 	}
-	// What a package prints apart from its tests is under the empty name.
+	// The output of a package apart from its tests has the empty name.
 	test := name{e.Package, e.Test}
 	switch e.Action {
 	case "output":
@@ -87,7 +87,7 @@ func (r *report) take(line []byte) {
 		r.passed++
 	case "skip":
 		if e.Test == "" {
-			break // go test says so of a package without tests
+			break // output of go test for a package without tests
 		}
 		r.skipped[test] = reason(r.running[test])
 	case "fail":
@@ -99,9 +99,9 @@ func (r *report) take(line []byte) {
 	delete(r.running, test)
 }
 
-// endPackage counts a package that has ended. Of one that passed it prints the
-// result, of one that failed everything that was not printed, the output of tests
-// that did not end first.
+// endPackage counts a package that has ended. It prints the result of one that
+// passed, and for one that failed everything that was not printed, starting
+// with the output of tests that did not end.
 func (r *report) endPackage(e event) {
 	r.packages[e.Package] = e.Elapsed
 	result := name{pkg: e.Package}
@@ -118,7 +118,7 @@ func (r *report) endPackage(e event) {
 	if e.Action == "pass" {
 		r.running[result] = slices.DeleteFunc(r.running[result], func(line string) bool { return !strings.HasPrefix(line, "ok  ") })
 	} else if !slices.ContainsFunc(r.failed, func(n name) bool { return n.pkg == e.Package }) {
-		r.failed = append(r.failed, result) // it does not compile, or failed apart from its tests
+		r.failed = append(r.failed, result) // it does not compile, or failed outside its tests
 	}
 	r.print(result)
 	delete(r.running, result)
@@ -126,7 +126,7 @@ func (r *report) endPackage(e event) {
 
 func (r *report) print(test name) {
 	if r.verbose {
-		return // it was printed as it came
+		return // it was already printed
 	}
 	for _, line := range r.running[test] {
 		if !strings.HasPrefix(line, "=== ") {

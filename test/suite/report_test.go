@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAReportOfARun reads what `go test -json` printed of a package that passes,
-// one that fails, one whose test never ended, one with tests that were skipped
+// TestAReportOfARun processes the output of `go test -json` for a package that
+// passes, one that fails, one whose test never ended, one with skipped tests
 // and one that does not compile.
 func TestAReportOfARun(t *testing.T) {
 	events, err := os.Open("testdata/events.json")

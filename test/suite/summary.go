@@ -14,10 +14,10 @@ import (
 // slowest is how many packages the summary names.
 const slowest = 10
 
-// position is what the testing package puts before what a test says.
+// position is the testing package's prefix of a test's output.
 var position = regexp.MustCompile(`^\s+\S+\.go:\d+: `)
 
-// reason is what a test said last before it was skipped.
+// reason returns a test's last output before it was skipped.
 func reason(output []string) string {
 	for _, line := range slices.Backward(output) {
 		if at := position.FindString(line); at != "" {
@@ -27,7 +27,8 @@ func reason(output []string) string {
 	return "it does not say why"
 }
 
-// summarize prints what the runs came to; the last line is the result.
+// summarize prints the results of the runs; the last line is the overall
+// result.
 func (r *report) summarize(took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +53,8 @@ func (r *report) summarize(took time.Duration) {
 		r.passed, len(r.failed), len(r.skipped), len(r.packages), took.Round(100*time.Millisecond))
 }
 
-// reasons are the packages with tests that could not run, with how many and why.
+// reasons lists the packages with tests that could not run, with their number
+// and reasons.
 func (r *report) reasons() []string {
 	counts := map[[2]string]int{}
 	for test, why := range r.skipped {
@@ -65,7 +67,7 @@ func (r *report) reasons() []string {
 	return slices.Sorted(slices.Values(lines))
 }
 
-// couldNotRun are the packages that have tests that could not run.
+// couldNotRun lists the packages with tests that could not run.
 func (r *report) couldNotRun() []string {
 	packages := map[string]bool{}
 	for test := range r.skipped {
@@ -74,8 +76,8 @@ func (r *report) couldNotRun() []string {
 	return slices.Sorted(maps.Keys(packages))
 }
 
-// load is what the machine was doing in the last minute, where the kernel tells:
-// times are worth little without it.
+// load returns the machine's load in the last minute, if the kernel reports it:
+// durations are meaningless without it.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

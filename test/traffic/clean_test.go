@@ -12,7 +12,7 @@ import (
 )
 
 // TestACleanRunHasNoProblems kills one member after the other, so that outcomes
-// are unknown and watches go on elsewhere.
+// are unknown and watches continue elsewhere.
 func TestACleanRunHasNoProblems(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -33,8 +33,8 @@ func TestACleanRunHasNoProblems(t *testing.T) {
 	}
 }
 
-// TestAWriteAfterTheEndIsNoProblem has etcd take a write that a client had given
-// up when the last one was asked for.
+// TestAWriteAfterTheEndIsNoProblem makes etcd execute a write that a client had
+// given up before the last one was requested.
 func TestAWriteAfterTheEndIsNoProblem(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -58,7 +58,7 @@ func TestAWriteAfterTheEndIsNoProblem(t *testing.T) {
 
 type givenUp struct{ key, value string }
 
-// tardy gives one write up, and makes it when the last one was made.
+// tardy gives one write up, and executes it after the last one.
 type tardy struct {
 	clientv3.KV
 	watcher clientv3.Watcher
@@ -75,7 +75,7 @@ func (k tardy) Put(ctx context.Context, key, value string, options ...clientv3.O
 		if err != nil {
 			return nil, err
 		}
-		<-k.watcher.Watch(ctx, late.key, clientv3.WithRev(put.Header.Revision)) // watches are told about now
+		<-k.watcher.Watch(ctx, late.key, clientv3.WithRev(put.Header.Revision)) // watches receive it now
 	}
 	return done, err
 }

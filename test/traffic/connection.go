@@ -7,17 +7,17 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// A Connect connects to the cluster as it is now.
+// A Connect connects to the current cluster.
 type Connect func(context.Context) (*clientv3.Client, error)
 
-// A connection is one client's, renewed whenever the client drops it.
+// A connection belongs to one client, and is renewed whenever the client drops
+// it.
 type connection struct {
 	connect Connect
 	client  *clientv3.Client
 }
 
-// get returns the client, and connects as often as it takes until the context
-// ends.
+// get returns the client, and retries connecting until the context ends.
 func (c *connection) get(ctx context.Context) (*clientv3.Client, error) {
 	for c.client == nil {
 		client, err := c.connect(ctx)
@@ -28,13 +28,13 @@ func (c *connection) get(ctx context.Context) (*clientv3.Client, error) {
 		select {
 		case <-ctx.Done():
 			return nil, err
-		case <-time.After(50 * time.Millisecond): // nothing tells when a member serves
+		case <-time.After(50 * time.Millisecond): // there is no notification that a member serves
 		}
 	}
 	return c.client, nil
 }
 
-// drop ends the connection: the members may be others by now.
+// drop closes the connection: the members may have changed.
 func (c *connection) drop() {
 	if c.client != nil {
 		_ = c.client.Close()

@@ -11,8 +11,9 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Dial connects to etcd by the names in its certificates, given the IP address
-// of each name, where DNS does not resolve those names on this machine.
+// Dial connects to etcd with the names in its certificates, given the IP
+// address of each name, because DNS does not resolve those names on this
+// machine.
 func Dial(ctx context.Context, secure *tls.Config, addresses map[string]string) (*clientv3.Client, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no member serves clients")

@@ -12,16 +12,16 @@ import (
 	"github.com/usher-dev/usher/test/history"
 )
 
-// Watches and members may take catchUp to reach the last change, and longer by
-// perOperation: etcd tells a watch that begins in the past of a few thousand
-// changes a second.
+// Watches and members may take catchUp to reach the last change, plus
+// perOperation for each operation: etcd sends a watch that starts in the past a
+// few thousand changes a second.
 const (
 	catchUp      = 20 * time.Second
 	perOperation = 2 * time.Millisecond
 )
 
-// Finish ends the clients, reads what every member has stored, and returns the
-// history. Members connects to all members that serve clients, each by an
+// Finish stops the clients, reads what every member has stored, and returns the
+// history. Members connects to all members that serve clients, each with an
 // endpoint of its own.
 func (t *Traffic) Finish(ctx context.Context, members Connect) (history.History, error) {
 	t.stop()
@@ -65,7 +65,7 @@ func (t *Traffic) last(ctx context.Context) (int64, error) {
 }
 
 // logs reads what every member has stored, up to the last change. Members that
-// do not answer may be gone by now, so it connects again until all do.
+// do not answer may have been removed, so it reconnects until all answer.
 func (t *Traffic) logs(ctx context.Context, members Connect, last int64) ([]history.Events, error) {
 	c := connection{connect: members}
 	defer c.drop()

@@ -37,7 +37,7 @@ func to(members ...*etcdserver.Member) traffic.Connect {
 	}
 }
 
-// write starts traffic, and waits until so many writes were acknowledged.
+// write starts traffic, and waits until that many writes were acknowledged.
 func write(t *testing.T, connect traffic.Connect, writes int) *traffic.Traffic {
 	t.Helper()
 	running := traffic.Start(t.Context(), connect)

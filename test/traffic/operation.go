@@ -10,8 +10,8 @@ import (
 	"github.com/usher-dev/usher/test/history"
 )
 
-// perform asks etcd for an operation. Whatever the error, the operation may have
-// taken effect.
+// perform sends an operation to etcd. Whatever the error, the operation may
+// have taken effect.
 func perform(ctx context.Context, kv clientv3.KV, o history.Operation) (*history.Answer, error) {
 	switch o.Kind {
 	case history.Put:

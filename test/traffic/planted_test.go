@@ -8,8 +8,8 @@ import (
 	"github.com/usher-dev/usher/test/history"
 )
 
-// plants are the ways in which a history is made wrong. Each says whether it
-// changed anything.
+// plants are ways to falsify a history. Each reports whether it changed
+// anything.
 var plants = map[string]func(*rand.Rand, *history.History) bool{
 	"an acknowledged write that nobody stored": func(random *rand.Rand, h *history.History) bool {
 		lost := pick(random, writes(h)).Answer.Revision
@@ -51,7 +51,7 @@ var plants = map[string]func(*rand.Rand, *history.History) bool{
 	"a write that was applied twice": func(random *rand.Rand, h *history.History) bool {
 		again := pick(random, h.Logs[0].Events)
 		if again.Deleted {
-			return false // one that was asked for, and not answered, may be this one
+			return false // this may be one that was requested but not answered
 		}
 		again.State.Modified = h.Logs[0].Events[len(h.Logs[0].Events)-1].State.Modified + 1
 		again.State.Created, again.State.Version = again.State.Modified, 1
@@ -88,7 +88,7 @@ var plants = map[string]func(*rand.Rand, *history.History) bool{
 		return a != b
 	},
 	"a deletion that was applied twice": func(random *rand.Rand, h *history.History) bool {
-		// The first may be one that was asked for, and not answered.
+		// The first may be one that was requested but not answered.
 		log := h.Logs[0].Events
 		gone := history.Event{Key: pick(random, log).Key, Deleted: true, State: history.State{Modified: log[len(log)-1].State.Modified}}
 		for range 2 {
@@ -105,9 +105,9 @@ var plants = map[string]func(*rand.Rand, *history.History) bool{
 	},
 }
 
-// TestWhatIsPlantedIsReported makes a real history wrong in every way, at many
+// TestPlantedMistakesAreReported makes a real history wrong in every way, at many
 // places.
-func TestWhatIsPlantedIsReported(t *testing.T) {
+func TestPlantedMistakesAreReported(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
 	running := write(t, to(c.Members...), 100)
@@ -141,7 +141,7 @@ func TestWhatIsPlantedIsReported(t *testing.T) {
 	}
 }
 
-// TestASearchWithoutTimeIsAProblem holds that what is not known does not pass.
+// TestASearchWithoutTimeIsAProblem checks that an unknown result does not pass.
 func TestASearchWithoutTimeIsAProblem(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -154,7 +154,7 @@ func TestASearchWithoutTimeIsAProblem(t *testing.T) {
 	}
 }
 
-// appendToAll has all members store, and all watches told of, one change more.
+// appendToAll adds one more change to all members' logs and all watches.
 func appendToAll(h *history.History, e history.Event) {
 	for _, all := range [][]history.Events{h.Logs, h.Watches} {
 		for i := range all {
@@ -194,8 +194,8 @@ func lose(random *rand.Rand, from *history.Events) {
 	from.Events = slices.Delete(from.Events, i, i+1)
 }
 
-// readAndEarlier is a read, and a change of its key before another operation
-// that had returned when the read was sent.
+// readAndEarlier returns a read, and a change of its key before another
+// operation that had returned when the read was sent.
 func readAndEarlier(random *rand.Rand, h *history.History) (*history.Operation, history.Event) {
 	read := pick(random, reads(h))
 	latest := int64(0)

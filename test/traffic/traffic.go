@@ -1,6 +1,5 @@
-// Package traffic asks an etcd cluster for reads and writes from many clients at
-// once, watches it, and records everything as a history that package history
-// judges.
+// Package traffic sends reads and writes of many concurrent clients to an etcd
+// cluster, watches it, and records everything as a history for package history.
 package traffic
 
 import (
@@ -17,17 +16,17 @@ import (
 const (
 	clients = 4
 	watches = 2
-	// keys is small, so that clients meet.
+	// keys is small, so that clients conflict.
 	keys = 8
-	// pause is how long a client waits between two operations at most: tests are
-	// about what is lost, not about how fast etcd is.
+	// pause is the maximum time between two operations of a client: tests are
+	// about losses, not about the speed of etcd.
 	pause = 80 * time.Millisecond
-	// patience is how long an operation may take before its outcome counts as
-	// unknown.
+	// patience is the maximum duration of an operation before its outcome counts
+	// as unknown.
 	patience = time.Second
 )
 
-// A Traffic is a number of clients at work, until Stop or Finish.
+// A Traffic is a number of active clients, until Stop or Finish.
 type Traffic struct {
 	connect Connect
 	start   time.Time
@@ -37,14 +36,14 @@ type Traffic struct {
 	watches []*watch
 
 	mu         sync.Mutex
-	first      int64 // the revision that the history begins after
+	first      int64 // the revision before the history
 	began      time.Duration
 	operations []history.Operation
 	modified   map[string]int64 // the last known revision of each key
 	writes     int
 }
 
-// prefixes tells apart the histories of one cluster.
+// prefixes distinguishes the histories of one cluster.
 var prefixes atomic.Int64
 
 // Start starts the clients. They begin once the cluster answers.
@@ -89,7 +88,7 @@ func (t *Traffic) run(ctx context.Context) {
 	}
 }
 
-// work is what one client does.
+// work is the loop of one client.
 func (t *Traffic) work(ctx context.Context, client int) {
 	c := connection{connect: t.connect}
 	defer c.drop()
@@ -104,7 +103,7 @@ func (t *Traffic) work(ctx context.Context, client int) {
 	}
 }
 
-// choose chooses what a client does next.
+// choose selects a client's next operation.
 func (t *Traffic) choose(random *rand.Rand, client, n int) history.Operation {
 	o := history.Operation{Client: client, Key: fmt.Sprintf("%s%d", t.prefix, random.IntN(keys))}
 	value := fmt.Sprintf("%d-%d", client, n)
@@ -121,14 +120,14 @@ func (t *Traffic) choose(random *rand.Rand, client, n int) history.Operation {
 	return o
 }
 
-// do performs an operation and records it. It returns an error where the outcome
+// do performs an operation and records it. It returns an error if the outcome
 // is unknown.
 func (t *Traffic) do(ctx context.Context, c *connection, o history.Operation) error {
 	client, err := c.get(ctx)
 	if err != nil {
 		return err
 	}
-	// What was sent when the traffic ends is waited for.
+	// Wait for operations in progress at the end of the traffic.
 	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	o.Call = time.Since(t.start)
@@ -164,14 +163,14 @@ func (t *Traffic) lastModified(key string) int64 {
 	return t.modified[key]
 }
 
-// Writes is how many writes were acknowledged so far.
+// Writes returns the number of acknowledged writes so far.
 func (t *Traffic) Writes() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.writes
 }
 
-// Stop ends the clients and the watches.
+// Stop stops the clients and the watches.
 func (t *Traffic) Stop() {
 	t.stop()
 	t.ended.Wait()

@@ -13,12 +13,11 @@ import (
 	"github.com/usher-dev/usher/test/history"
 )
 
-// idle is how long a watch may be told nothing before it asks another member:
-// the members that it knows may be gone.
+// idle is how long a watch may receive nothing before it connects to another
+// member: the known members may have been removed.
 const idle = 3 * time.Second
 
-// A watch records every change that it is told of. It goes on where it was after
-// a connection ended.
+// A watch records every received change. It resumes after a broken connection.
 type watch struct {
 	name   string
 	stop   context.CancelFunc
@@ -50,7 +49,7 @@ func (w *watch) run(connect Connect, prefix string, from int64) {
 }
 
 // follow follows one connection until it is idle or the last revision is
-// reached, and returns where to go on.
+// reached, and returns where to resume.
 func (w *watch) follow(ctx context.Context, client *clientv3.Client, prefix string, from, last int64) (next, end int64) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
@@ -79,7 +78,7 @@ func (w *watch) follow(ctx context.Context, client *clientv3.Client, prefix stri
 	return from, last
 }
 
-// until waits until the watch was told of a revision, and ends it.
+// until waits until the watch has received a revision, and stops it.
 func (w *watch) until(ctx context.Context, revision int64) history.Events {
 	w.reach <- revision
 	reached := make(chan struct{})
@@ -94,7 +93,7 @@ func (w *watch) until(ctx context.Context, revision int64) history.Events {
 		late = errors.New("it was not told of the last change in time")
 	}
 	w.end()
-	// What was given up may have happened after the last change that counts.
+	// Abandoned operations may have happened after the last change of the history.
 	counts := slices.DeleteFunc(w.events, func(e history.Event) bool { return e.State.Modified > revision })
 	told := history.Events{Source: w.name, Events: counts, Incomplete: w.failed}
 	if late != nil && told.Incomplete == "" {

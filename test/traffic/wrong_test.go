@@ -16,7 +16,7 @@ import (
 	"github.com/usher-dev/usher/test/traffic"
 )
 
-// wrong expects problems that say what happened.
+// wrong expects problems with that text.
 func wrong(t *testing.T, running *traffic.Traffic, members traffic.Connect, says ...string) {
 	t.Helper()
 	v := history.Check(finish(t, running, members), history.Patience)
@@ -29,7 +29,7 @@ func wrong(t *testing.T, running *traffic.Traffic, members traffic.Connect, says
 	}
 }
 
-// TestARollbackIsReported puts an earlier copy of the data back.
+// TestARollbackIsReported restores an earlier copy of the data.
 func TestARollbackIsReported(t *testing.T) {
 	t.Parallel()
 	for name, goesOn := range map[string]bool{"and clients went on": true, "after the last write": false} {
@@ -54,7 +54,7 @@ func TestARollbackIsReported(t *testing.T) {
 	}
 }
 
-// TestASecondClusterIsReported sends some clients to another cluster.
+// TestASecondClusterIsReported connects some clients to another cluster.
 func TestASecondClusterIsReported(t *testing.T) {
 	t.Parallel()
 	a, b := start(t, 1), start(t, 1)
@@ -77,7 +77,7 @@ func TestAForkIsReported(t *testing.T) {
 	wrong(t, running, to(m, fork.Members[0]), "two writes at revision")
 }
 
-// inTurn sends each client to another cluster than the one before.
+// inTurn alternates the clusters of clients.
 func inTurn(all ...traffic.Connect) traffic.Connect {
 	var next atomic.Int64
 	return func(ctx context.Context) (*clientv3.Client, error) {
@@ -85,8 +85,8 @@ func inTurn(all ...traffic.Connect) traffic.Connect {
 	}
 }
 
-// TestAStaleReadIsReported reads from a copy of the store that was left behind,
-// and takes the answers for linearizable.
+// TestAStaleReadIsReported reads from a stale copy of the store, and treats the
+// answers as linearizable.
 func TestAStaleReadIsReported(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -117,8 +117,7 @@ func TestAStaleReadIsReported(t *testing.T) {
 	wrong(t, running, to(m), "the revision went back", "was not linearizable")
 }
 
-// reader reads from the store that is behind, once there is one, whatever that
-// store has.
+// reader reads from the stale store, once there is one.
 type reader struct {
 	clientv3.KV
 	behind *atomic.Pointer[clientv3.Client]
@@ -157,7 +156,7 @@ func (k twice) Put(ctx context.Context, key, value string, options ...clientv3.O
 	return k.KV.Put(ctx, key, value, options...)
 }
 
-// TestALostWatchEventIsReported keeps one event from a watch.
+// TestALostWatchEventIsReported drops one event of a watch.
 func TestALostWatchEventIsReported(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -169,11 +168,11 @@ func TestALostWatchEventIsReported(t *testing.T) {
 		}
 		return client, err
 	}, 60)
-	// The members are asked without what forgets.
+	// The members' logs are read without the client that drops events.
 	wrong(t, running, to(c.Members...), "misses")
 }
 
-// forgetful keeps one event to itself.
+// forgetful drops one event.
 type forgetful struct {
 	clientv3.Watcher
 	told *atomic.Int64

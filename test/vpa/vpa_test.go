@@ -1,6 +1,6 @@
-// Package vpa runs the Vertical Pod Autoscaler's own admission controller beside
-// usher: it sets the requests of every container of the pods it is asked for,
-// the sidecars' included. It is a module of its own, so that its dependencies stay
+// Package vpa runs the Vertical Pod Autoscaler's own admission controller
+// together with usher: it sets the requests of every container in its pods,
+// including sidecars. It is a module of its own, so that its dependencies stay
 // out of usher's.
 package vpa
 
@@ -45,11 +45,11 @@ const (
 	template  = `containers: [{name: envoy, image: 'envoy:1', args: [--run], resources: {requests: {cpu: 10m, memory: 16Mi}}}]`
 )
 
-// pods are what the Deployments of three templates end with, when the autoscaler
-// recommends 250m for app and sidecar alike.
+// pods are the expected pods of the Deployments of three templates, when the
+// autoscaler recommends 250m for app and sidecar alike.
 var pods = []struct {
 	template, options string
-	// denied is why the ReplicaSet makes no pod; "" where it makes one.
+	// denied is why the ReplicaSet creates no pod, or "".
 	denied string
 }{
 	{"soft", "", ""},
@@ -142,7 +142,7 @@ func TestTheAutoscalerSetsTheRequestsOfSidecars(t *testing.T) {
 			if cpu(&got[0], "app") != "250m" || cpu(&got[0], p.template) != "250m" || len(got[0].Spec.Containers) != 2 {
 				t.Errorf("containers %+v", got[0].Spec.Containers)
 			}
-			// Restored, the pod asks both again.
+			// When it is restored, the pod passes both again.
 			restored := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "restored-", Annotations: got[0].Annotations, Labels: got[0].Labels}, Spec: got[0].Spec}
 			if again, err := c.CoreV1().Pods(namespace).Create(t.Context(), restored, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil || len(again.Spec.Containers) != 2 {
 				t.Errorf("restored: %v, %v", again, err)
@@ -151,7 +151,7 @@ func TestTheAutoscalerSetsTheRequestsOfSidecars(t *testing.T) {
 	}
 }
 
-// moduleFolder is where the autoscaler's module lies.
+// moduleFolder is the folder of the autoscaler's module.
 func moduleFolder(t *testing.T) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
@@ -206,7 +206,7 @@ func autoscaler(t *testing.T, plane *controlplane.ControlPlane) {
 	})
 }
 
-// certificates writes a CA and a certificate of it for 127.0.0.1.
+// certificates writes a CA and a certificate for 127.0.0.1.
 func certificates(t *testing.T, folder string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -242,8 +242,8 @@ func free(t *testing.T) string {
 	return address
 }
 
-// recommend makes the autoscaler's objects of the Deployments of a template, with
-// a recommendation as its recommender writes it.
+// recommend creates the autoscaler's objects for the Deployments of a template,
+// with a recommendation in the recommender's format.
 func recommend(t *testing.T, plane *controlplane.ControlPlane, template string) {
 	t.Helper()
 	resource := dynamic.NewForConfigOrDie(plane.Config).Resource(schema.GroupVersionResource{Group: "autoscaling.k8s.io", Version: "v1", Resource: "verticalpodautoscalers"}).Namespace(namespace)

@@ -11,12 +11,12 @@ import (
 	"github.com/usher-dev/usher/webhook/review"
 )
 
-// Configuration is the handler of /validate-configuration: usher's own
-// configuration is denied where it cannot be used.
+// Configuration is the handler of /validate-configuration, which denies an
+// invalid configuration of usher.
 type Configuration struct{ Facts *cluster.Facts }
 
-// Handler declares the handler. Its entry fails open, so that a repair can be
-// applied while usher is down.
+// Handler returns the handler. Its entry fails open, so that an admin can apply
+// a correction while usher is down.
 func (c *Configuration) Handler() Handler {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	return Handler{

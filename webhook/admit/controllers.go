@@ -10,12 +10,12 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// ownersJudged is the version since which an owner reference alone exempts
-// nothing: anyone can write one.
+// ownersJudged is the version since which an owner reference does not exempt an
+// object by itself, because anyone can write one.
 var ownersJudged = release.Version{Major: 0, Minor: 2}
 
-// controllers are the users as which Kubernetes' own controllers create objects:
-// each its ServiceAccount, or all of them the controller manager where it runs
+// controllers are the users with which Kubernetes' own controllers create
+// objects: a ServiceAccount each, or the controller manager's user if it runs
 // without --use-service-account-credentials.
 var controllers = []string{
 	"system:kube-controller-manager",
@@ -28,25 +28,26 @@ var controllers = []string{
 	"system:serviceaccount:kube-system:statefulset-controller",
 }
 
-// ownerAPIVersions are those of the workloads that these controllers work for.
+// ownerAPIVersions are the API versions of the workloads that these controllers
+// reconcile.
 var ownerAPIVersions = []string{"apps/v1", "batch/v1", "v1"}
 
-// notJudgedAsItsController is false, in CEL, for what one of Kubernetes' own
-// controllers makes of a workload: the workload was judged. To judge it again
-// would deny what an UPDATE of the workload was allowed to keep, and leave a
-// rollout half done.
+// notJudgedAsItsController is false, in CEL, for an object that one of
+// Kubernetes' own controllers creates for a workload, because usher already
+// judged the workload. Judging it again would deny what an UPDATE of the
+// workload was allowed to keep, and stop a rollout halfway.
 var notJudgedAsItsController = `!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, ` +
 	`has(o.controller) && o.controller && o.apiVersion in ` + celList(ownerAPIVersions) + `) || ` +
 	`!(request.userInfo.username in ` + celList(controllers) + `)`
 
 func celList(values []string) string { return `["` + strings.Join(values, `","`) + `"]` }
 
-// claimsController says whether an object has the owner reference that exempted
-// it before ownersJudged.
+// claimsController reports whether an object has an owner reference, which
+// exempted it before ownersJudged.
 func claimsController(object []byte) bool {
 	var o metav1.PartialObjectMetadata
 	if json.Unmarshal(object, &o) != nil {
-		return false // what does not decode is a finding
+		return false // a finding reports what does not decode
 	}
 	return slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool {
 		return r.Controller != nil && *r.Controller && (r.APIVersion == "apps/v1" || r.APIVersion == "batch/v1")

@@ -1,5 +1,5 @@
-// Package admit holds the handlers, one a file: each decides the requests of
-// one path and declares which requests the API server sends there.
+// Package admit contains the handlers, one per file: each decides the requests
+// of one path and declares which requests the API server sends there.
 //
 //	pods           /mutate injects templates into pods
 //	mandatory      /validate-mandatory holds pods to mandatory templates
@@ -10,5 +10,6 @@
 //	namespaces     /validate-namespaces judges usher's labels of namespaces
 //	configuration  /validate-configuration judges usher's own configuration
 //
-// A handler gathers facts by facts/cluster, asks for a verdict, and renders it.
+// A handler gathers facts with facts/cluster, calls the verdict, and renders
+// it.
 package admit

@@ -11,30 +11,32 @@ import (
 	"github.com/usher-dev/usher/webhook/entry"
 )
 
-// An entrySpec is what the entries of a handler of Injection are rendered from.
+// An entrySpec describes how to render the entries of a handler of Injection.
 type entrySpec struct {
 	rules      []admissionregistrationv1.RuleWithOperations
 	conditions []admissionregistrationv1.MatchCondition
-	// asks is true, in CEL, for an object that speaks of templates itself;
-	// asksFor for one that asks by one of some keys.
+	// asks is true, in CEL, for an object that mentions templates itself; asksFor
+	// for one that asks with one of some keys.
 	asks    string
 	asksFor func(keys string) string
-	// matches is true for an object that a match selects; annotated are where the
-	// object may refuse a template.
+	// matches is true for an object that a match selects; annotated lists where
+	// the object may refuse a template.
 	matches   func(*injector.Match) string
 	annotated []string
 }
 
-// asksFor is true for an object that has one of the keys, and not to refuse.
+// asksFor is true for an object that has one of the keys with a value other
+// than a refusal.
 func asksFor(object, keys string) string {
 	return `(has(` + object + `.metadata.annotations) && ` + keys + `.exists(k, k in ` + object + `.metadata.annotations && ` +
 		object + `.metadata.annotations[k] != "false"))`
 }
 
-// entries divide what is sent, so that none is sent twice: by who asks, the
-// object itself or its namespace, and whether one of the templates it may get
-// is mandatory. Those fail closed. A selector matches whole values, so that the
-// labels are told apart by the values that namespaces have.
+// entries splits the requests so that the API server sends each only once: by
+// whether the object or its namespace asks, and whether one of the templates it
+// may get is mandatory. The entries of mandatory templates fail closed. A
+// selector matches only whole values, so the entries list the values that
+// namespaces have.
 func (i *Injection) entries(what string, spec entrySpec) []entry.Entry {
 	policy := i.FailurePolicy
 	if policy == "" {
@@ -69,9 +71,9 @@ func (i *Injection) entries(what string, spec entrySpec) []entry.Entry {
 	}
 }
 
-// mandatoryTemplates returns the annotations' keys of the mandatory templates,
-// as a list in CEL, and the labels' values that name one of them. There are
-// values if there is such a template.
+// mandatoryTemplates returns the annotation keys of the mandatory templates, as
+// a list in CEL, and the label values that name one of them. It returns at
+// least one value if a template is mandatory.
 func (i *Injection) mandatoryTemplates() (keys string, values []string) {
 	set := i.Facts.Templates.Set()
 	var quoted []string

@@ -14,9 +14,9 @@ import (
 	"github.com/usher-dev/usher/webhook/review"
 )
 
-// Mandatory is the handler of /validate-mandatory: after every mutation it holds
+// Mandatory is the handler of /validate-mandatory: after all mutations it holds
 // pods to the mandatory templates, and on UPDATE to what they have of them.
-// Without a mandatory template nothing is sent.
+// Without a mandatory template the API server sends nothing.
 func (i *Injection) Mandatory() Handler {
 	return Handler{
 		Handler:    review.Handler{Path: "/validate-mandatory", Kinds: []string{"Pod"}, Decide: i.mandatory},
@@ -33,12 +33,12 @@ func (i *Injection) mandatory(ctx context.Context, req *review.Request) (*review
 	return render(v), nil
 }
 
-// mandatoryEntries divide new pods by who asks, as those of injection do. They
-// fail open: injection, which fails closed, has held what the writer of the pod
-// brought, so that what is left is what other webhooks did since, and a replica of
-// a version before v0.2, which may answer beside this one, does not know the path.
-// Of updates only those are sent that touch what a mandatory template added, so
-// that all others go through while usher is down; they fail closed.
+// mandatoryEntries splits new pods like the entries of injection. They fail
+// open: injection, which fails closed, has already checked what the author of
+// the pod wrote, so only changes by other webhooks remain, and a replica of a
+// version before v0.2, which may run next to this one, does not serve the path.
+// The entries select only the updates that affect what a mandatory template
+// added, so that all others pass while usher is down; these fail closed.
 func (i *Injection) mandatoryEntries() []entry.Entry {
 	keys, values := i.mandatoryTemplates()
 	if len(values) == 0 {
@@ -63,9 +63,10 @@ func (i *Injection) mandatoryEntries() []entry.Entry {
 	}, i.matchedAfter(keys, values)...)
 }
 
-// What an update may touch of a mandatory template, in CEL. The record is read as
-// text: it names the template, and in lists each of its containers. The pod's own
-// containers are keys of a map (appContainers): their updates are not sent.
+// Updates that may affect a mandatory template, in CEL. The expressions search
+// the text of the record, which names the template and lists its containers.
+// The pod's own containers are keys of a map (appContainers), whose updates are
+// not selected.
 const (
 	record    = `oldObject.metadata.annotations["` + injector.RecordAnnotation + `"]`
 	recordNow = `object.metadata.annotations["` + injector.RecordAnnotation + `"]`
@@ -73,23 +74,23 @@ const (
 	recordChanged = `!has(object.metadata.annotations) || !("` + injector.RecordAnnotation + `" in object.metadata.annotations) || ` + recordNow + ` != ` + record
 )
 
-// containerChanged is true where a container that the record names is not as it
-// was. A list that an object lacks has none.
+// containerChanged is true if a container that the record names has changed. A
+// list that an object lacks has no containers.
 func containerChanged(list string) string {
 	named := func(behind string) string { return record + `.contains("\"" + o.name + ` + celText(`"`+behind) + `)` }
 	return `has(oldObject.spec.` + list + `) && oldObject.spec.` + list + `.exists(o, (` + named(",") + ` || ` + named("]") + `) && ` +
 		`(!has(object.spec.` + list + `) || !object.spec.` + list + `.exists(c, c == o)))`
 }
 
-// metadataChanged is true where one of some labels or annotations has its value
-// no more.
+// metadataChanged is true if one of some labels or annotations no longer has
+// its value.
 func metadataChanged(kind string, pairs []string) string {
 	old, now := "oldObject.metadata."+kind, "object.metadata."+kind
 	return `has(` + old + `) && [` + strings.Join(pairs, ",") + `].exists(p, p[0] in ` + old + ` && ` + old + `[p[0]] == p[1] && ` +
 		`(!has(` + now + `) || !(p[0] in ` + now + `) || ` + now + `[p[0]] != p[1]))`
 }
 
-// touched are the conditions of updates.
+// touched returns the conditions of updates.
 func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 	set := i.Facts.Templates.Set()
 	var names []string
@@ -125,7 +126,7 @@ func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 	}
 }
 
-// celText writes a text as a literal of CEL, whose escapes are those of JSON.
+// celText encodes a text as a CEL literal, whose escapes are those of JSON.
 func celText(text string) string {
 	b, _ := jsontext.AppendQuote(nil, text)
 	return string(b)

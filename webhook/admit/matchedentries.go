@@ -15,17 +15,18 @@ import (
 )
 
 // A matchGroup is the templates whose match selects the same namespaces: they share
-// one entry, so that an object is not sent for each of them.
+// one entry, so that the API server sends an object only once for all of them.
 type matchGroup struct {
 	namespaces []entry.LabelRequirement
 	mandatory  bool
 	templates  []*injector.Template
 }
 
-// matched are the entries of options.match: they send what a template selects that
-// nothing asks for, and nothing else. A selector of the entry sees the labels of the
-// namespace, conditions those of the pod. An object that a second entry sends, too,
-// because templates of several groups select it, is found to be injected then.
+// matched returns the entries of options.match: they select the objects that
+// only a template's match selects. The selector of an entry matches the labels
+// of the namespace, and its conditions those of the pod. If a second entry
+// sends an object again because templates of several groups select it, it is
+// already injected by then.
 func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 	policy := i.FailurePolicy
 	if policy == "" {
@@ -37,7 +38,7 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 		e := entry.Entry{Name: number("matched-"+what, n) + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: g.namespaces, FailurePolicy: policy}
 		e.MatchConditions = []admissionregistrationv1.MatchCondition{i.isMatched(g, spec)}
 		if g.mandatory {
-			// The other entries may fail open: they do not relieve this one.
+			// The other entries may fail open, so they cannot replace this one.
 			e.Name, e.FailurePolicy = number("mandatory-matched-"+what, n)+".inject.usher.dev", admissionregistrationv1.Fail
 			e.NamespaceLabels = append(e.NamespaceLabels, entry.NotIn(injector.NamespaceLabel, values...))
 			e.MatchConditions = append(e.MatchConditions, entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(keys)))
@@ -51,8 +52,8 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 	return entries
 }
 
-// matchedAfter are the entries of mandatory templates with a match, after every
-// mutation: they divide the pods as those of injection do.
+// matchedAfter returns the entries of mandatory templates with a match, after
+// all mutations: they split the pods like those of injection.
 func (i *Injection) matchedAfter(keys string, values []string) []entry.Entry {
 	spec := i.podSpec()
 	var entries []entry.Entry
@@ -72,9 +73,9 @@ func (i *Injection) matchedAfter(keys string, values []string) []entry.Entry {
 	return entries
 }
 
-// isMatched is the condition of an object that one of the templates of a group
-// selects. An object that refuses a mandatory template is sent where refusing it is
-// not heard.
+// isMatched is the condition for an object that one of the templates of a group
+// selects. It includes an object that refuses a mandatory template that does
+// not allow that.
 func (i *Injection) isMatched(g *matchGroup, spec entrySpec) admissionregistrationv1.MatchCondition {
 	cannotBeRefused := func(t *injector.Template) bool { return t.Options.OptOut == "deny" }
 	var selected []string
@@ -88,7 +89,7 @@ func (i *Injection) isMatched(g *matchGroup, spec entrySpec) admissionregistrati
 	return entry.Condition("is-matched", strings.Join(selected, " || "))
 }
 
-// number names an entry, the first of its kind without a number.
+// number names an entry; the first of its kind has no number.
 func number(name string, n int) string {
 	if n > 0 {
 		name += "-" + strconv.Itoa(n+1)
@@ -96,7 +97,8 @@ func number(name string, n int) string {
 	return name
 }
 
-// matchGroups are the templates with a match, by the namespaces that they select.
+// matchGroups returns the templates with a match, by the namespaces that they
+// select.
 func (i *Injection) matchGroups() []*matchGroup {
 	var groups []*matchGroup
 	known := map[string]*matchGroup{}
@@ -117,7 +119,7 @@ func (i *Injection) matchGroups() []*matchGroup {
 	return groups
 }
 
-// requirements are a selector's, in an order that does not change.
+// requirements returns a selector's requirements in a stable order.
 func requirements(s *metav1.LabelSelector) []entry.LabelRequirement {
 	if s == nil {
 		return nil
@@ -169,8 +171,8 @@ func labelsMatch(object string, selector *metav1.LabelSelector) string {
 	return strings.Join(all, " && ")
 }
 
-// podMatches is true, in CEL, for a pod that a match selects by its labels and by
-// what makes it.
+// podMatches is true, in CEL, for a pod that a match selects by its labels and
+// its controller.
 func podMatches(m *injector.Match) string {
 	made := []string{}
 	by := func(kind string) string {
@@ -195,7 +197,7 @@ func podMatches(m *injector.Match) string {
 }
 
 // workloadMatches is true, in CEL, for a workload whose pods a match selects, as far
-// as its pod template tells.
+// as its pod template shows.
 func workloadMatches(m *injector.Match) string {
 	made := []string{}
 	for _, kind := range m.Kinds {
@@ -207,7 +209,7 @@ func workloadMatches(m *injector.Match) string {
 	return both(labelsMatch(podTemplate, m.PodSelector), made)
 }
 
-// both joins what labels and kinds say; no kinds are all.
+// both combines the conditions on labels and kinds; no kinds means all kinds.
 func both(labels string, kinds []string) string {
 	if len(kinds) == 0 {
 		return "(" + labels + ")"
@@ -215,7 +217,7 @@ func both(labels string, kinds []string) string {
 	return "(" + labels + " && (" + strings.Join(kinds, " || ") + "))"
 }
 
-// cel is a string in CEL.
+// cel encodes a string in CEL.
 func cel(s string) string {
 	quoted, _ := jsontext.AppendQuote(nil, s)
 	return string(quoted)

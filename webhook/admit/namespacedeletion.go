@@ -16,11 +16,11 @@ import (
 	"github.com/usher-dev/usher/webhook/review"
 )
 
-// claimsListed is how many claims of one sort are looked at.
+// claimsListed is the maximum number of claims of one sort to list.
 const claimsListed = 500
 
-// deleted warns of claims with the data of etcd clusters, which outlive their
-// cluster and usher, and not their namespace.
+// deleted warns about claims with the data of etcd clusters, which outlive
+// their cluster and usher, but not their namespace.
 func (n *NamespaceLabels) deleted(ctx context.Context, namespace string) (*review.Response, error) {
 	res := &review.Response{Allowed: true, Reason: string(reason.PolicyClean)}
 	claims, clusters := 0, map[string]bool{}
@@ -37,8 +37,8 @@ func (n *NamespaceLabels) deleted(ctx context.Context, namespace string) (*revie
 	}
 	if claims > 0 {
 		res.Reason = string(reason.PolicyWarned)
-		res.Warnings = []string{fmt.Sprintf("%d claim(s) with the data of the etcd cluster(s) %s are deleted with the namespace, and so is each volume whose persistentVolumeReclaimPolicy is Delete: "+
-			`kubectl patch pv VOLUME -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}' keeps one`, claims, strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))}
+		res.Warnings = []string{fmt.Sprintf("%d claim(s) with the data of the etcd cluster(s) %s are deleted with the namespace, along with each volume whose persistentVolumeReclaimPolicy is Delete; to keep one, run: "+
+			`kubectl patch pv VOLUME -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'`, claims, strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))}
 	}
 	res.Audit = map[string]string{"reason": res.Reason}
 	return res, nil

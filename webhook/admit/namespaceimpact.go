@@ -11,16 +11,16 @@ import (
 	"github.com/usher-dev/usher/policies"
 )
 
-// Bounds of evaluating a namespace that gets a new level.
+// Limits of evaluating a namespace that gets a new level.
 const (
 	impactTimeout = 2 * time.Second
 	impactLimit   = 500
 	impactNamed   = 10
 )
 
-// evaluateNamespace says which workloads of a namespace a level would deny, as
-// Pod Security does when a namespace is labelled. It names what it did not get
-// to.
+// evaluateNamespace returns which workloads of a namespace a level would deny,
+// like Pod Security when a namespace is labelled. It reports how many it did
+// not check.
 func (n *NamespaceLabels) evaluateNamespace(ctx context.Context, namespace string, levels config.Namespace) ([]string, error) {
 	evaluator, err := n.Facts.Configuration.Current().Evaluator()
 	if err != nil {
@@ -50,7 +50,7 @@ func (n *NamespaceLabels) evaluateNamespace(ctx context.Context, namespace strin
 		}
 	}
 	if !complete {
-		warnings = append(warnings, fmt.Sprintf("not every workload of the namespace was looked at (%d were, within %s)", looked, impactTimeout))
+		warnings = append(warnings, fmt.Sprintf("usher did not check every workload of the namespace (only %d, within %s)", looked, impactTimeout))
 	}
 	return warnings, nil
 }

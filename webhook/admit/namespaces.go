@@ -15,13 +15,13 @@ import (
 	"github.com/usher-dev/usher/webhook/review"
 )
 
-// NamespaceLabels answers for usher's labels on namespaces: it warns of a
-// template that does not exist and of workloads that a level would deny, and
-// denies a value that is no level, or no boolean. At a deletion it warns of the
-// data that goes with the namespace.
+// NamespaceLabels handles usher's labels on namespaces: it warns of a template
+// that does not exist and of workloads that a level would deny, and denies an
+// invalid level or boolean. On a deletion it warns about the data that the
+// namespace contains.
 type NamespaceLabels struct{ Facts *cluster.Facts }
 
-// Handler declares the handler of /validate-namespaces.
+// Handler returns the handler of /validate-namespaces.
 func (n *NamespaceLabels) Handler() Handler {
 	cluster := admissionregistrationv1.ClusterScope
 	namespaces := entry.Rule("", "namespaces", admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete)
@@ -38,7 +38,7 @@ func (n *NamespaceLabels) Handler() Handler {
 	}
 }
 
-// labelChanged is true, in CEL, where one of usher's labels was set or changed.
+// labelChanged is true, in CEL, if one of usher's labels was set or changed.
 func labelChanged() string {
 	keys := []string{injector.NamespaceLabel, injector.NamespaceRevisionLabel, config.EnforceLabel, config.WarnLabel, config.AuditLabel, config.EnforceVersionLabel, config.DefaultServiceAccountLabel, injector.OwnNetworkKey}
 	return `has(object.metadata.labels) && ["` + strings.Join(keys, `","`) + `"].exists(k, k in object.metadata.labels && ` +
@@ -57,7 +57,7 @@ func (n *NamespaceLabels) decide(ctx context.Context, req *review.Request) (*rev
 	}
 	res := render(v)
 	if v.Denied || judged.Old == nil {
-		return res, nil // a new Namespace holds nothing
+		return res, nil // a new Namespace is empty
 	}
 	is, _ := verdict.Labels(req.Object)
 	was, _ := verdict.Labels(req.OldObject)

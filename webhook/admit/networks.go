@@ -12,18 +12,17 @@ import (
 	"github.com/usher-dev/usher/webhook/review"
 )
 
-// Networks answers for pods that declare Networks, and for the workloads that
-// make them.
+// Networks handles pods that declare Networks, and their workloads.
 type Networks struct{ Facts *cluster.Facts }
 
-// What is sent of those that declare Networks, in CEL.
+// Requests about objects that declare Networks, in CEL.
 var (
 	podDeclares      = declares("object")
 	templateDeclares = `(has(` + podTemplate + `.metadata) && ` + declares(podTemplate) + `)`
 	ownNetwork       = has("object", injector.OwnNetworkKey)
 
-	// The Deployment controller writes Deployments all the time, and shall go on
-	// while usher is down.
+	// The Deployment controller writes Deployments all the time, and must keep
+	// working while usher is down.
 	templateOrAskChanged = `oldObject == null || object.spec.template != oldObject.spec.template || ` +
 		`!` + has("oldObject", injector.OwnNetworkKey) + ` || object.metadata.annotations["` + injector.OwnNetworkKey + `"] != oldObject.metadata.annotations["` + injector.OwnNetworkKey + `"]`
 )
@@ -34,9 +33,9 @@ func has(object, annotation string) string {
 
 func declares(object string) string { return has(object, injector.NetworkAnnotation) }
 
-// Pods is the handler of /attach: it has Multus attach a pod to the Networks
-// that it declares. A pod that came without them would be wrong, so its entry
-// fails closed; no other pod is sent.
+// Pods is the handler of /attach: it lets Multus attach a pod to the Networks
+// that it declares. A pod without them would not work, so its entry fails
+// closed; it selects no other pods.
 func (n *Networks) Pods() Handler {
 	return Handler{
 		Handler: review.Handler{Path: "/attach", Kinds: []string{"Pod"}, Decide: n.decide},
@@ -51,7 +50,7 @@ func (n *Networks) Pods() Handler {
 
 // Workloads is the handler of /attach-workloads: it declares a Deployment's own
 // Network in its pod template, and warns of what its pods would be denied for.
-// Only what is changed fails closed.
+// Only its mutation fails closed.
 func (n *Networks) Workloads() Handler {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	uncontrolled := entry.Condition("has-no-controller", hasNoController)
@@ -87,7 +86,7 @@ func (n *Networks) Workloads() Handler {
 	}
 }
 
-// decide attaches a pod, or declares a Deployment's own Network and tries the
+// decide attaches a pod, or declares a Deployment's own Network and tests the
 // attachment of a workload's pods.
 func (n *Networks) decide(ctx context.Context, req *review.Request) (*review.Response, error) {
 	v, err := n.Facts.Judge(ctx, request(req, verdict.Connect))

@@ -12,25 +12,26 @@ import (
 	"github.com/usher-dev/usher/webhook/review"
 )
 
-// Injection answers for pods and for the workloads that make them.
+// Injection handles pods and their workloads.
 type Injection struct {
 	Facts *cluster.Facts
-	// FailurePolicy is that of objects that ask for templates that are not
-	// mandatory: Ignore where it is "".
+	// FailurePolicy is the failurePolicy for objects that ask only for templates
+	// that are not mandatory: Ignore if it is "".
 	FailurePolicy admissionregistrationv1.FailurePolicyType
 }
 
-// isKey is true for a key k of usher's, in CEL.
+// isKey is true, in CEL, if k is one of usher's keys.
 const isKey = `(k.startsWith("` + injector.InitializerPrefix + `") || k.startsWith("` + injector.InjectPrefix + `"))`
 
-// asks is true for an object with an annotation of usher's. The two entries of
-// each kind divide the objects by it, so that none is sent twice.
+// asks is true for an object with one of usher's annotations. The two entries
+// of each kind split the objects by it, so that the API server sends each only
+// once.
 func asks(object string) string {
 	return `(has(` + object + `.metadata.annotations) && ` + object + `.metadata.annotations.exists(k, ` + isKey + `))`
 }
 
-// Pods is the handler of /mutate: it injects. Its entries are those of the
-// templates there are now.
+// Pods is the handler of /mutate, which injects. Its entries depend on the
+// current templates.
 func (i *Injection) Pods() Handler {
 	spec := i.podSpec()
 	return Handler{
@@ -39,7 +40,7 @@ func (i *Injection) Pods() Handler {
 	}
 }
 
-// podSpec is what the entries of new pods are rendered from.
+// podSpec describes how to render the entries of new pods.
 func (i *Injection) podSpec() entrySpec {
 	return entrySpec{
 		rules: []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)},
@@ -60,12 +61,12 @@ func (i *Injection) pod(ctx context.Context, req *review.Request) (*review.Respo
 	return res, nil
 }
 
-// maxProof is the largest object whose two-way merge patch is proved while its
-// sender waits.
+// maxProof is the maximum size of an object whose two-way merge patch is
+// verified while its sender waits.
 const maxProof = 256 << 10
 
-// provePatch tells the audit log whether a two-way merge patch says the same
-// as the JSON Patch of an object that repeats a merge key.
+// provePatch records in the audit log whether a two-way merge patch is equal to
+// the JSON Patch, for an object that repeats a merge key.
 func provePatch(req *review.Request, patch injector.Patch) string {
 	if len(req.Object) > maxProof {
 		return "json-only: too large to prove a two-way merge patch"

@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/webhook/review"
 )
 
-// request asks for a verdict about the object of a review.
+// request calls the verdict about the object of a review.
 func request(req *review.Request, steps verdict.Steps) cluster.Request {
 	object := verdict.Object{
 		APIVersion: schema.GroupVersion{Group: req.Kind.Group, Version: req.Kind.Version}.String(), Kind: req.Kind.Kind,
@@ -30,7 +30,7 @@ func request(req *review.Request, steps verdict.Steps) cluster.Request {
 // podsDenied begins the warning about a workload whose pods will be denied.
 const podsDenied = "its pods will be denied: "
 
-// render is a verdict as the API server gets it.
+// render converts a verdict to a response for the API server.
 func render(v *verdict.Verdict) *review.Response {
 	res := &review.Response{
 		Allowed: !v.Denied, Reason: string(v.Reason), Injected: v.Injected(), Audit: map[string]string{"reason": string(v.Reason)},
@@ -82,7 +82,7 @@ func render(v *verdict.Verdict) *review.Response {
 	return res
 }
 
-// join writes the findings of an effect as one message.
+// join joins the findings with an effect into one message.
 func join(v *verdict.Verdict, effect verdict.Effect) string {
 	var found []finding.Finding
 	for _, f := range v.Effects(effect) {
@@ -91,7 +91,7 @@ func join(v *verdict.Verdict, effect verdict.Effect) string {
 	return message(found)
 }
 
-// message writes findings as one, each once.
+// message joins findings into one message, without duplicates.
 func message(found []finding.Finding) string {
 	seen := map[string]bool{}
 	var once []finding.Finding
@@ -104,7 +104,7 @@ func message(found []finding.Finding) string {
 	return finding.Join(once)
 }
 
-// outcomes writes what was decided about each template or Network into the audit
+// outcomes writes the decision about each template or Network into the audit
 // annotations.
 func outcomes(audit map[string]string, key string, d *injector.Decision, name func(injector.Outcome) string) {
 	if d == nil {
@@ -121,7 +121,8 @@ func outcomes(audit map[string]string, key string, d *injector.Decision, name fu
 	}
 }
 
-// deny denies for what a handler finds before there is anything to judge.
+// deny denies a request for a problem that a handler finds before it calls the
+// verdict.
 func deny(f finding.Finding) *review.Response {
 	return &review.Response{
 		Reason: string(f.Reason), Message: f.String(), Causes: []finding.Finding{f},

@@ -16,7 +16,8 @@ import (
 	"github.com/usher-dev/usher/webhook/review"
 )
 
-// holdsTemplate is true for a ConfigMap that holds a template, or held one.
+// holdsTemplate is true for a ConfigMap that contains a template, or did before
+// the change.
 const holdsTemplate = `(object != null && ` + isTemplate + `) || (oldObject != null && ` + wasTemplate + `)`
 
 const (
@@ -24,13 +25,13 @@ const (
 	wasTemplate = `(oldObject.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(oldObject.metadata.labels) && ("` + injector.TemplateLabel + `" in oldObject.metadata.labels || "` + injector.RevisionOfLabel + `" in oldObject.metadata.labels)))`
 )
 
-// TemplateProof is the handler of /validate-templates: a template is tried
-// when it is applied, not when the first pod asks for it.
+// TemplateProof is the handler of /validate-templates: it tests a template when
+// it is applied, not when the first pod asks for it.
 type TemplateProof struct{ Facts *cluster.Facts }
 
-// Handler declares the handler. usher's own namespace sends it these
-// ConfigMaps alone, and Ignore: a template that comes in while usher is down is
-// parsed again when it is loaded.
+// Handler returns the handler. Its entry selects only these ConfigMaps in
+// usher's own namespace, and fails open: usher validates a template that was
+// applied while it was down when it loads it.
 func (p *TemplateProof) Handler() Handler {
 	return Handler{
 		Handler:    review.Handler{Path: "/validate-templates", Kinds: []string{"ConfigMap"}, Decide: p.decide},
@@ -68,7 +69,7 @@ func (p *TemplateProof) decide(ctx context.Context, req *review.Request) (*revie
 			return nil, err
 		}
 		res = render(v)
-		if v.Denied { // the causes name their own reasons
+		if v.Denied { // the causes have reasons of their own
 			res.Reason = string(reason.TemplateInvalid)
 			res.Audit["reason"] = res.Reason
 		}
@@ -82,7 +83,7 @@ func (p *TemplateProof) decide(ctx context.Context, req *review.Request) (*revie
 	return res, nil
 }
 
-// try asks the API server about the pods that a template makes.
+// try sends the API server a dry run of the template's pods.
 func (p *TemplateProof) try(ctx context.Context, proof *injector.Proof, res *review.Response) {
 	problems, warnings := p.Facts.DryRun.Try(ctx, proof.Trials)
 	if len(problems) == 0 {
@@ -93,11 +94,11 @@ func (p *TemplateProof) try(ctx context.Context, proof *injector.Proof, res *rev
 	res.Audit["reason"] = res.Reason
 }
 
-// missed warns of who asks for a template that goes away.
+// missed warns about namespaces that ask for a deleted template.
 func (p *TemplateProof) missed(name string) []string {
 	n := p.Facts.Namespaces.Asking(name)
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d namespace(s) ask for the template %s by label; their pods are denied while it is missing", n, name)}
+	return []string{fmt.Sprintf("%d namespace(s) request the template %s by label; their pods are denied while it is missing", n, name)}
 }

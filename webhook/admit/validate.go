@@ -19,36 +19,37 @@ import (
 	"github.com/usher-dev/usher/webhook/review"
 )
 
-// Policies answers for the rules and for changes of objects that exist.
+// Policies handles the rules, and changes of existing objects.
 type Policies struct {
 	Facts *cluster.Facts
-	// Mapper finds the resources of configured kinds.
+	// Mapper maps configured kinds to resources.
 	Mapper meta.RESTMapper
-	// Controller is the user that usher's own controller is: what it binds is
-	// reported and never denied.
+	// Controller is the user of usher's own controller: findings on its objects
+	// are reported but never denied.
 	Controller string
 	Log        logr.Logger
 }
 
-// What is sent to /validate, in CEL.
+// Requests to /validate, in CEL.
 const (
 	notBeingDeleted  = `!has(object.metadata.deletionTimestamp)`
 	notBootstrapping = `!(has(object.metadata.labels) && "kubernetes.io/bootstrapping" in object.metadata.labels)`
-	// A Scale and a binding have no template to compare; of everything else the
-	// spec says what it is.
+	// A Scale and a binding have no template to compare; for other kinds the rules
+	// depend only on the spec.
 	specChanged = `oldObject == null || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec`
-	// Annotations say what usher's own resources allow to be done to them.
+	// On usher's own resources, annotations give consent to actions.
 	specOrAnnotationsChanged = specChanged + ` || has(object.metadata.annotations) && ` +
 		`(!has(oldObject.metadata.annotations) || object.metadata.annotations != oldObject.metadata.annotations)`
 )
 
-// Handler declares the handler of /validate.
+// Handler returns the handler of /validate.
 func (p *Policies) Handler() Handler {
 	return Handler{Handler: review.Handler{Path: "/validate", Decide: p.decide}, Validating: true, Entries: p.entries}
 }
 
-// entries fail closed for namespaces that ask for enforcement and open for all
-// others; namespaces that are off are not sent, unless they want warnings.
+// entries fail closed for namespaces that ask for enforcement, and open for all
+// others. They do not select namespaces with the level off, unless these want
+// warnings.
 func (p *Policies) entries() []entry.Entry {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	namespaced := []admissionregistrationv1.RuleWithOperations{
@@ -93,9 +94,9 @@ func (p *Policies) entries() []entry.Entry {
 	}
 }
 
-// ownRules are those of usher's custom resources. They fail open everywhere:
-// their controllers judge them again, and an outage of usher must not keep
-// clusters from being mended.
+// ownRules are the rules of usher's custom resources. They fail open
+// everywhere: their controllers validate the objects again, and an outage of
+// usher must not block the repair of clusters.
 func ownRules() []admissionregistrationv1.RuleWithOperations {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	resources, scale := entry.Rule(etcdv1beta2.GroupName, "etcdclusters,etcdbackups,etcdrestores", create, update), entry.Rule(etcdv1beta2.GroupName, "etcdclusters/scale", update)
@@ -103,9 +104,9 @@ func ownRules() []admissionregistrationv1.RuleWithOperations {
 	return []admissionregistrationv1.RuleWithOperations{resources, scale, entry.Rule(samplecrdv1.GroupName, "networks", create, update)}
 }
 
-// templateRules are those of the configured kinds that hold a pod template. A
-// kind that the cluster does not have yet is registered when it has it and the
-// registration is written next.
+// templateRules are the rules for the configured kinds with a pod template. A
+// kind that the cluster does not have yet is registered with the next update of
+// the registration after it appears.
 func (p *Policies) templateRules() []admissionregistrationv1.RuleWithOperations {
 	var rules []admissionregistrationv1.RuleWithOperations
 	for _, t := range p.Facts.Configuration.Current().Policies.PodTemplates {
@@ -121,7 +122,7 @@ func (p *Policies) templateRules() []admissionregistrationv1.RuleWithOperations 
 	return rules
 }
 
-// decide judges an object, and on UPDATE the change.
+// decide judges an object, and on UPDATE its change.
 func (p *Policies) decide(ctx context.Context, req *review.Request) (*review.Response, error) {
 	r := request(req, verdict.Evaluate|verdict.Compare)
 	if req.Kind.Kind == "Scale" {
@@ -141,9 +142,9 @@ func (p *Policies) decide(ctx context.Context, req *review.Request) (*review.Res
 	return render(v), nil
 }
 
-// lenient says whether a request is reported on and never denied: what usher's
-// own controller writes, and what has an owner reference in a namespace that is
-// pinned to a version in which that exempted it.
+// lenient reports whether a request gets warnings but is never denied: writes
+// of usher's own controller, and objects with an owner reference in a namespace
+// pinned to a version in which that exempted them.
 func (p *Policies) lenient(req *review.Request, levels config.Namespace) bool {
 	return p.Controller != "" && req.UserInfo.Username == p.Controller ||
 		!levels.Pin.Includes(ownersJudged) && claimsController(req.Object)

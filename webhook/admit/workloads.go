@@ -13,47 +13,47 @@ import (
 	"github.com/usher-dev/usher/webhook/review"
 )
 
-// What is sent of workloads, in CEL. Workloads hold their pod template in one
-// of two places.
+// Requests about workloads, in CEL. Workloads have their pod template in one of
+// two places.
 var (
 	podTemplate = `(has(object.spec.jobTemplate) ? object.spec.jobTemplate.spec.template : object.spec.template)`
 
 	templateAsks = `(has(` + podTemplate + `.metadata) && ` + asks(podTemplate) + `)`
 	workloadAsks = asks("object") + ` || ` + templateAsks
 
-	// A key that was there has to be taken out of the template again.
+	// A removed key must also be removed from the template.
 	workloadAsked = `(oldObject != null && ` + asks("oldObject") + `)`
 
-	// A controller makes these anew if what it made is changed.
+	// A controller recreates these objects if somebody changes them.
 	hasNoController = `!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)`
 
-	// On UPDATE only what could change the decision is sent. The Deployment
-	// controller and autoscalers write workloads all the time; a rollout they
-	// did not ask for must not come of it.
+	// On UPDATE the entry selects only requests that could change the decision.
+	// The Deployment controller and autoscalers write workloads all the time,
+	// which must not cause a rollout.
 	templateOrKeysChanged = `oldObject == null || ` + podTemplate + ` != ` + strings.ReplaceAll(podTemplate, "object.", "oldObject.") +
 		` || ` + lacks("object", "oldObject") + ` || ` + lacks("oldObject", "object")
 )
 
-// lacks is true where a has a key of usher's that b has not, or with another
+// lacks is true if a has one of usher's keys that b lacks, or has with another
 // value.
 func lacks(a, b string) string {
 	return `(has(` + a + `.metadata.annotations) && ` + a + `.metadata.annotations.exists(k, ` + isKey + ` && ` +
 		`(!has(` + b + `.metadata.annotations) || !(k in ` + b + `.metadata.annotations) || ` + b + `.metadata.annotations[k] != ` + a + `.metadata.annotations[k])))`
 }
 
-// workloadKinds are the kinds whose pod templates are injected.
+// workloadKinds are the kinds whose pod templates usher checks.
 var workloadKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "ReplicaSet", "Job"}
 
-// Workloads is the handler of /mutate-workloads: it carries opt-ins written on
-// a workload's own metadata into its pod template, and tries the injection
-// there, so that failure shows when the workload is applied and not as pods
-// that never come.
+// Workloads is the handler of /mutate-workloads: it copies opt-ins on a
+// workload's own metadata into its pod template, and tests the injection there,
+// so that a failure shows when the workload is applied and not as missing pods.
 func (i *Injection) Workloads() Handler {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	rules := []admissionregistrationv1.RuleWithOperations{
 		entry.Rule("apps", "deployments,statefulsets,daemonsets", create, update),
 		entry.Rule("batch", "cronjobs", create, update),
-		// A Job's template is immutable, a ReplicaSet's is its Deployment's.
+		// A Job's template is immutable, and a ReplicaSet's template is its
+		// Deployment's.
 		entry.Rule("apps", "replicasets", create),
 		entry.Rule("batch", "jobs", create),
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/usher-dev/usher/webhook/review"
 )
 
-// FuzzWorkload decides about any pair of objects.
+// FuzzWorkload decides about arbitrary pairs of objects.
 func FuzzWorkload(f *testing.F) {
 	f.Add([]byte(`{"spec":{"containers":[{}]}}`), []byte(`{}`))
 	f.Add([]byte(`{"metadata":{"annotations":{"a":"b"}},"spec":{"template":{}}}`), []byte(`{"spec":{"template":{}}}`))
@@ -28,7 +28,7 @@ func FuzzWorkload(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, object, old []byte) {
 		if !jsontext.Value(object).IsValid() || !jsontext.Value(old).IsValid() ||
 			bytes.Contains(object, []byte("usher.dev")) || bytes.Contains(object, []byte("initializer")) {
-			return // a request holds JSON; what asks is read from a cluster
+			return // a request contains JSON, and the fuzzed text is not
 		}
 		req := &review.Request{Object: object, OldObject: old}
 		req.Kind.Kind = "Deployment"

@@ -10,39 +10,39 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A Path is a path of usher's server and the webhooks that send to it.
+// A Path is a path of usher's server and the webhooks that call it.
 type Path struct {
 	Path string
-	// Validating webhooks are called after every mutation and change nothing.
+	// Validating webhooks are called after all mutations and change nothing.
 	Validating bool
 	Entries    []Entry
 }
 
-// An Entry is one webhook of a configuration: what is sent, and what happens
-// when usher does not answer.
+// An Entry is one webhook of a configuration: it selects requests, and decides
+// what happens while usher does not answer.
 type Entry struct {
-	// Name is a domain name of at least three labels; the API server puts it
-	// before audit annotations and into messages.
+	// Name is a domain name of at least three labels; the API server uses it as a
+	// prefix of audit annotations and in messages.
 	Name            string
 	Rules           []admissionregistrationv1.RuleWithOperations
 	MatchConditions []admissionregistrationv1.MatchCondition
 	// NamespaceLabels select namespaces, in addition to the exclusion of the
-	// system's.
+	// system namespaces.
 	NamespaceLabels []LabelRequirement
-	// OwnNamespace sends usher's own namespace and no other.
+	// OwnNamespace selects only usher's own namespace.
 	OwnNamespace  bool
 	FailurePolicy admissionregistrationv1.FailurePolicyType
 }
 
-// A LabelRequirement is one that a namespace's labels must meet.
+// A LabelRequirement is a requirement on a namespace's labels.
 type LabelRequirement = metav1.LabelSelectorRequirement
 
-// Has requires a label to be there.
+// Has requires a label to exist.
 func Has(key string) LabelRequirement {
 	return LabelRequirement{Key: key, Operator: metav1.LabelSelectorOpExists}
 }
 
-// HasNot requires a label not to be there.
+// HasNot requires a label not to exist.
 func HasNot(key string) LabelRequirement {
 	return LabelRequirement{Key: key, Operator: metav1.LabelSelectorOpDoesNotExist}
 }
@@ -52,7 +52,8 @@ func In(key string, values ...string) LabelRequirement {
 	return LabelRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}
 }
 
-// NotIn requires none of some values; without the label it is met.
+// NotIn requires that the label does not have one of some values; a missing
+// label meets it.
 func NotIn(key string, values ...string) LabelRequirement {
 	return LabelRequirement{Key: key, Operator: metav1.LabelSelectorOpNotIn, Values: values}
 }

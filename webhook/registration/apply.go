@@ -13,8 +13,8 @@ import (
 // fieldOwner owns what usher applies.
 const fieldOwner = "usher"
 
-// Apply brings a configuration to the API server by server-side apply, so that
-// it is as rendered and holds nothing else.
+// Apply applies a configuration with server-side apply, so that it is exactly
+// as rendered.
 func Apply(ctx context.Context, c client.Client, config client.Object) error {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(config)
 	if err != nil {
@@ -25,7 +25,7 @@ func Apply(ctx context.Context, c client.Client, config client.Object) error {
 	if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying the %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
-	// An apply leaves what others added to lists.
+	// An apply keeps what others added to lists.
 	if !removeForeign(object.Object, fields) {
 		return nil
 	}
@@ -35,8 +35,8 @@ func Apply(ctx context.Context, c client.Client, config client.Object) error {
 	return nil
 }
 
-// removeForeign takes webhooks and conditions that are not in own out of what
-// was applied, and says whether there were any.
+// removeForeign removes webhooks and conditions that are not in own from the
+// applied object, and reports whether there were any.
 func removeForeign(applied, own map[string]any) bool {
 	foreign := keepNamed(applied, own, "webhooks")
 	owned := byName(own, "webhooks")
@@ -48,7 +48,7 @@ func removeForeign(applied, own map[string]any) bool {
 	return foreign
 }
 
-// keepNamed keeps the items of a list that own has, too.
+// keepNamed keeps the items of a list that own also has.
 func keepNamed(applied, own map[string]any, list string) (removed bool) {
 	items, _ := applied[list].([]any)
 	owned := byName(own, list)

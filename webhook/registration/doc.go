@@ -1,4 +1,4 @@
-// Package registration renders usher's webhook configurations from what the
-// paths declare, applies them, and repairs them, in the one replica that holds
-// the Lease.
+// Package registration renders usher's webhook configurations from the paths'
+// declarations, applies them, and repairs them, in the replica that holds the
+// Lease.
 package registration

@@ -23,8 +23,8 @@ import (
 // LeaseName is the Lease of the replica that registers. All others serve, too.
 const LeaseName = "usher-registration"
 
-// Times of the Lease, as Kubernetes' own components have them, and how often a
-// replica that is not of the newest version looks whether it is.
+// Timing of the Lease, as in Kubernetes' own components, and how often a
+// replica of an older version checks whether it is the newest.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
@@ -36,21 +36,21 @@ const (
 type Election struct {
 	Leases    coordinationv1.LeasesGetter
 	Namespace string
-	// Identity is the replica's own name, which no other has.
+	// Identity is the unique name of the replica.
 	Identity string
-	// Newest says whether the replica is of the newest version; one that is not
-	// does not seek the Lease. A nil Newest always does.
+	// Newest reports whether the replica is of the newest version; an older one
+	// does not seek the Lease. With a nil Newest it always does.
 	Newest func(context.Context) (bool, error)
 	Log    logr.Logger
 
 	leads atomic.Bool
 }
 
-// Leads tells whether the replica holds the Lease, as far as it knows.
+// Leads reports whether the replica holds the Lease, as far as it knows.
 func (e *Election) Leads() bool { return e.leads.Load() }
 
 // NewElection returns the election of a replica: of a pod in a namespace, or of
-// a process outside of the cluster where pod is empty.
+// a process outside of the cluster if pod is empty.
 func NewElection(m manager.Manager, namespace, pod string, log logr.Logger) (*Election, error) {
 	leases, err := coordinationv1.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
@@ -64,13 +64,13 @@ func NewElection(m manager.Manager, namespace, pod string, log logr.Logger) (*El
 			return IsCurrentRevision(ctx, m.GetAPIReader(), client.ObjectKey{Namespace: namespace, Name: pod})
 		}
 	}
-	// A container that restarts is another holder than the one before.
+	// A restarted container is a different holder.
 	e.Identity += "_" + string(uuid.NewUUID())
 	return e, nil
 }
 
 // Run calls lead whenever the replica holds the Lease, with a context that ends
-// when it does no more, and returns after ctx ended and the Lease was given up.
+// when it no longer does. It returns after ctx ends and the Lease is released.
 func (e *Election) Run(ctx context.Context, lead func(context.Context)) error {
 	for ctx.Err() == nil {
 		if err := e.untilNewest(ctx); err != nil {
@@ -83,8 +83,8 @@ func (e *Election) Run(ctx context.Context, lead func(context.Context)) error {
 	return nil
 }
 
-// term seeks the Lease and holds it. It is given up after lead returned, not
-// before: the next holder finds nothing half done.
+// term seeks the Lease and holds it. It releases the Lease only after lead
+// returns, so that the next holder finds no half-finished work.
 func (e *Election) term(ctx context.Context, lead func(context.Context)) error {
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
@@ -134,8 +134,8 @@ func (e *Election) term(ctx context.Context, lead func(context.Context)) error {
 	return nil
 }
 
-// giveUp gives the Lease up where the elector did not: a renewal that it broke
-// off may have come through, and its release been refused for that.
+// giveUp releases the Lease if the elector did not: an aborted renewal may have
+// succeeded, and the API server then rejects the release.
 func (e *Election) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, retryPeriod)
 	defer cancel()
@@ -161,8 +161,8 @@ func either(a, b context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// Holds asks the API server whether the replica holds the Lease: one that was
-// stopped for a while, or whose Lease was taken, may not know yet.
+// Holds asks the API server whether the replica holds the Lease: a replica that
+// was suspended, or whose Lease was taken, may not know yet.
 func (e *Election) Holds(ctx context.Context) (bool, error) {
 	lease, err := e.Leases.Leases(e.Namespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

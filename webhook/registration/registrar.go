@@ -21,16 +21,16 @@ import (
 	"github.com/usher-dev/usher/webhook/entry"
 )
 
-// A Registrar keeps the webhook configurations as the handlers declare them,
-// in the replica that holds the Lease.
+// A Registrar keeps the webhook configurations in sync with the handlers'
+// declarations, in the replica that holds the Lease.
 type Registrar struct {
 	Election *Election
 	Client   client.Client
 	Metadata metadata.Interface
-	// Target is where the API server finds usher; its bundle may change.
+	// Target is how the API server reaches usher; its CA bundle may change.
 	Target func() Target
-	// Paths declare what is registered; they may change with the templates and
-	// the configuration.
+	// Paths returns the declarations to register; they may change with the
+	// templates and the configuration.
 	Paths   func() []entry.Path
 	Metrics *Metrics
 	Log     logr.Logger
@@ -38,19 +38,18 @@ type Registrar struct {
 	changed chan struct{}
 }
 
-// Others may edit the configurations, too, and not stop: thirty at once,
-// then one in two seconds.
+// Another client may edit the configurations continuously: allow thirty repairs
+// at once, then one every two seconds.
 const (
 	repairRate  = 0.5
 	repairBurst = 30
 )
 
-// resync is how often the configurations are looked at though nothing told of a
-// change.
+// resync is how often to check the configurations without a watch event.
 const resync = 10 * time.Minute
 
-// lookAgain is how often what is declared is looked at though nobody told of a
-// change: a kind that the configuration names may come after it.
+// lookAgain is how often to check the declarations without an event: a kind
+// that the configuration names may appear later.
 const lookAgain = 5 * time.Second
 
 // NewRegistrar returns the Registrar of a replica.
@@ -64,22 +63,22 @@ func NewRegistrar(m manager.Manager, election *Election, target func() Target, p
 	}, nil
 }
 
-// Changed tells that what is declared, or where usher is found, may have
-// changed. It does not block.
+// Changed signals that the declarations or the target may have changed. It does
+// not block.
 func (r *Registrar) Changed() { wake(r.changed) }
 
 func wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it is told already
+	default: // a signal is already pending
 	}
 }
 
-// Start seeks the Lease until ctx ends, and registers while it holds it, once
-// there is something that serves.
+// Start seeks the Lease until ctx ends, and registers while it holds it, once a
+// replica can serve.
 func (r *Registrar) Start(ctx context.Context, serves <-chan struct{}) error {
 	return r.Election.Run(ctx, func(ctx context.Context) {
-		defer r.Metrics.is(false) // what the next holder does is not known here
+		defer r.Metrics.is(false) // the next holder's state is unknown here
 		select {
 		case <-ctx.Done():
 			return
@@ -105,7 +104,8 @@ func (r *Registrar) keep(ctx context.Context) error {
 		}); err != nil {
 			return fmt.Errorf("watching the %s: %w", resource, err)
 		}
-		// Who cannot watch learns of no change: an apply tells whether all is well.
+		// Without a watch the Registrar gets no events: only an apply shows whether
+		// all is well.
 		if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, reflector *toolscache.Reflector, err error) {
 			toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
 			wake(events)
@@ -119,7 +119,7 @@ func (r *Registrar) keep(ctx context.Context) error {
 	look := time.NewTicker(lookAgain)
 	defer look.Stop()
 	var applied []client.Object
-	var later <-chan time.Time // a repair that has to wait for its turn
+	var later <-chan time.Time // a repair that has to wait because of the rate limit
 	for {
 		repair := false
 		select {
@@ -133,10 +133,10 @@ func (r *Registrar) keep(ctx context.Context) error {
 		case <-look.C:
 		}
 		if !repair && equality.Semantic.DeepEqual(r.render(), applied) {
-			continue // most templates change nothing here
+			continue // most templates do not change the declarations
 		}
-		// What usher itself has to change does not wait for the others' edits: a
-		// CA or a template depends on it.
+		// usher's own changes do not wait for the rate limit of repairs: a CA or a
+		// template depends on them.
 		if repair && !limiter.TryAccept() {
 			if later == nil {
 				later = time.After(time.Duration(float64(time.Second) / repairRate))
@@ -147,8 +147,8 @@ func (r *Registrar) keep(ctx context.Context) error {
 	}
 }
 
-// untilApplied tries until both configurations are applied, and returns them, or
-// the Lease is another's.
+// untilApplied retries until both configurations are applied, and returns them,
+// or until another replica holds the Lease.
 func (r *Registrar) untilApplied(ctx context.Context) (applied []client.Object) {
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 10 * time.Second}
 	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
@@ -172,7 +172,7 @@ func (r *Registrar) untilApplied(ctx context.Context) (applied []client.Object) 
 	return applied
 }
 
-// render is what is to be registered now.
+// render returns the configurations to register.
 func (r *Registrar) render() []client.Object {
 	target, paths := r.Target(), r.Paths()
 	return []client.Object{Mutating(target, paths...), Validating(target, paths...)}

@@ -15,18 +15,17 @@ import (
 // ConfigurationName is the name of usher's webhook configurations.
 const ConfigurationName = "usher"
 
-// A Target is where the API server finds usher: a Service in the cluster, or a
-// URL for a server that runs outside of it.
+// A Target is how the API server reaches usher: a Service in the cluster, or a
+// URL for a server outside of it.
 type Target struct {
-	Namespace string // usher's own
+	Namespace string // usher's own namespace
 	Service   string
 	Port      int32
-	URL       string // wins over the Service
+	URL       string // takes precedence over the Service
 	CABundle  []byte
-	// Annotations are those of the configurations, beside which others may write
-	// their own.
+	// Annotations are set on the configurations, where others may add their own.
 	Annotations map[string]string
-	// Timeout is how long the API server waits for an answer, in whole seconds.
+	// Timeout is how long the API server waits for a response, in whole seconds.
 	Timeout time.Duration
 }
 
@@ -41,7 +40,7 @@ func (t Target) clientConfig(path string) admissionregistrationv1.WebhookClientC
 	}
 }
 
-// Mutating renders the configuration of the paths that mutate.
+// Mutating renders the configuration of the mutating paths.
 func Mutating(target Target, paths ...entry.Path) *admissionregistrationv1.MutatingWebhookConfiguration {
 	config := &admissionregistrationv1.MutatingWebhookConfiguration{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingWebhookConfiguration"},
@@ -64,7 +63,7 @@ func Mutating(target Target, paths ...entry.Path) *admissionregistrationv1.Mutat
 	return config
 }
 
-// Validating renders the configuration of the paths that validate.
+// Validating renders the configuration of the validating paths.
 func Validating(target Target, paths ...entry.Path) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	config := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration"},
@@ -88,8 +87,8 @@ func objectMeta(target Target) metav1.ObjectMeta {
 	}
 }
 
-// render is an entry as the API has it. Both kinds of webhook have the same
-// fields, but that mutating ones may be asked again.
+// render converts an entry to the API type. Both kinds of webhook have the same
+// fields, except that the API server may call mutating ones again.
 func render(target Target, path string, e entry.Entry) admissionregistrationv1.ValidatingWebhook {
 	none, equivalent := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Equivalent
 	timeout, policy := int32(target.Timeout.Seconds()), e.FailurePolicy
@@ -100,7 +99,7 @@ func render(target Target, path string, e entry.Entry) admissionregistrationv1.V
 		FailurePolicy:           &policy,
 		MatchPolicy:             &equivalent,
 		NamespaceSelector:       namespaceSelector(e, target.Namespace),
-		ObjectSelector:          &metav1.LabelSelector{}, // written, to be usher's
+		ObjectSelector:          &metav1.LabelSelector{}, // set explicitly, so that usher owns it
 		SideEffects:             &none,
 		TimeoutSeconds:          &timeout,
 		AdmissionReviewVersions: []string{"v1"},
@@ -108,8 +107,8 @@ func render(target Target, path string, e entry.Entry) admissionregistrationv1.V
 	}
 }
 
-// namespaceSelector leaves out the system's namespaces and usher's own, unless
-// that one alone is meant.
+// namespaceSelector excludes the system namespaces and usher's own, unless it
+// selects only that one.
 func namespaceSelector(e entry.Entry, own string) *metav1.LabelSelector {
 	names := entry.NotIn(corev1.LabelMetadataName, append(slices.Clone(injector.SystemNamespaces), own)...)
 	if e.OwnNamespace {

@@ -10,12 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// revisionAnnotation is what the Deployment controller numbers a Deployment and
-// its ReplicaSets with: the newest has the Deployment's own.
+// revisionAnnotation is the Deployment controller's revision number of a
+// Deployment and its ReplicaSets: the newest ReplicaSet has the Deployment's
+// own.
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// IsCurrentRevision says whether a pod belongs to its Deployment's newest
-// ReplicaSet. A pod without a Deployment does.
+// IsCurrentRevision reports whether a pod belongs to its Deployment's newest
+// ReplicaSet. It is true for a pod without a Deployment.
 func IsCurrentRevision(ctx context.Context, reader client.Reader, pod client.ObjectKey) (bool, error) {
 	own, err := metadataOf(ctx, reader, schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, pod)
 	if err != nil {
@@ -32,8 +33,8 @@ func IsCurrentRevision(ctx context.Context, reader client.Reader, pod client.Obj
 	return replicaSet.Annotations[revisionAnnotation] == deployment.Annotations[revisionAnnotation], nil
 }
 
-// controllerOf reads the controller of an object, nil where it is of another
-// kind.
+// controllerOf reads the controller of an object, or returns nil if it is of
+// another kind.
 func controllerOf(ctx context.Context, reader client.Reader, object metav1.Object, kind string) (*metav1.PartialObjectMetadata, error) {
 	owner := metav1.GetControllerOf(object)
 	if owner == nil || owner.Kind != kind {

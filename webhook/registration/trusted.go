@@ -11,8 +11,8 @@ import (
 	"github.com/usher-dev/usher/certs"
 )
 
-// Trusted returns the CAs that every one of usher's webhooks carries, so that
-// the API server trusts whatever they sign. There are none before the first
+// Trusted returns the CAs that every one of usher's webhooks has, so that the
+// API server trusts whatever they sign. It returns none before the first
 // registration.
 func Trusted(ctx context.Context, c client.Reader) ([]*x509.Certificate, error) {
 	mutating, validating := &admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}

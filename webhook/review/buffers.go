@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// maxKept is the largest buffer that is kept: one of a large review would hold
-// its memory for small ones.
+// maxKept is the maximum size of a buffer to keep: a buffer from a large review
+// would waste its memory on small ones.
 const maxKept = 32 << 10
 
-// buffers keeps what reviews are read into and answers are written in from one
-// request to the next.
+// buffers reuses the buffers for reviews and responses across requests.
 type buffers struct{ pool sync.Pool }
 
-// get returns an empty buffer. Nothing of it may be used after it was put back.
+// get returns an empty buffer. The caller must not use it after putting it
+// back.
 func (b *buffers) get() *bytes.Buffer {
 	if buffer, ok := b.pool.Get().(*bytes.Buffer); ok {
 		return buffer

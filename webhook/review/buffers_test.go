@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestARequestOutlivesItsBody holds what lets the body's buffer be used again
-// before the decision is made.
+// TestARequestOutlivesItsBody asserts that a request is valid after its body's
+// buffer is reused.
 func TestARequestOutlivesItsBody(t *testing.T) {
 	body := []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","name":"p","namespace":"n","operation":"UPDATE",` +
 		`"kind":{"kind":"Pod"},"userInfo":{"username":"me"},"object":{"spec":{"a":"b"}},"oldObject":{"spec":{}}}}`)

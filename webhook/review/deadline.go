@@ -7,14 +7,14 @@ import (
 )
 
 // A deadline is a context that ends at its time, or with its parent. Unlike
-// context.WithDeadline's it has a timer only once somebody waits for its end,
-// which most decisions never do.
+// that of context.WithDeadline, it has a timer only once somebody waits for its
+// end, which most decisions never do.
 type deadline struct {
 	context.Context // the parent
 	at              time.Time
 
 	mu     sync.Mutex
-	timed  context.Context // with the timer; nil where nobody waits
+	timed  context.Context // with the timer; nil if nobody waits
 	cancel context.CancelFunc
 }
 
@@ -52,7 +52,7 @@ func (d *deadline) wait() context.Context {
 	return d.timed
 }
 
-// stop frees what waiting took.
+// stop releases the timer.
 func (d *deadline) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

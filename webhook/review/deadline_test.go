@@ -13,7 +13,7 @@ func TestADeadlineEndsAsTheStandardOnesDo(t *testing.T) {
 	for name, tc := range map[string]struct {
 		parent time.Duration // its own deadline, 0 for none
 		cancel bool          // the parent, after a second
-		waits  bool          // from the beginning
+		waits  bool          // waits from the beginning
 		after  time.Duration
 		want   error
 	}{
@@ -45,7 +45,7 @@ func TestADeadlineEndsAsTheStandardOnesDo(t *testing.T) {
 				if tc.cancel {
 					time.AfterFunc(time.Second, func() { cancel(stopped) })
 				}
-				time.Sleep(tc.after) // by the bubble's clock, which waits for nothing
+				time.Sleep(tc.after) // with synctest's clock, which takes no real time
 				synctest.Wait()
 				for range 2 {
 					if got := ctx.Err(); !errors.Is(got, tc.want) {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Request is what usher reads of an AdmissionReview's request. Objects stay
-// the JSON that came.
+// A Request is the part of an AdmissionReview's request that usher reads.
+// Objects stay in their original JSON.
 type Request struct {
 	UID  string `json:"uid"`
 	Kind struct {
@@ -36,8 +36,8 @@ const (
 	reviewKind    = "AdmissionReview"
 )
 
-// decode reads an AdmissionReview. Whether its object repeats a name is left to
-// who decides about it: that is looked for once.
+// decode decodes an AdmissionReview. It does not check for repeated names in
+// the object, because the decision checks that once.
 func decode(body []byte) (*Request, error) {
 	var review struct {
 		APIVersion string   `json:"apiVersion"`
@@ -47,9 +47,9 @@ func decode(body []byte) (*Request, error) {
 	if err := json.Unmarshal(body, &review, jsontext.AllowDuplicateNames(true)); err != nil {
 		var semantic *json.SemanticError
 		if errors.As(err, &semantic) {
-			return nil, malformed("the body is no AdmissionReview: %s is of the wrong type", semantic.JSONPointer)
+			return nil, malformed("the body is not an AdmissionReview: %s is of the wrong type", semantic.JSONPointer)
 		}
-		return nil, malformed("the body is no JSON: %v", err)
+		return nil, malformed("the body is not JSON: %v", err)
 	}
 	switch {
 	case review.Kind != reviewKind:
@@ -61,7 +61,7 @@ func decode(body []byte) (*Request, error) {
 	case review.Request.UID == "":
 		return nil, malformed("the review's request has no uid")
 	}
-	// The API server writes null for what there is not.
+	// The API server writes null for a missing object.
 	if review.Request.OldObject.Kind() == 'n' {
 		review.Request.OldObject = nil
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// FuzzDecode reads whatever is posted.
+// FuzzDecode decodes arbitrary input.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"kind":"Pod"},"object":{"spec":{"containers":[{}]}}}}`))
 	f.Add([]byte(`{"request":{"uid":"u"`))

@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// describe tells a traced request's span what was asked and, where there is a
-// response, how it was decided. Of the object it tells what the log does, less
+// describe adds the request, and the decision if there is a response, to a
+// traced request's span. It reports the same of the object as the log, except
 // its name.
 func describe(ctx context.Context, req *Request, res *Response) {
 	span := trace.SpanFromContext(ctx)

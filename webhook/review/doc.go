@@ -1,7 +1,7 @@
-// Package review serves AdmissionReviews: it reads a request within bounds of
-// size, time and memory, decodes it, has its handler decide, and writes the
-// answer.
+// Package review serves AdmissionReviews: it reads a request within limits of
+// size, time and memory, decodes it, calls its handler, and writes the
+// response.
 //
-// What is the object's fault is a denial with its reason. What is usher's own
-// is a 5xx, so that the failurePolicy decides.
+// A fault of the object is a denial with its reason. A fault of usher is a 5xx,
+// so that the failurePolicy decides.
 package review

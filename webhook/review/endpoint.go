@@ -17,24 +17,25 @@ import (
 // A Handler decides the requests of one path.
 type Handler struct {
 	Path string
-	// Kinds are the kinds it decides about; an empty list accepts every kind.
+	// Kinds are the accepted kinds; an empty list accepts every kind.
 	Kinds []string
-	// Decide answers a request. An error is usher's own fault, answered with 503
-	// where apierrors.IsServiceUnavailable or a deadline says that it passes,
-	// and with 500 otherwise.
+	// Decide answers a request. An error is usher's own fault. It is answered with
+	// 503 if apierrors.IsServiceUnavailable or a deadline shows that it is
+	// temporary, and with 500 otherwise.
 	Decide func(context.Context, *Request) (*Response, error)
 }
 
-// decisionTimeout bounds a decision. It is below Timeout, so that usher's own answer arrives first.
+// decisionTimeout limits a decision. It is below Timeout, so that usher's own
+// response arrives first.
 const decisionTimeout = 4 * time.Second
 
-// errNotSynced is answered before the caches are filled.
+// errNotSynced is the answer before the caches are filled.
 var errNotSynced = apierrors.NewServiceUnavailable("not ready: the caches are not synced")
 
-// endpoint serves a handler: the order of a request's stages.
+// endpoint serves a handler: it runs the stages of a request in order.
 type endpoint struct {
 	handler Handler
-	ready   <-chan struct{} // closed when decisions can be made
+	ready   <-chan struct{} // closed once decisions are possible
 	limit   *limit          // shared by all endpoints of a server
 	metrics *Metrics
 	log     logr.Logger
@@ -70,14 +71,14 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer e.limit.leave()
 	_, end = tracing.Stage(ctx, "decode")
 	req, err := decode(body.Bytes())
-	e.buffers.put(body) // a Request holds copies
+	e.buffers.put(body) // the Request has copies
 	end()
 	if err != nil {
 		e.refuse(ctx, w, r, err)
 		return
 	}
 	if !e.decides(req) {
-		e.refuse(ctx, w, r, malformed("%s decides about %v, and this review holds a %s: send it elsewhere", e.handler.Path, e.handler.Kinds, req.Kind.Kind))
+		e.refuse(ctx, w, r, malformed("%s decides about %v, and this review contains a %s: send it to the path of its kind", e.handler.Path, e.handler.Kinds, req.Kind.Kind))
 		return
 	}
 	select {
@@ -100,9 +101,10 @@ func (e *endpoint) decides(req *Request) bool {
 	return len(e.handler.Kinds) == 0 || slices.Contains(e.handler.Kinds, req.Kind.Kind)
 }
 
-// answer counts the decision, writes it, and logs it while the API server goes
-// on: over HTTP/1.1, which it speaks to Services. Over HTTP/2 an answer ends when
-// the handler returns, and one that goes before it takes longer.
+// answer counts the decision, writes the response, and logs it while the API
+// server continues: over HTTP/1.1, which the API server uses for Services. Over
+// HTTP/2 a response ends when the handler returns, and an earlier flush takes
+// longer.
 func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, req *Request, res *Response) {
 	e.metrics.decided(e.handler.Path, res)
 	describe(ctx, req, res)
@@ -116,7 +118,7 @@ func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, r *http.Re
 	}
 }
 
-// refuse answers what is no review, or too large to be read.
+// refuse answers a request that is not a review, or is too large.
 func (e *endpoint) refuse(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
 	var bad *badRequest
 	if !errors.As(err, &bad) {
@@ -131,7 +133,7 @@ func (e *endpoint) refuse(ctx context.Context, w http.ResponseWriter, r *http.Re
 	http.Error(w, bad.message, bad.status)
 }
 
-// fault answers usher's own failure.
+// fault answers with a failure of usher.
 func (e *endpoint) fault(ctx context.Context, w http.ResponseWriter, req *Request, err error) {
 	status := http.StatusInternalServerError
 	if apierrors.IsServiceUnavailable(err) || errors.Is(err, context.DeadlineExceeded) {

@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics count what the request path does.
+// Metrics counts the work of the request path.
 type Metrics struct {
 	decisions  *prometheus.CounterVec
 	injections *prometheus.CounterVec
@@ -27,25 +27,25 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "usher_injections_total", Help: "Pods that got a template, dry-runs included.",
 		}, []string{"template"}),
 		findings: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "usher_findings_total", Help: "Findings by rule or transition, whatever was done about them.",
+			Name: "usher_findings_total", Help: "Findings by rule or transition, whether or not they were enforced.",
 		}, []string{"rule"}),
 		malformed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "usher_malformed_requests_total", Help: "Requests that held no AdmissionReview, answered with 4xx.",
+			Name: "usher_malformed_requests_total", Help: "Requests without an AdmissionReview, answered with 4xx.",
 		}, []string{"path"}),
 		faults: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "usher_faults_total", Help: "Requests that usher could not decide, answered with 5xx: the failurePolicy decided.",
+			Name: "usher_faults_total", Help: "Requests that usher could not decide and answered with 5xx, so that the failurePolicy decided.",
 		}, []string{"path"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "usher_panics_total", Help: "Panics contained in their request.",
 		}),
 		throttled: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "usher_throttled_total", Help: "Requests answered with 429 because too many came at once; the API server asks again.",
+			Name: "usher_throttled_total", Help: "Requests answered with 429 because too many came at once; the API server retries them.",
 		}, []string{"path"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "usher_requests_in_flight", Help: "Requests that are being read, decided or answered.",
+			Name: "usher_requests_in_flight", Help: "Requests in progress.",
 		}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "usher_request_duration_seconds", Help: "Time from a request's header to its answer.",
+			Name: "usher_request_duration_seconds", Help: "Time from a request's header to its response.",
 			Buckets: prometheus.ExponentialBuckets(0.00025, 2, 16), // to 8 s
 		}, []string{"path"}),
 	}

@@ -11,13 +11,12 @@ import (
 
 // Options are shared by all paths of a server.
 type Options struct {
-	// Ready is closed when decisions can be made.
+	// Ready is closed once decisions are possible.
 	Ready <-chan struct{}
-	// MaxConcurrent bounds the decisions that are made at once; 0 derives it
-	// from the CPUs.
+	// MaxConcurrent limits the concurrent decisions; 0 derives it from the CPUs.
 	MaxConcurrent int
 	Metrics       *Metrics
-	// Tracer makes a span of each request and stage; nil makes none.
+	// Tracer creates a span for each request and stage; nil creates none.
 	Tracer *tracing.Tracer
 	Log    logr.Logger
 }
@@ -32,7 +31,8 @@ func NewMux(o Options, handlers ...Handler) *http.ServeMux {
 	return mux
 }
 
-// measure times the requests of a path and counts those in flight.
+// measure measures the duration of a path's requests and counts those in
+// flight.
 func measure(m *Metrics, path string, next http.Handler) http.Handler {
 	duration := m.duration.WithLabelValues(path)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -20,10 +20,10 @@ type served struct {
 	url     string
 	client  *http.Client
 	metrics *prometheus.Registry
-	end     func() // returns when every request was handled
+	end     func() // returns once every request is handled
 }
 
-// serve serves decisions made by decide, at most max of them at once.
+// serve serves the decisions of decide, at most max of them at once.
 func serve(t *testing.T, maxConcurrent int, decide func(context.Context, *Request) (*Response, error)) *served {
 	t.Helper()
 	registry, ready := prometheus.NewRegistry(), make(chan struct{})
@@ -34,7 +34,8 @@ func serve(t *testing.T, maxConcurrent int, decide func(context.Context, *Reques
 	return &served{url: server.URL + "/mutate", client: server.Client(), metrics: registry, end: server.Close}
 }
 
-// metric is the sum of a metric's values, of a histogram its observations.
+// metric returns the sum of a metric's values, or of a histogram's
+// observations.
 func (s *served) metric(t *testing.T, name string) float64 {
 	t.Helper()
 	families, err := s.metrics.Gather()
@@ -74,7 +75,7 @@ func allow(context.Context, *Request) (*Response, error) {
 	return &Response{Allowed: true, Reason: "injected"}, nil
 }
 
-func TestTooManyAtOnceAreAskedToComeAgain(t *testing.T) {
+func TestTooManyRequestsAtOnceAreToldToRetry(t *testing.T) {
 	deciding, decide := make(chan struct{}), make(chan struct{})
 	s := serve(t, 1, func(ctx context.Context, req *Request) (*Response, error) {
 		deciding <- struct{}{}
@@ -124,13 +125,13 @@ func TestPanicsAreContainedAndCounted(t *testing.T) {
 	if a := s.post(); a.StatusCode != http.StatusOK {
 		t.Errorf("one that does not panic got %+v", a)
 	}
-	s.end() // an answer is written before its duration is known
+	s.end() // a response is written before its duration is observed
 	if got := s.metric(t, "usher_request_duration_seconds"); got != 4 {
 		t.Errorf("usher_request_duration_seconds has %v observations", got)
 	}
 }
 
-func TestWhatCannotBeDecidedIsLeftToTheFailurePolicy(t *testing.T) {
+func TestUndecidableRequestsAreLeftToTheFailurePolicy(t *testing.T) {
 	tests := map[string]struct {
 		err    error
 		status int
@@ -169,7 +170,7 @@ func TestMemoryOfLargeBodiesIsBounded(t *testing.T) {
 	if !l.large.TryAcquire(maxLarge) {
 		t.Error("it was not given back")
 	}
-	// A body of any length, sent without saying how long it is, is read.
+	// A body without Content-Length is read, whatever its length.
 	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"kind":"Pod"},"operation":"CREATE","object":{"a":"` + strings.Repeat("x", 3*eager) + `"}}}`
 	for _, length := range []int64{int64(len(body)), -1} {
 		req, err := http.NewRequest(http.MethodPost, s.url, io.NopCloser(strings.NewReader(body)))

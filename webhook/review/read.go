@@ -16,27 +16,27 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// maxBody is the largest body that is read. The API server takes requests of
-// 3 MiB (its MaxRequestBodyBytes), an UPDATE's review holds two objects, and
-// the rest of a review, user and options, is given 1 MiB.
+// maxBody is the maximum size of a body. The API server accepts requests of 3
+// MiB (its MaxRequestBodyBytes), an UPDATE's review contains two objects, and
+// the rest of a review, user and options, gets 1 MiB.
 const maxBody = 7 << 20
 
-// maxDrain is what is read of a larger body to be able to answer it.
+// maxDrain is how much of a larger body is read in order to answer it.
 const maxDrain = 64 << 20
 
-// Timeout is how long the API server waits for an answer: the registration's
-// timeoutSeconds. It is at most 5 seconds: several webhooks in a row must not
-// reach the request's own deadline.
+// Timeout is how long the API server waits for a response: the registration's
+// timeoutSeconds. It is at most 5 seconds, because several webhooks in a row
+// must not reach the request's own deadline.
 const Timeout = 5 * time.Second
 
-// readTimeout is the time a body has to arrive.
+// readTimeout is how long a body may take to arrive.
 const readTimeout = Timeout
 
-// A badRequest is a request that holds no review usher can read.
+// A badRequest is a request without a review that usher can read.
 type badRequest struct {
 	status  int
 	message string
-	uid     string // of a review that was found all the same
+	uid     string // of the review, if it was found
 }
 
 func (b *badRequest) Error() string { return b.message }
@@ -45,13 +45,13 @@ func malformed(format string, args ...any) *badRequest {
 	return &badRequest{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
 }
 
-// response denies the review that was too large.
+// response denies a review that is too large.
 func (b *badRequest) response() *Response {
 	return &Response{Reason: string(reason.TooLarge), Code: http.StatusRequestEntityTooLarge, Message: string(reason.TooLarge) + ": " + b.message}
 }
 
-// read reads into body, within the bounds. What it holds of a large one is
-// reserved.
+// read reads the body into a buffer, within the limits, and reserves memory for
+// a large one.
 func read(w http.ResponseWriter, r *http.Request, body *bytes.Buffer, memory *hold) error {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -62,7 +62,7 @@ func read(w http.ResponseWriter, r *http.Request, body *bytes.Buffer, memory *ho
 	}
 	// Not every ResponseWriter has deadlines; the server's does.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout))
-	// What is promised is believed once some of it has come.
+	// usher trusts the Content-Length once a part of the body has arrived.
 	if n := r.ContentLength; n > 0 {
 		body.Grow(int(min(n, eager)) + bytes.MinRead)
 	}
@@ -88,12 +88,12 @@ func read(w http.ResponseWriter, r *http.Request, body *bytes.Buffer, memory *ho
 	case body.Len() == 0:
 		return malformed("the body is empty; POST an AdmissionReview")
 	case body.Len() > maxBody:
-		// Read on, so that the sender is done sending when the answer comes.
+		// Read on, so that the sender has finished sending when the response arrives.
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 		w.Header().Set("Connection", "close")
 		return &badRequest{
 			status:  http.StatusRequestEntityTooLarge,
-			message: fmt.Sprintf("the review is over the %d MiB that usher reads", maxBody>>20),
+			message: fmt.Sprintf("the review exceeds the %d MiB that usher reads", maxBody>>20),
 			uid:     findUID(body.Bytes()),
 		}
 	}
@@ -108,7 +108,7 @@ func isJSON(contentType string) bool {
 	return err == nil && media == "application/json"
 }
 
-// findUID looks for request.uid in the beginning of a review, where the API
+// findUID searches for request.uid in the beginning of a review, where the API
 // server writes it.
 func findUID(head []byte) string {
 	dec := jsontext.NewDecoder(bytes.NewReader(head))

@@ -14,34 +14,33 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// A Response is a decision on its way back.
+// A Response is the decision to send back.
 type Response struct {
 	Allowed bool
 	// Reason is the decision's reason code.
 	Reason string
-	// Code and Message are a denial's HTTP status and text.
+	// Code and Message are the HTTP status and text of a denial.
 	Code    int
 	Message string
-	// Causes are the findings that a denial is for.
+	// Causes are the findings behind a denial.
 	Causes []finding.Finding
-	// Warnings reach the person at the client.
+	// Warnings are shown to the user of the client.
 	Warnings []string
 	// Audit is written to the API server's audit log.
 	Audit map[string]string
 	Patch injector.Patch
-	// Injected lists the templates that were added, Rules the rules with
-	// findings.
+	// Injected lists the added templates, Rules the rules with findings.
 	Injected, Rules []string
 }
 
-// The API server cuts warnings itself, in the middle of words and from the
+// The API server truncates warnings itself, in the middle of words and from the
 // end of the list.
 const (
 	maxWarning  = 256
 	maxWarnings = 4096
 )
 
-// verbosity keeps decisions that changed nothing out of the log.
+// verbosity is the log level of decisions that changed nothing.
 func (r *Response) verbosity() int {
 	if r.Reason == string(reason.NotAsked) || r.Reason == string(reason.PolicyClean) {
 		return 1
@@ -49,8 +48,8 @@ func (r *Response) verbosity() int {
 	return 0
 }
 
-// respond writes the review that goes back, at once where it is flushed, else
-// when the handler returns.
+// respond writes the response, immediately if it is flushed, else when the
+// handler returns.
 func (e *endpoint) respond(w http.ResponseWriter, uid string, r *Response, flush bool) {
 	patch, answer := e.buffers.get(), e.buffers.get()
 	defer e.buffers.put(patch)
@@ -67,13 +66,13 @@ func (e *endpoint) respond(w http.ResponseWriter, uid string, r *Response, flush
 	if flush && err == nil {
 		err = http.NewResponseController(w).Flush()
 	}
-	// HTTP/2 may go on reading what it could not write.
+	// HTTP/2 may still read what it could not write.
 	if err == nil {
 		e.buffers.put(answer)
 	}
 }
 
-// appendReview appends the review, with a patch where there is one.
+// appendReview appends the review, with the patch if it has one.
 func (r *Response) appendReview(b []byte, uid string, patch []byte) []byte {
 	b = append(b, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":`...)
 	b = appendString(b, uid)
@@ -140,13 +139,13 @@ func (r *Response) appendStatus(b []byte) []byte {
 }
 
 func appendString(b []byte, s string) []byte {
-	// Invalid UTF-8 is replaced, which is all that can be done with it here.
+	// Invalid UTF-8 is replaced, because the response cannot contain it.
 	b, _ = jsontext.AppendQuote(b, s)
 	return b
 }
 
-// fit shortens the warnings to what the API server passes on, and says how
-// many it left out.
+// fit shortens the warnings to what the API server passes on, and reports how
+// many it dropped.
 func fit(warnings []string) []string {
 	total := 0
 	for i, text := range warnings {

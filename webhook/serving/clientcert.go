@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// clientCertificates makes a server ask for the API server's certificate. The
-// CA's file is read at each handshake: they are rare, and a CA that is replaced
+// clientCertificates makes a server request the API server's certificate. It
+// reads the CA's file at each handshake: handshakes are rare, and a replaced CA
 // needs no restart.
 type clientCertificates struct {
 	caFile string
-	names  []string // common names or DNS names, any where there are none
+	names  []string // common names or DNS names; empty allows any
 }
 
 func (c clientCertificates) configure(config *tls.Config) error {
 	if c.caFile == "" {
 		if len(c.names) > 0 {
-			return errors.New("client names are checked in certificates: name the file of their CA, too")
+			return errors.New("client names need the CA of the client certificates: pass the file of the CA, too")
 		}
 		return nil
 	}
@@ -40,7 +40,7 @@ func (c clientCertificates) roots() (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(bundle) {
-		return nil, fmt.Errorf("reading the clients' CA: %s holds no certificate in PEM", c.caFile)
+		return nil, fmt.Errorf("reading the clients' CA: %s contains no certificate in PEM", c.caFile)
 	}
 	return pool, nil
 }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// A Drain is the way a server ends. Readiness falls first; for a while requests
-// are answered as before, until no API server sends any; then the server ends.
+// A Drain shuts a server down. Readiness fails first; for a while the server
+// keeps answering, until no API server sends requests; then the server ends.
 type Drain struct{ begun <-chan struct{} }
 
-// NewDrain returns a context that ends the delay after ctx did, and the Drain
+// NewDrain returns a context that ends the delay after ctx does, and the Drain
 // that begins when ctx ends.
 func NewDrain(ctx context.Context, delay time.Duration) (context.Context, context.CancelFunc, *Drain) {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -36,7 +36,7 @@ func (d *Drain) draining() bool {
 	}
 }
 
-// Readiness returns what is not ready yet, or no longer.
+// Readiness returns the reason why the server is not ready, or nil.
 func (d *Drain) Readiness(ready <-chan struct{}) func() error {
 	return func() error {
 		select {
@@ -51,9 +51,9 @@ func (d *Drain) Readiness(ready <-chan struct{}) func() error {
 	}
 }
 
-// Handler closes each connection after its answer while draining: an API
-// server would go on using it, and could write a request into a connection
-// that is being closed.
+// Handler closes each connection after its response while draining: otherwise
+// an API server would keep using it, and could write a request into a
+// connection that is being closed.
 func (d *Drain) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if d.draining() {

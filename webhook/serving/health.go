@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Health answers /healthz and /readyz.
+// Health serves /healthz and /readyz.
 type Health struct {
-	// Ready returns what is not ready yet, nil if everything is.
+	// Ready returns the reason why usher is not ready, or nil.
 	Ready func() error
-	// State describes in lines what is worth knowing and does not change
-	// readiness: the templates.
+	// State returns lines about things that do not affect readiness, such as the
+	// templates.
 	State func() []string
-	// Profiling serves /debug/pprof/, too.
+	// Profiling also serves /debug/pprof/.
 	Profiling bool
 }
 
-// Handler serves the paths, in the form of Kubernetes' own.
+// Handler serves the paths in the format of Kubernetes' own.
 func (h *Health) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

@@ -12,39 +12,40 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// Options say where a server listens. Addresses are host:port.
+// Options configures the server. Addresses are host:port.
 type Options struct {
-	// Address serves the API server, HealthAddress the kubelet; "0" turns the
-	// latter off.
+	// Address serves the API server, HealthAddress the kubelet; "0" disables the
+	// latter.
 	Address, HealthAddress string
-	// ClientCAFile holds the CA of the API server's client certificate, which
-	// is not required where it is ""; ClientNames are the names it may have.
+	// ClientCAFile contains the CA of the API server's client certificate, which
+	// is optional if it is ""; ClientNames are the names that the certificate may
+	// have.
 	ClientCAFile string
 	ClientNames  []string
 	// HTTP2 offers HTTP/2 in addition to HTTP/1.1.
 	HTTP2 bool
-	// BodyTimeout is how long a request's body may take.
+	// BodyTimeout is how long a request's body may take to arrive.
 	BodyTimeout time.Duration
 	Log         logr.Logger
 }
 
-// Deadlines of a connection to the API server. A decision's own is shorter.
+// Deadlines of a connection to the API server. A decision has a shorter one.
 const (
 	headerTimeout = 5 * time.Second
 	writeTimeout  = 15 * time.Second
-	// idleTimeout is longer than the API server's 90 seconds, so that no request
-	// is written into a connection that is being closed.
+	// idleTimeout is longer than the API server's 90 seconds, so that the API
+	// server does not write a request into a connection that is being closed.
 	idleTimeout     = 2 * time.Minute
 	shutdownTimeout = 20 * time.Second
 	maxHeader       = 64 << 10
 	maxStreams      = 100
 )
 
-// A Certificate returns what to serve with.
+// A Certificate returns the certificate to serve with.
 type Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
-// listen opens the address that the API server calls. HTTP/1.1 is what it
-// speaks to Services; HTTP/2 is for those who have a proxy between.
+// listen opens the address that the API server calls. The API server uses
+// HTTP/1.1 for Services; HTTP/2 is for clusters with a proxy in between.
 func (o Options) listen(get Certificate) (net.Listener, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: get}
 	if o.HTTP2 {
@@ -71,16 +72,16 @@ func (o Options) server(listener net.Listener, handler http.Handler) *manager.Se
 		Server: &http.Server{
 			Handler: handler, Protocols: protocols, MaxHeaderBytes: maxHeader,
 			ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout + o.BodyTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-			// A client that resets its streams at once gets no more handlers than
-			// these, and no more of the server's queue than as many again.
+			// A client that immediately resets its streams gets only this many handlers,
+			// and the same number of places in the server's queue.
 			HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: 30 * time.Second, WriteByteTimeout: writeTimeout},
 			ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(o.Log.V(1)), slog.LevelDebug),
 		},
 	}
 }
 
-// Add opens the addresses and gives the servers to the manager, which starts
-// them first and ends them last.
+// Add opens the addresses and adds the servers to the manager, which starts
+// them first and stops them last.
 func Add(m manager.Manager, o Options, get Certificate, handler http.Handler, health *Health) error {
 	listener, err := o.listen(get)
 	if err != nil {

@@ -29,11 +29,11 @@ type served struct {
 	url    string
 	client *http.Client
 	ready  func() error
-	end    func() // as SIGTERM does
+	end    func() // like SIGTERM
 	ended  chan error
 }
 
-// serve serves a handler, which ends the delay after it is told to.
+// serve serves a handler that ends the delay after end is called.
 func serve(t *testing.T, o Options, delay time.Duration, handler http.HandlerFunc) *served {
 	t.Helper()
 	o.Address, o.BodyTimeout, o.Log = "127.0.0.1:0", 5*time.Second, logr.Discard()
@@ -97,7 +97,7 @@ func TestRequestsInFlightAreAnsweredAtShutdown(t *testing.T) {
 	if err := s.ready(); err == nil || err.Error() != "shutting down" {
 		t.Errorf("readiness is %v, want it to have fallen", err)
 	}
-	// Until the delay is over, those that come are answered, too.
+	// Until the delay is over, the server also answers new requests.
 	go func() { answers <- s.post() }()
 	<-deciding
 	for { // until the delay is over
@@ -132,7 +132,7 @@ func TestRequestsInFlightAreAnsweredAtShutdown(t *testing.T) {
 	}
 }
 
-func TestHTTP2IsOfferedByTheOptionAlone(t *testing.T) {
+func TestHTTP2IsOfferedOnlyByTheOption(t *testing.T) {
 	for _, offered := range []bool{false, true} {
 		s := serve(t, Options{HTTP2: offered}, 0, allow)
 		s.client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
@@ -189,7 +189,7 @@ func TestClientCertificates(t *testing.T) {
 		}
 	})
 	for name, o := range map[string]Options{
-		"a file that is not there": {ClientCAFile: file + "x"}, "names without a CA": {ClientNames: []string{"a"}}, "a file that holds no certificate": {ClientCAFile: "server_test.go"},
+		"a file that is not there": {ClientCAFile: file + "x"}, "names without a CA": {ClientNames: []string{"a"}}, "a file that contains no certificate": {ClientCAFile: "server_test.go"},
 	} {
 		o.Address = "127.0.0.1:0"
 		if l, err := o.listen(nil); err == nil {

@@ -23,11 +23,11 @@ import (
 	"github.com/usher-dev/usher/webhook/tracing"
 )
 
-// everyRequest has the API server trace all it does.
+// everyRequest makes the API server trace all its requests.
 const everyRequest = `{"apiVersion": "apiserver.config.k8s.io/v1beta1", "kind": "TracingConfiguration", "samplingRatePerMillion": 1000000, "endpoint": %q}`
 
-// TestDecisionsAreTracedBelowTheAPIServersRequests lets a real API server say
-// which of its requests are traced.
+// TestDecisionsAreTracedBelowTheAPIServersRequests lets a real API server
+// decide which of its requests are traced.
 func TestDecisionsAreTracedBelowTheAPIServersRequests(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "tracing.yaml")
 	above := newCollector(t)
@@ -55,7 +55,7 @@ func TestDecisionsAreTracedBelowTheAPIServersRequests(t *testing.T) {
 	template := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "side-initializer"}, Data: map[string]string{"config": "none"},
 	}
-	// What is registered takes a moment to reach the API server's admission.
+	// A registration takes a moment to reach the API server's admission.
 	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
 		_, err := clients.CoreV1().ConfigMaps(controlplane.Namespace).Create(ctx, template, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil, nil
@@ -79,7 +79,7 @@ func TestDecisionsAreTracedBelowTheAPIServersRequests(t *testing.T) {
 		}
 	}
 	injected(t)
-	if err := usher.Stop(); err != nil { // which sends what is left
+	if err := usher.Stop(); err != nil { // which sends the remaining spans
 		t.Fatal(err)
 	}
 
@@ -117,7 +117,7 @@ func TestDecisionsAreTracedBelowTheAPIServersRequests(t *testing.T) {
 			t.Errorf("a span tells of the object: %s", text)
 		}
 	}
-	// The template's proof asks the API server, as part of its request's trace.
+	// The template's test calls the API server, as part of its request's trace.
 	proof := c.named("HTTP POST")
 	if len(proof) == 0 {
 		t.Error("no span of the dry-run that proves a template")

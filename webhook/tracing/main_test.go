@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A collector takes spans as OpenTelemetry's own does.
+// A collector receives spans like OpenTelemetry's own.
 type collector struct {
 	collectorpb.UnimplementedTraceServiceServer
 	*httptest.Server
@@ -25,7 +25,7 @@ type collector struct {
 	mu       sync.Mutex
 	spans    []*tracepb.Span
 	resource map[string]string
-	answers  []int // to the first posts, before all are taken
+	answers  []int // to the first posts, before all are accepted
 }
 
 func newCollector(t *testing.T, answers ...int) *collector {
@@ -57,7 +57,8 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = c.Export(r.Context(), request)
 }
 
-// Export takes spans as they come by gRPC, too: kube-apiserver sends no others.
+// Export also receives spans over gRPC, because kube-apiserver sends only
+// those.
 func (c *collector) Export(_ context.Context, request *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +74,7 @@ func (c *collector) Export(_ context.Context, request *collectorpb.ExportTraceSe
 	return &collectorpb.ExportTraceServiceResponse{}, nil
 }
 
-// overGRPC is the address of a collector that takes spans by gRPC.
+// overGRPC returns the address of a collector that receives spans over gRPC.
 func (c *collector) overGRPC(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -87,14 +88,14 @@ func (c *collector) overGRPC(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// has says whether a span arrived.
+// has reports whether a span arrived.
 func (c *collector) has(id []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.spans, func(s *tracepb.Span) bool { return bytes.Equal(s.SpanId, id) })
 }
 
-// named are the spans of a name.
+// named returns the spans with a name.
 func (c *collector) named(name string) []*tracepb.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +108,7 @@ func (c *collector) named(name string) []*tracepb.Span {
 	return found
 }
 
-// below are the names of a span's children, in the order they ended.
+// below returns the names of a span's children, in the order they ended.
 func (c *collector) below(parent *tracepb.Span) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

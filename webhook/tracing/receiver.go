@@ -15,15 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// postTimeout bounds one post, exportTimeout all attempts for one batch. Spans
-// that end meanwhile wait in the batcher's queue, which is bounded.
+// postTimeout limits one post, exportTimeout all attempts for one batch. Spans
+// that end meanwhile wait in the batcher's bounded queue.
 const (
 	postTimeout   = 5 * time.Second
 	exportTimeout = 15 * time.Second
 )
 
-// A receiver is an OTLP receiver over HTTP. OpenTelemetry's own client for it
-// links gRPC, which costs more memory than usher itself.
+// A receiver is a client of an OTLP receiver over HTTP. OpenTelemetry's own
+// client links gRPC, which needs more memory than usher itself.
 type receiver struct {
 	address string
 	client  *http.Client
@@ -31,7 +31,7 @@ type receiver struct {
 	failing atomic.Bool
 }
 
-// Start has nothing to begin.
+// Start does nothing.
 func (r *receiver) Start(context.Context) error { return nil }
 
 // Stop closes the connections.
@@ -40,16 +40,16 @@ func (r *receiver) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces posts spans, again while the receiver asks for it or does not
-// answer. What is lost is logged when it begins and ends, never returned: it is
-// nobody's failure but the receiver's.
+// UploadTraces posts spans, and retries while the receiver asks for it or does
+// not answer. It logs when losses begin and end, and never returns them: they
+// are not a failure of usher.
 func (r *receiver) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	// The same on the wire as an ExportTraceServiceRequest.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
 		return fmt.Errorf("writing spans: %w", err)
 	}
-	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 4} // the delays grow, until the batch's time is over
+	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 4} // the delays grow until the batch's time is over
 	ended := backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		var again bool
 		again, err = r.post(ctx, body)
@@ -60,14 +60,14 @@ func (r *receiver) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSp
 	}
 	switch {
 	case err != nil && !r.failing.Swap(true):
-		r.log.Info("spans are lost: the OTLP receiver does not take them", "error", err.Error())
+		r.log.Info("the OTLP receiver does not accept spans; they are lost", "error", err.Error())
 	case err == nil && r.failing.Swap(false):
-		r.log.Info("the OTLP receiver takes spans again")
+		r.log.Info("the OTLP receiver accepts spans again")
 	}
 	return nil
 }
 
-// post says whether it is worth another attempt.
+// post reports whether it is worth a retry.
 func (r *receiver) post(ctx context.Context, body []byte) (again bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.address, bytes.NewReader(body))
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *receiver) post(ctx context.Context, body []byte) (again bool, err error
 		return ctx.Err() == nil, err
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection is used again
+	_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection is reused
 	switch res.StatusCode {
 	case http.StatusOK:
 		return false, nil

@@ -21,22 +21,22 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Options say where spans go, and how many.
+// Options configures the destination and the sampling of spans.
 type Options struct {
-	// Endpoint is the URL of an OTLP receiver over HTTP, with the path /v1/traces
-	// where it has none; "" turns tracing off.
+	// Endpoint is the URL of an OTLP receiver over HTTP, with the default path
+	// /v1/traces; "" disables tracing.
 	Endpoint string
-	// Sampling is the share of requests that are traced, from 0 to 1, where the
-	// API server does not trace its own: else usher does as it does.
+	// Sampling is the share of requests to trace, from 0 to 1, if the API server
+	// does not trace its own; otherwise usher follows the API server's decision.
 	Sampling float64
-	// Version, Namespace and Pod tell which usher it was.
+	// Version, Namespace and Pod identify this usher.
 	Version, Namespace, Pod string
 }
 
-// Validate tells what of the options cannot be.
+// Validate reports invalid options.
 func (o Options) Validate() error {
 	if !(o.Sampling >= 0 && o.Sampling <= 1) {
-		return fmt.Errorf("trace sampling %v: write a share from 0 to 1, such as 0.01 for one request in a hundred", o.Sampling)
+		return fmt.Errorf("trace sampling %v: write a share from 0 to 1, such as 0.01 for one in a hundred requests", o.Sampling)
 	}
 	if o.Endpoint == "" {
 		return nil
@@ -45,7 +45,7 @@ func (o Options) Validate() error {
 	return err
 }
 
-// address is where spans are posted to.
+// address is the URL to post spans to.
 func (o Options) address() (string, error) {
 	u, err := url.Parse(o.Endpoint)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -57,16 +57,16 @@ func (o Options) address() (string, error) {
 	return u.String(), nil
 }
 
-// flushTimeout bounds what the end waits for the receiver.
+// flushTimeout limits how long the shutdown waits for the receiver.
 const flushTimeout = 3 * time.Second
 
-// A Tracer makes spans. A nil Tracer makes none.
+// A Tracer creates spans. A nil Tracer creates none.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
 }
 
-// New returns the Tracer of the options, nil where tracing is off. A receiver
-// that does not answer is logged, and costs the spans alone.
+// New returns the Tracer of the options, or nil if tracing is disabled. A
+// receiver that does not answer is logged, and only spans are lost.
 func New(o Options, log logr.Logger) (*Tracer, error) {
 	if err := o.Validate(); err != nil || o.Endpoint == "" {
 		return nil, err
@@ -95,17 +95,17 @@ func New(o Options, log logr.Logger) (*Tracer, error) {
 	)}, nil
 }
 
-// Stop sends what is left, within a bound.
+// Stop sends the remaining spans, within a time limit.
 func (t *Tracer) Stop() {
 	if t == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	_ = t.provider.Shutdown(ctx) // what was not sent is logged where it is sent
+	_ = t.provider.Shutdown(ctx) // lost spans are logged by the sender
 }
 
-// Handler makes a span of each request, below the caller's.
+// Handler creates a span for each request, as a child of the caller's.
 func (t *Tracer) Handler(path string, next http.Handler) http.Handler {
 	if t == nil {
 		return next
@@ -113,8 +113,7 @@ func (t *Tracer) Handler(path string, next http.Handler) http.Handler {
 	return otelhttp.NewHandler(next, path, otelhttp.WithTracerProvider(t.provider), otelhttp.WithPropagators(propagation.TraceContext{}))
 }
 
-// Transport makes spans of the requests that a traced one makes, and of no
-// others.
+// Transport creates spans only for the requests that a traced request makes.
 func (t *Tracer) Transport(next http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		return next
@@ -123,8 +122,8 @@ func (t *Tracer) Transport(next http.RoundTripper) http.RoundTripper {
 		otelhttp.WithFilter(func(r *http.Request) bool { return trace.SpanFromContext(r.Context()).IsRecording() }))
 }
 
-// Stage begins a span of one stage of a traced request, and nothing where it is
-// not traced.
+// Stage begins a span of one stage of a traced request, and does nothing for
+// others.
 func Stage(ctx context.Context, name string) (staged context.Context, end func()) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {

@@ -21,8 +21,8 @@ func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 		"an endpoint":          {tracing.Options{Endpoint: "http://collector:4318", Sampling: 1}, ""},
 		"an address, no URL":   {tracing.Options{Endpoint: "collector:4317"}, `OTLP endpoint "collector:4317": ` + endpoint},
 		"gRPC":                 {tracing.Options{Endpoint: "grpc://collector:4317"}, `OTLP endpoint "grpc://collector:4317": ` + endpoint},
-		"a percentage":         {tracing.Options{Sampling: 10}, "trace sampling 10: write a share from 0 to 1, such as 0.01 for one request in a hundred"},
-		"a share that is none": {tracing.Options{Sampling: -0.1}, "trace sampling -0.1: write a share from 0 to 1, such as 0.01 for one request in a hundred"},
+		"a percentage":         {tracing.Options{Sampling: 10}, "trace sampling 10: write a share from 0 to 1, such as 0.01 for one in a hundred requests"},
+		"a share that is none": {tracing.Options{Sampling: -0.1}, "trace sampling -0.1: write a share from 0 to 1, such as 0.01 for one in a hundred requests"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestTheCallerSaysWhatIsTracedElseTheSampling(t *testing.T) {
 		"a caller that does not":              {notSampled, 1, 0},
 		"a caller that says nothing, all":     {"", 1, 1},
 		"a caller that says nothing, none":    {"", 0, 0},
-		"a header that is no traceparent":     {"00-zz", 1, 1},
+		"a header that is not a traceparent":  {"00-zz", 1, 1},
 		"a header that is none, and no share": {"00-zz", 0, 0},
 	}
 	for name, tc := range tests {
@@ -110,7 +110,7 @@ func newTracer(t *testing.T, endpoint string, sampling float64) *tracing.Tracer 
 	return tracer
 }
 
-// serve answers a request of one stage.
+// serve answers a request with one stage.
 func serve(tracer *tracing.Tracer, traceparent string) {
 	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, end := tracing.Stage(r.Context(), "decide")

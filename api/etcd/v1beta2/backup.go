@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EtcdBackup saves a snapshot of a cluster, once or every so often.
+// EtcdBackup saves a snapshot of an etcd cluster, once or periodically.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcdbackups,singular=etcdbackup
@@ -20,9 +20,9 @@ type EtcdBackup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what is wanted.
+	// Spec is the desired backup.
 	Spec BackupSpec `json:"spec"`
-	// Status is what became of it.
+	// Status is the last observed state of the backup.
 	// +optional
 	Status BackupStatus `json:"status,omitempty"`
 }
@@ -37,84 +37,88 @@ type EtcdBackupList struct {
 	Items []EtcdBackup `json:"items"`
 }
 
-// BackupSpec is the backup that is wanted.
+// BackupSpec is the desired backup.
 type BackupSpec struct {
 	// EtcdEndpoints are the URLs of the cluster's members or Service, such as
 	// http://example-client.NAMESPACE.svc:2379. They must lead to pods or Services
-	// of this namespace, or to hosts that usher's administrator allows. The member
-	// with the highest revision is saved.
+	// in this namespace, or to hosts that usher's administrator allows. usher
+	// backs up the member with the highest revision.
 	// +optional
 	EtcdEndpoints []string `json:"etcdEndpoints,omitempty"`
-	// StorageType is the kind of place it is saved to.
+	// StorageType selects where to store the backup: S3 or PersistentVolume.
 	StorageType BackupStorageType `json:"storageType"`
-	// BackupPolicy says how often, and how many are kept.
+	// BackupPolicy configures periodic backups. Without it usher makes a single
+	// one.
 	// +optional
 	BackupPolicy *BackupPolicy `json:"backupPolicy,omitempty"`
-	// BackupSource says where it is saved.
+	// BackupSource is the place to store the backup in.
 	BackupSource `json:",inline"`
-	// ClientTLSSecret is the Secret to reach the cluster with: etcd-client.crt,
-	// etcd-client.key and etcd-client-ca.crt.
+	// ClientTLSSecret is the name of the Secret with the client certificate for
+	// etcd: etcd-client.crt, etcd-client.key and etcd-client-ca.crt. Without it
+	// usher connects without TLS.
 	// +optional
 	ClientTLSSecret string `json:"clientTLSSecret,omitempty"`
 }
 
-// BackupPolicy says how often a backup is made, and how many are kept.
+// BackupPolicy configures the timeout, interval and retention of backups.
 type BackupPolicy struct {
-	// TimeoutInSecond is how long one backup may take, in seconds; 0 means 60, and
-	// more than 3600 means 3600.
+	// TimeoutInSecond is the timeout of each backup in seconds; 0 means 60, and
+	// the maximum is 3600.
 	// +optional
 	TimeoutInSecond int64 `json:"timeoutInSecond,omitempty"`
-	// BackupIntervalInSecond is the time between two; 0 makes a single one.
+	// BackupIntervalInSecond is the interval of periodic backups in seconds, such
+	// as 3600; 0 means a single backup.
 	// +optional
 	BackupIntervalInSecond int64 `json:"backupIntervalInSecond,omitempty"`
-	// MaxBackups is how many of the newest are kept; 0 keeps all.
+	// MaxBackups is how many of the newest periodic backups to keep, such as 24; 0
+	// keeps all.
 	// +optional
 	MaxBackups int `json:"maxBackups,omitempty"`
 }
 
-// BackupStatus is what became of a backup.
+// BackupStatus is the last observed state of a backup.
 type BackupStatus struct {
-	// Succeeded says whether the last one was saved and verified.
+	// Succeeded is true if the last backup was saved and verified.
 	// +optional
 	Succeeded bool `json:"succeeded"`
-	// Reason says why it was not.
+	// Reason explains why the last backup failed.
 	// +optional
 	Reason string `json:"Reason,omitempty"`
-	// EtcdVersion is that of the member which was saved.
+	// EtcdVersion is the etcd version of the member that was backed up.
 	// +optional
 	EtcdVersion string `json:"etcdVersion,omitempty"`
-	// EtcdRevision is the revision of the store that was saved.
+	// EtcdRevision is the revision of the last backup.
 	// +optional
 	EtcdRevision int64 `json:"etcdRevision,omitempty"`
-	// LastSuccessDate is when the last one was saved.
+	// LastSuccessDate is the time of the last successful backup.
 	// +optional
 	LastSuccessDate metav1.Time `json:"lastSuccessDate,omitempty"`
 
-	// ObservedGeneration is that of the spec which the status is about.
+	// ObservedGeneration is the generation of the spec that the status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// ClusterID is etcd's id of the cluster that was saved.
+	// ClusterID is etcd's ID of the cluster that was backed up, in hexadecimal.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
-	// Source is where the last one is, as an EtcdRestore has to name it.
+	// Source is the place of the last backup, as an EtcdRestore has to name it.
 	// +optional
 	Source *BackupSource `json:"source,omitempty"`
-	// Path is where the last one is.
+	// Path is the path of the last backup.
 	// +optional
 	Path string `json:"path,omitempty"`
-	// SizeBytes is its size.
+	// SizeBytes is the size of the last backup in bytes.
 	// +optional
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
-	// SHA256 is its hash.
+	// SHA256 is the SHA-256 checksum of the last backup, in hexadecimal.
 	// +optional
 	SHA256 string `json:"sha256,omitempty"`
-	// Duration is how long it took.
+	// Duration is how long the last backup took.
 	// +optional
 	Duration metav1.Duration `json:"duration,omitempty"`
-	// NextRun is when the next one is due.
+	// NextRun is when the next periodic backup is due.
 	// +optional
 	NextRun *metav1.Time `json:"nextRun,omitempty"`
-	// Conditions are the details.
+	// Conditions are the details of the backup's state.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

@@ -13,7 +13,7 @@ import (
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.size,selectorpath=.status.selector
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be lower-case letters, digits and dashes after a letter, 52 at most: the members' pods and Services are named after it"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.pod) || !has(oldSelf.spec.pod.persistentVolumeClaimSpec) || has(self.spec.pod) && has(self.spec.pod.persistentVolumeClaimSpec) || !has(oldSelf.status) || !has(oldSelf.status.memberStatuses) || !oldSelf.status.memberStatuses.exists(m, has(m.claim) && m.claim.size() > 0)",message="spec.pod.persistentVolumeClaimSpec cannot be given up while members keep their data on claims: without claims the data is gone when the pods are"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.pod) || !has(oldSelf.spec.pod.persistentVolumeClaimSpec) || has(self.spec.pod) && has(self.spec.pod.persistentVolumeClaimSpec) || !has(oldSelf.status) || !has(oldSelf.status.memberStatuses) || !oldSelf.status.memberStatuses.exists(m, has(m.claim) && m.claim.size() > 0)",message="spec.pod.persistentVolumeClaimSpec cannot be removed while members keep their data on claims: without claims the data is lost when the pods are deleted"
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`
 // +kubebuilder:printcolumn:name="Members",type=integer,JSONPath=`.status.size`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
@@ -26,9 +26,9 @@ type EtcdCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what is wanted.
+	// Spec is the desired cluster.
 	Spec ClusterSpec `json:"spec"`
-	// Status is what was last seen.
+	// Status is the last observed state of the cluster.
 	// +optional
 	Status ClusterStatus `json:"status,omitempty"`
 }
@@ -43,155 +43,158 @@ type EtcdClusterList struct {
 	Items []EtcdCluster `json:"items"`
 }
 
-// ClusterSpec is the cluster that is wanted.
+// ClusterSpec is the desired cluster.
 type ClusterSpec struct {
-	// Size is the number of members, 1 to 7. Odd sizes survive more: an even one
+	// Size is the number of members, from 1 to 7. Use an odd size: an even one
 	// tolerates no more failures than the odd one below it.
 	// +kubebuilder:validation:XValidation:rule="self >= 1 && self <= 7",message="a cluster has 1 to 7 members"
 	Size int `json:"size"`
-	// Repository holds the images; each version is a tag, v before its number.
+	// Repository is the image repository of etcd. The tag is the version with a
+	// leading v, such as v3.6.16.
 	// +kubebuilder:default="quay.io/coreos/etcd"
 	// +optional
 	Repository string `json:"repository,omitempty"`
-	// Version is the version of etcd, such as 3.6.16; a leading v is ignored.
+	// Version is the version of etcd, such as 3.6.16. A leading v is ignored.
 	// +kubebuilder:default="3.6.16"
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^v?[1-9][0-9]{0,3}([.](0|[1-9][0-9]{0,3})){2}$')",message="is no released version of etcd: write three numbers, such as 3.6.16"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^v?[1-9][0-9]{0,3}([.](0|[1-9][0-9]{0,3})){2}$')",message="is not a released version of etcd: write three numbers, such as 3.6.16"
 	// +optional
 	Version string `json:"version,omitempty"`
-	// Paused leaves the cluster as it is: no member is added, removed, replaced
-	// or upgraded until it is false again.
+	// Paused stops the controller from changing the cluster: it does not add,
+	// remove, replace or upgrade members until Paused is false again.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
-	// Pod is about the members' pods.
+	// Pod configures the members' pods.
 	// +optional
 	Pod *PodPolicy `json:"pod,omitempty"`
-	// ClaimRetention is what becomes of the members' claims when the EtcdCluster is
-	// deleted: Retain keeps them, Delete deletes them with it.
+	// ClaimRetention decides about the members' claims when the EtcdCluster is
+	// deleted: Retain keeps them, Delete deletes them.
 	// +kubebuilder:default=Retain
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +optional
 	ClaimRetention ClaimRetention `json:"claimRetention,omitempty"`
-	// TLS secures the traffic between members and with clients.
+	// TLS encrypts the traffic between members and with clients.
 	// +optional
 	TLS *TLSPolicy `json:"TLS,omitempty"`
 }
 
-// ClaimRetention is what becomes of claims when their cluster is deleted.
+// ClaimRetention decides about claims when their cluster is deleted.
 type ClaimRetention string
 
 // The retentions.
 const (
-	// RetainClaims keeps them; it is the default.
+	// RetainClaims keeps the claims. It is the default.
 	RetainClaims ClaimRetention = "Retain"
-	// DeleteClaims deletes them.
+	// DeleteClaims deletes the claims.
 	DeleteClaims ClaimRetention = "Delete"
 )
 
-// PodPolicy is about the members' pods.
+// PodPolicy configures the members' pods.
 type PodPolicy struct {
-	// Labels are added to the pods. The label "app" and those that begin with
-	// "etcd_" or "etcd.usher.dev/" are the controller's own.
+	// Labels are added to the pods. The label "app" and labels with the prefix
+	// "etcd_" or "etcd.usher.dev/" are reserved for the controller.
 	// +kubebuilder:validation:MaxProperties=256
 	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k == 'app' || k.startsWith('etcd_') || k.startsWith('etcd.usher.dev/'))",message="the label app and those that begin with etcd_ or etcd.usher.dev/ are the controller's own"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
-	// NodeSelector limits the nodes.
+	// NodeSelector limits the nodes that members run on.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	// Affinity is the pods' affinity. Where it is not set, members prefer nodes
-	// of their own.
+	// Affinity is the pods' affinity. Without it members prefer separate nodes.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
-	// AntiAffinity puts every member on a node of its own, or nowhere. It has no
-	// effect where affinity is set.
+	// AntiAffinity requires a separate node for each member. It has no effect if
+	// affinity is set.
 	// +optional
 	AntiAffinity bool `json:"antiAffinity,omitempty"`
-	// Resources are those of the etcd container.
+	// Resources are the resources of the etcd container.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
-	// Tolerations are the pods'.
+	// Tolerations are the pods' tolerations.
 	// +optional
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
-	// EtcdEnv are environment variables of the etcd container. Those by which
-	// the controller forms the cluster cannot be set.
+	// EtcdEnv are environment variables of the etcd container. Variables that the
+	// controller sets by flags, such as ETCD_DATA_DIR, are not allowed.
 	// +optional
 	EtcdEnv []corev1.EnvVar `json:"etcdEnv,omitempty"`
-	// PersistentVolumeClaimSpec is the claim that each member keeps its data on.
-	// Without it the data lives as long as the member's pod.
+	// PersistentVolumeClaimSpec is the claim for the data of each member. Without
+	// it a member loses its data when its pod is deleted.
 	// +optional
 	PersistentVolumeClaimSpec *corev1.PersistentVolumeClaimSpec `json:"persistentVolumeClaimSpec,omitempty"`
-	// Annotations are added to the pods; "etcd.version" is the controller's own.
+	// Annotations are added to the pods. "etcd.version" is reserved for the
+	// controller.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// BusyboxImage has no effect: no init container waits for DNS.
 	// +optional
 	BusyboxImage string `json:"busyboxImage,omitempty"`
-	// SecurityContext is the pods'.
+	// SecurityContext is the pods' security context.
 	// +optional
 	SecurityContext *corev1.PodSecurityContext `json:"securityContext,omitempty"`
 	// DNSTimeoutInSecond has no effect: no init container waits for DNS.
 	// +optional
 	DNSTimeoutInSecond int64 `json:"DNSTimeoutInSecond,omitempty"`
-	// ClusterDomain is put after the names of members, such as cluster.local.
+	// ClusterDomain is the DNS domain of the cluster, such as cluster.local, which
+	// is appended to the members' host names.
 	// +optional
 	ClusterDomain string `json:"ClusterDomain,omitempty"`
 }
 
-// TLSPolicy is where certificates come from.
+// TLSPolicy selects the source of certificates.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.static) || !has(self.certManager)",message="write static or certManager, not both"
 type TLSPolicy struct {
-	// Static names Secrets that exist.
+	// Static names existing Secrets.
 	// +optional
 	Static *StaticTLS `json:"static,omitempty"`
-	// CertManager has cert-manager issue the certificates instead.
+	// CertManager lets cert-manager issue the certificates.
 	// +optional
 	CertManager *CertManagerTLS `json:"certManager,omitempty"`
 }
 
-// StaticTLS names the Secrets that hold certificates.
+// StaticTLS names the Secrets with certificates.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.operatorSecret) && self.operatorSecret.size() > 0) == (has(self.member) && has(self.member.serverSecret) && self.member.serverSecret.size() > 0)",message="operatorSecret and member.serverSecret go together: one end of the clients' traffic cannot be encrypted alone"
+// +kubebuilder:validation:XValidation:rule="(has(self.operatorSecret) && self.operatorSecret.size() > 0) == (has(self.member) && has(self.member.serverSecret) && self.member.serverSecret.size() > 0)",message="operatorSecret and member.serverSecret go together: both ends of the client traffic must be encrypted"
 type StaticTLS struct {
-	// Member are the Secrets of the members.
+	// Member names the Secrets of the members.
 	// +optional
 	Member *MemberSecret `json:"member,omitempty"`
-	// OperatorSecret is the Secret of the controller, a client of the cluster:
-	// etcd-client.crt, etcd-client.key and etcd-client-ca.crt.
+	// OperatorSecret is the name of the Secret with the controller's client
+	// certificate: etcd-client.crt, etcd-client.key and etcd-client-ca.crt.
 	// +optional
 	OperatorSecret string `json:"operatorSecret,omitempty"`
 }
 
 // MemberSecret names the Secrets of members.
 type MemberSecret struct {
-	// PeerSecret is for the traffic between members: peer.crt, peer.key and
-	// peer-ca.crt.
+	// PeerSecret is the name of the Secret for the traffic between members:
+	// peer.crt, peer.key and peer-ca.crt.
 	// +optional
 	PeerSecret string `json:"peerSecret,omitempty"`
-	// ServerSecret is for clients: server.crt, server.key and server-ca.crt.
+	// ServerSecret is the name of the Secret for the traffic with clients:
+	// server.crt, server.key and server-ca.crt.
 	// +optional
 	ServerSecret string `json:"serverSecret,omitempty"`
 }
 
-// CertManagerTLS asks cert-manager for the certificates of peers, servers and
-// the controller.
+// CertManagerTLS requests the certificates of peers, servers and the controller
+// from cert-manager.
 type CertManagerTLS struct {
-	// IssuerRef is who issues them: one that signs for clients and servers, with
-	// a CA of its own.
+	// IssuerRef names the issuer. It must have a CA of its own, and issue both
+	// client and server certificates.
 	IssuerRef IssuerReference `json:"issuerRef"`
 }
 
-// IssuerReference names an issuer of cert-manager.
+// IssuerReference names a cert-manager issuer.
 type IssuerReference struct {
-	// Name is the issuer's.
+	// Name is the name of the issuer.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
-	// Kind is Issuer or ClusterIssuer.
+	// Kind is the kind of the issuer: Issuer or ClusterIssuer.
 	// +kubebuilder:default=Issuer
 	// +optional
 	Kind string `json:"kind,omitempty"`
-	// Group is the issuer's.
+	// Group is the API group of the issuer.
 	// +kubebuilder:default="cert-manager.io"
 	// +optional
 	Group string `json:"group,omitempty"`

@@ -10,62 +10,63 @@ type ClusterConditionType string
 
 // The conditions of a cluster.
 const (
-	// ClusterAvailable: the cluster takes reads and writes.
+	// ClusterAvailable: the cluster accepts reads and writes.
 	ClusterAvailable ClusterConditionType = "Available"
-	// ClusterRecovering: members that failed are brought back or replaced.
+	// ClusterRecovering: failed members are being restarted or replaced.
 	ClusterRecovering ClusterConditionType = "Recovering"
-	// ClusterScaling: members are added or removed.
+	// ClusterScaling: members are being added or removed.
 	ClusterScaling ClusterConditionType = "Scaling"
-	// ClusterUpgrading: members are given another version.
+	// ClusterUpgrading: members are being moved to another version.
 	ClusterUpgrading ClusterConditionType = "Upgrading"
 
-	// ClusterRolling: members are given other pods or storage.
+	// ClusterRolling: members are getting new pods or storage.
 	ClusterRolling ClusterConditionType = "Rolling"
-	// ClusterUnsupportedVersion: the version asked for is not run.
+	// ClusterUnsupportedVersion: usher does not run the version in the spec.
 	ClusterUnsupportedVersion ClusterConditionType = "UnsupportedVersion"
-	// ClusterQuorumLost: too few voters are left, and those missing cannot come
-	// back as themselves.
+	// ClusterQuorumLost: too few voters are left, and the missing ones have lost
+	// their data.
 	ClusterQuorumLost ClusterConditionType = "QuorumLost"
-	// ClusterStalled: the cluster does not get further without a person; the reason
-	// is the pod's own, where there is one.
+	// ClusterStalled: the cluster needs human intervention. The reason is that of
+	// the pod, if it has one.
 	ClusterStalled ClusterConditionType = "Stalled"
-	// ClusterClaimsSetAside: claims of members that were removed wait to be deleted.
+	// ClusterClaimsSetAside: claims of removed members wait to be deleted.
 	ClusterClaimsSetAside ClusterConditionType = "ClaimsSetAside"
-	// ClusterRetainedClaims: claims of a former cluster of the name are there.
+	// ClusterRetainedClaims: claims of a former cluster of the same name exist.
 	ClusterRetainedClaims ClusterConditionType = "RetainedClaims"
 	// ClusterIgnoredFields: the spec sets fields that have no effect.
 	ClusterIgnoredFields ClusterConditionType = "IgnoredFields"
-	// ClusterRefusedChange: the spec asks for a change that is not made.
+	// ClusterRefusedChange: the controller refuses a change in the spec.
 	ClusterRefusedChange ClusterConditionType = "RefusedChange"
-	// ClusterMissingReference: a Secret, issuer or class that the spec names is
-	// not there.
+	// ClusterMissingReference: a Secret, issuer or class that the spec names does
+	// not exist.
 	ClusterMissingReference ClusterConditionType = "MissingReference"
 )
 
 // ClusterCondition is a detail of a cluster's state.
 type ClusterCondition struct {
-	// Type names it.
+	// Type is the type of the condition, such as Available.
 	Type ClusterConditionType `json:"type"`
 	// Status is True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status"`
-	// LastUpdateTime is when anything about it changed.
+	// LastUpdateTime is when any field of the condition changed.
 	// +optional
 	LastUpdateTime metav1.Time `json:"lastUpdateTime,omitempty"`
-	// LastTransitionTime is when its status changed.
+	// LastTransitionTime is when the status of the condition changed.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty"`
-	// Reason is the cause in a word.
+	// Reason is the cause as a CamelCase word.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// Message is for people.
+	// Message is a human-readable explanation.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// ObservedGeneration is that of the spec it is about.
+	// ObservedGeneration is the generation of the spec that the condition
+	// describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
-// Condition returns the condition of that type, or nil.
+// Condition returns the condition of the given type, or nil.
 func (s *ClusterStatus) Condition(t ClusterConditionType) *ClusterCondition {
 	for i := range s.Conditions {
 		if s.Conditions[i].Type == t {
@@ -75,8 +76,8 @@ func (s *ClusterStatus) Condition(t ClusterConditionType) *ClusterCondition {
 	return nil
 }
 
-// SetCondition takes a condition in and says whether that changed anything. Its
-// times are kept where nothing did, so that status is not written for nothing.
+// SetCondition sets a condition, and reports whether it changed. An unchanged
+// condition keeps its times, so that the controller need not write the status.
 func (s *ClusterStatus) SetCondition(c ClusterCondition, now metav1.Time) bool {
 	was := s.Condition(c.Type)
 	if was == nil {

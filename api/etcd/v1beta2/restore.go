@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EtcdRestore brings a cluster back from a backup.
+// EtcdRestore restores an etcd cluster from a backup.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcdrestores,singular=etcdrestore
@@ -20,9 +20,9 @@ type EtcdRestore struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what is wanted.
+	// Spec is the desired restore.
 	Spec RestoreSpec `json:"spec"`
-	// Status is what became of it.
+	// Status is the last observed state of the restore.
 	// +optional
 	Status RestoreStatus `json:"status,omitempty"`
 }
@@ -37,47 +37,49 @@ type EtcdRestoreList struct {
 	Items []EtcdRestore `json:"items"`
 }
 
-// RestoreSpec is the restore that is wanted.
+// RestoreSpec is the desired restore.
 type RestoreSpec struct {
-	// BackupStorageType is the kind of place the backup is in.
+	// BackupStorageType selects where the backup is stored: S3 or
+	// PersistentVolume.
 	BackupStorageType BackupStorageType `json:"backupStorageType"`
-	// BackupSource says where it is.
+	// BackupSource is the place of the backup.
 	BackupSource `json:",inline"`
-	// EtcdCluster is the cluster it is restored into.
+	// EtcdCluster is the cluster to restore the backup into.
 	EtcdCluster EtcdClusterRef `json:"etcdCluster"`
 }
 
-// EtcdClusterRef names an EtcdCluster of the same namespace.
+// EtcdClusterRef names an EtcdCluster in the same namespace.
 type EtcdClusterRef struct {
-	// Name is the cluster's.
+	// Name is the name of the EtcdCluster.
 	Name string `json:"name"`
 }
 
-// RestoreStatus is what became of a restore.
+// RestoreStatus is the last observed state of a restore.
 type RestoreStatus struct {
-	// Succeeded says that the restored cluster serves.
+	// Succeeded is true once the restored cluster serves clients.
 	// +optional
 	Succeeded bool `json:"succeeded"`
-	// Reason says why it does not.
+	// Reason explains why the restore has not succeeded.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// ObservedGeneration is that of the spec which the status is about.
+	// ObservedGeneration is the generation of the spec that the status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Phase is how far it is.
+	// Phase is the progress: Looking, Seeding, Proving, Switching, Growing or
+	// Succeeded.
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// Path is the backup that is restored.
+	// Path is the path of the backup that is being restored.
 	// +optional
 	Path string `json:"path,omitempty"`
 	// EtcdRevision is the revision of the backup.
 	// +optional
 	EtcdRevision int64 `json:"etcdRevision,omitempty"`
-	// WayBack says how to have the old cluster again.
+	// WayBack explains how to recover the old cluster.
 	// +optional
 	WayBack string `json:"wayBack,omitempty"`
-	// Conditions are the details.
+	// Conditions are the details of the restore's state.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

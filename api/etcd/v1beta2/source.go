@@ -1,44 +1,49 @@
 package v1beta2
 
-// A BackupStorageType is a kind of place backups are kept in.
+// A BackupStorageType selects where backups are stored. usher supports S3 and
+// PersistentVolume.
 //
 // +kubebuilder:validation:MaxLength=32
 type BackupStorageType string
 
-// The kinds of places.
+// The storage types.
 const (
-	// BackupStorageS3: an S3 bucket, or what speaks S3.
+	// BackupStorageS3: Amazon S3 or an S3-compatible store.
 	BackupStorageS3 BackupStorageType = "S3"
-	// BackupStorageABS: Azure Blob Storage.
+	// BackupStorageABS: Azure Blob Storage, which usher does not support.
 	BackupStorageABS BackupStorageType = "ABS"
-	// BackupStorageGCS: Google Cloud Storage.
+	// BackupStorageGCS: Google Cloud Storage, which usher supports only through
+	// S3.
 	BackupStorageGCS BackupStorageType = "GCS"
-	// BackupStorageOSS: Alibaba's Object Storage Service.
+	// BackupStorageOSS: Alibaba Cloud Object Storage Service, which usher supports
+	// only through S3.
 	BackupStorageOSS BackupStorageType = "OSS"
 	// BackupStorageVolume: a PersistentVolumeClaim.
 	BackupStorageVolume BackupStorageType = "PersistentVolume"
 )
 
-// BackupSource says where backups are; the member of the storage type is set.
+// BackupSource is the place of backups. Set only the field of the storage type.
 type BackupSource struct {
-	// S3 is a place in S3.
+	// S3 stores backups in an S3-compatible bucket.
 	// +optional
 	S3 *S3Source `json:"s3,omitempty"`
-	// ABS is a place in Azure Blob Storage.
+	// ABS stores backups in Azure Blob Storage, which usher does not support.
 	// +optional
 	ABS *ABSSource `json:"abs,omitempty"`
-	// GCS is a place in Google Cloud Storage.
+	// GCS stores backups in Google Cloud Storage, which usher supports only
+	// through s3.
 	// +optional
 	GCS *GCSSource `json:"gcs,omitempty"`
-	// OSS is a place in Alibaba's Object Storage Service.
+	// OSS stores backups in Alibaba Cloud Object Storage Service, which usher
+	// supports only through s3.
 	// +optional
 	OSS *OSSSource `json:"oss,omitempty"`
-	// PersistentVolume is a place on a claim.
+	// PersistentVolume stores backups on a PersistentVolumeClaim.
 	// +optional
 	PersistentVolume *VolumeSource `json:"persistentVolume,omitempty"`
 }
 
-// StorageType is the kind of the first place that is set; empty where none is.
+// StorageType returns the type of the first field that is set, or "".
 func (s *BackupSource) StorageType() BackupStorageType {
 	switch {
 	case s.S3 != nil:
@@ -55,17 +60,20 @@ func (s *BackupSource) StorageType() BackupStorageType {
 	return ""
 }
 
-// S3Source is a place in S3.
+// S3Source is a place in an S3-compatible bucket.
 type S3Source struct {
-	// Path is bucket/key. A periodic backup's key is a prefix.
+	// Path is bucket/key, such as backups/example. For periodic backups the key is
+	// a prefix.
 	Path string `json:"path"`
-	// AWSSecret is the Secret with the keys credentials and config, in the
-	// format of AWS' own files, profile default.
+	// AWSSecret is the name of the Secret with the keys credentials and config, in
+	// the format of the AWS CLI with the profile default.
 	AWSSecret string `json:"awsSecret"`
-	// Endpoint is the URL of what speaks S3, where that is not AWS.
+	// Endpoint is the URL of an S3-compatible store, such as
+	// https://storage.googleapis.com. The default is AWS.
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
-	// ForcePathStyle puts the bucket into the path instead of the host name.
+	// ForcePathStyle puts the bucket into the path of the URL instead of the host
+	// name.
 	// +optional
 	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
 }
@@ -74,7 +82,8 @@ type S3Source struct {
 type ABSSource struct {
 	// Path is container/key.
 	Path string `json:"path"`
-	// ABSSecret is the Secret with the keys storage-account and storage-key.
+	// ABSSecret is the name of the Secret with the keys storage-account and
+	// storage-key.
 	ABSSecret string `json:"absSecret"`
 }
 
@@ -82,28 +91,30 @@ type ABSSource struct {
 type GCSSource struct {
 	// Path is bucket/key.
 	Path string `json:"path"`
-	// GCPSecret is the Secret with the key access-token or credentials.json.
+	// GCPSecret is the name of the Secret with the key access-token or
+	// credentials.json.
 	// +optional
 	GCPSecret string `json:"gcpSecret,omitempty"`
 }
 
-// OSSSource is a place in Alibaba's Object Storage Service.
+// OSSSource is a place in Alibaba Cloud Object Storage Service.
 type OSSSource struct {
 	// Path is bucket/key.
 	Path string `json:"path"`
-	// OSSSecret is the Secret with the keys accessKeyID and accessKeySecret.
+	// OSSSecret is the name of the Secret with the keys accessKeyID and
+	// accessKeySecret.
 	OSSSecret string `json:"ossSecret"`
-	// Endpoint is the region's.
+	// Endpoint is the URL of the region's endpoint.
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
 }
 
 // VolumeSource is a place on a PersistentVolumeClaim.
 type VolumeSource struct {
-	// ClaimName is the claim's, in the same namespace. A pod mounts it for as long
-	// as it is needed.
+	// ClaimName is the name of a PersistentVolumeClaim in the same namespace. A
+	// pod of usher mounts it while a backup or restore needs it.
 	ClaimName string `json:"claimName"`
-	// Path is a file's on it, below the claim's root; a periodic backup's is a
-	// prefix.
+	// Path is the path of a file on the claim, such as backups/example. For
+	// periodic backups it is a prefix.
 	Path string `json:"path"`
 }

@@ -1,8 +1,8 @@
-// Package v1 is the API samplecrd.k8s.io/v1: the Network of a cluster's
-// tutorials, made real.
+// Package v1 is the API samplecrd.k8s.io/v1: the Network of a well-known
+// tutorial, with a real network behind it.
 //
-// The package is what other programs import: it holds types alone, and depends
-// on apimachinery and nothing else.
+// Other programs can import the package: it contains only types, and depends
+// only on apimachinery.
 //
 // +kubebuilder:object:generate=true
 // +groupName=samplecrd.k8s.io

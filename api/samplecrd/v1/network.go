@@ -9,7 +9,7 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=networks,singular=network,scope=Namespaced
-// +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, the group is that of a published tutorial and nobody reviewed it"
+// +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, the group is that of a published tutorial and was not reviewed"
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
 // +kubebuilder:printcolumn:name="CIDR",type=string,JSONPath=`.status.cidr`
 // +kubebuilder:printcolumn:name="Gateway",type=string,JSONPath=`.status.gateway`
@@ -26,44 +26,45 @@ type Network struct {
 	Status NetworkStatus `json:"status,omitempty"`
 }
 
-// A NetworkSpec is the network that is asked for.
+// A NetworkSpec is the desired network.
 type NetworkSpec struct {
-	// CIDR is the range of its addresses, such as 192.168.0.0/16. Bits behind
-	// the prefix do not count: 192.168.1.0/16 is the same range. To change the
-	// range is to replace the network, which is done while nothing uses it.
+	// CIDR is the range of addresses of the network, such as 192.168.0.0/16. Host
+	// bits are ignored: 192.168.1.0/16 is the same range. A change of the range
+	// replaces the network, which waits until the network is not in use.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	CIDR string `json:"cidr"`
-	// Gateway is the address in the range by which the network is left; a
-	// network without one is left by nobody. It can be changed.
+	// Gateway is the address of the default gateway, in the range of the network,
+	// such as 192.168.0.1. Without a gateway, pods cannot reach other networks. It
+	// can be changed; running pods keep their default route until they are
+	// recreated.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Gateway string `json:"gateway,omitempty"`
 }
 
-// A NetworkStatus is the network that exists.
+// A NetworkStatus is the existing network.
 type NetworkStatus struct {
 	// ObservedGeneration is the generation of the spec that the conditions
-	// speak of.
+	// describe.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// CIDR is the range of the network that exists, without bits behind the
-	// prefix.
+	// CIDR is the range of the existing network, without host bits.
 	//
 	// +optional
 	CIDR string `json:"cidr,omitempty"`
-	// Gateway is that of the network that exists.
+	// Gateway is the gateway of the existing network.
 	//
 	// +optional
 	Gateway string `json:"gateway,omitempty"`
-	// Backend is what made the network: multus or neutron.
+	// Backend is the backend that created the network: multus or neutron.
 	//
 	// +optional
 	Backend string `json:"backend,omitempty"`
-	// Resources are what was made for it, where the backend makes things.
+	// Resources are the objects that the backend created for the network.
 	//
 	// +optional
 	// +listType=atomic
@@ -77,16 +78,16 @@ type NetworkStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// A Resource is one thing that a backend made.
+// A Resource is an object that a backend created.
 type Resource struct {
-	// Kind of thing, as the backend calls it, such as
-	// NetworkAttachmentDefinition or Subnet.
+	// Kind is the kind of the object, such as NetworkAttachmentDefinition or
+	// Subnet.
 	Kind string `json:"kind"`
-	// Name of the thing, where it has one.
+	// Name is the name of the object, if it has one.
 	//
 	// +optional
 	Name string `json:"name,omitempty"`
-	// ID of the thing, where its name is not what finds it.
+	// ID is the ID of the object, if its name does not identify it.
 	//
 	// +optional
 	ID string `json:"id,omitempty"`
@@ -106,9 +107,9 @@ type NetworkList struct {
 const (
 	// Ready: the network exists as the spec asks.
 	Ready = "Ready"
-	// InUse: something is attached to it, or about to be.
+	// InUse: something is attached to the network, or about to be.
 	InUse = "InUse"
 )
 
-// Finalizer keeps a Network until what was made for it is gone.
+// Finalizer keeps a Network until its resources are removed.
 const Finalizer = GroupName + "/network"

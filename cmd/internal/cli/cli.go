@@ -1,5 +1,5 @@
-// Package cli is what usher's programs have in common: how they end, how they
-// find a cluster, and which version they are.
+// Package cli contains the common parts of usher's programs: exit statuses, the
+// connection to a cluster, and the version.
 package cli
 
 import (
@@ -13,12 +13,12 @@ import (
 
 // Exit statuses of every command.
 const (
-	Clean  = 0 // done, nothing found
-	Failed = 1 // findings at or above the threshold, or the work could not be done
-	Usage  = 2 // wrong usage, or input that cannot be read; wins over Failed
+	Clean  = 0 // success without findings
+	Failed = 1 // findings at the threshold or more severe, or a failure
+	Usage  = 2 // wrong usage, or unreadable input; takes precedence over Failed
 )
 
-// Namespace is usher's own namespace unless a flag names another.
+// Namespace is usher's own namespace unless a flag names another one.
 const Namespace = "usher-system"
 
 // exit ends a command with a status.
@@ -28,7 +28,7 @@ type exit struct {
 }
 
 // Exit returns an error that ends a command with the status. The message of err
-// goes to stderr; with nil nothing does. Any other error ends with Usage.
+// goes to stderr; with nil there is none. Any other error ends with Usage.
 func Exit(status int, err error) error { return &exit{status, err} }
 
 func (e *exit) Error() string {

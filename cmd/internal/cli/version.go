@@ -11,17 +11,17 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// Set by the linker for releases. Otherwise they are what the Go toolchain
-// records of the module and its checkout.
+// The linker sets these for releases. Otherwise the Go toolchain's information
+// about the module and its checkout applies.
 var version, commit, date string
 
 // Version returns the version of the running program: of its release, of the
-// module that `go install` took, of the commit it was built from, or, where
-// nothing was recorded, of the next release with -devel behind it.
+// module that `go install` used, of its commit, or otherwise of the next
+// release with the suffix -devel.
 func Version() string { return running().version }
 
-// build is what a program knows of where it comes from. Commit and date, in RFC
-// 3339, are empty where they were not recorded.
+// build describes the origin of a program. Commit and date, in RFC 3339, are
+// empty if unknown.
 type build struct{ version, commit, date string }
 
 func running() build {
@@ -29,7 +29,7 @@ func running() build {
 	return known(build{version, commit, date}, info)
 }
 
-// known fills in what the linker did not set. info may be nil.
+// known sets what the linker did not set. info may be nil.
 func known(linked build, info *debug.BuildInfo) build {
 	if linked.version != "" {
 		return linked

@@ -19,14 +19,14 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// judging is a Run under way.
+// judging is a Run in progress.
 type judging struct {
 	*Run
 	workspace *files.Workspace
 	catalog   map[string]catalog.Entry
 }
 
-// add reports a finding, if a person asked for it.
+// add reports a finding, if the user asked for it.
 func (j *judging) add(f *file, doc *manifest.Document, v *verdict.Verdict, found verdict.Finding) {
 	switch {
 	case found.Reason == reason.TemplateMissing && len(j.workspace.Templates.Names()) == 0:
@@ -60,8 +60,8 @@ func (j *judging) add(f *file, doc *manifest.Document, v *verdict.Verdict, found
 	f.findings = append(f.findings, r)
 }
 
-// weigh chooses whether a finding is reported, and whether it fails the check. The
-// verdict has weighed it by the levels of the namespace; a flag goes before them.
+// weigh decides whether a finding is reported, and whether it fails the check.
+// The verdict has applied the levels of the namespace; a flag overrides them.
 func (j *judging) weigh(f verdict.Finding) (reported, fails bool) {
 	if len(j.Only) > 0 && !slices.Contains(j.Only, f.Rule) || slices.Contains(j.Exclude, f.Rule) {
 		return false, false
@@ -76,8 +76,8 @@ func (j *judging) weigh(f verdict.Finding) (reported, fails bool) {
 	return reported, fails
 }
 
-// place is the line and the column of a finding: inside the block of text for a
-// field of a template.
+// place returns the line and the column of a finding: for a field of a
+// template, inside the block of text.
 func place(doc *manifest.Document, f finding.Finding, field string) (line, column int) {
 	const config = "data." + injector.ConfigKey
 	first, indent, ok := doc.Block(config)
@@ -89,15 +89,15 @@ func place(doc *manifest.Document, f finding.Finding, field string) (line, colum
 		var template struct {
 			Data map[string]any `json:"data"`
 		}
-		_ = json.Unmarshal(doc.JSON, &template) // Judge has decoded it
+		_ = json.Unmarshal(doc.JSON, &template) // Judge has already decoded it
 		text, _ := template.Data[injector.ConfigKey].(string)
 		_, column = position.New([]byte(text), 1).Of(path)
 	}
 	return first + f.Line - 1, indent + column
 }
 
-// askedAt is the annotation that asked for what a finding is about, "" where none
-// did.
+// askedAt returns the annotation that asked for the template of a finding, or
+// "".
 func askedAt(v *verdict.Verdict, f verdict.Finding) string {
 	if v.Injection == nil || f.Source != verdict.FromInjection {
 		return ""
@@ -123,7 +123,7 @@ func askedAt(v *verdict.Verdict, f verdict.Finding) string {
 	return "metadata.annotations[" + key + "]"
 }
 
-// served is what the API server says, after the field that it is about.
+// served formats the API server's message after its field.
 func served(f finding.Finding) string {
 	if f.Field == "" || strings.Contains(f.Message, f.Field) || strings.Contains(f.Message, ", added by the template ") {
 		return f.Message
@@ -134,7 +134,7 @@ func served(f finding.Finding) string {
 	return f.Field + ": " + f.Message
 }
 
-// sentence is a finding of injection as a sentence about its field.
+// sentence formats a finding of injection as a sentence about its field.
 func sentence(f finding.Finding) string {
 	verb, _, _ := strings.Cut(f.Message, " ")
 	if f.Field == "" || !slices.Contains([]string{"is", "has", "names", "claims", "must"}, verb) {
@@ -143,7 +143,8 @@ func sentence(f finding.Finding) string {
 	return lastStep(f.Field) + " " + f.Message
 }
 
-// lastStep is what a message calls a field: containers[0], image, or a key.
+// lastStep returns the name of a field in a message: containers[0], image, or a
+// key.
 func lastStep(field string) string {
 	if open := strings.LastIndexByte(field, '['); open >= 0 && strings.HasSuffix(field, "]") {
 		if key := field[open+1 : len(field)-1]; strings.ContainsAny(key, "./") {
@@ -154,11 +155,11 @@ func lastStep(field string) string {
 	return field[strings.LastIndexByte(field, '.')+1:]
 }
 
-// duplicate is a field that is there twice.
+// duplicate returns the finding for a field that occurs twice.
 func duplicate(d manifest.Duplicate) verdict.Finding {
 	r := refusal.Lookup(refusal.DuplicateField)
 	return verdict.Finding{Source: verdict.FromServer, Effect: verdict.Denies, Finding: finding.Finding{
-		Rule: r.ID, Level: finding.Invariant, RefusedByServer: true, Field: d.Field, Message: "is there twice: remove one", Harm: r.Harm, Fix: r.Fix,
+		Rule: r.ID, Level: finding.Invariant, RefusedByServer: true, Field: d.Field, Message: "is set twice: remove one", Harm: r.Harm, Fix: r.Fix,
 	}}
 }
 
@@ -168,7 +169,7 @@ func (f *file) sort() {
 	})
 }
 
-// addUp joins what was skipped for the same reason.
+// addUp adds up the counts of documents skipped for the same reason.
 func addUp(skipped []report.Skipped) []report.Skipped {
 	counts := map[report.Skipped]int{}
 	for _, s := range skipped {

@@ -1,5 +1,5 @@
-// Package check judges the objects of files: each file is read once, in parallel,
-// and then each object is judged with all others in sight.
+// Package check judges the objects in files: it reads each file once, in
+// parallel, and then judges each object with all others visible.
 package check
 
 import (
@@ -22,30 +22,30 @@ import (
 
 // A Run is a check of some files.
 type Run struct {
-	// Options are what verdicts depend on besides the files.
+	// Options are what verdicts depend on in addition to the files.
 	Options files.Options
-	// Report and FailOn, where set, are the levels to report and to fail on, for
+	// Report and FailOn, if set, are the levels to report and to fail on, for
 	// every finding and every namespace.
 	Report, FailOn *finding.Level
-	// Skips reports whether a file below a folder is not to be read; nil skips none.
+	// Skips reports whether to skip a file below a folder; nil skips none.
 	Skips func(file string) bool
-	// Only and Exclude choose among the findings by the ids of rules and of what is
-	// found besides.
+	// Only and Exclude select among the findings by the ids of rules and of other
+	// findings.
 	Only, Exclude []string
-	// Templates are the files and folders of templates to inject, Definitions those
-	// of CustomResourceDefinitions.
+	// Templates are the files and folders with templates to inject, Definitions
+	// those with CustomResourceDefinitions.
 	Templates, Definitions []string
-	// UnknownKinds says what becomes of objects of unknown kinds.
+	// UnknownKinds decides about objects of unknown kinds.
 	UnknownKinds UnknownKinds
-	// Progress, where set, is called with the number of files read.
+	// Progress, if set, is called with the number of files read.
 	Progress func(done, all int)
 }
 
-// file is what one file holds.
+// file is the content of one file.
 type file struct {
 	docs []*manifest.Document
-	// template says that the file was named as one of templates: nothing else in it
-	// is judged.
+	// template is true if the file was given as a template: nothing else in it is
+	// judged.
 	template bool
 	errs     []error
 
@@ -55,13 +55,13 @@ type file struct {
 	missing  missing
 }
 
-// missing counts the objects that ask for templates and Networks of which none
-// was given: nothing can be said about them.
+// missing counts the objects that ask for templates and Networks although none
+// was given, so that nothing is known about them.
 type missing struct{ templates, networks int }
 
-// Files judges the objects of files and folders. The findings are in the order of
-// the files, and in each in the order of the lines, however many processors there
-// are. What cannot be read is among the errors.
+// Files judges the objects in files and folders. The findings are ordered by
+// file and line, however many processors there are. The errors are about
+// unreadable input.
 func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*report.Result, []error) {
 	names, errs := manifest.Files(paths)
 	templates, more := manifest.Files(r.Templates)
@@ -105,8 +105,7 @@ func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*repo
 	return result, errs
 }
 
-// wanted are the files that are to be judged as they are, of those that were found
-// below the paths.
+// wanted returns the files to judge among those found below the paths.
 func (r *Run) wanted(files, paths []string) ([]string, []manifest.Bundle) {
 	if r.Skips != nil {
 		files = slices.DeleteFunc(files, func(file string) bool { return r.Skips(file) && !slices.Contains(paths, file) })
@@ -114,12 +113,12 @@ func (r *Run) wanted(files, paths []string) ([]string, []manifest.Bundle) {
 	return manifest.Unbundled(files, paths)
 }
 
-// readFile reads a file. named is set where the user named the file itself.
+// readFile reads a file. named is true if the user named the file itself.
 func readFile(path string, stdin io.Reader, named bool) file {
 	docs, errs := manifest.ReadTolerant(path, stdin)
 	f := file{docs: docs, errs: errs}
 	if named && len(docs) > 0 && len(errs) == 0 && !slices.ContainsFunc(docs, (*manifest.Document).IsObject) {
-		f.errs = append(f.errs, &manifest.Error{File: path, Err: errors.New("holds no Kubernetes object: write apiVersion and kind")})
+		f.errs = append(f.errs, &manifest.Error{File: path, Err: errors.New("is not a Kubernetes object: write apiVersion and kind")})
 	}
 	return f
 }
@@ -134,7 +133,7 @@ func (j *judging) file(f *file) {
 		case files.ForTools(d):
 			continue
 		case f.template && !j.workspace.IsTemplate(d):
-			continue // an error of Load's
+			continue // already an error of Load
 		case !j.workspace.Judges(d):
 			j.unknown(f, d)
 			continue
@@ -159,7 +158,7 @@ func (j *judging) file(f *file) {
 	f.sort()
 }
 
-// result joins what was found in the files.
+// result joins the findings of all files.
 func (j *judging) result(ctx context.Context, read []file, errs []error) (*report.Result, []error) {
 	result := &report.Result{Findings: []report.Finding{}, Skipped: []report.Skipped{}}
 	var missing missing
@@ -180,10 +179,10 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 	result.Skipped = addUp(result.Skipped)
 	result.Notes = j.workspace.Notes
 	if n := missing.templates; n > 0 {
-		result.Notes = append(result.Notes, fmt.Sprintf("objects that ask for templates, while none was given with -t: %d; they are judged as written", n))
+		result.Notes = append(result.Notes, fmt.Sprintf("objects that ask for templates, although -t was not given: %d; they are checked as written", n))
 	}
 	if n := missing.networks; n > 0 {
-		result.Notes = append(result.Notes, fmt.Sprintf("objects that declare Networks, while none of their namespace is among the files: %d; they are judged as written", n))
+		result.Notes = append(result.Notes, fmt.Sprintf("objects that declare Networks, although the files contain none of their namespace: %d; they are checked as written", n))
 	}
 	if ctx.Err() != nil {
 		errs = append(errs, fmt.Errorf("stopped: %w", context.Cause(ctx)))
@@ -192,8 +191,8 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 	return result, errs
 }
 
-// conflictsOnce keeps of two templates that exclude each other the finding at the
-// one that comes later: it is one conflict.
+// conflictsOnce keeps only the later one of the two findings about a pair of
+// incompatible templates.
 func conflictsOnce(findings []report.Finding) []report.Finding {
 	last := map[string]int{}
 	for i, f := range findings {
@@ -210,7 +209,7 @@ func conflictsOnce(findings []report.Finding) []report.Finding {
 	return kept
 }
 
-// without leaves out of paths the files that are among others, however they are
+// without removes from paths the files that are among others, however they are
 // written.
 func without(paths, others []string) []string {
 	seen := map[string]bool{}
@@ -235,7 +234,7 @@ func absolute(path string) string {
 	return path
 }
 
-// parallel calls do for 0 to n-1 on every processor, until the context ends.
+// parallel calls do for 0 to n-1 on all processors, until the context ends.
 func parallel(ctx context.Context, n int, do func(int)) {
 	var next atomic.Int64
 	var wait sync.WaitGroup

@@ -11,18 +11,18 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// UnknownKinds says what becomes of objects whose kind is neither built in nor
+// UnknownKinds decides about objects whose kind is neither built in nor
 // defined.
 type UnknownKinds string
 
-// What can become of them.
+// The values of UnknownKinds.
 const (
 	Ignore UnknownKinds = "ignore" // they are not mentioned
 	Warn   UnknownKinds = "warn"   // they are counted
 	Fail   UnknownKinds = "fail"   // each is a finding that fails the check
 )
 
-// ParseUnknownKinds reads a flag.
+// ParseUnknownKinds parses the value of a flag.
 func ParseUnknownKinds(word string) (UnknownKinds, error) {
 	if u := UnknownKinds(word); slices.Contains([]UnknownKinds{Ignore, Warn, Fail}, u) {
 		return u, nil
@@ -30,13 +30,13 @@ func ParseUnknownKinds(word string) (UnknownKinds, error) {
 	return "", fmt.Errorf("--unknown-kinds %q does not exist: write %s, %s or %s", word, Ignore, Warn, Fail)
 }
 
-// Why a kind is not known.
+// Reasons why a kind is unknown.
 const (
-	undefined = "neither built in nor defined: give its CustomResourceDefinition with --crds"
+	undefined = "neither built in nor defined: pass its CustomResourceDefinition with --crds"
 	refused   = "not defined, because the API server refuses its CustomResourceDefinition: correct that first"
 )
 
-// unknown deals with an object of an unknown kind.
+// unknown handles an object of an unknown kind.
 func (j *judging) unknown(f *file, d *manifest.Document) {
 	why := undefined
 	if j.workspace.Refused(d) {

@@ -1,5 +1,5 @@
-// Package explain says of pods and their owners what they have, what their next
-// pod gets, and what changes it.
+// Package explain explains what pods and their owners have, what their next pod
+// gets, and what changes it.
 package explain
 
 import (
@@ -18,23 +18,23 @@ import (
 
 // An Explanation is about one object, or the pods of one owner.
 type Explanation struct {
-	// Object is what is explained, such as pod/api-1 or deployment/api.
+	// Object is the explained object, such as pod/api-1 or deployment/api.
 	Object    string `json:"object"`
 	Namespace string `json:"namespace"`
-	// Owner makes the pods; "" for a pod that nothing recreates.
+	// Owner is the controller of the pods; "" for a pod without a controller.
 	Owner string `json:"owner,omitempty"`
-	// Now are the pods that exist, and what they have.
+	// Now are the existing pods, and what they have.
 	Now []Pod `json:"now"`
 	// Next is what the next pod gets.
 	Next *live.Next `json:"next"`
-	// Slips are keys that were probably meant to ask.
+	// Slips are keys that were probably meant to ask for a template.
 	Slips []Slip `json:"slips,omitempty"`
 	Do    Advice `json:"do"`
 
-	file bool // it is explained from a file
+	file bool // true for an object from a file
 }
 
-// A Pod is one that exists.
+// A Pod is an existing pod.
 type Pod struct {
 	Name     string    `json:"name"`
 	Phase    string    `json:"phase"`
@@ -48,11 +48,11 @@ type Sidecar struct {
 	// Containers and InitContainers are those that the pod's record names.
 	Containers     []string `json:"containers,omitempty"`
 	InitContainers []string `json:"initContainers,omitempty"`
-	// Absent are containers that the pod's record names and the pod lacks.
+	// Absent are containers that the pod's record names but the pod lacks.
 	Absent []string `json:"absent,omitempty"`
 }
 
-// An Explainer explains what is in a cluster.
+// An Explainer explains objects in a cluster.
 type Explainer struct{ Cluster *live.Cluster }
 
 // Object explains a pod, or the pods of an owner.
@@ -69,7 +69,7 @@ func (e Explainer) Object(ctx context.Context, namespace string, target Target) 
 }
 
 // Selected explains the pods that a selector matches, by owner, and the owners
-// of such pods that have none.
+// of such pods that have none yet.
 func (e Explainer) Selected(ctx context.Context, namespace string, selector labels.Selector) ([]*Explanation, error) {
 	workloads, err := e.Cluster.Making(ctx, namespace, selector)
 	if err != nil {
@@ -106,7 +106,7 @@ func (e Explainer) Selected(ctx context.Context, namespace string, selector labe
 		all = append(all, explanation)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("nothing in namespace %s matches %s: neither pods nor what makes them", namespace, selector)
+		return nil, fmt.Errorf("no pod or owner of pods in namespace %s matches %s", namespace, selector)
 	}
 	return all, nil
 }
@@ -141,8 +141,7 @@ func (e Explainer) explain(ctx context.Context, w live.Workload, pods []live.Wor
 	return explanation, nil
 }
 
-// File explains a workload that is in a file: nothing is known of pods that
-// exist.
+// File explains a workload from a file, without any existing pods.
 func File(w live.Workload, next *live.Next, templates []string) *Explanation {
 	e := &Explanation{Object: w.String(), Namespace: w.GetNamespace(), Now: []Pod{}, Next: next, file: true}
 	e.slipped(slips(w, &metav1.PartialObjectMetadata{}, templates))
@@ -161,8 +160,8 @@ func (e *Explanation) slipped(slips []Slip) {
 	}
 }
 
-// maker finds what makes the pods of a workload: the topmost of its owners that
-// holds their template.
+// maker finds the controller of a workload's pods: the topmost of its owners
+// with a pod template.
 func (e Explainer) maker(ctx context.Context, w live.Workload) (live.Workload, maker, error) {
 	owners, err := e.Cluster.Owners(ctx, w)
 	if err != nil {
@@ -198,7 +197,7 @@ func slips(w live.Workload, ns *metav1.PartialObjectMetadata, templates []string
 	return append(found, slipsInNamespace(metadata{"namespace " + w.GetNamespace(), ns.Annotations, ns.Labels})...)
 }
 
-// podNow is what a pod has.
+// podNow returns what a pod has.
 func podNow(pod live.Workload, namespaceLabels map[string]string, templates *injector.Set) Pod {
 	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
 	now := Pod{Name: pod.GetName(), Phase: phase, Deleted: pod.GetDeletionTimestamp() != nil, Sidecars: []Sidecar{}}

@@ -9,31 +9,31 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// A Slip is a key that somebody wrote to ask for a template, and that usher does
-// not read where it is.
+// A Slip is a key that a user wrote to ask for a template, but where usher does
+// not read it.
 type Slip struct {
-	// Found says what was found where, and what usher reads instead.
+	// Found describes the key and its place, and what usher reads instead.
 	Found string `json:"found"`
-	// Template is the one that was probably meant.
+	// Template is the template that was probably meant.
 	Template string `json:"template"`
-	// Key and Value are the annotation of the pod template that asks; the label of
-	// the namespace where Namespace is set.
+	// Key and Value are the annotation of the pod template that asks, or the label
+	// of the namespace if Namespace is true.
 	Key   string `json:"key"`
 	Value string `json:"value"`
-	// Namespace says that the namespace is to be labelled.
+	// Namespace is true if the namespace needs a label.
 	Namespace bool `json:"namespace,omitempty"`
 
-	// misspelt is the key in the pod template's annotations to remove.
+	// misspelt is the key to remove from the pod template's annotations.
 	misspelt string
 }
 
-// metadata is what a place has to ask with.
+// metadata is the metadata of an object that can ask for templates.
 type metadata struct {
 	of                  string // for messages
 	annotations, labels map[string]string
 }
 
-// slipsInTemplate finds keys in a pod template that are misspelt, or labels.
+// slipsInTemplate finds misspelt keys and labels in a pod template.
 func slipsInTemplate(m metadata, templates []string) []Slip {
 	var slips []Slip
 	for _, key := range slices.Sorted(maps.Keys(m.annotations)) {
@@ -56,8 +56,8 @@ func slipsInTemplate(m metadata, templates []string) []Slip {
 	return slips
 }
 
-// slipsInOwner finds keys on an owner's own metadata, which its pods do not get.
-// A key in the pod template itself is not a slip.
+// slipsInOwner finds keys on an owner's own metadata, which its pods do not
+// inherit. A key that the pod template also has is not a slip.
 func slipsInOwner(owner metadata, template map[string]string, templates []string) []Slip {
 	var slips []Slip
 	for _, place := range []struct {
@@ -78,7 +78,8 @@ func slipsInOwner(owner metadata, template map[string]string, templates []string
 	return slips
 }
 
-// slipsInNamespace finds a namespace's label that is misspelt, or an annotation.
+// slipsInNamespace finds a misspelt label of a namespace, or an annotation in
+// its place.
 func slipsInNamespace(ns metadata) []Slip {
 	var slips []Slip
 	add := func(what, key, value string) {
@@ -106,7 +107,7 @@ func slipsInNamespace(ns metadata) []Slip {
 	return slips
 }
 
-// says reports whether annotations speak of a template.
+// says reports whether annotations mention a template.
 func says(annotations map[string]string, template string) bool {
 	for key := range injector.OptIns(annotations) {
 		if _, name, _ := strings.Cut(key, "/"); name == template {
@@ -116,9 +117,9 @@ func says(annotations map[string]string, template string) bool {
 	return false
 }
 
-// meantKey returns the key of usher's that was probably meant by one, and the
-// template that it names; "" for a key that means something else. A template's
-// name is corrected only where templates are known.
+// meantKey returns the key of usher's that the user probably meant, and the
+// template that it names; "" for an unrelated key. It corrects a template's
+// name only if the templates are known.
 func meantKey(key, value string, templates []string) (meant, template string) {
 	prefix, name, ok := strings.Cut(key, "/")
 	if !ok || name == "" || strings.Contains(name, ".") || key == injector.NamespaceLabel {
@@ -139,17 +140,17 @@ func meantKey(key, value string, templates []string) (meant, template string) {
 	return "", ""
 }
 
-// farthest is how many letters a misspelt prefix may differ by. The prefixes of
-// others are farther from usher's.
+// farthest is the maximum number of letters by which a misspelt prefix may
+// differ. The prefixes of other projects differ by more.
 const farthest = 3
 
-// near reports whether a prefix is one of usher's, misspelt or not.
+// near reports whether a prefix is one of usher's, possibly misspelt.
 func near(prefix string) bool {
 	return distance(prefix, injector.InitializerPrefix) <= farthest || distance(prefix, injector.InjectPrefix) <= farthest
 }
 
-// nearest returns the template whose name is at most two letters, and at most
-// half of them, from a name that none has; "" where there is none.
+// nearest returns the template whose name differs from an unknown name by at
+// most two letters, and at most half of them; or "".
 func nearest(name string, templates []string) string {
 	if slices.Contains(templates, name) {
 		return name
@@ -163,7 +164,8 @@ func nearest(name string, templates []string) string {
 	return best
 }
 
-// distance is Levenshtein's: how many letters are added, dropped or changed.
+// distance is the Levenshtein distance: the number of added, removed or changed
+// letters.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

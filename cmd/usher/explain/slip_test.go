@@ -82,10 +82,10 @@ func TestParseTargets(t *testing.T) {
 		"kind and name":          {"", []string{"deploy", "a"}, []Target{{"apps/v1", "Deployment", "a"}}, ""},
 		"kind with its group":    {"", []string{"cronjobs.batch/a"}, []Target{{"batch/v1", "CronJob", "a"}}, ""},
 		"kind with its version":  {"", []string{"Jobs.v1.batch/a"}, []Target{{"batch/v1", "Job", "a"}}, ""},
-		"no kind":                {"", []string{"a"}, nil, `"a" names no kind; write it as in pod/a or deployment/a`},
-		"no name":                {"", []string{"rs/"}, nil, `"rs/" names no object; write it as in deployment/api`},
-		"a kind without pods":    {"pod", []string{"svc/a"}, nil, `"svc" is not a kind of pods or of their owners; write one of pod, deployment, statefulset, daemonset, replicaset, job, cronjob, replicationcontroller`},
-		"a path":                 {"pod", []string{"ds/a/b"}, nil, `"ds/a/b" names no object; write it as in deployment/api`},
+		"no kind":                {"", []string{"a"}, nil, `"a" has no kind; write pod/a or deployment/a`},
+		"no name":                {"", []string{"rs/"}, nil, `"rs/" has no name; write the object as in deployment/api`},
+		"a kind without pods":    {"pod", []string{"svc/a"}, nil, `"svc" is not a kind of pod or owner; write one of pod, deployment, statefulset, daemonset, replicaset, job, cronjob, replicationcontroller`},
+		"a path":                 {"pod", []string{"ds/a/b"}, nil, `"ds/a/b" has no name; write the object as in deployment/api`},
 		"a daemonset, shortened": {"", []string{"ds/a"}, []Target{{"apps/v1", "DaemonSet", "a"}}, ""},
 	} {
 		got, err := ParseTargets(tt.kind, tt.args)

@@ -9,7 +9,7 @@ import (
 // A Target is an object to explain.
 type Target struct{ APIVersion, Kind, Name string }
 
-// kinds are those that can be explained, with kubectl's names of each.
+// kinds are the kinds that can be explained, with kubectl's names for each.
 var kinds = []struct {
 	apiVersion, kind string
 	names            []string
@@ -24,8 +24,8 @@ var kinds = []struct {
 	{"v1", "ReplicationController", []string{"replicationcontroller", "replicationcontrollers", "rc"}},
 }
 
-// ParseTargets reads objects as kubectl does: KIND/NAME..., or KIND NAME....
-// Where kind is given, NAME is of that kind.
+// ParseTargets parses objects like kubectl: KIND/NAME..., or KIND NAME.... If
+// kind is given, NAME has that kind.
 func ParseTargets(kind string, args []string) ([]Target, error) {
 	if kind == "" && len(args) > 1 && !strings.Contains(args[0], "/") {
 		kind, args = args[0], args[1:]
@@ -37,14 +37,14 @@ func ParseTargets(kind string, args []string) ([]Target, error) {
 			of, name = kind, arg
 		}
 		if of == "" {
-			return nil, fmt.Errorf("%q names no kind; write it as in pod/%s or deployment/%s", arg, arg, arg)
+			return nil, fmt.Errorf("%q has no kind; write pod/%s or deployment/%s", arg, arg, arg)
 		}
 		target, err := parseKind(of)
 		if err != nil {
 			return nil, err
 		}
 		if name == "" || strings.Contains(name, "/") {
-			return nil, fmt.Errorf("%q names no object; write it as in deployment/api", arg)
+			return nil, fmt.Errorf("%q has no name; write the object as in deployment/api", arg)
 		}
 		target.Name = name
 		targets = append(targets, target)
@@ -53,7 +53,7 @@ func ParseTargets(kind string, args []string) ([]Target, error) {
 }
 
 func parseKind(name string) (Target, error) {
-	// kubectl takes deployments.apps and deployments.v1.apps, too.
+	// kubectl also accepts deployments.apps and deployments.v1.apps.
 	plain, _, _ := strings.Cut(strings.ToLower(name), ".")
 	var known []string
 	for _, k := range kinds {
@@ -62,5 +62,5 @@ func parseKind(name string) (Target, error) {
 		}
 		known = append(known, k.names[0])
 	}
-	return Target{}, fmt.Errorf("%q is not a kind of pods or of their owners; write one of %s", name, strings.Join(known, ", "))
+	return Target{}, fmt.Errorf("%q is not a kind of pod or owner; write one of %s", name, strings.Join(known, ", "))
 }

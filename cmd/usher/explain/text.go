@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// Writer returns what writes explanations in a format.
+// Writer returns a function that writes explanations in a format.
 func Writer(format string) (func(io.Writer, []*Explanation) error, error) {
 	switch format {
 	case "text":
@@ -65,15 +65,15 @@ func (e *Explanation) text(b *strings.Builder) {
 	fmt.Fprintf(b, "  %s\n    %s\n", e.Do.Command, e.Do.Why)
 }
 
-// mostPods is how many pods of an owner are listed.
+// mostPods is the maximum number of listed pods of an owner.
 const mostPods = 20
 
 func (e *Explanation) nowText(b *strings.Builder) {
 	switch {
 	case e.file:
-		b.WriteString("  not looked at: it is in a file\n")
+		b.WriteString("  not read: the pod is in a file\n")
 	case len(e.Now) == 0:
-		b.WriteString("  there is no pod\n")
+		b.WriteString("  no pod exists\n")
 	}
 	single := len(e.Now) == 1 && "pod/"+e.Now[0].Name == e.Object
 	for i, pod := range e.Now {
@@ -90,7 +90,7 @@ func (e *Explanation) nowText(b *strings.Builder) {
 	}
 }
 
-// lines say what a pod has, a template each.
+// lines describe what a pod has, one line per template.
 func (p *Pod) lines() []string {
 	var lines []string
 	for _, s := range p.Sidecars {
@@ -105,7 +105,7 @@ func (p *Pod) lines() []string {
 	return lines
 }
 
-// String says what the pod has of the template.
+// String describes what the pod has of the template.
 func (s *Sidecar) String() string {
 	if s.State == injector.Missing {
 		return fmt.Sprintf("was created without %s, which %s asks for", s.Template, s.Source)
@@ -121,7 +121,7 @@ func (s *Sidecar) String() string {
 		}
 		text += fmt.Sprintf(" (outdated: new pods get %s%s)", live.Short(s.Serving), of)
 	case s.State == injector.Outdated:
-		text += " (outdated: the template does not exist any more, or cannot be used)"
+		text += " (outdated: the template no longer exists, or is invalid)"
 	}
 	if len(s.InitContainers) > 0 {
 		text += ", init containers " + strings.Join(s.InitContainers, ", ")
@@ -138,16 +138,16 @@ func (s *Sidecar) String() string {
 func nextText(b *strings.Builder, n *live.Next) {
 	switch {
 	case n.Unknown != "":
-		fmt.Fprintf(b, "  cannot be told: %s\n", n.Unknown)
+		fmt.Fprintf(b, "  unknown: %s\n", n.Unknown)
 		return
 	case n.Unregistered:
-		b.WriteString("  gets nothing: usher is not registered in this cluster, so the API server sends it nothing; once it is:\n")
+		b.WriteString("  gets nothing: usher is not registered in this cluster, so the API server does not call it; once it is registered:\n")
 	}
 	switch {
 	case n.Denied:
 		b.WriteString("  is denied\n")
 	case n.Reason == string(reason.NamespaceExclude):
-		b.WriteString("  gets nothing: usher leaves the namespace alone\n")
+		b.WriteString("  gets nothing: usher does not change pods in this namespace\n")
 	case len(n.Templates) == 0:
 		b.WriteString("  gets nothing: neither an annotation of the pod nor a label of its namespace asks for a template\n")
 	}
@@ -163,13 +163,13 @@ func nextText(b *strings.Builder, n *live.Next) {
 		fmt.Fprintf(b, "  warning: %s\n", text)
 	}
 	for _, step := range n.Steps {
-		// What was decided is told above.
+		// The decision is already printed above.
 		if !strings.HasPrefix(step.Looked, "decision") {
 			fmt.Fprintf(b, "    %s\n", step)
 		}
 	}
 	if n.By == live.ByDryRun {
-		b.WriteString("    asked by a dry run: the API server sent usher a pod and stored nothing\n")
+		b.WriteString("    result of a dry run: the API server sent usher a pod and stored nothing\n")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 )
 
-// writeGitHub writes workflow commands, which GitHub shows beside the lines of
+// writeGitHub writes workflow commands, which GitHub shows next to the lines of
 // a pull request.
 func writeGitHub(out io.Writer, r *Result) error {
 	w := bufio.NewWriter(out)

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// The elements of JUnit's report, as continuous integration reads them.
+// The elements of a JUnit report, as CI systems read them.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
@@ -37,9 +37,10 @@ type (
 	}
 )
 
-// writeJUnit writes a suite for each file and a case for each finding; what
-// does not make the check fail is a skipped case. A check without findings is
-// one case that passed: some readers take an empty report for a broken one.
+// writeJUnit writes a suite for each file and a case for each finding; a
+// finding that does not fail the check is a skipped case. A check without
+// findings is one passed case, because some readers treat an empty report as
+// broken.
 func writeJUnit(out io.Writer, r *Result) error {
 	all := junitSuites{Name: "usher check"}
 	for _, f := range r.Findings {

@@ -1,5 +1,5 @@
-// Package report writes what a check found, in the forms that people, editors
-// and continuous integration read.
+// Package report writes the findings of a check in formats for people, editors
+// and CI systems.
 package report
 
 import (
@@ -9,16 +9,16 @@ import (
 	"github.com/usher-dev/usher/finding"
 )
 
-// A Result is what a check found.
+// A Result is the result of a check.
 type Result struct {
 	Findings []Finding `json:"findings"`
 	Skipped  []Skipped `json:"skipped"`
 	Summary  Summary   `json:"summary"`
-	// Notes say what the check could not do, or took for granted.
+	// Notes describe what the check could not do, or assumed.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// A Finding is one thing wrong with one object, and where it stands.
+// A Finding is one problem of one object, and its place.
 type Finding struct {
 	File string `json:"file"`
 	// Line and Column are the place in the file, from 1.
@@ -28,14 +28,14 @@ type Finding struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	finding.Finding
-	// Effect is what follows in the cluster: denies, denies-pods, warns, exempt or
-	// none.
+	// Effect is the consequence in the cluster: denies, denies-pods, warns, exempt
+	// or none.
 	Effect string `json:"effect"`
-	// Fails is set where the finding makes the check fail.
+	// Fails is true if the finding fails the check.
 	Fails bool `json:"-"`
 }
 
-// Skipped counts documents of one sort that were not judged.
+// Skipped counts the documents that were skipped for one reason.
 type Skipped struct {
 	Reason     string `json:"reason"`
 	APIVersion string `json:"apiVersion,omitempty"`
@@ -43,7 +43,7 @@ type Skipped struct {
 	Count      int    `json:"count"`
 }
 
-// A Summary adds up.
+// A Summary counts findings.
 type Summary struct {
 	Files     int `json:"files"`
 	Documents int `json:"documents"`
@@ -72,7 +72,7 @@ func (s *Summary) Add(f Finding) {
 // Formats are the names of the formats.
 func Formats() []string { return []string{"text", "json", "yaml", "sarif", "junit", "github"} }
 
-// Write writes a result in a format. colour applies to text alone.
+// Write writes a result in a format. Only the text format uses colour.
 func Write(out io.Writer, format string, r *Result, colour bool) error {
 	switch format {
 	case "text":
@@ -91,7 +91,7 @@ func Write(out io.Writer, format string, r *Result, colour bool) error {
 	return fmt.Errorf("output format %q is unknown", format)
 }
 
-// object names what a finding is about, as kubectl does.
+// object names the object of a finding like kubectl.
 func (f Finding) object() string {
 	name := f.Kind + "/" + f.Name
 	if f.Namespace != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/usher-dev/usher/policies/catalog"
 )
 
-// The parts of SARIF 2.1.0 that code scanning reads.
+// The parts of SARIF 2.1.0 that code scanning uses.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`

@@ -10,7 +10,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 )
 
-// writeText writes one line a finding.
+// writeText writes one line per finding.
 func writeText(out io.Writer, r *Result, colour bool) error {
 	w := bufio.NewWriter(out)
 	for _, f := range r.Findings {
@@ -37,8 +37,8 @@ func paint(l finding.Level) string {
 	return "\x1b[36m"
 }
 
-// printable keeps what manifests hold from breaking lines or driving the
-// terminal.
+// printable keeps the content of manifests from breaking lines or controlling
+// the terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -16,14 +16,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Keys of the Secret with which the members are reached.
+// Keys of the Secret for connections to the members.
 const (
 	keyClientCert = "etcd-client.crt"
 	keyClientKey  = "etcd-client.key"
 	keyClientCA   = "etcd-client-ca.crt"
 )
 
-// ClientTLS is how members are reached with a Secret; nil where none is named.
+// ClientTLS returns the TLS configuration for members from a Secret; nil
+// without a Secret.
 func ClientTLS(ctx context.Context, reader client.Reader, namespace, name string) (*tls.Config, error) {
 	if name == "" {
 		return nil, nil
@@ -34,22 +35,22 @@ func ClientTLS(ctx context.Context, reader client.Reader, namespace, name string
 	}
 	pair, err := tls.X509KeyPair(data[keyClientCert], data[keyClientKey])
 	if err != nil {
-		return nil, fault(ReasonMissingSecret, "the Secret %s holds no certificate and key in %s and %s: %w", name, keyClientCert, keyClientKey, err)
+		return nil, fault(ReasonMissingSecret, "the Secret %s has no valid certificate and key in %s and %s: %w", name, keyClientCert, keyClientKey, err)
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(data[keyClientCA]) {
-		return nil, fault(ReasonMissingSecret, "the Secret %s holds no certificate in %s", name, keyClientCA)
+		return nil, fault(ReasonMissingSecret, "the Secret %s has no valid certificate in %s", name, keyClientCA)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-// A way is how the members of one cluster are reached.
+// A way is how to connect to the members of one cluster.
 type way struct {
 	secure *tls.Config
 	dial   dialer
 }
 
-// connect returns a client of those endpoints, which it has not spoken to yet.
+// connect returns a client for those endpoints, which has not connected yet.
 func (w way) connect(ctx context.Context, endpoints ...string) (*clientv3.Client, error) {
 	c, err := clientv3.New(clientv3.Config{
 		Context: ctx, Endpoints: endpoints, TLS: w.secure, Logger: zap.NewNop(),
@@ -61,8 +62,8 @@ func (w way) connect(ctx context.Context, endpoints ...string) (*clientv3.Client
 	return c, nil
 }
 
-// mayReach returns an error where the endpoint leads out of the namespace. gRPC tries
-// that again and again, and in the end tells only that time ran out.
+// mayReach returns an error if the endpoint leads out of the namespace.
+// Otherwise gRPC would retry, and in the end only report a timeout.
 func (w way) mayReach(ctx context.Context, endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -75,5 +76,5 @@ func (w way) mayReach(ctx context.Context, endpoint string) error {
 	if errors.Is(err, errForeign) {
 		return err
 	}
-	return nil // etcd's client says what else is wrong
+	return nil // etcd's client reports what else is wrong
 }

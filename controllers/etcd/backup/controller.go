@@ -1,7 +1,7 @@
-// Package backup saves snapshots of etcd clusters, once or every so often,
-// and keeps as many as are wanted.
+// Package backup saves snapshots of etcd clusters, once or periodically, and
+// keeps a number of them.
 //
-// A backup counts once it was read again and found to be what the member sent.
+// A backup succeeds once it was read back and matches what the member sent.
 package backup
 
 import (
@@ -31,31 +31,31 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/turns"
 )
 
-// formerFinalizer is one that an operator of before put on periodic backups.
-// Nothing is to be done before one is deleted: what was saved stays.
+// formerFinalizer is one that an earlier operator put on periodic backups. It
+// needs no action before a deletion: the backups stay.
 const formerFinalizer = "backup-operator-periodic"
 
-// At most atOnce backups are made at a time, each of which takes some 20 MiB, and
-// perNamespace of those in one namespace: a store that does not answer must not stop
-// the backups of others.
+// The controller makes at most atOnce backups at a time, each of which needs
+// some 20 MiB, and perNamespace of those in one namespace: a store that does
+// not answer must not block the backups of others.
 const (
 	atOnce       = 8
 	perNamespace = 2
 )
 
-// busy is how long after one look the next is, while a volume is mounted.
+// busy is how soon to check again while a volume is being mounted.
 const busy = time.Second
 
-// AddToScheme adds the types the controller reads and writes.
+// AddToScheme adds the types that the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{corev1.AddToScheme, authenticationv1.AddToScheme, etcdv1beta2.AddToScheme}).AddToScheme(s)
 }
 
-// A Controller makes the backups that EtcdBackups ask for.
+// A Controller makes the backups for EtcdBackups.
 type Controller struct {
 	client client.Client
-	// reader asks the API server: a status that a cache is behind with would
-	// make a backup twice, and Secrets are not to be kept.
+	// reader reads from the API server: with a stale status a backup would be made
+	// twice, and Secrets must not be cached.
 	reader client.Reader
 	places *Places
 	reach  *Reach
@@ -64,8 +64,8 @@ type Controller struct {
 	now    func() time.Time
 }
 
-// New returns the controller of that manager's cluster. EtcdBackups may read the
-// etcds of their own namespace, and those of the hosts that are allowed; see
+// New returns the controller for that manager's cluster. EtcdBackups may read
+// the etcd clusters in their own namespace, and the allowed hosts; see
 // Reach.Allowed.
 func New(m manager.Manager, volumes *volume.Mounts, allowed []string) *Controller {
 	return &Controller{
@@ -75,7 +75,7 @@ func New(m manager.Manager, volumes *volume.Mounts, allowed []string) *Controlle
 	}
 }
 
-// SetupWithManager makes the manager run the controller.
+// SetupWithManager adds the controller to the manager.
 func (c *Controller) SetupWithManager(m manager.Manager) error {
 	if err := m.Add(&collecting{registry: metrics.Registry, collector: &collector{backups: m.GetCache()}}); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	was := b.DeepCopy()
 	waits := c.attempt(ctx, b)
 	if err := ctx.Err(); err != nil {
-		return reconcile.Result{}, err // the process ends; the next one tries again
+		return reconcile.Result{}, err // the process is ending; the next one retries
 	}
 	if !equality.Semantic.DeepEqual(was.Status, b.Status) {
 		if err := c.client.Status().Patch(ctx, b, client.MergeFrom(was)); err != nil {
@@ -120,8 +120,8 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return next(b, c.now()), c.places.Close(ctx, b)
 }
 
-// attempt makes a backup, and writes into the status what became of it. It waits
-// where the place is not ready, and is to be made again soon.
+// attempt makes a backup, and writes the result into the status. If the place
+// is not ready, it waits and returns how soon to retry.
 func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) (waits bool) {
 	began := c.now()
 	within, cancel := context.WithTimeout(ctx, timeout(b))
@@ -139,7 +139,7 @@ func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) (wa
 	s.ObservedGeneration = b.Generation
 	if err != nil {
 		if Reason(err) == ReasonTimeout {
-			err = fault(ReasonTimeout, "it took longer than %s, see timeoutInSecond: %w", timeout(b), err)
+			err = fault(ReasonTimeout, "the backup took longer than %s, see timeoutInSecond: %w", timeout(b), err)
 		}
 		c.tell(b, ConditionSaved, err, "")
 		s.Succeeded, s.Reason = false, err.Error()
@@ -161,7 +161,7 @@ func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) (wa
 	return false
 }
 
-// tell writes a condition, and an Event where it was another before.
+// tell sets a condition, and records an Event if it changed.
 func (c *Controller) tell(b *etcdv1beta2.EtcdBackup, condition string, err error, message string) {
 	is := metav1.Condition{
 		Type: condition, Status: metav1.ConditionTrue, Reason: condition, Message: message,
@@ -181,7 +181,7 @@ func (c *Controller) tell(b *etcdv1beta2.EtcdBackup, condition string, err error
 	meta.SetStatusCondition(&b.Status.Conditions, is)
 }
 
-// release lets an object go that an operator of before held.
+// release removes the finalizer of an earlier operator.
 func (c *Controller) release(ctx context.Context, b *etcdv1beta2.EtcdBackup) error {
 	was := b.DeepCopy()
 	if !controllerutil.RemoveFinalizer(b, formerFinalizer) {

@@ -51,7 +51,8 @@ func put(t *testing.T, c *clientv3.Client, key, value string) int64 {
 	return r.Header.Revision
 }
 
-// fill writes so many bytes, that another cluster would not compress or share.
+// fill writes that many bytes, which another cluster would not compress or
+// share.
 func fill(t *testing.T, c *clientv3.Client, bytes int) {
 	t.Helper()
 	const part = 1 << 19
@@ -64,7 +65,7 @@ func fill(t *testing.T, c *clientv3.Client, bytes int) {
 	}
 }
 
-// examine asks etcdutl what a file holds, which checks its hash.
+// examine runs etcdutl on a file, which checks its hash.
 func examine(t *testing.T, file string) (revision int64) {
 	t.Helper()
 	programs, err := components.Ensure(t.Context(), t.Output(), "etcdutl-3.6")
@@ -82,7 +83,7 @@ func examine(t *testing.T, file string) (revision int64) {
 	return status.Revision
 }
 
-// files are those below a folder of the bucket, with their hashes.
+// files returns those below a folder of the bucket, with their hashes.
 func files(t *testing.T, prefix string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -90,7 +91,7 @@ func files(t *testing.T, prefix string) map[string]string {
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case entry != nil && entry.Name() == ".sgwtmp":
-			return fs.SkipDir // uploads of other tests, which come and go
+			return fs.SkipDir // uploads of other tests, which appear and disappear
 		case err != nil || !entry.Type().IsRegular():
 			return err
 		}
@@ -166,7 +167,7 @@ func TestPeriodicBackupsGoOnAndTheNewestAreKept(t *testing.T) {
 		t.Errorf("it is not deleted: %v", err)
 	}
 	kept := files(t, "periodic/"+ns)
-	if len(kept) < 1 || len(kept) > 3 { // one more may have been made before it was deleted
+	if len(kept) < 1 || len(kept) > 3 { // one more may exist before a deletion
 		t.Errorf("kept are %v", kept)
 	}
 	if _, ok := kept[strings.TrimPrefix(last.Status.Path, "backups/")]; !ok && len(kept) == 0 {
@@ -203,11 +204,11 @@ func saved(b *etcdv1beta2.EtcdBackup) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// TestWhateverGoesWrongIsToldAndHarmsNothing has one thing go wrong in each
-// namespace, and then none.
-func TestWhateverGoesWrongIsToldAndHarmsNothing(t *testing.T) {
+// TestEveryFailureIsReportedAndHarmsNothing causes one failure in each
+// namespace, and then removes it.
+func TestEveryFailureIsReportedAndHarmsNothing(t *testing.T) {
 	startController(t)
-	fill(t, etcd(t, world.etcd), 12<<20) // so that there are several parts
+	fill(t, etcd(t, world.etcd), 12<<20) // enough for several parts
 	rotated := map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = " + objectstore.AccessKey + "\naws_secret_access_key = former\n")}
 	for name, tc := range map[string]struct {
 		fault  objectstore.Fault
@@ -219,8 +220,8 @@ func TestWhateverGoesWrongIsToldAndHarmsNothing(t *testing.T) {
 		"S3 stalls":                    {fault: objectstore.Fault{StallUp: 3 << 20}, want: etcdbackup.ReasonTimeout, change: timeout(8)},
 		"the upload is cut":            {fault: objectstore.Fault{CutUp: 3 << 20}, want: string(store.Unavailable)},
 		"the answers are cut":          {fault: objectstore.Fault{CutDown: 200}, want: string(store.Unavailable)},
-		"reading it again is cut":      {fault: objectstore.Fault{CutDown: 6 << 20}, want: string(store.Unavailable)},
-		"reading it again stalls":      {fault: objectstore.Fault{StallDown: 6 << 20}, want: etcdbackup.ReasonTimeout, change: timeout(8)},
+		"verifying the backup is cut":  {fault: objectstore.Fault{CutDown: 6 << 20}, want: string(store.Unavailable)},
+		"verifying the backup stalls":  {fault: objectstore.Fault{StallDown: 6 << 20}, want: etcdbackup.ReasonTimeout, change: timeout(8)},
 		"a byte flips on the way back": {fault: objectstore.Fault{FlipDown: 6 << 20}, want: etcdbackup.ReasonDamaged},
 		"the Secret was rotated":       {secret: rotated, want: string(store.Denied)},
 		"the Secret is empty":          {secret: map[string][]byte{}, want: string(store.BadSecret)},
@@ -266,7 +267,7 @@ func TestWhateverGoesWrongIsToldAndHarmsNothing(t *testing.T) {
 			if strings.Contains(is.Status.Reason, objectstore.SecretKey) {
 				t.Errorf("the status tells the secret: %s", is.Status.Reason)
 			}
-			if diff := cmp.Diff(before, files(t, "faults/"+ns)); diff != "" && !strings.Contains(name, "reading it again") {
+			if diff := cmp.Diff(before, files(t, "faults/"+ns)); diff != "" && !strings.Contains(name, "verifying the backup") {
 				t.Errorf("-before +after:\n%s", diff)
 			}
 			for key, sum := range before {
@@ -323,14 +324,15 @@ func TestAFailedBackupIsTriedAgainByItself(t *testing.T) {
 	until(t, b, succeeded)
 }
 
-// stalls are where the controller is killed; stories_test.go adds others.
+// stalls are the points at which the controller is killed; stories_test.go adds
+// others.
 var stalls = map[string]objectstore.Fault{
 	"in a part":              {StallUp: 2 << 20},
 	"when it reads it again": {StallDown: 2 << 20},
 }
 
-// TestAKilledControllerLeavesNothingHalfDone kills it at every step, the upload
-// and the second reading among them, and starts another.
+// TestAKilledControllerLeavesNothingHalfDone kills it at every step, including
+// the upload and the verification, and starts another.
 func TestAKilledControllerLeavesNothingHalfDone(t *testing.T) {
 	fill(t, etcd(t, world.etcd), 12<<20)
 	proxy, err := objectstore.StartProxy(world.s3.Address)

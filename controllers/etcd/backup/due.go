@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// defaultTimeout is what 0 stands for.
+	// defaultTimeout is the timeout for the value 0.
 	defaultTimeout = time.Minute
-	// A backup takes no longer than maxTimeout, whatever is asked for: one that
-	// stalls holds one of the few that are made at a time.
+	// maxTimeout limits the timeout of a backup: one that hangs occupies one of
+	// the few slots.
 	maxTimeout = time.Hour
-	// What failed is tried again after as long as it has been failing, within
-	// these: the second time after the first, the third after twice that.
+	// The delay before a retry is as long as the failure has lasted, within these
+	// limits: each delay is about twice the previous one.
 	retryFrom = 10 * time.Second
 	retryTo   = 10 * time.Minute
 )
 
-// periodic says whether there is to be more than one.
+// periodic reports whether backups are periodic.
 func periodic(b *etcdv1beta2.EtcdBackup) bool { return interval(b) > 0 }
 
 func interval(b *etcdv1beta2.EtcdBackup) time.Duration {
@@ -33,7 +33,7 @@ func interval(b *etcdv1beta2.EtcdBackup) time.Duration {
 	return seconds(b.Spec.BackupPolicy.BackupIntervalInSecond)
 }
 
-// seconds are no more than a duration takes.
+// seconds converts seconds to a duration without overflow.
 func seconds(n int64) time.Duration {
 	return time.Duration(min(n, int64(math.MaxInt64/time.Second))) * time.Second
 }
@@ -45,9 +45,9 @@ func timeout(b *etcdv1beta2.EtcdBackup) time.Duration {
 	return min(seconds(b.Spec.BackupPolicy.TimeoutInSecond), maxTimeout)
 }
 
-// due says how long it is until the next one, and whether there is to be one.
-// All of it is in the status, so that a controller that was restarted neither
-// misses one nor makes one too many.
+// due returns how long it is until the next backup, and whether there will be
+// one. The status has all inputs, so that a restarted controller neither skips
+// a backup nor makes an additional one.
 func due(b *etcdv1beta2.EtcdBackup, now time.Time) (wait time.Duration, ok bool) {
 	switch {
 	case b.Status.ObservedGeneration != b.Generation:
@@ -58,8 +58,8 @@ func due(b *etcdv1beta2.EtcdBackup, now time.Time) (wait time.Duration, ok bool)
 	return max(0, b.Status.NextRun.Sub(now)), true
 }
 
-// next says when a backup is looked at again. One that became due meanwhile is
-// looked at at once: a Result that waits for nothing would be the last.
+// next returns when to check a backup again. It is never zero: if one became
+// due in the meantime, a zero Result would not requeue.
 func next(b *etcdv1beta2.EtcdBackup, now time.Time) reconcile.Result {
 	wait, ok := due(b, now)
 	if !ok {
@@ -68,8 +68,8 @@ func next(b *etcdv1beta2.EtcdBackup, now time.Time) reconcile.Result {
 	return reconcile.Result{RequeueAfter: max(wait, time.Millisecond)}
 }
 
-// following is when the next one is due after an attempt that began and ended.
-// The condition is the one that the attempt left.
+// following returns when the next backup is due after an attempt. The condition
+// is the result of the attempt.
 func following(b *etcdv1beta2.EtcdBackup, began, ended time.Time) *metav1.Time {
 	failing := meta.FindStatusCondition(b.Status.Conditions, ConditionSaved)
 	at := began.Add(interval(b))
@@ -89,8 +89,9 @@ func following(b *etcdv1beta2.EtcdBackup, began, ended time.Time) *metav1.Time {
 	return &metav1.Time{Time: at}
 }
 
-// late says whether a backup that waits for its place is to be told of: the one
-// before counts until the next is late by as long as one may take.
+// late reports whether the condition should mention that a backup waits for its
+// place: the previous backup is sufficient until the next one is late by its
+// maximum duration.
 func late(b *etcdv1beta2.EtcdBackup, now time.Time) bool {
 	saved := meta.FindStatusCondition(b.Status.Conditions, ConditionSaved)
 	return saved == nil || saved.Status != metav1.ConditionTrue || b.Status.NextRun == nil || now.Sub(b.Status.NextRun.Time) > timeout(b)

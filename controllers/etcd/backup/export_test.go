@@ -10,7 +10,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// Save makes one backup at a time of the test's choice, and says where it is.
+// Save makes one backup at a time of the test's choice, and returns its path.
 func Save(ctx context.Context, reader client.Reader, b *etcdv1beta2.EtcdBackup, now time.Time) (string, error) {
 	done, surplusErr, err := save(ctx, &Places{Reader: reader}, &Reach{Reader: reader, Allowed: []string{"127.0.0.1"}}, b, now)
 	if err = errors.Join(surplusErr, err); err != nil {
@@ -19,10 +19,10 @@ func Save(ctx context.Context, reader client.Reader, b *etcdv1beta2.EtcdBackup, 
 	return done.path, nil
 }
 
-// Allows says whether every EtcdBackup may name the address.
+// Allows reports whether every EtcdBackup may use the address.
 func (r *Reach) Allows(address string) bool { return r.allows(address) }
 
-// Own says why an address is not one of the namespace's.
+// Own explains why an address does not belong to the namespace.
 func (r *Reach) Own(ctx context.Context, namespace, address string) error {
 	return r.own(ctx, namespace, address)
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 )
 
-// keyTime is how a periodic backup's key tells its time, in UTC.
+// keyTime is the format of the time in a periodic backup's key, in UTC.
 const keyTime = "2006-01-02-15:04:05"
 
-// periodicKey is the key of one of the backups below a path, as it has been
-// since 2018: so that those made before are found, too.
+// periodicKey returns the key of one of the backups below a path, in the format
+// used since 2018, so that older backups are found, too.
 func periodicKey(path string, revision int64, taken time.Time) string {
 	return fmt.Sprintf("%s_v%d_%s", path, revision, taken.UTC().Format(keyTime))
 }
@@ -23,12 +23,12 @@ func periodicKey(path string, revision int64, taken time.Time) string {
 // A Kept is one of the backups below a path.
 type Kept struct {
 	store.Object
-	// Revision and Taken are those in its key.
+	// Revision and Taken are the revision and time in its key.
 	Revision int64
 	Taken    time.Time
 }
 
-// parseKey reads a key that periodicKey wrote; anything else is none of ours.
+// parseKey parses a key from periodicKey; it rejects any other.
 func parseKey(path, key string) (revision int64, taken time.Time, ok bool) {
 	rest, found := strings.CutPrefix(key, path+"_v")
 	if !found {
@@ -48,10 +48,10 @@ func parseKey(path, key string) (revision int64, taken time.Time, ok bool) {
 
 // Below returns the backups below a path, the newest first.
 //
-// A newer one is one that was taken later. The revision decides between two of
-// the same second only: after a cluster was restored its revisions are lower
-// than those of the backups made before, and deleting by revision would keep
-// the old ones and delete the new.
+// The time decides which is newer, and the revision only between two of the
+// same second: after a restore a cluster's revisions are lower than those of
+// earlier backups, and deleting by revision would keep the old ones and delete
+// the new ones.
 func Below(path string, objects []store.Object) []Kept {
 	var all []Kept
 	for _, o := range objects {
@@ -65,7 +65,7 @@ func Below(path string, objects []store.Object) []Kept {
 	return all
 }
 
-// surplus are the backups that are more than are kept; 0 keeps all.
+// surplus returns the backups beyond the number to keep; 0 keeps all.
 func surplus(newestFirst []Kept, keep int) []Kept {
 	if keep <= 0 || len(newestFirst) <= keep {
 		return nil
@@ -73,8 +73,7 @@ func surplus(newestFirst []Kept, keep int) []Kept {
 	return newestFirst[keep:]
 }
 
-// RevisionIn is the revision that the key of a periodic backup tells; 0 where it
-// tells none.
+// RevisionIn returns the revision in the key of a periodic backup, or 0.
 func RevisionIn(key string) int64 {
 	if at := strings.LastIndex(key, "_v"); at >= 0 {
 		if revision, _, ok := parseKey(key[:at], key); ok {

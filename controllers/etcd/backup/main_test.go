@@ -29,10 +29,11 @@ import (
 	"github.com/usher-dev/usher/test/objectstore"
 )
 
-// asController makes this program the controller, so that a test can kill it.
+// asController turns this program into the controller, so that a test can kill
+// it.
 const asController = "USHER_TEST_CONTROLLER_KUBECONFIG"
 
-// The world is what the tests share: an API server, an S3 server and a cluster.
+// The world is shared by the tests: an API server, an S3 server and a cluster.
 var world struct {
 	plane  *controlplane.ControlPlane
 	client client.Client
@@ -67,7 +68,7 @@ func runController(kubeconfig string) int {
 }
 
 func run(m *testing.M) int {
-	// What goes wrong takes time to be noticed, and little else.
+	// The tests spend their time waiting for failures to be noticed.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		return failed(err)
 	}
@@ -119,7 +120,7 @@ func startController(t *testing.T) {
 	})
 }
 
-// startProcess starts the controller in a process of its own.
+// startProcess starts the controller in a separate process.
 func startProcess(t *testing.T) *exec.Cmd {
 	t.Helper()
 	kubeconfig := t.TempDir() + "/kubeconfig"
@@ -140,7 +141,7 @@ func startProcess(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// namespace makes one, with the Secret aws in it.
+// namespace creates one with the Secret aws.
 func namespace(t *testing.T) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
@@ -156,7 +157,7 @@ func create(t *testing.T, o client.Object) {
 	}
 }
 
-// backup is an EtcdBackup of the cluster, into S3 at an address.
+// backup creates an EtcdBackup of the cluster into S3 at an address.
 func backup(namespace, address, path string) *etcdv1beta2.EtcdBackup {
 	return &etcdv1beta2.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "backup"},
@@ -169,7 +170,7 @@ func backup(namespace, address, path string) *etcdv1beta2.EtcdBackup {
 	}
 }
 
-// until waits for the backup to be as wanted.
+// until waits for the backup to meet a condition.
 func until(t *testing.T, b *etcdv1beta2.EtcdBackup, wanted func(*etcdv1beta2.EtcdBackup) bool) *etcdv1beta2.EtcdBackup {
 	t.Helper()
 	is := &etcdv1beta2.EtcdBackup{}

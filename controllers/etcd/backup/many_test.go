@@ -16,9 +16,8 @@ import (
 	"github.com/usher-dev/usher/test/etcdserver"
 )
 
-// TestTwoHundredPeriodicBackupsLeaveTheNewestFive makes them an hour apart, of
-// revisions that have more and more digits, and that fall once, as after a
-// restore.
+// TestTwoHundredPeriodicBackupsLeaveTheNewestFive makes them an hour apart,
+// with revisions that grow in length, and that drop once, as after a restore.
 func TestTwoHundredPeriodicBackupsLeaveTheNewestFive(t *testing.T) {
 	ns := namespace(t)
 	b := backup(ns, world.s3.Address, "backups/many/"+ns)
@@ -39,7 +38,7 @@ func TestTwoHundredPeriodicBackupsLeaveTheNewestFive(t *testing.T) {
 	var made []string
 	for i := range 200 {
 		if i == 150 {
-			saved = second // which is at a lower revision
+			saved = second // which has a lower revision
 		}
 		put(t, etcd(t, saved), "many", now.String())
 		b.Spec.EtcdEndpoints = saved.Endpoints()

@@ -13,25 +13,25 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// askWithin is how long a member may take to say how it is.
+// askWithin is how long a member may take to report its status.
 const askWithin = 10 * time.Second
 
-// A member is what one that was asked said.
+// A member is the answer of an endpoint.
 type member struct {
 	endpoint    string
 	id, cluster uint64
 	revision    int64
 	version     string
 	learner     bool
-	// leads says that it leads, led that it knows who does.
+	// leads is true if it is the leader, led if it knows one.
 	leads, led bool
-	// corrupt says that etcd found its data to differ from the others'.
+	// corrupt is true if etcd found that its data differs from that of the others.
 	corrupt bool
 	// err is why it did not answer.
 	err error
 }
 
-// ask asks every endpoint at once.
+// ask requests the status of every endpoint at once.
 func ask(ctx context.Context, w way, endpoints []string) ([]member, error) {
 	c, err := w.connect(ctx, endpoints...)
 	if err != nil {
@@ -64,17 +64,17 @@ func described(endpoint string, s *clientv3.StatusResponse, err error) member {
 	return member{
 		endpoint: endpoint, id: id, cluster: s.Header.ClusterId, revision: s.Header.Revision, version: s.Version,
 		learner: s.IsLearner, leads: s.Leader == id, led: s.Leader != 0,
-		// etcd tells every alarm, each with the member it is about.
+		// etcd reports every alarm, each with its member.
 		corrupt: slices.ContainsFunc(s.Errors, func(text string) bool {
 			return strings.Contains(text, "alarm:CORRUPT") && strings.Contains(text, "memberID:"+strconv.FormatUint(id, 10)+" ")
 		}),
 	}
 }
 
-// choose returns the member to save: of those that are healthy the one with the
-// highest revision, and rather one that does not lead, since the leader has
-// enough to do. Members that know no leader are saved where there is no other: a
-// cluster that lost its majority needs its backup most.
+// choose returns the member to back up: among the healthy ones the one with the
+// highest revision, preferably not the leader, which has the most work. Members
+// without a leader are used if there is no other: a cluster that lost its
+// quorum needs its backup most.
 func choose(members []member) (member, error) {
 	var usable []member
 	var why []string
@@ -85,13 +85,13 @@ func choose(members []member) (member, error) {
 		case m.learner:
 			why = append(why, m.endpoint+" is a learner")
 		case m.corrupt:
-			why = append(why, m.endpoint+" is corrupt, as etcd says")
+			why = append(why, m.endpoint+" reports a corrupt database")
 		default:
 			usable = append(usable, m)
 		}
 	}
 	if len(usable) == 0 {
-		return member{}, fault(ReasonUnreachable, "no member can be saved: %s", cmp.Or(strings.Join(why, "; "), "etcdEndpoints names none"))
+		return member{}, fault(ReasonUnreachable, "no member can be backed up: %s", cmp.Or(strings.Join(why, "; "), "etcdEndpoints names no member"))
 	}
 	for _, m := range usable {
 		if m.cluster != usable[0].cluster {
@@ -104,7 +104,7 @@ func choose(members []member) (member, error) {
 	}), nil
 }
 
-// compare has false before true.
+// compare orders false before true.
 func compare(a, b bool) int {
 	switch {
 	case a == b:

@@ -9,8 +9,8 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// A collector tells what the statuses of EtcdBackups say: also after a restart,
-// and no more of one that was deleted.
+// A collector exports the statuses of EtcdBackups, also after a restart, and
+// not those of deleted ones.
 type collector struct{ backups client.Reader }
 
 func description(name, help string) *prometheus.Desc {
@@ -19,12 +19,12 @@ func description(name, help string) *prometheus.Desc {
 
 // descriptions are the metrics of an EtcdBackup.
 func descriptions() (created, lastSuccess, size, duration, interval, succeeded *prometheus.Desc) {
-	return description("created_timestamp_seconds", "When the EtcdBackup was made."),
-		description("last_success_timestamp_seconds", "When the last backup that was saved was begun."),
-		description("last_size_bytes", "Size of the last backup that was saved."),
-		description("last_duration_seconds", "How long the last backup that was saved took, reading it again included."),
-		description("interval_seconds", "Time between two backups, of those that are made periodically."),
-		description("succeeded", "1 where the last attempt was saved, 0 where it was not.")
+	return description("created_timestamp_seconds", "When the EtcdBackup was created."),
+		description("last_success_timestamp_seconds", "When the last successful backup started."),
+		description("last_size_bytes", "Size of the last successful backup."),
+		description("last_duration_seconds", "How long the last successful backup took, including its verification."),
+		description("interval_seconds", "Interval of periodic backups."),
+		description("succeeded", "1 if the last backup succeeded, 0 if it failed.")
 }
 
 // Describe implements prometheus.Collector.
@@ -39,7 +39,7 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	var all etcdv1beta2.EtcdBackupList
 	if err := c.backups.List(context.Background(), &all); err != nil {
-		return // the cache has not begun, or has ended
+		return // the cache has not started, or has stopped
 	}
 	created, lastSuccess, size, duration, every, succeeded := descriptions()
 	for i := range all.Items {
@@ -66,8 +66,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// collecting registers the collector for as long as the controllers run: the
-// next ones of the process have a cache of their own.
+// collecting registers the collector while the controllers run: the next ones
+// in the process have a cache of their own.
 type collecting struct {
 	registry  prometheus.Registerer
 	collector prometheus.Collector

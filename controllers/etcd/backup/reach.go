@@ -15,26 +15,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// errForeign says that an address belongs to nothing in the EtcdBackup's namespace.
-var errForeign = errors.New("it is not the address of a pod or Service of the namespace")
+// errForeign means that an address does not belong to the EtcdBackup's
+// namespace.
+var errForeign = errors.New("it is not the address of a pod or Service in the namespace")
 
-// A Reach decides which etcds an EtcdBackup may read. The controller connects from
-// its own place in the network, past the NetworkPolicies of the tenant who wrote the
-// EtcdBackup, so it connects only to that tenant's pods and Services.
+// A Reach decides which etcd clusters an EtcdBackup may read. The controller
+// connects from its own pod, regardless of the NetworkPolicies for the tenant
+// who wrote the EtcdBackup, so it only connects to that tenant's pods and
+// Services.
 type Reach struct {
-	// Reader asks the API server.
+	// Reader reads from the API server.
 	Reader client.Reader
 	// Allowed are the hosts outside of the namespace that every EtcdBackup may
-	// name: HOST, *.DOMAIN or either with :PORT.
+	// use: HOST, *.DOMAIN or either with :PORT.
 	Allowed []string
 }
 
 // A dialer connects to an address, host:port.
 type dialer func(ctx context.Context, address string) (net.Conn, error)
 
-// dialer returns how an EtcdBackup of the namespace connects to its endpoints. The
-// address is checked when the connection is made, after its name was resolved: a name
-// may lead anywhere, and elsewhere the next time.
+// dialer returns the dialer for an EtcdBackup in the namespace. It checks the
+// address when it connects, after resolving the name: a name may lead anywhere,
+// and elsewhere the next time.
 func (r *Reach) dialer(namespace string) dialer {
 	return func(ctx context.Context, address string) (net.Conn, error) {
 		d := &net.Dialer{}
@@ -47,7 +49,7 @@ func (r *Reach) dialer(namespace string) dialer {
 	}
 }
 
-// allows says whether the address, host:port, is one that every EtcdBackup may name.
+// allows reports whether every EtcdBackup may use the address, host:port.
 func (r *Reach) allows(address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -70,9 +72,10 @@ func (r *Reach) allows(address string) bool {
 	})
 }
 
-// own returns nil if the address, IP:port, is that of a pod or Service of the
-// namespace. A pod of the host's network has the address of its node, where etcd may
-// be the control plane's; a Service without a selector leads where its Endpoints say.
+// own returns nil if the address, IP:port, is that of a pod or Service in the
+// namespace. A pod on the host network has the address of its node, where the
+// control plane's etcd may run; a Service without a selector leads wherever its
+// Endpoints point.
 func (r *Reach) own(ctx context.Context, namespace, address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -93,11 +96,11 @@ func (r *Reach) own(ctx context.Context, namespace, address string) error {
 	if found || err != nil {
 		return err
 	}
-	return fmt.Errorf("%s: %w %s; endpoints of other namespaces and outside of the cluster need --etcd-backup-endpoints of usher's controller", address, errForeign, namespace)
+	return fmt.Errorf("%s: %w %s; for endpoints in other namespaces and outside the cluster, set --etcd-backup-endpoints of usher's controller", address, errForeign, namespace)
 }
 
-// podHas says whether the IP is one of a pod's own. It reads the pods in pages, since
-// a namespace may have thousands.
+// podHas reports whether the IP is that of a pod. It reads the pods in pages,
+// since a namespace may have thousands.
 func (r *Reach) podHas(ctx context.Context, namespace string, ip netip.Addr) (bool, error) {
 	const page = 250
 	for next := ""; ; {
@@ -117,7 +120,7 @@ func (r *Reach) podHas(ctx context.Context, namespace string, ip netip.Addr) (bo
 	}
 }
 
-// same says whether a text is that IP.
+// same reports whether a text is that IP.
 func same(ip netip.Addr) func(string) bool {
 	return func(text string) bool {
 		is, err := netip.ParseAddr(text)
@@ -125,8 +128,8 @@ func same(ip netip.Addr) func(string) bool {
 	}
 }
 
-// checkEndpoints says why endpoints are not URLs of etcd's clients. Those of sockets
-// are refused: the controller's own files are not a tenant's.
+// checkEndpoints returns an error if an endpoint is not a URL of etcd's client
+// API. It rejects sockets: a tenant must not use the controller's own files.
 func checkEndpoints(endpoints []string) error {
 	if len(endpoints) == 0 {
 		return fault(ReasonInvalid, "etcdEndpoints is empty: write the URLs of the cluster's members, or of its Service")
@@ -134,7 +137,7 @@ func checkEndpoints(endpoints []string) error {
 	for _, endpoint := range endpoints {
 		u, err := url.Parse(endpoint)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-			return fault(ReasonInvalid, "etcdEndpoints holds what is not a URL: write http:// or https://, a host and a port")
+			return fault(ReasonInvalid, "etcdEndpoints contains an invalid URL: write http:// or https://, a host and a port")
 		}
 	}
 	return nil

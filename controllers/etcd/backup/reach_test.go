@@ -86,17 +86,17 @@ func TestReach_OnlyPodsAndServicesOfTheNamespace(t *testing.T) {
 	}
 }
 
-// TestAnEtcdOfAnotherNamespaceIsNotSaved names an etcd that the controller reaches
-// and the namespace has nothing to do with.
+// TestAnEtcdOfAnotherNamespaceIsNotSaved names an etcd that the controller can
+// reach but that does not belong to the namespace.
 func TestAnEtcdOfAnotherNamespaceIsNotSaved(t *testing.T) {
 	ns := namespace(t)
 	b := backup(ns, world.s3.Address, "backups/theirs/"+ns)
-	// The same etcd by an address that is not allowed.
+	// The same etcd at an address that is not allowed.
 	b.Spec.EtcdEndpoints = []string{strings.Replace(world.etcd.Endpoints()[0], "127.0.0.1", "localhost", 1)}
 	startController(t)
 	create(t, b)
 	is := saved(until(t, b, failing))
-	if is.Reason != etcdbackup.ReasonUnreachable || !strings.Contains(is.Message, "not the address of a pod or Service of the namespace") {
+	if is.Reason != etcdbackup.ReasonUnreachable || !strings.Contains(is.Message, "not the address of a pod or Service in the namespace") {
 		t.Errorf("the condition is %+v", is)
 	}
 	if found := files(t, "theirs/"+ns); len(found) > 0 {

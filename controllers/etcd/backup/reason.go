@@ -10,36 +10,36 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
 )
 
-// ConditionSaved is the condition of an EtcdBackup that says what became of the
-// last one; ConditionRetained whether those that are too many were deleted.
+// ConditionSaved is the condition of an EtcdBackup with the result of the last
+// backup; ConditionRetained with the result of the cleanup.
 const (
 	ConditionSaved    = "Saved"
 	ConditionRetained = "Retained"
 )
 
-// Reasons of the conditions, besides those of package store.
+// Reasons of the conditions, in addition to those of package store.
 const (
-	// ReasonSaved: it was saved, read again and found whole.
+	// ReasonSaved: the backup was saved and verified.
 	ReasonSaved = "Saved"
-	// ReasonInvalid: the spec cannot be acted on.
+	// ReasonInvalid: the spec is invalid.
 	ReasonInvalid = "InvalidSpec"
-	// ReasonUnsupported: backups are not kept in that kind of place.
+	// ReasonUnsupported: the storage type is not supported.
 	ReasonUnsupported = "UnsupportedStorage"
-	// ReasonMissingSecret: a Secret is not there.
+	// ReasonMissingSecret: a Secret does not exist.
 	ReasonMissingSecret = "MissingSecret"
-	// ReasonStarting: the pod that mounts a volume has not called yet.
+	// ReasonStarting: the pod that mounts a volume has not connected yet.
 	ReasonStarting = "VolumeStarting"
-	// ReasonUnreachable: no member of the cluster can be saved.
+	// ReasonUnreachable: no member of the cluster can be backed up.
 	ReasonUnreachable = "EtcdUnreachable"
-	// ReasonTaken: something else is at the path.
+	// ReasonTaken: the path is in use.
 	ReasonTaken = "PathTaken"
-	// ReasonDamaged: what was sent or saved is not whole.
+	// ReasonDamaged: the snapshot or the stored backup is incomplete.
 	ReasonDamaged = "SnapshotDamaged"
-	// ReasonTimeout: it took longer than it may.
+	// ReasonTimeout: the backup timed out.
 	ReasonTimeout = "Timeout"
 	// ReasonFailed: anything else.
 	ReasonFailed = "Failed"
-	// ReasonRetained: as many are kept as are wanted.
+	// ReasonRetained: only the requested number of backups is left.
 	ReasonRetained = "Retained"
 )
 
@@ -56,7 +56,7 @@ func fault(reason, format string, args ...any) error {
 	return &reasonError{reason, fmt.Errorf(format, args...)}
 }
 
-// Reason is that of an error, for conditions.
+// Reason returns the reason of an error, for conditions.
 func Reason(err error) string {
 	var known *reasonError
 	switch {
@@ -74,12 +74,12 @@ func Reason(err error) string {
 	return ReasonFailed
 }
 
-// Waits says whether nothing went wrong: a volume is not mounted yet.
+// Waits reports whether an error only means that a volume is not mounted yet.
 func Waits(err error) bool {
 	var pending *volume.Pending
 	return errors.As(err, &pending)
 }
 
-// hopeless says whether an attempt can only fail again, until the spec is
-// changed.
+// hopeless reports whether another attempt would fail again, until the spec
+// changes.
 func hopeless(reason string) bool { return reason == ReasonInvalid || reason == ReasonUnsupported }

@@ -16,7 +16,7 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 )
 
-// A saved is a backup that was saved, read again and found whole.
+// A saved is a backup that was saved and verified.
 type saved struct {
 	path, version, sha256 string
 	cluster               uint64
@@ -24,8 +24,8 @@ type saved struct {
 	source                *etcdv1beta2.BackupSource
 }
 
-// save makes one backup, and deletes those that are too many then. surplus is
-// why it did not delete them.
+// save makes one backup, and then deletes the surplus ones. surplus is the
+// error of the deletion.
 func save(ctx context.Context, places *Places, reach *Reach, b *etcdv1beta2.EtcdBackup, now time.Time) (done *saved, surplusErr, err error) {
 	place, err := places.Open(ctx, b, b.Spec.StorageType, &b.Spec.BackupSource)
 	if err != nil {
@@ -68,8 +68,8 @@ func save(ctx context.Context, places *Places, reach *Reach, b *etcdv1beta2.Etcd
 	return done, retain(ctx, places.Reader, place, b), nil
 }
 
-// free says that nothing has the key, or what was left by an attempt at the same
-// backup, which never takes the place of another.
+// free reports whether the key is unused, or left over from an attempt at the
+// same backup, which never overwrites another one.
 func free(ctx context.Context, place *Place, key, maker string) error {
 	is, err := place.Store.Stat(ctx, key)
 	switch {
@@ -78,16 +78,16 @@ func free(ctx context.Context, place *Place, key, maker string) error {
 	case err != nil:
 		return err
 	case is.About.Maker != maker:
-		return fault(ReasonTaken, "%s is there already, of %s: write another path, or delete it", place.name(key), is.Modified.UTC().Format(time.RFC3339))
+		return fault(ReasonTaken, "%s already exists, from %s: write another path, or delete it", place.name(key), is.Modified.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// stream sends a member's snapshot to the store, and reads it again.
+// stream sends a member's snapshot to the store, and verifies it.
 func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, key string, about store.About) (*saved, error) {
 	response, err := etcd.SnapshotWithVersion(ctx)
 	if err != nil {
-		return nil, fault(ReasonUnreachable, "asking %s for a snapshot: %w", m.endpoint, errors.Join(err, ctx.Err()))
+		return nil, fault(ReasonUnreachable, "requesting a snapshot of %s: %w", m.endpoint, errors.Join(err, ctx.Err()))
 	}
 	defer response.Snapshot.Close()
 	sent := snapshot.NewReader(response.Snapshot)
@@ -95,7 +95,7 @@ func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, 
 		return nil, fmt.Errorf("after %d bytes of the snapshot of %s: %w", sent.Size(), m.endpoint, errors.Join(err, ctx.Err()))
 	}
 	if !sent.Whole() {
-		return nil, fault(ReasonDamaged, "the store took %d bytes of the snapshot of %s and not the rest", sent.Size(), m.endpoint)
+		return nil, fault(ReasonDamaged, "the store accepted only %d bytes of the snapshot of %s", sent.Size(), m.endpoint)
 	}
 	if err := again(ctx, place, key, sent); err != nil {
 		return nil, err
@@ -106,12 +106,12 @@ func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, 
 	}, nil
 }
 
-// again reads what was saved, and deletes it where it is not what was sent: a
-// backup that cannot be restored must not count as one.
+// again verifies the stored backup, and deletes it if it differs from the
+// snapshot: a backup that cannot be restored must not count as one.
 func again(ctx context.Context, place *Place, key string, sent *snapshot.Reader) error {
 	r, _, err := place.Store.Get(ctx, key)
 	if err != nil {
-		return fmt.Errorf("reading it again: %w", err)
+		return fmt.Errorf("verifying the backup: %w", err)
 	}
 	defer r.Close()
 	back := snapshot.NewReader(r)
@@ -120,15 +120,15 @@ func again(ctx context.Context, place *Place, key string, sent *snapshot.Reader)
 	case err == nil && back.SHA256() == sent.SHA256():
 		return nil
 	case err != nil && !errors.Is(err, snapshot.ErrDamaged):
-		return fmt.Errorf("reading it again, after %d of %d bytes: %w", back.Size(), sent.Size(), errors.Join(err, ctx.Err()))
+		return fmt.Errorf("verifying the backup, after %d of %d bytes: %w", back.Size(), sent.Size(), errors.Join(err, ctx.Err()))
 	case err == nil:
-		err = fmt.Errorf("%w: SHA-256 %s was sent, %s is there", snapshot.ErrDamaged, sent.SHA256(), back.SHA256())
+		err = fmt.Errorf("%w: its SHA-256 is %[3]s instead of %[2]s", snapshot.ErrDamaged, sent.SHA256(), back.SHA256())
 	}
-	return errors.Join(fmt.Errorf("what was saved is not what was sent, and is deleted: %w", err), place.Store.Delete(ctx, key))
+	return errors.Join(fmt.Errorf("the stored backup differs from the snapshot and is deleted: %w", err), place.Store.Delete(ctx, key))
 }
 
-// retain deletes the backups that are more than are kept, but none that an
-// EtcdRestore is yet to restore.
+// retain deletes the surplus backups, except those that an EtcdRestore still
+// needs.
 func retain(ctx context.Context, reader client.Reader, place *Place, b *etcdv1beta2.EtcdBackup) error {
 	if !periodic(b) || b.Spec.BackupPolicy.MaxBackups <= 0 {
 		return nil
@@ -156,14 +156,14 @@ func retain(ctx context.Context, reader client.Reader, place *Place, b *etcdv1be
 	return nil
 }
 
-// wantedBack are the paths of the backups that EtcdRestores have yet to restore, in
-// every namespace, since a bucket may be that of several. A path is compared without
-// its endpoint or claim, which can be written in several ways: to keep one backup too
+// wantedBack returns the paths of the backups that EtcdRestores still need, in
+// every namespace, since several may share a bucket. It compares paths without
+// the endpoint or claim, which have several notations: keeping one backup too
 // many does no harm.
 func wantedBack(ctx context.Context, reader client.Reader) (sets.Set[string], error) {
 	var all etcdv1beta2.EtcdRestoreList
 	if err := reader.List(ctx, &all); err != nil {
-		return nil, fmt.Errorf("reading which backups EtcdRestores name: %w", err)
+		return nil, fmt.Errorf("listing the backups that EtcdRestores use: %w", err)
 	}
 	paths := sets.New[string]()
 	for i := range all.Items {

@@ -15,13 +15,13 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// maxGrowth is how much more memory a store of any size may take than a small
+// maxGrowth is how much more memory a store of any size may need than a small
 // one.
 const maxGrowth = 120 << 20
 
-// TestMemoryDoesNotGrowWithTheStore saves a store of a size that
-// USHER_TEST_STORE_MIB sets, 300 where it does not, and looks how much memory
-// the controller came to have.
+// TestMemoryDoesNotGrowWithTheStore saves a store of the size
+// USHER_TEST_STORE_MIB, by default 300, and checks the memory of the
+// controller.
 func TestMemoryDoesNotGrowWithTheStore(t *testing.T) {
 	size := 300
 	if set := os.Getenv("USHER_TEST_STORE_MIB"); set != "" {
@@ -55,7 +55,7 @@ func TestMemoryDoesNotGrowWithTheStore(t *testing.T) {
 	}
 }
 
-// peak is the most memory that a process has had.
+// peak returns the maximum memory of a process.
 func peak(t *testing.T, pid int) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

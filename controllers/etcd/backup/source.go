@@ -17,7 +17,7 @@ import (
 )
 
 // A Place is where backups are: a store, and the key of a single one, which is
-// the prefix of many.
+// the prefix of periodic ones.
 type Place struct {
 	Store store.Store
 	Key   string
@@ -27,10 +27,10 @@ type Place struct {
 	from etcdv1beta2.BackupSource
 }
 
-// name is what people call an object of the place.
+// name returns the name of an object in the place for people.
 func (p *Place) name(key string) string { return p.Path + strings.TrimPrefix(key, p.Key) }
 
-// source is that of an object of the place.
+// source returns the source of an object in the place.
 func (p *Place) source(key string) *etcdv1beta2.BackupSource {
 	s := p.from.DeepCopy()
 	switch {
@@ -44,16 +44,15 @@ func (p *Place) source(key string) *etcdv1beta2.BackupSource {
 
 // Places opens the places that sources name.
 type Places struct {
-	// Reader asks the API server.
+	// Reader reads from the API server.
 	Reader client.Reader
 	// Volumes mounts PersistentVolumeClaims.
 	Volumes *volume.Mounts
 }
 
-// Open opens the place of one who has a source. Secrets are read anew each time,
-// so that one that was changed is used from then on. A volume takes a while: until
-// it is mounted the error is a volume.Pending, and what was begun goes on until
-// Close.
+// Open opens the place of an owner's source. It reads Secrets each time, so
+// that a changed one is used from then on. A volume takes a while: until it is
+// mounted the error is a volume.Pending, and the mount continues until Close.
 func (p *Places) Open(ctx context.Context, of client.Object, kind etcdv1beta2.BackupStorageType, source *etcdv1beta2.BackupSource) (*Place, error) {
 	switch kind {
 	case etcdv1beta2.BackupStorageS3:
@@ -61,10 +60,10 @@ func (p *Places) Open(ctx context.Context, of client.Object, kind etcdv1beta2.Ba
 	case etcdv1beta2.BackupStorageVolume:
 		return p.onVolume(ctx, of, source.PersistentVolume)
 	}
-	return nil, fault(ReasonUnsupported, "storage type %q is not one that is run: write %s or %s", kind, etcdv1beta2.BackupStorageS3, etcdv1beta2.BackupStorageVolume)
+	return nil, fault(ReasonUnsupported, "storage type %q is not supported: write %s or %s", kind, etcdv1beta2.BackupStorageS3, etcdv1beta2.BackupStorageVolume)
 }
 
-// Close ends what Open began for them.
+// Close ends what Open started for the owner.
 func (p *Places) Close(ctx context.Context, of client.Object) error {
 	if p.Volumes == nil {
 		return nil
@@ -92,9 +91,9 @@ func (p *Places) onVolume(ctx context.Context, of client.Object, source *etcdv1b
 	case source == nil:
 		return nil, fault(ReasonInvalid, "persistentVolume is not set: write its claimName and path")
 	case source.ClaimName == "" || !fs.ValidPath(source.Path) || source.Path == ".":
-		return nil, fault(ReasonInvalid, "persistentVolume names the claim %q and the path %q: write the name of a PersistentVolumeClaim, and a file's path on it without . and ..", source.ClaimName, source.Path)
+		return nil, fault(ReasonInvalid, "persistentVolume names the claim %q and the path %q: write the name of a PersistentVolumeClaim, and the path of a file on it without . and ..", source.ClaimName, source.Path)
 	case p.Volumes == nil:
-		return nil, fault(ReasonUnsupported, "volumes are not mounted here")
+		return nil, fault(ReasonUnsupported, "volumes are not supported here")
 	}
 	s, err := p.Volumes.Open(ctx, of, source.ClaimName)
 	if err != nil {
@@ -106,12 +105,12 @@ func (p *Places) onVolume(ctx context.Context, of client.Object, source *etcdv1b
 // secret reads the content of a Secret.
 func secret(ctx context.Context, reader client.Reader, namespace, name string) (map[string][]byte, error) {
 	if name == "" {
-		return nil, fault(ReasonInvalid, "no Secret is named: write its name")
+		return nil, fault(ReasonInvalid, "the name of the Secret is not set: write it")
 	}
 	s := &corev1.Secret{}
 	switch err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, s); {
 	case apierrors.IsNotFound(err):
-		return nil, fault(ReasonMissingSecret, "the Secret %s is not in the namespace: make it", name)
+		return nil, fault(ReasonMissingSecret, "the Secret %s does not exist in the namespace: create it", name)
 	case err != nil:
 		return nil, fmt.Errorf("reading the Secret %s: %w", name, err)
 	}

@@ -4,7 +4,7 @@ package backup_test
 
 import "github.com/usher-dev/usher/test/objectstore"
 
-// What make test has no time for, and make e2e-etcd tries.
+// Stories that are too slow for make test, and that make e2e-etcd runs.
 func init() {
 	stalls["before it asks S3"] = objectstore.Fault{StallUp: 1}
 	stalls["when it asked what is there"] = objectstore.Fault{StallDown: 1}

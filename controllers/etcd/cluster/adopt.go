@@ -14,18 +14,18 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// errUnknownClaim tells that nothing says whose data is on a claim.
-var errUnknownClaim = errors.New("it does not say in the annotation " + AnnotationMember + " whose data is on it: restore a backup, or delete it")
+// errUnknownClaim means that the owner of the data on a claim is unknown.
+var errUnknownClaim = errors.New("it does not name in the annotation " + AnnotationMember + " the member whose data it has: restore a backup, or delete the claim")
 
-// adopt makes the cluster of the claims of a former one of its name, of which the
-// annotations tell the members. The status is written last: until then nothing is
-// started on them.
+// adopt forms the cluster from the claims of a former one of its name, whose
+// annotations name the members. It writes the status last: until then nothing
+// starts on them.
 func (c *Controller) adopt(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, s *observed) error {
 	members := map[string]identity{}
 	clusterID := ""
 	claims := slices.Clone(s.retained)
 	for _, name := range slices.Sorted(maps.Keys(s.claims)) {
-		claims = append(claims, s.claims[name]) // by an attempt before
+		claims = append(claims, s.claims[name]) // by an earlier attempt
 	}
 	for _, claim := range claims {
 		var of identity
@@ -33,11 +33,11 @@ func (c *Controller) adopt(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 			return fmt.Errorf("adopting the claim %s: %w", claim.Name, errUnknownClaim)
 		}
 		if clusterID != "" && of.ClusterID != clusterID {
-			return fmt.Errorf("adopting the claim %s: it is of the etcd cluster %s, and another is of %s: delete, or label otherwise, those that are not wanted", claim.Name, of.ClusterID, clusterID)
+			return fmt.Errorf("adopting the claim %s: it belongs to the etcd cluster %s, and another claim to %s: delete or relabel the claims to leave out", claim.Name, of.ClusterID, clusterID)
 		}
 		clusterID, members[claim.Name] = of.ClusterID, of
 		if is := etcd.Encrypted(&cluster.Spec); of.TLS != is {
-			return fmt.Errorf("adopting the claim %s: its member had %q encrypted, and spec.TLS wants %q", claim.Name, of.TLS, is)
+			return fmt.Errorf("adopting the claim %s: its member encrypted %q, and spec.TLS asks for %q", claim.Name, of.TLS, is)
 		}
 	}
 	namespace, err := c.namespaceUID(ctx, cluster.Namespace)

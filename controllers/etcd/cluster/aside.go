@@ -20,11 +20,12 @@ import (
 )
 
 const (
-	// LabelAside is on claims set aside, and names the cluster. They do not have
-	// the labels of the cluster's claims, nor its owner reference, so that no other
-	// version of the controller takes them for what a member left behind.
+	// LabelAside on a claim that is set aside names the cluster. Such claims have
+	// neither the labels of the cluster's claims nor its owner reference, so that
+	// other versions of the controller do not take them for a removed member's.
 	LabelAside = etcdv1beta2.LabelAside
-	// AnnotationAside says, in JSON, who set the claim aside, why, and until when.
+	// AnnotationAside records in JSON who set the claim aside, why, and until
+	// when.
 	AnnotationAside = "etcd.usher.dev/set-aside"
 )
 
@@ -32,25 +33,26 @@ const (
 type Aside struct {
 	// By is who set it aside: EtcdCluster/NAME or EtcdRestore/NAME.
 	By string `json:"by"`
-	// ClusterUID is the EtcdCluster's; one of another UID leaves the claim alone.
+	// ClusterUID is the UID of the EtcdCluster; one with another UID ignores the
+	// claim.
 	ClusterUID types.UID `json:"clusterUID"`
-	// Reason is why its member was removed, Why the same in a sentence.
+	// Reason is why its member was removed, and Why explains it in a sentence.
 	Reason plan.Cause `json:"reason,omitempty"`
 	Why    string     `json:"why"`
 	// At is when it was set aside, Until when it may be deleted.
 	At    metav1.Time `json:"at"`
 	Until metav1.Time `json:"until"`
-	// Restore names the EtcdRestore that keeps it for as long as it is there.
+	// Restore names the EtcdRestore that keeps it while it exists.
 	Restore string `json:"restore,omitempty"`
 }
 
-// SetAside marks a claim for deletion, and takes it off the cluster. It is no
-// member's any more, and no owner but the namespace is left.
+// SetAside marks a claim for deletion, and detaches it from the cluster. It no
+// longer belongs to a member, and its only remaining owner is the namespace.
 func SetAside(claim *corev1.PersistentVolumeClaim, cluster *etcdv1beta2.EtcdCluster, a Aside, namespace types.UID) error {
 	a.ClusterUID = cluster.UID
 	text, err := json.Marshal(a)
 	if err != nil {
-		return fmt.Errorf("writing why the claim %s is set aside: %w", claim.Name, err)
+		return fmt.Errorf("recording why the claim %s is set aside: %w", claim.Name, err)
 	}
 	for name := range labelsOf(cluster.Name) {
 		delete(claim.Labels, name)
@@ -61,13 +63,13 @@ func SetAside(claim *corev1.PersistentVolumeClaim, cluster *etcdv1beta2.EtcdClus
 	return nil
 }
 
-// asideOf reads the annotation.
+// asideOf parses the annotation.
 func asideOf(claim *corev1.PersistentVolumeClaim) (a Aside, ok bool) {
 	return a, json.Unmarshal([]byte(claim.Annotations[AnnotationAside]), &a) == nil && !a.Until.IsZero()
 }
 
-// lookAside reads the claims set aside. One whose annotation does not say until
-// when it is kept, or of another cluster of the name, is kept for ever.
+// lookAside reads the claims that are set aside. A claim without a valid date
+// in the annotation, or of another cluster with the name, is kept forever.
 func (c *Controller) lookAside(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, s *observed) error {
 	var claims corev1.PersistentVolumeClaimList
 	of := client.MatchingLabels{LabelAside: cluster.Name}
@@ -106,7 +108,7 @@ func (c *Controller) restoreExists(ctx context.Context, namespace, name string) 
 	return true, nil
 }
 
-// setAside sets a claim that is still the one that was seen aside.
+// setAside sets a claim aside, unless it was replaced since it was read.
 func (c *Controller) setAside(ctx context.Context, d *desired, s *observed, t *plan.Step) error {
 	claim := s.claims[t.Member]
 	if claim == nil {
@@ -132,7 +134,7 @@ func (c *Controller) setAside(ctx context.Context, d *desired, s *observed, t *p
 	return c.patchClaim(ctx, claim, changed)
 }
 
-// reattach makes a claim set aside a member's again.
+// reattach returns a claim that was set aside to its member.
 func (c *Controller) reattach(ctx context.Context, d *desired, s *observed, name string) error {
 	claim := s.aside[name]
 	namespace, err := c.namespaceUID(ctx, claim.Namespace)
@@ -154,7 +156,7 @@ func (c *Controller) patchClaim(ctx context.Context, was, is *corev1.PersistentV
 	return nil
 }
 
-// announce writes which claims are set aside, and which will be, with the step.
+// announce writes which claims are set aside, or will be, along with the step.
 func (s *observed) announce(st *etcdv1beta2.ClusterStatus, t *plan.Step) {
 	all := map[string]etcdv1beta2.SetAsideClaim{}
 	for _, was := range s.before.SetAside {

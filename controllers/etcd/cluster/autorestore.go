@@ -12,9 +12,9 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// mayRestore says whether the controller is to apply what it offers: where the
-// cluster asks for it, once for each loss, and after the majority was lost for
-// long enough to come back by itself.
+// mayRestore reports whether the controller may apply its restore offer: if the
+// cluster asks for it, once for each loss, and after the quorum was lost for
+// long enough to recover by itself.
 func mayRestore(c *etcdv1beta2.EtcdCluster, now time.Time, settling time.Duration) bool {
 	lost, offered := c.Status.Condition(etcdv1beta2.ClusterQuorumLost), c.Status.Restore
 	return c.Annotations[etcdv1beta2.AnnotationAutoRestore] == "true" &&
@@ -23,8 +23,8 @@ func mayRestore(c *etcdv1beta2.EtcdCluster, now time.Time, settling time.Duratio
 		MayReplace(c)
 }
 
-// autoRestore makes the EtcdRestore that is offered, and remembers it: one that
-// fails, or is deleted, is not made again.
+// autoRestore creates the offered EtcdRestore, and records it: one that fails,
+// or is deleted, is not created again.
 func (c *Controller) autoRestore(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	r := &etcdv1beta2.EtcdRestore{}
 	if err := yaml.UnmarshalStrict([]byte(cluster.Status.Restore.Manifest), r); err != nil {
@@ -32,7 +32,7 @@ func (c *Controller) autoRestore(ctx context.Context, cluster *etcdv1beta2.EtcdC
 	}
 	r.OwnerReferences = ownedBy(cluster)
 	if err := c.client.Create(ctx, r); client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("making the EtcdRestore %s: %w", r.Name, err)
+		return fmt.Errorf("creating the EtcdRestore %s: %w", r.Name, err)
 	}
 	cluster.Status.Restore.EtcdRestore = r.Name
 	if err := c.writeStatus(ctx, cluster); err != nil {

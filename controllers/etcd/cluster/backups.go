@@ -10,8 +10,8 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/plan"
 )
 
-// judgeQuorum says whether the majority is lost for good, and how to have the
-// cluster again.
+// judgeQuorum decides whether the quorum is permanently lost, and how to
+// recover the cluster.
 func (c *Controller) judgeQuorum(ctx context.Context, j *judgement, p plan.Plan) {
 	cluster, st := j.cluster, &j.cluster.Status
 	if p.Blocked != plan.QuorumLost {
@@ -28,15 +28,15 @@ func (c *Controller) judgeQuorum(ctx context.Context, j *judgement, p plan.Plan)
 	newest := newestBackup(cluster, all.Items)
 	if newest == nil {
 		j.when(etcdv1beta2.ClusterQuorumLost, true, reason, p.Message+fmt.Sprintf(
-			"; no EtcdBackup of the namespace has saved %s in a version that it takes: take a snapshot that was made by other means", cluster.Name))
+			"; no EtcdBackup in the namespace has a backup of %s in a compatible version: restore a snapshot from another source", cluster.Name))
 		if st.Restore != nil && st.Restore.EtcdRestore == "" {
-			st.Restore = nil // of one that was made is remembered that it was
+			st.Restore = nil // the status remembers that an EtcdRestore was created
 		}
 		return
 	}
 	b := &newest.Status
 	j.when(etcdv1beta2.ClusterQuorumLost, true, reason, p.Message+fmt.Sprintf(
-		"; the newest is that of EtcdBackup %s, of %s, at revision %d, in %s: apply the EtcdRestore in status.restore.manifest",
+		"; the newest backup is that of EtcdBackup %s, from %s, at revision %d, in %s: apply the EtcdRestore in status.restore.manifest",
 		newest.Name, b.LastSuccessDate.UTC().Format("2006-01-02 15:04:05"), b.EtcdRevision, b.Path))
 	st.Restore = offer(cluster, newest)
 }

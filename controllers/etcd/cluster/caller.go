@@ -12,33 +12,33 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Bounds of calls: one that needs a majority, and one that a single member
+// Timeouts of calls: one that needs a quorum, and one that a single member
 // answers.
 const (
 	quorumTimeout = 5 * time.Second
 	memberTimeout = 3 * time.Second
 )
 
-// A caller asks and changes a cluster through its members.
+// A caller reads and changes a cluster through its members.
 type caller interface {
-	// List lists the members as the majority knows them, or, where quorum is
-	// false, as whichever member answers does.
+	// List lists the members with a quorum read or, if quorum is false, as known
+	// to any member that answers.
 	List(ctx context.Context, quorum bool) (*clientv3.MemberListResponse, error)
-	// Status is what one member says of itself.
+	// Status returns the status of one member.
 	Status(ctx context.Context, clientURL string) (*clientv3.StatusResponse, error)
 	AddLearner(ctx context.Context, peerURL string) error
 	Promote(ctx context.Context, id uint64) error
 	Remove(ctx context.Context, id uint64) error
-	// MoveLeader asks the leader, at that URL, to let another lead.
+	// MoveLeader asks the leader, at that URL, to transfer the leadership.
 	MoveLeader(ctx context.Context, clientURL string, to uint64) error
-	// Use leaves the other calls to the members at those URLs.
+	// Use sends the other calls to the members at those URLs.
 	Use(clientURLs ...string)
 	Close() error
 }
 
-// An endpoint is where a member serves clients: its URL, by whose name its
-// certificate is checked, and the address of its pod. Names of pods that have
-// just started need not be in DNS yet.
+// An endpoint is where a member serves clients: its URL, the host name in its
+// certificate, and the address of its pod. DNS may not have the names of new
+// pods yet.
 type endpoint struct{ member, url, host, address string }
 
 // connection is a connection to a cluster.
@@ -111,7 +111,8 @@ func (c *connection) Remove(ctx context.Context, id uint64) error {
 	return err
 }
 
-// MoveLeader has a connection of its own: only the leader takes the call.
+// MoveLeader has a connection of its own, because only the leader accepts the
+// call.
 func (c *connection) MoveLeader(ctx context.Context, clientURL string, to uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, quorumTimeout)
 	defer cancel()

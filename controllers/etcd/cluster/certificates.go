@@ -11,8 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ensureCertificates asks cert-manager for the certificates, where the manifest
-// says so. It keeps renewing them; etcd reads them anew for each connection.
+// ensureCertificates requests the certificates from cert-manager, if the
+// manifest asks for it. cert-manager renews them, and etcd reads them for each
+// connection.
 func (c *Controller) ensureCertificates(ctx context.Context, d *desired) error {
 	if d.cluster.Spec.TLS == nil || d.cluster.Spec.TLS.CertManager == nil {
 		return nil
@@ -21,7 +22,7 @@ func (c *Controller) ensureCertificates(ctx context.Context, d *desired) error {
 		is := &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: want.Namespace, Name: want.Name}}
 		err := c.ensure(ctx, d, is, func() {
 			is.Labels = want.Labels
-			// cert-manager fills in what is not said.
+			// cert-manager sets defaults.
 			if !equality.Semantic.DeepDerivative(want.Spec, is.Spec) {
 				is.Spec = want.Spec
 			}
@@ -30,15 +31,15 @@ func (c *Controller) ensureCertificates(ctx context.Context, d *desired) error {
 			return missing{"spec.TLS.certManager is set, and cert-manager is not installed: install it, or name Secrets in spec.TLS.static"}
 		}
 		if err != nil {
-			return fmt.Errorf("asking for the certificate %s: %w", want.Name, err)
+			return fmt.Errorf("requesting the certificate %s: %w", want.Name, err)
 		}
 	}
 	return nil
 }
 
-// certificates are those of peers, servers and the controller. A member finds
-// out by DNS whether another has the names it claims, so that peers have no
-// others.
+// certificates returns those of peers, servers and the controller. A member
+// uses DNS to verify the names in the certificate of another, so peers have no
+// other names.
 func (d *desired) certificates() []*certmanagerv1.Certificate {
 	name, namespace := d.cluster.Name, d.cluster.Namespace
 	var members, service []string

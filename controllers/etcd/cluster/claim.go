@@ -18,26 +18,26 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// AnnotationMember is, in JSON, whose data is on a claim: a cluster can be made
-// of claims again that have it.
+// AnnotationMember identifies in JSON the member whose data is on a claim: a
+// new cluster can adopt claims with it.
 const AnnotationMember = "etcd.usher.dev/member"
 
 // An identity is the content of AnnotationMember.
 type identity struct {
 	ClusterID string `json:"clusterID"`
 	ID        string `json:"id"`
-	// Version is what the member last ran.
+	// Version is the version that the member last ran.
 	Version string `json:"version"`
 	TLS     string `json:"TLS,omitempty"`
 }
 
-// A storage is what a member keeps its data on.
+// A storage is the storage of a member's data.
 type storage struct {
 	claim    bool
 	revision string
 }
 
-// claimOf is a member's claim.
+// claimOf returns a member's claim.
 func (d *desired) claimOf(name string, namespace types.UID) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{
@@ -49,21 +49,21 @@ func (d *desired) claimOf(name string, namespace types.UID) *corev1.PersistentVo
 	}
 }
 
-// claimOwners are the owners of a member's claim. The cluster is one for those who
-// look for its claims, as the previous release does. The garbage collector deletes
-// what has no owner left: so the namespace is the other, and a claim outlives its
-// cluster however that is deleted.
+// claimOwners returns the owners of a member's claim. One is the cluster, for
+// controllers that look for its claims, such as the previous release. The other
+// is the namespace, so that the garbage collector does not delete the claim
+// with its cluster.
 func claimOwners(c *etcdv1beta2.EtcdCluster, namespace types.UID) []metav1.OwnerReference {
 	return append(ownedBy(c), keptBy(c.Namespace, namespace)...)
 }
 
-// keptBy is the namespace as an owner.
+// keptBy returns the namespace as an owner.
 func keptBy(namespace string, uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: namespace, UID: uid}}
 }
 
-// ClaimOwners are those of a restored member's claim, which is the EtcdRestore's
-// until it is the cluster's.
+// ClaimOwners returns the owners of a restored member's claim, which belongs to
+// the EtcdRestore until it belongs to the cluster.
 func ClaimOwners(ctx context.Context, reader client.Reader, namespace string, controller metav1.OwnerReference) ([]metav1.OwnerReference, error) {
 	uid, err := NamespaceUID(ctx, reader, namespace)
 	return append([]metav1.OwnerReference{controller}, keptBy(namespace, uid)...), err
@@ -73,7 +73,7 @@ func (c *Controller) namespaceUID(ctx context.Context, name string) (types.UID, 
 	return NamespaceUID(ctx, c.reader, name)
 }
 
-// NamespaceUID is the UID of a namespace, which owns the claims in it.
+// NamespaceUID returns the UID of a namespace, which owns the claims in it.
 func NamespaceUID(ctx context.Context, reader client.Reader, name string) (types.UID, error) {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -83,15 +83,15 @@ func NamespaceUID(ctx context.Context, reader client.Reader, name string) (types
 	return o.UID, nil
 }
 
-// ofFormer says whether a claim that has the cluster's labels is of a cluster of
-// the name that is gone.
+// ofFormer reports whether a claim with the cluster's labels belongs to a
+// deleted cluster of the same name.
 func ofFormer(claim *corev1.PersistentVolumeClaim) bool {
 	owner := metav1.GetControllerOf(claim)
 	return claim.DeletionTimestamp == nil && (owner == nil || owner.Kind == "EtcdCluster" && strings.HasPrefix(owner.APIVersion, etcdv1beta2.GroupVersion.Group+"/"))
 }
 
-// keepClaims gives the members' claims what a claim of this release has: those of
-// the previous one are deleted with their cluster.
+// keepClaims migrates the members' claims to this release: those of the
+// previous one are deleted with their cluster.
 func (c *Controller) keepClaims(ctx context.Context, d *desired, s *observed) error {
 	var namespace types.UID
 	for i := range s.Members {
@@ -128,7 +128,7 @@ func (c *Controller) keepClaims(ctx context.Context, d *desired, s *observed) er
 	return nil
 }
 
-// dataOf is the volume with a member's data.
+// dataOf returns the volume with a member's data.
 func dataOf(name string, s storage) corev1.Volume {
 	source := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	if s.claim {

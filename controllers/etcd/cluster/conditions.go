@@ -17,7 +17,7 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// Reasons of conditions, beside the plan's blocks.
+// Reasons of conditions, in addition to the plan's blocks.
 const (
 	// ReasonAnswers: a majority of the members answers.
 	ReasonAnswers = "MajorityAnswers"
@@ -25,34 +25,34 @@ const (
 	ReasonSilent = "NoMajority"
 	// ReasonCreating: the first member has not formed the cluster yet.
 	ReasonCreating = "Creating"
-	// ReasonMissing: something that the manifest names is not there.
+	// ReasonMissing: something that the manifest names does not exist.
 	ReasonMissing = "Missing"
-	// ReasonDone: there is nothing to do about it.
+	// ReasonDone: nothing is left to do.
 	ReasonDone = "Done"
-	// ReasonUnderWay: the controller is at it.
+	// ReasonUnderWay: the controller is working on it.
 	ReasonUnderWay = "UnderWay"
 	// ReasonSet: the manifest sets it.
 	ReasonSet = "Set"
-	// ReasonRetained: claims of a former cluster of the name are there.
+	// ReasonRetained: claims of a former cluster of the name exist.
 	ReasonRetained = "FormerCluster"
 	// ReasonSetAside: claims are kept until they are deleted.
 	ReasonSetAside = "KeptForAWhile"
 )
 
-// patience is how long a cluster may be silent, and a member down, before a
-// condition says so: an election and a restart are no outage.
+// patience is how long a cluster or a member may be unavailable before a
+// condition reports it: an election or a restart is not an outage.
 const patience = 15 * time.Second
 
 // A judgement sets the conditions of a cluster.
 type judgement struct {
 	cluster *etcdv1beta2.EtcdCluster
 	now     metav1.Time
-	// news are the conditions that came to hold.
+	// news are the conditions that became true.
 	news []etcdv1beta2.ClusterCondition
 }
 
-// set sets a condition. One that does not hold, and never did, is left out
-// unless it is one of those that are always told.
+// set sets a condition. It omits one that is false and never was true, unless
+// it is in always.
 func (j *judgement) set(t etcdv1beta2.ClusterConditionType, status corev1.ConditionStatus, reason, message string) {
 	was := j.cluster.Status.Condition(t)
 	if was == nil && status == corev1.ConditionFalse && !slices.Contains(always, t) {
@@ -66,12 +66,12 @@ func (j *judgement) set(t etcdv1beta2.ClusterConditionType, status corev1.Condit
 	}
 }
 
-// always are the conditions that are told whether they hold or not.
+// always are the conditions that are set whether they are true or false.
 var always = []etcdv1beta2.ClusterConditionType{
 	etcdv1beta2.ClusterAvailable, etcdv1beta2.ClusterRecovering, etcdv1beta2.ClusterScaling, etcdv1beta2.ClusterUpgrading,
 }
 
-// when sets a condition that holds or does not.
+// when sets a condition to true or false.
 func (j *judgement) when(t etcdv1beta2.ClusterConditionType, holds bool, reason, message string) {
 	if holds {
 		j.set(t, corev1.ConditionTrue, reason, message)
@@ -87,7 +87,7 @@ func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 	j.when(etcdv1beta2.ClusterUnsupportedVersion, p.Blocked == plan.UnsupportedVersion, string(p.Blocked), p.Message)
 	j.when(etcdv1beta2.ClusterRefusedChange, len(p.Refusals) > 0 || p.Blocked == plan.InvalidSize, "Refused", refused(p))
 	j.when(etcdv1beta2.ClusterIgnoredFields, len(cluster.Status.IgnoredFields) > 0, ReasonSet,
-		"no effect have "+strings.Join(cluster.Status.IgnoredFields, ", "))
+		"ignored fields: "+strings.Join(cluster.Status.IgnoredFields, ", "))
 	j.when(etcdv1beta2.ClusterMissingReference, d.unable != "", ReasonMissing, d.unable)
 	j.when(etcdv1beta2.ClusterRetainedClaims, len(s.Retained) > 0, ReasonRetained, retained(s, p))
 	j.when(etcdv1beta2.ClusterClaimsSetAside, len(cluster.Status.SetAside) > 0, ReasonSetAside, setAsideClaims(cluster.Status.SetAside))
@@ -105,7 +105,7 @@ func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 	}
 }
 
-// reasonOf is a pod's reason as the API takes it for a condition.
+// reasonOf returns a pod's reason in a form that is valid for a condition.
 func reasonOf(reason string) string {
 	kept := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -119,19 +119,19 @@ func reasonOf(reason string) string {
 	return kept
 }
 
-// retained says what became of the claims of a former cluster.
+// retained reports what happened to the claims of a former cluster.
 func retained(s *observed, p plan.Plan) string {
 	if p.Blocked == plan.RetainedClaims {
 		return p.Message
 	}
-	text := "claims of a former cluster of this name are there, and are not used: " + strings.Join(s.Retained, ", ")
+	text := "claims of a former cluster of this name exist, and are not used: " + strings.Join(s.Retained, ", ")
 	if s.Formed && s.Adopt == plan.AdoptClaims {
-		text += "; the cluster was formed already: only one that was not can be made of them"
+		text += "; the cluster already exists, and only a new cluster can adopt them"
 	}
 	return text
 }
 
-// setAsideClaims lists the claims with until when each is kept.
+// setAsideClaims lists the claims with their expiry.
 func setAsideClaims(all []etcdv1beta2.SetAsideClaim) string {
 	var texts []string
 	for _, a := range all {
@@ -141,16 +141,16 @@ func setAsideClaims(all []etcdv1beta2.SetAsideClaim) string {
 		}
 		texts = append(texts, text)
 	}
-	return "claims of members that were removed wait to be deleted: " + strings.Join(texts, ", ")
+	return "claims of removed members will be deleted: " + strings.Join(texts, ", ")
 }
 
-// warnings are the conditions that somebody should act on.
+// warnings are the conditions that need attention.
 var warnings = []etcdv1beta2.ClusterConditionType{
 	etcdv1beta2.ClusterQuorumLost, etcdv1beta2.ClusterUnsupportedVersion, etcdv1beta2.ClusterRefusedChange, etcdv1beta2.ClusterMissingReference,
 	etcdv1beta2.ClusterStalled, etcdv1beta2.ClusterRetainedClaims,
 }
 
-// available says whether the cluster takes reads and writes.
+// available reports whether the cluster accepts reads and writes.
 func (c *Controller) available(j *judgement, d *desired, s *observed, p plan.Plan) {
 	st := &j.cluster.Status
 	silent := c.silence.of(client.ObjectKeyFromObject(j.cluster), s.Formed && !s.Quorum)
@@ -182,12 +182,12 @@ func (c *Controller) available(j *judgement, d *desired, s *observed, p plan.Pla
 	}
 }
 
-// activities says what the controller is at. Each condition holds until what it
-// is about is done.
+// activities sets the conditions about the controller's work. Each stays true
+// until its work is done.
 func (s *observed) activities(j *judgement, p plan.Plan) {
 	cluster, st := j.cluster, &j.cluster.Status
 	if s.Formed && !s.Quorum && st.Phase == etcdv1beta2.ClusterPhaseRunning {
-		return // nothing is known that was not before
+		return // nothing new is known
 	}
 	down, rolling, failed := false, false, false
 	podRevision, storageRevision := etcd.PodRevision(&cluster.Spec), etcd.StorageRevision(&cluster.Spec)
@@ -205,14 +205,14 @@ func (s *observed) activities(j *judgement, p plan.Plan) {
 	recovering := s.Formed && (failed || !s.Quorum || (down || changing) && was != nil && was.Status == corev1.ConditionTrue)
 	rolling = rolling && s.Formed && !cluster.Spec.Paused
 	upgrading := s.Formed && st.TargetVersion != ""
-	j.when(etcdv1beta2.ClusterRecovering, recovering, ReasonUnderWay, "members that failed are brought back or replaced")
+	j.when(etcdv1beta2.ClusterRecovering, recovering, ReasonUnderWay, "failed members are being restarted or replaced")
 	j.when(etcdv1beta2.ClusterUpgrading, upgrading, ReasonUnderWay, fmt.Sprintf("from %s to %s", st.CurrentVersion, st.TargetVersion))
-	j.when(etcdv1beta2.ClusterRolling, rolling, ReasonUnderWay, "members get the pods and the storage that the manifest asks for")
+	j.when(etcdv1beta2.ClusterRolling, rolling, ReasonUnderWay, "members get the pods and the storage of the manifest")
 	j.when(etcdv1beta2.ClusterScaling, changing && !recovering && !rolling && !cluster.Spec.Paused && p.Now() != nil, ReasonUnderWay,
 		fmt.Sprintf("from %d to %d members", s.voters(), cluster.Spec.Size))
 }
 
-// refused says all that the manifest does not get.
+// refused lists all changes that the controller refuses.
 func refused(p plan.Plan) string {
 	if p.Blocked == plan.InvalidSize {
 		return p.Message

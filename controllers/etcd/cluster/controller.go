@@ -1,9 +1,10 @@
 // Package cluster runs etcd clusters whose members are pods.
 //
-// etcd's own list says who the members are; pods and claims are what they run
-// on. Reconcile looks at both, has package plan decide one step, takes it, and looks again: nothing is remembered from one look to
-// the next, so the controller may be killed before and after any call. It never
-// removes a member, nor data, that the others cannot vote without.
+// etcd's own list names the members; pods and claims are what they run on.
+// Reconcile observes both, lets package plan decide one step, takes it, and
+// observes again. It keeps no state in between, so the controller may be killed
+// before and after any call. It never removes a member or data that the others
+// need to keep their quorum.
 package cluster
 
 import (
@@ -35,21 +36,21 @@ import (
 // DefaultSettling is how long a member may be down before it is replaced.
 const DefaultSettling = 5 * time.Minute
 
-// Options configure a Controller. The zero value is what is run in a cluster.
+// Options configures a Controller. The zero value is for production.
 type Options struct {
-	// Settling is how long a member may be down before it is replaced, where the
-	// others go on without it, and how long a majority is lost before a cluster
-	// that asks for it is restored: DefaultSettling where it is zero.
+	// Settling is how long a member may be down before it is replaced, if the
+	// others have a quorum, and how long the quorum must be lost before an
+	// automatic restore. The default is DefaultSettling.
 	Settling time.Duration
-	// Busy is how long after a step the next look is at the latest, Calm how long
-	// after one that found nothing to do: a second and half a minute where they
-	// are zero.
+	// Busy is the maximum time between a step and the next observation, Calm the
+	// time after an observation without a step. The defaults are a second and half
+	// a minute.
 	Busy, Calm time.Duration
-	// ClaimGrace is how long claims of members that were removed are kept before
-	// they are deleted: DefaultClaimGrace where it is zero.
+	// ClaimGrace is how long to keep claims of removed members before deleting
+	// them. The default is DefaultClaimGrace.
 	ClaimGrace time.Duration
-	// Namespace is the only one whose clusters are looked at, where the cache of
-	// the manager holds no other; "" where it holds all.
+	// Namespace is the only namespace to watch, if the cache of the manager has no
+	// other; "" means all.
 	Namespace string
 }
 
@@ -61,17 +62,17 @@ func (o *Options) complete() {
 	}
 }
 
-// AddToScheme adds the types the controller reads and writes.
+// AddToScheme adds the types that the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{
 		corev1.AddToScheme, policyv1.AddToScheme, metav1.AddMetaToScheme, etcdv1beta2.AddToScheme, certmanagerv1.AddToScheme,
 	}).AddToScheme(s)
 }
 
-// A Controller keeps clusters as their manifests say.
+// A Controller reconciles clusters with their manifests.
 type Controller struct {
 	client client.Client
-	// reader asks the API server: decisions are never taken on a cache.
+	// reader reads from the API server: the controller never decides from a cache.
 	reader   client.Reader
 	events   events.EventRecorder
 	options  Options
@@ -82,7 +83,7 @@ type Controller struct {
 	connect func(context.Context, []endpoint, *tls.Config) (caller, error)
 }
 
-// New returns the controller of that manager's cluster.
+// New returns the controller for that manager's cluster.
 func New(m manager.Manager, o Options) *Controller {
 	o.complete()
 	return &Controller{
@@ -91,12 +92,12 @@ func New(m manager.Manager, o Options) *Controller {
 	}
 }
 
-// SetupWithManager makes the manager run the controller.
+// SetupWithManager adds the controller to the manager.
 func (c *Controller) SetupWithManager(m manager.Manager) error {
 	b := ctrl.NewControllerManagedBy(m).
 		Named("etcdcluster").
 		For(&etcdv1beta2.EtcdCluster{}).
-		// A look waits for members that do not answer.
+		// An observation waits for members that do not answer.
 		WithOptions(controller.Options{MaxConcurrentReconciles: 8, RateLimiter: Retries()})
 	sources, err := parts(m, c.options.Namespace)
 	if err != nil {
@@ -108,14 +109,13 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 	return b.Complete(c)
 }
 
-// Retries spaces what is tried again after an error: at most 10 seconds apart.
-// The default goes up to 17 minutes, in which a cluster would be left alone for an
-// error that is long over.
+// Retries limits the back-off after errors to 10 seconds. The default grows to
+// 17 minutes, during which a cluster would wait for an error that is long over.
 func Retries() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 10*time.Second)
 }
 
-// Reconcile looks at a cluster and takes the next step.
+// Reconcile observes a cluster and takes the next step.
 func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	cluster := &etcdv1beta2.EtcdCluster{}
 	if err := c.reader.Get(ctx, req.NamespacedName, cluster); err != nil {
@@ -167,8 +167,8 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return c.take(ctx, d, s, p.Now())
 }
 
-// prepare makes what members need before they are. What is missing that others
-// make, it notes.
+// prepare creates what members need before they exist. It records what is
+// missing but created by others.
 func (c *Controller) prepare(ctx context.Context, d *desired) error {
 	err := errors.Join(c.ensureServices(ctx, d), c.ensureCertificates(ctx, d))
 	if err == nil {
@@ -180,7 +180,7 @@ func (c *Controller) prepare(ctx context.Context, d *desired) error {
 	return err
 }
 
-// take takes a step and says when to look again.
+// take takes a step and returns when to observe again.
 func (c *Controller) take(ctx context.Context, d *desired, s *observed, t *plan.Step) (reconcile.Result, error) {
 	if t == nil {
 		return reconcile.Result{RequeueAfter: c.options.Calm}, nil
@@ -198,6 +198,6 @@ func (c *Controller) take(ctx context.Context, d *desired, s *observed, t *plan.
 	log.FromContext(ctx).Info("step", "action", t.Action, "member", t.Member, "why", t.String())
 	c.metrics.steps.WithLabelValues(string(t.Action)).Inc()
 	c.events.Eventf(d.cluster, nil, corev1.EventTypeNormal, eventReasons[t.Action], eventReasons[t.Action], "%s", t)
-	// Not everything that a step changes wakes the controller up.
+	// Not every change by a step triggers the controller.
 	return reconcile.Result{RequeueAfter: min(c.options.Busy, 100*time.Millisecond)}, nil
 }

@@ -7,18 +7,19 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// defaultDomain is the cluster domain where the manifest names no other.
+// defaultDomain is the default cluster domain.
 const defaultDomain = "cluster.local"
 
-// A desired is what a manifest comes to.
+// A desired is the desired state from a manifest.
 type desired struct {
-	// cluster is the manifest, less what the gate keeps back.
+	// cluster is the manifest, without what the gate holds back.
 	cluster   *etcdv1beta2.EtcdCluster
 	addresses addresses
 	tls       secured
-	// podRevision and storageRevision are of what pods and claims are made from.
+	// podRevision and storageRevision are hashes of what pods and claims are
+	// created from.
 	podRevision, storageRevision string
-	// unable says what is missing that members, or their client, need.
+	// unable describes what is missing that members, or their client, need.
 	unable string
 }
 
@@ -33,7 +34,7 @@ func desire(c *etcdv1beta2.EtcdCluster) *desired {
 	return d
 }
 
-// policy is the manifest's, an empty one where there is none.
+// policy is the manifest's pod policy, or an empty one.
 func (d *desired) policy() etcdv1beta2.PodPolicy {
 	if d.cluster.Spec.Pod == nil {
 		return etcdv1beta2.PodPolicy{}
@@ -41,15 +42,15 @@ func (d *desired) policy() etcdv1beta2.PodPolicy {
 	return *d.cluster.Spec.Pod
 }
 
-// storage is what new members keep their data on.
+// storage is the storage of new members.
 func (d *desired) storage() storage {
 	return storage{claim: d.policy().PersistentVolumeClaimSpec != nil, revision: d.storageRevision}
 }
 
-// image is that of a version.
+// image returns the image of a version.
 func (d *desired) image(version string) string {
 	return cmp.Or(d.cluster.Spec.Repository, etcd.DefaultRepository) + ":v" + version
 }
 
-// domain is the cluster domain that DNS answers with.
+// domain is the cluster domain that DNS uses.
 func (d *desired) domain() string { return cmp.Or(d.policy().ClusterDomain, defaultDomain) }

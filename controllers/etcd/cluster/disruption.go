@@ -11,9 +11,9 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// ensureDisruptionBudget keeps drains from taking the majority. It counts up, by
-// a number: a share, or what may be unavailable, is of the pods there are, and
-// falls with them.
+// ensureDisruptionBudget prevents drains from breaking the quorum. It sets
+// minAvailable to a number: a percentage, or maxUnavailable, depends on the
+// existing pods, and decreases with them.
 func (c *Controller) ensureDisruptionBudget(ctx context.Context, d *desired, s *observed) error {
 	least := intstr.FromInt32(int32(etcd.Quorum(max(s.voters(), d.cluster.Spec.Size))))
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: d.cluster.Namespace, Name: d.cluster.Name}}
@@ -23,7 +23,7 @@ func (c *Controller) ensureDisruptionBudget(ctx context.Context, d *desired, s *
 		b.Spec.MinAvailable, b.Spec.MaxUnavailable = &least, nil
 	})
 	if err != nil {
-		return fmt.Errorf("making the PodDisruptionBudget: %w", err)
+		return fmt.Errorf("creating the PodDisruptionBudget: %w", err)
 	}
 	return nil
 }

@@ -11,11 +11,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// errForeign tells that somebody else's object has a name the cluster needs.
-var errForeign = errors.New("is there and is not the cluster's: rename it, or the cluster")
+// errForeign means that an object of another owner has a name that the cluster
+// needs.
+var errForeign = errors.New("exists and does not belong to the cluster: rename it, or the cluster")
 
-// ensure makes an object as mutate says, or makes it as it should be; one that
-// is so already is not written.
+// ensure creates an object, or updates it as mutate says; it does not write an
+// unchanged one.
 func (c *Controller) ensure(ctx context.Context, d *desired, o client.Object, mutate func()) error {
 	err := c.reader.Get(ctx, client.ObjectKeyFromObject(o), o)
 	if apierrors.IsNotFound(err) {

@@ -2,7 +2,7 @@ package cluster
 
 import "github.com/usher-dev/usher/controllers/etcd/plan"
 
-// eventReasons are the reasons of the Events about steps that were taken.
+// eventReasons are the reasons of the Events about steps.
 var eventReasons = map[plan.Action]string{
 	plan.Choose:        "MemberChosen",
 	plan.Form:          "MemberMade",

@@ -16,8 +16,8 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// execute does a step, and says whether it did more than wait. Whoever does it a
-// second time, having been killed before that was known, does nothing more.
+// execute executes a step, and reports whether it did more than wait. Repeating
+// it after a crash has no further effect.
 func (c *Controller) execute(ctx context.Context, d *desired, s *observed, t *plan.Step) (done bool, err error) {
 	switch t.Action {
 	case plan.Wait, plan.Settle:
@@ -31,7 +31,7 @@ func (c *Controller) execute(ctx context.Context, d *desired, s *observed, t *pl
 	case plan.Record:
 		return true, c.record(ctx, d.cluster, s)
 	case plan.AddLearner:
-		// Its name is in its URL: etcd's list tells it to whoever makes the pod.
+		// The URL contains its name, from which a later controller creates the pod.
 		return true, again(s.etcd.AddLearner(ctx, d.addresses.peerURL(memberName(d.cluster.Name))))
 	case plan.Promote:
 		return true, again(s.etcd.Promote(ctx, s.details[t.Member].id))
@@ -48,10 +48,10 @@ func (c *Controller) execute(ctx context.Context, d *desired, s *observed, t *pl
 	case plan.Adopt:
 		return true, c.adopt(ctx, d.cluster, s)
 	}
-	return false, fmt.Errorf("no step is called %q", t.Action)
+	return false, fmt.Errorf("there is no step %q", t.Action)
 }
 
-// onPod does a step that makes, changes or deletes a member's pod.
+// onPod executes a step that creates, changes or deletes a member's pod.
 func (c *Controller) onPod(ctx context.Context, d *desired, s *observed, t *plan.Step) (done bool, err error) {
 	p, m := s.pods[t.Member], s.byName(t.Member)
 	if p == nil {
@@ -90,11 +90,11 @@ func (c *Controller) onPod(ctx context.Context, d *desired, s *observed, t *plan
 			}
 		})
 	}
-	return false, nil // it runs, and is waited for
+	return false, nil // it is running, and the step waits for it
 }
 
-// remove takes a member off etcd's list. One that nobody asked to remove is asked
-// once more: it may have come back since it was looked at.
+// remove removes a member from etcd's list. If that was not requested, it
+// probes the member once more, which may have recovered since the observation.
 func (c *Controller) remove(ctx context.Context, d *desired, s *observed, t *plan.Step) error {
 	if !t.Cause.Asked() && s.pods[t.Member] != nil {
 		if answer, err := s.etcd.Status(ctx, d.addresses.clientURL(t.Member)); err == nil && answer.Leader != 0 {
@@ -104,11 +104,12 @@ func (c *Controller) remove(ctx context.Context, d *desired, s *observed, t *pla
 	return again(s.etcd.Remove(ctx, s.details[t.Member].id))
 }
 
-// errNotYet tells that etcd puts a change off: the next look decides anew.
+// errNotYet means that etcd postpones a change: the next observation decides
+// again.
 var errNotYet = errors.New("etcd puts it off")
 
-// again tells what etcd puts off from what fails, and takes what was done
-// already for done.
+// again distinguishes postponed calls from failures, and treats completed calls
+// as success.
 func again(err error) error {
 	switch {
 	case err == nil, errors.Is(err, rpctypes.ErrMemberNotFound), errors.Is(err, rpctypes.ErrMemberNotLearner):
@@ -116,15 +117,16 @@ func again(err error) error {
 	case errors.Is(err, rpctypes.ErrMemberLearnerNotReady), errors.Is(err, rpctypes.ErrTooManyLearners),
 		errors.Is(err, rpctypes.ErrUnhealthy), errors.Is(err, rpctypes.ErrMemberNotEnoughStarted),
 		errors.Is(err, rpctypes.ErrNotLeader), errors.Is(err, rpctypes.ErrLeaderChanged), errors.Is(err, rpctypes.ErrNoLeader),
-		errors.Is(err, rpctypes.ErrStopped), // by the member that was removed
+		errors.Is(err, rpctypes.ErrStopped), // by the removed member
 		errors.Is(err, rpctypes.ErrTimeout), errors.Is(err, rpctypes.ErrTimeoutDueToLeaderFail):
 		return fmt.Errorf("%w: %w", errNotYet, err)
 	}
 	return err
 }
 
-// makeMember makes a new member's claim, where it has one, and its pod. A claim of
-// the name that is somebody else's, or set aside, is not used.
+// makeMember creates a new member's claim, if it has one, and its pod. It does
+// not use an existing claim of the name that belongs to something else, or that
+// is set aside.
 func (c *Controller) makeMember(ctx context.Context, d *desired, s *observed, name string, version etcd.Version, b birth) error {
 	if d.storage().claim && s.claims[name] == nil {
 		namespace, err := c.namespaceUID(ctx, d.cluster.Namespace)
@@ -133,10 +135,10 @@ func (c *Controller) makeMember(ctx context.Context, d *desired, s *observed, na
 		}
 		err = c.client.Create(ctx, d.claimOf(name, namespace))
 		if apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("%w: the claim %s is there", errNotYet, name)
+			return fmt.Errorf("%w: the claim %s exists", errNotYet, name)
 		}
 		if err != nil {
-			return fmt.Errorf("making the claim of %s: %w", name, err)
+			return fmt.Errorf("creating the claim of %s: %w", name, err)
 		}
 	}
 	return c.makePod(ctx, d, name, version, b, d.storage())
@@ -144,13 +146,13 @@ func (c *Controller) makeMember(ctx context.Context, d *desired, s *observed, na
 
 func (c *Controller) makePod(ctx context.Context, d *desired, name string, version etcd.Version, b birth, s storage) error {
 	if err := client.IgnoreAlreadyExists(c.client.Create(ctx, d.podOf(name, version.String(), b, s))); err != nil {
-		return fmt.Errorf("making the pod of %s: %w", name, err)
+		return fmt.Errorf("creating the pod of %s: %w", name, err)
 	}
 	return nil
 }
 
-// patchPod changes a pod that is still the one that was seen: its status changes
-// all the time, its UID never.
+// patchPod changes a pod, unless it was replaced since the observation: its
+// status changes all the time, its UID never.
 func (c *Controller) patchPod(ctx context.Context, p *corev1.Pod, change func(*corev1.Pod)) error {
 	changed := p.DeepCopy()
 	change(changed)
@@ -177,8 +179,8 @@ func (c *Controller) patchPod(ctx context.Context, p *corev1.Pod, change func(*c
 	return nil
 }
 
-// delete deletes an object that is still the one that was seen. A pod's status
-// changes all the time; a claim is deleted only as it was seen.
+// delete deletes an object, unless it was replaced since the observation. A
+// pod's status changes all the time; a claim must be completely unchanged.
 func (c *Controller) delete(ctx context.Context, o client.Object) error {
 	uid, version := o.GetUID(), o.GetResourceVersion()
 	only := client.Preconditions{UID: &uid}

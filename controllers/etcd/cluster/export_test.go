@@ -9,10 +9,10 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// Caller is what the controller asks and changes etcd by.
+// Caller is how the controller reads and changes etcd.
 type Caller = caller
 
-// Wrap puts a wrapper around what the controller writes and asks etcd by.
+// Wrap wraps what the controller writes with, and calls etcd with.
 func (c *Controller) Wrap(writes func(client.Client) client.Client, calls func(Caller) Caller) {
 	c.client = writes(c.client)
 	connect := c.connect
@@ -25,8 +25,7 @@ func (c *Controller) Wrap(writes func(client.Client) client.Client, calls func(C
 	}
 }
 
-// Looked has a function called whenever the controller begins to look at a
-// cluster.
+// Looked calls a function whenever the controller begins to observe a cluster.
 func (c *Controller) Looked(call func()) { c.reader = looking{c.reader, call} }
 
 type looking struct {

@@ -7,10 +7,10 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/plan"
 )
 
-// effective is the manifest as far as members can be reached by it: whether
-// their traffic is encrypted cannot be changed, so that a manifest that does is
-// read with what the members were made from. All else that is refused, the plan
-// leaves alone.
+// effective returns the manifest as far as the controller can connect to
+// members with it: the encryption of their traffic cannot change, so a manifest
+// that changes it gets the TLS settings that the members were created with. The
+// plan handles every other refusal.
 func effective(cluster *etcdv1beta2.EtcdCluster, s *observed) *etcdv1beta2.EtcdCluster {
 	seen := plan.Observe(&cluster.Status)
 	for _, refusal := range plan.Refusals(&cluster.Spec, &seen) {
@@ -23,7 +23,7 @@ func effective(cluster *etcdv1beta2.EtcdCluster, s *observed) *etcdv1beta2.EtcdC
 	return cluster
 }
 
-// recordedTLS is spec.TLS as members were made from it.
+// recordedTLS is the spec.TLS that members were created with.
 func (s *observed) recordedTLS() *etcdv1beta2.TLSPolicy {
 	var records []string
 	for _, p := range s.pods {
@@ -41,7 +41,7 @@ func (s *observed) recordedTLS() *etcdv1beta2.TLSPolicy {
 	return nil
 }
 
-// recordOf is what recordedTLS reads.
+// recordOf encodes what recordedTLS decodes.
 func recordOf(policy *etcdv1beta2.TLSPolicy) string {
 	if policy == nil {
 		return ""

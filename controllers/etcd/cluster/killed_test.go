@@ -20,15 +20,16 @@ import (
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 )
 
-// killed is what a controller that is killed panics with.
+// killed is the panic value of a killed controller.
 type killed struct{}
 
-// A killer ends a controller before its first change, or after it.
+// A killer kills a controller before or after its first change.
 type killer struct {
 	before bool
 	calls  *int
-	// told are the steps that the status has said: saying one again kills nobody,
-	// or no controller would live as long as it has to wait.
+	// told are the steps that the status has announced: repeating an announcement
+	// does not kill the controller, or none would live for as long as it has to
+	// wait.
 	told map[string]bool
 }
 
@@ -41,7 +42,7 @@ func (k killer) around(change func() error) error {
 	panic(killed{})
 }
 
-// dyingClient and dyingCaller are killed at changes.
+// dyingClient and dyingCaller kill the controller at changes.
 type dyingClient struct {
 	client.Client
 	killer
@@ -104,9 +105,9 @@ func (c dyingCaller) MoveLeader(ctx context.Context, clientURL string, to uint64
 	return c.around(func() error { return c.Caller.MoveLeader(ctx, clientURL, to) })
 }
 
-// dying looks at the cluster with one controller after the other, each killed
-// before or after the first change it makes, until it holds. What a controller
-// remembers dies with it.
+// dying runs one controller after the other, each killed before or after its
+// first change, until the condition is true. The in-memory state of a
+// controller is lost with it.
 func (s *scene) dying(m manager.Manager, holds func(*etcdv1beta2.EtcdCluster) bool) {
 	s.Helper()
 	calls, before, told := 0, false, map[string]bool{}

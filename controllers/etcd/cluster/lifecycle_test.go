@@ -37,7 +37,7 @@ func TestAnUpgradeLosesNothing(t *testing.T) {
 	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Version = v37 })
 	s.settled(3, v37)
 	w.verify()
-	// It is the same members, on the data that they had.
+	// They are the same members, with their data.
 	if after := s.names(); !equal(before, after) {
 		t.Errorf("the members were %q and are %q", before, after)
 	}

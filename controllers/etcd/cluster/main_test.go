@@ -59,7 +59,7 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	// The scenes wait for members most of the time, each in its namespace.
+	// The scenes mostly wait for members, each in its namespace.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		return 1, err
 	}
@@ -103,12 +103,12 @@ type scene struct {
 	stop      func()
 	secure    *tls.Config
 	looked    atomic.Int64
-	// change changes controllers before they start.
+	// change changes the options of controllers before they start.
 	change func(*etcdcluster.Controller)
 }
 
-// newScene makes a namespace, and starts the controller for it. The test goes on
-// beside others.
+// newScene creates a namespace, and starts the controller for it. The test runs
+// in parallel with others.
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := emptyScene(t)
@@ -142,7 +142,7 @@ func emptyScene(t *testing.T) *scene {
 	return s
 }
 
-// start starts a controller of the namespace.
+// start starts a controller for the namespace.
 func (s *scene) start() {
 	s.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.ctx))
@@ -174,7 +174,8 @@ func (s *scene) start() {
 	}
 }
 
-// clear deletes everything of the namespace: nothing collects garbage here.
+// clear deletes everything in the namespace, because there is no garbage
+// collector.
 func (s *scene) clear() {
 	ctx := context.WithoutCancel(s.ctx)
 	in := client.InNamespace(s.namespace)
@@ -212,7 +213,7 @@ func (s *scene) cluster() *etcdv1beta2.EtcdCluster {
 	return c
 }
 
-// until waits until the cluster is so.
+// until waits until the cluster meets a condition.
 func (s *scene) until(what string, holds func(*etcdv1beta2.EtcdCluster) bool) {
 	s.Helper()
 	start := time.Now()
@@ -225,7 +226,7 @@ func (s *scene) until(what string, holds func(*etcdv1beta2.EtcdCluster) bool) {
 	s.Logf("%s after %s", what, time.Since(start).Round(100*time.Millisecond))
 }
 
-// settled waits until so many members of a version are ready and nothing is
+// settled waits until that many members of a version are ready and nothing is
 // left to do.
 func (s *scene) settled(size int, version string) {
 	s.Helper()
@@ -256,7 +257,7 @@ func (s *scene) pods() []corev1.Pod {
 	return pods.Items
 }
 
-// condition is the status of a condition, empty where it was never set.
+// condition returns the status of a condition, or "" if it was never set.
 func condition(c *etcdv1beta2.EtcdCluster, t etcdv1beta2.ClusterConditionType) corev1.ConditionStatus {
 	if found := c.Status.Condition(t); found != nil {
 		return found.Status
@@ -264,7 +265,7 @@ func condition(c *etcdv1beta2.EtcdCluster, t etcdv1beta2.ClusterConditionType) c
 	return ""
 }
 
-// dump logs what there is.
+// dump logs the objects of the namespace.
 func (s *scene) dump() {
 	out, _ := shared.plane.Kubectl(context.WithoutCancel(s.ctx), "", "-n", s.namespace, "get", "etcdclusters,pods,pvc,svc,pdb", "-o", "wide")
 	s.Log(out)
@@ -282,20 +283,20 @@ const (
 	v37 = "3.7.3"
 )
 
-// ofSize is a cluster whose images have any name: the binaries are chosen by
-// their tags.
+// ofSize returns a cluster whose images have arbitrary names: their tags select
+// the binaries.
 func ofSize(size int) etcdv1beta2.ClusterSpec {
 	return etcdv1beta2.ClusterSpec{Size: size, Version: v36}
 }
 
-// onClaims is a cluster whose members have claims.
+// onClaims returns a cluster whose members have claims.
 func onClaims(size int) etcdv1beta2.ClusterSpec {
 	spec := ofSize(size)
 	spec.Pod = &etcdv1beta2.PodPolicy{PersistentVolumeClaimSpec: claimTemplate("1Gi")}
 	return spec
 }
 
-// names are the members, by name.
+// names returns the names of the members.
 func (s *scene) names() []string {
 	s.Helper()
 	var names []string
@@ -322,7 +323,8 @@ func (s *scene) deletePod(name string) {
 	s.must(shared.client.Delete(s.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}))
 }
 
-// looks waits until the controller has looked so many times more.
+// looks waits until the controller has observed the cluster that many more
+// times.
 func (s *scene) looks(times int64) {
 	s.Helper()
 	until := s.looked.Load() + times

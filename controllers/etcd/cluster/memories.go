@@ -8,16 +8,17 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/plan"
 )
 
-// memories are what the controller remembers of clusters from one look to the
-// next.
+// memories is what the controller remembers about clusters between
+// observations.
 type memories struct {
 	mu sync.Mutex
 	of map[types.NamespacedName]*plan.Memory
-	// bytes are what members had received from each other at the look before.
+	// bytes are what members had received from each other at the previous
+	// observation.
 	bytes map[types.NamespacedName]map[string]float64
 }
 
-// received remembers what members have received, and returns what they had before.
+// received stores what members have received, and returns the previous values.
 func (m *memories) received(cluster types.NamespacedName, now map[string]float64) (before map[string]float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,14 +10,14 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// metrics tell of every cluster.
+// metrics describes every cluster.
 type metrics struct {
 	members, margin, available, lost, stalled, aside *prometheus.GaugeVec
 	steps                                            *prometheus.CounterVec
 }
 
-// newMetrics registers them; those of a controller that ran before in the
-// process are taken over.
+// newMetrics registers them; it reuses those of an earlier controller in the
+// process.
 func newMetrics() *metrics {
 	cluster := []string{"namespace", "name"}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
@@ -26,12 +26,12 @@ func newMetrics() *metrics {
 	return &metrics{
 		members:   gauge("members", "Members of the cluster, by whether they are ready.", "ready"),
 		margin:    gauge("quorum_margin", "How many more voters may fail before the cluster stops; below zero it has stopped."),
-		available: gauge("available", "1 while the cluster takes reads and writes."),
-		lost:      gauge("quorum_lost", "1 while the cluster cannot come back by itself."),
-		stalled:   gauge("stalled", "1 while the cluster does not get further without a person."),
-		aside:     gauge("claims_set_aside", "Claims of members that were removed, which wait to be deleted."),
+		available: gauge("available", "1 while the cluster accepts reads and writes."),
+		lost:      gauge("quorum_lost", "1 while the cluster cannot recover by itself."),
+		stalled:   gauge("stalled", "1 while the cluster cannot make progress without human intervention."),
+		aside:     gauge("claims_set_aside", "Claims of removed members that wait to be deleted."),
 		steps: registered(prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "usher_etcdcluster_steps_total", Help: "Steps taken, by what they do."}, []string{"action"})),
+			Name: "usher_etcdcluster_steps_total", Help: "Steps taken, by kind."}, []string{"action"})),
 	}
 }
 
@@ -42,12 +42,12 @@ func registered[C prometheus.Collector](c C) C {
 		return before.ExistingCollector.(C)
 	}
 	if err != nil {
-		panic(err) // the metrics of this file contradict each other: tests find it first
+		panic(err) // the metrics in this file conflict, which tests find first
 	}
 	return c
 }
 
-// observe sets the metrics of a cluster by its status.
+// observe sets the metrics of a cluster from its status.
 func (m *metrics) observe(c *etcdv1beta2.EtcdCluster) {
 	m.members.WithLabelValues("true", c.Namespace, c.Name).Set(float64(len(c.Status.Members.Ready)))
 	m.members.WithLabelValues("false", c.Namespace, c.Name).Set(float64(len(c.Status.Members.Unready)))
@@ -60,7 +60,7 @@ func (m *metrics) observe(c *etcdv1beta2.EtcdCluster) {
 	m.aside.WithLabelValues(c.Namespace, c.Name).Set(float64(len(c.Status.SetAside)))
 }
 
-// forget removes the metrics of a cluster that is gone.
+// forget removes the metrics of a deleted cluster.
 func (m *metrics) forget(c types.NamespacedName) {
 	of := prometheus.Labels{"namespace": c.Namespace, "name": c.Name}
 	for _, gauge := range []*prometheus.GaugeVec{m.members, m.margin, m.available, m.lost, m.stalled, m.aside} {

@@ -12,19 +12,19 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// labelPrefix begins the labels that only the controller writes.
+// labelPrefix is the prefix of the labels that only the controller writes.
 const labelPrefix = "etcd.usher.dev/"
 
-// Labels of what belongs to a cluster, as they have been since 2017.
+// Labels of the objects of a cluster, unchanged since 2017.
 const (
-	// LabelApp is "etcd" on all of it.
+	// LabelApp is "etcd" on all of them.
 	LabelApp = "app"
 	// LabelCluster is the cluster's name.
 	LabelCluster = etcdv1beta2.LabelCluster
 	// LabelNode is the member's name, on its pod and claim.
 	LabelNode = "etcd_node"
-	// LabelVoter is "true" on the pods of members that vote: clients are sent to
-	// them alone, and of them alone disruptions are counted.
+	// LabelVoter is "true" on the pods of voting members: only they get client
+	// traffic and count for disruptions.
 	LabelVoter = "etcd.usher.dev/voter"
 )
 
@@ -32,11 +32,13 @@ const (
 const (
 	// AnnotationVersion is the version that the pod was last told to run.
 	AnnotationVersion = "etcd.version"
-	// AnnotationPodRevision is of what in the spec the pod was made from.
+	// AnnotationPodRevision is a hash of the part of the spec that the pod was
+	// created from.
 	AnnotationPodRevision = "etcd.usher.dev/pod-revision"
-	// AnnotationStorageRevision is of what in the spec its storage was made from.
+	// AnnotationStorageRevision is a hash of the part of the spec that its storage
+	// was created from.
 	AnnotationStorageRevision = "etcd.usher.dev/storage-revision"
-	// AnnotationTLS is spec.TLS as the member was made from it.
+	// AnnotationTLS is the spec.TLS that the member was created with.
 	AnnotationTLS = "etcd.usher.dev/tls"
 	// AnnotationState and AnnotationCluster are the member's flags
 	// --initial-cluster-state and --initial-cluster. The kubelet reads them
@@ -51,37 +53,37 @@ const (
 	metricsPort = 2381
 )
 
-// memberName is a new member's. A name is never used twice, since the data of
-// who had it before may be anywhere.
+// memberName returns a new member's name. A name is never reused, since the
+// data of an earlier member may still exist.
 func memberName(cluster string) string { return cluster + "-" + rand.String(10) }
 
-// clientService is the name of the Service for clients.
+// clientService returns the name of the Service for clients.
 func clientService(cluster string) string { return cluster + "-client" }
 
-// labelsOf are on everything of a cluster.
+// labelsOf returns the labels of all objects of a cluster.
 func labelsOf(cluster string) labels.Set {
 	return labels.Set{LabelApp: "etcd", LabelCluster: cluster}
 }
 
-// votersOf selects the pods of the members that vote.
+// votersOf selects the pods of the voting members.
 func votersOf(cluster string) labels.Set {
 	return labels.Merge(labelsOf(cluster), labels.Set{LabelVoter: "true"})
 }
 
-// ownedBy makes the cluster the owner of what is made for it, so that it goes
-// with it.
+// ownedBy makes the cluster the owner of an object, so that it is deleted with
+// it.
 func ownedBy(c *etcdv1beta2.EtcdCluster) []metav1.OwnerReference {
 	return []metav1.OwnerReference{*metav1.NewControllerRef(c, etcdv1beta2.GroupVersion.WithKind("EtcdCluster"))}
 }
 
-// addresses are the names by which a cluster's members know each other.
+// addresses are the names by which a cluster's members reach each other.
 type addresses struct {
 	cluster, namespace, domain string
-	// peerTLS and clientTLS say what is encrypted.
+	// peerTLS and clientTLS report what is encrypted.
 	peerTLS, clientTLS bool
 }
 
-// host is a member's name in DNS.
+// host returns a member's DNS name.
 func (a addresses) host(member string) string {
 	host := fmt.Sprintf("%s.%s.%s.svc", member, a.cluster, a.namespace)
 	if a.domain != "" {
@@ -105,8 +107,8 @@ func scheme(tls bool) string {
 	return "http"
 }
 
-// memberOf is the member with those peer URLs: etcd knows the name of a member
-// only once it has started.
+// memberOf returns the member with those peer URLs: etcd knows the name of a
+// member only once it has started.
 func memberOf(peerURLs []string) string {
 	for _, peerURL := range peerURLs {
 		if u, err := url.Parse(peerURL); err == nil && u.Hostname() != "" {

@@ -21,36 +21,36 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// An observed is an observation and what it was made through.
+// An observed is an observation and the connections for it.
 type observed struct {
 	plan.Observation
 	pods map[string]*corev1.Pod
-	// claims are the members', aside those set aside, retained those of a former
-	// cluster of the name.
+	// claims are the members' claims, aside those set aside, retained those of a
+	// former cluster of the name.
 	claims, aside map[string]*corev1.PersistentVolumeClaim
 	retained      []*corev1.PersistentVolumeClaim
 	details       map[string]*detail
-	// etcd is the connection; nil while there is no pod to connect to.
+	// etcd is the connection; nil without a pod to connect to.
 	etcd caller
-	// clusterID is etcd's, where it told it.
+	// clusterID is etcd's ID, if etcd reported it.
 	clusterID uint64
-	// before is the status that was read.
+	// before is the status before the observation.
 	before etcdv1beta2.ClusterStatus
 }
 
-// A detail is what is known of a member and decides nothing.
+// A detail is information about a member that does not affect decisions.
 type detail struct {
 	id uint64
-	// peerURL is where etcd's list says that the others reach it.
+	// peerURL is the member's peer URL in etcd's list.
 	peerURL string
-	// storage is the version of its data's format, problem what is wrong with it.
+	// storage is the version of its storage format, problem what is wrong with it.
 	storage, problem string
-	// since is when the first of its parts was made.
+	// since is when the first of its objects was created.
 	since time.Time
 }
 
-// look reads the pods and claims of the cluster: from the server, not from a
-// cache, since one that is behind makes a member look lost.
+// look reads the pods and claims of the cluster from the API server and not
+// from a cache, because with a stale one a member would look lost.
 func (c *Controller) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) (*observed, error) {
 	s := &observed{
 		Observation: plan.Observation{
@@ -90,9 +90,9 @@ func (c *Controller) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster)
 	return s, c.lookAside(ctx, cluster, s)
 }
 
-// know finds out about the members of what look has read. Etcd is asked after
-// that: a pod is made after its member is listed, so one of no listed member is
-// a leftover.
+// know collects information about the members from the pods, and then from
+// etcd. The order matters: the controller creates a pod after its member is
+// listed, so that a pod without a listed member is left over.
 func (c *Controller) know(ctx context.Context, d *desired, s *observed) error {
 	found := map[string]*plan.Member{}
 	for name := range s.pods {
@@ -137,7 +137,7 @@ func (s *observed) member(found map[string]*plan.Member, name string) *plan.Memb
 	return m
 }
 
-// recall takes from the status what only it knows of the members.
+// recall reads from the status what only the status knows about the members.
 func (s *observed) recall(c *etcdv1beta2.EtcdCluster, found map[string]*plan.Member) {
 	for _, known := range c.Status.MemberStatuses {
 		m := found[known.Name]
@@ -159,8 +159,8 @@ func recallOne(m *plan.Member, known *etcdv1beta2.MemberStatus) {
 	m.PodRevision, m.StorageRevision = known.PodRevision, known.StorageRevision
 }
 
-// seedOf is the name of the member that forms the cluster, while it is not
-// formed.
+// seedOf returns the name of the member that forms the cluster, until the
+// cluster is formed.
 func seedOf(c *etcdv1beta2.EtcdCluster) string {
 	if c.Status.ClusterID != "" || len(c.Status.MemberStatuses) == 0 {
 		return ""
@@ -168,9 +168,9 @@ func seedOf(c *etcdv1beta2.EtcdCluster) string {
 	return c.Status.MemberStatuses[0].Name
 }
 
-// ask asks etcd who its members are, and each of them how it is. Where no
-// majority answers, any member's word is taken, and where none answers, the
-// cluster's status.
+// ask reads the list of members from etcd, and the status of each. Without a
+// majority it uses any member's answer, and without any answer the cluster's
+// status.
 func (c *Controller) ask(ctx context.Context, d *desired, s *observed, found map[string]*plan.Member) error {
 	endpoints := d.endpoints(s.pods)
 	if len(endpoints) == 0 {
@@ -210,9 +210,9 @@ func (c *Controller) ask(ctx context.Context, d *desired, s *observed, found map
 	return nil
 }
 
-// list takes etcd's list of members. A member is known by its id, wherever a
-// person has told the others to reach it; by its name, which etcd knows once it
-// has started; and until then by its URL, which has its name.
+// list adds etcd's list of members. It identifies a member by its ID, even if a
+// person has changed its peer URL; else by its name, which etcd knows once it
+// has started; and until then by its URL, which contains its name.
 func (s *observed) list(d *desired, list *clientv3.MemberListResponse, found map[string]*plan.Member) {
 	names := map[uint64]string{}
 	for _, known := range d.cluster.Status.MemberStatuses {
@@ -250,8 +250,8 @@ func (s *observed) list(d *desired, list *clientv3.MemberListResponse, found map
 	}
 }
 
-// askEach asks every member for its status, and returns the URLs of those that
-// vote and answer: learners take no other calls.
+// askEach requests every member's status, and returns the URLs of the voters
+// that answer, because learners accept no other calls.
 func (s *observed) askEach(ctx context.Context, d *desired, endpoints []endpoint, found map[string]*plan.Member) []string {
 	answers := make([]*clientv3.StatusResponse, len(endpoints))
 	var all sync.WaitGroup
@@ -289,7 +289,7 @@ func (s *observed) askEach(ctx context.Context, d *desired, endpoints []endpoint
 	return usable
 }
 
-// remembered takes the members from the status, where nobody tells of them.
+// remembered takes the members from the status, if no member answers.
 func (s *observed) remembered(c *etcdv1beta2.EtcdCluster, found map[string]*plan.Member) {
 	s.Quorum = false
 	for i := range c.Status.MemberStatuses {
@@ -307,7 +307,7 @@ func (s *observed) remembered(c *etcdv1beta2.EtcdCluster, found map[string]*plan
 	}
 }
 
-// endpoints are where members can be asked: the pods that have an address.
+// endpoints returns the endpoints of members: the pods with an address.
 func (d *desired) endpoints(pods map[string]*corev1.Pod) []endpoint {
 	var out []endpoint
 	for name, p := range pods {

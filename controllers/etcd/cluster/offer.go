@@ -15,9 +15,8 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// newestBackup is the one of the backups to restore the cluster from: the newest
-// that was saved of it, in a version that it takes. It is nil where there is
-// none.
+// newestBackup returns the backup to restore the cluster from: the newest one
+// of it, in a compatible version; or nil.
 func newestBackup(c *etcdv1beta2.EtcdCluster, all []etcdv1beta2.EtcdBackup) *etcdv1beta2.EtcdBackup {
 	var newest *etcdv1beta2.EtcdBackup
 	for i := range all {
@@ -30,10 +29,10 @@ func newestBackup(c *etcdv1beta2.EtcdCluster, all []etcdv1beta2.EtcdBackup) *etc
 	return newest
 }
 
-// saves says whether what was saved last is of the cluster. Etcd's id tells,
-// whatever the endpoints are called. A restore gives the cluster another id, and
-// what was saved before is then told by the endpoints; unless it was saved before
-// the EtcdCluster was made, of another that had its name.
+// saves reports whether the last backup is of the cluster. etcd's ID decides,
+// whatever the endpoints are called. A restore changes the ID of a cluster, and
+// then the endpoints decide about earlier backups, unless a backup is older
+// than the EtcdCluster and so of another cluster with its name.
 func saves(b *etcdv1beta2.EtcdBackup, c *etcdv1beta2.EtcdCluster) bool {
 	if b.Status.ClusterID != "" && b.Status.ClusterID == c.Status.ClusterID {
 		return true
@@ -42,7 +41,8 @@ func saves(b *etcdv1beta2.EtcdBackup, c *etcdv1beta2.EtcdCluster) bool {
 		slices.ContainsFunc(b.Spec.EtcdEndpoints, func(endpoint string) bool { return leadsTo(endpoint, c) })
 }
 
-// leadsTo says whether an endpoint is one of the cluster's Services or members.
+// leadsTo reports whether an endpoint is one of the cluster's Services or
+// members.
 func leadsTo(endpoint string, c *etcdv1beta2.EtcdCluster) bool {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -60,8 +60,8 @@ func leadsTo(endpoint string, c *etcdv1beta2.EtcdCluster) bool {
 	return len(labels) == 0 || labels[0] == c.Namespace && (len(labels) == 1 || labels[1] == "svc")
 }
 
-// taken says whether the cluster takes a backup of that version, or of one that
-// nobody wrote down.
+// taken reports whether the cluster can restore a backup of that version, or of
+// an unknown one.
 func taken(c *etcdv1beta2.EtcdCluster, saved string) bool {
 	from, err := etcd.ParseVersion(saved)
 	if err != nil {
@@ -71,8 +71,8 @@ func taken(c *etcdv1beta2.EtcdCluster, saved string) bool {
 	return err == nil && to.Takes(from)
 }
 
-// offer is how to restore the cluster from a backup. What was made of a former
-// offer of the same loss is still told.
+// offer describes how to restore the cluster from a backup. It keeps the
+// EtcdRestore created for the same loss.
 func offer(c *etcdv1beta2.EtcdCluster, b *etcdv1beta2.EtcdBackup) *etcdv1beta2.RestoreOffer {
 	made := ""
 	if was := c.Status.Restore; was != nil {
@@ -84,7 +84,7 @@ func offer(c *etcdv1beta2.EtcdCluster, b *etcdv1beta2.EtcdBackup) *etcdv1beta2.R
 	}
 }
 
-// manifest is the EtcdRestore to apply.
+// manifest returns the EtcdRestore to apply.
 func manifest(c *etcdv1beta2.EtcdCluster, from *etcdv1beta2.BackupSource) string {
 	text, err := yaml.Marshal(struct {
 		metav1.TypeMeta `json:",inline"`
@@ -101,8 +101,8 @@ func manifest(c *etcdv1beta2.EtcdCluster, from *etcdv1beta2.BackupSource) string
 	return string(text)
 }
 
-// restoreName is what the EtcdRestore of a loss is called: the same however often
-// it is asked for, and another for the next loss.
+// restoreName returns the name of the EtcdRestore for a loss: it is stable, and
+// different for the next loss.
 func restoreName(c *etcdv1beta2.EtcdCluster) string {
 	since := ""
 	if lost := c.Status.Condition(etcdv1beta2.ClusterQuorumLost); lost != nil {

@@ -12,7 +12,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// made is when the cluster of these tests was made.
+// made is when the cluster of these tests was created.
 var made = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func lostCluster() *etcdv1beta2.EtcdCluster {
@@ -21,7 +21,8 @@ func lostCluster() *etcdv1beta2.EtcdCluster {
 	return c
 }
 
-// savedAt is a backup that was saved so many hours after the cluster was made.
+// savedAt returns a backup that was saved that many hours after the cluster was
+// created.
 func savedAt(hours int, endpoint, id string) etcdv1beta2.EtcdBackup {
 	b := etcdv1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}}
 	b.Spec.EtcdEndpoints = []string{endpoint}

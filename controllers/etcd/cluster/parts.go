@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// describe says what a member's pod and claim are.
+// describe describes a member's pod and claim.
 func (s *observed) describe(m *plan.Member) {
 	of := s.details[m.Name]
 	if claim := s.claims[m.Name]; claim != nil {
@@ -20,7 +20,7 @@ func (s *observed) describe(m *plan.Member) {
 		m.Durable = true
 		m.Claim = plan.Claim{Exists: known == nil || known.ClaimUID == "" || known.ClaimUID == string(claim.UID), Ending: claim.DeletionTimestamp != nil}
 		if m.Claim.Other = !m.Claim.Exists; m.Claim.Other {
-			of.problem = "its claim is another one of the same name: its data is not on it"
+			of.problem = "its claim was replaced by another one of the same name, without its data"
 		}
 		m.Storage = claim.Spec.Resources.Requests[corev1.ResourceStorage]
 		m.StorageRevision = claim.Annotations[AnnotationStorageRevision]
@@ -51,9 +51,8 @@ func (s *observed) describe(m *plan.Member) {
 	}
 }
 
-// judgeData says whose data is gone. That a volume is empty etcd says by how it
-// ends; a volume that was not mounted looks the same, so that it is believed once
-// it has said so for long.
+// judgeData decides whose data is lost. etcd reports an empty volume by how it
+// ends; an unmounted volume looks the same, so this must persist for some time.
 func (s *observed) judgeData() {
 	for i := range s.Members {
 		m := &s.Members[i]
@@ -65,7 +64,7 @@ func (s *observed) judgeData() {
 	}
 }
 
-// known is what the status says of a member; nil where it does not know it.
+// known returns the status of a member; nil if the status does not have it.
 func (s *observed) known(name string) *etcdv1beta2.MemberStatus {
 	for i := range s.before.MemberStatuses {
 		if s.before.MemberStatuses[i].Name == name {
@@ -75,7 +74,7 @@ func (s *observed) known(name string) *etcdv1beta2.MemberStatus {
 	return nil
 }
 
-// onClaim says whether the pod's data is on a claim.
+// onClaim reports whether the pod's data is on a claim.
 func onClaim(p *corev1.Pod) bool {
 	for _, v := range p.Spec.Volumes {
 		if v.Name == dataVolume {
@@ -85,7 +84,7 @@ func onClaim(p *corev1.Pod) bool {
 	return false
 }
 
-// ready is what the kubelet says.
+// ready returns the kubelet's readiness.
 func ready(p *corev1.Pod) bool {
 	for _, condition := range p.Status.Conditions {
 		if condition.Type == corev1.PodReady {
@@ -95,8 +94,8 @@ func ready(p *corev1.Pod) bool {
 	return false
 }
 
-// saysEmpty says whether etcd ended for want of data: a sealed member has nobody
-// to ask who the others are.
+// saysEmpty reports whether etcd ended because it has no data: a sealed member
+// cannot ask anyone for the other members.
 func saysEmpty(p *corev1.Pod) bool {
 	for _, container := range p.Status.ContainerStatuses {
 		for _, ended := range []*corev1.ContainerStateTerminated{container.State.Terminated, container.LastTerminationState.Terminated} {
@@ -108,14 +107,14 @@ func saysEmpty(p *corev1.Pod) bool {
 	return false
 }
 
-// finished says whether the pod ended and is not started again, as after an
-// eviction: its containers are restarted whatever they end with.
+// finished reports whether the pod ended and does not restart, as after an
+// eviction: its containers are restarted whatever their exit status.
 func finished(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
-// trouble is why the pod does not run, in a word and in a sentence, as the kubelet
-// or the scheduler tell.
+// trouble returns why the pod does not run, in a word and in a sentence, from
+// the kubelet or the scheduler.
 func trouble(p *corev1.Pod) (reason, message string) {
 	if p.DeletionTimestamp != nil {
 		return "Terminating", "its pod is being deleted"
@@ -148,8 +147,8 @@ func trouble(p *corev1.Pod) (reason, message string) {
 	return "", ""
 }
 
-// stuck says whether a pod cannot run as it is, and whether another member's would
-// fare the same.
+// stuck reports whether a pod cannot run as it is, and whether another member's
+// pod would have the same problem.
 func stuck(reason string) (stuck, shared bool) {
 	switch reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable",
@@ -161,8 +160,8 @@ func stuck(reason string) (stuck, shared bool) {
 	return true, false
 }
 
-// lastLine is what etcd said last, without what differs from one start to the
-// next, and short enough for a status.
+// lastLine returns the last line of etcd's log, without what differs between
+// starts, and short enough for a status.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	last := lines[len(lines)-1]

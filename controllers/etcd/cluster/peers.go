@@ -16,17 +16,18 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/plan"
 )
 
-// receivedBytes is etcd's metric of what a member received from a peer. The one of
-// active peers counts those twice that were there when the member joined, and never
-// falls to nothing for them.
+// receivedBytes is etcd's metric of what a member received from a peer. The
+// metric of active peers counts those twice that existed when the member
+// joined, and never drops to zero for them.
 const receivedBytes = "etcd_network_peer_received_bytes_total"
 
-// peerTimeout bounds the reading of a member's metrics.
+// peerTimeout limits reading a member's metrics.
 const peerTimeout = 3 * time.Second
 
-// askPeers asks the members that answer from whom they have received anything since
-// the look before, where one does not answer: the controller's network is not the
-// members'. Where that cannot be read nothing is concluded from it.
+// askPeers reads from the members that answer from whom they have received
+// anything since the previous observation, if one does not answer: the
+// controller's network is not the members'. Without that information it draws
+// no conclusions.
 func (c *Controller) askPeers(ctx context.Context, cluster types.NamespacedName, s *observed, found map[string]*plan.Member) {
 	silent := false
 	for _, m := range found {
@@ -66,8 +67,8 @@ func (c *Controller) askPeers(ctx context.Context, cluster types.NamespacedName,
 	}
 }
 
-// receivedFrom is how many bytes a member has received from each other, by their
-// ids in hexadecimal.
+// receivedFrom returns how many bytes a member has received from each other
+// one, by their IDs in hexadecimal.
 func receivedFrom(ctx context.Context, address string) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
 	defer cancel()

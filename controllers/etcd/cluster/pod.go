@@ -17,7 +17,7 @@ import (
 
 const (
 	containerName = "etcd"
-	// etcdUser is who etcd runs as, where the manifest does not say.
+	// etcdUser is the default user of etcd.
 	etcdUser = 65532
 
 	dataFolder = "/var/etcd"
@@ -30,12 +30,12 @@ type birth struct {
 	cluster string // of --initial-cluster
 }
 
-// first is the birth of the member that forms the cluster.
+// first returns the birth of the member that forms the cluster.
 func first(a addresses, name string) birth {
 	return birth{state: "new", cluster: name + "=" + a.peerURL(name)}
 }
 
-// joining is the birth of a member that finds the others in the cluster.
+// joining returns the birth of a member that finds the others in the cluster.
 func (s *observed) joining(a addresses, name string) birth {
 	all := []string{name + "=" + a.peerURL(name)}
 	for _, m := range s.Members {
@@ -46,15 +46,14 @@ func (s *observed) joining(a addresses, name string) birth {
 	return birth{state: "existing", cluster: strings.Join(all, ",")}
 }
 
-// sealed is how a member that votes starts: with its data or not at all.
+// sealed returns the birth of a voting member: it starts only with its data.
 //
-// One that votes and forgets what it voted for can elect a leader that lacks
-// what was acknowledged; one that formed the cluster would form another of the
-// same name. Where there is data, etcd does not look at these flags. Where there
-// is none, it asks the other members of --initial-cluster who they are, and with
-// nobody to ask it ends. So a voter's pod says that it is alone, from before it
-// votes: the kubelet reads the annotations anew whenever it starts the
-// container.
+// A voter that forgets its votes can elect a leader that lacks acknowledged
+// writes; one that formed the cluster would form another of the same name. With
+// data, etcd ignores these flags. Without data, it asks the other members in
+// --initial-cluster for the list of members, and without any it ends. So a
+// voter's pod lists only itself, from before it votes: the kubelet reads the
+// annotations whenever it starts the container.
 func sealed(a addresses, name string) birth {
 	return birth{state: "existing", cluster: name + "=" + a.peerURL(name)}
 }
@@ -63,7 +62,7 @@ func (b birth) annotations() map[string]string {
 	return map[string]string{AnnotationState: b.state, AnnotationCluster: b.cluster}
 }
 
-// podOf is a member's pod.
+// podOf returns a member's pod.
 func (d *desired) podOf(name, version string, b birth, storage storage) *corev1.Pod {
 	policy := d.policy()
 	annotations := maps.Clone(policy.Annotations)
@@ -87,7 +86,7 @@ func (d *desired) podOf(name, version string, b birth, storage storage) *corev1.
 			Hostname: name, Subdomain: d.cluster.Name,
 			RestartPolicy:                corev1.RestartPolicyAlways,
 			AutomountServiceAccountToken: ptr.To(false),
-			// A Service named etcd would write variables that etcd reads.
+			// A Service named etcd would set variables that etcd reads.
 			EnableServiceLinks: ptr.To(false),
 			SecurityContext:    podSecurity(policy.SecurityContext),
 			NodeSelector:       policy.NodeSelector,
@@ -101,9 +100,9 @@ func (d *desired) podOf(name, version string, b birth, storage storage) *corev1.
 	return p
 }
 
-// own leaves out the labels by which the controller knows its pods. The CRD refuses
-// them, and an object may be older than what the CRD says: a voter's label would send
-// clients to a member that has yet to prove itself.
+// own removes the labels by which the controller identifies its pods. The CRD
+// refuses them, but an object may be older than that rule: with a voter's label
+// an unproven member would get client traffic.
 func own(written labels.Set) labels.Set {
 	kept := labels.Set{}
 	for key, value := range written {
@@ -114,8 +113,7 @@ func own(written labels.Set) labels.Set {
 	return kept
 }
 
-// reserved says whether a variable would say again what a flag says, at which
-// etcd ends.
+// reserved reports whether a variable repeats a flag, which makes etcd end.
 func reserved(e corev1.EnvVar) bool { return etcd.ReservedVariable(e.Name) }
 
 func (d *desired) container(name, version string, policy etcdv1beta2.PodPolicy) corev1.Container {
@@ -141,12 +139,12 @@ func (d *desired) container(name, version string, policy etcdv1beta2.PodPolicy) 
 			ReadOnlyRootFilesystem:   ptr.To(true),
 			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
-		// What etcd said last is told in the cluster's status.
+		// The cluster's status shows etcd's last output.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
 
-// arguments are etcd's flags.
+// arguments returns etcd's flags.
 func (d *desired) arguments(name string) []string {
 	a := d.addresses
 	return append([]string{
@@ -174,8 +172,8 @@ func probe(path string, seconds, failures int32) *corev1.Probe {
 	}
 }
 
-// podSecurity is what the manifest says, and where it says nothing the
-// restricted Pod Security Standard.
+// podSecurity returns the manifest's security context, or by default that of
+// the restricted Pod Security Standard.
 func podSecurity(given *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	s := given.DeepCopy()
 	if s == nil {
@@ -197,8 +195,8 @@ func podSecurity(given *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	return s
 }
 
-// affinity keeps members on nodes of their own: where it can, or, as the
-// manifest asks, always.
+// affinity keeps members on separate nodes: if possible, or, if the manifest
+// asks for it, always.
 func affinity(cluster string, policy etcdv1beta2.PodPolicy) *corev1.Affinity {
 	if policy.Affinity != nil {
 		return policy.Affinity

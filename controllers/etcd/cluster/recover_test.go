@@ -76,7 +76,7 @@ func TestAClusterOnClaimsComesBackWhole(t *testing.T) {
 	}
 }
 
-func TestWhatIsDeletedIsMadeAgain(t *testing.T) {
+func TestDeletedObjectsAreRecreated(t *testing.T) {
 	s := newScene(t)
 	s.create(onClaims(1))
 	s.settled(1, v36)

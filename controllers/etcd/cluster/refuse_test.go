@@ -11,8 +11,8 @@ import (
 	"github.com/usher-dev/usher/test/pki"
 )
 
-// TestWhatIsRefusedIsNotDone edits a cluster that no webhook guards.
-func TestWhatIsRefusedIsNotDone(t *testing.T) {
+// TestRefusedChangesAreNotMade edits a cluster without a webhook.
+func TestRefusedChangesAreNotMade(t *testing.T) {
 	s := newScene(t)
 	s.create(onClaims(1))
 	s.settled(1, v36)
@@ -21,7 +21,7 @@ func TestWhatIsRefusedIsNotDone(t *testing.T) {
 		edit, undo func(*etcdv1beta2.ClusterSpec)
 	}{
 		{
-			name: "a downgrade", says: "does not go back",
+			name: "a downgrade", says: "cannot be downgraded",
 			edit: func(spec *etcdv1beta2.ClusterSpec) { spec.Version = "3.5.29" },
 			undo: func(spec *etcdv1beta2.ClusterSpec) { spec.Version = v36 },
 		},
@@ -51,7 +51,7 @@ func TestWhatIsRefusedIsNotDone(t *testing.T) {
 	}
 }
 
-func TestAVersionThatIsNotRunIsSaid(t *testing.T) {
+func TestAnUnsupportedVersionIsReported(t *testing.T) {
 	s := newScene(t)
 	spec := ofSize(3)
 	spec.Version = "3.2.13"
@@ -94,7 +94,8 @@ func TestMembersSpeakTLS(t *testing.T) {
 	}
 	s.secure = certificates.Client
 	s.write().verify()
-	// Taken out while nobody looked, it is still by them that members are reached.
+	// Although it was removed from the spec, the controller still needs it to
+	// connect to members.
 	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.TLS = nil })
 	s.until("it is refused", func(c *etcdv1beta2.EtcdCluster) bool {
 		return condition(c, etcdv1beta2.ClusterRefusedChange) == corev1.ConditionTrue && condition(c, etcdv1beta2.ClusterAvailable) == corev1.ConditionTrue

@@ -12,8 +12,8 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// hold puts the finalizer on a cluster whose claims are to be deleted with it, and
-// takes it off one whose are not.
+// hold adds the finalizer to a cluster whose claims are deleted with it, and
+// removes it from others.
 func (c *Controller) hold(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	was := cluster.DeepCopy()
 	change := controllerutil.RemoveFinalizer
@@ -31,8 +31,8 @@ func (c *Controller) hold(ctx context.Context, cluster *etcdv1beta2.EtcdCluster)
 	return nil
 }
 
-// release deletes the claims of a cluster that is being deleted, where it has the
-// finalizer. What it owns besides, the garbage collector deletes.
+// release deletes the claims of a cluster that is being deleted, if it has the
+// finalizer. The garbage collector deletes its other objects.
 func (c *Controller) release(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	if !controllerutil.ContainsFinalizer(cluster, etcdv1beta2.FinalizerClaims) {
 		return nil
@@ -47,7 +47,7 @@ func (c *Controller) release(ctx context.Context, cluster *etcdv1beta2.EtcdClust
 	return client.IgnoreNotFound(c.client.Patch(ctx, cluster, client.MergeFrom(was)))
 }
 
-// deleteClaims deletes the claims of the members, and those set aside.
+// deleteClaims deletes the claims of the members, and those that are set aside.
 func (c *Controller) deleteClaims(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	var members, aside corev1.PersistentVolumeClaimList
 	in := client.InNamespace(cluster.Namespace)

@@ -18,7 +18,7 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// DataFolder is where a member's data is in its pod, below its volume at
+// DataFolder is the folder of a member's data in its pod, below its volume at
 // DataMount.
 const (
 	DataMount  = dataFolder
@@ -26,20 +26,20 @@ const (
 	DataVolume = dataVolume
 )
 
-// A Seed is the member that a cluster begins with whose data comes from
-// elsewhere: what etcd has to be told about it, and what it runs on.
+// A Seed is the first member of a cluster whose data comes from a backup: its
+// etcd settings, pod and claim.
 type Seed struct {
-	// Pod starts with the data, or not at all. Clients are not sent to it.
+	// Pod starts only with the data. It gets no client traffic.
 	Pod *corev1.Pod
-	// Claim is nil where the cluster's members have none.
+	// Claim is nil if the cluster's members have none.
 	Claim *corev1.PersistentVolumeClaim
-	// PeerURL and Token are what its data has to be made for.
+	// PeerURL and Token are the settings with which to create its data.
 	PeerURL, Token string
 	// ClientURL is where it serves clients.
 	ClientURL string
 }
 
-// SeedOf is the seed of that name and version of a cluster.
+// SeedOf returns a cluster's seed with that name and version.
 func SeedOf(c *etcdv1beta2.EtcdCluster, name, version string) *Seed {
 	d := desire(c)
 	s := &Seed{
@@ -52,7 +52,7 @@ func SeedOf(c *etcdv1beta2.EtcdCluster, name, version string) *Seed {
 	return s
 }
 
-// Connect connects to the member of a pod as the controller does.
+// Connect connects to the member in a pod like the controller.
 func Connect(ctx context.Context, reader client.Reader, c *etcdv1beta2.EtcdCluster, p *corev1.Pod) (*clientv3.Client, error) {
 	d := desire(c)
 	if err := d.tls.read(ctx, reader, c.Namespace); err != nil {
@@ -76,10 +76,10 @@ func Connect(ctx context.Context, reader client.Reader, c *etcdv1beta2.EtcdClust
 	return made.(*connection).Client, nil
 }
 
-// LabelsOf are on every pod and claim of a cluster's members.
+// LabelsOf returns the labels of every pod and claim of a cluster's members.
 func LabelsOf(cluster string) labels.Set { return labelsOf(cluster) }
 
-// Adopted is the status of a cluster whose only member is the seed.
+// Adopted returns the status of a cluster whose only member is the seed.
 func Adopted(c *etcdv1beta2.EtcdCluster, p *corev1.Pod, clusterID, memberID uint64, version string) etcdv1beta2.ClusterStatus {
 	d := desire(c)
 	m := etcdv1beta2.MemberStatus{
@@ -98,18 +98,18 @@ func Adopted(c *etcdv1beta2.EtcdCluster, p *corev1.Pod, clusterID, memberID uint
 	}
 }
 
-// ID is etcd's id as a status has it.
+// ID formats etcd's ID for a status.
 func ID(id uint64) string { return hex(id) }
 
-// MayReplace says whether a restore may take the cluster's place: it answers no
+// MayReplace reports whether a restore may replace the cluster: it answers no
 // client, or was never formed.
 func MayReplace(c *etcdv1beta2.EtcdCluster) bool {
 	available := c.Status.Condition(etcdv1beta2.ClusterAvailable)
 	return c.Status.ClusterID == "" || available == nil || available.Status != corev1.ConditionTrue
 }
 
-// Answers says whether a majority of the cluster's members agrees now, whatever
-// its status says.
+// Answers reports whether the cluster currently has a quorum, whatever its
+// status says.
 func Answers(ctx context.Context, reader client.Reader, cluster *etcdv1beta2.EtcdCluster) (bool, error) {
 	c := &Controller{reader: reader, connect: connect}
 	s, err := c.look(ctx, cluster)
@@ -127,22 +127,23 @@ func Answers(ctx context.Context, reader client.Reader, cluster *etcdv1beta2.Etc
 	return s.Quorum, err
 }
 
-// leave leaves a cluster alone that an EtcdRestore has: it sees to what the
-// members need, and says so.
+// leave does not change a cluster that an EtcdRestore has reserved: it only
+// creates what the members need, and sets the status.
 func (c *Controller) leave(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, restore string) (ctrl.Result, error) {
 	was := cluster.Status.DeepCopy()
 	if err := c.prepare(ctx, desire(cluster)); err != nil {
 		return ctrl.Result{}, err
 	}
-	// The previous release reads in the sentence what this one reads in HeldBy.
-	cluster.Status.ControlPaused, cluster.Status.HeldBy, cluster.Status.Step = true, restore, "leaves the cluster to EtcdRestore "+restore
+	// The previous release reads from the sentence what this one reads from
+	// HeldBy.
+	cluster.Status.ControlPaused, cluster.Status.HeldBy, cluster.Status.Step = true, restore, "waits for EtcdRestore "+restore
 	if was.ControlPaused && was.HeldBy == restore && was.Step == cluster.Status.Step {
-		return ctrl.Result{}, nil // the annotation's going wakes it up
+		return ctrl.Result{}, nil // the removal of the annotation triggers it
 	}
 	return ctrl.Result{}, c.writeStatus(ctx, cluster)
 }
 
-// Trouble is why a seed's pod does not run; empty where nothing is wrong with it.
+// Trouble returns why a seed's pod does not run; "" if it has no problem.
 func Trouble(p *corev1.Pod) string {
 	for _, s := range p.Status.InitContainerStatuses {
 		ended := s.LastTerminationState.Terminated

@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// ensureServices makes the headless Service, by which members find each other
-// before they are ready, and the one for clients, which leads to voters alone.
+// ensureServices creates the headless Service, through which members find each
+// other before they are ready, and the one for clients, which only leads to
+// voters.
 func (c *Controller) ensureServices(ctx context.Context, d *desired) error {
 	client := port("client", clientPort)
 	if err := c.ensureService(ctx, d, d.cluster.Name, labelsOf(d.cluster.Name), func(s *corev1.ServiceSpec) {
@@ -22,7 +23,7 @@ func (c *Controller) ensureServices(ctx context.Context, d *desired) error {
 		return err
 	}
 	return c.ensureService(ctx, d, clientService(d.cluster.Name), votersOf(d.cluster.Name), func(s *corev1.ServiceSpec) {
-		// A node port that others asked for is kept.
+		// A node port that others requested is kept.
 		if len(s.Ports) != 1 || s.Ports[0].Port != client.Port || s.Ports[0].TargetPort != client.TargetPort {
 			s.Ports = []corev1.ServicePort{client}
 		}
@@ -37,7 +38,7 @@ func (c *Controller) ensureService(ctx context.Context, d *desired, name string,
 		set(&s.Spec)
 	})
 	if err != nil {
-		return fmt.Errorf("making the Service %s: %w", name, err)
+		return fmt.Errorf("creating the Service %s: %w", name, err)
 	}
 	return nil
 }

@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// silence is since when clusters do not answer. A controller that starts anew
-// is as patient as it was before.
+// silence is since when clusters do not answer. A restarted controller starts
+// with the full patience again.
 type silence struct {
 	mu    sync.Mutex
 	since map[types.NamespacedName]time.Time
 }
 
-// of is how long the cluster has been silent, counting this time.
+// of returns how long the cluster has been silent, including now.
 func (s *silence) of(cluster types.NamespacedName, silent bool) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +33,7 @@ func (s *silence) of(cluster types.NamespacedName, silent bool) time.Duration {
 	return time.Since(since)
 }
 
-// forget drops what is kept of a cluster that is gone.
+// forget drops the state of a deleted cluster.
 func (c *Controller) forget(cluster types.NamespacedName) {
 	c.silence.of(cluster, false)
 	c.memories.forget(cluster)

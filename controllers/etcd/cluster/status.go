@@ -13,8 +13,8 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// choose records the name of the member that is to form the cluster. A status
-// that was written since it was read refuses it.
+// choose records the name of the member that will form the cluster. The write
+// fails if the status changed since it was read.
 func (c *Controller) choose(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	cluster.Status.MemberStatuses = []etcdv1beta2.MemberStatus{{Name: memberName(cluster.Name)}}
 	return c.writeStatus(ctx, cluster)
@@ -33,8 +33,8 @@ func (c *Controller) writeStatus(ctx context.Context, cluster *etcdv1beta2.EtcdC
 	return nil
 }
 
-// report writes what was seen and what is done next, where that is news. The
-// step is taken after it: a status that was written since it was read refuses it.
+// report writes the observation and the next step, if they changed. The step
+// follows afterwards: the write fails if the status changed since it was read.
 func (c *Controller) report(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, d *desired, s *observed, p plan.Plan) error {
 	st := &cluster.Status
 	st.ObservedGeneration, st.ControlPaused, st.HeldBy = cluster.Generation, cluster.Spec.Paused, ""
@@ -63,8 +63,8 @@ func (c *Controller) report(ctx context.Context, cluster *etcdv1beta2.EtcdCluste
 	return c.writeStatus(ctx, cluster)
 }
 
-// ignored are the fields that have no effect, and the variables that would say
-// again what a flag says.
+// ignored returns the fields that have no effect, and the variables that repeat
+// a flag.
 func ignored(spec *etcdv1beta2.ClusterSpec) []string {
 	fields := etcd.IgnoredFields(spec)
 	if spec.Pod != nil {
@@ -77,7 +77,8 @@ func ignored(spec *etcdv1beta2.ClusterSpec) []string {
 	return fields
 }
 
-// setMembers writes the members one by one, and what they run together.
+// setMembers sets the status of each member, and the version that they have in
+// common.
 func (c *Controller) setMembers(d *desired, s *observed, st *etcdv1beta2.ClusterStatus) {
 	st.Members, st.MemberStatuses = etcdv1beta2.MembersStatus{}, nil
 	st.Quorum = &etcdv1beta2.QuorumStatus{}
@@ -112,7 +113,8 @@ func (c *Controller) setMembers(d *desired, s *observed, st *etcdv1beta2.Cluster
 	s.TLS, s.ClusterVersion, s.StorageVersion = st.TLS, etcd.ReadVersion(st.ClusterVersion), etcd.ReadVersion(st.StorageVersion)
 }
 
-// status is that of a member. What it said before is kept while it says nothing.
+// status returns the status of a member. Previous values stay while the member
+// does not answer.
 func (s *observed) status(m *plan.Member, d *desired) etcdv1beta2.MemberStatus {
 	of, known := s.details[m.Name], s.known(m.Name)
 	status := etcdv1beta2.MemberStatus{
@@ -133,7 +135,7 @@ func (s *observed) status(m *plan.Member, d *desired) etcdv1beta2.MemberStatus {
 		status.Claim, status.ClaimUID, status.Storage = known.Claim, known.ClaimUID, known.Storage
 	}
 	if m.Listed && !m.Started && !m.Pod.Exists {
-		// Its pod will be made from the manifest as it is.
+		// Its pod will be created from the current manifest.
 		status.PodRevision, status.StorageRevision = d.podRevision, d.storageRevision
 	}
 	since := metav1.NewTime(of.since)
@@ -148,7 +150,7 @@ func (s *observed) status(m *plan.Member, d *desired) etcdv1beta2.MemberStatus {
 	return status
 }
 
-// setVersions writes what is run, and what is going to be.
+// setVersions sets the current and the target version.
 func (s *observed) setVersions(st *etcdv1beta2.ClusterStatus) {
 	var lowest, storage, target etcd.Version
 	same := true
@@ -159,7 +161,7 @@ func (s *observed) setVersions(st *etcdv1beta2.ClusterStatus) {
 		}
 		running := m.Version
 		if running == (etcd.Version{}) {
-			return // one that never said what it runs
+			return // one that never reported its version
 		}
 		same = same && (lowest == etcd.Version{} || running == lowest)
 		if (lowest == etcd.Version{}) || running.Compare(lowest) < 0 {
@@ -189,7 +191,7 @@ func (s *observed) setVersions(st *etcdv1beta2.ClusterStatus) {
 	}
 }
 
-// leader is the name of the member that leads.
+// leader returns the name of the leader.
 func (s *observed) leader() string {
 	for i := range s.Members {
 		if s.Members[i].Leader {
@@ -199,7 +201,7 @@ func (s *observed) leader() string {
 	return ""
 }
 
-// voters counts the members that vote.
+// voters counts the voting members.
 func (s *observed) voters() (n int) {
 	for i := range s.Members {
 		if m := &s.Members[i]; m.Listed && !m.Learner {

@@ -11,10 +11,10 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// The stories that make test has no time for, which make e2e-etcd plays.
+// The stories that are too slow for make test, and that make e2e-etcd runs.
 func init() {
 	losses["its pod is evicted"] = func(s *scene, name string) { s.must(shared.kubelet.Evict(s.namespace, name)) }
-	// It starts no more, since it is sealed: it would forget its votes.
+	// It no longer starts, since it is sealed: it would forget its votes.
 	losses["its data is deleted"] = func(s *scene, name string) { s.must(shared.kubelet.Wipe(s.namespace, name)) }
 	crashing["without a claim"] = ofSize(3)
 }
@@ -37,7 +37,7 @@ func TestTheFirstMemberNeverFormsASecondCluster(t *testing.T) {
 // majorities are how many of three members are lost; stories_test.go adds others.
 var majorities = map[string]int{"two of three": 2, "all": 3}
 
-func TestALostMajorityIsSaidAndNothingRemoved(t *testing.T) {
+func TestALostMajorityIsReportedAndNothingIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, losses := range majorities {
 		t.Run(name, func(t *testing.T) {

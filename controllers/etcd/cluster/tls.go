@@ -13,29 +13,29 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// Where members find their certificates.
+// Paths of the members' certificates.
 const (
 	peerFolder   = "/etc/etcdtls/member/peer-tls"
 	serverFolder = "/etc/etcdtls/member/server-tls"
 )
 
-// A secured is what a cluster's traffic is secured with.
+// A secured is the certificates of a cluster.
 type secured struct {
-	// peer and server are for the members, operator for the controller; nil
-	// where that traffic is not secured.
+	// peer and server are for the members, operator for the controller; nil if
+	// that traffic is not encrypted.
 	peer, server, operator *keyPair
-	// client is made from operator.
+	// client is created from operator.
 	client *tls.Config
-	// recorded is the manifest's part about it, in JSON.
+	// recorded is the corresponding part of the manifest, in JSON.
 	recorded string
 }
 
-// A keyPair is a Secret with a certificate, its key and the CA of those who may
-// call, and the names under which a member finds them.
+// A keyPair is a Secret with a certificate, its key and the CA of allowed
+// peers, and the file names in a member's pod.
 type keyPair struct {
 	secret string
-	// keys are those of the Secret's data, files what they are called in a pod:
-	// certificate, key, CA.
+	// keys are the keys in the Secret, files their names in a pod: certificate,
+	// key, CA.
 	keys, files [3]string
 }
 
@@ -50,7 +50,7 @@ func static(secret, prefix string) *keyPair {
 	return &keyPair{secret: secret, keys: files, files: files}
 }
 
-// securedBy reads what secures the cluster from its manifest.
+// securedBy reads the TLS settings of a cluster from its manifest.
 func securedBy(c *etcdv1beta2.EtcdCluster) secured {
 	s := secured{recorded: recordOf(c.Spec.TLS)}
 	switch policy := c.Spec.TLS; {
@@ -70,13 +70,13 @@ func securedBy(c *etcdv1beta2.EtcdCluster) secured {
 	return s
 }
 
-// A missing is a reference of the manifest to what is not there.
+// A missing is a reference in the manifest to an object that does not exist.
 type missing struct{ what string }
 
 func (m missing) Error() string { return m.what }
 
-// read sees to it that every Secret is there and whole, and makes the
-// controller a client.
+// read checks that every Secret exists and is complete, and creates the
+// controller's client.
 func (s *secured) read(ctx context.Context, reader client.Reader, namespace string) error {
 	if s.operator != nil && s.server == nil {
 		return missing{"spec.TLS.static.operatorSecret is set and spec.TLS.static.member.serverSecret is not: name the Secret that members serve clients with"}
@@ -88,7 +88,7 @@ func (s *secured) read(ctx context.Context, reader client.Reader, namespace stri
 		var secret corev1.Secret
 		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pair.secret}, &secret)
 		if apierrors.IsNotFound(err) {
-			return missing{fmt.Sprintf("the Secret %s is not there: it holds %s, %s and %s", pair.secret, pair.keys[0], pair.keys[1], pair.keys[2])}
+			return missing{fmt.Sprintf("the Secret %s does not exist: create it with %s, %s and %s", pair.secret, pair.keys[0], pair.keys[1], pair.keys[2])}
 		}
 		if err != nil {
 			return fmt.Errorf("reading the Secret %s: %w", pair.secret, err)
@@ -100,14 +100,15 @@ func (s *secured) read(ctx context.Context, reader client.Reader, namespace stri
 		}
 		if pair == s.operator {
 			if s.client, err = pair.config(&secret); err != nil {
-				return missing{fmt.Sprintf("the Secret %s cannot be used: %v", pair.secret, err)}
+				return missing{fmt.Sprintf("the Secret %s is invalid: %v", pair.secret, err)}
 			}
 		}
 	}
 	return nil
 }
 
-// config is that of a client with the Secret's certificate.
+// config returns the TLS configuration of a client with the Secret's
+// certificate.
 func (p *keyPair) config(secret *corev1.Secret) (*tls.Config, error) {
 	certificate, err := tls.X509KeyPair(secret.Data[p.keys[0]], secret.Data[p.keys[1]])
 	if err != nil {
@@ -115,12 +116,12 @@ func (p *keyPair) config(secret *corev1.Secret) (*tls.Config, error) {
 	}
 	authorities := x509.NewCertPool()
 	if !authorities.AppendCertsFromPEM(secret.Data[p.keys[2]]) {
-		return nil, fmt.Errorf("%s holds no certificate", p.keys[2])
+		return nil, fmt.Errorf("%s contains no certificate", p.keys[2])
 	}
 	return &tls.Config{Certificates: []tls.Certificate{certificate}, RootCAs: authorities, MinVersion: tls.VersionTLS12}, nil
 }
 
-// mount gives a member its certificates.
+// mount mounts the certificates in a member's pod.
 func (s *secured) mount(pod *corev1.PodSpec) {
 	for _, part := range []struct {
 		name, folder string
@@ -138,7 +139,7 @@ func (s *secured) mount(pod *corev1.PodSpec) {
 	}
 }
 
-// arguments are etcd's flags about certificates.
+// arguments returns etcd's flags for certificates.
 func (s *secured) arguments() []string {
 	var out []string
 	if p := s.peer; p != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/usher-dev/usher/test/traffic"
 )
 
-// A load is the traffic of the scene's cluster.
+// A load is the client traffic of the scene's cluster.
 type load struct {
 	*traffic.Traffic
 	*scene
@@ -29,7 +29,7 @@ func (s *scene) write() load {
 	return l
 }
 
-// client connects to the cluster through the voters that there are now.
+// client connects to the cluster through the current voters.
 func (s *scene) client(ctx context.Context) (*clientv3.Client, error) {
 	var pods corev1.PodList
 	if err := shared.client.List(ctx, &pods, ctrlclient.InNamespace(s.namespace)); err != nil {
@@ -44,7 +44,7 @@ func (s *scene) client(ctx context.Context) (*clientv3.Client, error) {
 	return traffic.Dial(ctx, s.secure, voters)
 }
 
-// verify ends the traffic and judges what was recorded.
+// verify ends the traffic and checks the recorded history.
 func (l load) verify() {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), time.Minute)

@@ -16,8 +16,8 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// parts wake the controller up by what clusters own. They have a cache of their
-// own, which keeps the metadata of what is labelled as members are: other
+// parts triggers the controller on changes of what clusters own. They have a
+// separate cache of the metadata of objects with members' labels, because other
 // controllers watch other pods.
 func parts(m manager.Manager, namespace string) ([]source.Source, error) {
 	var namespaces map[string]cache.Config

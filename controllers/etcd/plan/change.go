@@ -13,7 +13,7 @@ func (d *decision) grow() *Step {
 	return &Step{Action: AddLearner, Version: d.joining(), Why: fmt.Sprintf("%d of %d members vote", d.voters, d.Size)}
 }
 
-// joining is the version of a new member: one that is known to run here.
+// joining returns the version of a new member: one that is known to run here.
 func (d *decision) joining() etcd.Version {
 	if _, highest := d.span(); highest != (etcd.Version{}) {
 		return highest
@@ -21,8 +21,8 @@ func (d *decision) joining() etcd.Version {
 	return d.target()
 }
 
-// target is the version members are to run: the spec's, or where that is
-// refused the highest there is.
+// target returns the version that members should run: the spec's, or if that is
+// refused the highest current one.
 func (d *decision) target() etcd.Version {
 	_, highest := d.span()
 	if d.refuseVersion(d.Observation) != nil || !d.version.Supported() {
@@ -31,14 +31,14 @@ func (d *decision) target() etcd.Version {
 	return d.version
 }
 
-// upgrade gives one member at a time the version, the leader last.
+// upgrade upgrades one member at a time, the leader last.
 func (d *decision) upgrade() *Step {
 	to := d.target()
 	var pending []*Member
 	for m := range d.listed {
 		switch {
 		case m.Target == to && m.Version != to:
-			return &Step{Action: Upgrade, Member: m.Name, Version: to, Why: "it is under way"}
+			return &Step{Action: Upgrade, Member: m.Name, Version: to, Why: "it is in progress"}
 		case m.Target != to:
 			pending = append(pending, m)
 		}
@@ -50,7 +50,7 @@ func (d *decision) upgrade() *Step {
 		return nil
 	}
 	if lowest, _ := d.span(); to.CompareMinor(lowest) > 0 && !d.agreed(lowest) {
-		return &Step{Action: Settle, Version: lowest, Why: "the upgrade before has not come to rest"}
+		return &Step{Action: Settle, Version: lowest, Why: "the previous upgrade has not finished"}
 	}
 	m, lead := d.leaderLast(pending)
 	if lead != nil {
@@ -59,14 +59,14 @@ func (d *decision) upgrade() *Step {
 	return &Step{Action: Upgrade, Member: m.Name, Version: to}
 }
 
-// agreed says whether all members speak that minor version, and their data is
-// in its format: only then may the next one be run.
+// agreed reports whether the cluster version is that minor version, and the
+// storage format matches it: only then may the next one run.
 func (d *decision) agreed(v etcd.Version) bool {
 	return d.ClusterVersion.CompareMinor(v) == 0 &&
 		(d.StorageVersion == (etcd.Version{}) || d.StorageVersion.CompareMinor(v) == 0)
 }
 
-// shrink removes one member too many: first those that would be replaced, then
+// shrink removes one surplus member: first those that would be replaced, then
 // the newest, the leader last.
 func (d *decision) shrink() *Step {
 	if d.voters <= d.Size {
@@ -84,11 +84,11 @@ func (d *decision) shrink() *Step {
 		}
 	}
 	from, cause := all, Shrunk
-	why := fmt.Sprintf("%d members vote, and %d are wanted", d.voters, d.Size)
+	why := fmt.Sprintf("%d members vote, and spec.size is %d", d.voters, d.Size)
 	if len(outdated) > 0 {
-		from, cause, why = outdated, Replaced, "another one, made from the spec as it is, stands in for it"
+		from, cause, why = outdated, Replaced, "a member from the current spec replaces it"
 		if len(all)-len(outdated) < d.Size {
-			why = fmt.Sprintf("%d members vote, %d are wanted, and it would be replaced", d.voters, d.Size)
+			why = fmt.Sprintf("%d members vote, spec.size is %d, and it would be replaced", d.voters, d.Size)
 		}
 	}
 	m, lead := d.leaderLast(from)
@@ -98,8 +98,8 @@ func (d *decision) shrink() *Step {
 	return d.remove(m, cause, why)
 }
 
-// renew gives members the pod or the storage that the spec wants, one at a
-// time, the leader last.
+// renew gives members the pod or the storage from the spec, one at a time, the
+// leader last.
 func (d *decision) renew() *Step {
 	if d.frozen {
 		return nil
@@ -115,19 +115,19 @@ func (d *decision) renew() *Step {
 		if lead != nil {
 			return lead
 		}
-		return &Step{Action: Restart, Member: m.Name, Why: "its pod is not what the spec wants"}
+		return &Step{Action: Restart, Member: m.Name, Why: "its pod does not match the spec"}
 	}
 	if m := d.toReplace(); m != nil {
-		why := "to stand in for " + m.Name + ", which is not what the spec wants"
+		why := "to replace " + m.Name + ", which does not match the spec"
 		if m.doomed() {
-			why = "to stand in for " + m.Name + ", whose claim is being deleted"
+			why = "to replace " + m.Name + ", whose claim is being deleted"
 		}
 		return &Step{Action: AddLearner, Version: d.joining(), Why: why}
 	}
 	return nil
 }
 
-// toReplace is a voter that another must stand in for, nil where there is none.
+// toReplace returns a voter that needs a replacement, or nil.
 func (d *decision) toReplace() *Member {
 	for m := range d.listed {
 		if !m.Learner && !d.current(m) {
@@ -137,8 +137,8 @@ func (d *decision) toReplace() *Member {
 	return nil
 }
 
-// leaderLast picks the first that does not lead; where only the leader is left,
-// the leadership is moved first, unless nobody else votes.
+// leaderLast returns the first member that is not the leader; if only the
+// leader is left, the leadership is moved first, unless it is the only voter.
 func (d *decision) leaderLast(from []*Member) (*Member, *Step) {
 	for _, m := range from {
 		if !m.Leader {

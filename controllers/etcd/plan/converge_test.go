@@ -10,13 +10,13 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/plan/states"
 )
 
-// tired is how many minutes may pass without a step before somebody has to be
-// told why: longer than any of the machine's own waits.
+// tired is how many minutes may pass without a step before a condition must
+// explain it: longer than any of the machine's own waits.
 const tired = 20
 
-// run lets the world go on until nothing has been done for a while, and returns
-// for how many minutes; at is called before each look with how many steps were
-// taken.
+// run runs the world until nothing has happened for a while, and returns for
+// how many minutes; at is called before each observation with the number of
+// steps.
 func (w *world) run(minutes int, at func(steps int)) (idle int) {
 	steps := 0
 	for range minutes {
@@ -28,7 +28,7 @@ func (w *world) run(minutes int, at func(steps int)) (idle int) {
 			if i == 0 && w.random.IntN(3) == 0 {
 				between = func() { w.goOn(c) }
 			}
-			if i+1 < len(w.controllers) && w.random.IntN(3) == 0 { // another is faster
+			if i+1 < len(w.controllers) && w.random.IntN(3) == 0 { // another one is faster
 				between = func() { w.reconcile(w.controllers[i+1], func() {}) }
 			}
 			step := w.reconcile(c, between)
@@ -45,7 +45,7 @@ func (w *world) run(minutes int, at func(steps int)) (idle int) {
 	return idle
 }
 
-// waits says whether the step only waits for a pod that is there.
+// waits reports whether the step only waits for an existing pod.
 func (w *world) waits(s *plan.Step) bool {
 	switch s.Action {
 	case plan.CatchUp, plan.Recover:
@@ -57,8 +57,8 @@ func (w *world) waits(s *plan.Step) bool {
 	return s.Action == plan.Settle
 }
 
-// told says whether a condition says why nothing is done.
-// A restore says in its own status what it waits for.
+// told reports whether a condition explains why nothing is done. A restore
+// reports its waits in its own status.
 func (w *world) told() bool {
 	return w.last.Blocked != "" || w.last.Stalled != nil || w.restore != nil && !w.restore.done
 }
@@ -71,10 +71,10 @@ func (w *world) trace() string {
 	return fmt.Sprintf("\n  %s\n  blocked: %s %s\n  stalled: %+v\n  now: %v", strings.Join(w.events[max(0, len(w.events)-25):], "\n  "), w.last.Blocked, w.last.Message, stalled, w.last.Now())
 }
 
-// A walk tries a machine in worlds.
+// A walk tests a machine in worlds.
 type walk struct {
 	decide  func(*v1beta2.ClusterSpec, *plan.Observation) plan.Plan
-	begin   func(*world) // nil, or what is done to a world first
+	begin   func(*world) // nil, or what happens to a world first
 	runs    int
 	lost    int
 	stalled map[string]int
@@ -82,7 +82,7 @@ type walk struct {
 
 func newWalk() *walk { return &walk{decide: plan.Next, stalled: map[string]int{}} }
 
-// change makes a settled cluster's spec another, with a fault before one of the
+// change changes the spec of a settled cluster, with a fault before one of the
 // steps, which is healed after an hour.
 func (k *walk) change(from, to states.State, at int, f *fault) error {
 	k.runs++
@@ -127,8 +127,7 @@ func (k *walk) change(from, to states.State, at int, f *fault) error {
 	}
 }
 
-// pairs walks pairs of states, with every fault before each of those steps: one
-// in that many.
+// pairs tests pairs of states, with every fault before one in that many steps.
 func (k *walk) pairs(all []states.State, points []int, every int) error {
 	n := 0
 	none := []fault{{name: "nothing"}}

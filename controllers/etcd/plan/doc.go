@@ -1,10 +1,11 @@
-// Package plan decides what is done to an etcd cluster. From the spec and what
-// was observed it makes one step: for growth, shrinking, replacement, upgrades,
-// rolling, what members leave behind, and the switch to a restored member. The
-// controllers execute the step and look again; the command line prints all that
-// follow. The package is pure: it reads no cluster, no clock and no disk.
+// Package plan decides about the steps for an etcd cluster. From the spec and
+// the observation it makes one step: for growth, shrinking, replacement,
+// upgrades, rolling, cleanup, and the switchover to a restored member. The
+// controllers execute the step and observe again; the command line prints all
+// steps. The package is pure: it reads no cluster, clock or disk.
 //
-// What a member's data is worth is never concluded from one fact. That its data
-// is gone, that it does not respond (and who says so), that etcd lists it and that
-// it votes are kept apart; etcd's answers come first.
+// It never decides about the value of a member's data from one fact. It
+// distinguishes that its data is lost, that it does not respond (and according
+// to whom), that etcd lists it and that it votes; etcd's answers take
+// precedence.
 package plan

@@ -10,7 +10,7 @@ import (
 // errCrash unwinds a controller.
 type errCrash struct{}
 
-// call is one call of a controller's: to etcd, or to the API server.
+// call is one call of a controller: to etcd, or to the API server.
 func (c *controller) call(f func()) {
 	if c.crash == 0 {
 		c.crash = -1
@@ -22,7 +22,7 @@ func (c *controller) call(f func()) {
 	f()
 }
 
-// survive has another process go on where this one died.
+// survive lets another process continue after a crash.
 func (c *controller) survive() {
 	if r := recover(); r != nil {
 		if _, ok := r.(errCrash); !ok {
@@ -32,8 +32,8 @@ func (c *controller) survive() {
 	}
 }
 
-// reconcile looks, decides, reports, and takes the step; between holds what
-// others do before the step is taken.
+// reconcile observes, decides, reports, and takes the step; between is what
+// others do before the step.
 func (w *world) reconcile(c *controller, between func()) (step *plan.Step) {
 	defer c.survive()
 	if w.api.held != "" {
@@ -61,11 +61,11 @@ func (w *world) reconcile(c *controller, between func()) (step *plan.Step) {
 	return step
 }
 
-// execute takes a step as the API server and etcd let it be taken.
+// execute executes a step as far as the API server and etcd allow it.
 func (w *world) execute(c *controller, o *plan.Observation, s *plan.Step, uids map[string]string) {
 	n, p := w.member(s.Member), w.pods[s.Member]
 	if p != nil && uids[s.Member] != p.uid {
-		return // not the pod that was seen
+		return // not the observed pod
 	}
 	switch s.Action {
 	case plan.Choose:
@@ -129,12 +129,12 @@ func (w *world) addLearner(c *controller) {
 		connected = connected && w.takesPart(n.name)
 	}
 	if !connected || slices.ContainsFunc(w.members, func(n *node) bool { return n.learner }) {
-		return // etcd puts it off
+		return // etcd postpones it
 	}
 	c.call(func() { w.members = append(w.members, &node{name: w.name(), learner: true}) })
 }
 
-// comeBack makes a member's pod again: on its data, or where it never ran from
+// comeBack recreates a member's pod: with its data, or, if it never ran, from
 // nothing.
 func (w *world) comeBack(c *controller, s *plan.Step, n *node) {
 	if w.pods[s.Member] != nil {
@@ -143,7 +143,7 @@ func (w *world) comeBack(c *controller, s *plan.Step, n *node) {
 	claim := w.claims[s.Member]
 	switch {
 	case claim != nil && claim.ending:
-	case n == nil && claim != nil: // the status lists one that was removed meanwhile
+	case n == nil && claim != nil: // the status lists one that has since been removed
 		c.call(func() { w.createPod(s.Member, s.Version, false); w.pods[s.Member].sealed = true })
 	case n == nil:
 	case claim != nil && n.ran != (etcd.Version{}):
@@ -154,7 +154,7 @@ func (w *world) comeBack(c *controller, s *plan.Step, n *node) {
 	}
 }
 
-// remove holds a removal to what etcd and the invariants ask for.
+// remove checks a removal against etcd's rules and the invariants.
 func (w *world) remove(c *controller, s *plan.Step, n *node) {
 	if n == nil || w.leader() == nil {
 		return
@@ -185,7 +185,7 @@ func (w *world) remove(c *controller, s *plan.Step, n *node) {
 	c.call(func() { w.members = slices.DeleteFunc(w.members, func(other *node) bool { return other == n }) })
 }
 
-// ends says whether a pod that the controller deletes takes a voter's data along.
+// ends reports whether deleting a pod also deletes a voter's data.
 func (w *world) ends(s *plan.Step, n *node, p *pod) {
 	if n == nil || n.learner || p.disk.member != n.name || w.api.held != "" {
 		return
@@ -196,7 +196,7 @@ func (w *world) ends(s *plan.Step, n *node, p *pod) {
 	}
 }
 
-// takesAway says whether the controller's own change costs the majority.
+// takesAway reports whether the controller's own change breaks the quorum.
 func (w *world) takesAway(s *plan.Step, n *node) {
 	if n == nil || n.learner || !w.takesPart(n.name) || len(w.controllers) > 1 || len(w.voters()) < 3 {
 		return
@@ -212,8 +212,8 @@ func (w *world) takesAway(s *plan.Step, n *node) {
 	}
 }
 
-// mayRun holds an upgrade to what etcd asks for: never back, one minor at a
-// time, and only from data in the format of the version before.
+// mayRun checks an upgrade against etcd's rules: no downgrade, one minor
+// version at a time, and only from data in the format of the previous version.
 func (w *world) mayRun(s *plan.Step, n *node) {
 	switch {
 	case n == nil || !w.api.formed || w.ranUnseen(n):
@@ -224,8 +224,8 @@ func (w *world) mayRun(s *plan.Step, n *node) {
 	}
 }
 
-// ranUnseen says whether a member has run a newer version than the controller ever
-// heard of.
+// ranUnseen reports whether a member has run a newer version than the
+// controller ever observed.
 func (w *world) ranUnseen(n *node) bool {
 	return slices.ContainsFunc(w.api.known, func(k known) bool { return k.name == n.name && k.ran.Compare(n.ran) < 0 })
 }
@@ -261,7 +261,7 @@ func (w *world) deleteClaim(c *controller, s *plan.Step, n *node) {
 	c.call(func() { delete(w.claims, s.Member) })
 }
 
-// adoptClaims makes the cluster of the claims of a former one.
+// adoptClaims forms the cluster from the claims of a former one.
 func (w *world) adoptClaims(c *controller) {
 	c.call(func() {
 		for _, name := range sortedKeys(w.claims) {

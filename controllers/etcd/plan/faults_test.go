@@ -8,20 +8,20 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// A fault is what goes wrong, and what is done about it after a while.
+// A fault is a failure, and how it is healed later.
 type fault struct {
 	name string
-	// inject says whether it could be had.
+	// inject reports whether the fault was possible.
 	inject func(*world) bool
 	heal   func(*world)
-	// remains is why the cluster may be stalled in the end although all that
-	// could be healed was.
+	// remains is why the cluster may be stalled in the end although everything
+	// possible was healed.
 	remains []string
 }
 
 func unhealed(*world) {}
 
-// victims are the members that something happens to.
+// victims are the members that a fault affects.
 var victims = []struct {
 	name string
 	is   func(*node) bool
@@ -31,7 +31,7 @@ var victims = []struct {
 	{"the learner", func(n *node) bool { return n.learner }},
 }
 
-// pick is the newest such member that has a pod.
+// pick returns the newest such member with a pod.
 func (w *world) pick(is func(*node) bool) *node {
 	for _, n := range slices.Backward(w.members) {
 		if is(n) && w.pods[n.name] != nil {
@@ -74,7 +74,7 @@ func faults() []fault {
 		on("has its pod deleted", nil, func(w *world, n string) { w.pods[n].ending = true }, nil)
 		on("has its pod force-deleted", nil, func(w *world, n string) { w.endPod(n) }, nil)
 		on("has its node die", []string{"Unresponsive"}, func(w *world, n string) { w.gone[n], w.pods[n].up = true, false }, func(w *world, n string) {
-			if w.pods[n] != nil { // the node is deleted, and its pods with it
+			if w.pods[n] != nil { // the node and its pods are deleted
 				delete(w.gone, n)
 				w.endPod(n)
 			}
@@ -121,7 +121,7 @@ func faults() []fault {
 	return all
 }
 
-// clusterFaults befall more than one member.
+// clusterFaults affect more than one member.
 func clusterFaults() []fault {
 	return []fault{
 		{"two kubelets do not reach the API server", func(w *world) bool {
@@ -191,7 +191,7 @@ func clusterFaults() []fault {
 			v := etcd.WantedVersion(w.spec)
 			for _, n := range w.members {
 				if n.ran == v {
-					return false // it was there
+					return false // it existed
 				}
 			}
 			w.absent[v] = true

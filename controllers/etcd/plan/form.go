@@ -7,10 +7,10 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// form makes the first member. Its name is recorded before anything is made, so
-// that there is never a second; and once it has formed the cluster that is
-// recorded, so that a cluster is never formed twice. Clients are sent to it
-// after that, so that until then it can be replaced.
+// form creates the first member. It records the member's name before it creates
+// anything, so that there is never a second one; and it records that the member
+// formed the cluster, so that a cluster is never formed twice. Clients get
+// access only after that, so that the member can be replaced until then.
 func (d *decision) form() *Step {
 	if !d.version.Supported() {
 		return d.blocked(UnsupportedVersion, etcd.Unsupported(d.Version))
@@ -28,11 +28,11 @@ func (d *decision) form() *Step {
 		m.Pod.Exists && (m.PodRevision != d.podRevision || m.Target != d.version)
 	switch {
 	case m.Pod.Ending || m.Claim.Ending:
-		return wait(m, "waits for the pod and claim of an attempt before to be gone")
+		return wait(m, "waits for the deletion of the pod and claim of an earlier attempt")
 	case m.Pod.Exists && (stale || m.Pod.Ended):
-		return &Step{Action: Discard, Member: m.Name, Why: "makes the first member anew, as the manifest says by now"}
+		return &Step{Action: Discard, Member: m.Name, Why: "recreates the first member from the current manifest"}
 	case stale:
-		return &Step{Action: SetAsideClaim, Member: m.Name, Cause: NeverFormed, Why: "it is of an attempt to form the cluster from another spec"}
+		return &Step{Action: SetAsideClaim, Member: m.Name, Cause: NeverFormed, Why: "it belongs to an attempt to form the cluster from another spec"}
 	case aside:
 		return &Step{Action: Choose, Why: step.String()}
 	case !m.Pod.Exists:
@@ -46,7 +46,7 @@ func (d *decision) form() *Step {
 	return &Step{Action: Record, Member: m.Name}
 }
 
-// choose records a name where nothing of the cluster is there yet.
+// choose records a name while nothing of the cluster exists.
 func (d *decision) choose(form *Step) *Step {
 	for i := range d.Members {
 		m := &d.Members[i]
@@ -57,13 +57,13 @@ func (d *decision) choose(form *Step) *Step {
 	pods := slices.ContainsFunc(d.Members, func(m Member) bool { return m.Pod.Exists })
 	switch {
 	case d.Adopt == AdoptClaims && !pods && len(d.Members)+len(d.Retained) > 0:
-		return &Step{Action: Adopt, Why: "the claims of a former cluster of this name are made this one's"}
+		return &Step{Action: Adopt, Why: "the cluster adopts the claims of a former cluster of this name"}
 	case len(d.Members) > 0:
-		return d.stalled(StallStatusLost, "the status does not say that the cluster was formed, and there are pods or claims of its members: "+
-			"nothing is formed; bring the members back, or delete what is left of them")
+		return d.stalled(StallStatusLost, "the status does not record that the cluster was formed, but pods or claims of its members exist: "+
+			"usher does not form a cluster; restart the members, or delete their remaining pods and claims")
 	case len(d.Retained) > 0 && d.Adopt != IgnoreClaims:
-		return d.blocked(RetainedClaims, "claims of a former cluster of this name are there: "+strings.Join(d.Retained, ", ")+
-			`; write the annotation etcd.usher.dev/retained-claims: "adopt" to have the cluster made of them, or "ignore" to form another next to them`)
+		return d.blocked(RetainedClaims, "claims of a former cluster of this name exist: "+strings.Join(d.Retained, ", ")+
+			`; write the annotation etcd.usher.dev/retained-claims: "adopt" to form the cluster from them, or "ignore" to form another next to them`)
 	}
 	return &Step{Action: Choose, Why: form.String()}
 }

@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// patience is how many times as long as for a voter is waited for a learner:
-// nobody waits for it to vote, and another would begin from nothing.
+// patience is how many times longer to wait for a learner than for a voter: its
+// vote is not needed yet, and a replacement would start from nothing.
 const patience = 3
 
-// lost removes members whose data is gone, which only count against the quorum.
-// One that anybody sees at work keeps its place.
+// lost removes members whose data is lost, which only count against the quorum.
+// It keeps one that anyone observes at work.
 func (d *decision) lost() *Step {
 	for m := range d.listed {
 		if d.frozen || !m.lost() || m.Answers || m.PeersReach && !m.Pod.Exists {
 			continue // a process may outlive its pod
 		}
 		if m.DataGone || d.silentFor(m) >= d.Limits.MemberTimeout {
-			return d.remove(m, DataGone, "its data is gone; the others have it")
+			return d.remove(m, DataGone, "its data is lost; the others have a copy")
 		}
 	}
 	return nil
 }
 
-// dead says whether a member is given up: nobody has seen it work for long, and
-// neither the controller's own change nor what would befall another, too, is the
-// reason.
+// dead reports whether to give up a member: no witness has seen it work for a
+// long time, and the cause is neither the controller's own change nor a problem
+// that a replacement would share.
 func (d *decision) dead(m *Member, after time.Duration) bool {
 	return m.silent() && d.silentFor(m) >= after && !m.ownChange() && !m.Pod.Shared && !d.frozen
 }
 
-// learner takes the one that there is at a time further, or away.
+// learner advances or removes the one learner.
 func (d *decision) learner() *Step {
 	for m := range d.listed {
 		if !m.Learner {
@@ -38,9 +38,9 @@ func (d *decision) learner() *Step {
 		}
 		switch {
 		case !d.frozen && !d.current(m):
-			return d.remove(m, Unneeded, "it was made from a spec that has changed since")
+			return d.remove(m, Unneeded, "it was created from an earlier spec")
 		case !d.wanting():
-			return d.remove(m, Unneeded, "it is not needed any more")
+			return d.remove(m, Unneeded, "it is no longer needed")
 		case m.Ready() && !m.Pod.Sealed:
 			return &Step{Action: Seal, Member: m.Name, Why: "it is about to vote"}
 		case m.Ready():
@@ -50,9 +50,9 @@ func (d *decision) learner() *Step {
 		case d.dead(m, patience*d.Limits.MemberTimeout):
 			return d.remove(m, NotResponding, d.sinceWhen(m))
 		case m.made() && m.Pod.Exists && m.Target != d.joining():
-			return &Step{Action: Upgrade, Member: m.Name, Version: d.joining(), Why: "it has not caught up, and is to run what the others do"}
+			return &Step{Action: Upgrade, Member: m.Name, Version: d.joining(), Why: "it has not caught up, and must run the version of the others"}
 		case m.Durable && m.Pod.Exists && !m.Pod.Ending && !m.doomed() && !d.frozen && m.PodRevision != d.podRevision:
-			return &Step{Action: Restart, Member: m.Name, Why: "it has not caught up, and its pod is not what the spec wants"}
+			return &Step{Action: Restart, Member: m.Name, Why: "it has not caught up, and its pod does not match the spec"}
 		case !m.Started && m.Pod.Ended && !m.Pod.Ending:
 			return &Step{Action: Restart, Member: m.Name, Why: "it ended before it ever ran"}
 		}
@@ -62,7 +62,7 @@ func (d *decision) learner() *Step {
 	return nil
 }
 
-// voterDown says whether a voter is not ready.
+// voterDown reports whether a voter is not ready.
 func (d *decision) voterDown() bool {
 	for m := range d.listed {
 		if !m.Learner && !m.Ready() {
@@ -72,7 +72,7 @@ func (d *decision) voterDown() bool {
 	return false
 }
 
-// wanting says whether there is use for one voter more.
+// wanting reports whether another voter is needed.
 func (d *decision) wanting() bool {
 	if d.voters < d.Size {
 		return true
@@ -80,7 +80,7 @@ func (d *decision) wanting() bool {
 	return d.voters == d.Size && !d.frozen && d.toReplace() != nil
 }
 
-// down mends who can come back, before anybody else is touched.
+// down restores recoverable members, before it changes any other one.
 func (d *decision) down() *Step {
 	for m := range d.listed {
 		if m.Learner || m.Ready() {
@@ -88,7 +88,7 @@ func (d *decision) down() *Step {
 		}
 		switch {
 		case d.voters > d.Size && m.silent():
-			return d.remove(m, Shrunk, "it does not answer, and one member is too many")
+			return d.remove(m, Shrunk, "it does not answer, and the cluster has one member too many")
 		case d.dead(m, d.Limits.MemberTimeout):
 			return d.remove(m, NotResponding, d.sinceWhen(m))
 		}
@@ -98,5 +98,5 @@ func (d *decision) down() *Step {
 }
 
 func (d *decision) sinceWhen(m *Member) string {
-	return fmt.Sprintf("it has not responded for %s, and the others do without", d.silentFor(m).Round(time.Second))
+	return fmt.Sprintf("it has not responded for %s, and the others have a quorum", d.silentFor(m).Round(time.Second))
 }

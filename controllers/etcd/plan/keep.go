@@ -6,8 +6,7 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// seal sees to it that voters' pods are sealed, and then that clients are sent
-// to them.
+// seal seals voters' pods, and then sends clients to them.
 func (d *decision) seal() *Step {
 	for m := range d.listed {
 		switch {
@@ -21,8 +20,8 @@ func (d *decision) seal() *Step {
 	return nil
 }
 
-// wake makes the pods again of members that have a claim. All of them: where
-// most are down, none is ready before the others run.
+// wake recreates the pods of members with a claim. It recreates all of them: if
+// most are down, none becomes ready before the others run.
 func (d *decision) wake() *Step {
 	for m := range d.listed {
 		switch {
@@ -36,7 +35,7 @@ func (d *decision) wake() *Step {
 	return nil
 }
 
-// comeback is the version that a member whose pod is gone is made with again.
+// comeback returns the version with which to recreate the pod of a member.
 func (d *decision) comeback(m *Member) etcd.Version {
 	if to := d.target(); !m.made() || d.mayRun(m, to) {
 		return to
@@ -44,8 +43,8 @@ func (d *decision) comeback(m *Member) etcd.Version {
 	return m.Target
 }
 
-// revive mends a member that is not ready. Where it works according to somebody
-// nothing is touched; what the controller told it last may be why it does not.
+// revive restores a member that is not ready. It does nothing while a witness
+// says that the member works; the cause may be the controller's last change.
 func (d *decision) revive(m *Member) *Step {
 	to := d.target()
 	touch := m.silent() && (m.ownChange() || m.Pod.Stuck) && m.running() && !m.Pod.Ending
@@ -53,14 +52,14 @@ func (d *decision) revive(m *Member) *Step {
 	case touch && m.Target != to && d.mayRun(m, to):
 		return &Step{Action: Upgrade, Member: m.Name, Version: to, Why: "it does not answer, and was told to run " + m.Target.String()}
 	case touch && m.Durable && !m.doomed() && !d.frozen && m.PodRevision != d.podRevision:
-		return &Step{Action: Restart, Member: m.Name, Why: "it does not answer, and its pod is not what the spec wants"}
+		return &Step{Action: Restart, Member: m.Name, Why: "it does not answer, and its pod does not match the spec"}
 	}
 	d.watch(m, "")
 	return &Step{Action: Recover, Member: m.Name, Version: to}
 }
 
-// mayRun says whether the member's data may be given to that version, although
-// not every member is well.
+// mayRun reports whether the member's data may be used with that version,
+// although not every member is healthy.
 func (d *decision) mayRun(m *Member, to etcd.Version) bool {
 	if m.Version == (etcd.Version{}) || to.CompareMinor(m.Version) == 0 {
 		return true
@@ -68,29 +67,29 @@ func (d *decision) mayRun(m *Member, to etcd.Version) bool {
 	return to.CompareMinor(m.Version) > 0 && d.agreed(m.Version)
 }
 
-// watch says that the cluster is stalled where a member that is waited for does
-// not come up, and a person has to look.
+// watch reports that the cluster is stalled if an awaited member does not
+// start, and a person has to look.
 func (d *decision) watch(m *Member, why string) {
 	overdue := m.Unresponsive != nil && d.Now.Sub(m.Unresponsive.Since) >= d.Limits.MemberTimeout
 	reason := m.Pod.Reason
 	switch {
 	case m.Durable && m.doomed() && !m.Ready():
 		reason = StallClaimEnding
-		why = "its claim is being deleted, and its data goes with its pod: copy it from there"
+		why = "its claim is being deleted, and its data is lost with its pod: copy the data"
 	case m.Pod.Exists && m.Pod.Stuck && (m.ownChange() || m.Pod.Shared || overdue):
 	case !overdue:
 		return
 	case m.Answers:
-		reason, why = StallNotReady, "it answers, and its kubelet says that it is not ready: nothing is replaced or changed until it is"
+		reason, why = StallNotReady, "it answers, but its kubelet reports that it is not ready: usher neither replaces nor changes members until it is"
 	case m.PeersReach || m.Unresponsive.According == Client:
-		reason, why = StallUnreachable, "it does not answer the controller, and works according to its kubelet or the other members: look at the network between them, and at certificates"
+		reason, why = StallUnreachable, "it does not answer the controller, but works according to its kubelet or the other members: check the network and the certificates"
 	case reason == "":
 		reason = StallUnresponsive
 	}
 	d.stall = &Stall{Reason: reason, Message: d.stuck(m, why)}
 }
 
-// stuck says who is stuck, why, and what to do.
+// stuck describes the stuck member, the cause, and what to do.
 func (d *decision) stuck(m *Member, why string) string {
 	text := m.Name + " is not ready"
 	if m.Pod.Message != "" {
@@ -101,12 +100,12 @@ func (d *decision) stuck(m *Member, why string) string {
 	}
 	switch {
 	case m.made() && m.Version != (etcd.Version{}) && m.Target != m.Version:
-		text += fmt.Sprintf("; it was told to run %s and ran %s before: no other is changed, and it keeps its data; write spec.version: %s to take that back", m.Target, m.Version, m.Version)
+		text += fmt.Sprintf("; it was told to run %s and ran %s before; it keeps its data, and usher changes no other member: to revert, write spec.version: %s", m.Target, m.Version, m.Version)
 		if !m.Target.Known() {
-			text += fmt.Sprintf("; of that minor version the newest that usher knows is %s", m.Target.Nearest())
+			text += fmt.Sprintf("; the newest patch of that minor version that usher knows is %s", m.Target.Nearest())
 		}
 	case m.Changed || !m.Started:
-		text += "; it is not ready since it was made from the spec as it is: no other is changed; take the change of spec.pod, spec.repository or spec.TLS back, or mend what the reason says"
+		text += "; it has not been ready since it was created from the current spec, and usher changes no other member: revert spec.pod, spec.repository or spec.TLS, or correct what the reason names"
 	}
 	return text
 }

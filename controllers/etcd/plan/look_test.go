@@ -8,8 +8,8 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// look is what a controller makes of the world: what the API server says, and
-// what members answer that it reaches.
+// look is a controller's observation of the world: the API server's objects,
+// and the answers of members that it can reach.
 func (w *world) look(c *controller) *plan.Observation {
 	o := &plan.Observation{
 		Now: w.now.Add(c.clock), Limits: plan.Limits{MemberTimeout: memberTimeout, Unasked: plan.DefaultUnasked},
@@ -60,8 +60,9 @@ func (w *world) look(c *controller) *plan.Observation {
 // elsewhere is the name in the URL of a member that a person has edited.
 const elsewhere = "elsewhere."
 
-// called is what the controller calls a member that etcd lists: by its id, which
-// the status has of all that were seen before, or else by the name in its URL.
+// called returns the controller's name of a member in etcd's list: by its ID,
+// which the status has for all members seen before, or else by the name in its
+// URL.
 func (w *world) called(name string) string {
 	known := slices.ContainsFunc(w.api.known, func(k known) bool { return k.name == name })
 	if w.edited[name] && (w.byURL || !known && !w.hears(name)) {
@@ -70,18 +71,18 @@ func (w *world) called(name string) string {
 	return name
 }
 
-// is who is called so.
+// is returns the member with that name.
 func (w *world) is(name string) string { return strings.TrimPrefix(name, elsewhere) }
 
-// hears says whether a member answers the controller at all.
+// hears reports whether a member answers the controller at all.
 func (w *world) hears(name string) bool {
 	return w.runs(name) && !w.slow[name] && w.reach(controllerParty, name)
 }
 
-// answers says whether it answers as a member with a leader.
+// answers reports whether it answers as a member with a leader.
 func (w *world) answers(name string) bool { return w.hears(name) && w.takesPart(name) }
 
-// see is one member.
+// see observes one member.
 func (w *world) see(name string, heard bool) plan.Member {
 	m := plan.Member{Name: name, Leaving: w.api.reasons[name]}
 	var k known
@@ -112,7 +113,7 @@ func (w *world) see(name string, heard bool) plan.Member {
 	return m
 }
 
-// seeParts is what the API server says of the member's pod and claim.
+// seeParts observes the member's pod and claim.
 func (w *world) seeParts(m *plan.Member, k known) {
 	c := w.claims[m.Name]
 	if c != nil && c.aside == nil && !c.retained {
@@ -138,8 +139,8 @@ func (w *world) seeParts(m *plan.Member, k known) {
 	m.DataGone = m.Listed && m.Started && (!m.Claim.Exists && (p == nil || p.ended) || p != nil && p.empty && !p.up)
 }
 
-// report is what the status says from then on, before the step is taken. It is
-// refused where another controller has written since.
+// report writes the status before the step. The write fails if another
+// controller has written since.
 func (w *world) report(o *plan.Observation, step *plan.Step, version int) bool {
 	if w.api.version != version {
 		return false

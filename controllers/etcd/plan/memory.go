@@ -2,14 +2,14 @@ package plan
 
 import "time"
 
-// A Memory is what one controller remembers from one look to the next: since when
-// members do not respond, by its own clock. One that starts is as patient as the
-// one before was. The zero value is ready to use.
+// A Memory is what one controller remembers between observations: since when
+// members do not respond, by its own clock. A restarted controller starts with
+// the full patience again. The zero value is ready to use.
 type Memory struct {
 	seen map[string]silence
 }
 
-// A silence is a way of not responding, and since when.
+// A silence is a way of not responding, and its start.
 type silence struct {
 	according  Witness
 	peersReach bool
@@ -17,8 +17,8 @@ type silence struct {
 	since      time.Time
 }
 
-// Update sets Unresponsive of the members that were observed. What any witness
-// says anew, or another pod, starts the time again.
+// Update sets Unresponsive of the observed members. A change of any witness, or
+// another pod, restarts the time.
 func (r *Memory) Update(o *Observation) {
 	seen := map[string]silence{}
 	for i := range o.Members {

@@ -11,14 +11,14 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// A mistake is one that could be made in the machine, or in what it is shown.
-// Where the walk finds nothing wrong with one, the walk is at fault.
+// A mistake is a possible bug in the machine, or in its input. If the walk does
+// not detect it, the walk is wrong.
 type mistake struct {
 	name string
-	// shown changes what the machine is shown, done the step that it decided.
+	// shown changes the machine's input, done the step that it decided.
 	shown func(*plan.Observation)
 	done  func(*v1beta2.ClusterSpec, *plan.Observation, *plan.Step)
-	// world changes what the machine cannot see.
+	// world changes what the machine cannot observe.
 	world func(*world)
 }
 
@@ -36,7 +36,7 @@ func (m mistake) decide(spec *v1beta2.ClusterSpec, seen *plan.Observation) plan.
 	return p
 }
 
-// each shows every member otherwise.
+// each changes the input for every member.
 func each(change func(*plan.Member)) func(*plan.Observation) {
 	return func(o *plan.Observation) {
 		for i := range o.Members {
@@ -45,7 +45,7 @@ func each(change func(*plan.Member)) func(*plan.Observation) {
 	}
 }
 
-// instead does another action in place of one.
+// instead replaces one action with another.
 func instead(of, to plan.Action) func(*v1beta2.ClusterSpec, *plan.Observation, *plan.Step) {
 	return func(_ *v1beta2.ClusterSpec, _ *plan.Observation, s *plan.Step) {
 		if s.Action == of {
@@ -178,8 +178,8 @@ var mistakes = []mistake{
 	{name: "waiting is not explained", done: nil},
 }
 
-// TestMistakesInTheMachineAreCaught plants each mistake and wants the walk to find
-// a world in which it does harm, or is not explained.
+// TestMistakesInTheMachineAreCaught plants each mistake and expects the walk to
+// find a world in which it does harm, or is not explained.
 func TestMistakesInTheMachineAreCaught(t *testing.T) {
 	all := states.Of([][]states.Variant{
 		{states.Size(3), states.Size(1)}, {states.Version("3.6.16"), states.Version("3.7.3")}, {states.Claims("1Gi"), states.Claims("")}, {states.Label("a"), states.Label("b")},

@@ -6,13 +6,13 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// A decision is the next step, and why there is none or it may not end.
+// A decision is the next step, and why there is none or it may never end.
 type decision struct {
 	*wanted
 	*Observation
 	voters int
-	// frozen: the spec wants what is refused besides the version, so that nothing
-	// new is made from it.
+	// frozen: the spec asks for a refused change other than the version, so the
+	// controller creates nothing from it.
 	frozen bool
 
 	block   Block
@@ -25,31 +25,30 @@ func (w *wanted) decide(o *Observation) *decision {
 	return &decision{wanted: w, Observation: o, voters: voters, frozen: w.refuseStorage(o) != nil || w.refuseTLS(o) != nil}
 }
 
-// next is the first thing to do, nil where all is as wanted. What is in doubt
-// stops everything; what mends the cluster comes before what changes it; what is
-// deleted comes last.
+// next returns the first step, or nil if everything is as desired. Doubts stop
+// everything; repairs come before changes; deletions come last.
 func (d *decision) next() *Step {
 	switch {
 	case d.Restore != nil: // a person asked for it
 		return d.restore()
 	case d.Paused:
-		return d.blocked(Paused, "spec.paused is true: the cluster is left as it is")
+		return d.blocked(Paused, "spec.paused is true: usher does not change the cluster")
 	case d.Size < 1 || d.Size > maxSize:
-		return d.blocked(InvalidSize, fmt.Sprintf("spec.size is %d: a cluster has 1 to %d members", d.Size, maxSize))
+		return d.blocked(InvalidSize, fmt.Sprintf("spec.size is %d: write a number from 1 to %d", d.Size, maxSize))
 	case d.Missing != "":
 		return d.blocked(MissingReference, d.Missing)
 	case d.Foreign != "":
-		return d.stalled(StallForeign, "members answer for another cluster, "+d.Foreign+": nothing is done until somebody looks at them")
+		return d.stalled(StallForeign, "members answer for another cluster, "+d.Foreign+": usher does nothing until somebody has looked at them")
 	case !d.Formed:
 		return d.form()
 	}
 	phases := []func() *Step{d.seal, d.wake, d.withoutQuorum}
 	if d.decides() {
 		phases = []func() *Step{
-			d.reattach, d.discard, d.seal, d.wake, // what must be in order first
-			d.lost, d.learner, d.down, // what mends the cluster
-			// It grows before it is upgraded, and shrinks after, so that the margin
-			// is widest where members go down.
+			d.reattach, d.discard, d.seal, d.wake, // preconditions
+			d.lost, d.learner, d.down, // repairs
+			// It grows before upgrades, and shrinks afterwards, so that the margin is
+			// widest while members go down.
 			d.grow, d.upgrade, d.shrink, d.renew,
 			d.expire,
 		}
@@ -62,13 +61,13 @@ func (d *decision) next() *Step {
 	return nil
 }
 
-// blocked does nothing, and says why.
+// blocked does nothing, and explains why.
 func (d *decision) blocked(b Block, message string) *Step {
 	d.block, d.message = b, message
 	return nil
 }
 
-// stalled waits for a person.
+// stalled waits for human intervention.
 func (d *decision) stalled(reason, message string) *Step {
 	d.stall = &Stall{Reason: reason, Message: message}
 	return &Step{Action: Wait, Why: message}
@@ -76,7 +75,7 @@ func (d *decision) stalled(reason, message string) *Step {
 
 func wait(m *Member, why string) *Step { return &Step{Action: Wait, Member: m.Name, Why: why} }
 
-// listed are the members of etcd's list.
+// listed returns the members in etcd's list.
 func (d *decision) listed(yield func(*Member) bool) {
 	for i := range d.Members {
 		if m := &d.Members[i]; m.Listed && !yield(m) {
@@ -85,8 +84,8 @@ func (d *decision) listed(yield func(*Member) bool) {
 	}
 }
 
-// withoutQuorum brings back who can come back, and never removes anybody: what
-// a member that does not answer holds may be the only copy.
+// withoutQuorum restores recoverable members, and never removes one: a member
+// that does not answer may have the only copy of data.
 func (d *decision) withoutQuorum() (step *Step) {
 	voters, back := 0, 0
 	for m := range d.listed {
@@ -104,10 +103,10 @@ func (d *decision) withoutQuorum() (step *Step) {
 	}
 	if back < etcd.Quorum(voters) {
 		d.block = QuorumLost
-		d.message = fmt.Sprintf("%d of %d voting members have lost their data, and the %d left are fewer than the %d that must agree: nothing is removed; restore a backup", voters-back, voters, back, etcd.Quorum(voters))
+		d.message = fmt.Sprintf("%d of %d voting members have lost their data, and the remaining %d are fewer than the quorum of %d: usher removes nothing; restore a backup", voters-back, voters, back, etcd.Quorum(voters))
 	}
 	if step == nil && d.block == "" {
-		step = &Step{Action: Wait, Why: "waits until a majority of the members agrees"}
+		step = &Step{Action: Wait, Why: "waits for a quorum"}
 	}
 	return step
 }

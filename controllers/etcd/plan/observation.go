@@ -9,50 +9,52 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// An Observation is a cluster as it was last seen, reduced to what decides.
+// An Observation is the last observed state of a cluster, reduced to what
+// decisions depend on.
 type Observation struct {
-	// Now is the controller's own clock, by which Since of members was taken too.
+	// Now is the controller's own clock, which is also the clock of Since in
+	// members.
 	Now time.Time
-	// Limits bound what is done without being asked for.
+	// Limits limits automatic actions.
 	Limits Limits
 	// Formed: the cluster exists, and must never be formed again.
 	Formed bool
-	// Seed is the name recorded for the member that forms the cluster.
+	// Seed is the recorded name of the member that forms the cluster.
 	Seed string
-	// Quorum: the list of members is the one that a majority agrees on.
+	// Quorum: a majority agrees on the list of members.
 	Quorum bool
-	// Foreign is the id of another cluster that answers in place of this one.
+	// Foreign is the ID of another cluster that answers in place of this one.
 	Foreign string
-	// Missing says what the members, or their client, need and do not have.
+	// Missing describes what the members, or their client, need but do not have.
 	Missing string
-	// TLS is what traffic is encrypted, as in the status.
+	// TLS is the encrypted traffic, as in the status.
 	TLS string
-	// ClusterVersion is what all members speak, StorageVersion the format of the
+	// ClusterVersion is etcd's cluster version, StorageVersion the format of the
 	// data; the patch is 0. Zero is unknown.
 	ClusterVersion, StorageVersion etcd.Version
-	// Members are in the order they were made: those that etcd lists, and those
+	// Members are in the order of their creation: those in etcd's list, and those
 	// of which only a pod or a claim is left.
 	Members []Member
 	// SetAside are claims that wait to be deleted.
 	SetAside []SetAside
-	// Retained are claims of a former cluster of the same name, Adopt is what a
-	// person says about them.
+	// Retained are claims of a former cluster of the same name, Adopt is the
+	// decision about them.
 	Retained []string
 	Adopt    Adoption
-	// Restore is the restore that has the cluster; nil where none does.
+	// Restore is the restore that has reserved the cluster, or nil.
 	Restore *Restore
 }
 
-// Limits bound what the controller does on its own judgement.
+// Limits limits what the controller does without being asked.
 type Limits struct {
 	// MemberTimeout is how long a member may not respond before it is replaced.
 	MemberTimeout time.Duration
-	// Unasked is how many claims of replacements that nobody asked for may be set
-	// aside at once.
+	// Unasked is how many claims of automatic replacements may be set aside at
+	// once.
 	Unasked int
 }
 
-// Defaults of the limits, which stand for those that are zero.
+// Defaults of the limits.
 const (
 	DefaultMemberTimeout = 5 * time.Minute
 	DefaultUnasked       = 3
@@ -62,75 +64,76 @@ func (l Limits) orDefault() Limits {
 	return Limits{MemberTimeout: cmp.Or(l.MemberTimeout, DefaultMemberTimeout), Unasked: cmp.Or(l.Unasked, DefaultUnasked)}
 }
 
-// A Member is a member as it was last seen.
+// A Member is the last observed state of a member.
 type Member struct {
 	Name string
-	// Listed: etcd has it in its list of members. Learner does not vote yet.
+	// Listed: etcd has it in its list of members. Learner: it does not vote yet.
 	// Started: it has run as a member, so that it had data.
 	Listed, Learner, Started bool
 	// Answers: it answers the controller, as a member of this cluster with a
-	// leader. Leader: it leads.
+	// leader. Leader: it is the leader.
 	Answers, Leader bool
 	// PeersReach: members that answer are connected to it.
 	PeersReach bool
-	// Unresponsive is set while nobody says that it works.
+	// Unresponsive is set while no witness says that it works.
 	Unresponsive *Unresponsive
-	// DataGone: its data is gone for good: its claim is another one or not there
-	// and no pod runs, or its pod is gone and it had no claim, or etcd says so.
+	// DataGone: its data is lost for good: its claim was replaced or is missing
+	// and no pod runs, or its pod is gone and it had no claim, or etcd reports it.
 	DataGone bool
 	// Changed: the controller changed it while it served, and it has not served
 	// since.
 	Changed bool
-	// Leaving is why it was removed, of one that is not listed.
+	// Leaving is why it was removed, if it is not listed.
 	Leaving Cause
-	// Version is what it last said it runs, Target what its pod was told to.
+	// Version is the version that it last reported, Target the one that its pod
+	// was told to run.
 	Version, Target etcd.Version
 	Pod             Pod
 	Claim           Claim
-	// Durable: it keeps its data on a claim, whether that is still there or not.
+	// Durable: it has its data on a claim, whether or not that still exists.
 	Durable bool
-	// Storage is what its claim asked for.
+	// Storage is the size that its claim requests.
 	Storage resource.Quantity
-	// PodRevision and StorageRevision are what it was made from.
+	// PodRevision and StorageRevision are hashes of what it was created from.
 	PodRevision, StorageRevision string
 }
 
-// A Witness is somebody who can tell whether a member works.
+// A Witness can tell whether a member works.
 type Witness uint8
 
 // The witnesses.
 const (
 	// Client: the member does not answer the controller.
 	Client Witness = 1 << iota
-	// Kubelet: its pod is not ready, or is not there.
+	// Kubelet: its pod is not ready, or does not exist.
 	Kubelet
 )
 
 // Unresponsive is since when a member does not respond, and according to whom.
 type Unresponsive struct {
-	// Since is by the controller's clock: from then on no witness said that the
-	// member works, or, where not all of them agree, those of According.
+	// Since is by the controller's clock: since then no witness has said that the
+	// member works or, if they disagree, none of According has.
 	Since time.Time
-	// According are the witnesses who say so now.
+	// According are the witnesses that currently say so.
 	According Witness
 }
 
 // A Pod is a member's pod.
 type Pod struct {
-	// ID tells one pod of the name from the next.
+	// ID distinguishes the pods of the name.
 	ID            string
 	Exists, Ready bool
 	// Ending: it is being deleted. Ended: it will not start again, as after an
 	// eviction.
 	Ending, Ended bool
-	// Sealed: it starts with the member's data or not at all. Exposed: clients
-	// are sent to it.
+	// Sealed: it starts only with the member's data. Exposed: clients are sent to
+	// it.
 	Sealed, Exposed bool
 	// Reason is why it does not run, in a word (ImagePullBackOff), Message in a
 	// sentence.
 	Reason, Message string
 	// Stuck: the kubelet or the scheduler says that it cannot run as it is.
-	// Shared: another member's pod would fare the same, as where there is no such
+	// Shared: another member's pod would have the same problem, such as a missing
 	// image.
 	Stuck, Shared bool
 }
@@ -138,37 +141,36 @@ type Pod struct {
 // A Claim is a member's PersistentVolumeClaim.
 type Claim struct {
 	Exists bool
-	// Ending: it is being deleted, and goes once no pod uses it.
+	// Ending: it is being deleted, which completes once no pod uses it.
 	Ending bool
-	// Other: one of its name is there that is not its own, and is set aside in its
-	// place.
+	// Other: another claim of its name exists, and is set aside in its place.
 	Other bool
 }
 
 // A Cause is why a member was removed.
 type Cause string
 
-// The causes. Those that nobody asked for are limited.
+// The causes. Automatic ones are limited.
 const (
 	// Unknown: the controller died before it was known.
 	Unknown Cause = ""
-	// DataGone: its data is gone, the others have it.
+	// DataGone: its data is lost, and the others have a copy.
 	DataGone Cause = "DataGone"
 	// NotResponding: it did not respond for too long.
 	NotResponding Cause = "Unresponsive"
-	// Shrunk: fewer members are wanted.
+	// Shrunk: spec.size is lower.
 	Shrunk Cause = "Shrunk"
-	// Replaced: another member, made from the spec as it is, stands in for it.
+	// Replaced: a member from the current spec replaces it.
 	Replaced Cause = "Replaced"
-	// Unneeded: a learner that is not needed any more, or of another spec.
+	// Unneeded: a learner that is no longer needed, or from an earlier spec.
 	Unneeded Cause = "Unneeded"
 	// NeverFormed: an attempt to form the cluster that never served.
 	NeverFormed Cause = "NeverFormed"
-	// Restored: a restored member took its place.
+	// Restored: a restored member replaced it.
 	Restored Cause = "Restored"
 )
 
-// Asked says whether a person asked for it.
+// Asked reports whether a person asked for it.
 func (c Cause) Asked() bool {
 	switch c {
 	case Shrunk, Replaced, Unneeded, NeverFormed, Restored:
@@ -184,65 +186,65 @@ type SetAside struct {
 	Cause Cause
 	// Until is when it may be deleted.
 	Until time.Time
-	// Held: it is kept for longer, since a restore that made it unnecessary is
-	// still there.
+	// Held: it is kept for longer, while the restore that replaced it exists.
 	Held bool
 	// Listed: etcd lists its member.
 	Listed bool
 }
 
-// An Adoption says what is done with claims of a former cluster.
+// An Adoption is the decision about claims of a former cluster.
 type Adoption string
 
 // The adoptions.
 const (
-	// AdoptUndecided: nobody has said anything.
+	// AdoptUndecided: there is no decision yet.
 	AdoptUndecided Adoption = ""
-	// AdoptClaims: the cluster is made of those claims.
+	// AdoptClaims: the cluster is formed from those claims.
 	AdoptClaims Adoption = "adopt"
 	// IgnoreClaims: another cluster is formed next to them.
 	IgnoreClaims Adoption = "ignore"
 )
 
-// Healthy says whether the member does its work.
+// Healthy reports whether the member works.
 func (m *Member) Healthy() bool { return m.Answers && m.Pod.Exists && !m.Pod.Ending && !m.Pod.Ended }
 
-// Ready says whether it may be counted on: its kubelet says so too. A learner
-// serves nobody, so that it need not be ready to.
+// Ready reports whether the member is reliable: its kubelet says so, too. A
+// learner serves no clients, so the kubelet does not matter.
 func (m *Member) Ready() bool { return m.Healthy() && (m.Pod.Ready || m.Learner) }
 
-// voting says whether it is a voter.
+// voting reports whether it is a voter.
 func (m *Member) voting() bool { return m.Listed && !m.Learner }
 
-// made says whether the member was made, beyond its place in the cluster.
+// made reports whether objects of the member exist, beyond its place in the
+// cluster.
 func (m *Member) made() bool { return m.Target != (etcd.Version{}) }
 
-// running says whether it has a pod that may run.
+// running reports whether it has a pod that may run.
 func (m *Member) running() bool { return m.Pod.Exists && !m.Pod.Ended }
 
-// doomed says that its data goes when its pod does.
+// doomed reports whether its data will be lost with its pod.
 func (m *Member) doomed() bool { return m.Durable && m.Started && (!m.Claim.Exists || m.Claim.Ending) }
 
-// lost says that it cannot come back as itself.
+// lost reports whether only a new member can replace it.
 func (m *Member) lost() bool { return m.DataGone || m.doomed() && !m.running() && !m.Pod.Ending }
 
-// works says whether anybody sees it take part in the cluster.
+// works reports whether any witness sees it take part in the cluster.
 func (m *Member) works() bool { return m.Answers || m.PeersReach }
 
-// silent says that the client and the kubelet agree that it does not work, and
-// that no other member says that it does.
+// silent reports whether the client and the kubelet agree that it does not
+// work, and no other member says that it does.
 func (m *Member) silent() bool {
 	return !m.works() && m.Unresponsive != nil && m.Unresponsive.According == Client|Kubelet
 }
 
-// ownChange says whether it does not serve because of what the controller
-// changed about it: it was told to run what it has never run, or its pod is not
-// the one that it served with.
+// ownChange reports whether it does not serve because of the controller's
+// change: it was told to run what it has never run, or its pod is not the one
+// with which it served.
 func (m *Member) ownChange() bool {
 	return m.Changed || m.made() && m.Version != (etcd.Version{}) && m.Target != m.Version
 }
 
-// silentFor says for how long the member has been silent.
+// silentFor returns for how long the member has been silent.
 func (o *Observation) silentFor(m *Member) time.Duration {
 	if !m.silent() {
 		return 0
@@ -250,7 +252,7 @@ func (o *Observation) silentFor(m *Member) time.Duration {
 	return o.Now.Sub(m.Unresponsive.Since)
 }
 
-// voters counts the members that vote, and those of them that answer.
+// voters counts the voting members, and those of them that answer.
 func (o *Observation) voters() (all, healthy int) {
 	for i := range o.Members {
 		if m := &o.Members[i]; m.voting() {
@@ -263,21 +265,22 @@ func (o *Observation) voters() (all, healthy int) {
 	return all, healthy
 }
 
-// decides says whether the voters can agree, and did agree on who they are.
+// decides reports whether the voters have a quorum, and agreed on the list of
+// members.
 func (o *Observation) decides() bool {
 	voters, healthy := o.voters()
 	return o.Quorum && healthy >= etcd.Quorum(voters)
 }
 
-// Margin is how many more voters may fail before the cluster stops; below zero
-// it has stopped.
+// Margin returns how many more voters may fail before the cluster loses its
+// quorum; it is negative once the quorum is lost.
 func (o *Observation) Margin() int {
 	all, healthy := o.voters()
 	return healthy - etcd.Quorum(all)
 }
 
-// span is the lowest and the highest version that a member said it runs, zero
-// where none did.
+// span returns the lowest and the highest version that members reported, or
+// zero.
 func (o *Observation) span() (lowest, highest etcd.Version) {
 	for i := range o.Members {
 		m := &o.Members[i]
@@ -294,7 +297,7 @@ func (o *Observation) span() (lowest, highest etcd.Version) {
 	return lowest, highest
 }
 
-// named is the member of that name; nil where nothing was seen of it.
+// named returns the member with that name, or nil.
 func (o *Observation) named(name string) *Member {
 	for i := range o.Members {
 		if o.Members[i].Name == name {
@@ -304,7 +307,8 @@ func (o *Observation) named(name string) *Member {
 	return nil
 }
 
-// unasked counts the claims set aside, or about to be, that nobody asked for.
+// unasked counts the claims of automatic removals that are set aside, or about
+// to be.
 func (o *Observation) unasked() int {
 	n := 0
 	for _, s := range o.SetAside {

@@ -6,14 +6,14 @@ import (
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// maxSize is the largest cluster: each member more makes writes slower, and
+// maxSize is the largest cluster: each further member slows writes down, and
 // seven tolerate three failures.
 const maxSize = 7
 
-// maxSteps ends plans of a bug that would go in circles.
+// maxSteps limits plans that would loop because of a bug.
 const maxSteps = 512
 
-// A Block is why not all that the spec wants is done.
+// A Block is why a plan does not achieve everything in the spec.
 type Block string
 
 // The blocks.
@@ -22,74 +22,77 @@ const (
 	Paused Block = "Paused"
 	// UnsupportedVersion: the cluster is not formed.
 	UnsupportedVersion Block = "UnsupportedVersion"
-	// InvalidSize: the size is none a cluster can have.
+	// InvalidSize: the size is invalid.
 	InvalidSize Block = "InvalidSize"
-	// MissingReference: the members, or their client, need what is not there.
+	// MissingReference: the members, or their client, need something that does not
+	// exist.
 	MissingReference Block = "MissingReference"
-	// RetainedClaims: a cluster of the name was there before, and nobody has said
-	// what to do with its claims.
+	// RetainedClaims: a cluster of the name existed before, and its claims need a
+	// decision.
 	RetainedClaims Block = "RetainedClaims"
-	// QuorumLost: too few voters are left, and those missing cannot come back
-	// as themselves. Nothing but a restore helps.
+	// QuorumLost: too few voters are left, and the missing ones have lost their
+	// data. Only a restore helps.
 	QuorumLost Block = "QuorumLost"
-	// ClusterRunning: a restore does not take the place of a cluster that works.
+	// ClusterRunning: a restore does not replace a working cluster.
 	ClusterRunning Block = "ClusterRunning"
-	// RefusedChange: the spec wants what is refused; what is safe is done.
+	// RefusedChange: the spec asks for a refused change; safe steps are still
+	// taken.
 	RefusedChange Block = "RefusedChange"
 )
 
-// A Stall is why the cluster does not get further by itself.
+// A Stall is why the cluster cannot make progress by itself.
 type Stall struct {
-	// Reason is the cause in a word: the pod's own, where there is one.
+	// Reason is the cause in a word: the pod's own, if it has one.
 	Reason string
-	// Message says who is stuck, why, and what to do.
+	// Message names the stuck member, the cause, and what to do.
 	Message string
 }
 
-// The reasons of stalls that no pod gives.
+// The reasons of stalls, other than those of pods.
 const (
 	// StallForeign: members answer for another cluster.
 	StallForeign = "ForeignCluster"
-	// StallUnreachable: a member does not answer the controller, and its kubelet
+	// StallUnreachable: a member does not answer the controller, but its kubelet
 	// or the other members say that it works.
 	StallUnreachable = "Unreachable"
-	// StallNotReady: a member answers, and its kubelet says that it is not ready.
+	// StallNotReady: a member answers, but its kubelet says that it is not ready.
 	StallNotReady = "NotReady"
-	// StallUnresponsive: a member does not respond, and nobody says why.
+	// StallUnresponsive: a member does not respond, for an unknown reason.
 	StallUnresponsive = "Unresponsive"
 	// StallClaimEnding: a member's claim is being deleted, and only its pod keeps
 	// its data.
 	StallClaimEnding = "ClaimTerminating"
-	// StallLimit: no more members are replaced without a person.
+	// StallLimit: replacing more members needs human intervention.
 	StallLimit = "ReplacementLimit"
-	// StallStatusLost: the status does not say that the cluster was formed, and
-	// members of it are there.
+	// StallStatusLost: the status does not record that the cluster was formed, but
+	// members of it exist.
 	StallStatusLost = "StatusLost"
 )
 
-// A Plan leads from what was seen to what is wanted.
+// A Plan leads from the observed to the desired state.
 type Plan struct {
-	// Steps are in their order; none where nothing is to do. Only the first is
-	// for now: the rest supposes that all goes well.
+	// Steps are in order; empty if there is nothing to do. Only the first is for
+	// now: the rest assumes that all goes well.
 	Steps []Step
-	// Blocked is why not all that is wanted is done, empty where it is.
+	// Blocked is why the plan does not achieve everything in the spec, or "".
 	Blocked Block
-	// Message says it in words.
+	// Message explains it.
 	Message string
-	// Stalled is set while the first step waits for what may never come.
+	// Stalled is set while the first step waits for something that may never
+	// happen.
 	Stalled *Stall
-	// Refusals are what the spec does not get.
+	// Refusals are the refused changes in the spec.
 	Refusals []Refusal
 }
 
-// Make makes the plan for people: it leaves out what only serves another step.
+// Make returns the plan for people: it omits auxiliary steps.
 func Make(spec *v1beta2.ClusterSpec, seen *Observation) Plan {
 	p := plan(spec, seen, maxSteps)
 	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool { return s.Action.housekeeping() })
 	return p
 }
 
-// Next is what is done now: a plan of at most one step.
+// Next returns the current step: a plan of at most one step.
 func Next(spec *v1beta2.ClusterSpec, seen *Observation) Plan { return plan(spec, seen, 1) }
 
 func plan(spec *v1beta2.ClusterSpec, seen *Observation, steps int) Plan {
@@ -127,7 +130,7 @@ func plan(spec *v1beta2.ClusterSpec, seen *Observation, steps int) Plan {
 	return plan
 }
 
-// Now is the step to execute, nil where there is nothing to do.
+// Now returns the step to execute, or nil.
 func (p *Plan) Now() *Step {
 	if len(p.Steps) == 0 {
 		return nil

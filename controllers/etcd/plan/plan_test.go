@@ -13,7 +13,7 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// spec is a cluster of three at 3.6, but for what edit makes of it.
+// spec returns a cluster of three at 3.6, with the changes of edit.
 func spec(edits ...func(*v1beta2.ClusterSpec)) *v1beta2.ClusterSpec {
 	s := &v1beta2.ClusterSpec{Size: 3, Version: "3.6.16", Pod: &v1beta2.PodPolicy{}}
 	for _, edit := range edits {
@@ -71,20 +71,20 @@ func TestPlans(t *testing.T) {
 		},
 		"a cluster of a version that is not run": {
 			from: nil, to: spec(version("3.2.13")),
-			blocked: plan.UnsupportedVersion, message: "spec.version is 3.2.13, which is not run: write 3.5.35",
+			blocked: plan.UnsupportedVersion, message: "spec.version is 3.2.13, which usher does not run: write 3.5.35",
 		},
 		"a smaller cluster loses the newest": {
 			from: spec(size(5)), to: spec(),
 			steps: []string{
-				"remove c-5: 5 members vote, and 3 are wanted [1]",
-				"remove c-4: 4 members vote, and 3 are wanted [1]",
+				"remove c-5: 5 members vote, and spec.size is 3 [1]",
+				"remove c-4: 4 members vote, and spec.size is 3 [1]",
 			},
 		},
 		"a smaller cluster loses who does not answer first": {
 			from: spec(size(5)), to: spec(), seen: []func(*plan.Observation){member(2, down)},
 			steps: []string{
-				"remove c-2: it does not answer, and one member is too many [1]",
-				"remove c-5: 4 members vote, and 3 are wanted [1]",
+				"remove c-2: it does not answer, and the cluster has one member too many [1]",
+				"remove c-5: 4 members vote, and spec.size is 3 [1]",
 			},
 		},
 		"the leader last, and its leadership moved": {
@@ -94,7 +94,7 @@ func TestPlans(t *testing.T) {
 				"have c-3 run 3.7.3 [1, 0 meanwhile]",
 				"move the leadership to c-2: c-1 leads, and is next [1]",
 				"have c-1 run 3.7.3 [1, 0 meanwhile]",
-				"wait until all members speak 3.7 [1]",
+				"wait until the cluster version is 3.7 [1]",
 			},
 		},
 		"growth before an upgrade": {
@@ -106,16 +106,16 @@ func TestPlans(t *testing.T) {
 				"have (new 1) run 3.7.3 [0, -1 meanwhile]",
 				"move the leadership to (new 1): c-1 leads, and is next [0]",
 				"have c-1 run 3.7.3 [0, -1 meanwhile]",
-				"wait until all members speak 3.7 [0]",
+				"wait until the cluster version is 3.7 [0]",
 			},
 		},
 		"an upgrade after one that has not come to rest": {
 			from: spec(size(1)), to: spec(size(1), version("3.7.3")),
 			seen: []func(*plan.Observation){func(o *plan.Observation) { o.StorageVersion = etcd.Version{Major: 3, Minor: 5} }},
 			steps: []string{
-				"wait until all members speak 3.6: the upgrade before has not come to rest [0]",
+				"wait until the cluster version is 3.6: the previous upgrade has not finished [0]",
 				"have c-1 run 3.7.3 [0, -1 meanwhile]",
-				"wait until all members speak 3.7 [0]",
+				"wait until the cluster version is 3.7 [0]",
 			},
 		},
 		"a version that does not start is taken back": {
@@ -125,29 +125,29 @@ func TestPlans(t *testing.T) {
 				"have c-3 run 3.6.16: it does not answer, and was told to run 3.6.99 [1, 0 meanwhile]",
 			},
 		},
-		"pods on claims are made anew": {
+		"pods on claims are recreated": {
 			from: spec(claims("1Gi")), to: spec(claims("1Gi"), labelled),
 			steps: []string{
-				"make the pod of c-2 anew on its claim: its pod is not what the spec wants [1, 0 meanwhile]",
-				"make the pod of c-3 anew on its claim: its pod is not what the spec wants [1, 0 meanwhile]",
+				"recreate the pod of c-2 on its claim: its pod does not match the spec [1, 0 meanwhile]",
+				"recreate the pod of c-3 on its claim: its pod does not match the spec [1, 0 meanwhile]",
 				"move the leadership to c-2: c-1 leads, and is next [1]",
-				"make the pod of c-1 anew on its claim: its pod is not what the spec wants [1, 0 meanwhile]",
+				"recreate the pod of c-1 on its claim: its pod does not match the spec [1, 0 meanwhile]",
 			},
 		},
 		"members without claims are replaced, never restarted": {
 			from: spec(size(1)), to: spec(size(1), labelled),
 			steps: []string{
-				"add (new 1) at 3.6.16 as a learner: to stand in for c-1, which is not what the spec wants [0]",
+				"add (new 1) at 3.6.16 as a learner: to replace c-1, which does not match the spec [0]",
 				"wait until (new 1) has caught up [0]",
 				"let (new 1) vote [0]",
 				"move the leadership to (new 1): c-1 leads, and is next [0]",
-				"remove c-1: another one, made from the spec as it is, stands in for it [0]",
+				"remove c-1: a member from the current spec replaces it [0]",
 			},
 		},
 		"a dead member is removed, then replaced": {
 			from: spec(), to: spec(), seen: []func(*plan.Observation){member(1, lost), member(2, func(m *plan.Member) { m.Leader = true })},
 			steps: []string{
-				"remove c-1: its data is gone; the others have it [0]",
+				"remove c-1: its data is lost; the others have a copy [0]",
 				"add (new 1) at 3.6.16 as a learner: 2 of 3 members vote [0]",
 				"wait until (new 1) has caught up [0]",
 				"let (new 1) vote [1, 0 meanwhile]",
@@ -156,18 +156,18 @@ func TestPlans(t *testing.T) {
 		"all members down, with their data": {
 			from: spec(), to: spec(), seen: []func(*plan.Observation){member(1, down), member(2, down), member(3, down)},
 			steps: []string{
-				"bring c-1 back on its data [-1, -2 meanwhile]",
-				"bring c-2 back on its data [0, -1 meanwhile]",
-				"bring c-3 back on its data [1, 0 meanwhile]",
+				"restart c-1 on its data [-1, -2 meanwhile]",
+				"restart c-2 on its data [0, -1 meanwhile]",
+				"restart c-3 on its data [1, 0 meanwhile]",
 			},
 		},
 		"quorum lost: nothing is removed, who can come back is brought back": {
 			from: spec(), to: spec(size(1)), seen: []func(*plan.Observation){member(1, lost), member(2, lost), member(3, down)},
-			steps:   []string{"bring c-3 back on its data [-1, -2 meanwhile]"},
+			steps:   []string{"restart c-3 on its data [-1, -2 meanwhile]"},
 			blocked: plan.QuorumLost,
-			message: "2 of 3 voting members have lost their data, and the 1 left are fewer than the 2 that must agree: nothing is removed; restore a backup",
+			message: "2 of 3 voting members have lost their data, and the remaining 1 are fewer than the quorum of 2: usher removes nothing; restore a backup",
 		},
-		"paused": {from: spec(), to: spec(size(5), paused), blocked: plan.Paused, message: "spec.paused is true: the cluster is left as it is"},
+		"paused": {from: spec(), to: spec(size(5), paused), blocked: plan.Paused, message: "spec.paused is true: usher does not change the cluster"},
 		"a skipped minor that slipped past leaves the version, not the rest": {
 			from: spec(version("3.5.35"), size(1)), to: spec(version("3.7.3"), size(2)),
 			steps: []string{
@@ -176,12 +176,12 @@ func TestPlans(t *testing.T) {
 				"let (new 1) vote [0]",
 			},
 			blocked: plan.RefusedChange,
-			message: "spec.version is 3.7.3, and a member runs 3.5.35: minor versions are taken one at a time, each on every member; the way is 3.5.35 → 3.6.16 → 3.7.3",
+			message: "spec.version is 3.7.3, and a member runs 3.5.35: upgrade every member one minor version at a time; the upgrade path is 3.5.35 → 3.6.16 → 3.7.3",
 		},
 		"TLS turned on behind usher's back changes nothing": {
 			from: spec(), to: spec(encrypted, size(5)),
 			blocked: plan.RefusedChange,
-			message: "spec.TLS wants the traffic of clients encrypted, and the members have no traffic: those that speak http and those that speak https do not hear each other",
+			message: "spec.TLS asks for encryption of the traffic of clients, and the members encrypt no traffic: members that use http and those that use https cannot reach each other",
 		},
 	}
 	for name, tc := range tests {

@@ -7,8 +7,8 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// predict changes what was seen into what a step makes of it where all goes
-// well, and names a member that the step makes.
+// predict changes the observation to the result of a step if all goes well, and
+// names a member that the step creates.
 func (w *wanted) predict(o *Observation, step *Step) {
 	m := o.named(step.Member)
 	switch step.Action {
@@ -81,7 +81,7 @@ func (w *wanted) predictMember(o *Observation, m *Member, step *Step) {
 	}
 }
 
-// elect keeps the prediction at one leader where the voters can agree.
+// elect keeps exactly one leader in the prediction if the voters have a quorum.
 func elect(o *Observation) {
 	lead := slices.IndexFunc(o.Members, func(m Member) bool { return m.Leader })
 	if lead >= 0 || o.Margin() < 0 {
@@ -95,7 +95,7 @@ func elect(o *Observation) {
 	}
 }
 
-// freeName stands for the name that a member will be given.
+// freeName is a placeholder for the name of a new member.
 func freeName(o *Observation) string {
 	for n := 1; ; n++ {
 		name := fmt.Sprintf("(new %d)", n)

@@ -7,8 +7,7 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// The changes that are refused, by the ids of their rows in the table of
-// transitions.
+// The refused changes, by the ids of their rows in the table of transitions.
 const (
 	RefuseVersionNone   = "etcd-version-unsupported"
 	RefuseDowngrade     = "etcd-version-downgrade"
@@ -19,21 +18,21 @@ const (
 	RefuseTLSToggle     = "etcd-tls-toggle"
 )
 
-// A Refusal is a change that is not made, and what to do instead.
+// A Refusal is a refused change, and what to do instead.
 type Refusal struct {
 	// Row is the id of the row in the table of transitions.
 	Row string
-	// Field is what asks for it.
+	// Field is the field that asks for it.
 	Field string
 	// Message is a predicate about the field.
 	Message string
-	// Path are the versions that lead there, where there are.
+	// Path is the upgrade path, if there is one.
 	Path []etcd.Version
 }
 
-// Refusals are what a spec asks of the cluster that was seen and does not get.
-// They are judged by what members run and have, not by the spec before: two
-// edits in a row do not get what one would not.
+// Refusals returns the changes in a spec that the observed cluster does not
+// get. They depend on what members run and have, not on the previous spec: two
+// edits in a row must not achieve what one cannot.
 func Refusals(spec *v1beta2.ClusterSpec, o *Observation) []Refusal { return want(spec).refusals(o) }
 
 func (w *wanted) refusals(o *Observation) []Refusal {
@@ -52,11 +51,11 @@ func (w *wanted) refuseTLS(o *Observation) *Refusal {
 	}
 	return &Refusal{
 		Row: RefuseTLSToggle, Field: "spec.TLS",
-		Message: fmt.Sprintf("wants %s encrypted, and the members have %s: those that speak http and those that speak https do not hear each other", traffic(w.encrypted), traffic(o.TLS)),
+		Message: fmt.Sprintf("asks for encryption of %s, and the members encrypt %s: members that use http and those that use https cannot reach each other", traffic(w.encrypted), traffic(o.TLS)),
 	}
 }
 
-// traffic names what is encrypted.
+// traffic names the encrypted traffic.
 func traffic(encrypted string) string {
 	switch encrypted {
 	case "":
@@ -71,26 +70,26 @@ func (w *wanted) refuseVersion(o *Observation) *Refusal {
 	to, written := w.version, w.Version
 	lowest, highest := o.span()
 	if highest == (etcd.Version{}) {
-		return nil // nothing runs: whatever is asked for is the first
+		return nil // nothing runs: any request is the first
 	}
 	r := &Refusal{Field: "spec.version"}
 	path := etcd.Path(lowest, to)
 	switch {
 	case to == (etcd.Version{}) || !to.Supported() && to.Compare(highest) > 0:
 		r.Row = RefuseVersionNone
-		r.Message = fmt.Sprintf("is %q, which is not run; the newest version that is, is %s", written, etcd.Newest())
+		r.Message = fmt.Sprintf("is %q, which usher does not run: write %s", written, etcd.Newest())
 	case to.Compare(highest) < 0:
 		r.Row = RefuseDowngrade
-		r.Message = fmt.Sprintf("is %s, and a member runs %s: etcd does not go back", to, highest)
+		r.Message = fmt.Sprintf("is %s, and a member runs %s: etcd cannot be downgraded", to, highest)
 	case len(path) > 1 && path[0].CompareMinor(lowest) == 0:
 		r.Row, r.Path = RefuseVersionZombie, path
-		r.Message = fmt.Sprintf("is %s, and a member runs %s: before %s members that were removed can come back to life on the upgrade; the way is %s", to, lowest, etcd.ZombieFix, etcd.Versions(lowest, path))
+		r.Message = fmt.Sprintf("is %s, and a member runs %s: before %s, removed members can reappear on the upgrade; the upgrade path is %s", to, lowest, etcd.ZombieFix, etcd.Versions(lowest, path))
 	case len(path) > 1:
 		r.Row, r.Path = RefuseVersionSkip, path
-		r.Message = fmt.Sprintf("is %s, and a member runs %s: minor versions are taken one at a time, each on every member; the way is %s", to, lowest, etcd.Versions(lowest, path))
+		r.Message = fmt.Sprintf("is %s, and a member runs %s: upgrade every member one minor version at a time; the upgrade path is %s", to, lowest, etcd.Versions(lowest, path))
 	case len(path) == 0:
 		r.Row = RefuseVersionNone
-		r.Message = fmt.Sprintf("is %s, and a member runs %s, which is not managed", to, lowest)
+		r.Message = fmt.Sprintf("is %s, and a member runs %s, which usher does not manage", to, lowest)
 	default:
 		return nil
 	}
@@ -105,7 +104,7 @@ func (w *wanted) refuseStorage(o *Observation) *Refusal {
 		if w.claim == nil {
 			return &Refusal{
 				Row: RefuseStorageDrop, Field: "spec.pod.persistentVolumeClaimSpec",
-				Message: fmt.Sprintf("is not set, and member %s keeps its data on a claim: without claims the data is gone when the pods are", m.Name),
+				Message: fmt.Sprintf("is not set, and member %s keeps its data on a claim: without claims the data is lost when the pods are deleted", m.Name),
 			}
 		}
 		if size := w.claim.Resources.Requests["storage"]; size.Cmp(m.Storage) < 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// reattach takes the mark off claims that are to be deleted and whose member etcd
-// lists.
+// reattach unmarks claims that are marked for deletion although etcd lists
+// their member.
 func (d *decision) reattach() *Step {
 	for _, s := range d.SetAside {
 		if s.Listed {
@@ -17,24 +17,25 @@ func (d *decision) reattach() *Step {
 	return nil
 }
 
-// discard ends what is left of members that etcd does not list any more, as a
-// majority knows: their pods first, then their claims are set aside.
+// discard removes what is left of members that are no longer in etcd's list,
+// according to a quorum: it deletes their pods first, then sets their claims
+// aside.
 func (d *decision) discard() *Step {
 	for i := range d.Members {
 		m := &d.Members[i]
 		switch {
 		case m.Listed || m.works():
 		case m.Pod.Exists && !m.Pod.Ending:
-			return &Step{Action: Discard, Member: m.Name, Why: "it is not a member any more"}
+			return &Step{Action: Discard, Member: m.Name, Why: "it is no longer a member"}
 		case !m.Pod.Exists && m.Claim.Exists && !m.Claim.Ending:
-			return &Step{Action: SetAsideClaim, Member: m.Name, Cause: m.Leaving, Why: "it is not a member any more"}
+			return &Step{Action: SetAsideClaim, Member: m.Name, Cause: m.Leaving, Why: "it is no longer a member"}
 		}
 	}
 	return nil
 }
 
 // expire deletes a claim that was set aside for long enough, while the cluster is
-// whole: until then it might be wanted.
+// healthy: until then it might be needed.
 func (d *decision) expire() *Step {
 	for m := range d.listed {
 		if !m.Ready() {
@@ -49,9 +50,8 @@ func (d *decision) expire() *Step {
 	return nil
 }
 
-// remove takes a member out of the cluster: not without the majority of those
-// that are left, and on the controller's own judgement only while few claims have
-// been set aside for it.
+// remove removes a member from the cluster: only with a majority of the
+// remaining ones, and automatically only while few claims are set aside for it.
 func (d *decision) remove(m *Member, cause Cause, why string) *Step {
 	voters, healthy := d.Observation.voters()
 	if m.voting() {
@@ -62,10 +62,10 @@ func (d *decision) remove(m *Member, cause Cause, why string) *Step {
 	}
 	switch {
 	case healthy < etcd.Quorum(voters):
-		return wait(m, fmt.Sprintf("does not remove %s: %d of %d voters would answer", m.Name, healthy, voters))
+		return wait(m, fmt.Sprintf("does not remove %s, because only %d of %d voters would answer", m.Name, healthy, voters))
 	case cause.Asked() || !m.Claim.Exists && !m.Claim.Other || m.Claim.Ending || d.unasked() < d.Limits.Unasked:
 		return &Step{Action: Remove, Member: m.Name, Cause: cause, Why: why}
 	}
-	return d.stalled(StallLimit, fmt.Sprintf("%s is to be replaced, and %d claims of members that were replaced without being asked for are set aside already: "+
-		"no other is replaced until a person has looked; delete the claims set aside that are not needed", m.Name, d.unasked()))
+	return d.stalled(StallLimit, fmt.Sprintf("%s needs a replacement, but %d claims of automatically replaced members are already set aside: "+
+		"usher replaces no other member until somebody has looked; delete the claims that are not needed", m.Name, d.unasked()))
 }

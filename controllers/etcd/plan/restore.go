@@ -1,34 +1,34 @@
 package plan
 
-// A Restore is what is known of the restore that has a cluster.
+// A Restore is the state of a restore that has reserved a cluster.
 type Restore struct {
-	// Name is the EtcdRestore's, Seed the restored member's.
+	// Name is the name of the EtcdRestore, Seed that of the restored member.
 	Name, Seed string
-	// Held: it has the cluster. Left: the cluster's controller knows, and leaves
-	// the cluster alone.
+	// Held: it has reserved the cluster. Left: the cluster's controller knows, and
+	// does not change the cluster.
 	Held, Left bool
-	// Forced: it may take the place of a cluster that works.
+	// Forced: it may replace a working cluster.
 	Forced bool
-	// Proved: the restored member answers, and holds what was saved.
+	// Proved: the restored member answers, and has the data of the backup.
 	Proved bool
-	// Touched: something of the old members was set aside already.
+	// Touched: claims of old members were already set aside.
 	Touched bool
-	// Recorded: the cluster's status is the restored member's. Adopted: so are
-	// the owners of its pod and claim.
+	// Recorded: the cluster's status is that of the restored member. Adopted: so
+	// are the owners of its pod and claim.
 	Recorded, Adopted bool
 }
 
-// restore has the restored member take the old members' place. The order is what
-// makes it safe: the claims are set aside before anything ends, the status is the
-// restored member's before its pod is the cluster's, and the cluster is left to
-// its controller again once it is known that all of it was done.
+// restore replaces the old members with the restored one. The order makes it
+// safe: it sets the claims aside before it ends anything, writes the status for
+// the restored member before the cluster owns its pod, and releases the cluster
+// to its controller once all of that is done.
 func (d *decision) restore() *Step {
 	r := d.Restore
 	switch {
 	case !r.Held:
 		return &Step{Action: Hold, Member: r.Seed}
 	case !r.Left:
-		return &Step{Action: Wait, Why: "waits for the controller of EtcdClusters to leave the cluster alone"}
+		return &Step{Action: Wait, Why: "waits for the EtcdCluster controller to release the cluster"}
 	case !r.Proved:
 		return &Step{Action: Wait, Why: "waits for the restored member " + r.Seed}
 	case !r.Recorded:

@@ -8,7 +8,7 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/plan"
 )
 
-// switching plays the switch to a restored member until there is nothing left to
+// switching runs the switchover to a restored member until nothing is left to
 // do, and returns the steps.
 func switching(o plan.Observation) (steps []string, blocked plan.Block) {
 	for range 20 {

@@ -8,18 +8,19 @@ import (
 // A restoring is an EtcdRestore in the world.
 type restoring struct {
 	seed string // the restored member's name
-	at   int    // the last write that the backup has
-	// forced: it may take the place of a cluster that works.
+	at   int    // the last write in the backup
+	// forced: it may replace a working cluster.
 	forced            bool
 	recorded, adopted bool
-	done              bool // it has given the cluster back
+	done              bool // it has released the cluster
 	deleted           bool // somebody deleted it
 }
 
-// holds says whether it keeps a claim set aside.
+// holds reports whether it keeps a claim set aside.
 func (r *restoring) holds(a *aside) bool { return r != nil && a.by == r }
 
-// restoreFault has a person restore a backup, and delete the EtcdRestore later.
+// restoreFault makes a person restore a backup, and delete the EtcdRestore
+// later.
 func restoreFault(name string, forced bool) fault {
 	return fault{
 		name: name,
@@ -38,7 +39,7 @@ func restoreFault(name string, forced bool) fault {
 	}
 }
 
-// goOn takes the restore a step further, as its controller does.
+// goOn advances the restore like its controller.
 func (w *world) goOn(c *controller) {
 	r := w.restore
 	switch {
@@ -58,13 +59,13 @@ func (w *world) goOn(c *controller) {
 	p := c.decide(w.spec, o)
 	step := p.Now()
 	if step == nil {
-		return // it is told in its own status
+		return // its own status reports it
 	}
 	w.events = append(w.events, "restore: "+step.String())
 	w.switchOver(c, r, step)
 }
 
-// touched says whether anything of the old members was set aside for it.
+// touched reports whether anything of the old members was set aside for it.
 func (w *world) touched() bool {
 	for _, c := range w.claims {
 		if c.aside != nil && c.aside.by == w.restore {
@@ -74,7 +75,7 @@ func (w *world) touched() bool {
 	return false
 }
 
-// abandon gives the cluster back as it was.
+// abandon releases the unchanged cluster.
 func (w *world) abandon() {
 	if s := w.restore.seed; s != "" {
 		w.endPod(s)
@@ -84,8 +85,8 @@ func (w *world) abandon() {
 	w.api.version++
 }
 
-// lookRestore is what the restore's controller makes of the world. It starts the
-// restored member as soon as the cluster is left to it.
+// lookRestore is the observation of the restore's controller. It starts the
+// restored member as soon as the cluster is reserved.
 func (w *world) lookRestore(c *controller) *plan.Observation {
 	r := w.restore
 	if w.api.held != "" && w.api.left && !r.recorded {
@@ -119,7 +120,7 @@ func (w *world) lookRestore(c *controller) *plan.Observation {
 	return o
 }
 
-// startSeed starts the restored member, again where it ended.
+// startSeed starts the restored member, and restarts it if it ended.
 func (w *world) startSeed(r *restoring) {
 	p := w.pods[r.seed]
 	if p == nil {
@@ -129,10 +130,11 @@ func (w *world) startSeed(r *restoring) {
 		*p.disk = disk{member: r.seed, has: r.at}
 		p.sealed = true
 	}
-	p.up = !p.ending && (p.up || w.random.IntN(2) == 0) // it takes its time
+	p.up = !p.ending && (p.up || w.random.IntN(2) == 0) // it takes a while
 }
 
-// switchOver takes a step, and holds it to what a restore must not do.
+// switchOver takes a step, and checks that the restore does not violate its
+// invariants.
 func (w *world) switchOver(c *controller, r *restoring, s *plan.Step) {
 	claim, p := w.claims[s.Member], w.pods[s.Member]
 	switch s.Action {
@@ -170,8 +172,8 @@ func (w *world) anyAnswers() bool {
 	return false
 }
 
-// recordSeed makes the cluster the restored member's: what was written after the
-// backup is lost, as was asked for.
+// recordSeed makes the restored member the cluster: later writes than the
+// backup are lost, as requested.
 func (w *world) recordSeed(s *plan.Step, r *restoring) {
 	seed := w.pods[r.seed]
 	if seed == nil || !seed.up {

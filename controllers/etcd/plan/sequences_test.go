@@ -9,9 +9,8 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/plan/states"
 )
 
-// sequence lets edits and faults follow each other at random, several at a time,
-// heals all of them, and wants the cluster to be as the last edit says, or a
-// reason why not.
+// sequence applies random edits and faults, several at a time, heals all of
+// them, and expects the cluster to match the last edit, or a reason why not.
 func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	k.runs++
 	random := rand.New(rand.NewPCG(seed, 7))
@@ -34,7 +33,7 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	remains := []string{plan.StallLimit}
 	edited := false
 	pick := func() int { return random.IntN(len(faults())) }
-	if random.IntN(5) == 0 { // what goes wrong once goes wrong again
+	if random.IntN(5) == 0 { // what fails once fails again
 		same := pick()
 		pick = func() int { return same }
 	}
@@ -77,7 +76,7 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 		return w.expired()
 	case w.last.Blocked == plan.RefusedChange && edited && w.leader() != nil:
 		return nil
-	case !survivable || !w.survivable(): // what else would destroy data is a violation
+	case !survivable || !w.survivable(): // every other loss of data is a violation
 		k.lost++
 		return w.lossTold()
 	case w.last.Stalled != nil && slices.ContainsFunc(w.members, func(n *node) bool { return w.tooNew(n.name) }):
@@ -90,7 +89,7 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	return fmt.Errorf("%w%s", err, w.trace())
 }
 
-// expired lets the time pass after which nothing that was set aside is left.
+// expired advances the time until every claim that was set aside is deleted.
 func (w *world) expired() error {
 	for range int(claimGrace/minute) + 20 {
 		w.tick()
@@ -106,7 +105,8 @@ func (w *world) expired() error {
 	return w.violated
 }
 
-// lossTold says whether a condition says that the quorum is lost for good.
+// lossTold reports whether a condition says that the quorum is permanently
+// lost.
 func (w *world) lossTold() error {
 	if w.restore != nil && !w.restore.done || w.last.Blocked == plan.QuorumLost || w.last.Stalled != nil && w.last.Stalled.Reason == plan.StallStatusLost {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// Observe is a cluster as its status tells it, where nothing else is known: what
-// the status does not say is in order.
+// Observe returns a cluster according to its status, if nothing else is known:
+// it assumes that everything else is in order.
 func Observe(s *v1beta2.ClusterStatus) Observation {
 	o := Observation{
 		Formed: s.ClusterID != "", TLS: s.TLS,
@@ -44,8 +44,8 @@ func Observe(s *v1beta2.ClusterStatus) Observation {
 	return o
 }
 
-// Settled is a cluster that is as its spec wants it. It stands in for what was
-// seen where only manifests are known. A version that is not run has no members.
+// Settled returns a cluster that matches its spec. It replaces the observation
+// if only manifests are known. An unsupported version has no members.
 func Settled(name string, spec *v1beta2.ClusterSpec) Observation {
 	w := want(spec)
 	v := w.version
@@ -65,7 +65,7 @@ func Settled(name string, spec *v1beta2.ClusterSpec) Observation {
 	return o
 }
 
-// serve has a member run a version and answer.
+// serve makes a member run a version and answer.
 func (m *Member) serve(v etcd.Version) {
 	m.Version, m.Started, m.Answers, m.Changed, m.Unresponsive = v, true, true, false, nil
 	m.Pod.Exists, m.Pod.Ready, m.Pod.Ended, m.Pod.Ending, m.Pod.Sealed = true, true, false, false, true

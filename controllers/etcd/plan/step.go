@@ -6,67 +6,70 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// An Action is what is done in a step.
+// An Action is what a step does.
 type Action string
 
-// The actions. Each is safe to repeat, whatever became of the attempt before.
+// The actions. Each is safe to repeat, whatever the result of the previous
+// attempt.
 const (
 	// Wait waits for something that the controller does not do itself.
 	Wait Action = "wait"
 
 	// Choose records the name of the member that will form the cluster.
 	Choose Action = "choose"
-	// Form makes the first member, which forms the cluster, as the spec wants it
-	// by now; nobody has been served by an attempt before.
+	// Form creates the first member, which forms the cluster, from the current
+	// spec; an earlier attempt has not served any clients.
 	Form Action = "form"
-	// Record records that the cluster was formed, or is the restored member's.
+	// Record records that the cluster is formed, or is the restored member's.
 	Record Action = "record"
 
 	// AddLearner adds a member that does not vote yet.
 	AddLearner Action = "add learner"
-	// CatchUp waits until a learner has caught up; its pod is made where it was
-	// never made.
+	// CatchUp waits until a learner has caught up, and creates its pod if
+	// necessary.
 	CatchUp Action = "catch up"
-	// Seal has a member start with its data or not at all.
+	// Seal makes a member start only with its data.
 	Seal Action = "seal"
 	// Promote lets a learner vote.
 	Promote Action = "promote"
-	// Expose has clients sent to a voter.
+	// Expose sends clients to a voter.
 	Expose Action = "expose"
 
-	// Recover has a member's pod run again, on the data it had, and waits until
-	// it answers. Nothing is lost by it.
+	// Recover runs a member's pod again, with its data, and waits until it
+	// answers. It loses nothing.
 	Recover Action = "recover"
-	// Upgrade has a member run another version on the data it has: the image
-	// of its pod is changed in place.
+	// Upgrade makes a member run another version with its data: it changes the
+	// image of its pod in place.
 	Upgrade Action = "upgrade"
-	// Restart deletes a pod whose claim stays, so that it is made from the spec.
+	// Restart deletes a pod whose claim stays, so that it is recreated from the
+	// spec.
 	Restart Action = "restart"
-	// Settle waits until the members agree on the version they all speak.
+	// Settle waits until the members agree on the cluster version.
 	Settle Action = "settle"
 	// MoveLeader moves the leadership to another member.
 	MoveLeader Action = "move leader"
 
-	// Remove takes a member out of etcd's list.
+	// Remove removes a member from etcd's list.
 	Remove Action = "remove"
-	// Discard deletes the pod of who is not a member any more.
+	// Discard deletes the pod of a removed member.
 	Discard Action = "discard"
-	// SetAsideClaim marks the claim of who is not a member any more for deletion.
+	// SetAsideClaim marks the claim of a removed member for deletion.
 	SetAsideClaim Action = "set aside"
-	// Reattach takes the mark off: etcd lists the claim's member.
+	// Reattach removes the mark: etcd lists the claim's member.
 	Reattach Action = "reattach"
 	// Delete deletes a claim that was set aside for long enough.
 	Delete Action = "delete"
 
-	// Hold has a restore take the cluster, Yield give it back.
+	// Hold reserves the cluster for a restore, Yield releases it.
 	Hold  Action = "hold"
 	Yield Action = "yield"
-	// Adopt makes claims, and the restored member's pod, the cluster's.
+	// Adopt makes the cluster the owner of claims, and of the restored member's
+	// pod.
 	Adopt Action = "adopt"
 )
 
-// housekeeping says whether the action only serves another: a plan for people
-// leaves it out.
+// housekeeping reports whether the action is auxiliary: a plan for people omits
+// it.
 func (a Action) housekeeping() bool {
 	switch a {
 	case Wait, Choose, Record, Seal, Expose, Discard, SetAsideClaim, Reattach, Delete, Hold, Yield, Adopt:
@@ -78,15 +81,15 @@ func (a Action) housekeeping() bool {
 // A Step is one action on one member.
 type Step struct {
 	Action Action `json:"action"`
-	// Member is who it is about; empty for one that has no name yet.
+	// Member is the affected member; "" for one without a name yet.
 	Member string `json:"member,omitempty"`
-	// Version is what the member runs then; of Recover and CatchUp, where its pod
-	// was never made.
+	// Version is the version that the member runs afterwards; for Recover and
+	// CatchUp, if its pod does not exist.
 	Version etcd.Version `json:"version,omitzero"`
-	// Why says what it is good for.
+	// Why explains the purpose.
 	Why string `json:"why"`
-	// Margin is how many more voters may fail after the step; Meanwhile during
-	// it. Below zero nothing is written then; nothing is lost.
+	// Margin is how many more voters may fail after the step; Meanwhile during it.
+	// Below zero the cluster accepts no writes then, but loses nothing.
 	Margin    int `json:"margin"`
 	Meanwhile int `json:"meanwhile"`
 	// Cause is why a member is removed, or its claim set aside.
@@ -103,7 +106,7 @@ func (s *Step) downtime(o *Observation) int {
 	return 0
 }
 
-// String is the step in words, without its margins.
+// String describes the step, without its margins.
 func (s Step) String() string {
 	member := s.Member
 	if member == "" {
@@ -128,13 +131,13 @@ func (s Step) words(member string) string {
 	case Record:
 		return fmt.Sprintf("record that the cluster is formed with %s", member)
 	case Recover:
-		return fmt.Sprintf("bring %s back on its data", member)
+		return fmt.Sprintf("restart %s on its data", member)
 	case AddLearner:
 		return fmt.Sprintf("add %s at %s as a learner", member, s.Version)
 	case CatchUp:
 		return fmt.Sprintf("wait until %s has caught up", member)
 	case Seal:
-		return fmt.Sprintf("let %s start with its data only", member)
+		return fmt.Sprintf("let %s start only with its data", member)
 	case Promote:
 		return fmt.Sprintf("let %s vote", member)
 	case Expose:
@@ -144,9 +147,9 @@ func (s Step) words(member string) string {
 	case Upgrade:
 		return fmt.Sprintf("have %s run %s", member, s.Version)
 	case Restart:
-		return fmt.Sprintf("make the pod of %s anew on its claim", member)
+		return fmt.Sprintf("recreate the pod of %s on its claim", member)
 	case Settle:
-		return fmt.Sprintf("wait until all members speak %d.%d", s.Version.Major, s.Version.Minor)
+		return fmt.Sprintf("wait until the cluster version is %d.%d", s.Version.Major, s.Version.Minor)
 	case Discard:
 		return fmt.Sprintf("delete the pod of %s", member)
 	case SetAsideClaim:

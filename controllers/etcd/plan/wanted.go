@@ -7,10 +7,10 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// wanted is a spec with what is made of it, once for all decisions.
+// wanted is a spec with derived values, computed once for all decisions.
 type wanted struct {
 	*v1beta2.ClusterSpec
-	version                      etcd.Version // zero where it is not one
+	version                      etcd.Version // zero if it is invalid
 	encrypted                    string
 	podRevision, storageRevision string
 	claim                        *corev1.PersistentVolumeClaimSpec
@@ -23,7 +23,7 @@ func want(spec *v1beta2.ClusterSpec) *wanted {
 	}
 }
 
-// member is one as the spec would have it made.
+// member returns a member from the current spec.
 func (w *wanted) member(name string, v etcd.Version) Member {
 	m := Member{Name: name, Listed: true, Target: v, PodRevision: w.podRevision, StorageRevision: w.storageRevision}
 	m.Pod.Exists = true
@@ -33,9 +33,9 @@ func (w *wanted) member(name string, v etcd.Version) Member {
 	return m
 }
 
-// current says whether a member can be what the spec wants without another in
-// its place: what it stores on cannot be changed, and without a claim neither
-// can its pod. One whose claim goes with its pod needs another, too.
+// current reports whether a member can match the spec without a replacement:
+// its storage cannot change, and without a claim neither can its pod. One whose
+// claim is deleted with its pod needs a replacement, too.
 func (w *wanted) current(m *Member) bool {
 	return !m.made() || m.StorageRevision == w.storageRevision && (m.Durable || m.PodRevision == w.podRevision) && !m.doomed()
 }

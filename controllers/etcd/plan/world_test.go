@@ -12,69 +12,69 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// The world's time goes by minutes.
+// The world's time advances by minutes.
 const (
 	minute        = time.Minute
 	memberTimeout = 5 * minute
 	claimGrace    = 60 * minute
 )
 
-// A world is a cluster reduced to what can lose data, and all that can go wrong
-// with it. It plays etcd, the kubelets, the API server, the network and the hands
-// of the controllers; the decisions are the real ones.
+// A world is a cluster reduced to what can lose data, and everything that can
+// go wrong with it. It simulates etcd, the kubelets, the API server, the
+// network and the controllers' actions; the decisions are the real ones.
 type world struct {
 	spec   *v1beta2.ClusterSpec
 	random *rand.Rand
 	now    time.Time
 	ids    int
 
-	members []*node           // as etcd has them, in the order they were added
+	members []*node           // as in etcd, in the order of their addition
 	pods    map[string]*pod   // by name
 	claims  map[string]*claim // by name
 	api     status
-	version etcd.Version // of the cluster; the data's format follows a tick later
+	version etcd.Version // the cluster version; the data's format follows a tick later
 	storage etcd.Version
-	// acknowledged is the last write that a client was told of.
+	// acknowledged is the last write that was acknowledged to a client.
 	acknowledged int
 
-	cut      map[[2]string]bool // pairs that do not reach each other
-	slow     map[string]bool    // answer their peers, and the controller too late
-	frozen   map[string]bool    // processes that are stopped
+	cut      map[[2]string]bool // pairs that cannot reach each other
+	slow     map[string]bool    // answer their peers, but the controller too late
+	frozen   map[string]bool    // suspended processes
 	edited   map[string]bool    // members whose peer URL a person has edited
-	byURL    bool               // members are known by their URL: a planted mistake
-	lies     map[string]bool    // what a kubelet says, whatever is true
-	detached map[string]bool    // kubelets that do not reach the API server
-	gone     map[string]bool    // nodes that are gone, by the member on them
+	byURL    bool               // members are identified by their URL: a planted mistake
+	lies     map[string]bool    // the kubelet's report, whatever is true
+	detached map[string]bool    // kubelets that cannot reach the API server
+	gone     map[string]bool    // deleted nodes, by their members
 	absent   map[etcd.Version]bool
 	broken   map[string]bool // pod revisions that do not start
 
 	controllers []*controller
 	restore     *restoring
-	// adopt is what a person said about claims of a former cluster.
+	// adopt is a person's decision about claims of a former cluster.
 	adopt plan.Adoption
 
 	// last is the last plan, events the steps so far.
 	last   plan.Plan
 	events []string
-	// violated is the first invariant that did not hold.
+	// violated is the first violated invariant.
 	violated error
 }
 
 // controllerParty is the controller's place in the network.
 const controllerParty = "controller"
 
-// A node is a member as etcd has it.
+// A node is a member according to etcd.
 type node struct {
 	name    string
 	learner bool
 	leader  bool
-	// ran is what it last said it runs.
+	// ran is the version that it last reported.
 	ran etcd.Version
 }
 
 // A disk is what a member wrote: up to a write, as that member.
 type disk struct {
-	member string // whose data it is; empty where there is none
+	member string // the member whose data it is; "" if it is empty
 	has    int
 	format etcd.Version
 }
@@ -92,12 +92,12 @@ type claim struct {
 type aside struct {
 	cause plan.Cause
 	until time.Time
-	by    *restoring // nil where it was the cluster's controller
+	by    *restoring // nil for the cluster's controller
 }
 
 // A pod is where a member runs.
 type pod struct {
-	uid, claimUID   string // claimUID is empty for a volume of its own
+	uid, claimUID   string // claimUID is "" for a volume of its own
 	disk            *disk
 	target          etcd.Version
 	revision        string
@@ -106,21 +106,21 @@ type pod struct {
 	ending, ended   bool
 	sealed, exposed bool
 	first           bool // started with the state "new"
-	empty           bool // etcd said that there is no data
+	empty           bool // etcd reported that it has no data
 }
 
-// A status is what the API server keeps about the cluster.
+// A status is the API server's record of the cluster.
 type status struct {
 	formed  bool
 	seed    string
 	known   []known
 	reasons map[string]plan.Cause // of claims that are about to be set aside
-	held    string                // the restore that has the cluster
+	held    string                // the restore that has reserved the cluster
 	left    bool                  // the controller knows that
-	version int                   // of the object: a write that is behind is refused
+	version int                   // of the object: a stale write fails
 }
 
-// A known is a member as the status has it.
+// A known is a member in the status.
 type known struct {
 	name            string
 	learner         bool
@@ -136,12 +136,12 @@ type known struct {
 type controller struct {
 	memory plan.Memory
 	clock  time.Duration // how far its clock is ahead
-	// crash stops it after that many calls; none below zero.
+	// crash stops it after that many calls; never if negative.
 	crash  int
 	decide func(*v1beta2.ClusterSpec, *plan.Observation) plan.Plan
 }
 
-// revisions are those of specs, which are not changed in place.
+// revisions are the hashes of specs, which are immutable.
 var revisions = map[*v1beta2.ClusterSpec][2]string{}
 
 func podRevision(s *v1beta2.ClusterSpec) string     { return revisionsOf(s)[0] }
@@ -169,7 +169,7 @@ func newController(decide func(*v1beta2.ClusterSpec, *plan.Observation) plan.Pla
 	return &controller{crash: -1, decide: decide}
 }
 
-// settledWorld is a cluster as the spec wants it, with writes.
+// settledWorld returns a cluster that matches the spec, with writes.
 func settledWorld(spec *v1beta2.ClusterSpec) *world {
 	w := newWorld(spec)
 	v := etcd.WantedVersion(spec)
@@ -205,7 +205,7 @@ func (w *world) member(name string) *node {
 	return nil
 }
 
-// reach says whether two parties reach each other.
+// reach reports whether two parties can reach each other.
 func (w *world) reach(a, b string) bool {
 	if a > b {
 		a, b = b, a
@@ -213,7 +213,7 @@ func (w *world) reach(a, b string) bool {
 	return a == b || !w.cut[[2]string{a, b}]
 }
 
-// runs says whether a member's process runs and is not stopped.
+// runs reports whether a member's process runs and is not suspended.
 func (w *world) runs(name string) bool {
 	p := w.pods[name]
 	return p != nil && p.up && !w.frozen[name]
@@ -228,7 +228,8 @@ func (w *world) voters() (all []*node) {
 	return all
 }
 
-// group are the voters that a voter agrees with: itself and those it reaches.
+// group returns the voters that a voter agrees with: itself and those that it
+// can reach.
 func (w *world) group(n *node) (group []*node) {
 	if !w.runs(n.name) {
 		return nil
@@ -250,14 +251,14 @@ func (w *world) leader() *node {
 	return nil
 }
 
-// takesPart says whether a member runs and reaches the leader.
+// takesPart reports whether a member runs and can reach the leader.
 func (w *world) takesPart(name string) bool {
 	l := w.leader()
 	return l != nil && w.runs(name) && w.member(name) != nil && w.reach(name, l.name)
 }
 
-// tick is a minute: pods start or end, a leader is elected, writes are
-// acknowledged by as few as may be, and only then do the others get them.
+// tick advances a minute: pods start or end, a leader is elected, the minimum
+// number of voters acknowledge writes, and only then do the others get them.
 func (w *world) tick() {
 	w.now = w.now.Add(minute)
 	w.kubelets()
@@ -279,14 +280,14 @@ func (w *world) tick() {
 	w.settle()
 }
 
-// kubelets start processes and end pods.
+// kubelets starts processes and ends pods.
 func (w *world) kubelets() {
 	for name, p := range w.pods {
 		if w.gone[name] || w.detached[name] {
 			if w.gone[name] {
 				p.up = false
 			}
-			continue // nobody ends or starts anything there
+			continue // no kubelet ends or starts anything there
 		}
 		switch {
 		case p.ending:
@@ -303,13 +304,14 @@ func (w *world) kubelets() {
 	}
 }
 
-// tooNew says whether etcd refuses to start, as its data is of a newer version.
+// tooNew reports whether etcd refuses to start, because its data is from a
+// newer version.
 func (w *world) tooNew(name string) bool {
 	n, p := w.member(name), w.pods[name]
 	return n != nil && p != nil && p.disk.member == name && p.target.CompareMinor(w.storage) < 0
 }
 
-// start is etcd's start on what is on its disk.
+// start starts etcd with the data on its disk.
 func (w *world) start(name string, p *pod) {
 	n := w.member(name)
 	switch {
@@ -335,7 +337,7 @@ func (w *world) start(name string, p *pod) {
 	}
 }
 
-// remembers says whether anything is left of what members wrote.
+// remembers reports whether any of the members' data is left.
 func (w *world) remembers() bool {
 	for _, p := range w.pods {
 		if p.disk.member != "" {
@@ -350,8 +352,8 @@ func (w *world) remembers() bool {
 	return false
 }
 
-// elect makes a voter the leader that others vote for: those that do not have
-// more. Of those that may be, it is the one with the least.
+// elect elects a voter that others vote for, which are those without later
+// writes. Among the candidates it selects the one with the fewest writes.
 func (w *world) elect() {
 	var best *node
 	for _, n := range w.members {
@@ -377,7 +379,8 @@ func (w *world) elect() {
 	}
 }
 
-// write is acknowledged by the leader and as many others as it takes, in turn.
+// write acknowledges a write by the leader and the minimum number of others, in
+// turn.
 func (w *world) write() {
 	all, leader := w.voters(), w.leader()
 	acked := []*node{leader}
@@ -420,7 +423,7 @@ func (w *world) settle() {
 	w.version = etcd.Version{Major: lowest.Major, Minor: lowest.Minor}
 }
 
-// createPod creates a member's pod, and its claim where the spec wants one and
+// createPod creates a member's pod, and its claim if the spec asks for one and
 // there is none.
 func (w *world) createPod(name string, v etcd.Version, first bool) {
 	if w.pods[name] != nil {
@@ -440,7 +443,7 @@ func (w *world) createPod(name string, v etcd.Version, first bool) {
 	w.pods[name] = p
 }
 
-// hasVolume says whether the status knows the member to have no claim.
+// hasVolume reports whether the member has no claim according to the status.
 func (w *world) hasVolume(name string) bool {
 	for _, k := range w.api.known {
 		if k.name == name && k.ran != (etcd.Version{}) {
@@ -450,7 +453,7 @@ func (w *world) hasVolume(name string) bool {
 	return false
 }
 
-// endPod is the end of a pod: a volume of its own goes with it.
+// endPod ends a pod, along with a volume of its own.
 func (w *world) endPod(name string) {
 	delete(w.pods, name)
 	delete(w.frozen, name)
@@ -459,10 +462,10 @@ func (w *world) endPod(name string) {
 	}
 }
 
-// loseClaim is the end of a claim and its volume.
+// loseClaim deletes a claim and its volume.
 func (w *world) loseClaim(name string) { delete(w.claims, name) }
 
-// hasData says whether a member's data is anywhere that it can be started on.
+// hasData reports whether a member's data exists anywhere that it can start on.
 func (w *world) hasData(name string) bool {
 	if c := w.claims[name]; c != nil && !c.ending && c.disk.member == name {
 		return true
@@ -471,7 +474,7 @@ func (w *world) hasData(name string) bool {
 	return p != nil && !p.ended && !p.ending && p.disk.member == name && (p.up || p.claimUID == "" || w.claims[name] != nil && w.claims[name].uid == p.claimUID)
 }
 
-// survivable says whether enough voters have their data.
+// survivable reports whether enough voters have their data.
 func (w *world) survivable() bool {
 	with := 0
 	for _, n := range w.voters() {
@@ -482,7 +485,7 @@ func (w *world) survivable() bool {
 	return with >= etcd.Quorum(len(w.voters()))
 }
 
-// settled says what is not as the spec wants it.
+// settled describes what does not match the spec.
 func (w *world) settled() error {
 	if r := w.restore; r != nil && (!r.done || r.deleted) {
 		return errors.New("a restore is under way")
@@ -498,7 +501,7 @@ func (w *world) settled() error {
 	for name, c := range w.claims {
 		if c.aside == nil && !c.retained {
 			if w.pods[name] != nil && w.pods[name].ending {
-				continue // its node is gone
+				continue // its node is deleted
 			}
 			used++
 			if w.member(name) == nil {
@@ -518,7 +521,7 @@ func (w *world) settled() error {
 	return nil
 }
 
-// aside counts the claims set aside without being asked for.
+// unasked counts the claims that were automatically set aside.
 func (w *world) unasked() (n int) {
 	for _, c := range w.claims {
 		if c.aside != nil && !c.aside.cause.Asked() {

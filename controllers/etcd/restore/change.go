@@ -17,11 +17,11 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/plan"
 )
 
-// LabelKept is on the claims of old members, and names the EtcdRestore.
+// LabelKept on the claims of old members names the EtcdRestore.
 const LabelKept = "etcd.usher.dev/kept-by-restore"
 
-// change has the seed take the old members' place, as package plan decides: one
-// step after the other, each found out anew.
+// change replaces the old members with the seed, as package plan decides: step
+// by step, with an observation before each.
 func (c *Controller) change(ctx context.Context, a *attempt) error {
 	for {
 		w, err := c.observe(ctx, a)
@@ -45,7 +45,7 @@ func (c *Controller) change(ctx context.Context, a *attempt) error {
 	}
 }
 
-// An observed is what decides the switch to the seed.
+// An observed is what the switchover to the seed depends on.
 type observed struct {
 	observation *plan.Observation
 	seed        *proved
@@ -53,7 +53,7 @@ type observed struct {
 	claims      map[string]*corev1.PersistentVolumeClaim
 }
 
-// observe finds out how far the switch is.
+// observe observes the progress of the switchover.
 func (c *Controller) observe(ctx context.Context, a *attempt) (*observed, error) {
 	if err := c.take(ctx, a); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (c *Controller) observe(ctx context.Context, a *attempt) (*observed, error)
 	return w, err
 }
 
-// oldMembers are the pods and claims that are the cluster's and not the seed's.
+// oldMembers returns the pods and claims of the cluster except the seed's.
 func (c *Controller) oldMembers(ctx context.Context, a *attempt, w *observed) error {
 	var pods corev1.PodList
 	if err := c.reader.List(ctx, &pods, client.InNamespace(a.Namespace), client.MatchingLabels(etcdcluster.LabelsOf(a.cluster.Name))); err != nil {
@@ -125,7 +125,7 @@ func (c *Controller) oldMembers(ctx context.Context, a *attempt, w *observed) er
 	return nil
 }
 
-// execute does a step of the switch.
+// execute executes a step of the switchover.
 func (c *Controller) execute(ctx context.Context, a *attempt, w *observed, t *plan.Step) error {
 	switch t.Action {
 	case plan.SetAsideClaim:
@@ -133,7 +133,7 @@ func (c *Controller) execute(ctx context.Context, a *attempt, w *observed, t *pl
 	case plan.Discard:
 		p := w.pods[t.Member]
 		if err := c.client.Delete(ctx, p, client.Preconditions{UID: &p.UID}); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("ending the old member %s: %w", p.Name, err)
+			return fmt.Errorf("deleting the old member %s: %w", p.Name, err)
 		}
 		return nil
 	case plan.Record:
@@ -141,12 +141,12 @@ func (c *Controller) execute(ctx context.Context, a *attempt, w *observed, t *pl
 	case plan.Adopt:
 		return c.adopt(ctx, a, w.seed)
 	}
-	return wait(ReasonEnding, "waits for the old members %s to end; where the node of one is gone, delete its pod with --force --grace-period=0",
+	return wait(ReasonEnding, "waits for the old members %s to end; if the node of one is lost, delete its pod with --force --grace-period=0",
 		strings.Join(slices.Sorted(maps.Keys(w.pods)), ", "))
 }
 
 // setAside sets the claim of an old member aside. It is kept while the EtcdRestore
-// is there, and for a while after it.
+// exists, and for a while afterwards.
 func (c *Controller) setAside(ctx context.Context, a *attempt, claim *corev1.PersistentVolumeClaim, t *plan.Step) error {
 	namespace, err := etcdcluster.NamespaceUID(ctx, c.reader, a.Namespace)
 	if err != nil {
@@ -173,17 +173,17 @@ func (c *Controller) claims(ctx context.Context, namespace string, labels map[st
 	return all.Items, nil
 }
 
-// wayBack says how to have the old cluster again.
+// wayBack explains how to recover the old cluster.
 func wayBack(r *etcdv1beta2.EtcdRestore, kept []string) string {
 	if len(kept) == 0 {
-		return "none: the old members kept their data in their pods"
+		return "none: the old members had no claims"
 	}
 	return fmt.Sprintf("the old members' data is on the claims %s, until the EtcdRestore %s is deleted, and for a while after it: mount the most recent one in a pod, "+
 		"save /data/member/snap/db from it into the bucket after `etcdutl snapshot restore --skip-hash-check` has taken it and `etcdctl snapshot save` "+
 		"has saved it again, and restore that", strings.Join(kept, ", "), r.Name)
 }
 
-// record writes into the cluster's status that it is the seed's.
+// record writes the seed's status into the cluster's status.
 func (c *Controller) record(ctx context.Context, a *attempt, seed *proved) error {
 	held, step := a.cluster.Status.HeldBy, a.cluster.Status.Step
 	a.cluster.Status = etcdcluster.Adopted(a.cluster, seed.pod, seed.clusterID, seed.memberID, seed.version)
@@ -194,7 +194,7 @@ func (c *Controller) record(ctx context.Context, a *attempt, seed *proved) error
 	return nil
 }
 
-// adopt makes the seed's pod and claim the cluster's.
+// adopt makes the cluster the owner of the seed's pod and claim.
 func (c *Controller) adopt(ctx context.Context, a *attempt, seed *proved) error {
 	owner := *metav1.NewControllerRef(a.cluster, etcdv1beta2.GroupVersion.WithKind("EtcdCluster"))
 	var seeds []client.Object
@@ -219,7 +219,7 @@ func (c *Controller) adopt(ctx context.Context, a *attempt, seed *proved) error 
 		}
 		o.SetOwnerReferences(owners)
 		if err := c.client.Patch(ctx, o, client.MergeFrom(was)); err != nil {
-			return fmt.Errorf("making %s the cluster's: %w", o.GetName(), err)
+			return fmt.Errorf("adding %s to the cluster: %w", o.GetName(), err)
 		}
 	}
 	return nil

@@ -1,10 +1,10 @@
-// Package restore brings etcd clusters back from backups.
+// Package restore restores etcd clusters from backups.
 //
-// A backup is looked at first. A member is started from it beside what is left
-// of the cluster, and asked whether it holds what was saved. Only then does it
-// take the old members' place, whose claims are kept until the EtcdRestore is
-// deleted. Every phase finds out for itself how far it is, so that the
-// controller may be killed anywhere in it.
+// It inspects a backup first. It starts a member from the backup next to what
+// is left of the cluster, and verifies its data. Only then does it replace the
+// old members, whose claims are kept until the EtcdRestore is deleted. Every
+// phase determines its own progress, so that the controller may be killed at
+// any point.
 package restore
 
 import (
@@ -38,33 +38,33 @@ import (
 	"github.com/usher-dev/usher/controllers/handover"
 )
 
-// Finalizer is on an EtcdRestore from when it has the cluster until the cluster
-// is itself again.
+// Finalizer is on an EtcdRestore from the reservation of the cluster until the
+// cluster is restored.
 const Finalizer = "etcd.usher.dev/restore"
 
 const (
-	// busy is how long after one look the next is, while pods start; slow where
-	// somebody has to change something first.
+	// busy is how soon to check again while pods start; slow if somebody has to
+	// change something first.
 	busy = time.Second
 	slow = 30 * time.Second
-	// lookWithin is how long a backup may take to be looked at.
+	// lookWithin is how long the inspection of a backup may take.
 	lookWithin = 30 * time.Minute
-	// At most atOnce restores are worked on at a time, and perNamespace of one
-	// namespace: a store that does not answer must not stop the restores of
-	// others.
+	// The controller works on at most atOnce restores at a time, and perNamespace
+	// in one namespace: a store that does not answer must not block the restores
+	// of others.
 	atOnce       = 8
 	perNamespace = 2
 )
 
-// AddToScheme adds the types the controller reads and writes.
+// AddToScheme adds the types that the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{corev1.AddToScheme, authenticationv1.AddToScheme, etcdv1beta2.AddToScheme}).AddToScheme(s)
 }
 
-// A Controller restores what EtcdRestores ask for.
+// A Controller executes EtcdRestores.
 type Controller struct {
 	client client.Client
-	// reader asks the API server: decisions are never taken on a cache.
+	// reader reads from the API server: the controller never decides from a cache.
 	reader client.Reader
 	events events.EventRecorder
 	places *etcdbackup.Places
@@ -74,9 +74,9 @@ type Controller struct {
 	grace time.Duration
 }
 
-// New returns the controller of that manager's cluster. The server hands backups
-// over. Old members' claims are kept for the grace at least, a zero one being
-// etcdcluster.DefaultClaimGrace.
+// New returns the controller for that manager's cluster. The server sends
+// backups to pods. Old members' claims are kept for at least the grace, by
+// default etcdcluster.DefaultClaimGrace.
 func New(m manager.Manager, server *handover.Server, volumes *volume.Mounts, grace time.Duration) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
@@ -87,7 +87,7 @@ func New(m manager.Manager, server *handover.Server, volumes *volume.Mounts, gra
 	return c
 }
 
-// SetupWithManager makes the manager run the controller.
+// SetupWithManager adds the controller to the manager.
 func (c *Controller) SetupWithManager(m manager.Manager) error {
 	return ctrl.NewControllerManagedBy(m).
 		Named("etcdrestore").
@@ -96,13 +96,13 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 		Complete(c)
 }
 
-// An attempt is one restore at work.
+// An attempt is one restore in progress.
 type attempt struct {
 	*etcdv1beta2.EtcdRestore
 	cluster *etcdv1beta2.EtcdCluster
 }
 
-// phases are what is done in each, and what follows where it is done. A phase
+// phases are the functions of the phases, and the phases that follow. A phase
 // that has to wait returns a reasonError.
 func (c *Controller) phases() map[string]phase {
 	return map[string]phase{
@@ -120,7 +120,7 @@ type phase struct {
 	next string
 }
 
-// Reconcile takes one restore as far as it goes.
+// Reconcile advances one restore as far as possible.
 func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	end, ok := c.turns.Take(req.Namespace)
 	if !ok {
@@ -155,16 +155,16 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	var failed error
 	switch {
 	case a.cluster == nil:
-		failed = stop(ReasonMissingCluster, "there is no EtcdCluster %s in the namespace: make it, with the annotation %s: %s, so that no other is formed before", r.Spec.EtcdCluster.Name, etcdv1beta2.AnnotationRestore, r.Name)
+		failed = stop(ReasonMissingCluster, "the EtcdCluster %s does not exist in the namespace: create it with the annotation %s: %s, which keeps usher from forming an empty one", r.Spec.EtcdCluster.Name, etcdv1beta2.AnnotationRestore, r.Name)
 	case p.do != nil:
 		failed = p.do(ctx, a)
 	}
 	if ctx.Err() != nil {
-		return reconcile.Result{}, ctx.Err() // the process ends; the next one goes on
+		return reconcile.Result{}, ctx.Err() // the process is ending; the next one continues
 	}
 	c.tell(a, p, failed)
 	if !equality.Semantic.DeepEqual(was.Status, r.Status) {
-		// What a phase does is known before it does it.
+		// The status shows a phase before it runs.
 		if err := c.client.Status().Patch(ctx, r, client.MergeFrom(was)); err != nil {
 			return reconcile.Result{}, client.IgnoreNotFound(err)
 		}
@@ -172,7 +172,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return again(failed)
 }
 
-// again says when to look again.
+// again returns when to check again.
 func again(failed error) (reconcile.Result, error) {
 	switch {
 	case failed == nil:
@@ -185,7 +185,7 @@ func again(failed error) (reconcile.Result, error) {
 	return reconcile.Result{RequeueAfter: slow}, nil
 }
 
-// find reads the cluster, where it is there.
+// find reads the cluster, if it exists.
 func (c *Controller) find(ctx context.Context, a *attempt) (done bool, err error) {
 	cluster := &etcdv1beta2.EtcdCluster{}
 	err = c.reader.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Spec.EtcdCluster.Name}, cluster)
@@ -202,7 +202,7 @@ func (c *Controller) find(ctx context.Context, a *attempt) (done bool, err error
 	return false, nil
 }
 
-// tell writes into the status how far it is.
+// tell writes the progress into the status.
 func (c *Controller) tell(a *attempt, p phase, failed error) {
 	s := &a.Status
 	s.ObservedGeneration = a.Generation
@@ -226,7 +226,7 @@ func (c *Controller) tell(a *attempt, p phase, failed error) {
 	meta.SetStatusCondition(&s.Conditions, is)
 }
 
-// early says whether nothing of the old cluster was touched in the phase.
+// early reports whether the phase has not changed the old cluster.
 func early(phase string) bool {
 	switch phase {
 	case "", etcdv1beta2.RestorePhaseLooking, etcdv1beta2.RestorePhaseSeeding, etcdv1beta2.RestorePhaseProving:
@@ -235,7 +235,7 @@ func early(phase string) bool {
 	return false
 }
 
-// abandon gives the cluster back, as it was.
+// abandon releases the unchanged cluster.
 func (c *Controller) abandon(ctx context.Context, a *attempt) error {
 	if a.cluster != nil && a.cluster.Annotations[etcdv1beta2.AnnotationRestore] == a.Name && controllerutil.ContainsFinalizer(a.EtcdRestore, Finalizer) {
 		if err := c.giveBack(ctx, a.cluster); err != nil {
@@ -248,27 +248,27 @@ func (c *Controller) abandon(ctx context.Context, a *attempt) error {
 	if err := c.discardSeed(ctx, a.EtcdRestore); err != nil {
 		return err
 	}
-	return c.release(ctx, a.EtcdRestore) // the seed's pod goes with it
+	return c.release(ctx, a.EtcdRestore) // the seed's pod is deleted with it
 }
 
-// giveBack takes the annotation off the cluster.
+// giveBack removes the annotation from the cluster.
 func (c *Controller) giveBack(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	was := cluster.DeepCopy()
 	delete(cluster.Annotations, etcdv1beta2.AnnotationRestore)
 	if err := c.client.Patch(ctx, cluster, client.MergeFrom(was)); err != nil {
-		return fmt.Errorf("giving the EtcdCluster %s back: %w", cluster.Name, err)
+		return fmt.Errorf("releasing the EtcdCluster %s: %w", cluster.Name, err)
 	}
 	return nil
 }
 
-// hold and release put the finalizer on, and take it off.
+// hold adds the finalizer, and release removes it.
 func (c *Controller) hold(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
 	was := r.DeepCopy()
 	if !controllerutil.AddFinalizer(r, Finalizer) {
 		return nil
 	}
 	status := r.Status
-	defer func() { r.Status = status }() // of a phase that is being worked on
+	defer func() { r.Status = status }() // of a phase in progress
 	return c.client.Patch(ctx, r, client.MergeFrom(was))
 }
 

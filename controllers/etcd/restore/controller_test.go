@@ -21,7 +21,7 @@ import (
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
 )
 
-// hash is that of what was in the store at a revision.
+// hash returns the hash of the store's content at a revision.
 func (s *scene) hash(etcd *clientv3.Client, revision int64) uint32 {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
@@ -33,7 +33,7 @@ func (s *scene) hash(etcd *clientv3.Client, revision int64) uint32 {
 	return h.Hash
 }
 
-// lose takes the data of every member away.
+// lose deletes the data of every member.
 func (s *scene) lose(cluster string) {
 	s.Helper()
 	for name := range s.pods(cluster) {
@@ -43,7 +43,8 @@ func (s *scene) lose(cluster string) {
 	}
 }
 
-// pods are the cluster's, with what tells one from another of the same name.
+// pods returns the cluster's pods, with what distinguishes pods of the same
+// name.
 func (s *scene) pods(cluster string) map[string]string {
 	s.Helper()
 	var pods corev1.PodList
@@ -57,7 +58,7 @@ func (s *scene) pods(cluster string) map[string]string {
 	return all
 }
 
-// kept are the claims that were set apart.
+// kept returns the claims that were set aside.
 func (s *scene) kept(restore string) []string {
 	s.Helper()
 	var claims corev1.PersistentVolumeClaimList
@@ -96,8 +97,8 @@ func TestABackupIsRestoredIntoANewName(t *testing.T) {
 	}
 }
 
-// TestABackupThatCannotBeRestoredTouchesNothing has one thing wrong at a time,
-// and then has it right.
+// TestABackupThatCannotBeRestoredTouchesNothing causes one failure at a time,
+// and then removes it.
 func TestABackupThatCannotBeRestoredTouchesNothing(t *testing.T) {
 	s := newScene(t)
 	s.cluster("example", 1, nil)

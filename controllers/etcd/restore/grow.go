@@ -8,7 +8,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// grow leaves the cluster to its controller, and waits until it has its size.
+// grow releases the cluster to its controller, and waits until it has its size.
 // From then on the EtcdRestore may be deleted.
 func (c *Controller) grow(ctx context.Context, a *attempt) error {
 	if a.cluster.Annotations[etcdv1beta2.AnnotationRestore] == a.Name {
@@ -22,7 +22,7 @@ func (c *Controller) grow(ctx context.Context, a *attempt) error {
 	s := &a.cluster.Status
 	available := s.Condition(etcdv1beta2.ClusterAvailable)
 	if s.ControlPaused && !a.cluster.Spec.Paused {
-		return wait(ReasonGrowing, "waits for the controller of EtcdClusters to look at the cluster again")
+		return wait(ReasonGrowing, "waits for the EtcdCluster controller to observe the cluster again")
 	}
 	if is := len(s.Members.Ready); is < a.cluster.Spec.Size || available == nil || available.Status != corev1.ConditionTrue {
 		return wait(ReasonGrowing, "%d of %d members are ready", is, a.cluster.Spec.Size)

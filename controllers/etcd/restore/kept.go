@@ -13,8 +13,9 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/plan"
 )
 
-// keepClaims takes the owner references off old members' claims that the previous
-// release left to the garbage collector: they would go with the EtcdRestore.
+// keepClaims removes the owner references from old members' claims that the
+// previous release left to the garbage collector: otherwise they would be
+// deleted with the EtcdRestore.
 func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
 	kept, err := c.claims(ctx, a.Namespace, map[string]string{LabelKept: a.Name})
 	if err != nil {
@@ -43,8 +44,8 @@ func restoredStep(claim *corev1.PersistentVolumeClaim) *plan.Step {
 	return &plan.Step{Action: plan.SetAsideClaim, Member: claim.Name, Cause: plan.Restored, Why: "a restored member has its place"}
 }
 
-// discardSeed deletes the claim of a restored member that is not the cluster's: it
-// holds nothing but the backup.
+// discardSeed deletes the claim of a restored member that does not belong to
+// the cluster: it only contains the backup.
 func (c *Controller) discardSeed(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
 	claim := &corev1.PersistentVolumeClaim{}
 	if err := c.reader.Get(ctx, key(r.Namespace, seedName(r)), claim); err != nil || !metav1.IsControlledBy(claim, r) {
@@ -56,7 +57,7 @@ func (c *Controller) discardSeed(ctx context.Context, r *etcdv1beta2.EtcdRestore
 	return nil
 }
 
-// disown leaves a claim to nobody but its namespace.
+// disown leaves the namespace as the only owner of a claim.
 func (c *Controller) disown(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	owners, err := etcdcluster.ClaimOwners(ctx, c.reader, claim.Namespace, metav1.OwnerReference{})
 	if err != nil {

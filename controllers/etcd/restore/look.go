@@ -18,8 +18,8 @@ import (
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
-// look reads the whole backup, and sees whether it fits the cluster and may take
-// its place. A volume stays mounted where it does.
+// look reads the whole backup, and checks whether it fits the cluster and may
+// replace it. Then a volume stays mounted.
 func (c *Controller) look(ctx context.Context, a *attempt) error {
 	err := c.examine(ctx, a)
 	if err != nil && !waits(err) {
@@ -30,13 +30,13 @@ func (c *Controller) look(ctx context.Context, a *attempt) error {
 
 func (c *Controller) examine(ctx context.Context, a *attempt) error {
 	if other := a.cluster.Annotations[etcdv1beta2.AnnotationRestore]; other != "" && other != a.Name {
-		return stop(ReasonTaken, "the EtcdRestore %s has the cluster: wait for it, delete it, or, where there is none of that name, take the annotation %s off the EtcdCluster", other, etcdv1beta2.AnnotationRestore)
+		return stop(ReasonTaken, "the EtcdRestore %s has reserved the cluster: wait for it, or delete it; if it does not exist, remove the annotation %s from the EtcdCluster", other, etcdv1beta2.AnnotationRestore)
 	}
 	if !etcdcluster.MayReplace(a.cluster) && a.Annotations[etcdv1beta2.AnnotationReplaceRunning] != "true" {
 		if lost := a.cluster.Status.Condition(etcdv1beta2.ClusterQuorumLost); lost != nil && lost.Status == corev1.ConditionTrue {
-			return wait(ReasonRunning, "the EtcdCluster %s has lost most of its members, and answers yet: waits until it does not", a.cluster.Name)
+			return wait(ReasonRunning, "the EtcdCluster %s has lost most of its members but still answers: waits until it does not", a.cluster.Name)
 		}
-		return stop(ReasonRunning, "the EtcdCluster %s works: to throw away what was written to it since the backup, write the annotation %s: \"true\" on the EtcdRestore", a.cluster.Name, etcdv1beta2.AnnotationReplaceRunning)
+		return stop(ReasonRunning, "the EtcdCluster %s works: to discard everything written to it since the backup, add the annotation %s: \"true\" to the EtcdRestore", a.cluster.Name, etcdv1beta2.AnnotationReplaceRunning)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
@@ -66,7 +66,7 @@ func (c *Controller) open(ctx context.Context, r *etcdv1beta2.EtcdRestore) (io.R
 	return place.Store.Get(ctx, place.Key)
 }
 
-// revisionOf is what the backup says it holds at least; 0 where nothing does.
+// revisionOf returns the minimum revision of the backup; 0 if unknown.
 func revisionOf(object *store.Object) int64 {
 	if object.About.Revision != 0 {
 		return object.About.Revision
@@ -74,36 +74,36 @@ func revisionOf(object *store.Object) int64 {
 	return etcdbackup.RevisionIn(object.Key)
 }
 
-// fits says whether a cluster of that version takes a backup of that one: of the
-// same minor version, or of the one before.
+// fits reports whether a cluster of that version can restore a backup of that
+// one: of the same minor version, or of the previous one.
 func fits(saved, wanted string) error {
 	if saved == "" {
-		return nil // nobody wrote it down; the seed will tell
+		return nil // the version is unknown; the seed will show it
 	}
 	from, err := etcd.ParseVersion(saved)
 	if err != nil {
-		return nil //nolint:nilerr // as good as not written down
+		return nil //nolint:nilerr // treated as unknown
 	}
 	to, err := etcd.ParseVersion(wanted)
 	if err != nil {
 		return stop(ReasonVersion, "the EtcdCluster's version: %w", err)
 	}
 	if !to.Takes(from) {
-		return stop(ReasonVersion, "the backup is of etcd %s, and the EtcdCluster asks for %s: write version %s, and upgrade after it was restored", from, to, from)
+		return stop(ReasonVersion, "the backup is from etcd %s, and the EtcdCluster asks for %s: write version %s, and upgrade after the restore", from, to, from)
 	}
 	return nil
 }
 
 // Backup implements handover.Source: only the pod of a seed that is being restored
-// gets its backup. A tenant may create a pod of that name, so the pod must be the
-// EtcdRestore's, and the one that the token is bound to.
+// gets its backup. A tenant may create a pod with that name, so the pod must
+// belong to the EtcdRestore, and the token must be bound to it.
 func (c *Controller) Backup(ctx context.Context, namespace, restore string, caller handover.Caller) (io.ReadCloser, int64, error) {
 	r := &etcdv1beta2.EtcdRestore{}
 	if err := c.reader.Get(ctx, key(namespace, restore), r); err != nil {
-		return nil, 0, fmt.Errorf("there is no such EtcdRestore: %w", err)
+		return nil, 0, fmt.Errorf("the EtcdRestore does not exist: %w", err)
 	}
 	if r.Status.Phase != etcdv1beta2.RestorePhaseSeeding || caller.Name != seedName(r) {
-		return nil, 0, errors.New("this pod is not the one that is being restored")
+		return nil, 0, errors.New("this pod is not the one being restored")
 	}
 	p := &corev1.Pod{}
 	if err := c.reader.Get(ctx, key(namespace, caller.Name), p); err != nil {
@@ -119,7 +119,7 @@ func (c *Controller) Backup(ctx context.Context, namespace, restore string, call
 	return &whole{snapshot.NewReader(body), body}, object.Size, nil
 }
 
-// whole is a backup that breaks off where it is not whole.
+// whole returns an error if a backup is incomplete.
 type whole struct {
 	io.Reader
 	io.Closer

@@ -13,7 +13,7 @@ import (
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
 )
 
-// passing makes a cluster whose members' data goes with their pods.
+// passing creates a cluster whose members' data is deleted with their pods.
 func (s *scene) passing(name string, annotations map[string]string) {
 	s.Helper()
 	c := &etcdv1beta2.EtcdCluster{ObjectMeta: s.meta(name), Spec: etcdv1beta2.ClusterSpec{Size: 3, Version: "3.6.16"}}
@@ -36,7 +36,7 @@ func (s *scene) loseMajority() {
 	}
 }
 
-// lost waits until the majority is said to be lost.
+// lost waits until the status reports the lost quorum.
 func (s *scene) lost(cluster string) *etcdv1beta2.EtcdCluster {
 	s.Helper()
 	c := &etcdv1beta2.EtcdCluster{}
@@ -48,7 +48,7 @@ func (s *scene) lost(cluster string) *etcdv1beta2.EtcdCluster {
 	return c
 }
 
-// TestALostClusterSaysWhatToApply applies the manifest in its status as it is.
+// TestALostClusterSaysWhatToApply applies the manifest in its status unchanged.
 func TestALostClusterSaysWhatToApply(t *testing.T) {
 	s := newScene(t)
 	s.passing("example", nil)
@@ -81,7 +81,7 @@ func TestALostClusterSaysWhatToApply(t *testing.T) {
 	}
 }
 
-// made waits for an EtcdRestore beside those.
+// made waits for an EtcdRestore other than those.
 func (s *scene) made(known ...string) string {
 	s.Helper()
 	var all etcdv1beta2.EtcdRestoreList
@@ -99,14 +99,14 @@ func (s *scene) made(known ...string) string {
 	return ""
 }
 
-// TestAClusterThatCameBackIsNotReplaced has the volumes of a majority come back
+// TestAClusterThatCameBackIsNotReplaced brings the volumes of a majority back
 // after the restore has begun.
 func TestAClusterThatCameBackIsNotReplaced(t *testing.T) {
 	s := newScene(t)
 	s.cluster("example", 1, nil)
 	c := s.untilServing("example", 1)
 	b := s.backup("once", "example", "backups/"+s.namespace+"/once", nil)
-	// What the gate goes by at first is the status, which is behind.
+	// The gate first uses the status, which is stale.
 	was := c.DeepCopy()
 	metav1.SetMetaDataAnnotation(&c.ObjectMeta, etcdv1beta2.AnnotationRestore, "back")
 	if err := world.client.Patch(t.Context(), c, client.MergeFrom(was)); err != nil {

@@ -28,10 +28,11 @@ import (
 	"github.com/usher-dev/usher/test/objectstore"
 )
 
-// asController makes this program the controllers, so that a test can kill them.
+// asController turns this program into the controllers, so that a test can kill
+// them.
 const asController = "USHER_TEST_CONTROLLER_KUBECONFIG"
 
-// The world is what the tests share: an API server, what runs pods, S3, and the
+// The world is shared by the tests: an API server, a kubelet, S3, and the
 // controllers while any test uses them.
 var world struct {
 	plane   *controlplane.ControlPlane
@@ -52,8 +53,8 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// change has clusters that ask for it restored soon, and late enough for members
-// to start meanwhile where this machine has other things to do.
+// change makes automatic restores start soon, but late enough for members to
+// start in the meantime if this machine is busy.
 func change(o *controllers.Options) {
 	o.Controllers, o.LeaderElection = []string{"etcdbackup", "etcdcluster", "etcdrestore"}, false
 	o.EtcdCluster = etcdcluster.Options{Settling: 20 * time.Second, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond}
@@ -83,7 +84,7 @@ func run(m *testing.M) int {
 		return failed(err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	// The scenes wait for members most of the time, each in its namespace.
+	// The scenes mostly wait for members, each in its namespace.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		return failed(err)
 	}

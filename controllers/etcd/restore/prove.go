@@ -14,15 +14,15 @@ import (
 // askWithin is how long the seed may take to answer.
 const askWithin = 10 * time.Second
 
-// A proved is a seed that answered, and what it is.
+// A proved is a seed that answered, and its state.
 type proved struct {
 	pod                 *corev1.Pod
 	clusterID, memberID uint64
 	version             string
 }
 
-// prove asks the seed whether it holds what was saved, and the old members
-// whether they still cannot agree.
+// prove verifies the data of the seed, and that the old members still have no
+// quorum.
 func (c *Controller) prove(ctx context.Context, a *attempt) error {
 	if _, err := c.proved(ctx, a); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (c *Controller) prove(ctx context.Context, a *attempt) error {
 	return c.stillLost(ctx, a)
 }
 
-// stillLost says whether the cluster may be replaced now: what was true when the
-// backup was looked at need not be any more, since volumes come back.
+// stillLost checks whether the cluster may still be replaced: what was true at
+// the inspection may have changed, since volumes can come back.
 func (c *Controller) stillLost(ctx context.Context, a *attempt) error {
 	if a.Annotations[etcdv1beta2.AnnotationReplaceRunning] == "true" {
 		return nil
@@ -47,11 +47,11 @@ func (c *Controller) stillLost(ctx context.Context, a *attempt) error {
 }
 
 func running(a *attempt) error {
-	return stop(ReasonRunning, "the EtcdCluster %s has come back meanwhile: delete this EtcdRestore to have it go on, or, to throw away what was written to it since the backup, write the annotation %s: \"true\" on it", a.cluster.Name, etcdv1beta2.AnnotationReplaceRunning)
+	return stop(ReasonRunning, "the EtcdCluster %s has recovered in the meantime: delete this EtcdRestore to keep the cluster, or, to discard everything written to it since the backup, add the annotation %s: \"true\" to the EtcdRestore", a.cluster.Name, etcdv1beta2.AnnotationReplaceRunning)
 }
 
-// proved is the seed, which agrees with itself alone that it holds at least the
-// revision that was saved.
+// proved returns the seed, which must be the only member and have at least the
+// revision of the backup.
 func (c *Controller) proved(ctx context.Context, a *attempt) (*proved, error) {
 	p, err := c.pod(ctx, a)
 	if err != nil {
@@ -67,26 +67,26 @@ func (c *Controller) proved(ctx context.Context, a *attempt) (*proved, error) {
 	defer func() { _ = etcd.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	// A read that needs a majority, which is the seed's alone.
+	// A linearizable read, for which the seed is the quorum.
 	read, err := etcd.Get(ctx, "\x00", clientv3.WithFromKey(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, wait(ReasonUnproved, "reading from the restored member: %w", err)
 	}
 	list, err := etcd.MemberList(ctx)
 	if err != nil {
-		return nil, wait(ReasonUnproved, "asking the restored member who its members are: %w", err)
+		return nil, wait(ReasonUnproved, "reading the members from the restored member: %w", err)
 	}
 	status, err := etcd.Status(ctx, etcd.Endpoints()[0])
 	if err != nil {
-		return nil, wait(ReasonUnproved, "asking the restored member how it is: %w", err)
+		return nil, wait(ReasonUnproved, "reading the status of the restored member: %w", err)
 	}
 	switch {
 	case len(list.Members) != 1 || list.Members[0].Name != p.Name:
-		return nil, stop(ReasonUnproved, "the restored member %s has others beside it: %v", p.Name, list.Members)
+		return nil, stop(ReasonUnproved, "the restored member %s is not the only member: %v", p.Name, list.Members)
 	case len(status.Errors) > 0:
-		return nil, stop(ReasonUnproved, "the restored member %s says %v", p.Name, status.Errors)
+		return nil, stop(ReasonUnproved, "the restored member %s reports %v", p.Name, status.Errors)
 	case read.Header.Revision < a.Status.EtcdRevision:
-		return nil, stop(ReasonUnproved, "the restored member %s is at revision %d, and %d was saved: nothing of the old cluster was touched", p.Name, read.Header.Revision, a.Status.EtcdRevision)
+		return nil, stop(ReasonUnproved, "the restored member %s is at revision %d instead of %d: usher did not change the old cluster", p.Name, read.Header.Revision, a.Status.EtcdRevision)
 	}
 	return &proved{pod: p, clusterID: read.Header.ClusterId, memberID: read.Header.MemberId, version: status.Version}, nil
 }

@@ -11,27 +11,29 @@ import (
 // or why that does not end.
 const ConditionRestored = "Restored"
 
-// Reasons of the condition, besides the phases and those of package etcdbackup.
+// Reasons of the condition, in addition to the phases and those of package
+// etcdbackup.
 const (
-	// ReasonMissingCluster: there is no EtcdCluster of the name.
+	// ReasonMissingCluster: the EtcdCluster does not exist.
 	ReasonMissingCluster = "MissingCluster"
-	// ReasonRunning: the cluster works, and nobody said that it may be replaced.
+	// ReasonRunning: the cluster works, and there is no consent to replace it.
 	ReasonRunning = "ClusterRunning"
-	// ReasonTaken: another EtcdRestore has the cluster.
+	// ReasonTaken: another EtcdRestore has reserved the cluster.
 	ReasonTaken = "OtherRestore"
-	// ReasonVersion: the version of etcd does not take the backup.
+	// ReasonVersion: the version of etcd cannot restore the backup.
 	ReasonVersion = "VersionUnfit"
-	// ReasonStarting: the restored member starts.
+	// ReasonStarting: the restored member is starting.
 	ReasonStarting = "SeedStarting"
-	// ReasonUnproved: the restored member is not what was saved.
+	// ReasonUnproved: the restored member does not match the backup.
 	ReasonUnproved = "SeedUnproved"
-	// ReasonEnding: the old members end.
+	// ReasonEnding: the old members are ending.
 	ReasonEnding = "OldMembersEnding"
-	// ReasonGrowing: members are added.
+	// ReasonGrowing: members are being added.
 	ReasonGrowing = "MembersStarting"
 )
 
-// A reasonError is why a phase does not end; waits says that it will by itself.
+// A reasonError is why a phase does not end; waits is true if it will end by
+// itself.
 type reasonError struct {
 	reason string
 	waits  bool

@@ -26,12 +26,12 @@ import (
 type scene struct {
 	*testing.T
 	namespace string
-	// secure is how members are called, where they speak TLS.
+	// secure is the TLS configuration for members, if they use TLS.
 	secure *tls.Config
 }
 
-// newScene makes a namespace for a test that shares the controllers, and goes on
-// beside the others that do.
+// newScene creates a namespace for a test that shares the controllers, and runs
+// in parallel with others that do.
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	t.Parallel()
@@ -40,8 +40,8 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// emptyScene makes a namespace for a test with controllers of its own, in a
-// process. They look at every namespace, so it has the world for itself.
+// emptyScene creates a namespace for a test with controllers of its own, in a
+// process. They watch every namespace, so the test runs exclusively.
 func emptyScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{T: t}
@@ -56,7 +56,7 @@ func emptyScene(t *testing.T) *scene {
 	return s
 }
 
-// clear takes everything away, what makes it anew first.
+// clear deletes everything, starting with what recreates other objects.
 func (s *scene) clear() {
 	ctx := context.Background()
 	in := client.InNamespace(s.namespace)
@@ -67,8 +67,8 @@ func (s *scene) clear() {
 	}
 }
 
-// share has the controllers run, in this process and as their ServiceAccount,
-// until the last of those who share them is done.
+// share runs the controllers in this process and as their ServiceAccount, until
+// the last test that shares them is done.
 func (s *scene) share() {
 	s.Helper()
 	world.mu.Lock()
@@ -92,7 +92,7 @@ func (s *scene) share() {
 	})
 }
 
-// process starts them in a process of its own.
+// process starts them in a separate process.
 func (s *scene) process() *exec.Cmd {
 	s.Helper()
 	kubeconfig := s.TempDir() + "/kubeconfig"
@@ -130,7 +130,7 @@ func (s *scene) get(o client.Object, name string) {
 	}
 }
 
-// cluster makes an EtcdCluster whose members have claims.
+// cluster creates an EtcdCluster whose members have claims.
 func (s *scene) cluster(name string, size int, annotations map[string]string) {
 	s.Helper()
 	c := &etcdv1beta2.EtcdCluster{ObjectMeta: s.meta(name)}
@@ -144,7 +144,7 @@ func (s *scene) cluster(name string, size int, annotations map[string]string) {
 	s.create(c)
 }
 
-// until waits, and says in the end what was seen last.
+// until waits, and in the end reports the last observation.
 func (s *scene) until(what string, seen func() any, wanted func() bool) {
 	s.Helper()
 	err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, 4*time.Minute, true, func(context.Context) (bool, error) { return wanted(), nil })
@@ -164,7 +164,7 @@ func (s *scene) untilServing(name string, size int) *etcdv1beta2.EtcdCluster {
 	return c
 }
 
-// endpoints are the members' URLs, by the addresses of their pods.
+// endpoints returns the members' URLs, with the addresses of their pods.
 func (s *scene) endpoints(cluster string) []string {
 	s.Helper()
 	var pods corev1.PodList
@@ -199,7 +199,7 @@ func (s *scene) source(path string) etcdv1beta2.BackupSource {
 	return etcdv1beta2.BackupSource{S3: &etcdv1beta2.S3Source{Path: path, AWSSecret: "aws", Endpoint: "http://" + world.s3.Address, ForcePathStyle: true}}
 }
 
-// backup saves the cluster.
+// backup backs the cluster up.
 func (s *scene) backup(name, cluster, path string, policy *etcdv1beta2.BackupPolicy, changes ...func(*etcdv1beta2.EtcdBackup)) *etcdv1beta2.EtcdBackup {
 	s.Helper()
 	b := &etcdv1beta2.EtcdBackup{ObjectMeta: s.meta(name), Spec: etcdv1beta2.BackupSpec{

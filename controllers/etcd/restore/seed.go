@@ -18,7 +18,8 @@ import (
 	"github.com/usher-dev/usher/controllers/handover"
 )
 
-// annotationServer is on a seed's pod and tells whom it fetches the backup from.
+// annotationServer on a seed's pod names the server that it fetches the backup
+// from.
 const annotationServer = "etcd.usher.dev/snapshot-server"
 
 // Names in a seed's pod.
@@ -34,7 +35,7 @@ func key(namespace, name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace, Name: name}
 }
 
-// seedName is the same whenever it is asked for, and no other restore's.
+// seedName returns a stable name that is unique to the restore.
 func seedName(r *etcdv1beta2.EtcdRestore) string {
 	sum := sha256.Sum256([]byte(r.UID))
 	return r.Spec.EtcdCluster.Name + "-" + hex.EncodeToString(sum[:5])
@@ -60,14 +61,14 @@ func (c *Controller) seed(ctx context.Context, a *attempt) error {
 	case p == nil:
 		return c.make(ctx, want)
 	case p.DeletionTimestamp != nil:
-		return wait(ReasonStarting, "waits for the pod %s of an attempt before to be gone", p.Name)
+		return wait(ReasonStarting, "waits for the deletion of the pod %s of an earlier attempt", p.Name)
 	case restored(p):
 	case p.Annotations[annotationServer] != want.Pod.Annotations[annotationServer] || p.Status.Phase == corev1.PodFailed:
-		// The controller it asks is gone, or it was evicted.
+		// The controller that it calls was replaced, or the pod was evicted.
 		if err := c.client.Delete(ctx, p, client.Preconditions{UID: &p.UID}); client.IgnoreNotFound(err) != nil {
 			return err
 		}
-		return wait(ReasonStarting, "makes the pod %s anew", p.Name)
+		return wait(ReasonStarting, "recreates the pod %s", p.Name)
 	}
 	if !ready(p) {
 		if trouble := etcdcluster.Trouble(p); trouble != "" {
@@ -90,7 +91,7 @@ func (c *Controller) mount(ctx context.Context, a *attempt, needed bool) error {
 	return err
 }
 
-// take has the cluster left alone by its controller, and waits until that knows.
+// take reserves the cluster, and waits until its controller knows.
 func (c *Controller) take(ctx context.Context, a *attempt) error {
 	if err := c.hold(ctx, a.EtcdRestore); err != nil {
 		return err
@@ -104,15 +105,15 @@ func (c *Controller) take(ctx context.Context, a *attempt) error {
 			return err
 		}
 	default:
-		return stop(ReasonTaken, "the EtcdRestore %s has taken the cluster meanwhile", a.cluster.Annotations[etcdv1beta2.AnnotationRestore])
+		return stop(ReasonTaken, "the EtcdRestore %s has reserved the cluster in the meantime", a.cluster.Annotations[etcdv1beta2.AnnotationRestore])
 	}
 	if a.cluster.Status.HeldBy != a.Name {
-		return wait(ReasonStarting, "waits for the controller of EtcdClusters to leave the cluster alone")
+		return wait(ReasonStarting, "waits for the EtcdCluster controller to release the cluster")
 	}
 	return nil
 }
 
-// pod is the seed's; nil where there is none.
+// pod returns the seed's pod, or nil.
 func (c *Controller) pod(ctx context.Context, a *attempt) (*corev1.Pod, error) {
 	p := &corev1.Pod{}
 	err := c.reader.Get(ctx, key(a.Namespace, seedName(a.EtcdRestore)), p)
@@ -120,7 +121,7 @@ func (c *Controller) pod(ctx context.Context, a *attempt) (*corev1.Pod, error) {
 		return nil, nil
 	}
 	if err == nil && !metav1.IsControlledBy(p, a.EtcdRestore) && !metav1.IsControlledBy(p, a.cluster) {
-		return nil, fmt.Errorf("the pod %s is somebody else's", p.Name)
+		return nil, fmt.Errorf("the pod %s does not belong to usher", p.Name)
 	}
 	return p, err
 }
@@ -128,17 +129,18 @@ func (c *Controller) pod(ctx context.Context, a *attempt) (*corev1.Pod, error) {
 func (c *Controller) make(ctx context.Context, s *etcdcluster.Seed) error {
 	if s.Claim != nil {
 		if err := c.client.Create(ctx, s.Claim); client.IgnoreAlreadyExists(err) != nil {
-			return fmt.Errorf("making the claim %s: %w", s.Claim.Name, err)
+			return fmt.Errorf("creating the claim %s: %w", s.Claim.Name, err)
 		}
 	}
 	if err := c.client.Create(ctx, s.Pod); client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("making the pod %s: %w", s.Pod.Name, err)
+		return fmt.Errorf("creating the pod %s: %w", s.Pod.Name, err)
 	}
 	return wait(ReasonStarting, "starts %s from the backup", s.Pod.Name)
 }
 
-// seedOf is the cluster's first member, with the containers that make its data.
-// It is the EtcdRestore's until it has taken the old members' place.
+// seedOf returns the cluster's first member, with the containers that create
+// its data. It belongs to the EtcdRestore until it has replaced the old
+// members.
 func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed, error) {
 	image, err := c.server.Image(ctx)
 	if err != nil {
@@ -194,7 +196,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed,
 	return s, nil
 }
 
-// restored says whether the seed's data is made.
+// restored reports whether the seed's data is complete.
 func restored(p *corev1.Pod) bool {
 	for _, s := range p.Status.InitContainerStatuses {
 		if s.Name == restoreContainer && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0 {

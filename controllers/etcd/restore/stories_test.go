@@ -67,8 +67,8 @@ func TestRestartOperator(t *testing.T) {
 	}
 }
 
-// TestALostClusterIsRestoredByItselfOnce has each of two losses restored, and
-// the second restore deleted.
+// TestALostClusterIsRestoredByItselfOnce restores after each of two losses, and
+// deletes the second restore.
 func TestALostClusterIsRestoredByItselfOnce(t *testing.T) {
 	s := newScene(t)
 	s.passing("example", map[string]string{etcdv1beta2.AnnotationAutoRestore: "true"})
@@ -88,8 +88,8 @@ func TestALostClusterIsRestoredByItselfOnce(t *testing.T) {
 		t.Errorf("the key is not there: %v, %v", got, err)
 	}
 
-	// The next backup cannot be read any more: the second restore fails, and who
-	// deletes it is not given another.
+	// The next backup is unreadable: the second restore fails, and after its
+	// deletion the controller does not create another.
 	s.backup("again", "example", "backups/"+s.namespace+"/again", nil)
 	secret := &corev1.Secret{ObjectMeta: s.meta("aws")}
 	if err := world.client.Delete(t.Context(), secret); err != nil {
@@ -108,8 +108,8 @@ func TestALostClusterIsRestoredByItselfOnce(t *testing.T) {
 	}
 }
 
-// looked waits until the controller has looked at the cluster once more, which
-// it tells by the generation.
+// looked waits until the controller has observed the cluster once more, which
+// the generation shows.
 func (s *scene) looked(cluster string) {
 	s.Helper()
 	c := &etcdv1beta2.EtcdCluster{}
@@ -127,15 +127,15 @@ func (s *scene) looked(cluster string) {
 	}
 }
 
-// TestBackupAndRestore saves a cluster that is written to, once and
-// periodically, loses all of it, and has it again.
+// TestBackupAndRestore backs up a cluster during writes, once and periodically,
+// loses all of it, and restores it.
 func TestBackupAndRestore(t *testing.T) {
 	s := newScene(t)
 	s.cluster("example", 3, nil)
 	s.untilServing("example", 3)
 	etcd := s.etcd("example")
 
-	// Who writes remembers at which revision.
+	// The writer remembers the revision.
 	var written atomic.Int64
 	revisions := make(chan int64, 1<<20)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,8 +11,8 @@ import (
 	"github.com/usher-dev/usher/test/pki"
 )
 
-// TestAClusterWithTLSIsSavedAndRestored saves a cluster that speaks to nobody
-// without a certificate, loses it, and has it again.
+// TestAClusterWithTLSIsSavedAndRestored backs up a cluster that requires
+// certificates, loses it, and restores it.
 func TestAClusterWithTLSIsSavedAndRestored(t *testing.T) {
 	s := newScene(t)
 	certificates, err := pki.New(s.namespace, "example", world.kubelet.Addresses()...)

@@ -36,7 +36,7 @@ func onClaim(claim, path string) etcdv1beta2.BackupSource {
 	return etcdv1beta2.BackupSource{PersistentVolume: &etcdv1beta2.VolumeSource{ClaimName: claim, Path: path}}
 }
 
-// volumePods are the pods that mount claims of backups.
+// volumePods returns the pods that mount claims of backups.
 func (s *scene) volumePods() []corev1.Pod {
 	s.Helper()
 	var pods corev1.PodList
@@ -46,7 +46,7 @@ func (s *scene) volumePods() []corev1.Pod {
 	return pods.Items
 }
 
-// files are those on a claim.
+// files returns those on a claim.
 func (s *scene) files(claim string) []string {
 	s.Helper()
 	var all []string
@@ -63,8 +63,8 @@ func (s *scene) files(claim string) []string {
 	return all
 }
 
-// TestABackupOnAVolumeIsRestored saves a cluster to a claim, periodically, loses
-// all of it, and has it again from there.
+// TestABackupOnAVolumeIsRestored backs up a cluster to a claim, periodically,
+// loses all of it, and restores it from there.
 func TestABackupOnAVolumeIsRestored(t *testing.T) {
 	s := newScene(t)
 	s.cluster("example", 1, nil)
@@ -152,11 +152,11 @@ func TestAVolumeOfAControllerThatWasKilledIsMountedAgain(t *testing.T) {
 	s.until("the pods to be gone", func() any { return s.volumePods() }, func() bool { return len(s.volumePods()) == 0 })
 }
 
-// TestAVolumeIsTakenFromItsPodAlone calls the controller as others would.
-func TestAVolumeIsTakenFromItsPodAlone(t *testing.T) {
+// TestAVolumeIsAcceptedOnlyFromItsPod calls the controller with other identities.
+func TestAVolumeIsAcceptedOnlyFromItsPod(t *testing.T) {
 	s := newScene(t)
 	s.claim("backups")
-	// Its pod has an image that nobody has, and never calls.
+	// Its pod has an image that does not exist, and never calls.
 	b := &etcdv1beta2.EtcdBackup{ObjectMeta: s.meta("once"), Spec: etcdv1beta2.BackupSpec{
 		EtcdEndpoints: []string{"http://127.0.0.1:1"}, StorageType: etcdv1beta2.BackupStorageVolume, BackupSource: onClaim("backups", "once"),
 	}}
@@ -204,7 +204,7 @@ func TestAVolumeIsTakenFromItsPodAlone(t *testing.T) {
 	}
 }
 
-// token is one of the namespace's default ServiceAccount.
+// token returns one of the namespace's default ServiceAccount.
 func (s *scene) token(ctx context.Context, audience string, bound *corev1.Pod) string {
 	s.Helper()
 	clients, err := kubernetes.NewForConfig(world.plane.Config)

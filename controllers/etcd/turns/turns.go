@@ -1,19 +1,19 @@
-// Package turns shares the workers of a controller among namespaces.
+// Package turns shares the workers of a controller fairly among namespaces.
 package turns
 
 import "sync"
 
-// Turns limit how many objects of one namespace are worked on at once, so that
-// those of one tenant, whose store does not answer, leave workers for the others.
+// Turns limits how many objects of one namespace are reconciled at once, so
+// that a tenant whose store does not answer leaves workers for the others.
 type Turns struct {
 	limit int
 
 	mu sync.Mutex
-	// taken counts those of each namespace that has any.
+	// taken counts the turns of each namespace that has any.
 	taken map[string]int
 }
 
-// New returns Turns of which a namespace has limit at a time.
+// New returns Turns with a limit for each namespace.
 func New(limit int) *Turns { return &Turns{limit: limit, taken: map[string]int{}} }
 
 // Take takes a turn, which lasts until end is called, or reports that the namespace

@@ -22,7 +22,7 @@ func TestTurns_NamespaceAtItsLimit_LeavesOthersTheirs(t *testing.T) {
 		t.Error("namespace b is refused a turn while namespace a is at its limit")
 	}
 	first()
-	first() // a second end must not free another's turn
+	first() // a second end must not release another's turn
 	if _, ok := all.Take("a"); !ok {
 		t.Error("a turn that ended is not given again")
 	}

@@ -7,68 +7,68 @@ import (
 	"strings"
 )
 
-// A Reason says why a network is not as wanted. It is the reason of the
-// condition Ready, and tells when to try again.
+// A Reason explains why a network is not in its desired state. It is the reason
+// of the condition Ready, and decides when to retry.
 type Reason string
 
-// Why a network is not as wanted.
+// Values of Reason.
 const (
-	// InUse: what was asked would break what uses the network. Tried again when
-	// that is gone.
+	// InUse: the request would break users of the network. It is retried once they
+	// are gone.
 	InUse Reason = "NetworkInUse"
-	// QuotaExceeded: the outside world grants no more. Tried again slowly: only
-	// people change that.
+	// QuotaExceeded: a quota of the external system is exhausted. It is retried
+	// slowly: a person has to change that.
 	QuotaExceeded Reason = "QuotaExceeded"
-	// Conflict: somebody else changed the thing at the same time. Tried again at
-	// once, from what is there then.
+	// Conflict: another client changed the object at the same time. It is retried
+	// at once, from the new state.
 	Conflict Reason = "Conflict"
-	// Foreign: something that the backend did not make is in the way, and is
-	// left as it is. Tried again slowly: only people change that.
+	// Foreign: an object that the backend did not create is in the way, and stays
+	// unchanged. It is retried slowly: a person has to change that.
 	Foreign Reason = "Foreign"
-	// Denied: the backend may not do it (401, 403). Tried again slowly.
+	// Denied: the backend lacks permission (401, 403). It is retried slowly.
 	Denied Reason = "Denied"
-	// Invalid: the outside world will never accept it as it is written. Not
-	// tried again until the Network changes.
+	// Invalid: the external system will never accept the Network as written. It is
+	// not retried until the Network changes.
 	Invalid Reason = "Invalid"
-	// Unavailable: everything else: no answer, a cut connection, a server's
-	// error. Tried again, ever more slowly.
+	// Unavailable: everything else: no response, a broken connection, a server
+	// error. It is retried with back-off.
 	Unavailable Reason = "BackendUnavailable"
 )
 
-// Terminal says that trying again is of no use while the Network is as it is.
+// Terminal reports whether a retry is useless until the Network changes.
 func (r Reason) Terminal() bool { return r == Invalid }
 
-// Slow says that only people can help, who are not asked often.
+// Slow reports whether a person has to act, so that retries are slow.
 func (r Reason) Slow() bool { return r == QuotaExceeded || r == Foreign || r == Denied }
 
-// An Error is a failure whose reason is known.
+// An Error is a failure with a known reason.
 type Error struct {
 	Reason Reason
-	// Users are sorted, of InUse alone.
+	// Users are sorted; only InUse has them.
 	Users []string
-	// Err says what was found, where, and what to do, for a condition's message.
-	// It never holds credentials.
+	// Err explains what was found, where, and what to do, for a condition's
+	// message. It never contains credentials.
 	Err error
 }
 
-// Errorf makes an Error of a reason.
+// Errorf returns an Error with a reason.
 func Errorf(reason Reason, format string, args ...any) *Error {
 	return &Error{Reason: reason, Err: fmt.Errorf(format, args...)}
 }
 
-// Used makes the Error of a network in use, for what was asked of it, such as
-// "replacing 10.0.0.0/24 by 10.1.0.0/24".
+// Used returns the Error for a network in use and a requested change, such as
+// "replacing 10.0.0.0/24 with 10.1.0.0/24".
 func Used(what string, users []string) *Error {
-	return &Error{Reason: InUse, Users: users, Err: fmt.Errorf("%s waits until nothing uses the network: it is used by %s", what, Listed(users))}
+	return &Error{Reason: InUse, Users: users, Err: fmt.Errorf("%s waits until the network is unused: its users are %s", what, Listed(users))}
 }
 
-// Error is the message of Err.
+// Error returns the message of Err.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap is Err.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ReasonOf is the reason of an error, Unavailable where it has none.
+// ReasonOf returns the reason of an error, by default Unavailable.
 func ReasonOf(err error) Reason {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Reason
@@ -76,7 +76,7 @@ func ReasonOf(err error) Reason {
 	return Unavailable
 }
 
-// UsersOf are the users an error names.
+// UsersOf returns the users that an error names.
 func UsersOf(err error) []string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return slices.Clone(e.Users)
@@ -84,10 +84,10 @@ func UsersOf(err error) []string {
 	return nil
 }
 
-// shown bounds how many users a message names.
+// shown limits the users that a message names.
 const shown = 5
 
-// Listed writes names for a message: the first few, and how many more.
+// Listed formats names for a message: the first few, and the number of others.
 func Listed(names []string) string {
 	if more := len(names) - shown; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), more)

@@ -1,5 +1,5 @@
-// Package backendtest is the suite that every backend of Networks passes,
-// against the real thing.
+// Package backendtest is the test suite for every backend of Networks, with the
+// real external system.
 package backendtest
 
 import (
@@ -18,44 +18,44 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// A World is what a backend acts on, seen and changed without the backend.
-// Its methods end the test where they fail, and return once the backend can see
-// what they did.
+// A World is the system behind a backend, observed and changed without the
+// backend. Its methods fail the test on errors, and return once the backend can
+// see their effects.
 type World interface {
-	// Networks are the networks for an owner that are there, whoever made them,
-	// as the outside itself describes them: range and gateway.
+	// Networks returns the existing networks for an owner, whoever created them,
+	// as the system itself describes them: range and gateway.
 	Networks(t *testing.T, owner backend.Owner) []subnet.Subnet
-	// Attach lets something use the owner's network and returns what Made.Users
-	// calls it, and how to take it away.
+	// Attach attaches a user to the owner's network and returns its name in
+	// Made.Users, and a function that detaches it.
 	Attach(t *testing.T, owner backend.Owner) (user string, detach func())
 	// Drift sets another gateway on the owner's network, as an administrator
-	// may.
+	// could.
 	Drift(t *testing.T, owner backend.Owner, gateway string)
-	// Remove takes the owner's network away, as an administrator may.
+	// Remove removes the owner's network, as an administrator could.
 	Remove(t *testing.T, owner backend.Owner)
-	// Occupy puts something of somebody else where the owner's network would
-	// be, and says how to ask whether it is as it was; nil where the outside has
-	// room for both.
+	// Occupy creates an object of another owner where the owner's network would
+	// be, and returns a function that reports whether it is unchanged; nil if the
+	// system has room for both.
 	Occupy(t *testing.T, owner backend.Owner) (untouched func() bool)
 }
 
-// A Setup makes a backend and its world. Each test has owners of its own.
+// A Setup creates a backend and its world. Each test has owners of its own.
 type Setup func(t *testing.T) (backend.Backend, World)
 
-// A suite is what a test of it has.
+// A suite is the state of one test.
 type suite struct {
 	backend backend.Backend
 	world   World
 }
 
-// Run runs the suite. Namespace exists; the suite chooses names in it.
+// Run runs the suite. Namespace must exist; the suite selects names in it.
 func Run(t *testing.T, namespace string, setup Setup) {
 	tests := map[string]func(*testing.T, suite, backend.Owner){
 		"a network is made once, however often it is asked for":            once,
 		"a range with host bits settles":                                   hostBits,
 		"a network without a gateway has none":                             noGateway,
 		"a gateway changes in place, used or not":                          gateway,
-		"a range changes where nothing uses the network":                   replace,
+		"a range changes where the network is not in use":                  replace,
 		"a range does not change where something uses the network":         refuse,
 		"what others changed is put right":                                 drift,
 		"what others removed is made again":                                removed,
@@ -79,7 +79,7 @@ func Run(t *testing.T, namespace string, setup Setup) {
 	}
 }
 
-// nameOf is a DNS label of a test's name.
+// nameOf converts a test's name to a DNS label.
 func nameOf(test string) string {
 	letters := []byte(test)
 	for i, c := range letters {
@@ -90,7 +90,7 @@ func nameOf(test string) string {
 	return string(slices.Compact(letters[:min(len(letters), 40)])) + "x"
 }
 
-// wanted is the network that a test asks for.
+// wanted returns the network for a test.
 func wanted(t *testing.T, owner backend.Owner, cidr, gateway string) backend.Wanted {
 	t.Helper()
 	s, err := subnet.Parse(cidr, gateway)
@@ -100,7 +100,7 @@ func wanted(t *testing.T, owner backend.Owner, cidr, gateway string) backend.Wan
 	return backend.Wanted{Owner: owner, Subnet: s}
 }
 
-// ensure makes the network and checks that it is there, alone and as wanted.
+// ensure creates the network and checks that it is the only one and as desired.
 func (s suite) ensure(t *testing.T, want backend.Wanted, change backend.Change) {
 	t.Helper()
 	made, err := s.settle(t.Context(), want)
@@ -119,7 +119,7 @@ func (s suite) ensure(t *testing.T, want backend.Wanted, change backend.Change) 
 	s.there(t, want.Owner, want.Subnet)
 }
 
-// used checks who uses a network that is as wanted.
+// used checks the users of a network in its desired state.
 func (s suite) used(t *testing.T, want backend.Wanted, users ...string) {
 	t.Helper()
 	made, err := s.settle(t.Context(), want)
@@ -131,7 +131,7 @@ func (s suite) used(t *testing.T, want backend.Wanted, users ...string) {
 	}
 }
 
-// settle asks for the network again while what it stands on is behind.
+// settle retries Ensure while its caches are stale.
 func (s suite) settle(ctx context.Context, want backend.Wanted) (made *backend.Made, err error) {
 	waited := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		made, err = s.backend.Ensure(ctx, want)
@@ -143,7 +143,7 @@ func (s suite) settle(ctx context.Context, want backend.Wanted) (made *backend.M
 	return made, err
 }
 
-// there checks what is outside for an owner.
+// there checks the networks for an owner in the external system.
 func (s suite) there(t *testing.T, owner backend.Owner, want ...subnet.Subnet) {
 	t.Helper()
 	if diff := cmp.Diff(want, s.world.Networks(t, owner), addresses(), cmpopts.EquateEmpty()); diff != "" {
@@ -162,7 +162,7 @@ func fails(t *testing.T, err error, reason backend.Reason, users ...string) {
 	}
 }
 
-// addresses compares addresses and ranges by what they are.
+// addresses compares addresses and ranges by value.
 func addresses() cmp.Option {
 	return cmp.Comparer(func(a, b subnet.Subnet) bool { return a == b })
 }

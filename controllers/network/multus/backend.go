@@ -1,9 +1,9 @@
-// Package multus makes Networks real without a cloud: each becomes a
+// Package multus implements Networks without a cloud: each becomes a
 // NetworkAttachmentDefinition of its name, by which Multus attaches pods to a
 // bridge on their node, with addresses from the Network's range.
 //
-// host-local gives addresses out on each node by itself, so pods of one network
-// reach each other on one node. What is beyond is another backend's.
+// host-local allocates addresses on each node by itself, so pods of one network
+// reach each other only on one node. Use another backend to connect nodes.
 package multus
 
 import (
@@ -22,58 +22,58 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// Name is what the flag and status.backend call the backend.
+// Name is the backend's name in the flag and in status.backend.
 const Name = "multus"
 
-// Options are what every network has alike.
+// Options are the common settings of all networks.
 type Options struct {
-	// MTU of the interfaces; zero leaves it to the kernel.
+	// MTU is the MTU of the interfaces; zero leaves it to the kernel.
 	MTU int
 }
 
-// A Backend makes NetworkAttachmentDefinitions. It implements backend.Backend.
+// A Backend creates NetworkAttachmentDefinitions. It implements
+// backend.Backend.
 type Backend struct {
 	// client reads from definitions.
 	client client.Client
-	// live reads what is there now, whoever made it.
+	// live reads from the API server, whoever created the object.
 	live client.Reader
-	// definitions are those that carry the mark.
+	// definitions caches those with the mark.
 	definitions cache.Cache
 	pods        pods
 	options     Options
 }
 
-// New returns the backend in that manager's cluster. It makes the manager run
-// caches of the definitions that the backend made, and of what pods are attached
-// to.
+// New returns the backend for that manager's cluster. It adds caches of the
+// backend's definitions, and of attached pods, to the manager.
 func New(m manager.Manager, o Options) (*Backend, error) {
 	b := &Backend{live: m.GetAPIReader(), options: o}
 	var err error
 	if b.pods, err = newPods(m); err != nil {
 		return nil, err
 	}
-	// The manager's own cache would ask for the kind now; a cluster may get
-	// Multus later.
+	// The manager's own cache would need the kind now; a cluster may get Multus
+	// later.
 	b.definitions, err = cache.New(m.GetConfig(), cache.Options{
 		HTTPClient: m.GetHTTPClient(), Scheme: m.GetScheme(), Mapper: m.GetRESTMapper(),
 		DefaultLabelSelector: mark().AsSelector(), DefaultTransform: cache.TransformStripManagedFields(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making a cache of NetworkAttachmentDefinitions: %w", err)
+		return nil, fmt.Errorf("creating a cache of NetworkAttachmentDefinitions: %w", err)
 	}
 	b.client, err = client.New(m.GetConfig(), client.Options{
 		HTTPClient: m.GetHTTPClient(), Scheme: m.GetScheme(), Mapper: m.GetRESTMapper(), Cache: &client.CacheOptions{Reader: b.definitions},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making a client of NetworkAttachmentDefinitions: %w", err)
+		return nil, fmt.Errorf("creating a client of NetworkAttachmentDefinitions: %w", err)
 	}
 	return b, m.Add(b.definitions)
 }
 
-// Name is Name.
+// Name returns Name.
 func (b *Backend) Name() string { return Name }
 
-// Ensure makes the definition, or makes it as it should be.
+// Ensure creates the definition, or updates it.
 func (b *Backend) Ensure(ctx context.Context, want backend.Wanted) (*backend.Made, error) {
 	should, err := render(want, b.options)
 	if err != nil {
@@ -90,20 +90,21 @@ func (b *Backend) Ensure(ctx context.Context, want backend.Wanted) (*backend.Mad
 	} else if !apierrors.IsAlreadyExists(err) {
 		return nil, explain("creating", err)
 	}
-	// Somebody else's is not in the cache, and what was just made not yet.
+	// The cache lacks definitions of other owners, and those that were just
+	// created.
 	if err := b.live.Get(ctx, client.ObjectKeyFromObject(should), is); err != nil {
 		return nil, explain("reading", err)
 	}
 	return b.change(ctx, is, should, want)
 }
 
-// change makes a definition that is there as it should be.
+// change updates an existing definition.
 func (b *Backend) change(ctx context.Context, is, should *netattdefv1.NetworkAttachmentDefinition, want backend.Wanted) (*backend.Made, error) {
 	change := backend.Updated
 	switch was := subnetOf(is).Prefix; {
 	case !ours(is):
 		return nil, backend.Errorf(backend.Foreign,
-			"the NetworkAttachmentDefinition %s was not made by usher and is left as it is: rename it, or the Network", want.Owner)
+			"usher did not create the NetworkAttachmentDefinition %s and does not change it: rename it, or the Network", want.Owner)
 	case same(is, should):
 		return b.used(ctx, want.Owner, made(is, backend.Unchanged))
 	case was.IsValid() && was != want.Prefix:
@@ -123,18 +124,18 @@ func (b *Backend) change(ctx context.Context, is, should *netattdefv1.NetworkAtt
 	return b.used(ctx, want.Owner, made(is, change))
 }
 
-// used adds who uses what was made: the pods that name the definition and have
-// not ended. The cache knows them.
+// used adds the users of the network: the pods that name the definition and
+// have not ended. The cache has them.
 func (b *Backend) used(ctx context.Context, owner backend.Owner, m *backend.Made) (*backend.Made, error) {
 	var err error
 	m.Users, err = b.pods.attachedTo(ctx, owner)
 	return m, err
 }
 
-// Delete removes the definition, if it is the backend's.
+// Delete removes the definition, if it belongs to the backend.
 func (b *Backend) Delete(ctx context.Context, owner backend.Owner) error {
 	is := &netattdefv1.NetworkAttachmentDefinition{}
-	// A cache that is behind would leave what was made a moment ago.
+	// With a stale cache it would leave a definition that was just created.
 	err := b.live.Get(ctx, client.ObjectKey{Namespace: owner.Namespace, Name: owner.Name}, is)
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
@@ -158,7 +159,7 @@ func (b *Backend) Delete(ctx context.Context, owner backend.Owner) error {
 	return explain("deleting", err)
 }
 
-// List returns the definitions that carry the mark.
+// List returns the definitions with the mark.
 func (b *Backend) List(ctx context.Context) ([]backend.Made, error) {
 	var marked netattdefv1.NetworkAttachmentDefinitionList
 	if err := b.client.List(ctx, &marked, client.MatchingLabels(mark())); meta.IsNoMatchError(err) {
@@ -175,7 +176,7 @@ func (b *Backend) List(ctx context.Context) ([]backend.Made, error) {
 	return all, nil
 }
 
-// explain finds the reason of what the API server answered; nil is nil.
+// explain returns the reason for the API server's response; nil for nil.
 func explain(doing string, err error) error {
 	reason := backend.Unavailable
 	switch {
@@ -183,7 +184,7 @@ func explain(doing string, err error) error {
 		return nil
 	case meta.IsNoMatchError(err):
 		return backend.Errorf(backend.Unavailable, "the cluster does not serve NetworkAttachmentDefinitions: install Multus, or choose another backend (%w)", err)
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // edited, or gone, since it was read
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // edited or deleted since it was read
 		reason = backend.Conflict
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		reason = backend.Invalid

@@ -18,22 +18,23 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// cniVersion is the version of the specification the configuration follows.
+// cniVersion is the version of the CNI specification.
 const cniVersion = "1.0.0"
 
-// mark are the labels by which the backend knows what it made.
+// mark are the labels by which the backend identifies its objects.
 func mark() labels.Set {
 	return labels.Set{"app.kubernetes.io/managed-by": "usher", "app.kubernetes.io/component": "network"}
 }
 
-// A config is what a definition holds: the configuration of the bridge plugin.
+// A config is the content of a definition: the configuration of the bridge
+// plugin.
 type config struct {
 	CNIVersion string `json:"cniVersion"`
 	Name       string `json:"name"`
 	Type       string `json:"type"`
 	Bridge     string `json:"bridge"`
-	// IsGateway gives the bridge the gateway's address, ForceAddress takes the
-	// one before off it.
+	// IsGateway sets the gateway's address on the bridge, ForceAddress removes an
+	// earlier one.
 	IsGateway    bool `json:"isGateway,omitempty"`
 	ForceAddress bool `json:"forceAddress,omitempty"`
 	MTU          int  `json:"mtu,omitempty"`
@@ -51,14 +52,14 @@ type addressing struct {
 	Gateway string `json:"gateway,omitempty"`
 }
 
-// render is the definition of a network. The gateway is never given to a pod:
-// host-local leaves it out.
+// render returns the definition of a network. host-local never allocates the
+// gateway to a pod.
 func render(want backend.Wanted, o Options) (*netattdefv1.NetworkAttachmentDefinition, error) {
 	name := BridgeName(want.Owner, want.Subnet)
 	text, err := json.Marshal(config{
 		CNIVersion: cniVersion,
-		// The plugins keep a network's leases by its name, and a name may be
-		// longer than a file's.
+		// The plugins store a network's leases by its name, and a name may be longer
+		// than a file name.
 		Name: name, Type: "bridge", Bridge: name,
 		IsGateway: want.Gateway.IsValid(), ForceAddress: want.Gateway.IsValid(), MTU: o.MTU,
 		IPAM: ipam{Type: "host-local", Ranges: [][]addressing{{{Subnet: want.Prefix.String(), Gateway: want.GatewayText()}}}},
@@ -69,7 +70,7 @@ func render(want backend.Wanted, o Options) (*netattdefv1.NetworkAttachmentDefin
 	return &netattdefv1.NetworkAttachmentDefinition{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: want.Namespace, Name: want.Name, Labels: mark(),
-			// It does not hold the owner's deletion up: the finalizer does.
+			// It does not block the owner's deletion: the finalizer does.
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: samplecrdv1.GroupVersion().String(), Kind: samplecrdv1.Kind, Name: want.Name, UID: want.UID, Controller: new(true),
 			}},
@@ -78,16 +79,17 @@ func render(want backend.Wanted, o Options) (*netattdefv1.NetworkAttachmentDefin
 	}, nil
 }
 
-// BridgeName is the name of a network's bridge on the nodes: 15 characters, the
-// most that Linux takes, hashed from the network's name and range. Another
-// range has another bridge: one that is left over on a node is in nobody's way.
+// BridgeName returns the name of a network's bridge on the nodes: 15
+// characters, the maximum of Linux, hashed from the network's name and range.
+// Another range has another bridge, so one that is left over on a node does no
+// harm.
 func BridgeName(owner backend.Owner, s subnet.Subnet) string {
 	sum := sha256.Sum256([]byte(owner.String() + " " + s.Prefix.String()))
 	return "ush" + strings.ToLower(base32.HexEncoding.EncodeToString(sum[:])[:12])
 }
 
-// ours says whether the backend made a definition. The mark without an owner
-// is enough, an owner of another kind is not.
+// ours reports whether the backend created a definition. The mark without an
+// owner is sufficient, an owner of another kind is not.
 func ours(d *netattdefv1.NetworkAttachmentDefinition) bool {
 	if owner := metav1.GetControllerOfNoCopy(d); owner != nil {
 		gv, err := schema.ParseGroupVersion(owner.APIVersion)
@@ -96,13 +98,13 @@ func ours(d *netattdefv1.NetworkAttachmentDefinition) bool {
 	return mark().AsSelector().Matches(labels.Set(d.Labels))
 }
 
-// same says whether a definition is as it should be.
+// same reports whether a definition is up to date.
 func same(is, should *netattdefv1.NetworkAttachmentDefinition) bool {
 	return is.Spec.Config == should.Spec.Config && mark().AsSelector().Matches(labels.Set(is.Labels)) &&
 		metav1.IsControlledBy(is, &metav1.ObjectMeta{UID: should.OwnerReferences[0].UID})
 }
 
-// put makes a definition as it should be, and leaves what others added.
+// put updates a definition, and keeps what others added.
 func put(is, should *netattdefv1.NetworkAttachmentDefinition) {
 	is.Spec = should.Spec
 	if is.Labels == nil {
@@ -126,8 +128,8 @@ func made(d *netattdefv1.NetworkAttachmentDefinition, change backend.Change) *ba
 	return m
 }
 
-// subnetOf reads a definition's range and gateway back; zero where somebody
-// wrote something else into it.
+// subnetOf parses a definition's range and gateway; zero if somebody changed
+// them to something invalid.
 func subnetOf(d *netattdefv1.NetworkAttachmentDefinition) subnet.Subnet {
 	var c config
 	if err := json.Unmarshal([]byte(d.Spec.Config), &c); err != nil || len(c.IPAM.Ranges) != 1 || len(c.IPAM.Ranges[0]) != 1 {

@@ -17,7 +17,7 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// plane is a real API server that serves what Multus does.
+// plane is a real API server with Multus' kinds.
 var plane *controlplane.ControlPlane
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -33,7 +33,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// A cluster is the control plane with a backend beside it.
+// A cluster is the control plane with a backend.
 type cluster struct {
 	client.Client
 	backend *multus.Backend

@@ -25,13 +25,13 @@ func needsRoot(t *testing.T) {
 	}
 }
 
-// A node is a thread with a network and leases of its own, as the plugins find
-// them on a machine of the cluster.
+// A node is a thread with a network namespace and leases of its own, as the
+// plugins find them on a node of the cluster.
 type node struct {
 	work chan func()
 }
 
-// leases is where host-local keeps them.
+// leases is host-local's folder for them.
 const leases = "/var/lib/cni"
 
 func newNode(t *testing.T) *node {
@@ -42,7 +42,7 @@ func newNode(t *testing.T) *node {
 		t.Fatal(err)
 	}
 	go func() {
-		// Never unlocked: the thread ends with the goroutine.
+		// The goroutine never unlocks the thread, which therefore ends with it.
 		runtime.LockOSThread()
 		err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS)
 		if err == nil {
@@ -63,7 +63,7 @@ func newNode(t *testing.T) *node {
 	return n
 }
 
-// run runs f on the node: the processes it starts are there.
+// run runs f on the node, along with the processes that it starts.
 func (n *node) run(t *testing.T, f func() error) {
 	t.Helper()
 	done := make(chan error)
@@ -73,7 +73,7 @@ func (n *node) run(t *testing.T, f func() error) {
 	}
 }
 
-// links are the names of the node's network interfaces.
+// links returns the names of the node's network interfaces.
 func (n *node) links(t *testing.T) (names []string) {
 	t.Helper()
 	n.run(t, func() error {
@@ -106,7 +106,7 @@ func newPlace(t *testing.T) place {
 	return p
 }
 
-// path is where the plugins find the namespace.
+// path is the path of the namespace for the plugins.
 func (p place) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), int(p.handle)) }
 
 // run runs f in the namespace.
@@ -131,7 +131,7 @@ func up(name string) error {
 	return netlink.LinkSetUp(link)
 }
 
-// ping asks until it is answered, or patience ends: addresses of IPv6 are
+// ping pings until there is an answer, or patience ends: addresses of IPv6 are
 // tentative at first.
 func (p place) ping(to netip.Addr) error {
 	network, address, protocol, kind := "ip4:icmp", "0.0.0.0", 1, icmp.Type(ipv4.ICMPTypeEcho)
@@ -160,7 +160,7 @@ func (p place) ping(to netip.Addr) error {
 			for {
 				size, from, err := conn.ReadFrom(buffer)
 				if err != nil {
-					break // nobody answered yet
+					break // no answer yet
 				}
 				m, err := icmp.ParseMessage(protocol, buffer[:size])
 				if err == nil && m.Type == answer && from.String() == to.String() {

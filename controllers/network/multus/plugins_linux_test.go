@@ -21,7 +21,7 @@ import (
 	"github.com/usher-dev/usher/test/cluster/components"
 )
 
-// pluginFolder builds the plugins, the first time, and returns their folder.
+// pluginFolder builds the plugins on first use, and returns their folder.
 var pluginFolder = sync.OnceValues(func() (string, error) {
 	return components.Ensure(context.Background(), os.Stderr, "bridge", "host-local")
 })
@@ -33,8 +33,8 @@ type pod struct {
 	address netip.Addr
 }
 
-// attach has the plugins attach a new pod by the definition that the API server
-// holds, as Multus does.
+// attach attaches a new pod with the plugins by the definition in the API
+// server, like Multus.
 func (c *cluster) attach(t *testing.T, n *node, owner backend.Owner) *pod {
 	t.Helper()
 	p := &pod{place: newPlace(t), id: fmt.Sprintf("pod-%d", len(n.links(t)))}
@@ -58,7 +58,7 @@ func (c *cluster) attach(t *testing.T, n *node, owner backend.Owner) *pod {
 	return p
 }
 
-// detach has the plugins take a pod away.
+// detach detaches a pod with the plugins.
 func (c *cluster) detach(t *testing.T, n *node, owner backend.Owner, p *pod) {
 	t.Helper()
 	list, cni, rt := c.plugins(t, owner, p)
@@ -67,7 +67,8 @@ func (c *cluster) detach(t *testing.T, n *node, owner backend.Owner, p *pod) {
 	})
 }
 
-// plugins are the definition's, and what Multus tells them about the pod.
+// plugins returns the definition's plugins, and the arguments that Multus
+// passes about the pod.
 func (c *cluster) plugins(t *testing.T, owner backend.Owner, p *pod) (*libcni.NetworkConfigList, *libcni.CNIConfig, *libcni.RuntimeConf) {
 	t.Helper()
 	text := c.definition(t, owner).Spec.Config
@@ -130,9 +131,9 @@ func TestThePluginsAttachPodsByTheDefinition(t *testing.T) {
 			}
 			for _, p := range []*pod{one, two, three} {
 				c.detach(t, n, owner, p)
-				c.detach(t, n, owner, p) // a runtime may ask twice
+				c.detach(t, n, owner, p) // a runtime may call twice
 			}
-			// The plugin leaves a bridge for those who come next.
+			// The plugin keeps a bridge for later pods.
 			if after, want := n.links(t), slices.Concat(before, []string{bridge}); !slices.Equal(after, want) {
 				t.Errorf("interfaces left on the node: %q, want %q", after, want)
 			}
@@ -143,9 +144,9 @@ func TestThePluginsAttachPodsByTheDefinition(t *testing.T) {
 	}
 }
 
-// TestANetworkWithoutAGatewayConnectsPodsAlone has no way out, and no address of
-// the node in it.
-func TestANetworkWithoutAGatewayConnectsPodsAlone(t *testing.T) {
+// TestANetworkWithoutAGatewayConnectsOnlyPods expects no default route, and no
+// address of the node in it.
+func TestANetworkWithoutAGatewayConnectsOnlyPods(t *testing.T) {
 	needsRoot(t)
 	c, n := newCluster(t), newNode(t)
 	s, err := subnet.Parse("10.51.0.0/24", "")
@@ -170,7 +171,7 @@ func TestANetworkWithoutAGatewayConnectsPodsAlone(t *testing.T) {
 	}
 }
 
-// ensure makes the network, once the backend's cache has caught up.
+// ensure creates the network, once the backend's cache is up to date.
 func (c *cluster) ensure(t *testing.T, want backend.Wanted) {
 	t.Helper()
 	until(t, func(ctx context.Context) (bool, error) {
@@ -191,7 +192,7 @@ func reaches(t *testing.T, p *pod, addresses ...netip.Addr) {
 	}
 }
 
-// leases are the addresses that host-local has given out of a network.
+// leases returns the addresses that host-local has allocated in a network.
 func (n *node) leases(t *testing.T, network string) (addresses []string) {
 	t.Helper()
 	n.run(t, func() error {

@@ -19,15 +19,15 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// attachedIndex finds pods by what they are attached to.
+// attachedIndex finds pods by their networks.
 const attachedIndex = "attached"
 
-// pods are the pods of the cluster that have not ended, of which nothing is
-// kept but their names and what they are attached to.
+// pods caches the pods of the cluster that have not ended, with only their
+// names and networks.
 type pods struct{ cache.Cache }
 
-// newPods makes a cache that the manager runs. It is apart from the manager's
-// own, in which other controllers keep other pods.
+// newPods adds a cache to the manager, apart from the manager's own, in which
+// other controllers cache other pods.
 func newPods(m manager.Manager) (pods, error) {
 	running := fields.AndSelectors(
 		fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
@@ -37,7 +37,7 @@ func newPods(m manager.Manager) (pods, error) {
 		ByObject: map[client.Object]cache.ByObject{pod(): {Field: running, Transform: stripPod}},
 	})
 	if err != nil {
-		return pods{}, fmt.Errorf("making a cache of pods: %w", err)
+		return pods{}, fmt.Errorf("creating a cache of pods: %w", err)
 	}
 	err = c.IndexField(context.Background(), pod(), attachedIndex, func(o client.Object) []string {
 		var keys []string
@@ -67,8 +67,8 @@ func (p pods) attachedTo(ctx context.Context, owner backend.Owner) ([]string, er
 	return names, nil
 }
 
-// attachments are the networks that a pod's annotation names. An annotation
-// that Multus cannot read attaches nothing.
+// attachments returns the networks that a pod's annotation names. An annotation
+// that Multus cannot parse attaches nothing.
 func attachments(pod client.Object) []types.NamespacedName {
 	text := pod.GetAnnotations()[netattdefv1.NetworkAttachmentAnnot]
 	if text == "" {
@@ -87,7 +87,7 @@ func attachments(pod client.Object) []types.NamespacedName {
 	return names
 }
 
-// stripPod keeps a pod's name and what it is attached to.
+// stripPod keeps a pod's name and its networks.
 func stripPod(object any) (any, error) {
 	p, ok := object.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -103,7 +103,7 @@ func stripPod(object any) (any, error) {
 
 func podKind() schema.GroupVersionKind { return corev1.SchemeGroupVersion.WithKind("Pod") }
 
-// pod is an empty one, of which metadata alone is kept.
+// pod returns an empty one, for a cache of only the metadata.
 func pod() *metav1.PartialObjectMetadata {
 	p := &metav1.PartialObjectMetadata{}
 	p.SetGroupVersionKind(podKind())

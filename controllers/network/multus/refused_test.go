@@ -12,9 +12,8 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// TestAQuotaIsToldApart: the API server answers 403, as it does to those who
-// lack a right.
-func TestAQuotaIsToldApart(t *testing.T) {
+// TestAQuotaIsDistinguishedFromAMissingRight: the API server answers 403, as for missing rights.
+func TestAQuotaIsDistinguishedFromAMissingRight(t *testing.T) {
 	c := newCluster(t)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "quota-"}}
 	if err := c.Create(t.Context(), ns); err != nil {

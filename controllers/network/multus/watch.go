@@ -20,16 +20,17 @@ import (
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 )
 
-// askedEvery is how often a cluster without Multus is asked whether it has it.
+// askedEvery is how often to check whether the cluster has got Multus.
 const askedEvery = 10 * time.Second
 
-// AddToScheme adds the types the backend reads and writes.
+// AddToScheme adds the types that the backend reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{netattdefv1.AddToScheme, metav1.AddMetaToScheme}).AddToScheme(s)
 }
 
-// Watch lets the controller of Networks learn of pods that come and go, and of
-// definitions that others edit, these as soon as the cluster serves them.
+// Watch notifies the controller of Networks about pods that are created and
+// deleted, and about definitions that others edit, once the cluster serves
+// them.
 func (b *Backend) Watch(m manager.Manager, c controller.Controller) error {
 	networks := handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, p *metav1.PartialObjectMetadata) []reconcile.Request {
 		var all []reconcile.Request
@@ -48,7 +49,7 @@ func (b *Backend) Watch(m manager.Manager, c controller.Controller) error {
 			return err == nil, nil
 		})
 		if err != nil {
-			return nil // the process ends
+			return nil // the process is ending
 		}
 		return c.Watch(source.Kind(b.definitions, &netattdefv1.NetworkAttachmentDefinition{},
 			handler.TypedEnqueueRequestForOwner[*netattdefv1.NetworkAttachmentDefinition](m.GetScheme(), m.GetRESTMapper(), &samplecrdv1.Network{}, handler.OnlyControllerOwner()),
@@ -56,8 +57,8 @@ func (b *Backend) Watch(m manager.Manager, c controller.Controller) error {
 	}))
 }
 
-// editedOrGone leaves out definitions that come: who makes one that a Network
-// owns is the backend itself.
+// editedOrGone ignores new definitions: only the backend creates definitions
+// that a Network owns.
 func editedOrGone() predicate.TypedPredicate[*netattdefv1.NetworkAttachmentDefinition] {
 	return predicate.TypedFuncs[*netattdefv1.NetworkAttachmentDefinition]{
 		CreateFunc: func(event.TypedCreateEvent[*netattdefv1.NetworkAttachmentDefinition]) bool { return false },

@@ -29,7 +29,7 @@ func TestTheBackendConforms(t *testing.T) {
 
 var _ backendtest.World = (*cluster)(nil)
 
-// Networks reads the definition as the plugins do.
+// Networks reads the definition like the plugins.
 func (c *cluster) Networks(t *testing.T, owner backend.Owner) []subnet.Subnet {
 	t.Helper()
 	d := &netattdefv1.NetworkAttachmentDefinition{}
@@ -57,7 +57,7 @@ func (c *cluster) Networks(t *testing.T, owner backend.Owner) []subnet.Subnet {
 	return []subnet.Subnet{s}
 }
 
-// Attach makes a pod that names the network.
+// Attach creates a pod that names the network.
 func (c *cluster) Attach(t *testing.T, owner backend.Owner) (user string, detach func()) {
 	t.Helper()
 	pod := &corev1.Pod{
@@ -87,7 +87,7 @@ func (c *cluster) untilUsed(t *testing.T, owner backend.Owner, user string, want
 	until(t, func(ctx context.Context) (bool, error) {
 		made, err := c.backend.Ensure(ctx, is)
 		if backend.ReasonOf(err) == backend.Conflict {
-			return false, nil // the cache is behind
+			return false, nil // the cache is stale
 		}
 		return err == nil && slices.Contains(made.Users, user) == want, err
 	})
@@ -114,7 +114,8 @@ func (c *cluster) Remove(t *testing.T, owner backend.Owner) {
 	c.untilSeen(t, owner)
 }
 
-// untilSeen waits until the backend's cache has the owner's definition so.
+// untilSeen waits until the backend's cache has the owner's definition in that
+// state.
 func (c *cluster) untilSeen(t *testing.T, owner backend.Owner, want ...subnet.Subnet) {
 	t.Helper()
 	until(t, func(ctx context.Context) (bool, error) {
@@ -129,7 +130,7 @@ func (c *cluster) untilSeen(t *testing.T, owner backend.Owner, want ...subnet.Su
 	})
 }
 
-// Occupy makes a definition of the owner's name, as a person does.
+// Occupy creates a definition of the owner's name, like a user.
 func (c *cluster) Occupy(t *testing.T, owner backend.Owner) (untouched func() bool) {
 	t.Helper()
 	d := &netattdefv1.NetworkAttachmentDefinition{

@@ -22,8 +22,8 @@ import (
 	"github.com/usher-dev/usher/controllers/network/neutron"
 )
 
-// A cluster is a namespace of the control plane, whose Networks are made in a
-// project.
+// A cluster is a namespace of the control plane, whose Networks are created in
+// a project.
 type cluster struct {
 	client.Client
 	tenant    *tenant
@@ -77,7 +77,7 @@ func (c *cluster) control(t *testing.T, changes ...func(*controllers.NetworkOpti
 	return stop
 }
 
-// network writes a Network as a person does.
+// network creates a Network like a user.
 func (c *cluster) network(t *testing.T, name, cidr, gateway string) *samplecrdv1.Network {
 	t.Helper()
 	n := &samplecrdv1.Network{
@@ -107,7 +107,7 @@ func (c *cluster) remove(t *testing.T, n *samplecrdv1.Network) {
 	}
 }
 
-// poll waits until a condition holds.
+// poll waits until a condition is true.
 func poll(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) { return condition(), nil })
@@ -116,7 +116,7 @@ func poll(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// until waits until the Network is as the condition wants it.
+// until waits until the Network meets a condition.
 func (c *cluster) until(t *testing.T, n *samplecrdv1.Network, what string, condition func(*samplecrdv1.Network) bool) {
 	t.Helper()
 	defer func() {
@@ -127,14 +127,14 @@ func (c *cluster) until(t *testing.T, n *samplecrdv1.Network, what string, condi
 	poll(t, what, func() bool { return c.Get(t.Context(), client.ObjectKeyFromObject(n), n) == nil && condition(n) })
 }
 
-// gone says whether the Network is no more.
+// gone reports whether the Network does not exist.
 func (c *cluster) gone(t *testing.T, n *samplecrdv1.Network) bool {
 	t.Helper()
 	err := c.Get(t.Context(), client.ObjectKeyFromObject(n), n.DeepCopy())
 	return err != nil && client.IgnoreNotFound(err) == nil
 }
 
-// made says that the network is there as the current spec asks.
+// made reports whether the network matches the current spec.
 func made(cidr, gateway string) func(*samplecrdv1.Network) bool {
 	return func(n *samplecrdv1.Network) bool {
 		c := meta.FindStatusCondition(n.Status.Conditions, samplecrdv1.Ready)
@@ -143,7 +143,7 @@ func made(cidr, gateway string) func(*samplecrdv1.Network) bool {
 	}
 }
 
-// because says that it is not, for a reason.
+// because reports whether it does not, for a reason.
 func because(reason backend.Reason) func(*samplecrdv1.Network) bool {
 	return func(n *samplecrdv1.Network) bool {
 		c := meta.FindStatusCondition(n.Status.Conditions, samplecrdv1.Ready)

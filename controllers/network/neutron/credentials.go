@@ -13,21 +13,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A source is where the credentials are.
+// A source is the location of the credentials.
 type source struct{ file, cloud string }
 
-// environmentCloud is what the environment's cloud is called in the document
-// made of it.
+// environmentCloud is the name of the environment's cloud in the generated
+// document.
 const environmentCloud = "environment"
 
-// credentials are what a client is made of. They are never printed.
+// credentials are the settings of a client. They are never printed.
 type credentials struct {
 	auth     gophercloud.AuthOptions
 	endpoint gophercloud.EndpointOpts
 	tls      *tls.Config
 }
 
-// read is the document that holds the credentials now, checked.
+// read returns the current document with the credentials, validated.
 func (s source) read() ([]byte, error) {
 	data, err := s.document()
 	if err != nil {
@@ -37,8 +37,8 @@ func (s source) read() ([]byte, error) {
 	return data, err
 }
 
-// document is a clouds.yaml: the file, or the environment written as one, so
-// that both mean the same.
+// document returns a clouds.yaml: the file, or the environment converted to
+// one, so that both have the same meaning.
 func (s source) document() ([]byte, error) {
 	if s.file != "" {
 		data, err := os.ReadFile(s.file)
@@ -48,7 +48,7 @@ func (s source) document() ([]byte, error) {
 		return data, nil
 	}
 	if os.Getenv("OS_AUTH_URL") == "" {
-		return nil, errors.New("no credentials: name a clouds.yaml, or set OS_AUTH_URL and what goes with it")
+		return nil, errors.New("no credentials: set --neutron-clouds-file and --neutron-cloud, or OS_AUTH_URL and the other variables OS_*")
 	}
 	return yaml.Marshal(clouds.Clouds{Clouds: map[string]clouds.Cloud{environmentCloud: fromEnvironment()}})
 }
@@ -75,7 +75,7 @@ func fromEnvironment() clouds.Cloud {
 	}
 }
 
-// parse reads a clouds.yaml. Its errors quote nothing of it.
+// parse parses a clouds.yaml. Its errors quote nothing from it.
 func (s source) parse(data []byte) (*credentials, error) {
 	name, where := environmentCloud, "the environment"
 	if s.file != "" {
@@ -83,20 +83,20 @@ func (s source) parse(data []byte) (*credentials, error) {
 	}
 	var all clouds.Clouds
 	if err := yaml.Unmarshal(data, &all); err != nil {
-		return nil, fmt.Errorf("%s is not as a clouds.yaml is: write what `openstack --os-cloud %s token issue` accepts", where, name)
+		return nil, fmt.Errorf("%s is not a valid clouds.yaml: write a file that `openstack --os-cloud %s token issue` accepts", where, name)
 	}
 	cloud, ok := all.Clouds[name]
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("%s has no cloud %q among its clouds", where, name)
 	case cloud.AuthInfo == nil:
-		return nil, fmt.Errorf("%s: the cloud %q has no auth: write auth_url, and who signs in", where, name)
+		return nil, fmt.Errorf("%s: the cloud %q has no auth: write auth_url and the credentials", where, name)
 	case cloud.AuthInfo.AuthURL == "":
 		return nil, fmt.Errorf("%s: the cloud %q has no auth.auth_url", where, name)
 	}
 	auth, endpoint, tlsConfig, err := clouds.Parse(clouds.WithCloudsYAML(bytes.NewReader(data)), clouds.WithCloudName(name))
 	if _, quotes := errors.AsType[*yamlv2.TypeError](err); quotes {
-		return nil, fmt.Errorf("%s: the cloud %q has a value of another type than clouds.yaml has there", where, name)
+		return nil, fmt.Errorf("%s: the cloud %q has a value of the wrong type", where, name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", where, err)

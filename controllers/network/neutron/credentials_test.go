@@ -48,19 +48,19 @@ func TestCredentialsOfTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatAreNone(t *testing.T) {
+func TestCredentials_Invalid(t *testing.T) {
 	t.Setenv("OS_AUTH_URL", "")
 	const secret = "hunter2secret"
 	for name, test := range map[string]struct{ document, want string }{
-		"no YAML":              {"{" + secret, `is not as a clouds.yaml is: write what`},
-		"another document":     {"- " + secret, `is not as a clouds.yaml is: write what`},
-		"no clouds":            {"{}", `has no cloud "here" among its clouds`},
-		"another cloud":        {"clouds: {there: {}}", `has no cloud "here" among its clouds`},
-		"no auth":              {"clouds: {here: {}}", `the cloud "here" has no auth: write auth_url, and who signs in`},
-		"no address":           {"clouds: {here: {auth: {password: " + secret + "}}}", `the cloud "here" has no auth.auth_url`},
-		"a value of two types": {"clouds: {here: {auth: {auth_url: http://k/v3, password: [" + secret + "]}}}", `is not as a clouds.yaml is: write what`},
-		"verify is no boolean": {"clouds: {here: {verify: " + secret + ", auth: {auth_url: http://k/v3}}}", `is not as a clouds.yaml is: write what`},
-		"a CA that is nowhere": {"clouds: {here: {cacert: /nowhere/ca.pem, auth: {auth_url: http://k/v3}}}", `failed to open the CA cert file`},
+		"no YAML":                 {"{" + secret, `is not a valid clouds.yaml: write a file that`},
+		"another document":        {"- " + secret, `is not a valid clouds.yaml: write a file that`},
+		"no clouds":               {"{}", `has no cloud "here" among its clouds`},
+		"another cloud":           {"clouds: {there: {}}", `has no cloud "here" among its clouds`},
+		"no auth":                 {"clouds: {here: {}}", `the cloud "here" has no auth: write auth_url and the credentials`},
+		"no address":              {"clouds: {here: {auth: {password: " + secret + "}}}", `the cloud "here" has no auth.auth_url`},
+		"a value of two types":    {"clouds: {here: {auth: {auth_url: http://k/v3, password: [" + secret + "]}}}", `is not a valid clouds.yaml: write a file that`},
+		"verify is not a boolean": {"clouds: {here: {verify: " + secret + ", auth: {auth_url: http://k/v3}}}", `is not a valid clouds.yaml: write a file that`},
+		"a CA that is nowhere":    {"clouds: {here: {cacert: /nowhere/ca.pem, auth: {auth_url: http://k/v3}}}", `failed to open the CA cert file`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "clouds.yaml")
@@ -83,7 +83,7 @@ func TestCredentialsThatAreNone(t *testing.T) {
 	})
 	t.Run("no environment", func(t *testing.T) {
 		_, err := New(Options{Cluster: "c"})
-		const want = "no credentials: name a clouds.yaml, or set OS_AUTH_URL and what goes with it"
+		const want = "no credentials: set --neutron-clouds-file and --neutron-cloud, or OS_AUTH_URL and the other variables OS_*"
 		if err == nil || err.Error() != want {
 			t.Errorf("the error is %v, want %q", err, want)
 		}

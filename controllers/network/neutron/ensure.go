@@ -9,7 +9,7 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// Ensure brings the owner's network to what is wanted.
+// Ensure brings the owner's network to the desired state.
 func (b *Backend) Ensure(ctx context.Context, want backend.Wanted) (*backend.Made, error) {
 	if err := b.marks.check(want.Owner); err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func (b *Backend) Ensure(ctx context.Context, want backend.Wanted) (*backend.Mad
 	if err != nil {
 		return nil, err
 	}
-	var on occupancy // of one just made: nothing
+	var on occupancy // a new network has none
 	if !created {
 		if on, err = b.occupancyOf(ctx, c, *network); err != nil {
 			return nil, err
@@ -52,7 +52,7 @@ func (b *Backend) Ensure(ctx context.Context, want backend.Wanted) (*backend.Mad
 	return m, nil
 }
 
-// ensureNetwork finds the owner's network, or makes it.
+// ensureNetwork finds the owner's network, or creates it.
 func (b *Backend) ensureNetwork(ctx context.Context, c *connection, owner backend.Owner) (n *networks.Network, created bool, err error) {
 	found, err := b.networksOf(ctx, c, owner)
 	if err != nil {
@@ -70,14 +70,14 @@ func (b *Backend) ensureNetwork(ctx context.Context, c *connection, owner backen
 		return &found[0], false, nil
 	default:
 		b.lost.answered(owner)
-		return nil, false, backend.Errorf(backend.Foreign, "Neutron has %d networks whose description is %q (%s): delete all but the one to keep, or take their description away",
+		return nil, false, backend.Errorf(backend.Foreign, "Neutron has %d networks whose description is %q (%s): delete all but the one to keep, or remove their descriptions",
 			len(found), b.marks.network(owner), ids(found))
 	}
 }
 
-// createNetwork makes the network. Neutron lets another of the same mark be
-// made at the same time; who sees both takes its own away, which nothing uses
-// yet.
+// createNetwork creates the network. Neutron allows a concurrent request to
+// create another one with the same mark; the client that sees both deletes its
+// own, which is still unused.
 func (b *Backend) createNetwork(ctx context.Context, c *connection, owner backend.Owner) (*networks.Network, error) {
 	b.lost.asked(owner)
 	n, err := networks.Create(ctx, c.ServiceClient, networks.CreateOpts{Name: nameOf(owner), Description: b.marks.network(owner)}).Extract()
@@ -96,12 +96,12 @@ func (b *Backend) createNetwork(ctx context.Context, c *connection, owner backen
 		return n, nil
 	}
 	if err := networks.Delete(ctx, c.ServiceClient, n.ID).ExtractErr(); err != nil {
-		return nil, b.failed(c, "deleting network "+n.ID+", made twice", err)
+		return nil, b.failed(c, "deleting network "+n.ID+", a duplicate", err)
 	}
-	return nil, backend.Errorf(backend.Conflict, "another network was made for %s at the same time, so network %s is deleted", owner, n.ID)
+	return nil, backend.Errorf(backend.Conflict, "another network was created for %s at the same time, so usher deletes network %s", owner, n.ID)
 }
 
-// rename gives the network the name that its owner has.
+// rename sets the network's name to that of its owner.
 func (b *Backend) rename(ctx context.Context, c *connection, n *networks.Network, owner backend.Owner) (renamed bool, err error) {
 	name := nameOf(owner)
 	if n.Name == name {

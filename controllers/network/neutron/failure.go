@@ -12,8 +12,8 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// failed says what a request's error means for what was being done. A
-// connection that is no longer accepted is not used again.
+// failed converts a request's error. A connection that is no longer accepted is
+// not reused.
 func (b *Backend) failed(c *connection, doing string, err error) error {
 	f := failure(doing, err)
 	if c != nil && backend.ReasonOf(f) == backend.Denied {
@@ -22,7 +22,7 @@ func (b *Backend) failed(c *connection, doing string, err error) error {
 	return f
 }
 
-// failure is the error of a request, with its reason.
+// failure returns the error of a request, with its reason.
 func failure(doing string, err error) error {
 	answer, answered := answerOf(err)
 	if !answered {
@@ -31,8 +31,8 @@ func failure(doing string, err error) error {
 	return backend.Errorf(reasonOf(answer.status, answer.kind), "%s: %s", doing, answer)
 }
 
-// reasonOf tells answers apart by what Neutron calls them, and by their status
-// where it says nothing: a conflict can be a quota, a use or an edit.
+// reasonOf distinguishes responses by Neutron's type, and otherwise by their
+// status: a conflict can be a quota, a use or an edit.
 func reasonOf(status int, kind string) backend.Reason {
 	switch kind {
 	case "OverQuota":
@@ -40,7 +40,7 @@ func reasonOf(status int, kind string) backend.Reason {
 	case "NetworkInUse", "SubnetInUse", "GatewayIpInUse", "IpAddressInUse":
 		return backend.InUse
 	case "RevisionNumberConstraintFailed", "NetworkNotFound", "SubnetNotFound":
-		// What the request was about is gone, or not as it was read.
+		// The object was deleted, or changed since it was read.
 		return backend.Conflict
 	}
 	switch status {
@@ -54,13 +54,13 @@ func reasonOf(status int, kind string) backend.Reason {
 	return backend.Unavailable
 }
 
-// An answer is what Neutron or Keystone said when it refused.
+// An answer is the error response of Neutron or Keystone.
 type answer struct {
 	status        int
 	kind, message string
 }
 
-// String is the answer for people, bounded.
+// String formats the response for people, with a limited length.
 func (a answer) String() string {
 	text := fmt.Sprintf("the answer was %d %s", a.status, http.StatusText(a.status))
 	if a.kind != "" {
@@ -80,9 +80,9 @@ func shortened(text string) string {
 	return text
 }
 
-// answerOf is the answer in an error, where there was one.
+// answerOf returns the response in an error, if there is one.
 func answerOf(err error) (answer, bool) {
-	// What a second attempt to sign in said is what counts.
+	// The response to a second authentication attempt is the relevant one.
 	if again, ok := errors.AsType[*gophercloud.ErrUnableToReauthenticate](err); ok {
 		err = again.ErrReauth
 	}
@@ -95,8 +95,8 @@ func answerOf(err error) (answer, bool) {
 	return a, true
 }
 
-// said reads a body: Neutron's, whose error is an object or a text, or
-// Keystone's. Others, such as a proxy's page, say nothing.
+// said parses a body: Neutron's, whose error is an object or a text, or
+// Keystone's. It ignores others, such as a proxy's page.
 func said(body []byte) (kind, message string) {
 	var document struct {
 		NeutronError json.RawMessage
@@ -115,11 +115,11 @@ func said(body []byte) (kind, message string) {
 	return document.Error.Title, document.Error.Message
 }
 
-// unanswered says whether a request may have been carried out though nobody
-// said so.
+// unanswered reports whether a request without a response may have been
+// executed.
 func unanswered(err error) bool {
 	if a, answered := answerOf(err); answered {
-		// A proxy answers in place of the server that it lost, in other words.
+		// A proxy answers in place of the lost server, with another body.
 		return a.status >= http.StatusInternalServerError && a.kind == ""
 	}
 	refused, ok := errors.AsType[*net.OpError](err)

@@ -41,13 +41,13 @@ func TestAFailuresReason(t *testing.T) {
 		"a proxy's error":       {refusal(502, `Bad Gateway`), backend.Unavailable, "making the network: the answer was 502 Bad Gateway"},
 		"too many requests":     {refusal(429, ``), backend.Unavailable, ""},
 		"a cut connection":      {&url.Error{Op: "Post", URL: "http://n/v2.0/networks", Err: io.EOF}, backend.Unavailable, `making the network: Post "http://n/v2.0/networks": EOF`},
-		"signing in anew failed": {
+		"signing in again failed": {
 			&gophercloud.ErrUnableToReauthenticate{ErrOriginal: refusal(401, ""), ErrReauth: refusal(403, "")}, backend.Denied, "making the network: the answer was 403 Forbidden",
 		},
 		"Keystone gone when the token ended": {
 			&gophercloud.ErrUnableToReauthenticate{ErrOriginal: refusal(401, ""), ErrReauth: io.EOF}, backend.Unavailable, "",
 		},
-		"an error after signing in anew": {
+		"an error after signing in again": {
 			&gophercloud.ErrErrorAfterReauthentication{ErrOriginal: refusal(409, `{"NeutronError": {"type": "OverQuota"}}`)}, backend.QuotaExceeded, "",
 		},
 	} {
@@ -70,7 +70,7 @@ func TestAFailuresMessageIsBounded(t *testing.T) {
 	}
 }
 
-func TestWhetherARequestMayHaveBeenCarriedOut(t *testing.T) {
+func TestUnanswered(t *testing.T) {
 	dial := &url.Error{Op: "Post", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
 	for name, test := range map[string]struct {
 		err  error

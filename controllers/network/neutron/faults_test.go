@@ -21,7 +21,7 @@ import (
 	realneutron "github.com/usher-dev/usher/test/neutron"
 )
 
-// wanted is the network of a test.
+// wanted returns the network for a test.
 func wanted(t *testing.T, name, cidr, gateway string) backend.Wanted {
 	t.Helper()
 	s, err := subnet.Parse(cidr, gateway)
@@ -31,7 +31,7 @@ func wanted(t *testing.T, name, cidr, gateway string) backend.Wanted {
 	return backend.Wanted{Owner: backend.Owner{Namespace: "default", Name: name, UID: "uid"}, Subnet: s}
 }
 
-// settles asks until the network is there, and checks that it is the only one.
+// settles retries until the network exists, and checks that it is the only one.
 func settles(t *testing.T, b backend.Backend, w world, want backend.Wanted) {
 	t.Helper()
 	for {
@@ -46,7 +46,7 @@ func settles(t *testing.T, b backend.Backend, w world, want backend.Wanted) {
 	w.alone(t, want)
 }
 
-// alone checks that the network is the project's only one, and as wanted.
+// alone checks that the network is the project's only one, and as desired.
 func (w world) alone(t *testing.T, want backend.Wanted) {
 	t.Helper()
 	if all := w.all(t, ""); len(all) != 1 {
@@ -57,7 +57,7 @@ func (w world) alone(t *testing.T, want backend.Wanted) {
 	}
 }
 
-// fails checks an error's reason and what it says.
+// fails checks an error's reason and message.
 func fails(t *testing.T, err error, reason backend.Reason, says string) {
 	t.Helper()
 	if err == nil || backend.ReasonOf(err) != reason || !strings.Contains(err.Error(), says) {
@@ -123,7 +123,7 @@ func TestWhileNeutronFailsNothingIsMadeTwice(t *testing.T) {
 	}
 }
 
-// discard is the answer that nobody gets.
+// discard drops the response.
 type discard struct{}
 
 func (discard) Header() http.Header         { return http.Header{} }
@@ -137,7 +137,7 @@ func TestAnAnswerThatComesTooLateIsWaitedFor(t *testing.T) {
 	carryOut := sync.OnceFunc(func() { close(release) })
 	defer carryOut()
 	e.proxy.Inject(realneutron.Fault{Method: http.MethodPost, Path: "networks", Times: 1, Handle: func(_ http.ResponseWriter, r *http.Request, forward http.Handler) {
-		// Neutron carries it out after the client has given up.
+		// Neutron executes it after the client has given up.
 		defer close(done)
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -152,14 +152,14 @@ func TestAnAnswerThatComesTooLateIsWaitedFor(t *testing.T) {
 	_, err := b.Ensure(t.Context(), want)
 	fails(t, err, backend.Unavailable, "making the network: Post")
 	_, err = b.Ensure(t.Context(), want)
-	fails(t, err, backend.Unavailable, "nobody answered the request to make the network, which may still be carried out")
-	fails(t, b.Delete(t.Context(), want.Owner), backend.Unavailable, "nobody answered the request")
+	fails(t, err, backend.Unavailable, "the request to create the network timed out, and Neutron may still execute it")
+	fails(t, b.Delete(t.Context(), want.Owner), backend.Unavailable, "the request to create the network timed out")
 	carryOut()
 	<-done
 	settles(t, b, e.world(t), want)
 }
 
-func TestTwoMadeAtOnceAreOne(t *testing.T) {
+func TestTwoConcurrentCreationsLeaveOneNetwork(t *testing.T) {
 	e := newTenant(t)
 	want := wanted(t, "twice", "10.0.0.0/24", "10.0.0.1")
 	e.proxy.Inject(realneutron.Fault{Method: http.MethodPost, Path: "networks", Times: 1, Handle: realneutron.First(func() {
@@ -169,7 +169,7 @@ func TestTwoMadeAtOnceAreOne(t *testing.T) {
 	})})
 	b := e.backend(t)
 	_, err := b.Ensure(t.Context(), want)
-	fails(t, err, backend.Conflict, "another network was made for default/twice at the same time")
+	fails(t, err, backend.Conflict, "another network was created for default/twice at the same time")
 	settles(t, b, e.world(t), want)
 }
 
@@ -189,7 +189,7 @@ func TestTwoNetworksWithOneMarkAreLeftToPeople(t *testing.T) {
 	}
 }
 
-func TestAQuotaIsToldFromAConflict(t *testing.T) {
+func TestAQuotaIsDistinguishedFromAConflict(t *testing.T) {
 	e := newTenant(t)
 	b, want := e.backend(t), wanted(t, "quota", "10.0.0.0/24", "10.0.0.1")
 	if err := e.LimitNetworks(t.Context(), 0); err != nil {
@@ -226,17 +226,17 @@ func TestANetworkThatGoesMeanwhileIsMadeAgain(t *testing.T) {
 	settles(t, b, w, want)
 }
 
-func TestAGatewayInUseIsAUse(t *testing.T) {
+func TestAGatewayInUseIsAUser(t *testing.T) {
 	e := newTenant(t)
 	b, w, want := e.backend(t), e.world(t), wanted(t, "router", "10.0.0.0/24", "10.0.0.1")
 	settles(t, b, w, want)
 	user, _ := w.Attach(t, want.Owner)
 	e.proxy.Inject(realneutron.Fault{Method: http.MethodPut, Path: "subnets", Handle: realneutron.Answer(409, `{"NeutronError": {"type": "GatewayIpInUse", "message": "m"}}`)})
 	_, err := b.Ensure(t.Context(), wanted(t, "router", "10.0.0.0/24", "10.0.0.2"))
-	fails(t, err, backend.InUse, "from 10.0.0.1 to 10.0.0.2 waits until nothing uses the network: it is used by "+user)
+	fails(t, err, backend.InUse, "from 10.0.0.1 to 10.0.0.2 waits until the network is unused: its users are "+user)
 }
 
-func TestWhatIsAttachedMeanwhileIsNamed(t *testing.T) {
+func TestConcurrentlyAttachedUsersAreNamed(t *testing.T) {
 	e := newTenant(t)
 	b, w, want := e.backend(t), e.world(t), wanted(t, "attached", "10.0.0.0/24", "10.0.0.1")
 	settles(t, b, w, want)
@@ -246,7 +246,7 @@ func TestWhatIsAttachedMeanwhileIsNamed(t *testing.T) {
 	t.Run("while it is deleted", func(t *testing.T) {
 		e.proxy.Inject(realneutron.Fault{Method: http.MethodDelete, Path: "networks", Times: 1, Handle: realneutron.First(attach)})
 		err := b.Delete(t.Context(), want.Owner)
-		fails(t, err, backend.InUse, "deleting the network waits until nothing uses the network: it is used by "+user)
+		fails(t, err, backend.InUse, "deleting the network waits until the network is unused: its users are "+user)
 		w.alone(t, want)
 		detach()
 	})
@@ -254,7 +254,7 @@ func TestWhatIsAttachedMeanwhileIsNamed(t *testing.T) {
 		e.proxy.Inject(realneutron.Fault{Method: http.MethodDelete, Path: "subnets", Times: 1, Handle: realneutron.First(attach)})
 		other := wanted(t, "attached", "10.1.0.0/24", "10.1.0.1")
 		_, err := b.Ensure(t.Context(), other)
-		fails(t, err, backend.InUse, "replacing 10.0.0.0/24 by 10.1.0.0/24 waits until nothing uses the network: it is used by "+user)
+		fails(t, err, backend.InUse, "replacing 10.0.0.0/24 with 10.1.0.0/24 waits until the network is unused: its users are "+user)
 		w.alone(t, want)
 		detach()
 		settles(t, b, w, other)
@@ -295,10 +295,10 @@ func TestASubnetOfOthersIsLeftAsItIs(t *testing.T) {
 	}
 	fails(t, b.Delete(t.Context(), want.Owner), backend.InUse, "subnet printers ("+theirs.ID+")")
 	_, err = b.Ensure(t.Context(), wanted(t, "shared", "10.9.0.0/16", ""))
-	fails(t, err, backend.Foreign, "subnet printers ("+theirs.ID+") on network "+n.ID+" has the range 10.9.0.0/24 and was not made for default/shared: delete it, or choose another range than 10.9.0.0/16")
+	fails(t, err, backend.Foreign, "subnet printers ("+theirs.ID+") on network "+n.ID+" has the range 10.9.0.0/24 and was not created for default/shared: delete it, or choose another range than 10.9.0.0/16")
 }
 
-func TestPortsOfNeutronItselfAreNoUsers(t *testing.T) {
+func TestNeutronsOwnPortsAreNotUsers(t *testing.T) {
 	e := newTenant(t)
 	b, w, want := e.backend(t), e.world(t), wanted(t, "dhcp", "10.0.0.0/24", "10.0.0.1")
 	settles(t, b, w, want)
@@ -322,7 +322,7 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 	if err := e.ChangePassword(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Neutron asks Keystone about a token once in five minutes.
+	// Neutron validates a token with Keystone once in five minutes.
 	e.proxy.Inject(realneutron.Fault{Times: 1, Handle: realneutron.Answer(http.StatusUnauthorized, "Authentication required")})
 	_, err := b.Ensure(t.Context(), want)
 	fails(t, err, backend.Denied, "the answer was 401 Unauthorized")

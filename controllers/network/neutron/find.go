@@ -16,12 +16,12 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// networksOf are the networks that carry an owner's mark.
+// networksOf returns the networks with an owner's mark.
 func (b *Backend) networksOf(ctx context.Context, c *connection, owner backend.Owner) ([]networks.Network, error) {
 	return b.networks(ctx, c, networks.ListOpts{Description: b.marks.network(owner)})
 }
 
-// networks are those of the project.
+// networks returns those of the project.
 func (b *Backend) networks(ctx context.Context, c *connection, opts networks.ListOpts) ([]networks.Network, error) {
 	opts.ProjectID = c.project
 	pages, err := networks.List(c.ServiceClient, opts).AllPages(ctx)
@@ -35,7 +35,7 @@ func (b *Backend) networks(ctx context.Context, c *connection, opts networks.Lis
 	return found, nil
 }
 
-// subnets are those of a network, or of the project where it has no id.
+// subnets returns those of a network, or of the project if the ID is "".
 func (b *Backend) subnets(ctx context.Context, c *connection, network string) ([]subnets.Subnet, error) {
 	pages, err := subnets.List(c.ServiceClient, subnets.ListOpts{NetworkID: network, ProjectID: c.project}).AllPages(ctx)
 	if err != nil {
@@ -48,16 +48,16 @@ func (b *Backend) subnets(ctx context.Context, c *connection, network string) ([
 	return found, nil
 }
 
-// An occupancy is what is on a network.
+// An occupancy is the content of a network.
 type occupancy struct {
-	// subnets are all, whoever made them.
+	// subnets are all subnets, whoever created them.
 	subnets []subnets.Subnet
-	// users are the ports that others attached, and the subnets that others put
-	// there and that would go with the network, sorted.
+	// users are the ports that others attached, and the subnets of others that
+	// would be deleted with the network, sorted.
 	users []string
 }
 
-// occupancyOf finds what is on a network.
+// occupancyOf reads the content of a network.
 func (b *Backend) occupancyOf(ctx context.Context, c *connection, network networks.Network) (occupancy, error) {
 	var on occupancy
 	pages, err := ports.List(c.ServiceClient, ports.ListOpts{NetworkID: network.ID}).AllPages(ctx)
@@ -69,7 +69,7 @@ func (b *Backend) occupancyOf(ctx context.Context, c *connection, network networ
 		return on, fmt.Errorf("reading Neutron's list of ports: %w", err)
 	}
 	for _, p := range attached {
-		// Neutron takes its own away with the subnet.
+		// Neutron deletes its own ports with the subnet.
 		if p.DeviceOwner != "network:dhcp" && p.DeviceOwner != "network:distributed" {
 			on.users = append(on.users, described("port", p.Name, p.ID))
 		}
@@ -86,8 +86,8 @@ func (b *Backend) occupancyOf(ctx context.Context, c *connection, network networ
 	return on, nil
 }
 
-// described names a thing for people: by its name, which need not be the only
-// one, and its id.
+// described names an object for people: by its name, which need not be unique,
+// and its ID.
 func described(kind, name, id string) string {
 	if name == "" {
 		return kind + " " + id
@@ -95,7 +95,7 @@ func described(kind, name, id string) string {
 	return fmt.Sprintf("%s %s (%s)", kind, name, id)
 }
 
-// made describes an owner's network with its subnet, where there is one.
+// made describes an owner's network with its subnet, if it has one.
 func made(owner backend.Owner, network networks.Network, s *subnets.Subnet) (*backend.Made, error) {
 	m := &backend.Made{Owner: owner, Resources: []samplecrdv1.Resource{{Kind: "Network", Name: network.Name, ID: network.ID}}}
 	if s == nil {
@@ -109,8 +109,8 @@ func made(owner backend.Owner, network networks.Network, s *subnets.Subnet) (*ba
 	return m, nil
 }
 
-// addresses reads those of a subnet. Its gateway may be anywhere: Neutron takes
-// one outside of the range.
+// addresses parses those of a subnet. Its gateway may be outside of the range,
+// which Neutron allows.
 func addresses(s subnets.Subnet) (subnet.Subnet, error) {
 	prefix, err := netip.ParsePrefix(s.CIDR)
 	if err != nil {
@@ -125,7 +125,7 @@ func addresses(s subnets.Subnet) (subnet.Subnet, error) {
 	return read, nil
 }
 
-// ids are those of networks, for a message.
+// ids formats the IDs of networks for a message.
 func ids(all []networks.Network) string {
 	var names []string
 	for _, n := range all {

@@ -8,15 +8,15 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// lostRequests are the requests to make a network that nobody answered. Neutron
-// may still carry them out: to send another at once would make two networks.
+// lostRequests are the requests to create a network without a response. Neutron
+// may still execute them: an immediate retry would create two networks.
 type lostRequests struct {
-	// patience is how long one may still be carried out.
+	// patience is how long Neutron may still execute one.
 	patience time.Duration
 
 	mu sync.Mutex
-	// noticed is when the answer was found to be missing, zero where nobody
-	// has looked yet. Its keys have no UID.
+	// noticed is when the missing response was noticed, or zero. Its keys have no
+	// UID.
 	noticed map[backend.Owner]time.Time
 }
 
@@ -24,21 +24,21 @@ func newLostRequests(patience time.Duration) *lostRequests {
 	return &lostRequests{patience: patience, noticed: map[backend.Owner]time.Time{}}
 }
 
-// asked remembers that a network was asked for, until there is an answer.
+// asked records a request until there is a response.
 func (l *lostRequests) asked(owner backend.Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.noticed[anyUID(owner)] = time.Time{}
 }
 
-// answered forgets it.
+// answered removes the record.
 func (l *lostRequests) answered(owner backend.Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.noticed, anyUID(owner))
 }
 
-// settled is an error while a network may still come of a lost request.
+// settled returns an error while a lost request may still create a network.
 func (l *lostRequests) settled(owner backend.Owner) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,10 +56,10 @@ func (l *lostRequests) settled(owner backend.Owner) error {
 		delete(l.noticed, key)
 		return nil
 	}
-	return fmt.Errorf("nobody answered the request to make the network, which may still be carried out: it is looked for, and sent again in %s", left.Round(time.Second))
+	return fmt.Errorf("the request to create the network timed out, and Neutron may still execute it: usher looks for the network, and retries in %s", left.Round(time.Second))
 }
 
-// anyUID is the owner by its name alone.
+// anyUID returns the owner with only its name.
 func anyUID(owner backend.Owner) backend.Owner {
 	owner.UID = ""
 	return owner

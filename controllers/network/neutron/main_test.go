@@ -19,7 +19,7 @@ import (
 )
 
 // cloud is the Neutron that all tests share, each with a project of its own, and
-// plane the API server, which has no Multus.
+// plane the API server, without Multus.
 var (
 	cloud *realneutron.Neutron
 	plane *controlplane.ControlPlane
@@ -58,7 +58,7 @@ type tenant struct {
 	file  string // its clouds.yaml
 }
 
-// newTenant makes the project of a test.
+// newTenant creates the project for a test.
 func newTenant(t *testing.T) *tenant {
 	t.Helper()
 	proxy, err := realneutron.NewProxy(cloud.URL)
@@ -66,7 +66,7 @@ func newTenant(t *testing.T) *tenant {
 		t.Fatal(err)
 	}
 	t.Cleanup(proxy.Close)
-	// Names in Keystone are as long as a UUID.
+	// Names in Keystone have at most the length of a UUID.
 	name := fmt.Sprintf("t%x", time.Now().UnixNano())
 	if err := cloud.AddRegion(t.Context(), name, proxy.URL); err != nil {
 		t.Fatal(err)
@@ -87,8 +87,8 @@ func (e *tenant) write(t *testing.T, clouds []byte) {
 	}
 }
 
-// backend is a new one, as after a restart. It has time: a Neutron that shares
-// its processors takes it.
+// backend returns a new one, as after a restart, with a generous timeout: the
+// Neutron shares its processors.
 func (e *tenant) backend(t *testing.T, changes ...func(*neutron.Options)) *neutron.Backend {
 	t.Helper()
 	o := neutron.Options{Cluster: clusterName, CloudsFile: e.file, Cloud: "here", RequestsPerSecond: 1000, Timeout: 5 * time.Minute}
@@ -102,5 +102,5 @@ func (e *tenant) backend(t *testing.T, changes ...func(*neutron.Options)) *neutr
 	return b
 }
 
-// clusterName is what the tests' marks carry.
+// clusterName is the cluster in the tests' marks.
 const clusterName = "0a1b2c3d-cluster"

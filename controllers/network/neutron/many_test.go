@@ -23,7 +23,7 @@ import (
 var atOnce = flag.Int("networks", 200, "how many Networks there are at once; Neutron takes about half a second for each")
 
 // TestManyNetworksAtOnce creates, changes and deletes many, each phase at once,
-// and states what it takes of Neutron.
+// and reports the load on Neutron.
 func TestManyNetworksAtOnce(t *testing.T) {
 	many := *atOnce
 	e := newTenant(t)
@@ -44,7 +44,7 @@ func TestManyNetworksAtOnce(t *testing.T) {
 		if err := g.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		// Neutron answers one request after the other.
+		// Neutron handles one request at a time.
 		err := wait.PollUntilContextTimeout(t.Context(), time.Second, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
 			var list samplecrdv1.NetworkList
 			if err := c.List(ctx, &list, client.InNamespace(c.namespace)); err != nil {
@@ -78,10 +78,10 @@ func TestManyNetworksAtOnce(t *testing.T) {
 	phase("deleted", 4.5, 0, func(i int) error { return c.Delete(t.Context(), all[i]) }, func(*samplecrdv1.Network) bool { return false })
 }
 
-// asTheSpecSays says that the network is there, of a spec that is normalised.
+// asTheSpecSays reports whether the network matches a normalised spec.
 func asTheSpecSays(n *samplecrdv1.Network) bool { return made(n.Spec.CIDR, n.Spec.Gateway)(n) }
 
-// counted writes how many calls of each kind there are.
+// counted formats the number of calls of each kind.
 func counted(calls []string) string {
 	count := map[string]int{}
 	for _, call := range calls {

@@ -19,7 +19,7 @@ func TestAMarkNamesItsOwner(t *testing.T) {
 	}
 }
 
-func TestAMarkOfOthersIsNone(t *testing.T) {
+func TestMark_ForeignDescription_HasNoOwner(t *testing.T) {
 	m := marks{cluster: "c1"}
 	for name, description := range map[string]string{
 		"no description":    "",
@@ -51,7 +51,7 @@ func TestANameThatNoMarkHasRoomForIsInvalid(t *testing.T) {
 	if backend.ReasonOf(err) != backend.Invalid {
 		t.Fatalf("%d characters: %v, want it to be invalid", len(m.network(owner)), err)
 	}
-	const want = "the namespace and name have 213 characters, of which a description in Neutron has room for 212: write a shorter name"
+	const want = "the namespace and name have 213 characters, and a description in Neutron has room for only 212: write a shorter name"
 	if err.Error() != want {
 		t.Errorf("the error is %q, want %q", err, want)
 	}

@@ -1,10 +1,10 @@
-// Package neutron makes Networks real in an OpenStack cloud: a Neutron network
-// and one subnet each.
+// Package neutron implements Networks in an OpenStack cloud: a Neutron network
+// with one subnet each.
 //
-// Neutron's names are not unique, so what is made is found by a mark in its
-// description, which the request that makes it already carries. Neutron has no
-// word for "make it unless it is there" either: a request whose answer was lost
-// is looked for before it is sent again.
+// Neutron's names are not unique, so the backend identifies objects by a mark
+// in their description, which the creating request already contains. Neutron
+// cannot create an object only if it does not exist, so after a lost response
+// the backend searches for the object before it retries.
 package neutron
 
 import (
@@ -14,33 +14,33 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// Name is what the flag and status.backend call the backend.
+// Name is the backend's name in the flag and in status.backend.
 const Name = "neutron"
 
-// Options configure the backend.
+// Options configures the backend.
 type Options struct {
-	// Cluster tells what this cluster's Networks made from what others' did in
-	// the same project. It must never change.
+	// Cluster distinguishes this cluster's objects from those of others in the
+	// same project. It must never change.
 	Cluster string
-	// CloudsFile is the path of a clouds.yaml; the environment's OS_* where
-	// empty. It is read again when it changes.
+	// CloudsFile is the path of a clouds.yaml, which is read again when it
+	// changes; "" means the variables OS_*.
 	CloudsFile string
-	// Cloud is the one of the file that is used.
+	// Cloud is the cloud in the file to use.
 	Cloud string
-	// Timeout limits each request, DefaultTimeout where zero.
+	// Timeout limits each request; the default is DefaultTimeout.
 	Timeout time.Duration
-	// RequestsPerSecond limits those to Neutron and Keystone together,
-	// DefaultRequestsPerSecond where zero.
+	// RequestsPerSecond limits the requests to Neutron and Keystone together; the
+	// default is DefaultRequestsPerSecond.
 	RequestsPerSecond float64
 }
 
-// What is used where Options say nothing.
+// Defaults of Options.
 const (
 	DefaultTimeout           = 30 * time.Second
 	DefaultRequestsPerSecond = 20
 )
 
-// A Backend makes networks in one project of a cloud.
+// A Backend creates networks in one project of a cloud.
 type Backend struct {
 	marks   marks
 	session *session
@@ -49,7 +49,7 @@ type Backend struct {
 
 var _ backend.Backend = (*Backend)(nil)
 
-// New checks the configuration; it asks nobody yet.
+// New validates the configuration; it sends no requests.
 func New(o Options) (*Backend, error) {
 	if o.Cluster == "" {
 		return nil, errors.New("the name of the cluster is empty")
@@ -67,5 +67,5 @@ func New(o Options) (*Backend, error) {
 	return &Backend{marks: marks{cluster: o.Cluster}, session: s, lost: newLostRequests(o.Timeout)}, nil
 }
 
-// Name is Name.
+// Name returns Name.
 func (b *Backend) Name() string { return Name }

@@ -10,9 +10,9 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// pools are the addresses that Neutron hands out, as it chooses them itself for
-// a new subnet: all but the first, the gateway and IPv4's broadcast address. It
-// does not choose them anew when the gateway changes.
+// pools returns the allocation pools that Neutron selects for a new subnet: all
+// addresses except the first, the gateway and IPv4's broadcast address. Neutron
+// does not update them when the gateway changes.
 func pools(s subnet.Subnet) []subnets.AllocationPool {
 	first, last := s.Prefix.Addr().Next(), subnet.Last(s.Prefix)
 	if last.Is4() {
@@ -24,7 +24,7 @@ func pools(s subnet.Subnet) []subnets.AllocationPool {
 	return pool(pool(nil, first, s.Gateway.Prev()), s.Gateway.Next(), last)
 }
 
-// pool appends that of the two addresses, unless it is empty.
+// pool appends the pool between two addresses, unless it is empty.
 func pool(all []subnets.AllocationPool, first, last netip.Addr) []subnets.AllocationPool {
 	if last.Less(first) {
 		return all

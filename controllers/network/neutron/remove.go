@@ -46,7 +46,7 @@ func (b *Backend) Delete(ctx context.Context, owner backend.Owner) error {
 	return nil
 }
 
-// List returns what carries the marks of this cluster.
+// List returns the objects with the marks of this cluster.
 func (b *Backend) List(ctx context.Context) ([]backend.Made, error) {
 	c, err := b.session.client(ctx)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A session is a client that has signed in. It does so when it is first needed,
-// and anew when the credentials change or are no longer accepted.
+// A session is an authenticated client. It authenticates on first use, and
+// again when the credentials change or are no longer accepted.
 type session struct {
 	source  source
 	timeout time.Duration
@@ -24,7 +24,7 @@ type session struct {
 
 	mu        sync.Mutex
 	connected *connection
-	document  []byte // that connected was made from
+	document  []byte // the document for connected
 }
 
 // A connection is a client of Neutron in one project.
@@ -41,7 +41,7 @@ func newSession(o Options) *session {
 	}
 }
 
-// client returns the connection, and makes it where there is none.
+// client returns the connection, and creates it if necessary.
 func (s *session) client(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *session) client(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
-// forget ends the use of a connection that is no longer accepted.
+// forget drops a connection that is no longer accepted.
 func (s *session) forget(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +89,7 @@ func (s *session) connect(ctx context.Context, found *credentials) (*connection,
 		return nil, failure("finding Neutron in the catalog of "+found.auth.IdentityEndpoint, err)
 	}
 	c := &connection{ServiceClient: client}
-	// A token of no project sees those of all.
+	// A token without a project sees the objects of all.
 	if token, ok := provider.GetAuthResult().(tokens.CreateResult); ok {
 		project, err := token.ExtractProject()
 		if err != nil {
@@ -102,7 +102,7 @@ func (s *session) connect(ctx context.Context, found *credentials) (*connection,
 	return c, nil
 }
 
-// throttled sends requests no faster than the limit lets them.
+// throttled sends requests no faster than the limit.
 type throttled struct {
 	next  http.RoundTripper
 	limit *rate.Limiter
@@ -110,7 +110,7 @@ type throttled struct {
 
 func (t *throttled) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.limit.Wait(req.Context()); err != nil {
-		return nil, fmt.Errorf("waiting to send no more than %v requests a second: %w", t.limit.Limit(), err)
+		return nil, fmt.Errorf("waiting for the rate limit of %v requests a second: %w", t.limit.Limit(), err)
 	}
 	return t.next.RoundTrip(req)
 }

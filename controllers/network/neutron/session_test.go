@@ -19,7 +19,7 @@ func TestRequestsBeyondTheLimitWait(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sent.Add(1) }))
 	defer server.Close()
 	client := http.Client{Transport: &throttled{next: http.DefaultTransport, limit: rate.NewLimiter(rate.Every(time.Hour), 2)}}
-	// The third would wait for longer than anybody does, which is known at once.
+	// The third would wait too long, which fails immediately.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var err error
@@ -33,7 +33,7 @@ func TestRequestsBeyondTheLimitWait(t *testing.T) {
 			res.Body.Close()
 		}
 	}
-	if err == nil || !strings.Contains(err.Error(), "waiting to send no more than") || sent.Load() != 2 {
+	if err == nil || !strings.Contains(err.Error(), "waiting for the rate limit of") || sent.Load() != 2 {
 		t.Errorf("sent %d requests, the last with the error %v; want two", sent.Load(), err)
 	}
 }

@@ -20,8 +20,8 @@ import (
 	realneutron "github.com/usher-dev/usher/test/neutron"
 )
 
-// TestTheStoryOfTheTutorial creates, edits and deletes its Network, word for
-// word, and asks Neutron what there is.
+// TestTheStoryOfTheTutorial creates, edits and deletes the tutorial's Network,
+// word for word, and reads the result from Neutron.
 func TestTheStoryOfTheTutorial(t *testing.T) {
 	e := newTenant(t)
 	c, w := newCluster(t, e), e.world(t)
@@ -66,9 +66,9 @@ func TestTheStoryOfTheTutorial(t *testing.T) {
 	}
 }
 
-// TestKilledAtEveryWrite tells a Network's story again and again, and kills the
-// controller one write to Neutron later each time. Whatever was being written,
-// its successor finishes it: there is one network, and then none.
+// TestKilledAtEveryWrite repeats a Network's life cycle, and kills the
+// controller one write to Neutron later each time. Whatever it was writing, its
+// successor completes it: there is one network, and then none.
 func TestKilledAtEveryWrite(t *testing.T) {
 	e := newTenant(t)
 	c, w := newCluster(t, e), e.world(t)
@@ -189,7 +189,7 @@ func TestDeletionWaitsForPortsAndNamesThem(t *testing.T) {
 	poll(t, "it is gone", func() bool { return c.gone(t, n) })
 }
 
-// TestTheAuditFindsWhatNobodyOwns takes a finalizer off by hand while the
+// TestTheAuditFindsWhatNobodyOwns removes a finalizer by hand while the
 // controller is down.
 func TestTheAuditFindsWhatNobodyOwns(t *testing.T) {
 	e := newTenant(t)
@@ -215,7 +215,7 @@ func TestTheAuditFindsWhatNobodyOwns(t *testing.T) {
 			t.Errorf("the network %s is gone", name)
 		}
 	}
-	// The controllers of other tests would make it, too.
+	// The controllers of other tests would find it, too.
 	c.remove(t, kept)
 	poll(t, "it is gone", func() bool { return c.gone(t, kept) })
 }

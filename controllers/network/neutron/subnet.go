@@ -12,8 +12,8 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// ensureSubnet finds the network's subnet and brings it to what is wanted, makes
-// it, or replaces it: Neutron changes the range of none.
+// ensureSubnet finds the network's subnet and updates it, creates it, or
+// replaces it: Neutron cannot change the range of a subnet.
 func (b *Backend) ensureSubnet(ctx context.Context, c *connection, n networks.Network, on occupancy, want backend.Wanted) (*subnets.Subnet, backend.Change, error) {
 	is, outdated, err := b.sort(on.subnets, want)
 	if err != nil {
@@ -40,8 +40,9 @@ func (b *Backend) ensureSubnet(ctx context.Context, c *connection, n networks.Ne
 	return s, change, err
 }
 
-// sort tells the subnet that has the wanted range from those of other ranges,
-// all of them made here. One that was not must not overlap the range.
+// sort separates the subnet with the desired range from those with other
+// ranges, all of them the backend's own. Subnets of others must not overlap the
+// range.
 func (b *Backend) sort(all []subnets.Subnet, want backend.Wanted) (is *subnets.Subnet, outdated []subnets.Subnet, err error) {
 	for _, s := range all {
 		has, err := addresses(s)
@@ -55,16 +56,16 @@ func (b *Backend) sort(all []subnets.Subnet, want backend.Wanted) (is *subnets.S
 		case ours:
 			outdated = append(outdated, s)
 		case has.Prefix.Overlaps(want.Prefix):
-			return nil, nil, backend.Errorf(backend.Foreign, "%s on network %s has the range %s and was not made for %s: delete it, or choose another range than %s",
+			return nil, nil, backend.Errorf(backend.Foreign, "%s on network %s has the range %s and was not created for %s: delete it, or choose another range than %s",
 				described("subnet", s.Name, s.ID), s.NetworkID, has.Prefix, want.Owner, want.Prefix)
 		}
 	}
 	return is, outdated, nil
 }
 
-// clear takes subnets of other ranges away, where nothing uses the network.
+// clear deletes subnets with other ranges, if the network is not in use.
 func (b *Backend) clear(ctx context.Context, c *connection, n networks.Network, users []string, outdated []subnets.Subnet, want backend.Wanted) error {
-	doing := fmt.Sprintf("replacing %s by %s", outdated[0].CIDR, want.Prefix)
+	doing := fmt.Sprintf("replacing %s with %s", outdated[0].CIDR, want.Prefix)
 	if len(users) > 0 {
 		return backend.Used(doing, users)
 	}
@@ -78,7 +79,7 @@ func (b *Backend) clear(ctx context.Context, c *connection, n networks.Network, 
 }
 
 func (b *Backend) createSubnet(ctx context.Context, c *connection, n networks.Network, want backend.Wanted) (*subnets.Subnet, error) {
-	gateway := want.GatewayText() // empty is none, and not Neutron's own choice
+	gateway := want.GatewayText() // "" means none, and not Neutron's default
 	s, err := subnets.Create(ctx, c.ServiceClient, subnets.CreateOpts{
 		NetworkID:       n.ID,
 		Name:            nameOf(want.Owner),
@@ -94,9 +95,9 @@ func (b *Backend) createSubnet(ctx context.Context, c *connection, n networks.Ne
 	return s, nil
 }
 
-// overtaken tells a refusal of what was written from that of a second subnet of the
-// range, where the first is of a request whose answer was lost: Neutron calls
-// both invalid.
+// overtaken distinguishes an invalid request from one for a second subnet of
+// the range, if the first comes from a request whose response was lost: Neutron
+// calls both invalid.
 func (b *Backend) overtaken(ctx context.Context, c *connection, n networks.Network, want backend.Wanted, refusal error) error {
 	if backend.ReasonOf(refusal) != backend.Invalid {
 		return refusal
@@ -107,13 +108,13 @@ func (b *Backend) overtaken(ctx context.Context, c *connection, n networks.Netwo
 	}
 	for _, s := range all {
 		if has, err := addresses(s); err == nil && has.Prefix.Overlaps(want.Prefix) {
-			return backend.Errorf(backend.Conflict, "%w, which subnet %s has meanwhile", refusal, s.ID)
+			return backend.Errorf(backend.Conflict, "%w, and in the meantime subnet %s has it", refusal, s.ID)
 		}
 	}
 	return refusal
 }
 
-// repair brings a subnet of the wanted range to the rest of what is wanted.
+// repair updates the other settings of a subnet with the desired range.
 func (b *Backend) repair(ctx context.Context, c *connection, n networks.Network, is subnets.Subnet, want backend.Wanted) (*subnets.Subnet, bool, error) {
 	opts, differs := difference(is, want, nameOf(want.Owner), b.marks.subnet(want.Owner))
 	if !differs {
@@ -128,7 +129,7 @@ func (b *Backend) repair(ctx context.Context, c *connection, n networks.Network,
 	return s, true, nil
 }
 
-// difference is the change that makes a subnet what is wanted.
+// difference returns the change that brings a subnet to the desired state.
 func difference(is subnets.Subnet, want backend.Wanted, name, mark string) (opts subnets.UpdateOpts, differs bool) {
 	if is.Name != name {
 		opts.Name, differs = &name, true
@@ -136,15 +137,15 @@ func difference(is subnets.Subnet, want backend.Wanted, name, mark string) (opts
 	if is.Description != mark {
 		opts.Description, differs = &mark, true
 	}
-	// Neutron refuses a gateway that it would hand out, so both go together.
-	// It writes both as netip does.
+	// Neutron refuses a gateway inside a pool, so both change together. It formats
+	// both like netip.
 	if gateway, pools := want.GatewayText(), pools(want.Subnet); is.GatewayIP != gateway || !samePools(is.AllocationPools, pools) {
 		opts.GatewayIP, opts.AllocationPools, differs = &gateway, pools, true
 	}
 	return opts, differs
 }
 
-// used names who uses a network, where that is why something failed.
+// used adds the users of a network to an error that they caused.
 func (b *Backend) used(ctx context.Context, c *connection, n networks.Network, doing string, err error) error {
 	if backend.ReasonOf(err) != backend.InUse {
 		return err
@@ -154,7 +155,7 @@ func (b *Backend) used(ctx context.Context, c *connection, n networks.Network, d
 		return listErr
 	}
 	if len(on.users) == 0 {
-		// Those of other projects are not shown to this one.
+		// This project cannot see those of other projects.
 		return err
 	}
 	return backend.Used(doing, on.users)

@@ -28,7 +28,7 @@ func (e *tenant) world(t *testing.T) world {
 	return world{client}
 }
 
-// all are the project's networks of that name, any where it is empty.
+// all returns the project's networks with that name, or any if it is "".
 func (w world) all(t *testing.T, name string) []networks.Network {
 	t.Helper()
 	pages, err := networks.List(w.client, networks.ListOpts{Name: name}).AllPages(t.Context())
@@ -42,7 +42,7 @@ func (w world) all(t *testing.T, name string) []networks.Network {
 	return found
 }
 
-// one is the owner's only network.
+// one returns the owner's only network.
 func (w world) one(t *testing.T, owner backend.Owner) networks.Network {
 	t.Helper()
 	found := w.all(t, owner.String())
@@ -52,7 +52,7 @@ func (w world) one(t *testing.T, owner backend.Owner) networks.Network {
 	return found[0]
 }
 
-// part is the only subnet of the owner's only network.
+// part returns the only subnet of the owner's only network.
 func (w world) part(t *testing.T, owner backend.Owner) subnets.Subnet {
 	t.Helper()
 	n := w.one(t, owner)

@@ -1,4 +1,4 @@
-// Package crds holds the CustomResourceDefinitions of usher's own kinds.
+// Package crds contains the CustomResourceDefinitions of usher's own kinds.
 package crds
 
 import (

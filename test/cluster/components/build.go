@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// Ensure builds the named components that are not there yet and returns a
-// folder that holds them all. What was built once is kept in the user's cache
-// folder. Several processes may call it at once: one builds and the others
-// wait.
+// Ensure builds the missing ones of the named components and returns a folder
+// with all of them. It keeps built components in the user's cache folder.
+// Several processes may call it at once: one builds and the others wait.
 func Ensure(ctx context.Context, progress io.Writer, names ...string) (string, error) {
 	var binaries []string
 	for _, name := range names {
@@ -46,7 +45,7 @@ func ensure(ctx context.Context, progress io.Writer, name string) (string, error
 		return "", err
 	}
 	defer unlock()
-	if s.has(c) { // by who held the lock
+	if s.has(c) { // by the process that held the lock
 		return path, nil
 	}
 	return path, build(ctx, c, s, progress)
@@ -74,8 +73,8 @@ func build(ctx context.Context, c component, s store, progress io.Writer) error 
 	return nil
 }
 
-// compile writes to a temporary name first, so that an interrupted build
-// leaves nothing that looks finished.
+// compile writes to a temporary name first, so that an interrupted build leaves
+// nothing that looks complete.
 func compile(ctx context.Context, c component, s store, version string) error {
 	ldflags := "-s -w"
 	if c.flag != "" {
@@ -90,7 +89,7 @@ func compile(ctx context.Context, c component, s store, version string) error {
 }
 
 // command runs go in the module of a store. Images need binaries without C. The
-// compiler is faster where it collects garbage less often.
+// compiler is faster with less frequent garbage collection.
 func command(ctx context.Context, s store, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = s.src
@@ -103,7 +102,7 @@ func command(ctx context.Context, s store, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// dots shows that something goes on, until it is stopped.
+// dots shows progress until it is stopped.
 func dots(progress io.Writer) (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -1,6 +1,6 @@
 // Package components builds the programs of a Kubernetes cluster from Go
-// modules. Each folder beside it is a module of its own, because what the
-// programs need differs, and its go.mod pins their versions.
+// modules. Each folder next to this file is a module of its own, because the
+// programs need different dependencies, and its go.mod pins their versions.
 package components
 
 import "fmt"
@@ -21,8 +21,7 @@ const (
 	etcd       = "go.etcd.io/etcd"
 	plugins    = "github.com/containernetworking/plugins"
 	versitygw  = "github.com/versity/versitygw"
-	// withoutDrivers leaves out the snapshotters that need C or programs of
-	// their own.
+	// withoutDrivers excludes the snapshotters that need C or other programs.
 	withoutDrivers = "no_btrfs,no_zfs,no_devmapper"
 )
 
@@ -44,7 +43,7 @@ var components = []component{
 	{name: "coredns", module: "coredns", pkg: ".", version: "github.com/coredns/coredns"},
 	{name: "pause", module: "pause", pkg: "."},
 	{name: "provisioner", module: "provisioner", pkg: "."},
-	// What runs in pods.
+	// Programs that run in pods.
 	{name: "proxy", module: "proxy", pkg: ".", version: "github.com/caddyserver/caddy/v2"},
 	// The same, in the versions between which it is upgraded.
 	etcdOf("3.6", "etcd", "server"),

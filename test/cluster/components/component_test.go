@@ -35,7 +35,7 @@ func TestAnUnknownComponentIsRefusedWithTheKnownOnes(t *testing.T) {
 }
 
 // TestAStoreIsNamedAfterWhatDecidesItsBinaries opens those of two modules in a
-// cache of their own.
+// separate cache.
 func TestAStoreIsNamedAfterWhatDecidesItsBinaries(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())

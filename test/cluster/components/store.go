@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// A store is the folder of the binaries of one module. It is named after
-// everything that decides them, so that another version has another folder,
-// and a change to one module leaves the binaries of the others.
+// A store is the folder of the binaries of one module. Its name is derived from
+// all inputs of the binaries, so that another version has another folder, and a
+// change to one module does not affect the binaries of the others.
 type store struct {
 	dir string // of the binaries
 	src string // of the module
@@ -71,8 +71,8 @@ func (s store) lock() (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// link makes a folder in which every one of the binaries is, as callers expect
-// them. It is named after the stores.
+// link creates a folder with all of the binaries, as callers expect. Its name
+// is derived from the stores.
 func link(binaries []string) (string, error) {
 	base, err := cacheDir()
 	if err != nil {

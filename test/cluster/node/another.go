@@ -9,7 +9,7 @@ import (
 // tests use instead of the machine's node.
 const AnotherCluster = "E2E_KUBECONFIG"
 
-// ErrNoMachine is the answer of another cluster to what needs the node's
+// ErrNoMachine is the error of another cluster for what needs the node's
 // machine.
 var ErrNoMachine = errors.New("this needs the machine of the node, and " + AnotherCluster + " names another cluster")
 

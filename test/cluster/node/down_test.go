@@ -22,8 +22,8 @@ volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}}
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}
 `
 
-// TestACrashedNodeIsReplacedAndLeavesNothing kills what would clean up, then
-// the rest of the node has to be found.
+// TestACrashedNodeIsReplacedAndLeavesNothing kills the process that would clean
+// up, so that the next one has to find the rest of the node.
 func TestACrashedNodeIsReplacedAndLeavesNothing(t *testing.T) {
 	if name, ok := another(); ok {
 		t.Skipf("%v: %s", ErrNoMachine, name)
@@ -94,7 +94,7 @@ func containers(t *testing.T) []string {
 	return ids
 }
 
-// nothingLeft looks for what the kernel and others keep of a node.
+// nothingLeft checks that the kernel and other programs keep nothing of a node.
 func nothingLeft(t *testing.T, containers []string) {
 	t.Helper()
 	if _, err := os.Stat(Folder); !errors.Is(err, fs.ErrNotExist) {

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// addNetwork makes the interface of the node's own programs and lets the
-// machine forward what pods send.
+// addNetwork creates the interface of the node's own programs and enables
+// forwarding for pods.
 func addNetwork() error {
 	added := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: hostInterface}}
 	if err := netlink.LinkAdd(added); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -40,8 +40,8 @@ func addNetwork() error {
 	if err := netlink.LinkSetUp(link); err != nil {
 		return err
 	}
-	// Without a default route the machine would not reach Services, which no
-	// interface has.
+	// Without a default route the machine could not reach Services, which have no
+	// interface.
 	_, services, err := net.ParseCIDR(serviceRange)
 	if err != nil {
 		return err
@@ -71,15 +71,15 @@ func removeNetwork() error {
 	return netlink.LinkDel(link)
 }
 
-// removeTables removes the node's nftables tables. One that is not there is
-// none to remove.
+// removeTables removes the node's nftables tables. A missing one is not an
+// error.
 func removeTables() {
 	for _, table := range [][2]string{{"ip", natTable}, {"ip", "kube-proxy"}, {"ip6", "kube-proxy"}} {
 		_ = exec.Command("nft", "delete", "table", table[0], table[1]).Run()
 	}
 }
 
-// alive tells whether a process still holds anything: on its way out it loses
+// alive reports whether a process still holds resources: when it ends, it loses
 // its name before its ports.
 func alive(pid int) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -108,7 +108,7 @@ func removeMounts() error {
 	}
 	var failed error
 	for _, point := range slices.Backward(points) {
-		// A space and its like are written as octal.
+		// Spaces and some other characters are written in octal.
 		path, err := strconv.Unquote(`"` + point + `"`)
 		if err != nil {
 			path = point
@@ -125,7 +125,7 @@ func removeMounts() error {
 const tasks = Folder + "/containerd-state/io.containerd.runtime.v2.task/k8s.io"
 
 // killPods kills every process of a pod and removes what the kernel keeps of
-// it. The kubelet and containerd would, if they had the time.
+// it, as the kubelet and containerd would.
 func killPods() error {
 	containers, err := os.ReadDir(tasks)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +155,7 @@ func podProcesses(containers map[string]bool) []int {
 	for _, file := range paths {
 		cgroups, err := os.ReadFile(file)
 		if err != nil {
-			continue // it ended meanwhile
+			continue // it ended in the meantime
 		}
 		line, _, _ := strings.Cut(string(cgroups), "\n")
 		if !containers[path.Base(line)] {
@@ -168,8 +168,8 @@ func podProcesses(containers map[string]bool) []int {
 	return pids
 }
 
-// removeCgroups removes the cgroups of containers, in the one hierarchy or in
-// each, and their folder where no others are in it.
+// removeCgroups removes the cgroups of containers, in the unified hierarchy or
+// in each, and their folder unless others are in it.
 func removeCgroups(containers map[string]bool) error {
 	for _, pattern := range []string{"/sys/fs/cgroup/k8s.io", "/sys/fs/cgroup/*/k8s.io"} {
 		folders, err := filepath.Glob(pattern)
@@ -178,7 +178,7 @@ func removeCgroups(containers map[string]bool) error {
 		}
 		for _, folder := range folders {
 			for id := range containers {
-				// It is busy until the kernel is done with the last process.
+				// It is busy until the kernel has removed the last process.
 				var err error
 				removed := gone(10*time.Second, func() bool {
 					err = os.Remove(filepath.Join(folder, id))
@@ -213,7 +213,7 @@ func removeLogLinks() error {
 	return nil
 }
 
-// removeResults removes what CNI wrote down of the interfaces of pods.
+// removeResults removes CNI's records of the interfaces of pods.
 func removeResults(containers map[string]bool) error {
 	for id := range containers {
 		results, err := filepath.Glob("/var/lib/cni/results/*-" + id + "-*")

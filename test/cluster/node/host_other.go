@@ -2,7 +2,7 @@
 
 package node
 
-// Nothing of a node is on other machines: supported says so before.
+// Other machines have no node: supported reports that first.
 func alive(int) bool        { return false }
 func addNetwork() error     { return supported() }
 func removeNetwork() error  { return supported() }

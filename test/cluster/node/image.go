@@ -12,22 +12,23 @@ import (
 	"strings"
 )
 
-// LoadCommand is the variable that tells how an image archive gets into another
-// cluster: a command that is given the archive's path as its last argument, as
-// in `kind load image-archive`.
+// LoadCommand is the variable with the command that loads an image archive into
+// another cluster: it gets the archive's path as its last argument, such as
+// `kind load image-archive`.
 const LoadCommand = "E2E_LOAD_IMAGE"
 
-// An Image is made of static binaries; there is no registry.
+// An Image consists of static binaries, without a registry.
 type Image struct {
-	// Name needs a dot in its first part, as in node.local/app:1, or it means
-	// Docker Hub's.
+	// Name needs a dot in its first part, such as node.local/app:1; otherwise it
+	// means an image on Docker Hub.
 	Name string
-	// Binaries are files, each with its place in the image after a colon where
-	// that is not /NAME. The first is what the image runs.
+	// Binaries are files, each with its path in the image after a colon unless
+	// that is /NAME. The first is the entrypoint.
 	Binaries []string
 }
 
-// Load makes an image and loads it into the node, replacing one of its name.
+// Load creates an image and loads it into the node, replacing one of the same
+// name.
 func (n *Node) Load(ctx context.Context, image Image) error {
 	dir, err := os.MkdirTemp("", "usher-image-")
 	if err != nil {
@@ -67,7 +68,7 @@ func Compile(ctx context.Context, folder, pkg, dir string) (string, error) {
 	return out, run(cmd)
 }
 
-// write makes the image as an archive.
+// write writes the image as an archive.
 func (i Image) write(ctx context.Context, archive string) error {
 	root, err := Root()
 	if err != nil {
@@ -94,7 +95,7 @@ func Root() (string, error) {
 	return filepath.Join(filepath.Dir(file), "..", "..", ".."), nil
 }
 
-// load imports an archive into containerd, once that listens.
+// load imports an archive into containerd, once it listens.
 func (m *machine) load(ctx context.Context, archive string) error {
 	return run(exec.CommandContext(ctx, m.program("ctr"), "--address="+Folder+"/containerd.sock", "--namespace=k8s.io",
 		"--connect-timeout=30s", "images", "import", archive))
@@ -109,7 +110,7 @@ func (m *machine) loadPause(ctx context.Context) error {
 	return m.until(ctx, "containerd takes images", func(ctx context.Context) error { return m.load(ctx, archive) }, criRuntime)
 }
 
-// run runs a command, whose output is part of the error.
+// run runs a command; its error contains the output.
 func run(cmd *exec.Cmd) error {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// lockFile outlives the node's folder. The kernel gives the lock up for a
+// lockFile outlives the node's folder. The kernel releases the lock of a
 // process that dies.
 const lockFile = Folder + ".lock"
 
-// lock waits in line for the machine's node.
+// lock queues for the machine's node.
 func lock(ctx context.Context, progress io.Writer) (unlock func(), err error) {
 	f, err := os.OpenFile(lockFile, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -45,7 +45,7 @@ func lock(ctx context.Context, progress io.Writer) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// sign tells who waits who holds the lock.
+// sign records who holds the lock, for those who wait.
 func sign(f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err

@@ -24,7 +24,7 @@ func (n *Node) Dump(ctx context.Context, w io.Writer, namespaces ...string) {
 		n.dumpKubectl(ctx, w, "get", "events", "-n", ns, "--sort-by=.lastTimestamp")
 		names, err := n.ReadKubectl(ctx, "get", "pods", "-n", ns, "-o", "name")
 		if err != nil {
-			continue // said above
+			continue // already reported
 		}
 		for name := range strings.FieldsSeq(names) {
 			n.dumpKubectl(ctx, w, "logs", "-n", ns, name, "--all-containers", "--prefix", "--tail=50")

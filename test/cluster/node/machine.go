@@ -15,8 +15,7 @@ import (
 	"github.com/usher-dev/usher/test/cluster/components"
 )
 
-// A machine is this one, as far as it carries the node. Who changes it holds
-// the lock.
+// A machine is this one, as the host of the node. Changes need the lock.
 type machine struct {
 	bin      string // folder of the programs
 	progress io.Writer
@@ -42,8 +41,8 @@ func (m *machine) say(format string, args ...any) {
 	fmt.Fprintf(m.progress, format+"\n", args...)
 }
 
-// up starts the node, unless it runs as this machine would start it. What else
-// is there was left by a crash or by another version, and goes first.
+// up starts the node, unless a matching one runs. It first removes what a crash
+// or another version left.
 func (m *machine) up(ctx context.Context) (started bool, err error) {
 	if m.whole(ctx) {
 		return false, nil
@@ -59,7 +58,7 @@ func (m *machine) up(ctx context.Context) (started bool, err error) {
 	return true, nil
 }
 
-// identity is what a node that runs must be of, to be taken over.
+// identity identifies a node that can be taken over.
 func (m *machine) identity() ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, m.bin)
@@ -82,7 +81,7 @@ func (m *machine) identity() ([]byte, error) {
 
 const identityFile = Folder + "/identity"
 
-// whole says whether a node runs to the last program, and is of this identity.
+// whole reports whether all programs of a node run, with this identity.
 func (m *machine) whole(ctx context.Context) bool {
 	want, err := m.identity()
 	if err != nil {
@@ -101,7 +100,7 @@ func (m *machine) whole(ctx context.Context) bool {
 	return m.ready(ctx) == nil
 }
 
-// fresh makes the node's folder and starts everything in it.
+// fresh creates the node's folder and starts everything in it.
 func (m *machine) fresh(ctx context.Context) error {
 	for _, dir := range []string{pki, Folder + "/log", Folder + "/cni"} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -117,7 +116,7 @@ func (m *machine) fresh(ctx context.Context) error {
 	if err := m.start(ctx); err != nil {
 		return err
 	}
-	// Last, so that a start that was broken off is not taken over.
+	// Last, so that an interrupted start is not taken over.
 	identity, err := m.identity()
 	if err != nil {
 		return err
@@ -154,7 +153,7 @@ func (m *machine) start(ctx context.Context) error {
 	return m.untilReady(ctx)
 }
 
-// stop ends every program and pod. What they have stored stays.
+// stop stops every program and pod, and keeps their data.
 func (m *machine) stop() error {
 	var failed error
 	for _, p := range slices.Backward(others) {
@@ -166,13 +165,13 @@ func (m *machine) stop() error {
 	}
 	failed = errors.Join(failed, removeMounts(), removeNetwork())
 	if failed != nil {
-		return failed // what is mounted still must not be removed
+		return failed // mounted folders must not be removed
 	}
-	// Kept in memory on other machines.
+	// Other machines keep it in memory.
 	return errors.Join(os.RemoveAll(Folder+"/containerd-state"), os.RemoveAll(Folder+"/cni-addresses"))
 }
 
-// down ends and removes everything of a node.
+// down stops and removes everything of a node.
 func (m *machine) down() error {
 	if err := m.stop(); err != nil {
 		return fmt.Errorf("taking the node down: %w", err)

@@ -1,11 +1,10 @@
-// Package node runs a whole Kubernetes node on this machine, for tests whose
-// pods must really run: etcd, the control plane, containerd, kubelet,
-// kube-proxy, CoreDNS and the CNI plugins, from the programs that components
-// builds, with the distribution's runc. It needs Linux and root.
+// Package node runs a whole Kubernetes node on this machine, for tests that
+// need running pods: etcd, the control plane, containerd, kubelet, kube-proxy,
+// CoreDNS and the CNI plugins, from the programs that components builds, with
+// the distribution's runc. It needs Linux and root.
 //
-// There is one node a machine. Start waits in line for it, so tests of several
-// packages and checkouts take turns. With E2E_KUBECONFIG the same tests run on
-// any cluster.
+// A machine has one node. Start queues for it, so tests of several packages and
+// checkouts take turns. With E2E_KUBECONFIG the same tests run on any cluster.
 package node
 
 import (
@@ -21,8 +20,8 @@ import (
 	"github.com/usher-dev/usher/test/kubectl"
 )
 
-// Folder holds everything of the machine's node but its lock. It is short,
-// since names of sockets must be.
+// Folder contains everything of the machine's node except its lock. It is
+// short, because the paths of sockets must be.
 const Folder = "/var/lib/usher-node"
 
 // Kubeconfig is the kubeconfig of the machine's node.
@@ -36,15 +35,16 @@ type Node struct {
 	// Kubeconfig names a kubeconfig file that does the same.
 	Kubeconfig string
 
-	machine  *machine // nil where the cluster is another
+	machine  *machine // nil for another cluster
 	kubectl  string
 	progress io.Writer
 	unlock   func()
-	started  bool // by this Node, which so takes it down
+	started  bool // by this Node, which therefore takes it down
 }
 
-// Start starts the machine's node, or takes over the one that runs if it is
-// whole and of the same versions. Until it is released, nobody else has it.
+// Start starts the machine's node, or takes over the running one if it is
+// complete and has the same versions. The caller has exclusive access until the
+// release.
 func Start(ctx context.Context, progress io.Writer) (*Node, error) {
 	if kubeconfig, ok := another(); ok {
 		return connect(ctx, progress, kubeconfig)
@@ -83,14 +83,14 @@ func (n *Node) load() error {
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	// The tests wait by asking often.
+	// The tests poll frequently.
 	config.QPS, config.Burst = 200, 200
 	n.Config = config
 	return nil
 }
 
-// Release gives the node to whoever waits for it. One that Start started is
-// taken down, one that it found stays.
+// Release gives the node to the next in the queue. It takes down a node that
+// Start started, and keeps one that it found.
 func (n *Node) Release() error {
 	defer n.unlock()
 	if !n.started {
@@ -104,7 +104,7 @@ func (n *Node) Keep() {
 	n.started = false
 }
 
-// Down takes the machine's node down, or what a crash left of one.
+// Down takes the machine's node down, or the rest of one after a crash.
 func Down(ctx context.Context, progress io.Writer) error {
 	if err := supported(); err != nil {
 		return err
@@ -117,14 +117,13 @@ func Down(ctx context.Context, progress io.Writer) error {
 	return (&machine{progress: progress}).down()
 }
 
-// Kubectl runs kubectl as an administrator and returns what it prints on both
+// Kubectl runs kubectl as an administrator and returns its output on both
 // streams.
 func (n *Node) Kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
 	return n.administrator().Show(ctx, stdin, args...)
 }
 
-// ReadKubectl runs kubectl as an administrator and returns what it prints on
-// standard output.
+// ReadKubectl runs kubectl as an administrator and returns its standard output.
 func (n *Node) ReadKubectl(ctx context.Context, args ...string) (string, error) {
 	return n.administrator().Read(ctx, args...)
 }

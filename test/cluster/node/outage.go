@@ -5,14 +5,13 @@ import (
 	"fmt"
 )
 
-// Owned says whether the node's programs can be stopped and started: not so in
-// another cluster.
+// Owned reports whether the node's programs can be stopped and started, which
+// is impossible in another cluster.
 func (n *Node) Owned() bool {
 	return n.machine != nil
 }
 
-// RestartAPIServer ends the API server and starts it again, and waits until it
-// serves.
+// RestartAPIServer restarts the API server, and waits until it serves.
 func (n *Node) RestartAPIServer(ctx context.Context) error {
 	if n.machine == nil {
 		return ErrNoMachine
@@ -29,8 +28,8 @@ func (n *Node) RestartAPIServer(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends every program and pod, as when the machine is turned off. Start
-// them again with Resume.
+// Stop stops every program and pod, as if the machine was turned off. Resume
+// starts them again.
 func (n *Node) Stop() error {
 	if n.machine == nil {
 		return ErrNoMachine

@@ -17,16 +17,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// A process is one program of the node. It outlives who starts it, and is found
-// again by its name and the node's folder among its arguments: a file of its
-// pid could be of another process after a crash.
+// A process is one program of the node. It outlives its starter, and is found
+// by its name and by the node's folder in its arguments: after a crash, a pid
+// file could name another process.
 type process struct {
 	program string // file name of the binary
 	args    []string
 }
 
-// start starts the process in a session of its own, with its output added to
-// a log.
+// start starts the process in a session of its own, and appends its output to a
+// log.
 func (p process) start(binary string) error {
 	log, err := os.OpenFile(logFile(p.program), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -49,8 +49,7 @@ func logFile(program string) string {
 	return filepath.Join(Folder, "log", program+".log")
 }
 
-// running returns the pids of the processes of a program that belong to the
-// node.
+// running returns the pids of a program's processes that belong to the node.
 func running(program string) []int {
 	var pids []int
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -70,7 +69,7 @@ func running(program string) []int {
 	return pids
 }
 
-// end asks the processes of a program to end, and kills those that do not.
+// end asks the processes of a program to end, and kills the remaining ones.
 func end(program string) error {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		pids := running(program)
@@ -92,7 +91,7 @@ func gone(within time.Duration, condition func() bool) bool {
 	}) == nil
 }
 
-// lastLines is the end of a program's log.
+// lastLines returns the end of a program's log.
 func lastLines(program string, count int) string {
 	data, err := os.ReadFile(logFile(program))
 	if err != nil {

@@ -1,6 +1,6 @@
 package node
 
-// The programs of the node in the order in which they start. They end in the
+// The programs of the node in the order in which they start. They stop in the
 // reverse order.
 var (
 	storage = process{"etcd", []string{
@@ -18,7 +18,7 @@ var (
 		"--tls-cert-file=" + pki + "/apiserver.crt", "--tls-private-key-file=" + pki + "/apiserver.key",
 		"--client-ca-file=" + pki + "/ca.crt",
 		"--kubelet-client-certificate=" + pki + "/admin.crt", "--kubelet-client-key=" + pki + "/admin.key",
-		// The node's name resolves nowhere.
+		// DNS does not resolve the node's name.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--service-account-issuer=https://kubernetes.default.svc." + clusterDomain,
 		"--service-account-key-file=" + pki + "/accounts.key", "--service-account-signing-key-file=" + pki + "/accounts.key",
@@ -30,7 +30,7 @@ var (
 
 	criRuntime = process{"containerd", []string{"--config=" + Folder + "/containerd.toml"}}
 
-	// others need the API server alone; the kubelet waits for containerd.
+	// others only need the API server; the kubelet waits for containerd.
 	others = []process{
 		{"kube-controller-manager", []string{
 			"--kubeconfig=" + Kubeconfig, "--leader-elect=false", "--secure-port=0",
@@ -55,7 +55,7 @@ var (
 	}
 )
 
-// shim is started by containerd, one for each pod.
+// containerd starts shim, once for each pod.
 const shim = "containerd-shim-runc-v2"
 
 // all returns every process in the order of starting.

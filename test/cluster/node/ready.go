@@ -21,12 +21,12 @@ func (m *machine) untilServing(ctx context.Context) error {
 	return m.until(ctx, "the API server serves", m.serving, storage, apiserver)
 }
 
-// untilReady waits until the node takes pods.
+// untilReady waits until the node accepts pods.
 func (m *machine) untilReady(ctx context.Context) error {
 	return m.until(ctx, "the node is ready", m.ready, all()...)
 }
 
-// until waits for a condition that programs bring about, as long as they run.
+// until waits for a condition while the programs run.
 func (m *machine) until(ctx context.Context, what string, condition func(context.Context) error, programs ...process) error {
 	var last error
 	missed := map[string]int{}
@@ -39,7 +39,7 @@ func (m *machine) until(ctx context.Context, what string, condition func(context
 			if len(running(p.program)) > 0 {
 				missed[p.program] = 0
 			}
-			// One that has just started has no name yet.
+			// A new one has no name yet.
 			if missed[p.program] > 10 {
 				return false, fmt.Errorf("%s ended:\n%s", p.program, lastLines(p.program, 10))
 			}

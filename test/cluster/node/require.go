@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// requirements are what comes from the distribution, with the Debian packages
-// that have it.
+// requirements come from the distribution, with their Debian packages.
 var requirements = []struct{ what, pkg string }{
 	{"runc", "runc"},
 	{"nft", "nftables"},
@@ -21,7 +20,7 @@ var requirements = []struct{ what, pkg string }{
 
 const elsewhere = "or set E2E_KUBECONFIG to use another cluster"
 
-// supported says whether this machine can have a node at all.
+// supported reports whether this machine can run a node.
 func supported() error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("a node needs Linux, this is %s; run it in a Linux VM, %s", runtime.GOOS, elsewhere)
@@ -32,7 +31,7 @@ func supported() error {
 	return nil
 }
 
-// require finds out what the machine lacks, and installs it where it can.
+// require checks what the machine lacks, and installs it if possible.
 func require(ctx context.Context, progress io.Writer) error {
 	if err := supported(); err != nil {
 		return err

@@ -12,8 +12,8 @@ const (
 	// NodeName is the node's name in the cluster.
 	NodeName = "usher-node"
 
-	// hostAddress is where the node's own programs listen: on an interface of
-	// its own, so that pods reach them and other machines do not.
+	// hostAddress is the address of the node's own programs: on an interface of
+	// its own, so that only pods can reach them.
 	hostAddress   = "10.245.0.1"
 	hostInterface = "usher-node"
 	podRange      = "10.244.0.0/24"
@@ -31,8 +31,8 @@ const (
 	provisioner = "usher.dev/node"
 	// natTable is the nftables table of files/nat.nft.
 	natTable = "usher-node"
-	// pauseImage has a dot in its first part, without which it would be looked
-	// for in a registry.
+	// pauseImage has a dot in its first part, without which containerd would pull
+	// it from a registry.
 	pauseImage = "node.local/pause:1"
 )
 

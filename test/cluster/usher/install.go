@@ -1,6 +1,5 @@
-// Package usher installs usher on a node as its users do: its image, the
-// manifests in deploy, and in the end the uninstallation that
-// docs/operations.md describes.
+// Package usher installs usher on a node like its users: its image, the
+// manifests in deploy, and in the end the uninstallation in docs/operations.md.
 package usher
 
 import (
@@ -20,17 +19,17 @@ import (
 )
 
 const (
-	// Namespace is usher's own.
+	// Namespace is usher's own namespace.
 	Namespace = "usher-system"
-	// Image is usher's on the node.
+	// Image is usher's image on the node.
 	Image = "node.local/usher:e2e"
-	// Pods selects those of the webhook.
+	// Pods selects the pods of the webhook.
 	Pods = "app.kubernetes.io/name=usher,app.kubernetes.io/component=webhook"
 )
 
 // An Installation is usher on a node.
 type Installation struct {
-	// Binary is the command line.
+	// Binary is the path of the command line.
 	Binary string
 
 	node   *node.Node
@@ -38,8 +37,8 @@ type Installation struct {
 }
 
 // Install builds usher, loads its image, applies deploy/base with the image's
-// name put in by kustomize, and waits until it decides. What a test that was
-// broken off left of another installation goes first.
+// name set by kustomize, and waits until it decides. It first removes another
+// installation that an interrupted test left.
 func Install(ctx context.Context, n *node.Node) (*Installation, error) {
 	folder, err := os.MkdirTemp("", "usher-install-")
 	if err != nil {
@@ -82,7 +81,8 @@ func (i *Installation) install(ctx context.Context) error {
 	return i.UntilDeciding(ctx)
 }
 
-// kustomize writes what a user does to put the name of the image in.
+// kustomize writes a kustomization that sets the name of the image, as users
+// do.
 func (i *Installation) kustomize(root string) error {
 	base, err := filepath.Rel(i.folder, filepath.Join(root, "deploy", "base"))
 	if err != nil {
@@ -93,8 +93,8 @@ func (i *Installation) kustomize(root string) error {
 	return os.WriteFile(filepath.Join(i.folder, "kustomization.yaml"), []byte(text), 0o644)
 }
 
-// UntilDeciding waits until the API server asks usher, both about what it
-// injects and about what it judges.
+// UntilDeciding waits until the API server calls usher, both for injection and
+// for rules.
 func (i *Installation) UntilDeciding(ctx context.Context) error {
 	const asks = `{apiVersion: v1, kind: Pod, metadata: {name: asks, namespace: default, annotations: {inject.usher.dev/no-such-template: "true"}},
 spec: {containers: [{name: app, image: app}]}}`
@@ -103,7 +103,7 @@ jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name:
 	last := ""
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		for _, denied := range []string{asks, cannot} {
-			// What begins with a brace is taken for JSON.
+			// kubectl parses what begins with a brace as JSON.
 			out, err := i.node.Kubectl(ctx, "---\n"+denied, "create", "--dry-run=server", "-f", "-")
 			if err == nil || !strings.Contains(out, "usher.dev") {
 				last = out
@@ -150,8 +150,8 @@ func (i *Installation) remove(ctx context.Context) error {
 	return i.kubectl(ctx, "delete", "--ignore-not-found", "-f", filepath.Join(root, "deploy", "usher.yaml"))
 }
 
-// ours says whether what is installed may be removed: on somebody's cluster,
-// what a test has installed alone.
+// ours reports whether the installation may be removed: on a shared cluster,
+// only one that a test installed.
 func (i *Installation) ours(ctx context.Context) error {
 	if i.node.Owned() {
 		return nil

@@ -17,13 +17,14 @@ import (
 type Stories struct {
 	// Run runs them, as testing.M does.
 	Run func() int
-	// Prepare loads what their pods run, before usher is there.
+	// Prepare loads the images of their pods, before usher is installed.
 	Prepare func(context.Context, *node.Node) error
-	// Begin makes what they share. What it returns undoes it; it may be nil.
+	// Begin creates what they share, and returns a function that removes it, or
+	// nil.
 	Begin func(context.Context, *node.Node, *Installation) (end func() error, err error)
 }
 
-// Main runs the stories, and ends the program with their status.
+// Main runs the stories, and exits with their status.
 func (s Stories) Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status, err := s.run(ctx)

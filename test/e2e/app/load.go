@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A load requests a URL over and over and counts the answers.
+// A load repeatedly requests a URL and counts the answers.
 type load struct {
 	url    string
 	client *http.Client
@@ -17,7 +17,7 @@ type load struct {
 	count Count
 }
 
-// Count is what load tells, as JSON.
+// Count is the result of load, as JSON.
 type Count struct {
 	Answered int      `json:"answered"`
 	Failed   int      `json:"failed"`
@@ -45,7 +45,7 @@ func (l *load) add(err error) {
 	}
 }
 
-// ServeHTTP tells how it went so far.
+// ServeHTTP reports the result so far.
 func (l *load) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// write appends lines to a file, as an application that logs into a folder.
+// write appends lines to a file, like an application that logs into a folder.
 func write(ctx context.Context, file string) error {
 	out, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -28,7 +28,7 @@ func write(ctx context.Context, file string) error {
 	return nil
 }
 
-// ship prints what is appended to the files of a folder.
+// ship prints new lines of the files in a folder.
 func ship(ctx context.Context, folder string) error {
 	read := map[string]int64{}
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -48,7 +48,7 @@ func ship(ctx context.Context, folder string) error {
 	return nil
 }
 
-// follow prints the whole lines of a file beyond those that were read.
+// follow prints the complete lines of a file after those that were read.
 func follow(name string, read map[string]int64) error {
 	file, err := os.Open(name)
 	if err != nil {

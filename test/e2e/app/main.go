@@ -1,5 +1,4 @@
-// Command app is what runs in the pods of the tests. It needs nothing but
-// itself in its image.
+// Command app runs in the pods of the tests. Its image contains nothing else.
 //
 //	app serve ADDRESS...       answer requests and print their paths, until it is ended
 //	app call URL               succeed once the URL answers
@@ -19,7 +18,7 @@ import (
 )
 
 func main() {
-	// Ended before it has begun: PID 1 has no default of its own.
+	// PID 1 has no default signal handlers.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	stop()
@@ -50,14 +49,14 @@ func run(ctx context.Context, args []string) error {
 	return fmt.Errorf("got %q; write serve ADDRESS..., call URL, log FILE or load ADDRESS URL", args)
 }
 
-// hello tells who answers and which proxies the request came through.
+// hello reports who answers and which proxies the request passed.
 func hello(w http.ResponseWriter, r *http.Request) {
 	name, _ := os.Hostname()
 	fmt.Println(r.URL.Path)
 	fmt.Fprintf(w, "hello from %s, asked for %s via %q\n", name, r.URL.Path, r.Header.Get("Via"))
 }
 
-// serve answers until the context ends, and then what is under way.
+// serve serves until the context ends, and then completes requests in progress.
 func serve(ctx context.Context, address string, handler http.Handler) error {
 	server := &http.Server{Addr: address, Handler: handler}
 	ended := make(chan error, 1)
@@ -71,7 +70,7 @@ func serve(ctx context.Context, address string, handler http.Handler) error {
 	return <-ended
 }
 
-// call asks until it is answered: a sidecar may not listen yet.
+// call retries until there is an answer, because a sidecar may not listen yet.
 func call(ctx context.Context, url string) error {
 	client := newClient()
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -91,7 +90,7 @@ func call(ctx context.Context, url string) error {
 	}
 }
 
-// newClient makes a connection for each request, so that each is balanced anew.
+// newClient opens a connection for each request, so that each one is balanced.
 func newClient() *http.Client {
 	return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 }

@@ -1,5 +1,5 @@
 // Command run starts a Neutron with its Keystone, prints a clouds.yaml for them
-// and ends them when it is interrupted.
+// and stops them when it is interrupted.
 //
 //	go run ./test/neutron/run >clouds.yaml
 package main

@@ -1,5 +1,5 @@
-// Command alerts checks Prometheus rule files and Grafana dashboards as
-// Prometheus reads them, and prints the metrics they ask for.
+// Command alerts parses Prometheus rule files and Grafana dashboards like
+// Prometheus, and prints the metrics that they use.
 //
 //	go run ./alerts alerts.yaml dashboard.json
 package main
@@ -64,7 +64,7 @@ func rules(content []byte) ([]string, error) {
 	return expressions, nil
 }
 
-// dashboard finds every expr of a dashboard, wherever it stands.
+// dashboard finds every expr of a dashboard, at any depth.
 func dashboard(content []byte) ([]string, error) {
 	var root any
 	if err := json.Unmarshal(content, &root); err != nil {
@@ -94,9 +94,9 @@ func dashboard(content []byte) ([]string, error) {
 	return expressions, nil
 }
 
-// collect takes in the metrics of an expression.
+// collect adds the metrics of an expression.
 func collect(expression string, metrics map[string]bool) error {
-	// What Grafana puts in itself.
+	// Variables that Grafana sets itself.
 	expression = strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h").Replace(expression)
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command dockerfile reads a Dockerfile as BuildKit does and prints what its
-// last stage runs, and what the others ran to make it, as JSON. What BuildKit
-// warns of is an error.
+// Command dockerfile parses a Dockerfile like BuildKit and prints what its last
+// stage runs, and the commands of the other stages, as JSON. BuildKit's
+// warnings are errors.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// result is the image's base, user and entrypoint, and each command that ran.
+// result is the image's base, user and entrypoint, and each command.
 type result struct {
 	Base, User string
 	Entrypoint []string

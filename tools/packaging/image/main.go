@@ -4,10 +4,10 @@
 //	go run ./image -binary bin/usher -arch amd64 -name usher:latest -o dist/usher.tar
 //	go run ./image -binary dist/{arch}/usher -arch amd64,arm64 -name usher:v1 -o dist/usher.tar
 //
-// The first binary is what the image runs. Each lies in the root folder under
-// its own name, unless its place is given, as in -binary bin/proxy:/usr/bin/proxy.
-// With several architectures the archive holds an index of an image of each, and
-// the digest is the index's.
+// The first binary is the entrypoint. Each is in the root folder with its own
+// name, unless its path is given, as in -binary bin/proxy:/usr/bin/proxy. With
+// several architectures the archive contains an index with an image for each,
+// and the digest is the index's.
 package main
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// user is nobody in particular, and not root.
+// user is an arbitrary user other than root.
 const user = "65532:65532"
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 			place = "/" + filepath.Base(file)
 		}
 		if !path.IsAbs(place) {
-			return fmt.Errorf("%q is no place in an image; write it as in bin/proxy:/usr/bin/proxy", place)
+			return fmt.Errorf("%q is not a path in an image; write FILE:PATH, such as bin/proxy:/usr/bin/proxy", place)
 		}
 		binaries = append(binaries, binary{file, path.Clean(place)})
 		return nil
@@ -72,7 +72,7 @@ func main() {
 	fmt.Println(digest)
 }
 
-// A binary is a file, and where it lies in the image.
+// A binary is a file, and its path in the image.
 type binary struct{ file, place string }
 
 func run(binaries []binary, architectures []string, labels map[string]string, name, out string) (v1.Hash, error) {
@@ -107,7 +107,7 @@ func index(images []mutate.IndexAddendum, labels map[string]string) v1.ImageInde
 	return all
 }
 
-// build makes the image: one layer with the binaries.
+// build builds the image: one layer with the binaries.
 func build(binaries []binary, arch string, labels map[string]string) (v1.Image, error) {
 	var files bytes.Buffer
 	w := tar.NewWriter(&files)
@@ -201,7 +201,7 @@ func archive(top mutate.Appendable, name, out string) error {
 	return f.Close()
 }
 
-// addFolder adds files in the order of their names.
+// addFolder adds files ordered by name.
 func addFolder(w *tar.Writer, folder fs.FS) error {
 	return fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -215,7 +215,7 @@ func addFolder(w *tar.Writer, folder fs.FS) error {
 	})
 }
 
-// add adds a file that tells nothing of when and by whom it was made.
+// add adds a file without times and owners.
 func add(w *tar.Writer, path string, content []byte, mode int64) error {
 	if err := w.WriteHeader(&tar.Header{Name: path, Size: int64(len(content)), Mode: mode, Format: tar.FormatUSTAR}); err != nil {
 		return err

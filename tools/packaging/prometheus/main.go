@@ -1,10 +1,10 @@
-// Command prometheus is Prometheus' own storage and rules over scrapes that
-// somebody else made, at times that they choose:
+// Command prometheus runs Prometheus' own storage and rules on given scrapes,
+// at given times:
 //
 //	go run ./prometheus alerts.yaml
 //
-// Each line of standard input is a round of scrapes. After each the rules are
-// evaluated, and a line of standard output lists the alerts that fire.
+// Each line of standard input is a round of scrapes. After each it evaluates
+// the rules, and prints a line with the firing alerts.
 package main
 
 import (
@@ -31,13 +31,13 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// A round is what a scrape of every target gave at a time.
+// A round is the result of scraping every target at a time.
 type round struct {
 	At      time.Time `json:"at"`
 	Targets []target  `json:"targets"`
 }
 
-// A target answered with Text, or did not.
+// A target answered with Text, or did not answer.
 type target struct {
 	Labels map[string]string `json:"labels"`
 	Up     bool              `json:"up"`
@@ -110,7 +110,7 @@ func run(files []string, in io.Reader, out io.Writer) error {
 	}
 }
 
-// of are the alerts of a group that fire.
+// of returns the firing alerts of a group.
 func of(group *rules.Group) ([]alert, error) {
 	var fire []alert
 	for _, rule := range group.Rules() {
@@ -130,7 +130,7 @@ func of(group *rules.Group) ([]alert, error) {
 	return fire, nil
 }
 
-// A scraper writes what targets say, and that they no longer say it.
+// A scraper writes the targets' series, and marks those that end.
 type scraper struct {
 	storage storage.Appendable
 	before  map[string]map[string]labels.Labels // series by target
@@ -196,8 +196,8 @@ func (s *scraper) target(appender storage.Appender, own labels.Labels, t target,
 	return err
 }
 
-// with adds the labels of the target. Those that the metric has win, as they do
-// with usher's monitors (honorLabels).
+// with adds the labels of the target. The metric's own labels take precedence,
+// as with usher's monitors (honorLabels).
 func with(series, own labels.Labels) labels.Labels {
 	b := labels.NewBuilder(series)
 	own.Range(func(l labels.Label) {
@@ -208,7 +208,7 @@ func with(series, own labels.Labels) labels.Labels {
 	return b.Labels()
 }
 
-// stale ends the series that are no more.
+// stale marks the series that ended.
 func stale(appender storage.Appender, before, now map[string]labels.Labels, at int64) error {
 	for id, series := range before {
 		if _, goesOn := now[id]; goesOn {
@@ -221,5 +221,5 @@ func stale(appender storage.Appender, before, now map[string]labels.Labels, at i
 	return nil
 }
 
-// stalenan is Prometheus' mark of a series that has ended.
+// stalenan is Prometheus' mark of an ended series.
 func stalenan() float64 { return math.Float64frombits(value.StaleNaN) }

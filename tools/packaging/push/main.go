@@ -1,5 +1,5 @@
-// Command push brings an image, or an index of images, from an OCI archive to a
-// registry, with the credentials that Docker and Helm keep for it:
+// Command push pushes an image, or an index of images, from an OCI archive to a
+// registry, with the credentials of Docker and Helm:
 //
 //	go run ./push -archive usher-image_v0.2.0.tar -to ghcr.io/usher-dev/usher:v0.2.0 -digest sha256:…
 package main

@@ -1,9 +1,9 @@
-// Command sbom writes what a Go program is linked from, as the program itself
-// records it, as a CycloneDX document. It is the same for the same program.
+// Command sbom writes the modules that a Go program links, as recorded in the
+// program, as a CycloneDX document. The output is reproducible.
 //
 //	go run ./sbom -name usher -version v0.2.0 -time 2026-01-02T03:04:05Z -o usher.cdx.json bin/usher
 //
-// It reads the program, not go.mod: that of a program which links
+// It reads the program, not go.mod, because the go.mod of a program that links
 // k8s.io/kubernetes names modules that do not exist.
 package main
 
@@ -69,7 +69,7 @@ func run(program, name, version, created, out string) error {
 	return errors.Join(cyclonedx.NewBOMEncoder(f, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(document, cyclonedx.SpecVersion1_6), f.Close())
 }
 
-// describe is the document of a program with that content.
+// describe returns the document for a program with that content.
 func describe(info *debug.BuildInfo, content []byte, name, version string) (*cyclonedx.BOM, error) {
 	sum := sha256.Sum256(content)
 	own := locator(info.Main.Path, version, strings.TrimPrefix(info.Path, info.Main.Path+"/"))
@@ -101,8 +101,8 @@ func describe(info *debug.BuildInfo, content []byte, name, version string) (*cyc
 	return document, nil
 }
 
-// library is a module that the program links. Its hash is that of go.sum, of the
-// module's files.
+// library returns a module that the program links. Its hash is that of go.sum,
+// of the module's files.
 func library(module *debug.Module) (cyclonedx.Component, error) {
 	url := locator(module.Path, module.Version, "")
 	component := cyclonedx.Component{BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: module.Path, Version: module.Version, PackageURL: url}
@@ -117,13 +117,13 @@ func library(module *debug.Module) (cyclonedx.Component, error) {
 	return component, nil
 }
 
-// locator is the package URL of a folder of a module.
+// locator returns the package URL of a module's folder.
 func locator(module, version, folder string) string {
 	namespace, name := path.Split(module)
 	return packageurl.NewPackageURL(packageurl.TypeGolang, strings.TrimSuffix(namespace, "/"), name, version, nil, folder).ToString()
 }
 
-// settings are how the program was built.
+// settings returns how the program was built.
 func settings(info *debug.BuildInfo) *[]cyclonedx.Property {
 	var properties []cyclonedx.Property
 	for _, setting := range info.Settings {
@@ -132,7 +132,7 @@ func settings(info *debug.BuildInfo) *[]cyclonedx.Property {
 	return &properties
 }
 
-// identity is a UUID that a program alone has: version 5, of its hash.
+// identity returns a UUID that is unique to a program: version 5, of its hash.
 func identity(sum []byte) string {
 	id := sha1.Sum(append([]byte("usher.dev/sbom"), sum...))
 	id[6], id[8] = id[6]&0x0f|0x50, id[8]&0x3f|0x80

@@ -1,5 +1,5 @@
-// Package snapshot reads etcd's snapshots as streams, of whatever size, and
-// says whether they are whole.
+// Package snapshot reads etcd's snapshots as streams of any size, and verifies
+// them.
 package snapshot
 
 import (
@@ -12,27 +12,28 @@ import (
 	"io"
 )
 
-// block is what the size of a database is a multiple of: bbolt writes whole
-// pages, and no page is smaller.
+// block divides the size of a database: bbolt writes whole pages, and no page
+// is smaller.
 const block = 512
 
-// ErrDamaged is in the error of a stream that is not a whole snapshot.
+// ErrDamaged is wrapped by the error of a stream that is not a complete
+// snapshot.
 var ErrDamaged = errors.New("the snapshot is damaged")
 
-// A Reader reads a snapshot, which is a database and the SHA-256 of it. In the
-// place of io.EOF it returns an error that is ErrDamaged where the two do not
-// fit, so that whoever copies from it never takes a damaged snapshot for whole.
+// A Reader reads a snapshot, which is a database followed by its SHA-256. If
+// they do not match, it returns an error that wraps ErrDamaged instead of
+// io.EOF, so that a copy never mistakes a damaged snapshot for a complete one.
 type Reader struct {
 	from io.Reader
-	// database hashes all but the last bytes, which may be the hash; whole
-	// hashes all.
+	// database hashes all but the last bytes, which may be the hash; whole hashes
+	// everything.
 	database, whole hash.Hash
 	tail            []byte
 	size            int64
 	end             error
 }
 
-// NewReader returns a Reader of what from reads.
+// NewReader returns a Reader for the data in from.
 func NewReader(from io.Reader) *Reader {
 	return &Reader{from: from, database: sha256.New(), whole: sha256.New(), tail: make([]byte, 0, 2*sha256.Size)}
 }
@@ -51,7 +52,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// take hashes what was read, and holds back what may be the hash.
+// take hashes the data, and holds back what may be the hash.
 func (r *Reader) take(p []byte) {
 	r.size += int64(len(p))
 	r.whole.Write(p)
@@ -71,18 +72,18 @@ func (r *Reader) take(p []byte) {
 func (r *Reader) verdict() error {
 	switch database := r.size - sha256.Size; {
 	case database <= 0 || database%block != 0:
-		return fmt.Errorf("%w: %d bytes are not whole pages and a hash; it was cut off, or made by something that is not etcd", ErrDamaged, r.size)
+		return fmt.Errorf("%w: %d bytes are not whole pages with a hash; it is truncated, or etcd did not create it", ErrDamaged, r.size)
 	case !bytes.Equal(r.database.Sum(nil), r.tail):
-		return fmt.Errorf("%w: its SHA-256 does not fit its content", ErrDamaged)
+		return fmt.Errorf("%w: its SHA-256 does not match its content", ErrDamaged)
 	}
 	return io.EOF
 }
 
-// Size is how much was read.
+// Size returns how much was read.
 func (r *Reader) Size() int64 { return r.size }
 
-// SHA256 is that of all that was read, in hexadecimal, as sha256sum prints it.
+// SHA256 returns the hash of everything read, in hexadecimal, like sha256sum.
 func (r *Reader) SHA256() string { return hex.EncodeToString(r.whole.Sum(nil)) }
 
-// Whole says whether the end was reached and all of it fits.
+// Whole reports whether the end was reached and the hash matches.
 func (r *Reader) Whole() bool { return errors.Is(r.end, io.EOF) }

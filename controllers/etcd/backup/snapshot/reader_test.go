@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// made is a snapshot of so many pages.
+// made returns a snapshot with that many pages.
 func made(pages int) []byte {
 	database := make([]byte, pages*block)
 	for i := range database {

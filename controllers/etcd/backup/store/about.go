@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The names of what is said about an object, as metadata of it.
+// Metadata keys of an object.
 const (
 	aboutRevision = "etcd-revision"
 	aboutVersion  = "etcd-version"
@@ -30,7 +30,8 @@ func (a About) encode() map[string]string {
 	return m
 }
 
-// decodeAbout reads what it can: what others wrote there is as good as missing.
+// decodeAbout decodes what it can: invalid values from others are treated as
+// missing.
 func decodeAbout(m map[string]string) About {
 	a := About{Version: m[aboutVersion], Maker: m[aboutMaker]}
 	if revision, err := strconv.ParseInt(m[aboutRevision], 10, 64); err == nil && revision > 0 {

@@ -13,10 +13,11 @@ import (
 
 // Keys of the Secret that an S3Source names.
 const (
-	// KeyCredentials and KeyConfig hold AWS' own files, profile default.
+	// KeyCredentials and KeyConfig are files of the AWS CLI, with the profile
+	// default.
 	KeyCredentials = "credentials"
 	KeyConfig      = "config"
-	// KeyCA may hold the certificates, in PEM, of who signed the endpoint's.
+	// KeyCA may contain the CA certificates of the endpoint, in PEM.
 	KeyCA = "ca.crt"
 )
 
@@ -26,7 +27,7 @@ const (
 )
 
 // refused are settings that would make this process run a program, read its own
-// token or ask the machine it runs on who it is: whoever may write a Secret would
+// token or ask its machine for an identity: whoever may write a Secret would
 // act with its rights.
 func refused() []string {
 	return []string{
@@ -35,28 +36,28 @@ func refused() []string {
 	}
 }
 
-// An identity is who to be in S3, and where.
+// An identity is the credentials and the region for S3.
 type identity struct {
 	credentials aws.Credentials
 	region      string
-	// roots are nil for those of the system.
+	// roots are nil for the system's roots.
 	roots *x509.CertPool
 }
 
-// identityOf reads the Secret's content. No error holds any of it but the names
-// of settings.
+// identityOf parses the Secret's content. Errors only contain the names of
+// settings.
 func identityOf(data map[string][]byte) (*identity, error) {
 	id := &identity{region: defaultRegion}
 	sections := map[string]string{KeyCredentials: defaultProfile, KeyConfig: defaultProfile}
 	for _, key := range []string{KeyConfig, KeyCredentials} {
 		file, err := ini.LoadSources(ini.LoadOptions{Loose: false, SkipUnrecognizableLines: false}, data[key])
 		if err != nil {
-			return nil, failed(BadSecret, "its key %s is not in the format of AWS' own file: begin with [default]", key)
+			return nil, failed(BadSecret, "its key %s is not in the format of the AWS CLI: begin with [default]", key)
 		}
 		section := file.Section(sections[key])
 		for _, name := range refused() {
 			if section.HasKey(name) {
-				return nil, failed(BadSecret, "its key %s sets %s, which is not acted on: write aws_access_key_id and aws_secret_access_key", key, name)
+				return nil, failed(BadSecret, "its key %s sets %s, which usher does not support: write aws_access_key_id and aws_secret_access_key", key, name)
 			}
 		}
 		id.region = cmp.Or(section.Key("region").String(), id.region)
@@ -70,13 +71,13 @@ func identityOf(data map[string][]byte) (*identity, error) {
 	if pem, ok := data[KeyCA]; ok {
 		id.roots = x509.NewCertPool()
 		if !id.roots.AppendCertsFromPEM(pem) {
-			return nil, failed(BadSecret, "its key %s holds no certificate in PEM", KeyCA)
+			return nil, failed(BadSecret, "its key %s contains no certificate in PEM", KeyCA)
 		}
 	}
 	return id, nil
 }
 
-// found says which keys there are, where the one that is needed is not.
+// found lists the existing keys, if a required one is missing.
 func found(data map[string][]byte) string {
 	if _, ok := data[KeyCredentials]; ok {
 		return ""

@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// Suffixes beside a backup's file: one that is not whole yet, and what is said
-// about one.
+// Suffixes of files next to a backup's file: an incomplete backup, and its
+// metadata.
 const (
 	suffixPartial = ".partial"
 	suffixAbout   = ".about.json"
 )
 
-// A Folder keeps backups as files, such as on a PersistentVolume. A file has its
-// name once it is whole and on the disk.
+// A Folder stores backups as files, such as on a PersistentVolume. A file gets
+// its name once it is complete and on the disk.
 type Folder struct{ root *os.Root }
 
-// OpenFolder opens the store in a folder that exists. No key leads out of it,
-// whatever links are in it.
+// OpenFolder opens the store in an existing folder. Keys cannot lead out of it,
+// whatever links it contains.
 func OpenFolder(path string) (*Folder, error) {
 	root, err := os.OpenRoot(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failed(NoBucket, "there is no folder %s: %w", path, err)
+		return nil, failed(NoBucket, "the folder %s does not exist: %w", path, err)
 	}
 	if err != nil {
 		return nil, failed(Unavailable, "opening the folder %s: %w", path, err)
@@ -36,7 +36,7 @@ func OpenFolder(path string) (*Folder, error) {
 	return &Folder{root}, nil
 }
 
-// Close lets the folder go.
+// Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
 // Put implements Store.
@@ -83,7 +83,7 @@ func (f *Folder) write(name string, r io.Reader) (err error) {
 	return nil
 }
 
-// syncFolder makes the names in a folder last.
+// syncFolder makes the names in a folder durable.
 func (f *Folder) syncFolder(name string) error {
 	dir, err := f.root.Open(name)
 	if err != nil {
@@ -113,12 +113,12 @@ func (f *Folder) Stat(_ context.Context, key string) (*Object, error) {
 		return nil, f.explain(err, "looking for", key)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, failed(NotFound, "looking for %s: it is no file", key)
+		return nil, failed(NotFound, "looking for %s: it is not a file", key)
 	}
 	o := &Object{Key: key, Size: info.Size(), Modified: info.ModTime()}
 	if text, err := f.root.ReadFile(key + suffixAbout); err == nil {
 		var said map[string]string
-		if json.Unmarshal(text, &said) == nil { // what cannot be read is as good as missing
+		if json.Unmarshal(text, &said) == nil { // unreadable metadata is treated as missing
 			o.About = decodeAbout(said)
 		}
 	}
@@ -166,7 +166,7 @@ func (f *Folder) explain(err error, doing, name string) error {
 	case err == nil || ReasonOf(err) != "":
 		return err
 	case errors.Is(err, fs.ErrNotExist):
-		return failed(NotFound, "%s %s: it is not there: %w", doing, name, err)
+		return failed(NotFound, "%s %s: it does not exist: %w", doing, name, err)
 	case errors.Is(err, fs.ErrPermission):
 		return failed(Denied, "%s %s: %w", doing, name, err)
 	}

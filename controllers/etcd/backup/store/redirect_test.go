@@ -12,8 +12,8 @@ import (
 	"github.com/usher-dev/usher/test/objectstore"
 )
 
-// The servers are not real S3 servers, none of which redirects a client to the host
-// of its choice.
+// The servers are not real S3 servers, none of which redirects a client to an
+// arbitrary host.
 func TestS3_RedirectToAnotherHost_IsNotFollowed(t *testing.T) {
 	var asked atomic.Int32
 	internal := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

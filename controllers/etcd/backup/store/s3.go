@@ -21,32 +21,32 @@ import (
 )
 
 const (
-	// An upload holds so many parts of this size, and one that is being filled.
-	// 10,000 parts are the most that S3 takes: 48 GiB, six times the largest
-	// store that etcd is run with.
+	// An upload buffers this many parts of this size, in addition to the one being
+	// filled. S3 accepts at most 10,000 parts: 48 GiB, six times the recommended
+	// maximum of etcd.
 	partSize  = 5 << 20
 	partsSent = 2
 
-	// A store that does not begin to answer within these is tried again. To put
-	// the parts of a large object together takes some of them minutes, and to be
-	// asked a second time meanwhile they do not take well.
+	// A request that gets no response within these times is retried. Completing a
+	// large upload takes some stores minutes, and a repeated request in the
+	// meantime confuses them.
 	connectWithin = 10 * time.Second
 	answerWithin  = 5 * time.Minute
-	// A request is redirected so often at most.
+	// maximum number of redirects of a request
 	redirects = 5
-	// What is left of an upload that failed is removed within this.
+	// time limit for removing the rest of a failed upload
 	abortWithin = 10 * time.Second
 )
 
-// S3 keeps backups in a bucket.
+// S3 stores backups in a bucket.
 type S3 struct {
 	bucket string
 	client *s3.Client
 	upload *transfermanager.Client
 }
 
-// NewS3 returns the store that the source names, and the key in it. The data is
-// that of its Secret.
+// NewS3 returns the store that the source names, and the key in it. data is the
+// content of its Secret.
 func NewS3(source *etcdv1beta2.S3Source, data map[string][]byte) (*S3, string, error) {
 	bucket, key, ok := strings.Cut(source.Path, "/")
 	if !ok || bucket == "" || key == "" {
@@ -64,8 +64,8 @@ func NewS3(source *etcdv1beta2.S3Source, data map[string][]byte) (*S3, string, e
 	}
 	if source.Endpoint != "" {
 		o.BaseEndpoint = aws.String(source.Endpoint)
-		// Much of what speaks S3 does not know the checksums that AWS came to
-		// send with everything. What was saved is read again in any case.
+		// Many S3-compatible stores do not know the checksums that AWS now sends by
+		// default. usher verifies the backup anyway.
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	}
@@ -89,9 +89,9 @@ func httpClient(id *identity) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: withinHost}
 }
 
-// withinHost follows a redirect that keeps the method and stays at the endpoint
-// that the source names: a bucket's owner must not send usher to a host that only
-// usher can reach.
+// withinHost follows a redirect that keeps the method and stays at the source's
+// endpoint: a bucket's owner must not redirect usher to a host that only usher
+// can reach.
 func withinHost(r *http.Request, via []*http.Request) error {
 	keeps := r.Response.StatusCode == http.StatusTemporaryRedirect || r.Response.StatusCode == http.StatusPermanentRedirect
 	if keeps && r.URL.Scheme == via[0].URL.Scheme && r.URL.Host == via[0].URL.Host && len(via) < redirects {
@@ -119,7 +119,7 @@ func (s *S3) Get(ctx context.Context, key string) (io.ReadCloser, *Object, error
 	}, nil
 }
 
-// A body is an object on its way; what breaks it is the store's.
+// A body is the content of an object in transit; its errors are the store's.
 type body struct {
 	io.ReadCloser
 	name string
@@ -170,7 +170,7 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 	return err
 }
 
-// explain says what S3 answered, in the words of who wrote the manifest.
+// explain explains S3's response in the terms of the manifest.
 func (s *S3) explain(err error, doing, key string) error {
 	if err == nil {
 		return nil
@@ -187,22 +187,22 @@ func (s *S3) explain(err error, doing, key string) error {
 	}
 	switch {
 	case code == "NoSuchBucket":
-		return failed(NoBucket, "%s %s/%s: the bucket %s is not there: make it, or write another in path: %w", doing, s.bucket, key, s.bucket, err)
+		return failed(NoBucket, "%s %s/%s: the bucket %s does not exist: create it, or write another one in path: %w", doing, s.bucket, key, s.bucket, err)
 	case code == "NoSuchKey" || status == http.StatusNotFound && (code == "" || code == "NotFound"):
-		return failed(NotFound, "%s %s/%s: it is not there: %w", doing, s.bucket, key, err)
+		return failed(NotFound, "%s %s/%s: it does not exist: %w", doing, s.bucket, key, err)
 	case status == http.StatusForbidden, status == http.StatusUnauthorized,
 		code == "XAdminUserNotFound": // what versitygw says of an unknown key
-		return failed(Denied, "%s %s/%s: the credentials in the Secret are wrong, or may not do it: %w", doing, s.bucket, key, err)
+		return failed(Denied, "%s %s/%s: the credentials in the Secret are wrong or lack permission: %w", doing, s.bucket, key, err)
 	case status >= http.StatusMultipleChoices && status < http.StatusBadRequest:
-		return failed(Unavailable, "%s %s/%s: the store redirects to %q, which is another host: write that one's endpoint, or the bucket's region in the Secret: %w",
+		return failed(Unavailable, "%s %s/%s: the store redirects to %q, which is another host: write the endpoint of that host, or the bucket's region in the Secret: %w",
 			doing, s.bucket, key, answer.Response.Header.Get("Location"), err)
 	case status != 0 || isTransport(err):
 		return failed(Unavailable, "%s %s/%s: %w", doing, s.bucket, key, err)
 	}
-	return err // of what was to be saved
+	return err // an error of the source
 }
 
-// isTransport says whether the store was not reached.
+// isTransport reports whether the store was not reached.
 func isTransport(err error) bool {
 	var sent *smithy.OperationError
 	return errors.As(err, &sent)

@@ -12,8 +12,8 @@ import (
 )
 
 // Serve serves the folder to the Volume at the other end of the connection, until
-// that or the context ends, and what was broken off is removed. It closes the
-// connection.
+// the connection or the context ends, and unfinished files are removed. It
+// closes the connection.
 func Serve(ctx context.Context, conn net.Conn, folder *Folder) error {
 	watched := &watchedConn{Conn: conn, gone: make(chan struct{})}
 	var busy sync.RWMutex
@@ -32,14 +32,14 @@ func Serve(ctx context.Context, conn net.Conn, folder *Folder) error {
 	defer stop()
 	err := server.Serve(&single{conn: watched})
 	_ = server.Close()
-	busy.Lock() // and for good: nobody is served any more
+	busy.Lock() // and forever: requests are no longer served
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err
 }
 
-// single is a listener to which one connection comes.
+// single is a listener for a single connection.
 type single struct {
 	conn  *watchedConn
 	taken bool
@@ -61,7 +61,7 @@ func (s *single) Close() error { return s.conn.Close() }
 // Addr implements net.Listener.
 func (s *single) Addr() net.Addr { return s.conn.LocalAddr() }
 
-// served answers for a folder.
+// served serves a folder.
 func served(folder *Folder) http.Handler {
 	mux := http.NewServeMux()
 	answer := func(pattern string, do func(w http.ResponseWriter, r *http.Request, key string) error) {
@@ -92,7 +92,7 @@ func served(folder *Folder) http.Handler {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("Content-Length", strconv.FormatInt(o.Size, 10))
 		if _, err := io.Copy(w, file); err != nil {
-			panic(http.ErrAbortHandler) // so that it cannot be taken for whole
+			panic(http.ErrAbortHandler) // so that the client does not take it for complete
 		}
 		return nil
 	})
@@ -122,7 +122,7 @@ func served(folder *Folder) http.Handler {
 	return mux
 }
 
-// refuse says why something was not done.
+// refuse reports why a request failed.
 func refuse(w http.ResponseWriter, err error) {
 	reason, status := ReasonOf(err), http.StatusServiceUnavailable
 	if reason == NotFound {

@@ -1,5 +1,5 @@
-// Package store keeps backups: in S3 and what speaks it, or in a folder, of this
-// process or of one at the other end of a connection.
+// Package store stores backups: in S3-compatible stores, or in a folder, in
+// this process or at the other end of a connection.
 package store
 
 import (
@@ -10,66 +10,65 @@ import (
 	"time"
 )
 
-// A Store keeps objects by key. All of them stream: how much memory they take
-// does not depend on the size of an object.
+// A Store stores objects by key. All methods stream, so their memory does not
+// depend on the size of an object.
 type Store interface {
-	// Put saves all that r reads, or nothing where r or the store fails.
+	// Put saves everything that r reads, or nothing if r or the store fails.
 	Put(ctx context.Context, key string, about About, r io.Reader) error
 	// Get opens an object.
 	Get(ctx context.Context, key string) (io.ReadCloser, *Object, error)
-	// Stat says what is known about an object.
+	// Stat returns what is known about an object.
 	Stat(ctx context.Context, key string) (*Object, error)
-	// List lists the objects whose keys begin with the prefix.
+	// List lists the objects whose keys have the prefix.
 	List(ctx context.Context, prefix string) ([]Object, error)
-	// Delete removes an object; one that is not there is no error.
+	// Delete removes an object; it is not an error if the object does not exist.
 	Delete(ctx context.Context, key string) error
 }
 
-// An Object is something that is kept.
+// An Object is a stored object.
 type Object struct {
 	Key  string
 	Size int64
-	// Modified is when the store took it.
+	// Modified is when the store received it.
 	Modified time.Time
-	// About is what was said about it; List does not tell.
+	// About is its metadata; List does not return it.
 	About About
 }
 
-// About says what a backup is of. Every part may be missing: others write
-// backups, too.
+// About describes the content of a backup. Every field may be missing: other
+// programs write backups, too.
 type About struct {
-	// Revision is one that the backup holds: what was written up to it is there.
+	// Revision is a revision in the backup: it contains all earlier writes.
 	Revision int64
-	// Version is that of the member.
+	// Version is the version of the member.
 	Version string
-	// Taken is when it was begun.
+	// Taken is when the backup started.
 	Taken time.Time
 	// Maker is the UID of the EtcdBackup.
 	Maker string
 }
 
-// A Reason is why a store could not do what it was asked, in a word for
-// conditions.
+// A Reason explains an error of a store, as a word for conditions.
 type Reason string
 
 // The reasons.
 const (
-	// NotFound: there is no object of that key.
+	// NotFound: no object has that key.
 	NotFound Reason = "BackupNotFound"
-	// NoBucket: there is no such bucket or folder.
+	// NoBucket: the bucket or folder does not exist.
 	NoBucket Reason = "BucketNotFound"
-	// NoClaim: there is no such PersistentVolumeClaim.
+	// NoClaim: the PersistentVolumeClaim does not exist.
 	NoClaim Reason = "MissingClaim"
-	// Denied: the credentials are wrong, or may not do it.
+	// Denied: the credentials are wrong, or lack permission.
 	Denied Reason = "StorageDenied"
-	// BadSecret: the Secret does not say who to be.
+	// BadSecret: the Secret has no valid credentials.
 	BadSecret Reason = "BadSecret"
-	// Unavailable: the store was not reached or did not answer as it should; it
-	// may the next time.
+	// Unavailable: the store was not reached or did not answer properly; a retry
+	// may succeed.
 	Unavailable Reason = "StorageUnavailable"
 )
 
-// An Error is one of the store, rather than of what was to be saved.
+// An Error is an error of the store, not of the saved data.
 type Error struct {
 	Reason Reason
 	Err    error
@@ -78,7 +77,7 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap returns what the store said.
+// Unwrap returns the store's error.
 func (e *Error) Unwrap() error { return e.Err }
 
 // ReasonOf returns the reason of an error of a store, or "".

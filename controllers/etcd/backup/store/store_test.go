@@ -43,7 +43,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// source is a place in the server, reached at an address.
+// source returns a place in the server, reached at an address.
 func source(address, path string) *etcdv1beta2.S3Source {
 	return &etcdv1beta2.S3Source{Path: path, AWSSecret: "aws", Endpoint: "http://" + address, ForcePathStyle: true}
 }
@@ -57,7 +57,7 @@ func inS3(t *testing.T, address string) store.Store {
 	return s
 }
 
-// onVolume is the store of a folder at the other end of a connection of TLS.
+// onVolume is the store of a folder at the other end of a TLS connection.
 func onVolume(t *testing.T, root string) (v *store.Volume, cut func()) {
 	t.Helper()
 	certificates, err := pki.New("any", "any")
@@ -166,7 +166,7 @@ func TestStoresKeepWhatTheyAreGiven(t *testing.T) {
 			if diff := cmp.Diff([]string{"keep/size/100000_v1", "keep/size/12582913_v1", "keep/size/1_v1"}, keys); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			for range 2 { // the second time it is not there
+			for range 2 { // the second time it does not exist
 				if err := s.Delete(t.Context(), "keep/size/1_v1"); err != nil {
 					t.Fatal(err)
 				}
@@ -206,7 +206,7 @@ func TestAStreamThatBreaksLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestAFolderIsNotLeft(t *testing.T) {
+func TestFolder_KeysCannotLeaveIt(t *testing.T) {
 	root := t.TempDir()
 	outside := t.TempDir()
 	if err := os.Symlink(outside, root+"/link"); err != nil {
@@ -230,7 +230,7 @@ func TestAFolderIsNotLeft(t *testing.T) {
 	}
 }
 
-func TestWhatGoesWrongIsNamed(t *testing.T) {
+func TestErrorsAreNamed(t *testing.T) {
 	proxy, err := objectstore.StartProxy(server.Address)
 	if err != nil {
 		t.Fatal(err)
@@ -311,14 +311,14 @@ func TestSecretsSayWhatIsWrongWithThem(t *testing.T) {
 		secret map[string][]byte
 		want   string
 	}{
-		"no keys":                     {nil, "it has no keys"},
-		"other keys":                  {map[string][]byte{"access": nil, "a": nil}, "it has a, access"},
-		"no secret key":               {map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = a\n")}, "holds no aws_access_key_id and aws_secret_access_key in [default]"},
-		"another profile":             {map[string][]byte{"credentials": []byte("[prod]\n" + keys)}, "in [default]"},
-		"no ini":                      {map[string][]byte{"credentials": []byte("[default\nhidden")}, "not in the format of AWS' own file"},
-		"a program to run":            {map[string][]byte{"credentials": []byte("[default]\n" + keys), "config": []byte("[default]\ncredential_process = /bin/hidden\n")}, "credential_process, which is not acted on"},
-		"this process' own token":     {map[string][]byte{"credentials": []byte("[default]\nweb_identity_token_file = /hidden\n" + keys)}, "web_identity_token_file"},
-		"a CA that is no certificate": {map[string][]byte{"credentials": []byte("[default]\n" + keys), "ca.crt": []byte("hidden")}, "ca.crt holds no certificate"},
+		"no keys":                        {nil, "it has no keys"},
+		"other keys":                     {map[string][]byte{"access": nil, "a": nil}, "it has a, access"},
+		"no secret key":                  {map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = a\n")}, "holds no aws_access_key_id and aws_secret_access_key in [default]"},
+		"another profile":                {map[string][]byte{"credentials": []byte("[prod]\n" + keys)}, "in [default]"},
+		"no ini":                         {map[string][]byte{"credentials": []byte("[default\nhidden")}, "not in the format of the AWS CLI"},
+		"a program to run":               {map[string][]byte{"credentials": []byte("[default]\n" + keys), "config": []byte("[default]\ncredential_process = /bin/hidden\n")}, "credential_process, which usher does not support"},
+		"this process' own token":        {map[string][]byte{"credentials": []byte("[default]\nweb_identity_token_file = /hidden\n" + keys)}, "web_identity_token_file"},
+		"a CA that is not a certificate": {map[string][]byte{"credentials": []byte("[default]\n" + keys), "ca.crt": []byte("hidden")}, "ca.crt contains no certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := store.NewS3(source("s3.example:9000", "bucket/key"), tc.secret)

@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// What the two ends of a connection to a folder say to each other, in HTTP/2.
+// The HTTP/2 protocol between the two ends of a connection to a folder.
 const (
 	pathReady, pathObject, pathAbout, pathList = "/ready", "/object", "/about", "/list"
-	// An Object or About in JSON, and the Reason of what failed.
+	// An Object or About in JSON, and the Reason of a failure.
 	headerObject, headerAbout, headerReason = "Usher-Object", "Usher-About", "Usher-Reason"
 )
 
-// A connection on which nothing comes for so long is asked, and given up where
-// no answer does.
+// A connection without data for this long is pinged, and closed without an
+// answer.
 const (
 	askAfter     = 15 * time.Second
 	answerBefore = 15 * time.Second
 )
 
 // connectionConfig and connectionProtocols are those of both ends: HTTP/2 from
-// the first byte, inside of a connection that is secured already.
+// the first byte, inside an already encrypted connection.
 func connectionConfig() *http.HTTP2Config {
 	return &http.HTTP2Config{SendPingTimeout: askAfter, PingTimeout: answerBefore}
 }
@@ -40,15 +40,15 @@ func connectionProtocols() *http.Protocols {
 	return p
 }
 
-// A Volume keeps backups in a Folder at the other end of a connection, where
-// Serve serves it. Many may be on their way at once.
+// A Volume stores backups in a Folder at the other end of a connection, where
+// Serve serves it. It allows concurrent requests.
 type Volume struct {
 	client    *http.Client
 	transport *http.Transport
 	conn      *watchedConn
 }
 
-// NewVolume returns the store at the other end of the connection, once that has
+// NewVolume returns the store at the other end of the connection once that has
 // answered. It closes the connection.
 func NewVolume(ctx context.Context, conn net.Conn) (*Volume, error) {
 	watched := &watchedConn{Conn: conn, gone: make(chan struct{})}
@@ -74,14 +74,14 @@ func NewVolume(ctx context.Context, conn net.Conn) (*Volume, error) {
 	return v, res.Body.Close()
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (v *Volume) Close() {
 	v.conn.end()
 	_ = v.conn.Close()
 	v.transport.CloseIdleConnections()
 }
 
-// Gone is closed once the connection has ended.
+// Gone returns a channel that is closed when the connection ends.
 func (v *Volume) Gone() <-chan struct{} { return v.conn.gone }
 
 // Put implements Store.
@@ -92,7 +92,7 @@ func (v *Volume) Put(ctx context.Context, key string, about About, r io.Reader) 
 	}
 	from := &upload{from: r}
 	res, err := v.do(ctx, http.MethodPut, pathObject, key, from, http.Header{headerAbout: {string(said)}}, "saving")
-	_ = from.Close() // r is the caller's again
+	_ = from.Close() // the caller may use r again
 	switch {
 	case err == nil:
 		return res.Body.Close()
@@ -111,7 +111,7 @@ func (v *Volume) Get(ctx context.Context, key string) (io.ReadCloser, *Object, e
 	o := &Object{}
 	if err := json.Unmarshal([]byte(res.Header.Get(headerObject)), o); err != nil {
 		res.Body.Close()
-		return nil, nil, failed(Unavailable, "reading %s: what is said about it: %w", key, err)
+		return nil, nil, failed(Unavailable, "reading the metadata of %s: %w", key, err)
 	}
 	return &body{res.Body, key}, o, nil
 }
@@ -159,7 +159,8 @@ func (v *Volume) Delete(ctx context.Context, key string) error {
 	return res.Body.Close()
 }
 
-// do asks the other end. What that could not do is an Error, as a Folder's.
+// do sends a request to the other end. A failure there is an Error like a
+// Folder's.
 func (v *Volume) do(ctx context.Context, method, path, key string, content io.Reader, header http.Header, doing string) (*http.Response, error) {
 	u := url.URL{Scheme: "http", Host: "volume", Path: path, RawQuery: url.Values{"key": {key}}.Encode()}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), content)
@@ -188,13 +189,13 @@ func (v *Volume) do(ctx context.Context, method, path, key string, content io.Re
 	return nil, &Error{Reason: reason, Err: fmt.Errorf("%s", strings.TrimSpace(string(said)))}
 }
 
-// An upload is what is saved on its way. It is left alone once it is closed,
-// which waits for the piece that is being read.
+// An upload is data in transit. Closing it waits for the current read, and
+// nothing reads from it afterwards.
 type upload struct {
 	mu     sync.Mutex
 	from   io.Reader
 	closed bool
-	// failed is why it could not be read.
+	// failed is why reading it failed.
 	failed error
 }
 
@@ -220,8 +221,8 @@ func (u *upload) Close() error {
 	return nil
 }
 
-// A watchedConn tells when it has ended. It hides what else the connection is:
-// of one of TLS, net/http would look at which protocol that has agreed on.
+// A watchedConn reports when it has ended. It hides the type of the connection:
+// of a TLS connection, net/http would inspect the negotiated protocol.
 type watchedConn struct {
 	net.Conn
 	once sync.Once

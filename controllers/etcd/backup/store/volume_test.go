@@ -16,7 +16,7 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 )
 
-// endless is content that does not end; at is called after so many bytes.
+// endless is content without an end; at is called after that many bytes.
 type endless struct {
 	left int
 	at   func()

@@ -1,8 +1,8 @@
-// Package volume keeps backups on PersistentVolumeClaims. A controller cannot
-// mount the claims of others: a pod beside the claim does, for as long as it is
-// needed. That calls the controller, proves who it is, and serves the folder over
-// the connection that it made; so nobody but the controller reaches it, and no
-// Secret is needed.
+// Package volume stores backups on PersistentVolumeClaims. A controller cannot
+// mount the claims of other namespaces, so it starts a pod in the claim's
+// namespace while it needs the claim. The pod calls the controller,
+// authenticates, and serves the folder over that connection, so that only the
+// controller can reach it, and no Secret is necessary.
 package volume
 
 import (
@@ -22,14 +22,14 @@ import (
 	"github.com/usher-dev/usher/controllers/handover"
 )
 
-// Audience is what the tokens of these pods are for.
+// Audience is the audience of the tokens of these pods.
 const Audience = "usher-volume"
 
-// protocol is what the connection is upgraded to.
+// protocol is the protocol to which the connection is upgraded.
 const protocol = "usher-volume"
 
-// A Pending is a volume whose pod is not there yet; it will be by itself, or
-// somebody has to see to what is said.
+// A Pending is the error of a volume whose pod is not ready yet; the message
+// says whether that needs human intervention.
 type Pending struct{ Message string }
 
 // Error implements error.
@@ -37,7 +37,7 @@ func (p *Pending) Error() string { return p.Message }
 
 func pending(format string, args ...any) error { return &Pending{fmt.Sprintf(format, args...)} }
 
-// Mounts are the volumes that are mounted.
+// Mounts are the mounted volumes.
 type Mounts struct {
 	client client.Client
 	reader client.Reader
@@ -45,11 +45,11 @@ type Mounts struct {
 	log    logr.Logger
 
 	mu sync.Mutex
-	// pods are those that are waited for or connected, by whom they are for.
+	// pods are the expected or connected pods, by owner.
 	pods map[types.UID]*mount
 }
 
-// A mount is a pod that is waited for, and its volume once it has called.
+// A mount is an expected pod, and its volume once it has called.
 type mount struct {
 	pod    types.UID
 	volume *store.Volume
@@ -62,9 +62,9 @@ func New(c client.Client, reader client.Reader, server *handover.Server, log log
 	return m
 }
 
-// Open returns the store on a claim of the owner's namespace, or a Pending while
-// the pod starts that mounts it. The pod is the owner's, and goes with it or by
-// Close.
+// Open returns the store on a claim in the owner's namespace, or a Pending
+// while the pod that mounts it starts. The owner owns the pod, which is deleted
+// with the owner or by Close.
 func (m *Mounts) Open(ctx context.Context, owner client.Object, claim string) (store.Store, error) {
 	if err := m.there(ctx, owner.GetNamespace(), claim); err != nil {
 		return nil, err
@@ -78,22 +78,22 @@ func (m *Mounts) Open(ctx context.Context, owner client.Object, claim string) (s
 	switch {
 	case apierrors.IsNotFound(err):
 		if err := m.client.Create(ctx, want); err != nil {
-			return nil, fmt.Errorf("making the pod %s, which mounts the claim %s: %w", want.Name, claim, err)
+			return nil, fmt.Errorf("creating the pod %s, which mounts the claim %s: %w", want.Name, claim, err)
 		}
 		m.expect(owner.GetUID(), want.UID)
-		return nil, pending("the pod %s is started, which mounts the claim %s", want.Name, claim)
+		return nil, pending("starting the pod %s, which mounts the claim %s", want.Name, claim)
 	case err != nil:
 		return nil, err
 	case !metav1.IsControlledBy(p, owner):
-		return nil, fmt.Errorf("the pod %s is somebody else's", p.Name)
+		return nil, fmt.Errorf("the pod %s does not belong to usher", p.Name)
 	case p.DeletionTimestamp != nil:
-		return nil, pending("waits for the pod %s of an attempt before to be gone", p.Name)
+		return nil, pending("waits for the deletion of the pod %s of an earlier attempt", p.Name)
 	case p.Annotations[annotationServer] != want.Annotations[annotationServer] || p.Annotations[annotationClaim] != claim:
-		// The controller that it calls is gone, or another claim is wanted.
+		// The controller that it calls was replaced, or another claim is needed.
 		if err := m.delete(ctx, owner.GetUID(), p); err != nil {
 			return nil, err
 		}
-		return nil, pending("makes the pod %s anew", p.Name)
+		return nil, pending("recreates the pod %s", p.Name)
 	}
 	if v := m.expect(owner.GetUID(), p.UID); v != nil {
 		return v, nil
@@ -108,7 +108,7 @@ func (m *Mounts) Open(ctx context.Context, owner client.Object, claim string) (s
 	return nil, pending("waits for the pod %s to mount the claim %s%s", p.Name, claim, trouble(p))
 }
 
-// Close ends the owner's pod, where there is one.
+// Close deletes the owner's pod, if there is one.
 func (m *Mounts) Close(ctx context.Context, owner client.Object) error {
 	m.mu.Lock()
 	is := m.pods[owner.GetUID()]
@@ -119,25 +119,25 @@ func (m *Mounts) Close(ctx context.Context, owner client.Object) error {
 	return m.delete(ctx, owner.GetUID(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: podName(owner), UID: is.pod}})
 }
 
-// there says whether there is a claim to mount.
+// there checks that the claim exists and can be mounted.
 func (m *Mounts) there(ctx context.Context, namespace, name string) error {
 	claim := &corev1.PersistentVolumeClaim{}
 	err := m.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, claim)
 	switch {
 	case apierrors.IsNotFound(err):
-		return &store.Error{Reason: store.NoClaim, Err: fmt.Errorf("the PersistentVolumeClaim %s is not in the namespace: make it", name)}
+		return &store.Error{Reason: store.NoClaim, Err: fmt.Errorf("the PersistentVolumeClaim %s does not exist in the namespace: create it", name)}
 	case err != nil:
 		return fmt.Errorf("reading the PersistentVolumeClaim %s: %w", name, err)
 	case claim.DeletionTimestamp != nil:
-		return &store.Error{Reason: store.NoClaim, Err: fmt.Errorf("the PersistentVolumeClaim %s is being deleted: make another, and name it", name)}
+		return &store.Error{Reason: store.NoClaim, Err: fmt.Errorf("the PersistentVolumeClaim %s is being deleted: create another, and write its name", name)}
 	case claim.Status.Phase == corev1.ClaimLost:
 		return &store.Error{Reason: store.Unavailable, Err: fmt.Errorf("the PersistentVolumeClaim %s has lost its volume", name)}
 	}
 	return nil
 }
 
-// expect takes calls of the pod from now on, and of none that the owner had
-// before. It returns the volume, once the pod has called.
+// expect accepts calls from the pod from now on, and no longer from earlier
+// pods of the owner. It returns the volume once the pod has called.
 func (m *Mounts) expect(owner, pod types.UID) *store.Volume {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,7 +160,7 @@ func (m *Mounts) expect(owner, pod types.UID) *store.Volume {
 func (m *Mounts) delete(ctx context.Context, owner types.UID, p *corev1.Pod) error {
 	err := m.client.Delete(ctx, p, client.Preconditions{UID: &p.UID})
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-		return fmt.Errorf("ending the pod %s: %w", p.Name, err)
+		return fmt.Errorf("deleting the pod %s: %w", p.Name, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,24 +175,24 @@ func (m *mount) close() {
 	}
 }
 
-// accept takes the call of a pod that is expected, and holds the connection until
-// it ends.
+// accept accepts the call of an expected pod, and holds the connection until it
+// ends.
 func (m *Mounts) accept(w http.ResponseWriter, r *http.Request) {
 	namespace := r.PathValue("namespace")
 	caller, err := m.server.Caller(r, namespace, Audience)
 	if err != nil || !m.expected(caller.UID) {
-		m.log.Info("refused a volume", "namespace", namespace, "pod", caller.Name, "reason", fmt.Sprint(err))
-		http.Error(w, "the token is not that of a pod that is waited for", http.StatusForbidden)
+		m.log.Info("refused the connection of a volume", "namespace", namespace, "pod", caller.Name, "reason", fmt.Sprint(err))
+		http.Error(w, "the token does not belong to an expected pod", http.StatusForbidden)
 		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		m.log.Error(err, "taking a volume's connection over")
+		m.log.Error(err, "taking over the connection of a volume")
 		return
 	}
 	defer conn.Close()
 	if buffered.Reader.Buffered() > 0 {
-		return // it is to wait for the answer
+		return // the client has to wait for the response
 	}
 	if _, err := conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol + "\r\n\r\n")); err != nil {
 		return

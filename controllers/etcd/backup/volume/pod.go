@@ -17,7 +17,8 @@ import (
 	"github.com/usher-dev/usher/controllers/handover"
 )
 
-// Annotations of a volume's pod: whom it calls, and what it mounts.
+// Annotations of a volume's pod: the server that it calls, and the claim that
+// it mounts.
 const (
 	annotationServer = "etcd.usher.dev/snapshot-server"
 	annotationClaim  = "etcd.usher.dev/volume-claim"
@@ -31,15 +32,15 @@ const (
 	usherUser               = 65532
 )
 
-// podName is the same whenever it is asked for, and no other owner's.
+// podName returns a stable name that is unique to the owner.
 func podName(owner client.Object) string {
 	name := owner.GetName()
 	sum := sha256.Sum256([]byte(owner.GetUID()))
 	return fmt.Sprintf("%s-volume-%x", strings.TrimRight(name[:min(len(name), 40)], "-."), sum[:5])
 }
 
-// podOf is the pod that mounts the claim and calls the server. It ends when its
-// connection does.
+// podOf returns the pod that mounts the claim and calls the server. It ends
+// when its connection does.
 func (m *Mounts) podOf(ctx context.Context, owner client.Object, claim string) (*corev1.Pod, error) {
 	image, err := m.server.Image(ctx)
 	if err != nil {
@@ -61,11 +62,11 @@ func (m *Mounts) podOf(ctx context.Context, owner client.Object, claim string) (
 			ServiceAccountName:           "default", // which the token is of
 			AutomountServiceAccountToken: ptr.To(false),
 			EnableServiceLinks:           ptr.To(false),
-			// What a backup is worth is lost where it is cut off by a deletion.
+			// A deletion that interrupts a backup makes it useless.
 			TerminationGracePeriodSeconds: ptr.To[int64](5),
 			SecurityContext: &corev1.PodSecurityContext{
 				RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](usherUser), RunAsGroup: ptr.To[int64](usherUser), FSGroup: ptr.To[int64](usherUser),
-				// Not every file of a large volume, each time.
+				// Do not change the ownership of every file on a large volume each time.
 				FSGroupChangePolicy: ptr.To(corev1.FSGroupChangeOnRootMismatch),
 				SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
@@ -105,7 +106,7 @@ func finished(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
-// ended is why a pod has.
+// ended returns why a pod has ended.
 func ended(p *corev1.Pod) string {
 	said := ""
 	for _, s := range p.Status.ContainerStatuses {
@@ -117,7 +118,7 @@ func ended(p *corev1.Pod) string {
 	return cmp.Or(said, p.Status.Message, p.Status.Reason, string(p.Status.Phase))
 }
 
-// trouble is why a pod does not run, after a colon; empty where nothing is known.
+// trouble returns why a pod does not run, after a colon; or "".
 func trouble(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {

@@ -18,23 +18,24 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 )
 
-// Who cannot reach the controller tries again, for so long: a node's network
-// may be later than its pods.
+// A pod that cannot reach the controller retries for this long: a node's
+// network may be ready later than its pods.
 const (
 	reachWithin = time.Minute
 	callWithin  = 10 * time.Second
 	callAgain   = time.Second
 )
 
-// A Serve is what a volume's pod does.
+// A Serve is the command of a volume's pod.
 type Serve struct {
-	// URL, CA (in PEM) and TokenFile are how the controller is called.
+	// URL, CA (in PEM) and TokenFile are for calls to the controller.
 	URL, CA, TokenFile string
-	// Folder is where the claim is mounted.
+	// Folder is the mount path of the claim.
 	Folder string
 }
 
-// Run calls the controller, and serves the folder to it until it hangs up.
+// Run calls the controller, and serves the folder to it until the controller
+// disconnects.
 func (s Serve) Run(ctx context.Context) error {
 	folder, err := store.OpenFolder(s.Folder)
 	if err != nil {
@@ -70,7 +71,7 @@ func (s Serve) call(ctx context.Context) (_ net.Conn, err error) {
 	defer cancel()
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM([]byte(s.CA)) {
-		return nil, errors.New("the CA of usher's controller holds no certificate")
+		return nil, errors.New("the CA of usher's controller contains no certificate")
 	}
 	token, err := os.ReadFile(s.TokenFile)
 	if err != nil {
@@ -78,7 +79,7 @@ func (s Serve) call(ctx context.Context) (_ net.Conn, err error) {
 	}
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Scheme != "https" {
-		return nil, fmt.Errorf("%s is no https URL", s.URL)
+		return nil, fmt.Errorf("%s is not an https URL", s.URL)
 	}
 	conn, err := (&tls.Dialer{Config: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}}).DialContext(ctx, "tcp", u.Host)
 	if err != nil {
@@ -108,15 +109,15 @@ func (s Serve) call(ctx context.Context) (_ net.Conn, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer res.Body.Close() // which the answer that is wanted does not have
+	defer res.Body.Close() // a successful response has no body
 	if res.StatusCode != http.StatusSwitchingProtocols {
 		said, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
-		return nil, fmt.Errorf("it does not take the volume: %s: %s", res.Status, strings.TrimSpace(string(said)))
+		return nil, fmt.Errorf("it does not accept the volume: %s: %s", res.Status, strings.TrimSpace(string(said)))
 	}
 	return &bufferedConn{conn, reader}, conn.SetDeadline(time.Time{})
 }
 
-// A bufferedConn reads first what came with the answer.
+// A bufferedConn first reads what came with the response.
 type bufferedConn struct {
 	net.Conn
 	from *bufio.Reader

@@ -1,5 +1,5 @@
-// Package states lists what an EtcdCluster can be in what decides about its
-// changes, for the tests that walk every pair.
+// Package states lists the states of an EtcdCluster that decide about changes,
+// for the tests of every pair.
 package states
 
 import (
@@ -21,10 +21,10 @@ type Variant struct {
 	edit func(*v1beta2.ClusterSpec)
 }
 
-// Axes are the representative sizes, versions, kinds of storage, TLS and pause.
-// Each value stands for those that the rules tell apart from its neighbours: a
-// patch before and after the one that 3.6 may follow, a smaller and a larger
-// claim, one CA and another.
+// Axes are representative sizes, versions, kinds of storage, TLS and pause.
+// Each value represents those that the rules treat alike: a patch before and
+// after the one from which 3.6 is safe, a smaller and a larger claim, one CA
+// and another.
 func Axes() [][]Variant {
 	return [][]Variant{
 		{Size(1), Size(2), Size(3), Size(5)},
@@ -35,17 +35,17 @@ func Axes() [][]Variant {
 	}
 }
 
-// Size is that many members.
+// Size returns the variant with that many members.
 func Size(n int) Variant {
 	return Variant{string(rune('0' + n)), func(s *v1beta2.ClusterSpec) { s.Size = n }}
 }
 
-// Version is that version.
+// Version returns the variant with that version.
 func Version(v string) Variant {
 	return Variant{v, func(s *v1beta2.ClusterSpec) { s.Version = v }}
 }
 
-// Claims are those of that size, or none.
+// Claims returns the variant with claims of that size, or none.
 func Claims(storage string) Variant {
 	if storage == "" {
 		return Variant{"no claims", func(*v1beta2.ClusterSpec) {}}
@@ -58,7 +58,8 @@ func Claims(storage string) Variant {
 	}}
 }
 
-// Secrets encrypt all traffic by the Secrets with that prefix, or none.
+// Secrets returns the variant that encrypts all traffic with the Secrets with
+// that prefix, or none.
 func Secrets(prefix string) Variant {
 	if prefix == "" {
 		return Variant{"no TLS", func(*v1beta2.ClusterSpec) {}}
@@ -71,12 +72,13 @@ func Secrets(prefix string) Variant {
 	}}
 }
 
-// Label is a label of the pods, which are rolled when it changes.
+// Label returns the variant with a label on the pods, which roll when it
+// changes.
 func Label(team string) Variant {
 	return Variant{"team " + team, func(s *v1beta2.ClusterSpec) { s.Pod.Labels = map[string]string{"team": team} }}
 }
 
-// Paused is paused or not.
+// Paused returns the variant that is paused, or is not.
 func Paused(paused bool) Variant {
 	if !paused {
 		return Variant{"running", func(*v1beta2.ClusterSpec) {}}
@@ -84,7 +86,7 @@ func Paused(paused bool) Variant {
 	return Variant{"paused", func(s *v1beta2.ClusterSpec) { s.Paused = true }}
 }
 
-// Of are all combinations of the axes.
+// Of returns all combinations of the axes.
 func Of(axes [][]Variant) []State {
 	all := []State{{"", &v1beta2.ClusterSpec{Pod: &v1beta2.PodPolicy{}}}}
 	for _, axis := range axes {

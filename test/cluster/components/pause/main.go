@@ -1,5 +1,5 @@
-// Command pause holds the namespaces of a pod: the program of the image that
-// containerd starts each pod with.
+// Command pause holds the namespaces of a pod: it is the program in the image
+// with which containerd starts each pod.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command provisioner makes volumes for the claims of a single node: folders of
-// the machine, as local volumes, which unlike hostPath ones get the group that
-// a pod's fsGroup names.
+// Command provisioner creates volumes for the claims of a single node: folders
+// of the machine, as local volumes, which unlike hostPath volumes get the group
+// in a pod's fsGroup.
 package main
 
 import (
@@ -73,7 +73,7 @@ func (f folders) Provision(_ context.Context, o controller.ProvisionOptions) (*c
 	}, controller.ProvisioningFinished, nil
 }
 
-// Delete removes the folder of a volume that nobody claims any more.
+// Delete removes the folder of a released volume.
 func (f folders) Delete(_ context.Context, volume *corev1.PersistentVolume) error {
 	return os.RemoveAll(filepath.Join(string(f), volume.Name))
 }

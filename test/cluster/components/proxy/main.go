@@ -1,7 +1,7 @@
-// Command proxy is a real HTTP proxy, Caddy, behind the command line that
-// Envoy's containers have in usher's templates. Envoy is no Go program; so
-// where a test's template says Envoy, this is what its image holds. The
-// configuration file is Caddy's, in JSON.
+// Command proxy is a real HTTP proxy, Caddy, with the command line that Envoy's
+// containers have in usher's templates. Envoy is not a Go program, so this
+// program is in the image that a test's template calls Envoy. The configuration
+// file is Caddy's, in JSON.
 package main
 
 import (
@@ -26,10 +26,10 @@ func main() {
 func run(args []string) error {
 	flags := flag.NewFlagSet("proxy", flag.ContinueOnError)
 	config := flags.String("config-path", "", "configuration `file`")
-	// Taken, and of no meaning here.
+	// Accepted, without effect.
 	flags.Int("concurrency", 0, "")
 	flags.String("mode", "", "")
-	// Some write an option and its value as one argument.
+	// Some pass an option and its value as one argument.
 	if err := flags.Parse(strings.Fields(strings.Join(args, " "))); err != nil {
 		return err
 	}
