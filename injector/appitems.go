@@ -13,21 +13,21 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// AppContainersKey follows a template's name in the annotation that names the
-// containers of the pod which get what the template has for them:
+// AppContainersKey follows a template's name in the annotation that lists the
+// pod's own containers to which its appContainers apply:
 // inject.usher.dev/<template>.containers: app,web.
 const AppContainersKey = "containers"
 
-// appFragment is the schema of appContainers: what a template adds to the
-// containers that the pod has of its own.
+// appFragment is the schema of appContainers: what a template adds to the pod's
+// own containers.
 type appFragment struct {
 	Env          []corev1.EnvVar        `json:"env,omitempty"`
 	EnvFrom      []corev1.EnvFromSource `json:"envFrom,omitempty"`
 	VolumeMounts []corev1.VolumeMount   `json:"volumeMounts,omitempty"`
 }
 
-// appItems are the items of an appFragment. An item's key is what it is told apart
-// by in a container: the name of a variable, the source of envFrom, the path of a
+// appItems are the items of an appFragment. An item's key identifies it in a
+// container: the name of a variable, the source of envFrom, or the path of a
 // mount.
 type appItems struct {
 	typed                *appFragment
@@ -37,7 +37,7 @@ type appItems struct {
 type appItem struct {
 	key string
 	raw jsontext.Value
-	// same says whether an item of the pod is this one.
+	// same reports whether an item of the pod is equal to this one.
 	same func(other jsontext.Value) bool
 }
 
@@ -65,8 +65,8 @@ func newAppItems(typed *appFragment, canonical jsontext.Value) appItems {
 	return items
 }
 
-// sameAs returns a comparison with an item, after what may be written or left out.
-// An item with a field that this build does not know is another one.
+// sameAs returns a comparison with an item that ignores defaults. An item with
+// a field that this build does not know is different.
 func sameAs[T any](want T, defaults func(*T)) func(jsontext.Value) bool {
 	written := func(item T) string {
 		if defaults != nil {
@@ -92,7 +92,7 @@ func defaultEnv(e *corev1.EnvVar) {
 
 func defaultMount(m *corev1.VolumeMount) { m.MountPath = MountKey(m.MountPath) }
 
-// MountKey is a mount's path without a slash at its end.
+// MountKey returns a mount's path without a trailing slash.
 func MountKey(path string) string {
 	if trimmed := strings.TrimRight(path, "/"); trimmed != "" {
 		return trimmed
@@ -100,7 +100,7 @@ func MountKey(path string) string {
 	return path
 }
 
-// EnvSource names a source of variables.
+// EnvSource returns the key of a source of variables.
 func EnvSource(f corev1.EnvFromSource) string {
 	name := ""
 	switch {
@@ -115,7 +115,7 @@ func EnvSource(f corev1.EnvFromSource) string {
 	return name
 }
 
-// checkApp adds what is wrong with appContainers whatever the pod.
+// checkApp adds the problems of appContainers that do not depend on the pod.
 func (t *Template) checkApp(bad *InvalidTemplate, volumes map[string]bool) {
 	typed := t.app.typed
 	const path = configField + "appContainers."
