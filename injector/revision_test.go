@@ -32,14 +32,14 @@ func TestRevision(t *testing.T) {
 		want    reason.Reason
 		message string
 	}{
-		"none is picked":                  {notes: asks, image: "s:1"},
-		"the pod picks":                   {notes: asks + `, "inject.usher.dev/side.revision": next`, image: "s:2"},
-		"the namespace picks":             {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "side.next"}, image: "s:2"},
-		"the namespace asks and picks":    {labels: map[string]string{NamespaceLabel: "side", NamespaceRevisionLabel: "other.x_side.next"}, image: "s:2"},
-		"the pod picks before":            {notes: asks + `, "inject.usher.dev/side.revision": old`, labels: map[string]string{NamespaceRevisionLabel: "side.next"}, image: "s:0"},
-		"the pod picks the template":      {notes: asks + `, "inject.usher.dev/side.revision": default`, labels: map[string]string{NamespaceRevisionLabel: "side.next"}, image: "s:1"},
-		"another template's is no matter": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "other.next"}, image: "s:1"},
-		"what refuses picks nothing":      {notes: `"inject.usher.dev/side": "false"`, labels: map[string]string{NamespaceRevisionLabel: "side.none"}, want: reason.OptedOut},
+		"none is picked":                     {notes: asks, image: "s:1"},
+		"the pod picks":                      {notes: asks + `, "inject.usher.dev/side.revision": next`, image: "s:2"},
+		"the namespace picks":                {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "side.next"}, image: "s:2"},
+		"the namespace asks and picks":       {labels: map[string]string{NamespaceLabel: "side", NamespaceRevisionLabel: "other.x_side.next"}, image: "s:2"},
+		"the pod picks before":               {notes: asks + `, "inject.usher.dev/side.revision": old`, labels: map[string]string{NamespaceRevisionLabel: "side.next"}, image: "s:0"},
+		"the pod picks the template":         {notes: asks + `, "inject.usher.dev/side.revision": default`, labels: map[string]string{NamespaceRevisionLabel: "side.next"}, image: "s:1"},
+		"another template's does not matter": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "other.next"}, image: "s:1"},
+		"what refuses picks nothing":         {notes: `"inject.usher.dev/side": "false"`, labels: map[string]string{NamespaceRevisionLabel: "side.none"}, want: reason.OptedOut},
 		"a revision that is not there": {notes: asks + `, "inject.usher.dev/side.revision": nxt`, want: reason.TemplateMissing,
 			message: `metadata.annotations[inject.usher.dev/side.revision]: annotation inject.usher.dev/side.revision selects the revision "nxt" of the template "side", which does not exist; it has next, old`},
 		"a namespace's that is not there": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "side.nxt"}, want: reason.TemplateMissing,

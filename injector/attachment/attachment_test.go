@@ -143,7 +143,7 @@ func FuzzExtending(f *testing.F) {
 		if list.form == long {
 			var before, after []any
 			if json.Unmarshal([]byte(value), &before) != nil || json.Unmarshal([]byte(extended.String()), &after) != nil {
-				t.Fatalf("%q became %q, which is no JSON list", value, extended)
+				t.Fatalf("%q became %q, which is not a JSON list", value, extended)
 			}
 			if !reflect.DeepEqual(before, after[:len(before)]) || len(after) != len(before)+1 {
 				t.Errorf("%q became %q: elements were lost", value, extended)

@@ -95,7 +95,7 @@ func TestTaken_OverlappingRanges(t *testing.T) {
 					t.Errorf("of %s, %s is taken by %v: %t, want %t", pool, part, texts, taken, want)
 				}
 				if !pool.Has(part) {
-					t.Errorf("%s is no part of %s", part, pool)
+					t.Errorf("%s is not a part of %s", part, pool)
 				}
 			}
 		}

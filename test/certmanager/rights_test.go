@@ -73,7 +73,7 @@ func TestTheOverlaysRightsAreEnoughAndOneReplicaKeepsTheObjects(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "side-initializer"}, Data: map[string]string{"config": "containers: [{name: side, image: side}"},
 	}
 	if err := c.Create(t.Context(), template, client.DryRunAll); err == nil {
-		t.Error("usher was not asked about a template that is no YAML")
+		t.Error("usher was not asked about a template that is not YAML")
 	}
 
 	restored := func(name string) {

@@ -41,7 +41,7 @@ func TestAControllerThatIsGoneIsAlertedOn(t *testing.T) {
 func TestAControllerWithoutTheLeaseIsAlertedOn(t *testing.T) {
 	leases, name := shared.CoordinationV1().Leases(controlplane.Namespace), "usher-controller"
 	_ = leases.Delete(t.Context(), name, metav1.DeleteOptions{})
-	holder, seconds, now := "a replica that is no more", int32(3600), metav1.NowMicro()
+	holder, seconds, now := "a deleted replica", int32(3600), metav1.NowMicro()
 	if _, err := leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now},
 	}, metav1.CreateOptions{}); err != nil {
