@@ -22,7 +22,7 @@ The effect of changes to existing objects. ` + "`usher diff OLD NEW`" + ` report
 | irreversible | applied, and data, history or an address is lost |
 | refused | impossible; the steps name a supported path |
 
-What the API server refuses never reaches a validating webhook: ` + "`usher diff`" + ` reports it beforehand.
+A change that the API server refuses never reaches a validating webhook: ` + "`usher diff`" + ` reports it beforehand.
 usher denies a change if the namespace enforces its level or a stricter one.
 In the steps, NEW.yaml is the new manifest; replace words in capitals.
 `)

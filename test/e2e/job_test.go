@@ -128,7 +128,7 @@ func workDone(pods []corev1.Pod) bool {
 func TestATemplateThatIsNeverNativeLeavesJobsAlone(t *testing.T) {
 	t.Parallel()
 	c := shared
-	c.template(t, edited(t, takeover(t, "plain"), "hostNetwork: skip", "native: never"))
+	c.template(t, edited(t, takeover(t, "plain"), "native: always", "native: never"))
 	ns := c.server(t)
 	if out := c.apply(t, ns, edited(t, fixture(t, "job.yaml"), "TEMPLATE", "plain")); !strings.Contains(out, "no-native-sidecars") {
 		t.Errorf("kubectl does not tell: %s", out)

@@ -18,7 +18,7 @@ import (
 func TestNoRequestIsLostWhileInjectedPodsAreReplaced(t *testing.T) {
 	t.Parallel()
 	c := shared
-	template := edited(t, takeover(t, "rolled"), "hostNetwork: skip", "native: always")
+	template := takeover(t, "rolled")
 	c.template(t, template)
 	ns := c.namespace(t, nil)
 	config, _, _ := strings.Cut(fixture(t, "takeover.yaml"), "---\napiVersion: apps/v1")
