@@ -154,11 +154,16 @@ func TestTheAutoscalerSetsTheRequestsOfSidecars(t *testing.T) {
 // moduleFolder is the folder of the autoscaler's module.
 func moduleFolder(t *testing.T) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	if err != nil {
-		t.Fatalf("finding %s: %v", module, err)
+	// go list does not know the folder of a module that nothing has downloaded yet.
+	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", module).Output()
+	var downloaded struct{ Dir string }
+	if err == nil {
+		err = json.Unmarshal(out, &downloaded)
 	}
-	return strings.TrimSpace(string(out))
+	if err != nil {
+		t.Fatalf("downloading %s: %v\n%s", module, err, out)
+	}
+	return downloaded.Dir
 }
 
 // autoscaler runs the admission controller, which registers itself.
