@@ -88,13 +88,13 @@ func (t *Template) totals() string {
 			sum[name] = total
 		}
 	}
-	beside := slices.Clone(t.containers)
+	running := slices.Clone(t.containers)
 	for _, c := range t.initContainers {
 		if c.isNative() {
-			beside = append(beside, c)
+			running = append(running, c)
 		}
 	}
-	for _, c := range beside {
+	for _, c := range running {
 		add(requests, c.typed.Resources.Requests)
 		add(limits, c.typed.Resources.Limits)
 	}

@@ -22,7 +22,7 @@ import (
 
 // ProofNamespace is the namespace for dry runs of pods, as its ServiceAccount
 // of the same name. A ValidatingAdmissionPolicy refuses every other pod there,
-// so that nobody can run one with the right to create pods in it
+// so that no user can run one with the right to create pods in it
 // (deploy/base/proof.yaml).
 const ProofNamespace = "usher-proof"
 

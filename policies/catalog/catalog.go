@@ -49,7 +49,7 @@ func Of(r *policies.Rule) Entry {
 
 // Entries describes every rule and other finding, ordered by id.
 func Entries() []Entry {
-	entries := beside()
+	entries := otherEntries()
 	for _, r := range rules.All() {
 		entries = append(entries, Of(r))
 	}

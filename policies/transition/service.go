@@ -84,7 +84,7 @@ func serviceType() []Row {
 
 // serviceAddresses are fields that are allocated once.
 func serviceAddresses() []Row {
-	anew := []string{
+	recreate := []string{
 		"kubectl -n {namespace} delete service {name} # its clients fail until it is back",
 		"kubectl -n {namespace} create -f NEW.yaml",
 	}
@@ -96,7 +96,7 @@ func serviceAddresses() []Row {
 			ID: "svc-headless-unset", Paths: ips, When: "the manifest no longer sets clusterIP: None",
 			Outcome: Recreate, applies: func(m *Move) bool { return stays(m) && m.Unset && headless(m.Old) },
 			Harm:  "the API server silently keeps None: the Service stays headless",
-			Steps: anew,
+			Steps: recreate,
 		},
 		{
 			ID: "svc-cluster-ip-unset", Paths: ips, When: "the manifest no longer sets the cluster IP",
@@ -118,7 +118,7 @@ func serviceAddresses() []Row {
 			ID: "svc-cluster-ip", Paths: ips, When: "the cluster IP changes to or from None, or to another address",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant, applies: stays,
 			Harm:  "clients and DNS caches still use the old address",
-			Steps: anew,
+			Steps: recreate,
 		},
 		{
 			ID: "svc-ip-families-unset", Paths: []string{"spec.ipFamilies"}, When: "the manifest no longer sets the IP families",
@@ -134,7 +134,7 @@ func serviceAddresses() []Row {
 				return stays(m) && !headless(m.Old) && len(from) > 0 && len(to) > 0 && !same(from[0], to[0])
 			},
 			Harm:  "the first family is that of the address that clients use",
-			Steps: anew,
+			Steps: recreate,
 		},
 		{
 			ID: "svc-ip-families-drop", Paths: []string{"spec.ipFamilies"}, When: "the second IP family is removed without ipFamilyPolicy SingleStack",
@@ -157,14 +157,14 @@ func serviceAddresses() []Row {
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool { return typeOf(m.Old) == "LoadBalancer" && typeOf(m.New) == "LoadBalancer" },
 			Harm:    "two controllers would claim one load balancer; its address is lost unless reserved",
-			Steps:   anew,
+			Steps:   recreate,
 		},
 		{
 			ID: "svc-health-check-node-port", Paths: []string{"spec.healthCheckNodePort"}, When: "the health check's node port changes",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
 			applies: func(m *Move) bool { return !m.Unset && checked(m.Old) && checked(m.New) },
 			Harm:    "load balancers still check the old port",
-			Steps:   anew,
+			Steps:   recreate,
 		},
 	}
 }

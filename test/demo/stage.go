@@ -69,7 +69,7 @@ func (s *stage) start(ctx context.Context) error {
 		}
 	}
 	s.health, s.metrics = addresses[1], addresses[2]
-	s.say("Starting usher webhook beside it")
+	s.say("Starting usher webhook next to it")
 	s.usher = exec.Command(binary, "webhook", "--kubeconfig", kubeconfig, "--bind-address", addresses[0], "--url", "https://"+addresses[0],
 		"--health-address", s.health, "--metrics-address", s.metrics, "--log-format", "text")
 	s.usher.Stderr = &s.log

@@ -13,13 +13,13 @@ import (
 	"github.com/usher-dev/usher/test/cluster/usher"
 )
 
-// outage is how long usher is down in TestPodsOfAnOutageAreHealedByNobody.
+// outage is how long usher is down in TestPodsOfAnOutage_GetTheirSidecarsWithoutHelp.
 var outage = flag.Duration("outage", 20*time.Second, "how long usher is down under load")
 
-// TestPodsOfAnOutageAreHealedByNobody removes usher while Deployments roll
+// TestPodsOfAnOutage_GetTheirSidecarsWithoutHelp removes usher while Deployments roll
 // repeatedly, and starts it again. Without human intervention, all pods get
 // their sidecars.
-func TestPodsOfAnOutageAreHealedByNobody(t *testing.T) {
+func TestPodsOfAnOutage_GetTheirSidecarsWithoutHelp(t *testing.T) {
 	c := shared
 	c.template(t, strings.NewReplacer("NAME", "healed", "MANDATORY", `false\nheal: true`).Replace(agent))
 	ns := c.namespace(t, nil)

@@ -2,7 +2,6 @@ package process_test
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -39,21 +38,7 @@ func controller(t *testing.T, args ...string) *replica {
 	r.Cmd = exec.Command(shared.program, append([]string{"controller", "--kubeconfig", kubeconfig, "--health-address", r.health, "--metrics-address", r.metrics,
 		"--snapshot-address=127.0.0.1:0", "--snapshot-host=127.0.0.1", "--snapshot-image=usher:test"}, args...)...)
 	r.Stderr = r.log
-	if err := r.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(r.ended)
-		r.err = r.Wait()
-	}()
-	t.Cleanup(func() {
-		_ = r.Process.Signal(os.Interrupt)
-		<-r.ended
-		if t.Failed() {
-			log := r.log.String()
-			t.Logf("…%s", log[max(0, len(log)-2000):])
-		}
-	})
+	r.run(t)
 	until(t, "the controller is ready", r.ready)
 	return r
 }

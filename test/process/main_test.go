@@ -144,7 +144,7 @@ func (s *service) ready() string {
 	return ""
 }
 
-// A replica is a process of `usher webhook`.
+// A replica is a process of `usher-server webhook` or `usher-server controller`.
 type replica struct {
 	*exec.Cmd
 	address, health, metrics string
@@ -170,6 +170,13 @@ func (s *service) start(t *testing.T, changes ...func(*exec.Cmd)) *replica {
 	for _, change := range changes {
 		change(r.Cmd)
 	}
+	r.run(t)
+	return r
+}
+
+// run starts the process, and ends it with the test.
+func (r *replica) run(t *testing.T) {
+	t.Helper()
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +192,6 @@ func (s *service) start(t *testing.T, changes ...func(*exec.Cmd)) *replica {
 			t.Logf("…%s", log[max(0, len(log)-2000):])
 		}
 	})
-	return r
 }
 
 func (r *replica) ready() bool {

@@ -139,13 +139,13 @@ func (e *Election) term(ctx context.Context, lead func(context.Context)) error {
 func (e *Election) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, retryPeriod)
 	defer cancel()
-	leases, nobody := e.Leases.Leases(e.Namespace), ""
+	leases, none := e.Leases.Leases(e.Namespace), ""
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		lease, err := leases.Get(ctx, LeaseName, metav1.GetOptions{})
 		if err != nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity != e.Identity {
 			return client.IgnoreNotFound(err)
 		}
-		lease.Spec.HolderIdentity = &nobody
+		lease.Spec.HolderIdentity = &none
 		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
 		return err
 	})

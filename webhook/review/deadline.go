@@ -14,7 +14,7 @@ type deadline struct {
 	at              time.Time
 
 	mu     sync.Mutex
-	timed  context.Context // with the timer; nil if nobody waits
+	timed  context.Context // with the timer; nil if no caller waits
 	cancel context.CancelFunc
 }
 

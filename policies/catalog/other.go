@@ -34,8 +34,8 @@ const (
 	InjectWarning = "inject-warning"
 )
 
-// beside describes findings that do not come from rules.
-func beside() []Entry {
+// otherEntries describes findings that do not come from rules.
+func otherEntries() []Entry {
 	entries := []Entry{
 		entry(TemplateInvalid, finding.Invariant, []string{"ConfigMap"}, "A template is invalid",
 			"the webhook denies the ConfigMap, and, without an earlier valid version of the template, the pods that ask for it",
@@ -95,11 +95,11 @@ func entry(id string, level finding.Level, kinds []string, summary, harm, fix st
 // Find describes the rule or other finding with an id. The error for an unknown
 // id names the nearest.
 func Find(id string) (Entry, error) {
-	if i := slices.IndexFunc(beside(), func(e Entry) bool { return e.ID == id }); i >= 0 {
-		return beside()[i], nil
+	if i := slices.IndexFunc(otherEntries(), func(e Entry) bool { return e.ID == id }); i >= 0 {
+		return otherEntries()[i], nil
 	}
 	all := slices.Clone(rules.All())
-	for _, e := range beside() {
+	for _, e := range otherEntries() {
 		all = append(all, &policies.Rule{ID: e.ID})
 	}
 	slices.SortFunc(all, func(a, b *policies.Rule) int { return cmp.Compare(a.ID, b.ID) })
@@ -112,7 +112,7 @@ func Find(id string) (Entry, error) {
 
 // Split separates the ids of rules from those of other findings.
 func Split(ids []string) (rules, others []string) {
-	own := beside()
+	own := otherEntries()
 	for _, id := range ids {
 		if slices.ContainsFunc(own, func(e Entry) bool { return e.ID == id }) {
 			others = append(others, id)
