@@ -379,7 +379,7 @@ func TestADeletedNamespace_WarnsOfTheDataInIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := c.warnings.take()
-		if warned := strings.Contains(text, "3 claim(s) with the data of the etcd cluster(s) main, old") && strings.Contains(text, "persistentVolumeReclaimPolicy"); warned != wants {
+		if warned := strings.Contains(text, "3 claim(s) with the data of 2 etcd cluster(s)") && strings.Contains(text, "persistentVolumeReclaimPolicy"); warned != wants {
 			t.Errorf("warned %q", text)
 		}
 	}

@@ -31,10 +31,10 @@ type Registrar struct {
 	Target func() Target
 	// Paths returns the declarations to register; they may change with the
 	// templates and the configuration.
-	Paths   func() []entry.Path
-	Metrics *Metrics
-	Log     logr.Logger
+	Paths func() []entry.Path
+	Log   logr.Logger
 
+	state   *state
 	changed chan struct{}
 }
 
@@ -58,10 +58,17 @@ func NewRegistrar(m manager.Manager, election *Election, target func() Target, p
 	if err != nil {
 		return nil, err
 	}
-	return &Registrar{
-		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Metrics: metrics, Log: log, changed: make(chan struct{}, 1),
-	}, nil
+	r := &Registrar{
+		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Log: log,
+		state: &state{metrics: metrics}, changed: make(chan struct{}, 1),
+	}
+	election.noted = r.state.sought
+	return r, nil
 }
+
+// State describes whether the registration is current, as a line of
+// /readyz?verbose.
+func (r *Registrar) State() string { return r.state.line() }
 
 // Changed signals that the declarations or the target may have changed. It does
 // not block.
@@ -78,14 +85,17 @@ func wake(c chan<- struct{}) {
 // replica can serve.
 func (r *Registrar) Start(ctx context.Context, serves <-chan struct{}) error {
 	return r.Election.Run(ctx, func(ctx context.Context) {
-		defer r.Metrics.is(false) // the next holder's state is unknown here
+		r.state.leads(errNotWritten)
+		defer r.state.follows()
 		select {
 		case <-ctx.Done():
 			return
 		case <-serves:
 		}
 		if err := r.keep(ctx); err != nil && ctx.Err() == nil {
+			r.state.leads(err)
 			r.Log.Error(err, "cannot keep the registration")
+			<-ctx.Done()
 		}
 	})
 }
@@ -154,14 +164,14 @@ func (r *Registrar) untilApplied(ctx context.Context) (applied []client.Object) 
 	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		holds, err := r.Election.Holds(ctx)
 		if err == nil && !holds {
-			r.Metrics.is(false)
+			r.state.follows()
 			r.Log.Info("not registered: the Lease was taken", "lease", LeaseName)
 			return true, nil
 		}
 		if err == nil {
 			applied, err = r.apply(ctx)
 		}
-		r.Metrics.is(err == nil)
+		r.state.leads(err)
 		if err != nil {
 			r.Log.Info("not registered yet", "error", err.Error())
 			return false, nil
