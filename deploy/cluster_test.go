@@ -31,8 +31,8 @@ import (
 	"github.com/usher-dev/usher/webhook/registration"
 )
 
-// cluster is a real API server to which usher.yaml was applied, with usher next
-// to it as its ServiceAccount.
+// cluster is a real API server to which both manifests were applied, with usher
+// next to it as its ServiceAccount.
 type cluster struct {
 	*kubernetes.Clientset
 	plane    *controlplane.ControlPlane
@@ -70,7 +70,7 @@ const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
-rules: [{level: Metadata, users: ["` + controlplane.WebhookUser + `", "` + controlplane.ControllerUser + `"]}, {level: None}]
+rules: [{level: Metadata, users: ["` + controlplane.WebhookUser + `", "` + controlplane.ControllerUser + `", "` + neutronUser + `"]}, {level: None}]
 `
 
 func start() (*cluster, error) {
@@ -97,7 +97,7 @@ func start() (*cluster, error) {
 		return nil, err
 	}
 	ctx := context.Background()
-	if out, err := c.plane.Kubectl(ctx, "", "apply", "-f", manifest); err != nil {
+	if out, err := c.plane.Kubectl(ctx, "", "apply", "-f", definitions, "-f", manifest); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
 	server, err := c.plane.StartReplica(ctx, logr.Discard())
@@ -165,11 +165,14 @@ func (c *cluster) audited(t *testing.T, user string) []event {
 // may reports whether the webhook's ServiceAccount has a right.
 func (c *cluster) may(t *testing.T, verb, group, resource, namespace, name string) bool {
 	t.Helper()
+	return c.allowed(t, controlplane.WebhookUser, authorizationv1.ResourceAttributes{Verb: verb, Group: group, Version: "*", Resource: resource, Namespace: namespace, Name: name})
+}
+
+// allowed reports whether a ServiceAccount or another user has a right.
+func (c *cluster) allowed(t *testing.T, user string, right authorizationv1.ResourceAttributes) bool {
+	t.Helper()
 	review, err := c.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-		Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: controlplane.WebhookUser, Groups: []string{"system:serviceaccounts", "system:authenticated"},
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: group, Version: "*", Resource: resource, Namespace: namespace, Name: name},
-		},
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: []string{"system:serviceaccounts", "system:authenticated"}, ResourceAttributes: &right},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -31,6 +31,11 @@ var unseen = []string{
 	"update validatingwebhookconfigurations named usher",
 	// The CA changes once every webhook has the next one.
 	"get validatingwebhookconfigurations named usher",
+	// An admission plugin requires these for setting an owner, see
+	// TestRemovalLeavesNothingBroken.
+	"delete mutatingwebhookconfigurations named usher",
+	"delete validatingwebhookconfigurations named usher",
+	"list clusterroles named usher-webhook",
 	"update secrets in usher-system named usher-ca",
 	"create events in usher-system",
 	"patch events in usher-system",
@@ -80,25 +85,39 @@ func compareRights(t *testing.T, done []event, granted map[string]bool, unseen [
 }
 
 // grants returns the rights in usher.yaml from roles whose names begin with the
-// account's, except some, one line per verb and resource.
+// account's, except some.
 func grants(t *testing.T, account string, without ...string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]bool{}
-	for document := range strings.SplitSeq(string(text), "\n---\n") {
-		var role rbacv1.ClusterRole // a Role has the same fields
+	return rightsOf(roles(t, string(text), func(name string) bool {
+		return strings.HasPrefix(name, account) && !slices.Contains(without, name)
+	}))
+}
+
+// roles returns the Roles and ClusterRoles of manifests whose names match. Both
+// have the same fields.
+func roles(t *testing.T, manifests string, match func(name string) bool) []rbacv1.ClusterRole {
+	t.Helper()
+	var all []rbacv1.ClusterRole
+	for document := range strings.SplitSeq(manifests, "\n---\n") {
+		var role rbacv1.ClusterRole
 		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
 			t.Fatal(err)
 		}
-		if role.Kind != "Role" && role.Kind != "ClusterRole" {
-			continue
+		if (role.Kind == "Role" || role.Kind == "ClusterRole") && match(role.Name) {
+			all = append(all, role)
 		}
-		if !strings.HasPrefix(role.Name, account) || slices.Contains(without, role.Name) {
-			continue
-		}
+	}
+	return all
+}
+
+// rightsOf returns the rights in roles, one line per verb and resource.
+func rightsOf(roles []rbacv1.ClusterRole) map[string]bool {
+	all := map[string]bool{}
+	for _, role := range roles {
 		for _, rule := range role.Rules {
 			names := rule.ResourceNames
 			if len(names) == 0 {
@@ -145,6 +164,7 @@ func TestTheBaseGrantsNothingBroad(t *testing.T) {
 		"pods in its own namespace":                  {"create", "", "pods", "usher-system", "", false},
 		"its registration":                           {"patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", "usher", true},
 		"another's registration":                     {"patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", "other", false},
+		"another ClusterRole":                        {"watch", "rbac.authorization.k8s.io", "clusterroles", "", "admin", false},
 		"making a registration of another name":      {"create", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", "other", false},
 		"changing a workload":                        {"update", "apps", "deployments", "default", "app", false},
 		"labelling a namespace":                      {"patch", "", "namespaces", "", "default", false},

@@ -117,7 +117,7 @@ func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, c
 	}
 	o := webhook.Options{
 		Namespace: Namespace, Service: "usher", URL: u.URL, BindAddress: address, HealthAddress: u.Health, MetricsAddress: "0",
-		Registry: prometheus.NewRegistry(), Log: log,
+		OwnerClusterRole: "usher-webhook", Registry: prometheus.NewRegistry(), Log: log,
 	}
 	for _, change := range changes {
 		change(&o)
