@@ -16,6 +16,7 @@ import (
 
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/rights"
 )
 
 // neutronUser has only the rights that the overlay for Neutron gives to the
@@ -85,7 +86,7 @@ project_name: p, user_domain_name: Default, project_domain_name: Default}}}`), 0
 	c.kubectl(t, "delete", "networks.samplecrd.k8s.io", "cloud", "-n", ns, "--wait=false")
 	c.kubectl(t, "patch", "networks.samplecrd.k8s.io", "cloud", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	c.untilGone(t, ns, "networks.samplecrd.k8s.io", "cloud")
-	compareRights(t, c.audited(t, neutronUser), rightsOf(granted), unseenWithNeutron, func(*event) bool { return false })
+	compareRights(t, c.audited(t, neutronUser), rights.In(granted), unseenWithNeutron, nil)
 }
 
 // account creates a ServiceAccount in usher's namespace with those rights, and
