@@ -152,15 +152,15 @@ func TestValuesBecomeFlags(t *testing.T) {
 		want                  []string
 	}{
 		"of the webhook": {all, "usher-webhook", []string{
-			"webhook", "--namespace=usher-system", "--owner-cluster-role=usher-webhook", "--certificates=cert-manager", "--bind-address=:10250", "--health-address=:10251", "--metrics-address=:10252",
+			"webhook", "--namespace=$(POD_NAMESPACE)", "--owner-cluster-role=usher-webhook", "--certificates=cert-manager", "--bind-address=:10250", "--health-address=:10251", "--metrics-address=:10252",
 			"--registration-annotations=admissions.enforcer/disabled=true", "--otlp-endpoint=http://otel-collector.observability:4318", "--trace-sampling=0.5", "--log-level=debug",
 		}},
 		"of the controller": {all, "usher-controller", []string{
-			"controller", "--namespace=usher-system", "--controllers=network,ownnetwork", "--network-backend=neutron", "--neutron-clouds-file=/etc/openstack/clouds.yaml", "--neutron-cloud=here",
+			"controller", "--namespace=$(POD_NAMESPACE)", "--controllers=network,ownnetwork", "--network-backend=neutron", "--neutron-clouds-file=/etc/openstack/clouds.yaml", "--neutron-cloud=here",
 			"--image-pull-secrets=registry", "--log-level=debug",
 		}},
 		"with certificates from files": {rendered(t, "certificates: {from: files, secret: usher-tls}"), "usher-webhook", []string{
-			"webhook", "--namespace=usher-system", "--owner-cluster-role=usher-webhook", "--certificates=files", "--certificates-dir=/etc/usher/certificates",
+			"webhook", "--namespace=$(POD_NAMESPACE)", "--owner-cluster-role=usher-webhook", "--certificates=files", "--certificates-dir=/etc/usher/certificates",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

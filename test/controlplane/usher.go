@@ -48,7 +48,7 @@ func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger, changes 
 	if err := c.ownNamespace(ctx); err != nil {
 		return nil, err
 	}
-	if out, err := c.Kubectl(ctx, "", "apply", "-f", filepath.Join(root(), "deploy", "base", "proof.yaml")); err != nil {
+	if out, err := c.Kubectl(ctx, "", "apply", "-k", filepath.Join(root(), "deploy", "base", "proof")); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
 	if err := c.grant(ctx, webhookAccount()); err != nil {
