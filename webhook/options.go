@@ -25,6 +25,9 @@ type Options struct {
 	URL     string
 	// Annotations are set on the webhook configurations.
 	Annotations map[string]string
+	// OwnerClusterRole is the name of the ClusterRole that owns the webhook
+	// configurations, so that they are deleted along with it; "" for none.
+	OwnerClusterRole string
 	// BindAddress serves the API server, HealthAddress the kubelet, MetricsAddress
 	// Prometheus; "0" disables the last two.
 	BindAddress, HealthAddress, MetricsAddress string

@@ -151,7 +151,7 @@ func TestTemplatesAreTakenUntriedWhereTheyCannotBeTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if out, err := c.plane.Kubectl(context.Background(), "", "apply", "-f", "../deploy/base/proof.yaml", "-f", "../deploy/base/webhook/rights.yaml"); err != nil {
+		if out, err := c.plane.Kubectl(context.Background(), "", "apply", "-k", "../deploy/base/proof"); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
@@ -168,7 +168,7 @@ func TestTemplatesAreTakenUntriedWhereTheyCannotBeTried(t *testing.T) {
 	c.until(t, "it is warned of", func() bool {
 		c.warnings.take()
 		_, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && strings.Contains(c.warnings.take(), "not tested against the API server: namespaces \"usher-proof\" not found (apply deploy/base/proof.yaml)")
+		return err == nil && strings.Contains(c.warnings.take(), "not tested against the API server: namespaces \"usher-proof\" not found (run kubectl apply -k deploy/base/proof)")
 	})
 }
 

@@ -70,6 +70,7 @@ tenths of the memory limit.`,
 	f.StringVar(&o.Service, "service", "usher", "Service of the webhook")
 	f.StringVar(&o.URL, "url", "", "URL of this server, such as https://192.0.2.1:9443, if it runs outside the cluster")
 	f.StringToStringVar(&o.Annotations, "registration-annotations", nil, "annotations of the webhook configurations, such as example.com/key=value")
+	f.StringVar(&o.OwnerClusterRole, "owner-cluster-role", "", "ClusterRole that owns the webhook configurations: Kubernetes deletes them along with it, and usher registers only while it exists (default: none)")
 	f.StringVar(&o.Pod, "pod-name", os.Getenv("POD_NAME"), "pod that this process runs in (default: $POD_NAME); only a pod of its Deployment's newest ReplicaSet registers")
 	f.StringVar(&o.BindAddress, "bind-address", ":9443", "address to serve the API server on")
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
@@ -18,6 +19,7 @@ var errNotWritten = errors.New("the webhook configurations are not written yet")
 // and the metric.
 type state struct {
 	metrics *Metrics
+	log     logr.Logger
 
 	mu sync.Mutex
 	// holds is true while the replica holds the Lease; err then explains why the
@@ -29,12 +31,25 @@ type state struct {
 }
 
 // leads notes that the replica holds the Lease, and why the registration is not
-// current; nil if it is.
+// current; nil if it is. It logs only a change, because the replica tries again
+// many times.
 func (s *state) leads(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	switch {
+	case s.holds && same(s.err, err):
+	case err == nil:
+		s.log.Info("registered", "configuration", ConfigurationName)
+	case !errors.Is(err, errNotWritten):
+		s.log.Info("not registered", "reason", err.Error())
+	}
 	s.holds, s.err = true, err
 	s.metrics.is(err == nil)
+}
+
+// same reports whether two errors have the same text.
+func same(a, b error) bool {
+	return a == b || a != nil && b != nil && a.Error() == b.Error()
 }
 
 // follows notes that the replica does not hold the Lease: the metric is 0,
