@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +27,7 @@ import (
 const (
 	listTimeout = 200 * time.Millisecond
 	listLimit   = 500
+	nodeLimit   = 100
 )
 
 // A listable is a kind that rules read in addition to the judged object. With
@@ -32,23 +35,28 @@ const (
 type listable struct {
 	apiVersion string
 	list       client.ObjectList
+	// limit is the size of a page; the default is listLimit.
+	limit int64
 }
 
 func listables() map[string]listable {
 	core, apps, batch := corev1.SchemeGroupVersion.String(), appsv1.SchemeGroupVersion.String(), batchv1.SchemeGroupVersion.String()
 	return map[string]listable{
-		"Service":                 {core, &corev1.ServiceList{}},
-		"PersistentVolumeClaim":   {core, &corev1.PersistentVolumeClaimList{}},
-		"HorizontalPodAutoscaler": {autoscalingv2.SchemeGroupVersion.String(), &autoscalingv2.HorizontalPodAutoscalerList{}},
-		"Deployment":              {apps, &appsv1.DeploymentList{}},
-		"ReplicaSet":              {apps, &appsv1.ReplicaSetList{}},
-		"StatefulSet":             {apps, &appsv1.StatefulSetList{}},
-		"DaemonSet":               {apps, &appsv1.DaemonSetList{}},
-		"Job":                     {batch, &batchv1.JobList{}},
-		"CronJob":                 {batch, &batchv1.CronJobList{}},
-		"Pod":                     {core, &corev1.PodList{}},
-		"ReplicationController":   {core, &corev1.ReplicationControllerList{}},
-		"Network":                 {samplecrdv1.GroupVersion().String(), &samplecrdv1.NetworkList{}},
+		"Service":                 {apiVersion: core, list: &corev1.ServiceList{}},
+		"PersistentVolumeClaim":   {apiVersion: core, list: &corev1.PersistentVolumeClaimList{}},
+		"HorizontalPodAutoscaler": {apiVersion: autoscalingv2.SchemeGroupVersion.String(), list: &autoscalingv2.HorizontalPodAutoscalerList{}},
+		"Deployment":              {apiVersion: apps, list: &appsv1.DeploymentList{}},
+		"ReplicaSet":              {apiVersion: apps, list: &appsv1.ReplicaSetList{}},
+		"StatefulSet":             {apiVersion: apps, list: &appsv1.StatefulSetList{}},
+		"DaemonSet":               {apiVersion: apps, list: &appsv1.DaemonSetList{}},
+		"Job":                     {apiVersion: batch, list: &batchv1.JobList{}},
+		"CronJob":                 {apiVersion: batch, list: &batchv1.CronJobList{}},
+		"Pod":                     {apiVersion: core, list: &corev1.PodList{}},
+		"ReplicationController":   {apiVersion: core, list: &corev1.ReplicationControllerList{}},
+		"ServiceCIDR":             {apiVersion: networkingv1.SchemeGroupVersion.String(), list: &networkingv1.ServiceCIDRList{}},
+		// A Node may have tens of kilobytes, mostly names of images.
+		"Node":    {apiVersion: core, list: &corev1.NodeList{}, limit: nodeLimit},
+		"Network": {apiVersion: samplecrdv1.GroupVersion().String(), list: &samplecrdv1.NetworkList{}},
 	}
 }
 
@@ -145,7 +153,12 @@ func list(ctx context.Context, reader client.Reader, kind, namespace string) lis
 	if !ok {
 		return listResult{unseen: fmt.Sprintf("usher does not read objects of kind %s in the cluster", kind)}
 	}
-	if err := reader.List(ctx, l.list, client.InNamespace(namespace), client.Limit(listLimit)); err != nil {
+	limit := cmp.Or(l.limit, listLimit)
+	err := reader.List(ctx, l.list, client.InNamespace(namespace), client.Limit(limit))
+	if meta.IsNoMatchError(err) {
+		return listResult{} // a cluster without the kind has no objects of it
+	}
+	if err != nil {
 		return unread(kind)
 	}
 	p := listResult{found: make([]*policies.Object, 0, meta.LenList(l.list))}
@@ -154,7 +167,7 @@ func list(ctx context.Context, reader client.Reader, kind, namespace string) lis
 		return nil
 	})
 	if l.list.GetContinue() != "" {
-		p.unseen = fmt.Sprintf("usher read only %d objects of kind %s", listLimit, kind)
+		p.unseen = fmt.Sprintf("usher read only %d objects of kind %s", limit, kind)
 	}
 	return p
 }
