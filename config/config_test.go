@@ -16,18 +16,20 @@ const head = "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\n"
 
 func TestConfigurationsAreReadStrictly(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"no kind":              {"policies: {}\n", "write apiVersion: config.usher.dev/v1alpha1"},
-		"an unknown field":     {head + "policies: {enfroce: strict}\n", "enfroce"},
-		"an unknown level":     {head + "policies: {enforce: high}\n", `level "high" is unknown`},
-		"an unknown rule":      {head + "policies: {exclude: [job-ttls]}\n", `rule "job-ttls" is unknown`},
-		"an unknown exemption": {head + "policies: {exemptions: {rules: [nope]}}\n", `rule "nope" is unknown`},
-		"a path that is none":  {head + "policies: {podTemplates: [{kind: Rollout, path: spec/template}]}\n", "is not a field name"},
-		"a version":            {head + "policies: {kubernetesVersion: newest}\n", "is not a version"},
-		"an unknown backend":   {head + "networks: {backend: calico}\n", `networks.backend is "calico": write multus or neutron`},
-		"a pool of no range":   {head + "networks: {pool: {prefixLength: 24}}\n", "networks.pool.cidr is not set"},
-		"parts of no size":     {head + "networks: {pool: {cidr: 10.128.0.0/12}}\n", "networks.pool.prefixLength is 0"},
-		"a key twice":          {head + "kind: Configuration\n", "already set"},
-		"no YAML":              {"{", "reading the configuration"},
+		"no kind":                       {"policies: {}\n", "write apiVersion: config.usher.dev/v1alpha1"},
+		"an unknown field":              {head + "policies: {enfroce: strict}\n", "enfroce"},
+		"an unknown level":              {head + "policies: {enforce: high}\n", `level "high" is unknown`},
+		"an unknown rule":               {head + "policies: {exclude: [job-ttls]}\n", `rule "job-ttls" is unknown`},
+		"an unknown exemption":          {head + "policies: {exemptions: {rules: [nope]}}\n", `rule "nope" is unknown`},
+		"a path that is none":           {head + "policies: {podTemplates: [{kind: Rollout, path: spec/template}]}\n", "is not a field name"},
+		"a version":                     {head + "policies: {kubernetesVersion: newest}\n", "is not a version"},
+		"an unknown backend":            {head + "networks: {backend: calico}\n", `networks.backend is "calico": write multus or neutron`},
+		"a cluster's range":             {head + "networks: {clusterCIDRs: [10.96.0.0/12, 10.244]}\n", `networks.clusterCIDRs[1] is "10.244"`},
+		"a pool of no range":            {head + "networks: {pool: {prefixLength: 24}}\n", "networks.pool.cidr is not set"},
+		"a pool in the cluster's range": {head + "networks: {clusterCIDRs: [10.128.0.0/16], pool: {cidr: 10.128.0.0/12, prefixLength: 24}}\n", "networks.pool.cidr is 10.128.0.0/12, which has addresses in common with clusterCIDRs[0] (10.128.0.0/16)"},
+		"parts of no size":              {head + "networks: {pool: {cidr: 10.128.0.0/12}}\n", "networks.pool.prefixLength is 0"},
+		"a key twice":                   {head + "kind: Configuration\n", "already set"},
+		"no YAML":                       {"{", "reading the configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := config.Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {

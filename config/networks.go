@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies/subnet"
@@ -11,6 +12,9 @@ import (
 type Networks struct {
 	// Backend creates Networks: multus, or neutron, which does not attach pods.
 	Backend string `json:"backend,omitempty"`
+	// ClusterCIDRs are the ranges of the cluster's Services, pods and nodes that
+	// usher cannot read in the cluster; Networks cannot use them.
+	ClusterCIDRs []string `json:"clusterCIDRs,omitempty"`
 	// Pool contains the ranges of Deployments' own Networks; without it usher
 	// creates none.
 	Pool Pool `json:"pool,omitzero"`
@@ -37,6 +41,16 @@ func (n Networks) validate() error {
 	case injector.MultusBackend, injector.NeutronBackend:
 	default:
 		return fmt.Errorf("backend is %q: write %s or %s", n.Backend, injector.MultusBackend, injector.NeutronBackend)
+	}
+	pool, errPool := subnet.ParseCIDR(n.Pool.CIDR)
+	for i, cidr := range n.ClusterCIDRs {
+		prefix, err := netip.ParsePrefix(cidr)
+		if err != nil {
+			return fmt.Errorf("clusterCIDRs[%d] is %q: write a range of addresses, such as 10.96.0.0/12", i, cidr)
+		}
+		if errPool == nil && prefix.Overlaps(pool) {
+			return fmt.Errorf("pool.cidr is %s, which has addresses in common with clusterCIDRs[%d] (%s): write a range apart from those of the cluster", pool, i, cidr)
+		}
 	}
 	if !n.Pool.IsSet() {
 		return nil

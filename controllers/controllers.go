@@ -29,7 +29,7 @@ type controller struct {
 	// scheme adds the types that it reads and writes.
 	scheme func(*runtime.Scheme) error
 	// cache limits what is cached of them; nil caches everything that is watched.
-	cache func() map[client.Object]cache.ByObject
+	cache func(Options) map[client.Object]cache.ByObject
 	setup func(manager.Manager, Options) error
 }
 
@@ -47,7 +47,7 @@ func known() []controller {
 			},
 		},
 		{
-			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: serviceaccount.Cache,
+			name: "serviceaccount", scheme: serviceaccount.AddToScheme, cache: func(Options) map[client.Object]cache.ByObject { return serviceaccount.Cache() },
 			setup: func(m manager.Manager, _ Options) error { return serviceaccount.New(m).SetupWithManager(m) },
 		},
 		{
@@ -66,6 +66,7 @@ func known() []controller {
 		},
 		{
 			name: "ownnetwork", scheme: ownnetwork.AddToScheme,
+			cache: func(o Options) map[client.Object]cache.ByObject { return ownnetwork.Cache(o.Namespace) },
 			setup: func(m manager.Manager, o Options) error { return ownnetwork.New(m, o.Namespace).SetupWithManager(m) },
 		},
 		{name: "network", scheme: networkScheme, setup: setupNetwork},
@@ -108,11 +109,11 @@ func chosen(names []string) ([]controller, error) {
 }
 
 // cached is the union of the controllers' caches.
-func cached(all []controller) map[client.Object]cache.ByObject {
+func cached(all []controller, o Options) map[client.Object]cache.ByObject {
 	kept := map[client.Object]cache.ByObject{}
 	for _, c := range all {
 		if c.cache != nil {
-			maps.Copy(kept, c.cache())
+			maps.Copy(kept, c.cache(o))
 		}
 	}
 	return kept

@@ -44,6 +44,9 @@ type NetworkOptions struct {
 	// CloudsFile is the clouds.yaml of the backend neutron, and Cloud the cloud in
 	// it; if both are empty, the variables OS_* apply.
 	CloudsFile, Cloud string
+	// RequestsPerSecond limits the requests to Neutron; the default is
+	// neutron.DefaultRequestsPerSecond.
+	RequestsPerSecond float64
 }
 
 // DefaultResync is how often a backend without watches is polled.
@@ -63,6 +66,9 @@ func (o NetworkOptions) Validate() error {
 	if (o.CloudsFile == "") != (o.Cloud == "") {
 		return fmt.Errorf("--neutron-clouds-file is %q and --neutron-cloud is %q: set both, or neither to use the variables OS_*", o.CloudsFile, o.Cloud)
 	}
+	if o.RequestsPerSecond < 0 {
+		return fmt.Errorf("--neutron-requests-per-second: %v: choose a number above zero", o.RequestsPerSecond)
+	}
 	if o.Resync < 0 {
 		return fmt.Errorf("--network-resync: %s: choose a duration above zero", o.Resync)
 	}
@@ -81,7 +87,7 @@ func setupNetwork(m manager.Manager, o Options) error {
 		return err
 	}
 	options.Patience, options.Workers = patience, networkWorkers
-	options.RemoveOrphans, options.Registry = o.Network.RemoveOrphans, metrics.Registry
+	options.RemoveOrphans, options.Registry, options.Namespace = o.Network.RemoveOrphans, metrics.Registry, o.Namespace
 	c, err := network.New(m, options)
 	if err != nil {
 		return err
@@ -103,7 +109,7 @@ func networkBackend(m manager.Manager, o NetworkOptions) (network.Options, error
 	if err != nil {
 		return network.Options{}, err
 	}
-	b, err := neutron.New(neutron.Options{Cluster: cluster, CloudsFile: o.CloudsFile, Cloud: o.Cloud})
+	b, err := neutron.New(neutron.Options{Cluster: cluster, CloudsFile: o.CloudsFile, Cloud: o.Cloud, RequestsPerSecond: o.RequestsPerSecond})
 	if err != nil {
 		return network.Options{}, err
 	}

@@ -89,7 +89,7 @@ func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
 		LeaderElectionReleaseOnCancel: true,
 		HealthProbeBindAddress:        o.HealthAddress,
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
-		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: cached(all)},
+		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: cached(all, o)},
 		Controller:                    config.Controller{SkipNameValidation: &o.Repeated},
 	})
 	if err != nil {

@@ -41,6 +41,7 @@ controller:
   affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: Exists}]}]}}}
   topologySpreadConstraints: [{topologyKey: kubernetes.io/hostname, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}}]
   serviceAccount: {annotations: {example.com/role: controller}}
+  etcdBackupEndpoints: [etcd.storage.svc, "*.etcd.example.com:2379"]
   neutron: {secret: openstack, cloud: here}
 crds: {install: false}
 configuration: {policies: {enforce: baseline}}
@@ -157,7 +158,7 @@ func TestValuesBecomeFlags(t *testing.T) {
 		}},
 		"of the controller": {all, "usher-controller", []string{
 			"controller", "--namespace=$(POD_NAMESPACE)", "--controllers=network,ownnetwork", "--network-backend=neutron", "--neutron-clouds-file=/etc/openstack/clouds.yaml", "--neutron-cloud=here",
-			"--image-pull-secrets=registry", "--log-level=debug",
+			"--etcd-backup-endpoints=etcd.storage.svc", "--etcd-backup-endpoints=*.etcd.example.com:2379", "--image-pull-secrets=registry", "--log-level=debug",
 		}},
 		"with certificates from files": {rendered(t, "certificates: {from: files, secret: usher-tls}"), "usher-webhook", []string{
 			"webhook", "--namespace=$(POD_NAMESPACE)", "--owner-cluster-role=usher-webhook", "--certificates=files", "--certificates-dir=/etc/usher/certificates",

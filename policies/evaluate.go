@@ -49,6 +49,9 @@ type Input struct {
 	Defaulted bool
 	// Lister finds other objects; nil if none are visible.
 	Lister Lister
+	// ClusterCIDRs are ranges that the cluster uses, according to usher's
+	// configuration.
+	ClusterCIDRs []string
 }
 
 // An Evaluator evaluates a selected set of rules. It is safe for concurrent

@@ -8,6 +8,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -74,6 +75,8 @@ var typed = map[[2]string]func() any{
 	{"autoscaling/v2", "HorizontalPodAutoscaler"}:          empty[autoscalingv2.HorizontalPodAutoscaler],
 	{"rbac.authorization.k8s.io/v1", "RoleBinding"}:        empty[rbacv1.RoleBinding],
 	{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"}: empty[rbacv1.ClusterRoleBinding],
+	{"v1", "Node"}:                                         empty[corev1.Node],
+	{"networking.k8s.io/v1", "ServiceCIDR"}:                empty[networkingv1.ServiceCIDR],
 	{"v1", "Secret"}:                                       empty[corev1.Secret],
 	{"etcd.database.coreos.com/v1beta2", "EtcdCluster"}:    empty[etcdv1beta2.EtcdCluster],
 	{"samplecrd.k8s.io/v1", "Network"}:                     empty[samplecrdv1.Network],

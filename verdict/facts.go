@@ -121,7 +121,7 @@ type Validator interface {
 func (f *Facts) Input(update bool) policies.Input {
 	in := policies.Input{Server: f.Server, Update: update, Defaulted: f.Defaulted, Lister: f.Lister}
 	if f.Configuration != nil {
-		in.Features = f.Configuration.Policies.FeatureGates
+		in.Features, in.ClusterCIDRs = f.Configuration.Policies.FeatureGates, f.Configuration.Networks.ClusterCIDRs
 	}
 	return in
 }

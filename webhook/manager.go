@@ -8,6 +8,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,8 +27,8 @@ import (
 // only what decisions need, and of all runnables. It traces their requests.
 func newManager(config *rest.Config, o Options, tracer *tracing.Tracer) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), autoscalingv2.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme),
-		admissionregistrationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), autoscalingv2.AddToScheme(scheme), networkingv1.AddToScheme(scheme),
+		samplecrdv1.AddToScheme(scheme), admissionregistrationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	kept := cluster.ByObject(o.Namespace)

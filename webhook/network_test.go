@@ -1,10 +1,12 @@
 package webhook_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,23 +47,38 @@ func TestNetworksAreJudgedAtAdmission(t *testing.T) {
 		cidr, gateway   string
 		denied, warning string
 	}{
-		"the seed's":                             {cidr: "192.168.0.0/16", gateway: "192.168.0.1"},
-		"the seed's, edited, with the range":     {cidr: "192.168.1.0/16", gateway: "192.168.1.1", warning: `network-host-bits: spec.cidr: cidr is "192.168.1.0/16", which is the range 192.168.0.0/16`},
-		"no range":                               {cidr: "lan", denied: "network-cidr: spec.cidr"},
-		"a range without a prefix length":        {cidr: "10.0.0.0", denied: "network-cidr: spec.cidr"},
-		"a prefix length too long":               {cidr: "10.0.0.0/33", denied: "network-cidr: spec.cidr"},
-		"a range with no room":                   {cidr: "10.0.0.0/31", denied: "network-cidr: spec.cidr"},
-		"every address there is":                 {cidr: "0.0.0.0/0", denied: "network-cidr: spec.cidr"},
-		"the loopback addresses":                 {cidr: "127.0.0.0/8", denied: "network-cidr: spec.cidr"},
-		"IPv4 written as IPv6":                   {cidr: "::ffff:10.0.0.0/112", denied: "network-cidr: spec.cidr"},
-		"a gateway outside":                      {cidr: "10.0.0.0/24", gateway: "10.0.1.1", denied: "network-gateway: spec.gateway"},
-		"the network's address as gateway":       {cidr: "10.0.0.0/24", gateway: "10.0.0.0", denied: "network-gateway: spec.gateway"},
-		"the broadcast address as gateway":       {cidr: "10.0.0.0/24", gateway: "10.0.0.255", denied: "network-gateway: spec.gateway"},
-		"a gateway of another family":            {cidr: "10.0.0.0/24", gateway: "fd00::1", denied: "network-gateway: spec.gateway"},
-		"a gateway that is not an address":       {cidr: "10.0.0.0/24", gateway: "router", denied: "network-gateway: spec.gateway"},
-		"a range of the cluster's other network": {cidr: "172.20.1.0/24", warning: "network-overlap: spec.cidr"},
+		"the seed's":                                 {cidr: "192.168.0.0/16", gateway: "192.168.0.1"},
+		"the seed's, edited, with the range":         {cidr: "192.168.1.0/16", gateway: "192.168.1.1", warning: `network-host-bits: spec.cidr: cidr is "192.168.1.0/16", which is the range 192.168.0.0/16`},
+		"no range":                                   {cidr: "lan", denied: "network-cidr: spec.cidr"},
+		"a range without a prefix length":            {cidr: "10.0.0.0", denied: "network-cidr: spec.cidr"},
+		"a prefix length too long":                   {cidr: "10.0.0.0/33", denied: "network-cidr: spec.cidr"},
+		"a range with no room":                       {cidr: "10.0.0.0/31", denied: "network-cidr: spec.cidr"},
+		"every address there is":                     {cidr: "0.0.0.0/0", denied: "network-cidr: spec.cidr"},
+		"the loopback addresses":                     {cidr: "127.0.0.0/8", denied: "network-cidr: spec.cidr"},
+		"IPv4 written as IPv6":                       {cidr: "::ffff:10.0.0.0/112", denied: "network-cidr: spec.cidr"},
+		"a gateway outside":                          {cidr: "10.0.0.0/24", gateway: "10.0.1.1", denied: "network-gateway: spec.gateway"},
+		"the network's address as gateway":           {cidr: "10.0.0.0/24", gateway: "10.0.0.0", denied: "network-gateway: spec.gateway"},
+		"the broadcast address as gateway":           {cidr: "10.0.0.0/24", gateway: "10.0.0.255", denied: "network-gateway: spec.gateway"},
+		"a gateway of another family":                {cidr: "10.0.0.0/24", gateway: "fd00::1", denied: "network-gateway: spec.gateway"},
+		"a gateway that is not an address":           {cidr: "10.0.0.0/24", gateway: "router", denied: "network-gateway: spec.gateway"},
+		"a part of the range of Services":            {cidr: "10.0.0.128/25", denied: "network-cluster-range: spec.cidr"},
+		"the ClusterIP of the API server as gateway": {cidr: "10.0.0.0/16", gateway: "10.0.0.1", denied: "network-cluster-range: spec.gateway"},
+		"the range of a node's pods":                 {cidr: "172.21.0.0/16", denied: "which has addresses in common with 172.21.7.0/24, the pods of node "},
+		"the address of a node":                      {cidr: "172.22.0.0/16", denied: "which has addresses in common with 172.22.7.1/32, the node "},
+		"a range of the cluster's other network":     {cidr: "172.20.1.0/24", warning: "network-overlap: spec.cidr"},
 	}
 	if _, err := c.networks(t, c.newNamespace(t, nil)).Create(t.Context(), networkObject("other", "172.20.0.0/16", ""), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}, Spec: corev1.NodeSpec{PodCIDR: "172.21.7.0/24", PodCIDRs: []string{"172.21.7.0/24"}}}
+	nodes := c.CoreV1().Nodes()
+	node, err := nodes.Create(t.Context(), node, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = nodes.Delete(context.WithoutCancel(t.Context()), node.Name, metav1.DeleteOptions{}) })
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "172.22.7.1"}}
+	if _, err := nodes.UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	ns := c.newNamespace(t, nil)

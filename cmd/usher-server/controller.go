@@ -14,6 +14,7 @@ import (
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/healing"
 	"github.com/usher-dev/usher/controllers/network/multus"
+	"github.com/usher-dev/usher/controllers/network/neutron"
 )
 
 func newController() *cobra.Command {
@@ -63,6 +64,7 @@ In a cluster only one replica at a time is active, the one that holds the Lease
 	f.DurationVar(&o.Network.Resync, "network-resync", controllers.DefaultResync, "how often to poll a backend without watches, which is neutron, for changes")
 	f.StringVar(&o.Network.CloudsFile, "neutron-clouds-file", "", "clouds.yaml with Neutron's credentials, read again when it changes (default: the environment's OS_*)")
 	f.StringVar(&o.Network.Cloud, "neutron-cloud", "", "cloud of --neutron-clouds-file to use")
+	f.Float64Var(&o.Network.RequestsPerSecond, "neutron-requests-per-second", neutron.DefaultRequestsPerSecond, "maximum rate of requests to Neutron and Keystone; checking a Network takes three")
 	f.BoolVar(&o.Network.RemoveOrphans, "network-remove-orphans", false, "delete orphaned networks at startup (default: log them)")
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
 	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)

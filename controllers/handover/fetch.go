@@ -30,6 +30,10 @@ type Fetch struct {
 // EnvCA is the variable with Fetch.CA.
 const EnvCA = "USHER_SNAPSHOT_CA"
 
+// answerWithin is how long usher's controller may verify a backup before it
+// sends it.
+const answerWithin = time.Hour
+
 // Names in Fetch.To.
 const (
 	snapshotFile = "snapshot.db"
@@ -76,7 +80,7 @@ func (f Fetch) open(ctx context.Context) (io.ReadCloser, error) {
 	c := &http.Client{
 		Transport: &http.Transport{
 			TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13},
-			TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute,
+			TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: answerWithin,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token must not be sent to other servers
 	}

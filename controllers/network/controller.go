@@ -4,6 +4,7 @@
 //
 //	watch   select the relevant changes of a Network
 //	gate    report an invalid Network, without calling the backend
+//	ranges  know the cluster's own ranges, which no Network can have
 //	claim   add the finalizer, before the first external call
 //	ensure  create or change the network with the backend
 //	remove  remove the network before the Network is deleted
@@ -17,6 +18,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
@@ -51,6 +54,8 @@ type Options struct {
 	// RemoveOrphans removes orphaned networks at startup. Without it they are
 	// logged.
 	RemoveOrphans bool
+	// Namespace is usher's own, which contains its configuration.
+	Namespace string
 	// Registry receives the metrics.
 	Registry prometheus.Registerer
 }
@@ -63,13 +68,16 @@ type Controller struct {
 	events  events.EventRecorder
 	log     logr.Logger
 	rules   *policies.Evaluator
+	ranges  *ranges
 	options Options
 	metrics *metrics
 }
 
 // AddToScheme adds the types that the controller reads and writes, except those
 // of its backend.
-func AddToScheme(s *runtime.Scheme) error { return samplecrdv1.AddToScheme(s) }
+func AddToScheme(s *runtime.Scheme) error {
+	return (&runtime.SchemeBuilder{samplecrdv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme}).AddToScheme(s)
+}
 
 // New returns the controller for that manager's cluster.
 func New(m manager.Manager, o Options) (*Controller, error) {
@@ -81,6 +89,7 @@ func New(m manager.Manager, o Options) (*Controller, error) {
 		client: m.GetClient(), live: m.GetAPIReader(), events: m.GetEventRecorder("usher-network"), log: m.GetLogger().WithName("network"),
 		rules: rules, options: o, metrics: newMetrics(o.Registry),
 	}
+	c.ranges = &ranges{live: c.live, namespace: o.Namespace, log: c.log}
 	c.options.Backend = &measured{Backend: o.Backend, calls: c.metrics.calls}
 	return c, nil
 }
@@ -116,14 +125,16 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if n.DeletionTimestamp != nil {
 		return c.remove(ctx, n)
 	}
-	want, wrong := c.gate(n)
+	want, note, wrong := c.gate(ctx, n)
 	if wrong != nil {
 		return c.report(ctx, n, outcome{err: wrong})
 	}
 	if err := c.claim(ctx, n); err != nil {
 		return again(err)
 	}
-	return c.report(ctx, n, c.ensure(ctx, want))
+	o := c.ensure(ctx, want)
+	o.note = note
+	return c.report(ctx, n, o)
 }
 
 // behind is how long to wait for a stale cache.

@@ -12,6 +12,8 @@ type outcome struct {
 	made *backend.Made
 	// users are its users; nil if unknown.
 	users []string
+	// note is what a person should know of a network that is in its desired state.
+	note string
 	// err is why it is not in its desired state.
 	err error
 }

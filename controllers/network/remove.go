@@ -19,21 +19,57 @@ func (c *Controller) remove(ctx context.Context, n *samplecrdv1.Network) (reconc
 	if !controllerutil.ContainsFinalizer(n, samplecrdv1.Finalizer) {
 		return reconcile.Result{}, nil // finalizers of others block it
 	}
-	if made := n.Status.Backend; made != "" && made != c.options.Backend.Name() {
-		_, wrong := c.gate(n)
-		return c.report(ctx, n, outcome{err: wrong})
+	if n.Spec.DeletionPolicy == samplecrdv1.Orphan {
+		return c.orphan(ctx, n)
+	}
+	if err := c.sameBackend(n); err != nil {
+		return c.report(ctx, n, outcome{err: withWayOut(err)})
 	}
 	if err := c.options.Backend.Delete(ctx, ownerOf(n)); err != nil {
-		return c.report(ctx, n, outcome{users: backend.UsersOf(err), err: err})
+		return c.report(ctx, n, outcome{users: backend.UsersOf(err), err: withWayOut(err)})
 	}
+	if err := c.release(ctx, n); err != nil {
+		return again(err)
+	}
+	if len(n.Status.Resources) > 0 {
+		c.events.Eventf(n, nil, corev1.EventTypeNormal, ReasonDeleted, "Delete", "removed the network %s", n.Status.CIDR)
+	}
+	return reconcile.Result{}, nil
+}
+
+// orphan removes only the finalizer. A backend that is gone for good would
+// otherwise keep the Network and its namespace forever. A namespace that is
+// being deleted accepts no Event, so the log has it, too.
+func (c *Controller) orphan(ctx context.Context, n *samplecrdv1.Network) (reconcile.Result, error) {
+	if err := c.release(ctx, n); err != nil {
+		return again(err)
+	}
+	c.log.Info("a deleted Network leaves its network in the backend, as its deletionPolicy asks", "namespace", n.Namespace, "name", n.Name, "uid", n.UID,
+		"backend", n.Status.Backend, "cidr", n.Status.CIDR, "resources", n.Status.Resources)
+	c.events.Eventf(n, nil, corev1.EventTypeWarning, ReasonOrphaned, "Delete", "left the network %s in the backend %s, as the deletionPolicy asks", n.Status.CIDR, n.Status.Backend)
+	return reconcile.Result{}, nil
+}
+
+// release removes the finalizer of a Network.
+func (c *Controller) release(ctx context.Context, n *samplecrdv1.Network) error {
 	before := n.DeepCopy()
 	controllerutil.RemoveFinalizer(n, samplecrdv1.Finalizer)
 	if err := c.client.Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
-		return again(fmt.Errorf("removing the finalizer: %w", err))
+		return fmt.Errorf("removing the finalizer: %w", err)
 	}
 	c.metrics.forget(client.ObjectKeyFromObject(n))
-	if len(before.Status.Resources) > 0 {
-		c.events.Eventf(before, nil, corev1.EventTypeNormal, ReasonDeleted, "Delete", "removed the network %s", before.Status.CIDR)
+	return nil
+}
+
+// withWayOut adds to the error of a deletion how to do without the backend. It
+// adds nothing if the deletion continues by itself.
+func withWayOut(err error) error {
+	reason := backend.ReasonOf(err)
+	if reason == backend.Conflict || reason == backend.InUse {
+		return err
 	}
-	return reconcile.Result{}, nil
+	return &backend.Error{
+		Reason: reason, Users: backend.UsersOf(err), After: backend.AfterOf(err),
+		Err: fmt.Errorf("%w; to delete the Network and leave its network in the backend, set spec.deletionPolicy to %s", err, samplecrdv1.Orphan),
+	}
 }

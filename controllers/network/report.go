@@ -24,6 +24,8 @@ const (
 	ReasonAttached = "Attached"
 	// ReasonFree: the network is not in use.
 	ReasonFree = "NothingAttached"
+	// ReasonOrphaned: the network stays in the backend, and the Network is deleted.
+	ReasonOrphaned = "NetworkOrphaned"
 	// ReasonDeleted: the network is removed, along with the Network.
 	ReasonDeleted = "NetworkDeleted"
 )
@@ -59,6 +61,8 @@ func (c *Controller) next(o outcome) (reconcile.Result, error) {
 	switch reason := backend.ReasonOf(o.err); {
 	case reason.Terminal():
 		return reconcile.Result{}, nil
+	case backend.AfterOf(o.err) > 0:
+		return reconcile.Result{RequeueAfter: backend.AfterOf(o.err)}, nil
 	case reason == backend.InUse && c.options.Resync == 0:
 		return reconcile.Result{}, nil // Watch reports changes
 	case reason == backend.InUse:
@@ -77,6 +81,9 @@ func describe(s *samplecrdv1.NetworkStatus, generation int64, name string, o out
 		s.CIDR, s.Gateway, s.Backend, s.Resources = o.made.Prefix.String(), o.made.GatewayText(), name, o.made.Resources
 	}
 	ready := metav1.Condition{Type: samplecrdv1.Ready, Status: metav1.ConditionTrue, Reason: ReasonMade, Message: "the network exists as the spec asks"}
+	if o.note != "" {
+		ready.Message = bounded(ready.Message + "; " + o.note)
+	}
 	if o.err != nil {
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(backend.ReasonOf(o.err)), bounded(o.err.Error())
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -69,26 +70,14 @@ func readClaim(l *coordinationv1.Lease) (claim, bool) {
 	return claim{prefix: prefix, holder: types.NamespacedName{Namespace: namespace, Name: name}, lease: l}, ok
 }
 
-// claims lists the current claims with those labels.
-func (c *Controller) claims(ctx context.Context, of labels.Set) ([]claim, error) {
-	var list coordinationv1.LeaseList
-	if err := c.live.List(ctx, &list, client.InNamespace(c.namespace), client.MatchingLabelsSelector{Selector: of.AsSelector()}); err != nil {
-		return nil, fmt.Errorf("listing the allocated ranges: %w", err)
-	}
-	var found []claim
-	for i := range list.Items {
-		if claim, ok := readClaim(&list.Items[i]); ok {
-			found = append(found, claim)
-		}
-	}
-	return found, nil
-}
-
 // free releases a range, unless it was allocated again.
 func (c *Controller) free(ctx context.Context, of claim) error {
-	err := c.client.Delete(ctx, of.lease, client.Preconditions{UID: &of.lease.UID})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("releasing the range %s: %w", of.prefix, err)
+	if of.lease != nil {
+		err := c.client.Delete(ctx, of.lease, client.Preconditions{UID: &of.lease.UID})
+		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+			return fmt.Errorf("releasing the range %s: %w", of.prefix, err)
+		}
 	}
+	c.index.release(of.prefix, of.holder)
 	return nil
 }

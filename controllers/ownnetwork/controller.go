@@ -9,6 +9,7 @@
 //
 //	pool       the ranges, from usher's configuration
 //	claim      the object by which a range is taken
+//	index      which ranges are in use, from informers
 //	allocate   which range, and whose it is already
 //	make       the Network, owned by the Deployment and freed with it
 //	condition  what the Deployment and its pods are told
@@ -24,11 +25,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -44,6 +48,17 @@ import (
 // free.
 const patience = 10 * time.Second
 
+// workers is how many Deployments to reconcile at once. The index gives each
+// another range.
+const workers = 4
+
+// Cache limits the cache to the claims in usher's own namespace.
+func Cache(namespace string) map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{namespace: {LabelSelector: claimLabels.AsSelector()}}},
+	}
+}
+
 // AddToScheme adds the types that the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{
@@ -54,10 +69,13 @@ func AddToScheme(s *runtime.Scheme) error {
 // A Controller reconciles the own Networks of Deployments.
 type Controller struct {
 	client client.Client
-	// live reads from the API server: with a stale cache a range could be
-	// allocated twice.
+	// live reads from the API server: a stale cache does not show who holds a
+	// range.
 	live   client.Reader
 	events events.EventRecorder
+	// index is filled from the cache before a worker begins.
+	index *index
+	cache cache.Cache
 	// namespace is usher's own namespace.
 	namespace string
 }
@@ -65,7 +83,10 @@ type Controller struct {
 // New returns the controller for that manager's cluster; namespace is usher's
 // own.
 func New(m manager.Manager, namespace string) *Controller {
-	return &Controller{client: m.GetClient(), live: m.GetAPIReader(), events: m.GetEventRecorder("usher-ownnetwork"), namespace: namespace}
+	return &Controller{
+		client: m.GetClient(), live: m.GetAPIReader(), events: m.GetEventRecorder("usher-ownnetwork"),
+		index: newIndex(), cache: m.GetCache(), namespace: namespace,
+	}
 }
 
 // SetupWithManager adds the controller to the manager. A Deployment, its
@@ -75,7 +96,9 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 		Named("ownnetwork").
 		For(deployment(), builder.OnlyMetadata, builder.WithPredicates(asked())).
 		Watches(&samplecrdv1.Network{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(cameOrWent())).
-		WatchesRawSource(source.Func(c.claimed)).
+		Watches(&coordinationv1.Lease{}, handler.EnqueueRequestsFromMapFunc(holderOf), builder.WithPredicates(foundOrWent())).
+		WatchesRawSource(source.Func(c.follow)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(c)
 }
 
@@ -132,15 +155,43 @@ func cameOrWent() predicate.Predicate {
 	})
 }
 
-// claimed lists the holders of ranges once: a Deployment and its Network may
-// have been deleted while the controller was down.
-func (c *Controller) claimed(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	claims, err := c.claims(ctx, claimLabels)
-	if err != nil {
-		return err
+// foundOrWent accepts the claims that exist at the start, and deletions: a
+// Deployment and its Network may have been deleted while the controller was
+// down, and somebody may delete the claim of an existing Network.
+func foundOrWent() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return e.IsInInitialList },
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
 	}
-	for _, claim := range claims {
-		queue.Add(reconcile.Request{NamespacedName: claim.holder})
+}
+
+// holderOf returns the Deployment of a claim.
+func holderOf(_ context.Context, o client.Object) []reconcile.Request {
+	if lease, ok := o.(*coordinationv1.Lease); ok {
+		if claim, ok := readClaim(lease); ok {
+			return []reconcile.Request{{NamespacedName: claim.holder}}
+		}
+	}
+	return nil
+}
+
+// follow fills the index and keeps it up to date. It returns once the index is
+// complete.
+func (c *Controller) follow(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	for object, handler := range map[client.Object]toolscache.ResourceEventHandler{
+		&coordinationv1.Lease{}: c.index.leases(), &samplecrdv1.Network{}: c.index.networksOf(),
+	} {
+		informer, err := c.cache.GetInformer(ctx, object)
+		if err != nil {
+			return err
+		}
+		following, err := informer.AddEventHandler(handler)
+		if err != nil {
+			return err
+		}
+		if !toolscache.WaitForCacheSync(ctx.Done(), following.HasSynced) {
+			return ctx.Err()
+		}
 	}
 	return nil
 }

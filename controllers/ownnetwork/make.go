@@ -41,6 +41,10 @@ func (c *Controller) provide(ctx context.Context, d *metav1.PartialObjectMetadat
 	if apierrors.IsAlreadyExists(err) {
 		return reconcile.Result{}, nil // the cache will report it
 	}
+	if apierrors.IsForbidden(err) { // such as by admission, for a range of the cluster itself
+		refused := state{injector.OwnNetworkPool, fmt.Sprintf("the pool %s of usher's configuration (networks.pool) has a range that is refused: %v", pool, err)}
+		return reconcile.Result{RequeueAfter: patience}, c.tell(ctx, d, refused)
+	}
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -79,12 +83,8 @@ func (c *Controller) keep(ctx context.Context, n *samplecrdv1.Network) error {
 		return nil // somebody edited it; the rules report it
 	}
 	holder := client.ObjectKeyFromObject(n)
-	claims, err := c.claims(ctx, holderLabels(holder))
-	if err != nil {
-		return err
-	}
 	held := false
-	for _, claim := range claims {
+	for _, claim := range c.index.of(holder) {
 		if claim.prefix == prefix {
 			held = true
 		} else if err := c.free(ctx, claim); err != nil {
@@ -104,9 +104,9 @@ func (c *Controller) release(ctx context.Context, holder types.NamespacedName, d
 	if err := c.forget(ctx, d); err != nil {
 		return err
 	}
-	claims, err := c.claims(ctx, holderLabels(holder))
-	if err != nil || len(claims) == 0 {
-		return err
+	claims := c.index.of(holder)
+	if len(claims) == 0 {
+		return nil
 	}
 	now := deployment()
 	for _, object := range []client.Object{now, &samplecrdv1.Network{}} {

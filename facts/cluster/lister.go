@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +29,7 @@ const (
 	listLimit   = 500
 	listsAtOnce = 6
 	walksAtOnce = 2
+	nodeLimit   = 100
 )
 
 // A listable is a kind that rules read in addition to the judged object. With
@@ -33,23 +37,28 @@ const (
 type listable struct {
 	apiVersion string
 	list       client.ObjectList
+	// limit is how many are read; the default is listLimit.
+	limit int
 }
 
 func listables() map[string]listable {
 	core, apps, batch := corev1.SchemeGroupVersion.String(), appsv1.SchemeGroupVersion.String(), batchv1.SchemeGroupVersion.String()
 	return map[string]listable{
-		"Service":                 {core, &corev1.ServiceList{}},
-		"PersistentVolumeClaim":   {core, &corev1.PersistentVolumeClaimList{}},
-		"HorizontalPodAutoscaler": {autoscalingv2.SchemeGroupVersion.String(), &autoscalingv2.HorizontalPodAutoscalerList{}},
-		"Deployment":              {apps, &appsv1.DeploymentList{}},
-		"ReplicaSet":              {apps, &appsv1.ReplicaSetList{}},
-		"StatefulSet":             {apps, &appsv1.StatefulSetList{}},
-		"DaemonSet":               {apps, &appsv1.DaemonSetList{}},
-		"Job":                     {batch, &batchv1.JobList{}},
-		"CronJob":                 {batch, &batchv1.CronJobList{}},
-		"Pod":                     {core, &corev1.PodList{}},
-		"ReplicationController":   {core, &corev1.ReplicationControllerList{}},
-		"Network":                 {samplecrdv1.GroupVersion().String(), &samplecrdv1.NetworkList{}},
+		"Service":                 {apiVersion: core, list: &corev1.ServiceList{}},
+		"PersistentVolumeClaim":   {apiVersion: core, list: &corev1.PersistentVolumeClaimList{}},
+		"HorizontalPodAutoscaler": {apiVersion: autoscalingv2.SchemeGroupVersion.String(), list: &autoscalingv2.HorizontalPodAutoscalerList{}},
+		"Deployment":              {apiVersion: apps, list: &appsv1.DeploymentList{}},
+		"ReplicaSet":              {apiVersion: apps, list: &appsv1.ReplicaSetList{}},
+		"StatefulSet":             {apiVersion: apps, list: &appsv1.StatefulSetList{}},
+		"DaemonSet":               {apiVersion: apps, list: &appsv1.DaemonSetList{}},
+		"Job":                     {apiVersion: batch, list: &batchv1.JobList{}},
+		"CronJob":                 {apiVersion: batch, list: &batchv1.CronJobList{}},
+		"Pod":                     {apiVersion: core, list: &corev1.PodList{}},
+		"ReplicationController":   {apiVersion: core, list: &corev1.ReplicationControllerList{}},
+		"ServiceCIDR":             {apiVersion: networkingv1.SchemeGroupVersion.String(), list: &networkingv1.ServiceCIDRList{}},
+		// A Node may have tens of kilobytes, mostly names of images.
+		"Node":    {apiVersion: core, list: &corev1.NodeList{}, limit: nodeLimit},
+		"Network": {apiVersion: samplecrdv1.GroupVersion().String(), list: &samplecrdv1.NetworkList{}},
 	}
 }
 
@@ -159,7 +168,8 @@ func (l *Lister) read(ctx context.Context, kind, namespace string) listResult {
 		return listResult{unseen: fmt.Sprintf("usher does not read objects of kind %s in the cluster", kind)}
 	}
 	var p listResult
-	complete, err := l.pages.each(ctx, of.list, namespace, listLimit, func(o client.Object) {
+	limit := cmp.Or(of.limit, listLimit)
+	complete, err := l.pages.each(ctx, of.list, namespace, limit, func(o client.Object) {
 		if related, ok := trim(o).(*trimmed); ok {
 			p.found = append(p.found, related.object)
 			return
@@ -167,10 +177,12 @@ func (l *Lister) read(ctx context.Context, kind, namespace string) listResult {
 		p.found = append(p.found, policies.NewObject(of.apiVersion, kind, o))
 	})
 	switch {
+	case meta.IsNoMatchError(err): // a cluster without the kind has no objects of it
+		return listResult{}
 	case err != nil:
 		return unread(kind)
 	case !complete:
-		p.unseen = fmt.Sprintf("usher read only %d objects of kind %s", listLimit, kind)
+		p.unseen = fmt.Sprintf("usher read only %d objects of kind %s", limit, kind)
 	}
 	return p
 }

@@ -44,22 +44,17 @@ func (p Pool) Part(i int) Subnet {
 	return Subnet{Prefix: netip.PrefixFrom(addr, p.bits), Gateway: addr.Next()}
 }
 
-// Taken reports for each part whether one of the ranges overlaps with it.
-func (p Pool) Taken(ranges []netip.Prefix) []bool {
-	taken := make([]bool, p.Len())
-	for _, r := range ranges {
-		if !r.Overlaps(p.prefix) {
-			continue
-		}
-		first, count := 0, p.Len()
-		if r.Bits() > p.prefix.Bits() {
-			first, count = p.index(r.Addr()), 1<<max(0, p.bits-r.Bits())
-		}
-		for i := first; i < first+count; i++ {
-			taken[i] = true
-		}
+// Overlapping returns the parts that have addresses in common with a range: from
+// first up to, but without, end.
+func (p Pool) Overlapping(r netip.Prefix) (first, end int) {
+	if !r.Overlaps(p.prefix) {
+		return 0, 0
 	}
-	return taken
+	if r.Bits() <= p.prefix.Bits() {
+		return 0, p.Len()
+	}
+	first = p.index(r.Addr())
+	return first, first + 1<<max(0, p.bits-r.Bits())
 }
 
 // index returns the index of the part that contains an address of the pool.

@@ -39,6 +39,10 @@ func network() Kind {
 				ID: "network-gateway", Paths: []string{"spec.gateway"}, When: "the gateway is added, changed or removed",
 				Outcome: InPlace, Harm: "running pods keep their default route until they are recreated",
 			},
+			{
+				ID: "network-deletion-policy", Paths: []string{"spec.deletionPolicy"}, When: "it changes",
+				Outcome: InPlace, Harm: "takes effect when the Network is deleted, or at once if it is being deleted: with Orphan usher leaves its network in the backend",
+			},
 		},
 		Defaults: []Default{elseInPlace},
 	}

@@ -45,7 +45,24 @@ type NetworkSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Gateway string `json:"gateway,omitempty"`
+	// DeletionPolicy decides about the network in the backend when the Network is
+	// deleted. Delete, the default, removes it first, and so waits for its users
+	// and for the backend. Orphan leaves it there. The policy can still be changed
+	// while the Network is being deleted, such as if the backend is gone for good.
+	//
+	// +optional
+	// +kubebuilder:validation:Enum=Delete;Orphan
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
+
+// A DeletionPolicy decides about the network of a deleted Network.
+type DeletionPolicy string
+
+// The policies; none means Delete.
+const (
+	Delete DeletionPolicy = "Delete"
+	Orphan DeletionPolicy = "Orphan"
+)
 
 // A NetworkStatus is the existing network.
 type NetworkStatus struct {

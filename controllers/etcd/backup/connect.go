@@ -1,14 +1,11 @@
 package backup
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -65,11 +62,7 @@ func (w way) connect(ctx context.Context, endpoints ...string) (*clientv3.Client
 // mayReach returns an error if the endpoint leads out of the namespace.
 // Otherwise gRPC would retry, and in the end only report a timeout.
 func (w way) mayReach(ctx context.Context, endpoint string) error {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return err
-	}
-	conn, err := w.dial(ctx, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "2379")))
+	conn, err := w.dial(ctx, hostPort(endpoint))
 	if err == nil {
 		return conn.Close()
 	}

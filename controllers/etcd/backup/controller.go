@@ -37,10 +37,12 @@ const formerFinalizer = "backup-operator-periodic"
 
 // The controller makes at most atOnce backups at a time, each of which needs
 // some 20 MiB, and perNamespace of those in one namespace: a store that does
-// not answer must not block the backups of others.
+// not answer must not block the backups of others. The other workers remain for
+// what takes no turn, such as deletions.
 const (
 	atOnce       = 8
 	perNamespace = 2
+	workers      = 2 * atOnce
 )
 
 // busy is how soon to check again while a volume is being mounted.
@@ -60,8 +62,10 @@ type Controller struct {
 	places *Places
 	reach  *Reach
 	turns  *turns.Turns
-	events events.EventRecorder
-	now    func() time.Time
+	// deletions interrupts the backup for a deleted EtcdBackup.
+	deletions *turns.Deletions
+	events    events.EventRecorder
+	now       func() time.Time
 }
 
 // New returns the controller for that manager's cluster. EtcdBackups may read
@@ -70,8 +74,8 @@ type Controller struct {
 func New(m manager.Manager, volumes *volume.Mounts, allowed []string) *Controller {
 	return &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), places: &Places{Reader: m.GetAPIReader(), Volumes: volumes},
-		reach: &Reach{Reader: m.GetAPIReader(), Allowed: allowed}, turns: turns.New(perNamespace),
-		events: m.GetEventRecorder("usher-etcdbackup"), now: time.Now,
+		reach: &Reach{Reader: m.GetAPIReader(), Allowed: allowed}, turns: turns.New(atOnce, perNamespace),
+		deletions: turns.NewDeletions(), events: m.GetEventRecorder("usher-etcdbackup"), now: time.Now,
 	}
 }
 
@@ -82,13 +86,15 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 	}
 	return ctrl.NewControllerManagedBy(m).
 		Named("etcdbackup").
-		For(&etcdv1beta2.EtcdBackup{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce}).
+		For(&etcdv1beta2.EtcdBackup{}, builder.WithPredicates(c.deletions.Watch(), predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(c)
 }
 
 // Reconcile makes a backup if one is due.
 func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	work, end := c.deletions.Begin(ctx, req.NamespacedName)
+	defer end()
 	b := &etcdv1beta2.EtcdBackup{}
 	if err := c.reader.Get(ctx, req.NamespacedName, b); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
@@ -99,15 +105,18 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if wait, ok := due(b, c.now()); !ok || wait > 0 {
 		return next(b, c.now()), c.places.Close(ctx, b)
 	}
-	end, ok := c.turns.Take(b.Namespace)
+	endTurn, ok := c.turns.Take(b.Namespace)
 	if !ok {
 		return reconcile.Result{RequeueAfter: busy}, nil
 	}
-	defer end()
+	defer endTurn()
 	was := b.DeepCopy()
-	waits := c.attempt(ctx, b)
-	if err := ctx.Err(); err != nil {
-		return reconcile.Result{}, err // the process is ending; the next one retries
+	waits := c.attempt(work, b)
+	switch {
+	case ctx.Err() != nil:
+		return reconcile.Result{}, ctx.Err() // the process is ending; the next one retries
+	case work.Err() != nil:
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // it was deleted
 	}
 	if !equality.Semantic.DeepEqual(was.Status, b.Status) {
 		if err := c.client.Status().Patch(ctx, b, client.MergeFrom(was)); err != nil {

@@ -24,5 +24,9 @@ func (r *Reach) Allows(address string) bool { return r.allows(address) }
 
 // Own explains why an address does not belong to the namespace.
 func (r *Reach) Own(ctx context.Context, namespace, address string) error {
-	return r.own(ctx, namespace, address)
+	own, err := r.addresses(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	return belongs(own, namespace, address)
 }

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,12 @@ import (
 	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// defaultPort is etcd's port for clients.
+const defaultPort = "2379"
 
 // errForeign means that an address does not belong to the EtcdBackup's
 // namespace.
@@ -34,19 +39,37 @@ type Reach struct {
 // A dialer connects to an address, host:port.
 type dialer func(ctx context.Context, address string) (net.Conn, error)
 
-// dialer returns the dialer for an EtcdBackup in the namespace. It checks the
-// address when it connects, after resolving the name: a name may lead anywhere,
-// and elsewhere the next time.
-func (r *Reach) dialer(namespace string) dialer {
+// dialer returns the dialer for one attempt of an EtcdBackup in the namespace.
+// It checks the address when it connects, after resolving the name: a name may
+// lead anywhere, and elsewhere the next time. It reads the addresses of the
+// namespace once, and only if an endpoint is not allowed anyway. If it cannot
+// read them, that is a fault of usher: neither a permission nor a refusal.
+func (r *Reach) dialer(ctx context.Context, namespace string, endpoints []string) (dialer, error) {
+	var own sets.Set[netip.Addr]
+	if slices.ContainsFunc(endpoints, func(endpoint string) bool { return !r.allows(hostPort(endpoint)) }) {
+		var err error
+		if own, err = r.addresses(ctx, namespace); err != nil {
+			return nil, fault(ReasonUnchecked, "usher could not check to whom the endpoints belong, and did not connect to them: %w", err)
+		}
+	}
 	return func(ctx context.Context, address string) (net.Conn, error) {
 		d := &net.Dialer{}
 		if !r.allows(address) {
-			d.ControlContext = func(ctx context.Context, _, resolved string, _ syscall.RawConn) error {
-				return r.own(ctx, namespace, resolved)
+			d.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
+				return belongs(own, namespace, resolved)
 			}
 		}
 		return d.DialContext(ctx, "tcp", address)
+	}, nil
+}
+
+// hostPort returns the address of an endpoint, "" if it is not a URL.
+func hostPort(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
 	}
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), defaultPort))
 }
 
 // allows reports whether every EtcdBackup may use the address, host:port.
@@ -72,60 +95,74 @@ func (r *Reach) allows(address string) bool {
 	})
 }
 
-// own returns nil if the address, IP:port, is that of a pod or Service in the
-// namespace. A pod on the host network has the address of its node, where the
-// control plane's etcd may run; a Service without a selector leads wherever its
-// Endpoints point.
-func (r *Reach) own(ctx context.Context, namespace, address string) error {
+// addresses returns those of the pods and Services in the namespace. A pod on
+// the host network has the address of its node, where the control plane's etcd
+// may run; a Service without a selector leads wherever its Endpoints point. It
+// reads in pages, since a namespace may have thousands, and keeps only the
+// addresses.
+func (r *Reach) addresses(ctx context.Context, namespace string) (sets.Set[netip.Addr], error) {
+	own := sets.New[netip.Addr]()
+	add := func(text string) {
+		if ip, err := netip.ParseAddr(text); err == nil { // not "" or None
+			own.Insert(ip.Unmap())
+		}
+	}
+	var services corev1.ServiceList
+	err := r.pages(ctx, namespace, &services, func() {
+		for i := range services.Items {
+			if s := &services.Items[i].Spec; len(s.Selector) > 0 {
+				for _, ip := range s.ClusterIPs {
+					add(ip)
+				}
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the Services of the namespace: %w", err)
+	}
+	var pods corev1.PodList
+	err = r.pages(ctx, namespace, &pods, func() {
+		for i := range pods.Items {
+			p := &pods.Items[i]
+			if p.Spec.HostNetwork {
+				continue
+			}
+			add(p.Status.PodIP)
+			for _, is := range p.Status.PodIPs {
+				add(is.IP)
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the pods of the namespace: %w", err)
+	}
+	return own, nil
+}
+
+// pages calls read for each page of a list.
+func (r *Reach) pages(ctx context.Context, namespace string, list client.ObjectList, read func()) error {
+	const size = 250
+	for next := ""; ; {
+		if err := r.Reader.List(ctx, list, client.InNamespace(namespace), client.Limit(size), client.Continue(next)); err != nil {
+			return err
+		}
+		read()
+		if next = list.GetContinue(); next == "" {
+			return nil
+		}
+	}
+}
+
+// belongs returns nil if the address, IP:port, is one of the namespace's.
+func belongs(own sets.Set[netip.Addr], namespace, address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("connecting to %s: %w", address, err)
 	}
-	ip := at.Addr().Unmap().WithZone("")
-	var services corev1.ServiceList
-	if err := r.Reader.List(ctx, &services, client.InNamespace(namespace)); err != nil {
-		return fmt.Errorf("reading the Services of the namespace: %w", err)
-	}
-	for i := range services.Items {
-		s := &services.Items[i].Spec
-		if len(s.Selector) > 0 && slices.ContainsFunc(s.ClusterIPs, same(ip)) {
-			return nil
-		}
-	}
-	found, err := r.podHas(ctx, namespace, ip)
-	if found || err != nil {
-		return err
+	if own.Has(at.Addr().Unmap().WithZone("")) {
+		return nil
 	}
 	return fmt.Errorf("%s: %w %s; for endpoints in other namespaces and outside the cluster, set --etcd-backup-endpoints of usher's controller", address, errForeign, namespace)
-}
-
-// podHas reports whether the IP is that of a pod. It reads the pods in pages,
-// since a namespace may have thousands.
-func (r *Reach) podHas(ctx context.Context, namespace string, ip netip.Addr) (bool, error) {
-	const page = 250
-	for next := ""; ; {
-		var pods corev1.PodList
-		if err := r.Reader.List(ctx, &pods, client.InNamespace(namespace), client.Limit(page), client.Continue(next)); err != nil {
-			return false, fmt.Errorf("reading the pods of the namespace: %w", err)
-		}
-		for i := range pods.Items {
-			p := &pods.Items[i]
-			if !p.Spec.HostNetwork && (same(ip)(p.Status.PodIP) || slices.ContainsFunc(p.Status.PodIPs, func(is corev1.PodIP) bool { return same(ip)(is.IP) })) {
-				return true, nil
-			}
-		}
-		if next = pods.Continue; next == "" {
-			return false, nil
-		}
-	}
-}
-
-// same reports whether a text is that IP.
-func same(ip netip.Addr) func(string) bool {
-	return func(text string) bool {
-		is, err := netip.ParseAddr(text)
-		return err == nil && is.Unmap() == ip
-	}
 }
 
 // checkEndpoints returns an error if an endpoint is not a URL of etcd's client

@@ -1,12 +1,21 @@
 package backup_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 )
 
@@ -101,5 +110,56 @@ func TestAnEtcdOfAnotherNamespaceIsNotSaved(t *testing.T) {
 	}
 	if found := files(t, "theirs/"+ns); len(found) > 0 {
 		t.Errorf("something was saved: %v", found)
+	}
+}
+
+// TestSave_ReadsTheAddressesOfTheNamespaceOnce saves from several endpoints,
+// which usher dials several times each.
+func TestSave_ReadsTheAddressesOfTheNamespaceOnce(t *testing.T) {
+	ns := namespace(t)
+	lists := map[string]int{}
+	counted, err := client.NewWithWatch(world.plane.Config, client.Options{Scheme: world.client.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := errors.New("the API server is overloaded")
+	for name, tc := range map[string]struct {
+		endpoints []string
+		err       error
+		lists     map[string]int
+		reason    string
+	}{
+		"an endpoint that is not allowed":       {[]string{"http://localhost:1", "http://localhost:2"}, nil, map[string]int{"*v1.ServiceList": 1, "*v1.PodList": 1}, etcdbackup.ReasonUnreachable},
+		"allowed endpoints":                     {world.etcd.Endpoints(), nil, map[string]int{}, ""},
+		"a list that fails":                     {[]string{"http://localhost:1"}, refused, map[string]int{"*v1.ServiceList": 1}, etcdbackup.ReasonUnchecked},
+		"allowed endpoints, a list would fail":  {world.etcd.Endpoints(), refused, map[string]int{}, ""},
+		"an allowed one, and a list that fails": {append(world.etcd.Endpoints(), "http://localhost:1"), refused, map[string]int{"*v1.ServiceList": 1}, etcdbackup.ReasonUnchecked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clear(lists)
+			reader := interceptor.NewClient(counted, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+				if _, ok := list.(*etcdv1beta2.EtcdRestoreList); !ok {
+					lists[fmt.Sprintf("%T", list)]++
+					if tc.err != nil {
+						return tc.err
+					}
+				}
+				return c.List(ctx, list, o...)
+			}})
+			b := backup(ns, world.s3.Address, "backups/"+ns+"/"+strings.ReplaceAll(name, " ", "-"))
+			b.Spec.EtcdEndpoints = tc.endpoints
+			_, err := etcdbackup.Save(t.Context(), reader, b, time.Now())
+			if diff := cmp.Diff(tc.lists, lists); diff != "" {
+				t.Errorf("lists: -want +got:\n%s", diff)
+			}
+			switch {
+			case tc.reason == "" && err != nil:
+				t.Error(err)
+			case tc.reason != "" && (err == nil || etcdbackup.Reason(err) != tc.reason):
+				t.Errorf("the error is %v, want reason %s", err, tc.reason)
+			case tc.reason == etcdbackup.ReasonUnchecked && !errors.Is(err, tc.err):
+				t.Errorf("the error %v hides its cause", err)
+			}
+		})
 	}
 }

@@ -31,6 +31,9 @@ const (
 	ReasonStarting = "VolumeStarting"
 	// ReasonUnreachable: no member of the cluster can be backed up.
 	ReasonUnreachable = "EtcdUnreachable"
+	// ReasonUnchecked: usher could not read the addresses of the namespace, which
+	// is not the fault of the EtcdBackup.
+	ReasonUnchecked = "EndpointsUnchecked"
 	// ReasonTaken: the path is in use.
 	ReasonTaken = "PathTaken"
 	// ReasonDamaged: the snapshot or the stored backup is incomplete.

@@ -38,7 +38,11 @@ func save(ctx context.Context, places *Places, reach *Reach, b *etcdv1beta2.Etcd
 	if err != nil {
 		return nil, nil, err
 	}
-	w := way{secure, reach.dialer(b.Namespace)}
+	dial, err := reach.dialer(ctx, b.Namespace, b.Spec.EtcdEndpoints)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := way{secure, dial}
 	members, err := ask(ctx, w, b.Spec.EtcdEndpoints)
 	if err != nil {
 		return nil, nil, err

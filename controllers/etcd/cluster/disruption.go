@@ -15,7 +15,7 @@ import (
 // minAvailable to a number: a percentage, or maxUnavailable, depends on the
 // existing pods, and decreases with them.
 func (c *Controller) ensureDisruptionBudget(ctx context.Context, d *desired, s *observed) error {
-	least := intstr.FromInt32(int32(etcd.Quorum(max(s.voters(), d.cluster.Spec.Size))))
+	least := intstr.FromInt32(int32(leastAvailable(s.voters(), d.cluster.Spec.Size, s.durable())))
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: d.cluster.Namespace, Name: d.cluster.Name}}
 	err := c.ensure(ctx, d, b, func() {
 		b.Labels = labelsOf(d.cluster.Name)
@@ -26,4 +26,26 @@ func (c *Controller) ensureDisruptionBudget(ctx context.Context, d *desired, s *
 		return fmt.Errorf("creating the PodDisruptionBudget: %w", err)
 	}
 	return nil
+}
+
+// leastAvailable returns how many voters a drain has to leave. A single member
+// has no other to take over, so its cluster stops with its node in any case. If
+// its data survives that, the drain must not wait forever; otherwise the drain
+// would delete the data.
+func leastAvailable(voters, size int, durable bool) int {
+	members := max(voters, size)
+	if members == 1 && durable {
+		return 0
+	}
+	return etcd.Quorum(members)
+}
+
+// durable reports whether every voting member has its data on a claim.
+func (s *observed) durable() bool {
+	for i := range s.Members {
+		if m := &s.Members[i]; m.Listed && !m.Learner && !m.Durable {
+			return false
+		}
+	}
+	return s.voters() > 0
 }

@@ -51,9 +51,11 @@ const (
 	lookWithin = 30 * time.Minute
 	// The controller works on at most atOnce restores at a time, and perNamespace
 	// in one namespace: a store that does not answer must not block the restores
-	// of others.
+	// of others. It sends as many backups to pods. The other workers remain for
+	// what takes no turn, such as deletions.
 	atOnce       = 8
 	perNamespace = 2
+	workers      = 2 * atOnce
 )
 
 // AddToScheme adds the types that the controller reads and writes.
@@ -69,7 +71,11 @@ type Controller struct {
 	events events.EventRecorder
 	places *etcdbackup.Places
 	server *handover.Server
-	turns  *turns.Turns
+	// turns are those of restores in progress, sending those of backups on their
+	// way to a pod.
+	turns, sending *turns.Turns
+	// deletions interrupts the work on a deleted EtcdRestore.
+	deletions *turns.Deletions
 	// grace is how long old members' claims are kept after they were set aside.
 	grace time.Duration
 }
@@ -80,7 +86,8 @@ type Controller struct {
 func New(m manager.Manager, server *handover.Server, volumes *volume.Mounts, grace time.Duration) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
-		places: &etcdbackup.Places{Reader: m.GetAPIReader(), Volumes: volumes}, server: server, turns: turns.New(perNamespace),
+		places: &etcdbackup.Places{Reader: m.GetAPIReader(), Volumes: volumes}, server: server,
+		turns: turns.New(atOnce, perNamespace), sending: turns.New(atOnce, perNamespace), deletions: turns.NewDeletions(),
 		grace: cmp.Or(grace, etcdcluster.DefaultClaimGrace),
 	}
 	server.HandOver(c)
@@ -91,8 +98,8 @@ func New(m manager.Manager, server *handover.Server, volumes *volume.Mounts, gra
 func (c *Controller) SetupWithManager(m manager.Manager) error {
 	return ctrl.NewControllerManagedBy(m).
 		Named("etcdrestore").
-		For(&etcdv1beta2.EtcdRestore{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce, RateLimiter: etcdcluster.Retries()}).
+		For(&etcdv1beta2.EtcdRestore{}, builder.WithPredicates(c.deletions.Watch(), predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: etcdcluster.Retries()}).
 		Complete(c)
 }
 
@@ -122,14 +129,18 @@ type phase struct {
 
 // Reconcile advances one restore as far as possible.
 func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	end, ok := c.turns.Take(req.Namespace)
-	if !ok {
-		return reconcile.Result{RequeueAfter: busy}, nil
-	}
+	work, end := c.deletions.Begin(ctx, req.NamespacedName)
 	defer end()
 	r := &etcdv1beta2.EtcdRestore{}
 	if err := c.reader.Get(ctx, req.NamespacedName, r); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if r.DeletionTimestamp == nil { // a deletion must not wait for other restores
+		endTurn, ok := c.turns.Take(req.Namespace)
+		if !ok {
+			return reconcile.Result{RequeueAfter: busy}, nil
+		}
+		defer endTurn()
 	}
 	if r.Status.ObservedGeneration != r.Generation && early(r.Status.Phase) {
 		r.Status.Phase = "" // another backup, or another cluster
@@ -157,10 +168,13 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case a.cluster == nil:
 		failed = stop(ReasonMissingCluster, "the EtcdCluster %s does not exist in the namespace: create it with the annotation %s: %s, which keeps usher from forming an empty one", r.Spec.EtcdCluster.Name, etcdv1beta2.AnnotationRestore, r.Name)
 	case p.do != nil:
-		failed = p.do(ctx, a)
+		failed = p.do(work, a)
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return reconcile.Result{}, ctx.Err() // the process is ending; the next one continues
+	case work.Err() != nil:
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // it was deleted
 	}
 	c.tell(a, p, failed)
 	if !equality.Semantic.DeepEqual(was.Status, r.Status) {

@@ -7,14 +7,12 @@ import (
 	"io"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
-	"github.com/usher-dev/usher/controllers/handover"
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
@@ -92,35 +90,4 @@ func fits(saved, wanted string) error {
 		return stop(ReasonVersion, "the backup is from etcd %s, and the EtcdCluster asks for %s: write version %s, and upgrade after the restore", from, to, from)
 	}
 	return nil
-}
-
-// Backup implements handover.Source: only the pod of a seed that is being restored
-// gets its backup. A tenant may create a pod with that name, so the pod must
-// belong to the EtcdRestore, and the token must be bound to it.
-func (c *Controller) Backup(ctx context.Context, namespace, restore string, caller handover.Caller) (io.ReadCloser, int64, error) {
-	r := &etcdv1beta2.EtcdRestore{}
-	if err := c.reader.Get(ctx, key(namespace, restore), r); err != nil {
-		return nil, 0, fmt.Errorf("the EtcdRestore does not exist: %w", err)
-	}
-	if r.Status.Phase != etcdv1beta2.RestorePhaseSeeding || caller.Name != seedName(r) {
-		return nil, 0, errors.New("this pod is not the one being restored")
-	}
-	p := &corev1.Pod{}
-	if err := c.reader.Get(ctx, key(namespace, caller.Name), p); err != nil {
-		return nil, 0, fmt.Errorf("reading the pod %s: %w", caller.Name, err)
-	}
-	if p.UID != caller.UID || !metav1.IsControlledBy(p, r) {
-		return nil, 0, fmt.Errorf("the pod %s does not belong to the EtcdRestore %s", p.Name, r.Name)
-	}
-	body, object, err := c.open(ctx, r)
-	if err != nil {
-		return nil, 0, err
-	}
-	return &whole{snapshot.NewReader(body), body}, object.Size, nil
-}
-
-// whole returns an error if a backup is incomplete.
-type whole struct {
-	io.Reader
-	io.Closer
 }

@@ -3,27 +3,33 @@ package turns
 
 import "sync"
 
-// Turns limits how many objects of one namespace are reconciled at once, so
-// that a tenant whose store does not answer leaves workers for the others.
+// Turns limits how many objects are worked on at once, in all and of one
+// namespace, so that a tenant whose store does not answer leaves turns for the
+// others.
 type Turns struct {
-	limit int
+	all, perNamespace int
 
 	mu sync.Mutex
-	// taken counts the turns of each namespace that has any.
+	// total is how many turns are taken, taken those of each namespace that has
+	// any.
+	total int
 	taken map[string]int
 }
 
-// New returns Turns with a limit for each namespace.
-func New(limit int) *Turns { return &Turns{limit: limit, taken: map[string]int{}} }
+// New returns Turns with a limit for all namespaces together, and one for each.
+func New(all, perNamespace int) *Turns {
+	return &Turns{all: all, perNamespace: perNamespace, taken: map[string]int{}}
+}
 
-// Take takes a turn, which lasts until end is called, or reports that the namespace
-// has none left.
+// Take takes a turn, which lasts until end is called, or reports that there is
+// none left for the namespace.
 func (t *Turns) Take(namespace string) (end func(), ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.taken[namespace] >= t.limit {
+	if t.total >= t.all || t.taken[namespace] >= t.perNamespace {
 		return nil, false
 	}
+	t.total++
 	t.taken[namespace]++
 	return sync.OnceFunc(func() { t.end(namespace) }), true
 }
@@ -31,6 +37,7 @@ func (t *Turns) Take(namespace string) (end func(), ok bool) {
 func (t *Turns) end(namespace string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.total--
 	if t.taken[namespace]--; t.taken[namespace] == 0 {
 		delete(t.taken, namespace)
 	}

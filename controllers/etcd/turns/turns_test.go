@@ -7,7 +7,7 @@ import (
 )
 
 func TestTurns_NamespaceAtItsLimit_LeavesOthersTheirs(t *testing.T) {
-	all := turns.New(2)
+	all := turns.New(10, 2)
 	first, ok := all.Take("a")
 	if !ok {
 		t.Fatal("the first turn of a is refused")
@@ -28,5 +28,20 @@ func TestTurns_NamespaceAtItsLimit_LeavesOthersTheirs(t *testing.T) {
 	}
 	if _, ok := all.Take("a"); ok {
 		t.Error("ending a turn twice gave two")
+	}
+}
+
+func TestTurns_AtTheLimitOfAll_AreRefusedToEveryNamespace(t *testing.T) {
+	all := turns.New(2, 2)
+	first, _ := all.Take("a")
+	if _, ok := all.Take("b"); !ok {
+		t.Fatal("the second turn is refused")
+	}
+	if _, ok := all.Take("c"); ok {
+		t.Error("there is a third turn")
+	}
+	first()
+	if _, ok := all.Take("c"); !ok {
+		t.Error("a turn that ended is not given again")
 	}
 }

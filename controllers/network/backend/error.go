@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Reason explains why a network is not in its desired state. It is the reason
@@ -30,6 +31,9 @@ const (
 	// Invalid: the external system will never accept the Network as written. It is
 	// not retried until the Network changes.
 	Invalid Reason = "Invalid"
+	// Collision: the range belongs to the cluster itself, so the backend is not
+	// asked. It is retried slowly: nodes come and go.
+	Collision Reason = "ClusterRange"
 	// Unavailable: everything else: no response, a broken connection, a server
 	// error. It is retried with back-off.
 	Unavailable Reason = "BackendUnavailable"
@@ -39,13 +43,18 @@ const (
 func (r Reason) Terminal() bool { return r == Invalid }
 
 // Slow reports whether a person has to act, so that retries are slow.
-func (r Reason) Slow() bool { return r == QuotaExceeded || r == Foreign || r == Denied }
+func (r Reason) Slow() bool {
+	return r == QuotaExceeded || r == Foreign || r == Denied || r == Collision
+}
 
 // An Error is a failure with a known reason.
 type Error struct {
 	Reason Reason
 	// Users are sorted; only InUse has them.
 	Users []string
+	// After is how soon the external system wants to be asked again; zero if it
+	// did not say.
+	After time.Duration
 	// Err explains what was found, where, and what to do, for a condition's
 	// message. It never contains credentials.
 	Err error
@@ -82,6 +91,15 @@ func UsersOf(err error) []string {
 		return slices.Clone(e.Users)
 	}
 	return nil
+}
+
+// AfterOf returns how soon to retry according to the external system; zero if it
+// did not say.
+func AfterOf(err error) time.Duration {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.After
+	}
+	return 0
 }
 
 // shown limits the users that a message names.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -28,7 +29,9 @@ func failure(doing string, err error) error {
 	if !answered {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return backend.Errorf(reasonOf(answer.status, answer.kind), "%s: %s", doing, answer)
+	f := backend.Errorf(reasonOf(answer.status, answer.kind), "%s: %s", doing, answer)
+	f.After = answer.after
+	return f
 }
 
 // reasonOf distinguishes responses by Neutron's type, and otherwise by their
@@ -58,6 +61,8 @@ func reasonOf(status int, kind string) backend.Reason {
 type answer struct {
 	status        int
 	kind, message string
+	// after is how long it asks to wait.
+	after time.Duration
 }
 
 // String formats the response for people, with a limited length.
@@ -90,7 +95,7 @@ func answerOf(err error) (answer, bool) {
 	if !ok {
 		return answer{}, false
 	}
-	a := answer{status: code.Actual}
+	a := answer{status: code.Actual, after: retryAfter(code.Actual, code.ResponseHeader, time.Now())}
 	a.kind, a.message = said(code.Body)
 	return a, true
 }
@@ -121,6 +126,9 @@ func unanswered(err error) bool {
 	if a, answered := answerOf(err); answered {
 		// A proxy answers in place of the lost server, with another body.
 		return a.status >= http.StatusInternalServerError && a.kind == ""
+	}
+	if _, paused := errors.AsType[*pausedError](err); paused {
+		return false // it was not sent
 	}
 	refused, ok := errors.AsType[*net.OpError](err)
 	return !ok || refused.Op != "dial"

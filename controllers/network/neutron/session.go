@@ -21,6 +21,7 @@ type session struct {
 	source  source
 	timeout time.Duration
 	limit   *rate.Limiter
+	pause   pause
 
 	mu        sync.Mutex
 	connected *connection
@@ -79,7 +80,7 @@ func (s *session) connect(ctx context.Context, found *credentials) (*connection,
 	transport.TLSClientConfig = found.tls
 	provider, err := config.NewProviderClient(ctx, found.auth, config.WithHTTPClient(http.Client{
 		Timeout:   s.timeout,
-		Transport: &throttled{next: transport, limit: s.limit},
+		Transport: &throttled{next: transport, limit: s.limit, pause: &s.pause},
 	}))
 	if err != nil {
 		return nil, failure("signing in at "+found.auth.IdentityEndpoint, err)
@@ -102,15 +103,23 @@ func (s *session) connect(ctx context.Context, found *credentials) (*connection,
 	return c, nil
 }
 
-// throttled sends requests no faster than the limit.
+// throttled sends requests no faster than the limit, and none during a pause.
 type throttled struct {
 	next  http.RoundTripper
 	limit *rate.Limiter
+	pause *pause
 }
 
 func (t *throttled) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.limit.Wait(req.Context()); err != nil {
 		return nil, fmt.Errorf("waiting for the rate limit of %v requests a second: %w", t.limit.Limit(), err)
 	}
-	return t.next.RoundTrip(req)
+	if err := t.pause.check(); err != nil {
+		return nil, err
+	}
+	res, err := t.next.RoundTrip(req)
+	if err == nil {
+		t.pause.note(res)
+	}
+	return res, err
 }

@@ -18,7 +18,7 @@ func TestRequestsBeyondTheLimitWait(t *testing.T) {
 	var sent atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sent.Add(1) }))
 	defer server.Close()
-	client := http.Client{Transport: &throttled{next: http.DefaultTransport, limit: rate.NewLimiter(rate.Every(time.Hour), 2)}}
+	client := http.Client{Transport: &throttled{next: http.DefaultTransport, limit: rate.NewLimiter(rate.Every(time.Hour), 2), pause: &pause{}}}
 	// The third would wait too long, which fails immediately.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

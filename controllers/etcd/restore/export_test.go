@@ -1,0 +1,17 @@
+package restore
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
+	"github.com/usher-dev/usher/controllers/etcd/turns"
+)
+
+// NewSource returns a controller that only sends backups, one at a time.
+func NewSource(reader client.Reader) *Controller {
+	return &Controller{reader: reader, places: &etcdbackup.Places{Reader: reader}, sending: turns.New(1, 1)}
+}
+
+// SeedName returns the name of the pod of a restored member.
+func SeedName(r *etcdv1beta2.EtcdRestore) string { return seedName(r) }
