@@ -106,6 +106,9 @@ func (e Explainer) Selected(ctx context.Context, namespace string, selector labe
 		all = append(all, explanation)
 	}
 	if len(all) == 0 {
+		if _, err := e.Cluster.Namespace(ctx, namespace); apierrors.IsNotFound(err) {
+			return nil, err
+		}
 		return nil, fmt.Errorf("no pod or owner of pods in namespace %s matches %s", namespace, selector)
 	}
 	return all, nil

@@ -1,39 +1,17 @@
 package explain
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/usher-dev/usher/facts/live"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/reason"
 )
 
-// Writer returns a function that writes explanations in a format.
-func Writer(format string) (func(io.Writer, []*Explanation) error, error) {
-	switch format {
-	case "text":
-		return writeText, nil
-	case "json", "yaml":
-		return func(w io.Writer, all []*Explanation) error {
-			text, err := json.MarshalIndent(map[string]any{"explanations": all}, "", "  ")
-			if err == nil && format == "yaml" {
-				text, err = manifest.YAML(text, nil)
-			}
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(w, "%s\n", strings.TrimSuffix(string(text), "\n"))
-			return err
-		}, nil
-	}
-	return nil, fmt.Errorf("--output is %q; write text, json or yaml", format)
-}
-
-func writeText(w io.Writer, all []*Explanation) error {
+// WriteText writes explanations for people.
+func WriteText(w io.Writer, all []*Explanation) error {
 	var b strings.Builder
 	for i, e := range all {
 		if i > 0 {
