@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/cmd/usher/explain"
 	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/manifest"
@@ -108,6 +109,11 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 			return err
 		}
 		r.report(s.err)
+		if doc.IsObject() && injector.Injects(doc.APIVersion, doc.Kind) {
+			for _, found := range explain.WrongKeys(doc, r.verdict, workspace.Templates.Names()) {
+				fmt.Fprintf(s.err, "%s: warning: %s\n", r.where(), found)
+			}
+		}
 		if r.denied() {
 			denied++
 		}
