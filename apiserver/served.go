@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+
+	"github.com/usher-dev/usher/suggest"
 )
 
 // Methods of a type that name the Kubernetes versions with it.
@@ -148,7 +150,28 @@ func (v *Validator) unserved(kind schema.GroupVersionKind) string {
 	if better, ok := instead(kind, v.minor); ok {
 		return fmt.Sprintf("%s: write apiVersion: %s and kind: %s", says, better.GroupVersion(), better.Kind)
 	}
+	if known := v.similar(kind); known != nil {
+		return fmt.Sprintf("%s: did you mean apiVersion: %s and kind: %s?", says, known.GroupVersion(), known.Kind)
+	}
 	return says
+}
+
+// similar finds the kind that was probably meant, in the same group if it has
+// one of that name; or nil.
+func (v *Validator) similar(kind schema.GroupVersionKind) *schema.GroupVersionKind {
+	served := v.ServedKinds()
+	var names []string
+	for _, k := range served {
+		names = append(names, k.Kind)
+	}
+	name := suggest.Nearest(kind.Kind, names)
+	var found *schema.GroupVersionKind
+	for i, k := range served {
+		if k.Kind == name && (found == nil || k.Group == kind.Group) {
+			found = &served[i]
+		}
+	}
+	return found
 }
 
 // since describes from or until which version a kind is served.

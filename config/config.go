@@ -4,17 +4,18 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/version"
-	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/refusal"
 	"github.com/usher-dev/usher/policies/rules"
+	"github.com/usher-dev/usher/strictyaml"
 )
 
 // API version and kind of a configuration.
@@ -84,42 +85,60 @@ func Default() *Configuration {
 // Parse parses a configuration. Unknown fields, rules and levels are errors, so
 // that a misspelt setting is not ignored.
 func Parse(data []byte) (*Configuration, error) {
-	c, err := parse(data)
-	if err != nil {
-		return nil, locate(data, err)
+	c := Default()
+	c.APIVersion, c.Kind = "", ""
+	errs := parts(strictyaml.Unmarshal(data, c))
+	if len(errs) == 0 {
+		errs = c.validate()
+	}
+	for i, err := range errs {
+		errs[i] = locate(data, err)
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("reading the configuration: %w", errors.Join(errs...))
 	}
 	return c, nil
 }
 
-func parse(data []byte) (*Configuration, error) {
-	c := Default()
-	c.APIVersion, c.Kind = "", ""
-	if err := yaml.UnmarshalStrict(data, c); err != nil {
-		return nil, fmt.Errorf("reading the configuration: %w", err)
+// parts returns the errors that an error joins.
+func parts(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
 	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// validate returns everything that is wrong with the values.
+func (c *Configuration) validate() (errs []error) {
 	if c.APIVersion != APIVersion || c.Kind != Kind {
-		return nil, fmt.Errorf("the configuration is apiVersion %q, kind %q: write apiVersion: %s and kind: %s", c.APIVersion, c.Kind, APIVersion, Kind)
+		errs = append(errs, fmt.Errorf("the configuration is apiVersion %q, kind %q: write apiVersion: %s and kind: %s", c.APIVersion, c.Kind, APIVersion, Kind))
 	}
+	known := true
 	for _, list := range [][]string{c.Policies.Exclude, c.Policies.Exemptions.Rules} {
 		for _, id := range list {
 			if _, err := rules.Lookup(id); err != nil && !refusal.Known(id) {
-				return nil, fmt.Errorf("reading the configuration: %w", err)
+				known, errs = false, append(errs, err)
 			}
 		}
 	}
-	if _, err := rules.New(c.Options()); err != nil {
-		return nil, fmt.Errorf("reading the configuration: %w", err)
+	if known {
+		if _, err := rules.New(c.Options()); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if _, err := c.Server(); err != nil {
-		return nil, err
+		errs = append(errs, err)
 	}
 	if _, err := c.Paths.Excludes(); err != nil {
-		return nil, fmt.Errorf("reading the configuration: %w", err)
+		errs = append(errs, err)
 	}
 	if err := c.Networks.validate(); err != nil {
-		return nil, fmt.Errorf("reading the configuration: networks.%w", err)
+		errs = append(errs, fmt.Errorf("networks.%w", err))
 	}
-	return c, nil
+	return errs
 }
 
 // Options returns the evaluator's options, for every level.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -55,39 +56,67 @@ type finder struct {
 	next map[types.UID]*live.Next // by the pods' controller
 }
 
-// Find lists the pods of a namespace, or of all with "", that drifted. It lists
+// A Scope selects pods.
+type Scope struct {
+	// Namespace is that of the pods; "" means every namespace.
+	Namespace string
+	// Selector selects pods by their labels; nil selects all.
+	Selector labels.Selector
+	// Objects, if not empty, selects pods and owners by their names, such as
+	// pod/api-1 and deployment/api.
+	Objects []string
+}
+
+// options are the options of a LIST of one page of the running pods in the
+// scope.
+func (s Scope) options(next string) []client.ListOption {
+	options := []client.ListOption{
+		client.InNamespace(s.Namespace), client.MatchingFieldsSelector{Selector: live.Running()}, client.Limit(live.Page), client.Continue(next),
+	}
+	if s.Selector != nil {
+		options = append(options, client.MatchingLabelsSelector{Selector: s.Selector})
+	}
+	return options
+}
+
+// outside reports whether a finding is about another object than those named.
+func (s Scope) outside(f Finding) bool {
+	return len(s.Objects) > 0 && !slices.Contains(s.Objects, f.Owner) && !slices.Contains(s.Objects, "pod/"+f.Pod)
+}
+
+// Find lists the pods in a scope that drifted. It lists
 // their metadata in pages. For pods whose record does not match what they ask
 // for, it decides what a new pod would get, once for each of their owners. If a
 // template is mandatory it also reads the pods, because their metadata does not
 // show later changes to the template's items.
-func Find(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, error) {
+func Find(ctx context.Context, c *live.Cluster, scope Scope) ([]Finding, error) {
 	f := &finder{Cluster: c, next: map[types.UID]*live.Next{}}
-	findings, err := f.byMetadata(ctx, namespace)
+	findings, err := f.byMetadata(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
-	denied, err := f.mandatory(ctx, namespace)
+	denied, err := f.mandatory(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
-	return instead(findings, denied), nil
+	return slices.DeleteFunc(instead(findings, denied), scope.outside), nil
 }
 
 // FindMissing lists the pods of a namespace that lack a template, using only
 // their metadata.
 func FindMissing(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, error) {
 	f := &finder{Cluster: c, next: map[types.UID]*live.Next{}}
-	findings, err := f.byMetadata(ctx, namespace)
+	findings, err := f.byMetadata(ctx, Scope{Namespace: namespace})
 	return slices.DeleteFunc(findings, func(f Finding) bool { return f.State != Missing }), err
 }
 
 // byMetadata lists the pods whose metadata shows that they drifted.
-func (f *finder) byMetadata(ctx context.Context, namespace string) ([]Finding, error) {
+func (f *finder) byMetadata(ctx context.Context, scope Scope) ([]Finding, error) {
 	if f.Templates == nil {
 		return nil, fmt.Errorf("you may not read the templates in namespace %s; use `usher explain` for single workloads instead", f.Own)
 	}
-	if namespace != "" {
-		if _, err := f.NamespaceLabels(ctx, namespace); err != nil {
+	if scope.Namespace != "" {
+		if _, err := f.NamespaceLabels(ctx, scope.Namespace); err != nil {
 			return nil, err
 		}
 	}
@@ -95,8 +124,7 @@ func (f *finder) byMetadata(ctx context.Context, namespace string) ([]Finding, e
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
 	for {
-		err := f.List(ctx, list, client.InNamespace(namespace), client.MatchingFieldsSelector{Selector: live.Running()},
-			client.Limit(live.Page), client.Continue(list.Continue))
+		err := f.List(ctx, list, scope.options(list.Continue)...)
 		if err != nil {
 			return nil, fmt.Errorf("listing pods: %w", err)
 		}

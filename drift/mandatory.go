@@ -8,10 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/facts/live"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/reason"
 )
@@ -20,7 +18,7 @@ import (
 // webhook that changed a mandatory template's items will change those of the
 // next pod, too, and a pod that refuses the template is denied. It reads whole
 // pods, in pages, and only if a template is mandatory.
-func (f *finder) mandatory(ctx context.Context, namespace string) ([]Finding, error) {
+func (f *finder) mandatory(ctx context.Context, scope Scope) ([]Finding, error) {
 	if !slices.ContainsFunc(f.Templates.Names(), f.Templates.Mandatory) {
 		return nil, nil
 	}
@@ -28,8 +26,7 @@ func (f *finder) mandatory(ctx context.Context, namespace string) ([]Finding, er
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
 	for {
-		err := f.List(ctx, list, client.InNamespace(namespace), client.MatchingFieldsSelector{Selector: live.Running()},
-			client.Limit(live.Page), client.Continue(list.GetContinue()))
+		err := f.List(ctx, list, scope.options(list.GetContinue())...)
 		if err != nil {
 			return nil, fmt.Errorf("listing pods: %w", err)
 		}

@@ -31,8 +31,9 @@ type Restart struct {
 	// given its current annotations; an error that is ErrLeave skips the workload.
 	// It may be nil.
 	Record func(namespace, owner string, annotations map[string]string) (map[string]string, error)
-	// DryRun only reports what would be restarted.
-	DryRun bool
+	// DryRun only reports what would be restarted. With Try, it also asks the API
+	// server whether it would accept each restart.
+	DryRun, Try bool
 	// Progress is called with each step.
 	Progress io.Writer
 	// Now returns the time for kubectl.kubernetes.io/restartedAt.
@@ -85,10 +86,17 @@ func (r *Restart) targets(findings []Finding) []*target {
 func (r *Restart) Run(ctx context.Context, findings []Finding) error {
 	targets := r.targets(findings)
 	if r.DryRun {
+		var errs []error
 		for i, t := range targets {
+			if r.Try {
+				if err := r.annotate(ctx, t, client.DryRunAll); err != nil {
+					errs = append(errs, err)
+					continue
+				}
+			}
 			r.say("[%d/%d] %s/%s would be restarted for %d pod(s)", i+1, len(targets), t.owner.Namespace, t.owner, t.pods)
 		}
-		return nil
+		return errors.Join(errs...)
 	}
 	group := errgroup.Group{}
 	slots := make(chan struct{}, max(1, r.AtOnce))

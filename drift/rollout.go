@@ -51,7 +51,7 @@ func (r *Restart) allowed(ctx context.Context, t *target) error {
 }
 
 // annotate starts the rollout like kubectl rollout restart.
-func (r *Restart) annotate(ctx context.Context, t *target) error {
+func (r *Restart) annotate(ctx context.Context, t *target, options ...client.PatchOption) error {
 	object := t.object()
 	if err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 		return fmt.Errorf("reading %s/%s: %w", t.owner.Namespace, t.owner, err)
@@ -70,7 +70,8 @@ func (r *Restart) annotate(ctx context.Context, t *target) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Cluster.Patch(ctx, object, client.RawPatch(client.Merge.Type(), patch), client.FieldOwner("usher-drift")); err != nil {
+	options = append(options, client.FieldOwner("usher-drift"))
+	if err := r.Cluster.Patch(ctx, object, client.RawPatch(client.Merge.Type(), patch), options...); err != nil {
 		return fmt.Errorf("restarting %s/%s: %w", t.owner.Namespace, t.owner, err)
 	}
 	return nil

@@ -133,7 +133,7 @@ func TestEveryReason(t *testing.T) {
 		},
 		"a template that does not exist is named with those that do": {
 			object: asking(`"inject.usher.dev/sied": "true"`, ""), want: reason.TemplateMissing, denied: true,
-			message: `annotation inject.usher.dev/sied asks for the template "sied", which does not exist; available templates: side`,
+			message: `annotation inject.usher.dev/sied asks for the template "sied", which does not exist; did you mean side?`,
 		},
 		"a template that cannot be used says why": {
 			object:    asking(asks, ""),

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/usher-dev/usher/strictyaml"
 )
 
 // Native decides when a template's containers become native sidecars.
@@ -97,8 +97,10 @@ const defaultOptions = "default"
 func parseOptions(text string, bad *InvalidTemplate) Options {
 	options := Options{}
 	if strings.TrimSpace(text) != "" {
-		if err := yaml.UnmarshalStrict([]byte(text), &options); err != nil {
-			bad.add("data.options", 0, "%s", yamlMessage(err))
+		if err := strictyaml.Unmarshal([]byte(text), &options); err != nil {
+			for message := range strings.SplitSeq(yamlMessage(err), "\n") {
+				bad.add("data.options", 0, "%s", message)
+			}
 			return options
 		}
 	}

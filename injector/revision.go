@@ -125,7 +125,7 @@ func (a *ask) key() string { return RevisionName(a.template, a.revision) }
 // exist.
 func (a *ask) missing(set *Set) finding.Finding {
 	if a.revision == "" || a.revision == DefaultRevision {
-		return finding.Denial(reason.TemplateMissing, "", fmt.Sprintf("%s asks for the template %q, which does not exist; %s", a.source, a.template, set.known()))
+		return finding.Denial(reason.TemplateMissing, "", fmt.Sprintf("%s asks for the template %q, which does not exist; %s", a.source, a.template, set.known(a.template)))
 	}
 	by, field := "namespace label "+NamespaceRevisionLabel, ""
 	if a.picked != nil {

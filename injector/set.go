@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/suggest"
 )
 
 // A Set is the available templates, with what is known about combinations of
@@ -152,11 +153,15 @@ func (s *Set) Conflicts(of ...string) []string {
 	return lines
 }
 
-// known names the templates for a message about a missing one.
-func (s *Set) known() string {
+// known names the templates for a message about a missing one: that whose name
+// is most like it, or otherwise some.
+func (s *Set) known(missing string) string {
 	const most = 5
 	names := s.Names()
+	nearest := suggest.Nearest(missing, names)
 	switch {
+	case nearest != "":
+		return "did you mean " + nearest + "?"
 	case len(names) == 0:
 		return "usher has no templates"
 	case len(names) > most:

@@ -81,7 +81,15 @@ func TestParseTemplate(t *testing.T) {
 			},
 		},
 		"an unknown option": {
-			data: map[string]string{"config": small, "options": "nativ: auto"}, want: []string{`data.options: unknown field "nativ"`},
+			data: map[string]string{"config": small, "options": "nativ: auto"}, want: []string{`data.options: unknown field "nativ": did you mean native?`},
+		},
+		"two unknown options, and a wrong value": {
+			data: map[string]string{"config": small, "options": "nativ: auto\nheal: often\nmandatori: true"},
+			want: []string{
+				`data.options: unknown field "mandatori": did you mean mandatory?`,
+				`data.options: unknown field "nativ": did you mean native?`,
+				`data.options: cannot unmarshal string into Go struct field Options.heal of type bool`,
+			},
 		},
 		"an option's unknown value": {
 			data: map[string]string{"config": small, "options": "native: maybe\noverrides: [ports]"},

@@ -132,10 +132,24 @@ func read(path string, stdin io.Reader) ([]byte, error) {
 	if len(data) > MaxFileBytes {
 		return nil, fmt.Errorf("larger than %d MiB; split it", MaxFileBytes>>20)
 	}
+	if isUTF16(data) {
+		return nil, errors.New("UTF-16 text: write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8, or with -Encoding utf8 in PowerShell")
+	}
 	if bytes.IndexByte(data, 0) >= 0 {
 		return nil, errors.New("a binary file, neither YAML nor JSON")
 	}
 	return data, nil
+}
+
+// isUTF16 reports whether data begins with UTF-16's byte order mark, or with two
+// ASCII characters in UTF-16.
+func isUTF16(data []byte) bool {
+	if len(data) < 4 {
+		return false
+	}
+	zero := func(i int) bool { return data[i] == 0 }
+	return bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) ||
+		zero(0) && !zero(1) && zero(2) && !zero(3) || !zero(0) && zero(1) && !zero(2) && zero(3)
 }
 
 // readAll is io.ReadAll for a file of known size: it allocates only that much,

@@ -54,7 +54,7 @@ func parseYAML(file string, part part, tolerates bool) ([]*Document, []error) {
 		if slashed := slashComments(file, part.line, part.text); len(slashed) > 0 {
 			return nil, slashed
 		}
-		return nil, []error{yamlError(file, part.line, err)}
+		return nil, []error{yamlError(file, part, err)}
 	}
 	if string(value) == "null" {
 		return nil, nil
@@ -237,14 +237,18 @@ func blank(text []byte) bool {
 
 var lineNumber = regexp.MustCompile(`line (\d+)`)
 
-// yamlError converts the parser's line in the document to one in the file.
-func yamlError(file string, first int, err error) error {
-	line := first
+// yamlError converts the parser's line in the document to one in the file, and
+// explains what the parser can only describe as a character.
+func yamlError(file string, part part, err error) error {
+	first, line := part.line, part.line
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	if m := lineNumber.FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		line = first + n - 1
 		text = strings.Replace(text, m[0]+": ", "", 1)
+	}
+	if at, cause := misread(part, line, text); at > 0 {
+		line, text = at, cause
 	}
 	text = strings.NewReplacer("yaml: unmarshal errors:\n  ", "", "\n  ", "; ", "yaml: ", "").Replace(text)
 	return &Error{File: file, Line: line, Err: fmt.Errorf("YAML: %s", text)}

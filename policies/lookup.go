@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/usher-dev/usher/suggest"
 )
 
 // Rules is a list of rules ordered by id.
@@ -11,14 +13,18 @@ type Rules []*Rule
 
 // Lookup finds a rule by its id. The error for an unknown id names the nearest.
 func (rules Rules) Lookup(id string) (*Rule, error) {
-	var near []string
+	var near, ids []string
 	for _, r := range rules {
+		ids = append(ids, r.ID)
 		switch {
 		case r.ID == id:
 			return r, nil
 		case strings.Contains(r.ID, id), sharesWords(r.ID, id):
 			near = append(near, r.ID)
 		}
+	}
+	if nearest := suggest.Nearest(id, ids); nearest != "" {
+		near = []string{nearest}
 	}
 	if len(near) == 0 || len(near) > 8 {
 		return nil, fmt.Errorf("rule %q is unknown: usher rules lists them", id)

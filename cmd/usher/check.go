@@ -28,7 +28,7 @@ import (
 // checkFlags are the flags of check.
 type checkFlags struct {
 	output, level, failOn, config, server, unknownKinds string
-	rules, exclude, templates, crds                     []string
+	files, rules, exclude, templates, crds              []string
 	namespace                                           string
 	namespaceLabels                                     map[string]string
 	allowEmpty, clusterCRDs                             bool
@@ -38,7 +38,7 @@ type checkFlags struct {
 func newCheck(s streams) *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
-		Use:   "check PATH...",
+		Use:   "check PATH... | -f FILE",
 		Short: "Check the objects in files as the webhook would",
 		Long: `Check the objects in files, folders and standard input (-) against the API
 server's validation and the webhook's rules, and print what to write instead.
@@ -60,10 +60,17 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
   kustomize build . | usher check -
   usher check -t templates/ --namespace-labels inject.usher.dev/templates=envoy deploy/
   usher check -o sarif . >usher.sarif`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, paths []string) error {
+		ValidArgsFunction: cli.Manifests,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paths, err := inputPaths(args, flags.files)
+			if err != nil {
+				return err
+			}
 			run, err := flags.run(cmd.Context())
 			if err != nil {
+				return err
+			}
+			if err := expectStdin(s, paths, flags.templates, flags.crds); err != nil {
 				return err
 			}
 			bar := newProgress(s)
@@ -75,6 +82,9 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			}
 			summarise(s, result)
 			if len(errs) == 0 && result.Summary.Judged == 0 && len(result.Findings) == 0 && !flags.allowEmpty {
+				if result.Summary.Documents == 0 {
+					errs = append(errs, withoutObjects(paths))
+				}
 				errs = append(errs, errors.New("the input has no objects to check; pass --allow-empty to accept that"))
 			}
 			if len(errs) > 0 {
@@ -86,36 +96,43 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			return nil
 		},
 	}
+	cli.Filenames(cmd, &flags.files, "objects to check")
+	cli.Output(cmd, &flags.output, report.Formats()...)
+	cli.Choose(cmd, &flags.level, cli.Choice{
+		Name: "level", Values: finding.LevelNames(),
+		Usage: "report findings at this level or more severe (default: the namespace's warn)",
+	})
+	cli.Choose(cmd, &flags.failOn, cli.Choice{
+		Name: "fail-on", Values: append(finding.LevelNames(), finding.Off.String()),
+		Usage: "exit 1 on findings at this level or more severe (default: the namespace's enforce)",
+	})
+	cli.Choose(cmd, &flags.unknownKinds, cli.Choice{
+		Name: "unknown-kinds", Default: string(check.Warn), Values: check.UnknownKindsValues(),
+		Usage: "what to do with objects whose kind is neither built in nor defined",
+	})
+	cli.Templates(cmd, &flags.templates)
 	f := cmd.Flags()
-	f.StringVarP(&flags.output, "output", "o", "text", strings.Join(report.Formats(), ", "))
-	f.StringVar(&flags.level, "level", "", "report findings at this level or more severe: invariant, baseline, strict (default: the namespace's warn)")
-	f.StringVar(&flags.failOn, "fail-on", "", "exit 1 on findings at this level or more severe, or off (default: the namespace's enforce)")
-	f.StringSliceVarP(&flags.templates, "template", "t", nil, "files or folders with the ConfigMaps of templates")
 	f.StringSliceVar(&flags.crds, "crds", nil, "files or folders with CustomResourceDefinitions, in addition to those in the input")
 	f.BoolVar(&flags.clusterCRDs, "cluster-crds", false, "also use the CustomResourceDefinitions of a cluster")
-	flags.connection.Register(f)
-	f.StringVar(&flags.unknownKinds, "unknown-kinds", string(check.Warn), "what to do with objects whose kind is neither built in nor defined: ignore, warn, fail")
-	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "exit 0 if the input has no objects")
-	f.StringVarP(&flags.namespace, "namespace", "n", "default", "namespace of objects without one")
-	f.StringToStringVar(&flags.namespaceLabels, "namespace-labels", nil, "labels of every namespace, such as policy.usher.dev/enforce=baseline")
+	flags.connection.RegisterUser(cmd)
+	cli.AllowEmpty(cmd, &flags.allowEmpty)
+	f.StringVarP(&flags.namespace, cli.NamespaceFlag, "n", "default", "namespace of objects without one")
+	cli.NamespaceLabels(cmd, &flags.namespaceLabels)
 	f.StringSliceVar(&flags.rules, "rule", nil, "check only this rule (repeatable)")
 	f.StringSliceVar(&flags.exclude, "exclude", nil, "skip this rule (repeatable)")
-	f.StringVar(&flags.config, "config", "", "configuration (default: the first "+config.FileName+" in this directory or a parent)")
-	f.StringVar(&flags.server, "kubernetes-version", "", "the API server's version, such as 1.34 (default: the configuration's, or the newest known)")
+	cli.Configuration(cmd, &flags.config)
+	cli.KubernetesVersion(cmd, &flags.server, "the configuration's, or the newest known")
+	cli.Complete(cmd, cli.Manifests, "crds")
+	cli.Complete(cmd, flags.connection.CompleteNamespaces, cli.NamespaceFlag)
+	cli.Complete(cmd, completeRules, "rule", "exclude")
 	return cmd
 }
 
 // run creates a check from the flags and the configuration.
 func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
-	if !slices.Contains(report.Formats(), f.output) {
-		return nil, fmt.Errorf("output format %q is unknown: write one of %s", f.output, strings.Join(report.Formats(), ", "))
-	}
 	c, folder, err := located(f.config)
 	if err != nil {
 		return nil, err
-	}
-	if _, errs := config.FromLabels(f.namespaceLabels, c.Policies); len(errs) > 0 {
-		return nil, fmt.Errorf("--namespace-labels: %w", errs[0])
 	}
 	run := &check.Run{
 		Options: files.Options{
@@ -123,20 +140,31 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 			Namespace: f.namespace, OwnNamespace: cli.Namespace, NamespaceLabels: f.namespaceLabels,
 		},
 		Only: f.rules, Exclude: slices.Concat(f.exclude, c.Policies.Exclude), Templates: f.templates, Definitions: f.crds,
+		UnknownKinds: check.UnknownKinds(f.unknownKinds),
 	}
 	o := &run.Options
-	if o.Server, err = c.Server(); err != nil {
-		return nil, err
+	var errs []error
+	_, wrong := config.FromLabels(f.namespaceLabels, c.Policies)
+	for _, err := range wrong {
+		errs = append(errs, fmt.Errorf("--namespace-labels: %w", err))
 	}
-	if f.server != "" {
-		if o.Server, err = kubeversion.ParseGeneric(f.server); err != nil {
-			return nil, fmt.Errorf("--kubernetes-version %q is not a version: write it as 1.34", f.server)
+	if f.server == "" {
+		o.Server, err = c.Server()
+	} else {
+		o.Server, err = parseVersion(f.server)
+	}
+	errs = append(errs, err)
+	run.Report, err = level(f.level)
+	errs = append(errs, err)
+	run.FailOn, err = level(f.failOn)
+	errs = append(errs, err)
+	for _, id := range slices.Concat(f.rules, f.exclude) {
+		if _, err := catalog.Find(id); err != nil {
+			errs = append(errs, err)
 		}
 	}
-	if run.Skips, err = skips(c, folder); err != nil {
-		return nil, err
-	}
-	if run.UnknownKinds, err = check.ParseUnknownKinds(f.unknownKinds); err != nil {
+	run.Skips, err = skips(c, folder)
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
 	server, err := newServer(o.Server, c)
@@ -151,12 +179,6 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	o.Validator = server
 	// usher assumes that the nodes have the server's version.
 	o.NativeSidecars = o.Server == nil || o.Server.AtLeast(nativeSidecars)
-	if run.Report, err = level("--level", f.level); err != nil {
-		return nil, err
-	}
-	if run.FailOn, err = level("--fail-on", f.failOn); err != nil {
-		return nil, err
-	}
 	if len(f.rules) > 0 && f.level == "" {
 		all := finding.Strict // a rule requested by name applies whatever its level
 		run.Report = &all
@@ -173,16 +195,22 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 // (KEP-753).
 var nativeSidecars = kubeversion.MustParseGeneric("1.29")
 
+// parseVersion parses the value of --kubernetes-version.
+func parseVersion(text string) (*kubeversion.Version, error) {
+	version, err := kubeversion.ParseGeneric(text)
+	if err != nil {
+		return nil, fmt.Errorf("--kubernetes-version %q is not a version: write it as 1.34", text)
+	}
+	return version, nil
+}
+
 // level parses the level of a flag, nil if it is not set.
-func level(flag, name string) (*finding.Level, error) {
+func level(name string) (*finding.Level, error) {
 	if name == "" {
 		return nil, nil
 	}
 	l, err := finding.ParseLevel(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return &l, nil
+	return &l, err
 }
 
 // summarise prints totals on standard error.

@@ -145,7 +145,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			files: map[string]string{"job.yaml": strings.ReplaceAll(jobAsking, "/logs", "/lost"), "t.yaml": plainTemplate},
 			args:  []string{"-t", "t.yaml", "--rule", "inject-template-missing", "job.yaml"},
 			want: []string{`job.yaml:6:30 inject-template-missing spec.template.metadata.annotations[inject.usher.dev/lost]: ` +
-				`annotation inject.usher.dev/lost asks for the template "lost", which does not exist; available templates: logs (usher read only the given templates)`},
+				`annotation inject.usher.dev/lost asks for the template "lost", which does not exist; did you mean logs? (usher read only the given templates)`},
 			status: cli.Failed,
 		},
 		"asking is not a finding where no template was given, and is said": {

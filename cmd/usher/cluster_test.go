@@ -36,6 +36,9 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asUsher) != "" {
+		main()
+	}
 	ctrl.SetLogger(logr.Discard())
 	status := m.Run()
 	if c := shared.cluster; c != nil {

@@ -9,11 +9,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	kubeversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/usher-dev/usher/apiserver"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies/transition"
@@ -24,9 +22,10 @@ import (
 type diffOptions struct {
 	output     string
 	failOn     string
+	files      []string
 	server     string
 	live       bool
-	namespace  string
+	allowEmpty bool
 	config     string
 	connection cli.Connection
 }
@@ -34,8 +33,8 @@ type diffOptions struct {
 func newDiff(s streams) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW | diff --live NEW...",
-		Short: "Show the effect of a change: in place, rollout, in steps, recreate, irreversible, refused",
+		Use:   "diff OLD NEW | diff OLD -f NEW... | diff --live NEW...",
+		Short: "Show the effect of a change, from in place to irreversible or refused",
 		Long: `usher diff compares existing objects with their new manifests, and shows for every
 changed field whether the change is applied in place, rolls pods, needs further
 steps or the object recreated, loses data, history or an address, or is refused,
@@ -48,63 +47,56 @@ the CustomResourceDefinitions in NEW or else in the cluster. It does not write t
 the cluster.`,
 		Example: `  usher diff main/deploy.yaml deploy.yaml
   git show HEAD:deploy.yaml | usher diff - deploy.yaml
-  kustomize build . | usher diff --live -`,
+  kustomize build . | usher diff --live -
+  usher diff -o markdown main/ deploy/ >comment.md`,
+		ValidArgsFunction: cli.Manifests,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
-			case o.live && len(args) == 0:
+			case o.live && len(args)+len(o.files) == 0:
 				return errors.New("name the manifests to compare with the cluster: usher diff --live NEW")
-			case !o.live && len(args) != 2:
+			case !o.live && len(o.files) > 0 && len(args) != 1:
+				return fmt.Errorf("got %d arguments instead of the old manifests: run usher diff OLD -f NEW, or usher diff --live -f NEW", len(args))
+			case !o.live && len(o.files) == 0 && len(args) != 2:
 				return fmt.Errorf("got %d arguments instead of the old and the new manifests: run usher diff OLD NEW, or usher diff --live NEW", len(args))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
-	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", "text", "text, json or yaml")
-	f.StringVar(&o.failOn, "fail-on", string(transition.Recreate), "exit 1 on this outcome or a more severe one: "+outcomeWords()+", or never")
-	f.StringVar(&o.server, "kubernetes-version", "", "version of the API server, such as 1.34 (default: the cluster's with --live, else the newest known)")
-	f.BoolVar(&o.live, "live", false, "compare with the objects in the cluster")
-	f.StringVarP(&o.namespace, "namespace", "n", "", "namespace of objects without one, with --live (default: the context's)")
-	f.StringVar(&o.config, "config", "", "configuration (default: the first "+config.FileName+" in this directory or a parent)")
-	o.connection.Register(f)
+	cli.Filenames(cmd, &o.files, "new manifests")
+	cli.Output(cmd, &o.output, diffFormats...)
+	cli.Choose(cmd, &o.failOn, cli.Choice{
+		Name: "fail-on", Default: string(transition.Recreate), Values: append(outcomeWords(), never),
+		Usage: "exit 1 on this outcome or a more severe one",
+	})
+	cli.KubernetesVersion(cmd, &o.server, "the cluster's with --live, else the newest known")
+	cmd.Flags().BoolVar(&o.live, "live", false, "compare with the objects in the cluster")
+	cli.AllowEmpty(cmd, &o.allowEmpty)
+	o.connection.RegisterNamespace(cmd, "namespace of objects without one, with --live")
+	cli.Configuration(cmd, &o.config)
+	o.connection.RegisterUser(cmd)
 	return cmd
 }
 
-func outcomeWords() string {
+// never is the value of --fail-on that no outcome reaches.
+const never = "never"
+
+func outcomeWords() []string {
 	var words []string
 	for _, o := range transition.Outcomes() {
 		words = append(words, strings.ReplaceAll(string(o), " ", "-"))
 	}
-	return strings.Join(words, ", ")
-}
-
-// parseFailOn parses an outcome, "" for never.
-func parseFailOn(word string) (transition.Outcome, error) {
-	if word == "never" {
-		return "", nil
-	}
-	for _, o := range transition.Outcomes() {
-		if string(o) == strings.ReplaceAll(word, "-", " ") {
-			return o, nil
-		}
-	}
-	return "", fmt.Errorf("--fail-on %q is not an outcome: write one of %s, never", word, outcomeWords())
+	return words
 }
 
 func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
-	failOn, err := parseFailOn(o.failOn)
-	if err != nil {
-		return err
-	}
-	print, err := diffPrinter(o.output)
-	if err != nil {
+	if err := expectStdin(s, args, o.files); err != nil {
 		return err
 	}
 	var report *diffReport
 	var errs []error
 	if o.live {
-		docs, unread := manifest.Read(args, s.in)
+		docs, unread := o.read(ctx, s, append(args, o.files...))
 		cluster, err := newLive(o)
 		if err != nil {
 			return err
@@ -112,22 +104,38 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 		report, errs = diffLive(ctx, cluster, docs, o)
 		errs = append(unread, errs...)
 	} else {
-		if args[0] == manifest.Stdin && args[1] == manifest.Stdin {
-			return errors.New(`only one of OLD and NEW can be standard input ("-")`)
-		}
-		old, oldErrs := manifest.Read(args[:1], s.in)
-		new, newErrs := manifest.Read(args[1:], s.in)
+		old, oldErrs := o.read(ctx, s, args[:1])
+		new, newErrs := o.read(ctx, s, append(args[1:], o.files...))
 		workspace, _, err := o.workspace(new, o.server, nil)
 		if err != nil {
 			return err
 		}
-		report, errs = diffFiles(workspace, old, new)
+		report, errs = diffFiles(ctx, workspace, old, new)
 		errs = append(append(oldErrs, newErrs...), errs...)
 	}
-	if err := print(s.out, report); err != nil {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := printDiff(s.out, o.output, report); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
-	return exitOf(s.err, report, failOn, errs)
+	return exitOf(s.err, report, o.failOn, errs)
+}
+
+// read reads the manifests of one side, without the files of folders that are
+// manifests only after a tool has rendered them.
+func (o *diffOptions) read(ctx context.Context, s streams, paths []string) ([]*manifest.Document, []error) {
+	files, errs := manifest.Files(paths)
+	files, bundles := manifest.Unbundled(files, paths)
+	for _, b := range bundles {
+		fmt.Fprintf(s.err, "%s is skipped until it is rendered: %s\n", b.Folder, b.Render)
+	}
+	docs, more := read(ctx, files, s.in)
+	errs = append(errs, more...)
+	if len(docs) == 0 && len(errs) == 0 && !o.allowEmpty {
+		errs = append(errs, withoutObjects(paths))
+	}
+	return docs, errs
 }
 
 // workspace contains the new objects, for a server of that version. define, if
@@ -138,12 +146,12 @@ func (o *diffOptions) workspace(docs []*manifest.Document, version string, defin
 		return nil, nil, err
 	}
 	options := files.Options{
-		Steps: verdict.Keep | verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.namespace, "default"),
+		Steps: verdict.Keep | verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.connection.Given(), "default"),
 		OwnNamespace: cli.Namespace, Plan: true,
 	}
 	if version != "" {
-		if options.Server, err = kubeversion.ParseGeneric(version); err != nil {
-			return nil, nil, fmt.Errorf("--kubernetes-version %q is not a version: write it as 1.34", version)
+		if options.Server, err = parseVersion(version); err != nil {
+			return nil, nil, err
 		}
 	}
 	server, err := newServer(options.Server, c)
@@ -162,17 +170,17 @@ func (o *diffOptions) workspace(docs []*manifest.Document, version string, defin
 
 // exitOf reports what could not be read, and converts the result to an exit
 // status.
-func exitOf(w io.Writer, report *diffReport, failOn transition.Outcome, errs []error) error {
+func exitOf(w io.Writer, report *diffReport, failOn string, errs []error) error {
 	for _, note := range report.notes {
 		fmt.Fprintln(w, note)
 	}
 	for _, err := range errs {
-		fmt.Fprintf(w, "Error: %v\n", err)
+		cli.Report(w, err)
 	}
 	switch {
 	case len(errs) > 0:
 		return cli.Exit(cli.Usage, nil)
-	case failOn != "" && report.reaches(failOn):
+	case failOn != never && report.reaches(transition.Outcome(strings.ReplaceAll(failOn, "-", " "))):
 		return cli.Exit(cli.Failed, nil)
 	}
 	return nil

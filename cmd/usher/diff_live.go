@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,15 +30,13 @@ type liveObjects struct {
 	discovery discovery.DiscoveryInterface
 	mapper    meta.RESTMapper
 	namespace string
+	exist     map[string]error // by namespace: nil if it exists, or may not be read
 }
 
 func newLive(o *diffOptions) (*liveObjects, error) {
-	namespace := o.namespace
-	if namespace == "" {
-		var err error
-		if namespace, err = o.connection.Namespace(""); err != nil {
-			return nil, fmt.Errorf("finding the namespace: %w", err)
-		}
+	namespace, err := o.connection.Namespace()
+	if err != nil {
+		return nil, err
 	}
 	rest, err := o.connection.Config()
 	if err != nil {
@@ -52,7 +51,7 @@ func newLive(o *diffOptions) (*liveObjects, error) {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))
-	return &liveObjects{client, disco, mapper, namespace}, nil
+	return &liveObjects{client, disco, mapper, namespace, map[string]error{}}, nil
 }
 
 // diffLive compares each object with the one in the cluster, as kubectl apply
@@ -74,11 +73,23 @@ func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Docume
 	if err != nil {
 		return report, []error{err}
 	}
+	for _, d := range docs {
+		if d.APIVersion == "v1" && d.Kind == "Namespace" {
+			cluster.exist[d.Name] = nil // created along with its objects
+		}
+	}
 	var errs []error
 	for _, d := range report.objects(docs) {
+		if ctx.Err() != nil {
+			break
+		}
 		was, err := cluster.get(ctx, d)
 		switch {
 		case apierrors.IsNotFound(err):
+			if err := cluster.namespaceOf(ctx, d); err != nil {
+				errs = append(errs, &manifest.Error{File: d.File, Line: d.Line, Err: err})
+				continue
+			}
 			v, err := workspace.Judge(d, nil)
 			report.created(d, v, err)
 		case err != nil:
@@ -145,20 +156,42 @@ func (l *liveObjects) get(ctx context.Context, d *manifest.Document) (*unstructu
 	if d.Name == "" {
 		return nil, errors.New("it has no metadata.name")
 	}
-	gvk := schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)
-	mapping, err := l.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := l.mapping(d)
 	if err != nil {
 		return nil, err
 	}
 	resource := dynamic.ResourceInterface(l.dynamic.Resource(mapping.Resource))
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		namespace := d.Namespace
-		if namespace == "" {
-			namespace = l.namespace
-		}
-		resource = l.dynamic.Resource(mapping.Resource).Namespace(namespace)
+		resource = l.dynamic.Resource(mapping.Resource).Namespace(cmp.Or(d.Namespace, l.namespace))
 	}
 	return resource.Get(ctx, d.Name, metav1.GetOptions{})
+}
+
+func (l *liveObjects) mapping(d *manifest.Document) (*meta.RESTMapping, error) {
+	gvk := schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)
+	return l.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+}
+
+// namespaceOf reports an object that cannot be created because its namespace
+// does not exist.
+func (l *liveObjects) namespaceOf(ctx context.Context, d *manifest.Document) error {
+	mapping, err := l.mapping(d)
+	if err != nil || mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return err
+	}
+	name := cmp.Or(d.Namespace, l.namespace)
+	err, known := l.exist[name]
+	if !known {
+		_, err = l.dynamic.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsForbidden(err):
+			err = nil
+		case apierrors.IsNotFound(err):
+			err = fmt.Errorf("the namespace %q does not exist: create it, or name another: %w", name, err)
+		}
+		l.exist[name] = err
+	}
+	return err
 }
 
 // lastApplied returns the manifest that kubectl applied last. If none was

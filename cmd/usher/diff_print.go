@@ -14,14 +14,17 @@ import (
 // maxValue limits a value in text output, in runes.
 const maxValue = 60
 
-func diffPrinter(output string) (func(io.Writer, *diffReport) error, error) {
+// diffFormats are the values of -o of usher diff.
+var diffFormats = []string{"text", "json", "yaml", "markdown"}
+
+func printDiff(w io.Writer, output string, r *diffReport) error {
 	switch output {
-	case "text":
-		return printDiff, nil
+	case "markdown":
+		return markdownDiff(w, r)
 	case "json", "yaml":
-		return func(w io.Writer, r *diffReport) error { return printData(w, output, r) }, nil
+		return printData(w, output, r)
 	}
-	return nil, fmt.Errorf("--output %q: write text, json or yaml", output)
+	return textDiff(w, r)
 }
 
 // printData writes a value as indented JSON, or as YAML.
@@ -37,13 +40,10 @@ func printData(w io.Writer, output string, v any) error {
 	return err
 }
 
-func printDiff(w io.Writer, r *diffReport) error {
+func textDiff(w io.Writer, r *diffReport) error {
 	var b strings.Builder
 	for _, o := range r.Objects {
-		name := o.Kind + " " + o.Name
-		if o.Namespace != "" {
-			name = o.Kind + " " + o.Namespace + "/" + o.Name
-		}
+		name := o.Kind + " " + o.qualifiedName()
 		switch o.Action {
 		case actionUnchanged:
 			continue
@@ -58,15 +58,23 @@ func printDiff(w io.Writer, r *diffReport) error {
 			fmt.Fprintf(&b, "%s: %s\n", name, o.Action)
 		}
 	}
-	writeSummary(&b, r)
+	fmt.Fprintln(&b, r.summary())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// writeChanges writes the most severe changes first, and common parts of
-// several changes once.
-func writeChanges(b *strings.Builder, o diffObject) {
-	changes := slices.Clone(o.Changes)
+// qualifiedName is the object's name, after its namespace if it has one.
+func (o diffObject) qualifiedName() string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
+}
+
+// groups sorts changes, the most severe first, and groups those with the same
+// effect.
+func groups(changes []diffChange) [][]diffChange {
+	changes = slices.Clone(changes)
 	slices.SortStableFunc(changes, func(x, y diffChange) int {
 		switch {
 		case x.Outcome == y.Outcome:
@@ -76,14 +84,26 @@ func writeChanges(b *strings.Builder, o diffObject) {
 		}
 		return 1
 	})
+	var all [][]diffChange
 	for i, c := range changes {
-		if c.From != nil || c.To != nil {
-			from, to := values(c.From, c.To)
-			fmt.Fprintf(b, "  %s:%d:%d  %s: %s → %s\n", c.File, c.Line, c.Column, c.Path, from, to)
+		if i > 0 && alike(c.Change, changes[i-1].Change) {
+			all[len(all)-1] = append(all[len(all)-1], c)
+		} else {
+			all = append(all, []diffChange{c})
 		}
-		if i+1 < len(changes) && alike(c.Change, changes[i+1].Change) {
-			continue
+	}
+	return all
+}
+
+func writeChanges(b *strings.Builder, o diffObject) {
+	for _, group := range groups(o.Changes) {
+		for _, c := range group {
+			if c.From != nil || c.To != nil {
+				from, to := values(c.From, c.To)
+				fmt.Fprintf(b, "  %s:%d:%d  %s: %s → %s\n", c.File, c.Line, c.Column, c.Path, from, to)
+			}
 		}
+		c := group[len(group)-1]
 		fmt.Fprintf(b, "    %s", c.Outcome)
 		if c.RefusedBy == transition.Usher {
 			fmt.Fprintf(b, ", denied by usher where %s is enforced", c.Level)
@@ -116,18 +136,22 @@ func writePlan(b *strings.Builder, p *transition.Plan) {
 		fmt.Fprintf(b, "  steps, if all goes well; the margin is how many more voters may fail:\n")
 	}
 	for n, s := range p.Steps {
-		margin := fmt.Sprintf("margin %d", s.Margin)
-		if s.Meanwhile < s.Margin {
-			margin += fmt.Sprintf(", %d meanwhile", s.Meanwhile)
-		}
-		if s.Meanwhile < 0 {
-			margin += ": no writes"
-		}
-		fmt.Fprintf(b, "    %3d. %s (%s)\n", n+1, s.Step, margin)
+		fmt.Fprintf(b, "    %3d. %s (%s)\n", n+1, s.Step, margin(s))
 	}
 	if p.Blocked != "" {
 		fmt.Fprintf(b, "  incomplete: %s\n", p.Blocked)
 	}
+}
+
+func margin(s transition.PlannedStep) string {
+	text := fmt.Sprintf("margin %d", s.Margin)
+	if s.Meanwhile < s.Margin {
+		text += fmt.Sprintf(", %d meanwhile", s.Meanwhile)
+	}
+	if s.Meanwhile < 0 {
+		text += ": no writes"
+	}
+	return text
 }
 
 func alike(a, b transition.Change) bool {
@@ -175,7 +199,8 @@ func cut(text []rune, start int) string {
 	return b.String()
 }
 
-func writeSummary(b *strings.Builder, r *diffReport) {
+// summary counts the objects by outcome, the most severe first.
+func (r *diffReport) summary() string {
 	var parts []string
 	for _, o := range slices.Backward(transition.Outcomes()) {
 		if n := r.Summary[string(o)]; n > 0 {
@@ -193,5 +218,5 @@ func writeSummary(b *strings.Builder, r *diffReport) {
 	if len(parts) == 0 {
 		parts = []string{"nothing to compare"}
 	}
-	fmt.Fprintln(b, strings.Join(parts, ", "))
+	return strings.Join(parts, ", ")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -176,13 +177,16 @@ func (r *diffReport) objects(docs []*manifest.Document) []*manifest.Document {
 }
 
 // diffFiles compares the objects of two sets of documents.
-func diffFiles(workspace *files.Workspace, old, new []*manifest.Document) (*diffReport, []error) {
+func diffFiles(ctx context.Context, workspace *files.Workspace, old, new []*manifest.Document) (*diffReport, []error) {
 	report := newReport()
 	was, will := report.objects(old), report.objects(new)
 	before, errs := byIdentity(was)
 	after, twice := byIdentity(will)
 	errs = append(errs, twice...)
 	for _, d := range will {
+		if ctx.Err() != nil {
+			break
+		}
 		if after[identity(d)] != d {
 			continue
 		}

@@ -121,9 +121,9 @@ func TestDiffExitStatus(t *testing.T) {
 		"three arguments":                     {args: []string{old, old, old}, want: 2, error: "instead of the old and the new manifests"},
 		"live without arguments":              {args: []string{"--live"}, want: 2, error: "name the manifests"},
 		"live without a cluster":              {args: []string{"--live", old, "--kubeconfig", old + "x"}, want: 2, error: "finding the"},
-		"standard input twice":                {args: []string{"-", "-"}, want: 2, error: "only one"},
-		"an unknown output":                   {args: []string{old, old, "-o", "xml"}, want: 2, error: "write text, json or yaml"},
-		"an unknown outcome":                  {args: []string{old, old, "--fail-on", "x"}, want: 2, error: "is not an outcome"},
+		"standard input twice":                {args: []string{"-", "-"}, want: 2, error: "is given twice"},
+		"an unknown output":                   {args: []string{old, old, "-o", "xml"}, want: 2, error: `--output is "xml"; write text, json, yaml or markdown`},
+		"an unknown outcome":                  {args: []string{old, old, "--fail-on", "x"}, want: 2, error: `--fail-on is "x"; write in-place, rollout,`},
 		"a version that is none":              {args: []string{old, old, "--kubernetes-version", "x"}, want: 2, error: "is not a version"},
 		"an older server":                     {args: []string{old, image, "--kubernetes-version", "1.30"}},
 		"a pair of two versions of one group": {args: []string{old, version}, want: 1},
@@ -180,7 +180,8 @@ func TestTransitions(t *testing.T) {
 		"as data":               {args: []string{"Job", "-o", "json"}, out: `"id": "job-template"`},
 		"as YAML":               {args: []string{"Job", "-o", "yaml"}, out: "id: job-template"},
 		"as the document":       {args: []string{"-o", "markdown"}, out: "### svc-cluster-ip\n"},
-		"an unknown kind":       {args: []string{"Widget"}, status: 2, err: "write one of Deployment"},
+		"an unknown kind":       {args: []string{"Widget"}, status: 2, err: "write Deployment, ReplicaSet"},
+		"a misspelt kind":       {args: []string{"statefullset"}, status: 2, err: "did you mean StatefulSet?"},
 		"an unknown output": {
 			args: []string{"-o", "xml"}, status: 2, err: "write text, json, yaml or markdown"},
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 
 // cronFlags are the flags for a timeline.
 type cronFlags struct {
+	files  []string
 	from   string
 	runs   int
 	outage time.Duration
@@ -25,16 +27,22 @@ type cronFlags struct {
 func newExplainCronJob(s streams) *cobra.Command {
 	flags := cronFlags{}
 	cmd := &cobra.Command{
-		Use:   "cronjob FILE",
+		Use:   "cronjob PATH... | -f FILE",
 		Short: "Show the timeline of CronJobs: runs, gaps, daylight saving, outages",
 		Long: `Show the timeline of every CronJob in a file: the next runs, the shortest and the
 longest gap of a year, the effect of daylight saving, and what happens to the
 runs that the controller misses during an outage.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		ValidArgsFunction: cli.Manifests,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paths, err := inputPaths(args, flags.files)
+			if err == nil {
+				err = expectStdin(s, paths)
+			}
+			if err != nil {
+				return err
+			}
 			from := time.Now()
 			if flags.from != "" {
-				var err error
 				if from, err = time.Parse(time.RFC3339, flags.from); err != nil {
 					return fmt.Errorf("--from %q is not a time: write it as 2026-01-31T12:00:00Z", flags.from)
 				}
@@ -42,7 +50,7 @@ runs that the controller misses during an outage.`,
 			if flags.runs < 0 || flags.runs > 10_000 || flags.outage < 0 || flags.outage > 10*365*24*time.Hour {
 				return errors.New("--runs or --outage is out of range: write --runs from 0 to 10000, and --outage up to ten years")
 			}
-			docs, errs := manifest.ReadFile(args[0], s.in)
+			docs, errs := read(cmd.Context(), paths, s.in)
 			found := 0
 			for _, d := range docs {
 				if d.APIVersion != "batch/v1" || d.Kind != "CronJob" {
@@ -55,8 +63,11 @@ runs that the controller misses during an outage.`,
 					errs = append(errs, &manifest.Error{File: d.File, Line: d.Line, Err: err})
 				}
 			}
+			if len(docs) == 0 && len(errs) == 0 {
+				errs = append(errs, withoutObjects(paths))
+			}
 			if found == 0 && len(errs) == 0 {
-				errs = append(errs, fmt.Errorf("%s contains no CronJob of batch/v1", args[0]))
+				errs = append(errs, fmt.Errorf("%s: no CronJob of batch/v1", strings.Join(paths, ", ")))
 			}
 			if len(errs) > 0 {
 				return cli.Exit(cli.Usage, errors.Join(errs...))
@@ -64,6 +75,7 @@ runs that the controller misses during an outage.`,
 			return nil
 		},
 	}
+	cli.Filenames(cmd, &flags.files, "CronJobs")
 	cmd.Flags().StringVar(&flags.from, "from", "", "start of the timeline in RFC 3339, such as 2026-01-31T12:00:00Z (default: now)")
 	cmd.Flags().IntVar(&flags.runs, "runs", 5, "how many runs to list")
 	cmd.Flags().DurationVar(&flags.outage, "outage", 6*time.Hour, "how long the controller is down in the example")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
@@ -12,23 +13,28 @@ import (
 	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/facts/live"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/verdict"
 )
 
 // files explains the pods and workloads in files, with the given templates.
-func (f *explainFlags) files(s streams) ([]*explain.Explanation, error) {
+func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explanation, error) {
 	o := &f.offline
+	if err := expectStdin(s, o.files, o.templates); err != nil {
+		return nil, err
+	}
 	c, err := configuration("")
 	if err != nil {
 		return nil, err
 	}
-	docs, errs := manifest.Read(o.files, s.in)
-	given, more := manifest.Read(o.templates, s.in)
+	docs, errs := read(ctx, o.files, s.in)
+	if len(docs) == 0 && len(errs) == 0 {
+		errs = append(errs, withoutObjects(o.files))
+	}
+	given, more := read(ctx, o.templates, s.in)
 	errs = append(errs, more...)
 	workspace, more := files.Load(docs, given, files.Options{
 		Steps: verdict.Carry | verdict.Inject | verdict.Connect, Configuration: c, Rules: c.Options(),
-		Namespace: cmp.Or(f.namespace, "default"), OwnNamespace: f.own, NamespaceLabels: o.namespaceLabels,
+		Namespace: cmp.Or(f.connect.Given(), "default"), OwnNamespace: f.own, NamespaceLabels: o.namespaceLabels,
 		NativeSidecars: o.nativeSidecars, Explain: true,
 	})
 	errs = append(errs, more...)

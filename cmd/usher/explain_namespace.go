@@ -6,6 +6,7 @@ import (
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/cmd/usher/explain"
 	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/webhook/registration"
 )
 
@@ -30,12 +31,9 @@ func newExplainNamespace(s streams) *cobra.Command {
 		Long:    explainNamespaceLong,
 		Example: `  usher explain namespace team
   usher explain namespace team --enforce baseline -o json`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: connect.CompleteNamespaces,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			write, err := explain.NamespaceWriter(output)
-			if err != nil {
-				return err
-			}
 			config, err := connect.Config()
 			if err != nil {
 				return err
@@ -48,13 +46,17 @@ func newExplainNamespace(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return write(s.out, explained)
+			if output == "text" {
+				return explained.WriteText(s.out)
+			}
+			return printData(s.out, output, explained)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&own, "usher-namespace", cli.Namespace, "usher's own namespace")
-	flags.StringVar(&enforce, "enforce", "", "assume this level for the label policy.usher.dev/enforce")
-	flags.StringVarP(&output, "output", "o", "text", "text|json|yaml")
-	connect.Register(flags)
+	cli.OwnNamespace(cmd, &own)
+	cli.Choose(cmd, &enforce, cli.Choice{
+		Name: "enforce", Usage: "assume this level for the label policy.usher.dev/enforce", Values: append(finding.LevelNames(), finding.Off.String()),
+	})
+	cli.Output(cmd, &output, "text", "json", "yaml")
+	connect.RegisterUser(cmd)
 	return cmd
 }

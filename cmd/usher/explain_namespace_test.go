@@ -84,7 +84,7 @@ func TestExplainNamespaceThatCannotBeExplained(t *testing.T) {
 		want string
 	}{
 		"no such namespace": {[]string{"nowhere"}, `the namespace "nowhere" does not exist`},
-		"no such level":     {[]string{"default", "--enforce", "high"}, `--enforce: level "high" is unknown: write invariant, baseline, strict or off`},
+		"no such level":     {[]string{"default", "--enforce", "high"}, `--enforce is "high"; write invariant, baseline, strict or off`},
 		"no such format":    {[]string{"default", "-o", "xml"}, `--output is "xml"; write text, json or yaml`},
 	} {
 		status, stdout, stderr := c.usher(t, append([]string{"explain", "namespace"}, tc.args...)...)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -31,12 +33,11 @@ objects that cannot be read.`
 
 // explainFlags are the flags of usher explain.
 type explainFlags struct {
-	connect   cli.Connection
-	namespace string
-	own       string
-	selector  string
-	output    string
-	offline   injectOptions
+	connect  cli.Connection
+	own      string
+	selector string
+	output   string
+	offline  injectOptions
 }
 
 // newExplainWorkload returns the command that explains pods and their owners. A
@@ -51,7 +52,8 @@ func newExplainWorkload(s streams, use, kind string) *cobra.Command {
   usher explain deployment/api -n team
   usher explain -l app=api -n team -o json
   usher explain pod -f pod.yaml -t template.yaml`,
-		Args: cobra.ArbitraryArgs,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeObjects(&f.connect, kind),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if kind == "" && len(args) == 0 && f.selector == "" && len(f.offline.files) == 0 {
 				return cmd.Usage()
@@ -60,23 +62,19 @@ func newExplainWorkload(s streams, use, kind string) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the objects")
-	flags.StringVar(&f.own, "usher-namespace", cli.Namespace, "usher's own namespace")
+	f.connect.RegisterNamespace(cmd, "namespace of the objects")
+	cli.OwnNamespace(cmd, &f.own)
 	flags.StringVarP(&f.selector, "selector", "l", "", "explain the pods with these labels, and their owners")
-	flags.StringVarP(&f.output, "output", "o", "text", "text|json|yaml")
-	flags.StringSliceVarP(&f.offline.files, "filename", "f", nil, `files or folders, "-" for standard input, instead of objects in the cluster`)
-	flags.StringSliceVarP(&f.offline.templates, "template", "t", nil, "files or folders with the ConfigMaps of templates, with -f")
-	flags.StringToStringVar(&f.offline.namespaceLabels, "namespace-labels", nil, "labels of every namespace, with -f")
-	flags.BoolVar(&f.offline.nativeSidecars, "native-sidecars", true, "assume that the cluster supports native sidecars, with -f")
-	f.connect.Register(flags)
+	cli.Output(cmd, &f.output, "text", "json", "yaml")
+	cli.Filenames(cmd, &f.offline.files, "pods and workloads, instead of objects in the cluster")
+	cli.Templates(cmd, &f.offline.templates)
+	cli.NamespaceLabels(cmd, &f.offline.namespaceLabels)
+	flags.BoolVar(&f.offline.nativeSidecars, "native-sidecars", true, nativeSidecarsUsage)
+	f.connect.RegisterUser(cmd)
 	return cmd
 }
 
 func (f *explainFlags) run(ctx context.Context, s streams, kind string, args []string) error {
-	write, err := explain.Writer(f.output)
-	if err != nil {
-		return err
-	}
 	given := 0
 	for _, is := range []bool{len(args) > 0, f.selector != "", len(f.offline.files) > 0} {
 		if is {
@@ -87,17 +85,25 @@ func (f *explainFlags) run(ctx context.Context, s streams, kind string, args []s
 		return errors.New("name the objects, select them with -l, or pass files with -f")
 	}
 	var all []*explain.Explanation
+	var err error
 	if len(f.offline.files) > 0 {
-		all, err = f.files(s)
+		all, err = f.files(ctx, s)
 	} else {
 		all, err = f.cluster(ctx, kind, args)
 	}
 	if len(all) > 0 {
-		if failed := write(s.out, all); failed != nil {
+		if failed := f.write(s.out, all); failed != nil {
 			return failed
 		}
 	}
 	return err
+}
+
+func (f *explainFlags) write(w io.Writer, all []*explain.Explanation) error {
+	if f.output == "text" {
+		return explain.WriteText(w, all)
+	}
+	return printData(w, f.output, map[string]any{"explanations": all})
 }
 
 // cluster explains objects of the cluster. An object that cannot be explained
@@ -109,13 +115,13 @@ func (f *explainFlags) cluster(ctx context.Context, kind string, args []string) 
 	}
 	selector, err := labels.Parse(f.selector)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--selector: %w", err)
 	}
 	config, err := f.connect.Config()
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := f.connect.Namespace(f.namespace)
+	namespace, err := f.connect.Namespace()
 	if err != nil {
 		return nil, err
 	}

@@ -422,7 +422,7 @@ func TestExplain_BadUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		"unknown kind":            {[]string{"service/x"}, `"service" is not a kind of pod or owner; write one of pod, deployment`},
+		"unknown kind":            {[]string{"service/x"}, `"service" is not a kind of pod or owner; write pod, deployment,`},
 		"no kind":                 {[]string{"shop"}, `"shop" has no kind; write pod/shop or deployment/shop`},
 		"two ways":                {[]string{"pod", "x", "-l", "app=x"}, "name the objects, select them with -l, or pass files with -f"},
 		"nothing":                 {[]string{"pod"}, "name the objects, select them with -l, or pass files with -f"},

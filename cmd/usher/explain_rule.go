@@ -8,9 +8,10 @@ import (
 
 func newExplainRule(s streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "rule ID",
-		Short: "Explain what a rule finds, why it matters and what to write instead",
-		Args:  cobra.ExactArgs(1),
+		Use:               "rule ID",
+		Short:             "Explain what a rule finds, why it matters and what to write instead",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeRules,
 		RunE: func(_ *cobra.Command, args []string) error {
 			entry, err := catalog.Find(args[0])
 			if err != nil {

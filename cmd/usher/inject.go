@@ -1,14 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/cmd/usher/explain"
 	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/manifest"
@@ -23,13 +23,14 @@ type injectOptions struct {
 	namespace       string
 	namespaceLabels map[string]string
 	nativeSidecars  bool
+	allowEmpty      bool
 	config          string
 }
 
 func newInject(s streams) *cobra.Command {
 	var o injectOptions
 	cmd := &cobra.Command{
-		Use:   "inject -f FILE [-t TEMPLATE-CONFIGMAP]",
+		Use:   "inject PATH... | -f FILE [-t TEMPLATE-CONFIGMAP]",
 		Short: "Inject templates into pods and workloads, as the webhook would",
 		Long: `Inject templates into the pods and workloads in files, as the webhook would in
 the cluster. Objects without a pod template pass unchanged. Objects that would be
@@ -47,34 +48,42 @@ cannot be read.`,
 		Example: `  usher inject -f pod.yaml -t envoy-initializer.yaml
   kubectl kustomize . | usher inject -f - -t templates/ | kubectl apply -f -
   usher inject -f pod.yaml -t envoy-initializer.yaml -o strategic-patch`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return o.run(s) },
+		ValidArgsFunction: cli.Manifests,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paths, err := inputPaths(args, o.files)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), s, paths)
+		},
 	}
+	cli.Filenames(cmd, &o.files, "objects to inject into")
+	cli.Templates(cmd, &o.templates)
+	cli.Output(cmd, &o.output, injectFormats...)
 	f := cmd.Flags()
-	f.StringSliceVarP(&o.files, "filename", "f", nil, `files or folders with the objects to inject into, "-" for standard input`)
-	f.StringSliceVarP(&o.templates, "template", "t", nil, "files or folders with the ConfigMaps of templates")
-	f.StringVarP(&o.output, "output", "o", "yaml", strings.Join(injectFormats, "|"))
-	f.StringVarP(&o.namespace, "namespace", "n", "default", "namespace of objects without one")
-	f.StringToStringVar(&o.namespaceLabels, "namespace-labels", nil, "labels of every namespace, such as inject.usher.dev/templates=envoy")
-	f.BoolVar(&o.nativeSidecars, "native-sidecars", true, "assume that the cluster supports native sidecars (Kubernetes 1.29 on every node)")
-	f.StringVar(&o.config, "config", "", "configuration (default: the first "+config.FileName+" in this directory or a parent)")
+	f.StringVarP(&o.namespace, cli.NamespaceFlag, "n", "default", "namespace of objects without one")
+	cli.NamespaceLabels(cmd, &o.namespaceLabels)
+	f.BoolVar(&o.nativeSidecars, "native-sidecars", true, nativeSidecarsUsage)
+	cli.AllowEmpty(cmd, &o.allowEmpty)
+	cli.Configuration(cmd, &o.config)
 	return cmd
 }
 
-func (o *injectOptions) run(s streams) error {
-	if len(o.files) == 0 {
-		return fmt.Errorf("pass the files to inject into with -f")
-	}
-	write, err := injectWriter(o.output)
-	if err != nil {
+const nativeSidecarsUsage = "assume that the cluster supports native sidecars (Kubernetes 1.29 on every node)"
+
+func (o *injectOptions) run(ctx context.Context, s streams, paths []string) error {
+	if err := expectStdin(s, paths, o.templates); err != nil {
 		return err
 	}
 	c, err := configuration(o.config)
 	if err != nil {
 		return err
 	}
-	docs, errs := manifest.Read(o.files, s.in)
-	given, more := manifest.Read(o.templates, s.in)
+	docs, errs := read(ctx, paths, s.in)
+	if len(docs) == 0 && len(errs) == 0 && !o.allowEmpty {
+		errs = append(errs, withoutObjects(paths))
+	}
+	given, more := read(ctx, o.templates, s.in)
 	errs = append(errs, more...)
 	workspace, more := files.Load(docs, given, files.Options{
 		Steps: verdict.Carry | verdict.Inject | verdict.Connect, Configuration: c, Rules: c.Options(),
@@ -92,11 +101,19 @@ func (o *injectOptions) run(s streams) error {
 	denied := 0
 	given = slices.DeleteFunc(given, func(d *manifest.Document) bool { return !workspace.IsTemplate(d) })
 	for _, doc := range slices.Concat(given, docs) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // a part of the objects must not reach the output
+		}
 		r, err := inject(workspace, doc)
 		if err != nil {
 			return err
 		}
 		r.report(s.err)
+		if doc.IsObject() && injector.Injects(doc.APIVersion, doc.Kind) {
+			for _, found := range explain.WrongKeys(doc, r.verdict, workspace.Templates.Names()) {
+				fmt.Fprintf(s.err, "%s: warning: %s\n", r.where(), found)
+			}
+		}
 		if r.denied() {
 			denied++
 		}
@@ -104,7 +121,7 @@ func (o *injectOptions) run(s streams) error {
 			results = append(results, r)
 		}
 	}
-	if err := write(s.out, results); err != nil {
+	if err := writeInjected(s.out, o.output, results); err != nil {
 		return err
 	}
 	switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -48,20 +47,18 @@ func (r *injected) decisions() []*injector.Decision {
 
 var injectFormats = []string{"yaml", "json", "patch", "strategic-patch", "text"}
 
-func injectWriter(format string) (func(io.Writer, []*injected) error, error) {
+func writeInjected(w io.Writer, format string, results []*injected) error {
 	switch format {
-	case "yaml":
-		return writeInjectedYAML, nil
 	case "json":
-		return writeInjectedJSON, nil
+		return writeInjectedJSON(w, results)
 	case "patch":
-		return writePatches(func(r *injected) []byte { return r.verdict.Changes.JSON() }), nil
+		return writePatches(w, results, func(r *injected) []byte { return r.verdict.Changes.JSON() })
 	case "strategic-patch":
-		return writePatches(func(r *injected) []byte { return r.twoWay }), nil
+		return writePatches(w, results, func(r *injected) []byte { return r.twoWay })
 	case "text":
-		return writeInjectedText, nil
+		return writeInjectedText(w, results)
 	}
-	return nil, fmt.Errorf("--output is %q; write one of %s", format, strings.Join(injectFormats, ", "))
+	return writeInjectedYAML(w, results)
 }
 
 // report writes the decisions to standard error.
@@ -179,22 +176,19 @@ func writeIndented(w io.Writer, value jsontext.Value) error {
 }
 
 // writePatches writes one patch per line for each changed object.
-func writePatches(patch func(*injected) []byte) func(io.Writer, []*injected) error {
-	return func(w io.Writer, results []*injected) error {
-		for _, r := range results {
-			if r.verdict == nil || r.denied() || len(r.verdict.Changes) == 0 {
-				continue
-			}
-			// If a two-way merge patch cannot express the change, standard error says
-			// so.
-			if text := patch(r); text != nil {
-				if _, err := fmt.Fprintf(w, "%s\n", text); err != nil {
-					return err
-				}
+func writePatches(w io.Writer, results []*injected, patch func(*injected) []byte) error {
+	for _, r := range results {
+		if r.verdict == nil || r.denied() || len(r.verdict.Changes) == 0 {
+			continue
+		}
+		// If a two-way merge patch cannot express the change, standard error says so.
+		if text := patch(r); text != nil {
+			if _, err := fmt.Fprintf(w, "%s\n", text); err != nil {
+				return err
 			}
 		}
-		return nil
 	}
+	return nil
 }
 
 // writeInjectedText writes the steps of each decision.

@@ -152,8 +152,8 @@ func TestInject(t *testing.T) {
 			args:  []string{"-f", "-"}, status: 1, stderr: []string{"denied: network-foreign"},
 		},
 		"a file that is not there": {args: []string{"-f", "none.yaml"}, status: 2, stderr: []string{"none.yaml: no such file or directory"}},
-		"no file":                  {status: 2, stderr: []string{"pass the files to inject into with -f"}},
-		"an unknown format":        {args: []string{"-f", "-", "-o", "xml"}, status: 2, stderr: []string{`--output is "xml"; write one of yaml, json, patch`}},
+		"no file":                  {status: 2, stderr: []string{"name the files or folders to read, or pass - for standard input"}},
+		"an unknown format":        {args: []string{"-f", "-", "-o", "xml"}, status: 2, stderr: []string{`--output is "xml"; write yaml, json, patch, strategic-patch or text`}},
 		"something given as -t that is not a template": {
 			stdin: askingPod, args: []string{"-f", "-", "-t", seedPod}, status: 2, stderr: []string{"pod/myapp-pod is not a template"},
 		},

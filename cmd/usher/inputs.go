@@ -1,9 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/manifest"
 )
 
 // configuration reads the given configuration, or the one of this directory or
@@ -40,4 +47,66 @@ func skips(c *config.Configuration, folder string) (func(file string) bool, erro
 		path, err := filepath.Rel(folder, file)
 		return err == nil && excludes(filepath.ToSlash(path))
 	}, nil
+}
+
+// inputPaths returns the paths that a command reads: its arguments, and the values of
+// -f.
+func inputPaths(args, files []string) ([]string, error) {
+	paths := slices.Concat(args, files)
+	if len(paths) == 0 {
+		return nil, errors.New("name the files or folders to read, or pass - for standard input")
+	}
+	return paths, nil
+}
+
+// read reads every document in the paths, until the context ends.
+func read(ctx context.Context, paths []string, stdin io.Reader) ([]*manifest.Document, []error) {
+	files, errs := manifest.Files(paths)
+	var docs []*manifest.Document
+	for _, file := range files {
+		if ctx.Err() != nil {
+			return nil, []error{context.Cause(ctx)}
+		}
+		d, e := manifest.ReadFile(file, stdin)
+		docs, errs = append(docs, d...), append(errs, e...)
+	}
+	return docs, errs
+}
+
+// expectStdin checks that at most one of the paths is standard input, and tells
+// a user at a terminal that the command waits for manifests.
+func expectStdin(s streams, paths ...[]string) error {
+	given := 0
+	for _, path := range slices.Concat(paths...) {
+		if path == manifest.Stdin {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return errors.New(`standard input ("-") is given twice: write one of the inputs to a file`)
+	case given == 1 && terminal(s.in):
+		fmt.Fprintln(s.err, "Reading manifests from the terminal. Press Ctrl-D after the last line, or Ctrl-C to stop.")
+	}
+	return nil
+}
+
+// withoutObjects describes paths that contain no document.
+func withoutObjects(paths []string) error {
+	var errs []error
+	for _, path := range paths {
+		if path == manifest.Stdin {
+			errs = append(errs, errors.New("standard input contains no manifests: pipe them into usher, and check that the command before it succeeds"))
+		} else if isFolder(path) {
+			errs = append(errs, &manifest.Error{File: path, Err: errors.New("the folder contains no manifests: write them into files that end in .yaml, .yml or .json")})
+		} else {
+			errs = append(errs, &manifest.Error{File: path, Err: errors.New("the file contains no manifests: write an object with apiVersion, kind and metadata.name")})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

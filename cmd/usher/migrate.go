@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,9 +14,9 @@ import (
 )
 
 func newMigrate(s streams) *cobra.Command {
-	var paths []string
+	var files []string
 	cmd := &cobra.Command{
-		Use:   "migrate -f FILE",
+		Use:   "migrate PATH... | -f FILE",
 		Short: "Convert InitializerConfigurations to webhook configurations",
 		Long: `migrate reads InitializerConfigurations, which Kubernetes had until 1.13, and
 prints the MutatingWebhookConfigurations that do the same today, with a comment
@@ -27,15 +27,19 @@ configuration. Documents of other kinds are skipped and listed on stderr.
 
 Exit status: 0 converted, 1 something could not be converted, 2 bad usage or
 input that cannot be read.`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if len(paths) == 0 {
-				return cli.Exit(cli.Usage, fmt.Errorf("nothing to migrate: pass -f FILE, or -f - for standard input"))
+		ValidArgsFunction: cli.Manifests,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paths, err := inputPaths(args, files)
+			if err == nil {
+				err = expectStdin(s, paths)
 			}
-			return runMigrate(s, paths)
+			if err != nil {
+				return err
+			}
+			return runMigrate(cmd.Context(), s, paths)
 		},
 	}
-	cmd.Flags().StringSliceVarP(&paths, "filename", "f", nil, `files or folders to read, "-" for standard input`)
+	cli.Filenames(cmd, &files, "InitializerConfigurations")
 	return cmd
 }
 
@@ -45,14 +49,22 @@ type migration struct {
 	converted, skipped, problems, unreadable int
 }
 
-func runMigrate(s streams, paths []string) error {
+func runMigrate(ctx context.Context, s streams, paths []string) error {
 	m := &migration{streams: s}
 	for _, path := range paths {
-		docs, errs := manifest.Read([]string{path}, s.in)
+		docs, errs := read(ctx, []string{path}, s.in)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		for _, err := range errs {
 			fmt.Fprintln(s.err, err)
 		}
 		m.unreadable += len(errs)
+		if len(docs) == 0 && len(errs) == 0 {
+			fmt.Fprintln(s.err, withoutObjects([]string{path}))
+			m.unreadable++
+			continue
+		}
 		objects := 0
 		for _, doc := range docs {
 			if doc.IsObject() {
@@ -62,7 +74,7 @@ func runMigrate(s streams, paths []string) error {
 				return err
 			}
 		}
-		if objects == 0 && len(errs) == 0 && !isFolder(path) {
+		if objects == 0 && len(errs) == 0 {
 			fmt.Fprintf(s.err, "%s: contains no Kubernetes object\n", path)
 			m.unreadable++
 		}
@@ -118,9 +130,4 @@ func (m *migration) problem(doc *manifest.Document, p migrate.Problem) {
 	m.problems++
 	line, column := doc.Position(p.Path)
 	fmt.Fprintf(m.err, "%s:%d:%d: %v\n", doc.File, line, column, p)
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

@@ -63,12 +63,12 @@ func TestMigrate(t *testing.T) {
 			"-:1: pod/p is not an InitializerConfiguration; skipped\n" +
 				"0 converted, 1 skipped, 0 problems, 0 reading errors\n"},
 		"a file without any object": {"# nothing\n", []string{"-f", "-"}, cli.Usage, nil,
-			"-: contains no Kubernetes object\n" +
+			"standard input contains no manifests: pipe them into usher, and check that the command before it succeeds\n" +
 				"0 converted, 0 skipped, 0 problems, 1 reading errors\n"},
 		"no file": {"", nil, cli.Usage, nil,
-			"Error: nothing to migrate: pass -f FILE, or -f - for standard input\n"},
-		"a file without -f": {"", []string{mixed}, cli.Usage, nil,
-			"Error: unknown command \"" + mixed + "\" for \"usher migrate\"\n"},
+			"Error: name the files or folders to read, or pass - for standard input\n"},
+		"standard input as an argument": {initializers, []string{"-"}, cli.Clean, []string{"envoy-config"},
+			"1 converted, 0 skipped, 0 problems, 0 reading errors\n"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -98,8 +98,8 @@ func configurationNames(out string) (names []string) {
 }
 
 func TestMigrateFolder(t *testing.T) {
-	if status, _, _ := usher(t, "", "migrate", "-f", t.TempDir()); status != cli.Clean {
-		t.Errorf("an empty folder: exit status %d", status)
+	if status, _, errs := usher(t, "", "migrate", "-f", t.TempDir()); status != cli.Usage || !strings.Contains(errs, "the folder contains no manifests") {
+		t.Errorf("an empty folder: exit status %d, stderr %q", status, errs)
 	}
 	dir := filepath.Dir(writeFile(t, "a.yaml", initializers))
 	status, out, _ := usher(t, "", "migrate", "-f", dir)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +18,27 @@ type streams struct {
 	out, err io.Writer
 }
 
+// grace is how long an interrupted command has to end by itself. A read of
+// standard input, or of a server that does not answer, may not notice.
+const grace = time.Second
+
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, s streams) int {
-	return cli.Execute(ctx, newRoot(s), args, s.in, s.out, s.err)
+	ended := make(chan int, 1)
+	go func() { ended <- cli.Execute(ctx, newRoot(s), args, s.in, s.out, s.err) }()
+	select {
+	case status := <-ended:
+		if ctx.Err() == nil {
+			return status
+		}
+	case <-ctx.Done():
+		select {
+		case <-ended:
+		case <-time.After(grace):
+		}
+	}
+	fmt.Fprintln(s.err, "Interrupted.")
+	return cli.Interrupted
 }
 
 func newRoot(s streams) *cobra.Command {

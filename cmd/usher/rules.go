@@ -2,10 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies/catalog"
 )
@@ -25,14 +25,15 @@ func newRules(s streams) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json, yaml or markdown")
+	cli.Output(cmd, &output, tableFormats...)
 	return cmd
 }
 
+// tableFormats are the formats of the tables of rules and transitions.
+var tableFormats = []string{"text", "json", "yaml", "markdown"}
+
 func renderRules(entries []catalog.Entry, format string) ([]byte, error) {
 	switch format {
-	case "text":
-		return catalog.Table(entries), nil
 	case "markdown":
 		return catalog.Markdown(entries), nil
 	case "json":
@@ -45,5 +46,5 @@ func renderRules(entries []catalog.Entry, format string) ([]byte, error) {
 		}
 		return manifest.YAML(out, nil)
 	}
-	return nil, fmt.Errorf("output format %q is unknown: write text, json, yaml or markdown", format)
+	return catalog.Table(entries), nil
 }

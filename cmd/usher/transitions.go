@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/suggest"
 )
 
 func newTransitions(s streams) *cobra.Command {
@@ -21,7 +23,8 @@ func newTransitions(s streams) *cobra.Command {
 and field, the effect of a change, who refuses it, what it breaks, and the steps
 around it. KIND is a kind such as Deployment, in upper or lower case; without it
 the command prints every kind.`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(kindNames(transition.All().Kinds()), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			kinds := transition.All().Kinds()
 			if len(args) == 1 {
@@ -31,32 +34,36 @@ the command prints every kind.`,
 				}
 			}
 			switch output {
-			case "text":
-				return printTransitions(s.out, kinds)
 			case "markdown":
 				_, err := io.WriteString(s.out, transition.Markdown(kinds))
 				return err
 			case "json", "yaml":
 				return printData(s.out, output, map[string]any{"kinds": kinds})
 			}
-			return fmt.Errorf("--output %q: write text, json, yaml or markdown", output)
+			return printTransitions(s.out, kinds)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json, yaml or markdown")
+	cli.Output(cmd, &output, tableFormats...)
 	return cmd
 }
 
 // selectKind finds a kind by its name in upper or lower case, also in the
 // plural.
 func selectKind(kinds []*transition.Kind, name string) ([]*transition.Kind, error) {
-	var known []string
 	for _, k := range kinds {
 		if strings.EqualFold(k.Kind, name) || strings.EqualFold(k.Kind+"s", name) {
 			return []*transition.Kind{k}, nil
 		}
-		known = append(known, k.Kind)
 	}
-	return nil, fmt.Errorf("usher knows no transitions of kind %q: write one of %s", name, strings.Join(known, ", "))
+	return nil, fmt.Errorf("usher knows no transitions of kind %q: %s", name, suggest.Instead(name, kindNames(kinds)))
+}
+
+func kindNames(kinds []*transition.Kind) []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.Kind)
+	}
+	return names
 }
 
 func printTransitions(w io.Writer, kinds []*transition.Kind) error {

@@ -69,20 +69,12 @@ usage.`,
 	f := cmd.Flags()
 	f.StringVar(&u.namespace, "namespace", cli.Namespace, "usher's own namespace")
 	f.BoolVar(&u.all, "all", false, "also remove the Lease, the CA's Secret and the last valid configuration")
-	f.StringVar(&u.dryRun, "dry-run", dryRunNone, "none, client (show what would be removed) or server (also ask the API server whether it would succeed)")
-	f.Lookup("dry-run").NoOptDefVal = dryRunClient // as in kubectl
+	cli.DryRun(cmd, &u.dryRun, "only show what would be removed (client), or also ask the API server (server)")
 	f.BoolVar(&u.wait, "wait", true, "wait until the removed objects, and custom resources that are being deleted, are gone")
 	f.DurationVar(&u.timeout, "timeout", time.Minute, "with --wait: how long to wait")
-	connect.Register(f)
+	connect.RegisterUser(cmd)
 	return cmd
 }
-
-// The values of --dry-run, which are kubectl's.
-const (
-	dryRunNone   = "none"
-	dryRunClient = "client"
-	dryRunServer = "server"
-)
 
 // uninstaller holds the Lease while replicas must not register.
 const (
@@ -103,11 +95,6 @@ type uninstall struct {
 }
 
 func (u *uninstall) validate() error {
-	switch u.dryRun {
-	case dryRunNone, dryRunClient, dryRunServer:
-	default:
-		return fmt.Errorf("--dry-run is %q; write none, client or server", u.dryRun)
-	}
 	if u.timeout <= 0 {
 		return fmt.Errorf("--timeout is %s; write a duration above zero, such as 1m, or --wait=false", u.timeout)
 	}
@@ -156,7 +143,7 @@ func (u *uninstall) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if holder != "" && u.dryRun == dryRunNone {
+	if holder != "" && u.dryRun == cli.DryRunNone {
 		if err := u.removeAgain(ctx); err != nil {
 			return err
 		}
@@ -202,7 +189,7 @@ func (u *uninstall) takeLease(ctx context.Context) (holder string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("reading the Lease: %w", err)
 	}
-	if holder = heldBy(lease, time.Now()); holder == "" || u.dryRun == dryRunClient {
+	if holder = heldBy(lease, time.Now()); holder == "" || u.dryRun == cli.DryRunClient {
 		return holder, nil
 	}
 	// A patch does not conflict with the holder's renewals.
@@ -218,7 +205,7 @@ func (u *uninstall) takeLease(ctx context.Context) (holder string, err error) {
 // onServer is the option of requests that change nothing with
 // --dry-run=server.
 func (u *uninstall) onServer() []string {
-	if u.dryRun == dryRunServer {
+	if u.dryRun == cli.DryRunServer {
 		return []string{metav1.DryRunAll}
 	}
 	return nil
@@ -237,7 +224,7 @@ func heldBy(lease *coordinationv1.Lease, now time.Time) string {
 // delete deletes an object; with --dry-run=client it only reads it.
 func (u *uninstall) delete(ctx context.Context, t target) error {
 	objects := u.objects.Resource(t.resource).Namespace(t.namespace)
-	if u.dryRun == dryRunClient {
+	if u.dryRun == cli.DryRunClient {
 		_, err := objects.Get(ctx, t.name, metav1.GetOptions{})
 		return err
 	}
@@ -251,7 +238,7 @@ func (u *uninstall) remove(ctx context.Context, t target) error {
 		fmt.Fprintf(u.out, "%s: not found\n", t)
 	case err != nil:
 		return fmt.Errorf("removing the %s: %w", t, err)
-	case u.dryRun != dryRunNone:
+	case u.dryRun != cli.DryRunNone:
 		fmt.Fprintf(u.out, "%s: would be removed\n", t)
 	default:
 		fmt.Fprintf(u.out, "%s: removed\n", t)

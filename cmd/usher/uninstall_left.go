@@ -14,6 +14,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 )
@@ -116,7 +117,7 @@ func (u *uninstall) installed(ctx context.Context) (bool, error) {
 	}
 	for _, t := range u.stored() {
 		_, err := u.objects.Resource(t.resource).Namespace(t.namespace).Get(ctx, t.name, metav1.GetOptions{})
-		if err == nil && (!u.all || u.dryRun == dryRunNone) {
+		if err == nil && (!u.all || u.dryRun == cli.DryRunNone) {
 			stays(t.kind, t.name)
 		}
 	}

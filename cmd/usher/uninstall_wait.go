@@ -10,13 +10,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
 // await waits until the removed objects are gone, and custom resources that are
 // being deleted: their finalizers wait for usher's controllers, which are
 // deleted after them.
 func (u *uninstall) await(ctx context.Context, removed []target) error {
-	if !u.wait || u.dryRun != dryRunNone {
+	if !u.wait || u.dryRun != cli.DryRunNone {
 		return nil
 	}
 	var remaining []string

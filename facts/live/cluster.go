@@ -109,7 +109,7 @@ func (c *Cluster) Namespace(ctx context.Context, name string) (*metav1.PartialOb
 	ns := metadata("Namespace")
 	err := c.Get(ctx, client.ObjectKey{Name: name}, ns)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("the namespace %q does not exist: %w", name, err)
+		return nil, fmt.Errorf("the namespace %q does not exist: create it, or name another: %w", name, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the namespace %s: %w", name, err)

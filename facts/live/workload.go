@@ -29,6 +29,9 @@ func (c *Cluster) Workload(ctx context.Context, apiVersion, kind, namespace, nam
 	w.SetGroupVersionKind(schema.FromAPIVersionAndKind(apiVersion, kind))
 	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, w.Unstructured)
 	if apierrors.IsNotFound(err) {
+		if _, err := c.Namespace(ctx, namespace); apierrors.IsNotFound(err) {
+			return w, err
+		}
 		return w, fmt.Errorf("%s/%s does not exist in namespace %s: %w", strings.ToLower(kind), name, namespace, err)
 	}
 	if err != nil {

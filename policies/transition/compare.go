@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 
 	"github.com/usher-dev/usher/finding"
@@ -168,6 +169,18 @@ func describe(m map[string]any) *Diff {
 	}
 }
 
+// plainWord is text that a shell takes as it is, as it does every valid name.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
+
+// shellWord quotes a name for commands that people copy: that in a manifest may
+// be any text.
+func shellWord(name string) string {
+	if plainWord.MatchString(name) {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}
+
 // fill inserts the object's name into steps.
 func (d *Diff) fill(steps []string) []string {
 	if len(steps) == 0 {
@@ -180,7 +193,7 @@ func (d *Diff) fill(steps []string) []string {
 	if name == "" {
 		name = "NAME"
 	}
-	replace := strings.NewReplacer("{namespace}", namespace, "{name}", name)
+	replace := strings.NewReplacer("{namespace}", shellWord(namespace), "{name}", shellWord(name))
 	filled := make([]string, len(steps))
 	for i, s := range steps {
 		filled[i] = replace.Replace(s)

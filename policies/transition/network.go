@@ -25,7 +25,7 @@ func network() Kind {
 				Harm:    "pods that use the network would lose it, because another range means another network",
 				Steps: []string{
 					"create a Network of the new range under another name",
-					"move the users of {name} to it: kubectl -n {namespace} describe networks.samplecrd.k8s.io {name} lists them",
+					"kubectl -n {namespace} describe networks.samplecrd.k8s.io {name} # lists its users: move them to the new Network",
 					"then delete {name}, or change its range",
 				},
 			},

@@ -16,6 +16,8 @@ const (
 	Clean  = 0 // success without findings
 	Failed = 1 // findings at the threshold or more severe, or a failure
 	Usage  = 2 // wrong usage, or unreadable input; takes precedence over Failed
+
+	Interrupted = 130 // the user pressed Ctrl-C
 )
 
 // Namespace is usher's own namespace unless a flag names another one.
@@ -44,6 +46,9 @@ func (e *exit) Unwrap() error { return e.err }
 // command's results go to out, everything else to errs.
 func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
+	root.PersistentPreRunE = validate
+	root.SetFlagErrorFunc(unknownFlag)
+	wrapHelp(root)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -56,8 +61,9 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Read
 	if !errors.As(err, &e) {
 		e = &exit{Usage, err}
 	}
-	if e.err != nil {
-		fmt.Fprintf(errs, "Error: %v\n", e.err)
+	stopped := ctx.Err() != nil && errors.Is(e.err, context.Canceled)
+	if e.err != nil && !stopped {
+		Report(errs, e.err)
 	}
 	return e.status
 }

@@ -13,9 +13,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/usher-dev/usher/cmd/usher/explain"
 	"github.com/usher-dev/usher/cmd/usher/report"
 	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies/catalog"
 )
@@ -53,6 +55,7 @@ type file struct {
 	skipped  []report.Skipped
 	findings []report.Finding
 	missing  missing
+	notes    []string
 }
 
 // missing counts the objects that ask for templates and Networks although none
@@ -145,6 +148,11 @@ func (j *judging) file(f *file) {
 			f.errs = append(f.errs, err)
 			continue
 		}
+		if injector.Injects(d.APIVersion, d.Kind) {
+			for _, found := range explain.WrongKeys(d, v, j.workspace.Templates.Names()) {
+				f.notes = append(f.notes, fmt.Sprintf("%s:%d: %s: %s", d.File, d.Line, d, found))
+			}
+		}
 		for _, twice := range d.Duplicates {
 			j.add(f, d, v, duplicate(twice))
 			if twice.Line > 0 && len(f.findings) > 0 {
@@ -178,6 +186,9 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 	}
 	result.Skipped = addUp(result.Skipped)
 	result.Notes = j.workspace.Notes
+	for i := range read {
+		result.Notes = append(result.Notes, read[i].notes...)
+	}
 	if n := missing.templates; n > 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("objects that ask for templates, although -t was not given: %d; they are checked as written", n))
 	}

@@ -1,9 +1,6 @@
 package check
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/usher-dev/usher/cmd/usher/report"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/manifest"
@@ -22,13 +19,8 @@ const (
 	Fail   UnknownKinds = "fail"   // each is a finding that fails the check
 )
 
-// ParseUnknownKinds parses the value of a flag.
-func ParseUnknownKinds(word string) (UnknownKinds, error) {
-	if u := UnknownKinds(word); slices.Contains([]UnknownKinds{Ignore, Warn, Fail}, u) {
-		return u, nil
-	}
-	return "", fmt.Errorf("--unknown-kinds %q does not exist: write %s, %s or %s", word, Ignore, Warn, Fail)
-}
+// UnknownKindsValues lists the values of UnknownKinds.
+func UnknownKindsValues() []string { return []string{string(Ignore), string(Warn), string(Fail)} }
 
 // Reasons why a kind is unknown.
 const (

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/usher-dev/usher/facts/live"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/verdict"
 )
 
 // An Explanation is about one object, or the pods of one owner.
@@ -106,6 +109,9 @@ func (e Explainer) Selected(ctx context.Context, namespace string, selector labe
 		all = append(all, explanation)
 	}
 	if len(all) == 0 {
+		if _, err := e.Cluster.Namespace(ctx, namespace); apierrors.IsNotFound(err) {
+			return nil, err
+		}
 		return nil, fmt.Errorf("no pod or owner of pods in namespace %s matches %s", namespace, selector)
 	}
 	return all, nil
@@ -147,6 +153,37 @@ func File(w live.Workload, next *live.Next, templates []string) *Explanation {
 	e.slipped(slips(w, &metav1.PartialObjectMetadata{}, templates))
 	e.Do = adviseFile(next, e.Slips)
 	return e
+}
+
+// WrongKeys describes the annotations and labels of a pod template in a file that
+// were probably meant to ask for a template, and do not.
+func WrongKeys(d *manifest.Document, v *verdict.Verdict, templates []string) []string {
+	if !mayAsk(d.JSON) {
+		return nil
+	}
+	w := live.Workload{Unstructured: &unstructured.Unstructured{}}
+	if w.UnmarshalJSON(d.JSON) != nil {
+		return nil // the verdict says what is wrong
+	}
+	e := &Explanation{Next: live.Decided(v)}
+	annotations, podLabels := w.TemplateMetadata()
+	e.slipped(slipsInTemplate(metadata{"its pods", annotations, podLabels}, templates))
+	var found []string
+	for _, s := range e.Slips {
+		found = append(found, s.Found)
+	}
+	return found
+}
+
+// mayAsk reports whether an object has a part of usher's keys, so that most
+// objects are not decoded for nothing.
+func mayAsk(object []byte) bool {
+	for _, part := range []string{"initiali", "inject.", "usher.dev/", "kubernetes.io/"} {
+		if bytes.Contains(object, []byte(part)) {
+			return true
+		}
+	}
+	return false
 }
 
 // slipped keeps the keys that ask for what the next pod does not get, or refuse

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/release"
 	"github.com/usher-dev/usher/verdict"
 )
@@ -135,31 +133,9 @@ func (n *Namespace) add(workload string, v *verdict.Verdict) {
 	n.Workloads = append(n.Workloads, w)
 }
 
-// NamespaceWriter returns a function that writes the explanation of a namespace
-// in a format.
-func NamespaceWriter(format string) (func(io.Writer, *Namespace) error, error) {
-	switch format {
-	case "text":
-		return func(w io.Writer, n *Namespace) error {
-			_, err := io.WriteString(w, n.text())
-			return err
-		}, nil
-	case "json", "yaml":
-		return func(w io.Writer, n *Namespace) error { return writeStructured(w, format, n) }, nil
-	}
-	return nil, fmt.Errorf("--output is %q; write text, json or yaml", format)
-}
-
-// writeStructured writes a value as JSON or YAML.
-func writeStructured(w io.Writer, format string, value any) error {
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err == nil && format == "yaml" {
-		text, err = manifest.YAML(text, nil)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", strings.TrimSuffix(string(text), "\n"))
+// WriteText writes the explanation for people.
+func (n *Namespace) WriteText(w io.Writer) error {
+	_, err := io.WriteString(w, n.text())
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/suggest"
 )
 
 // A Slip is a key that a user wrote to ask for a template, but where usher does
@@ -126,11 +127,11 @@ func meantKey(key, value string, templates []string) (meant, template string) {
 		return "", ""
 	}
 	template = name
-	if best := nearest(name, templates); best != "" {
+	if best := suggest.Nearest(name, templates); best != "" {
 		template = best
 	}
 	for _, own := range []string{injector.InitializerPrefix, injector.InjectPrefix} {
-		switch d := distance(prefix+"/", own); {
+		switch d := suggest.Distance(prefix+"/", own); {
 		case d == 0:
 			return own + template, template
 		case d <= farthest && (value == "true" || value == "false" || slices.Contains(templates, template)):
@@ -146,42 +147,5 @@ const farthest = 3
 
 // near reports whether a prefix is one of usher's, possibly misspelt.
 func near(prefix string) bool {
-	return distance(prefix, injector.InitializerPrefix) <= farthest || distance(prefix, injector.InjectPrefix) <= farthest
-}
-
-// nearest returns the template whose name differs from an unknown name by at
-// most two letters, and at most half of them; or "".
-func nearest(name string, templates []string) string {
-	if slices.Contains(templates, name) {
-		return name
-	}
-	best, least := "", 3
-	for _, t := range templates {
-		if d := distance(name, t); d < least && 2*d <= len(name) {
-			best, least = t, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance: the number of added, removed or changed
-// letters.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return suggest.Distance(prefix, injector.InitializerPrefix) <= farthest || suggest.Distance(prefix, injector.InjectPrefix) <= farthest
 }

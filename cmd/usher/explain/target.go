@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/usher-dev/usher/suggest"
 )
 
 // A Target is an object to explain.
@@ -23,6 +25,18 @@ var kinds = []struct {
 	{"batch/v1", "CronJob", []string{"cronjob", "cronjobs", "cj"}},
 	{"v1", "ReplicationController", []string{"replicationcontroller", "replicationcontrollers", "rc"}},
 }
+
+// KindNames lists the kinds that can be explained, as kubectl names them.
+func KindNames() []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.names[0])
+	}
+	return names
+}
+
+// Resource returns the API server's name for the objects of the target's kind.
+func (t Target) Resource() string { return strings.ToLower(t.Kind) + "s" }
 
 // ParseTargets parses objects like kubectl: KIND/NAME..., or KIND NAME.... If
 // kind is given, NAME has that kind.
@@ -55,12 +69,10 @@ func ParseTargets(kind string, args []string) ([]Target, error) {
 func parseKind(name string) (Target, error) {
 	// kubectl also accepts deployments.apps and deployments.v1.apps.
 	plain, _, _ := strings.Cut(strings.ToLower(name), ".")
-	var known []string
 	for _, k := range kinds {
 		if slices.Contains(k.names, plain) {
 			return Target{APIVersion: k.apiVersion, Kind: k.kind}, nil
 		}
-		known = append(known, k.names[0])
 	}
-	return Target{}, fmt.Errorf("%q is not a kind of pod or owner; write one of %s", name, strings.Join(known, ", "))
+	return Target{}, fmt.Errorf("%q is not a kind of pod or owner; %s", name, suggest.Instead(plain, KindNames()))
 }

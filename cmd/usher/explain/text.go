@@ -10,20 +10,8 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// Writer returns a function that writes explanations in a format.
-func Writer(format string) (func(io.Writer, []*Explanation) error, error) {
-	switch format {
-	case "text":
-		return writeText, nil
-	case "json", "yaml":
-		return func(w io.Writer, all []*Explanation) error {
-			return writeStructured(w, format, map[string]any{"explanations": all})
-		}, nil
-	}
-	return nil, fmt.Errorf("--output is %q; write text, json or yaml", format)
-}
-
-func writeText(w io.Writer, all []*Explanation) error {
+// WriteText writes explanations for people.
+func WriteText(w io.Writer, all []*Explanation) error {
 	var b strings.Builder
 	for i, e := range all {
 		if i > 0 {
