@@ -1,17 +1,14 @@
 package review
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -190,32 +187,5 @@ func TestMemoryOfLargeBodiesIsBounded(t *testing.T) {
 		if res.StatusCode != http.StatusOK {
 			t.Errorf("length %d: %d", length, res.StatusCode)
 		}
-	}
-}
-
-// TestPromisedBodiesReserveNoMemory opens requests that promise the largest body
-// and stop after what is read without a reservation.
-func TestPromisedBodiesReserveNoMemory(t *testing.T) {
-	l := newLimit(1)
-	const senders = 1000 // as many as there are connections
-	for range senders {
-		memory := hold{limit: l}
-		defer memory.release()
-		var body bytes.Buffer
-		body.Write(make([]byte, eager))
-		slow := io.MultiReader(strings.NewReader("x"), iotest.ErrReader(os.ErrDeadlineExceeded))
-		if err := readLarge(slow, maxBody, &body, &memory); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatalf("reading ended with %v", err)
-		}
-	}
-	memory := hold{limit: l}
-	defer memory.release()
-	var body bytes.Buffer
-	body.Write(make([]byte, eager))
-	if err := readLarge(bytes.NewReader(make([]byte, maxBody-eager)), maxBody, &body, &memory); err != nil || body.Len() != maxBody {
-		t.Errorf("a large body beside %d slow ones: %v, %d bytes", senders, err, body.Len())
-	}
-	if memory.size > maxBody+1 {
-		t.Errorf("%d bytes are reserved for %d", memory.size, maxBody)
 	}
 }

@@ -68,10 +68,17 @@ func read(w http.ResponseWriter, r *http.Request, body *bytes.Buffer, memory *ho
 	}
 	_, err := body.ReadFrom(io.LimitReader(r.Body, eager))
 	if err == nil && body.Len() == eager && r.ContentLength != eager {
-		err = readLarge(r.Body, r.ContentLength, body, memory)
-	}
-	if errors.Is(err, errBusy) {
-		return err
+		size := int64(maxBody)
+		if n := r.ContentLength; n > 0 && n < maxBody {
+			size = n
+		}
+		if err := memory.reserve(size); err != nil {
+			return err
+		}
+		if r.ContentLength > 0 {
+			body.Grow(int(size) - eager + bytes.MinRead)
+		}
+		_, err = body.ReadFrom(io.LimitReader(r.Body, maxBody+1-eager))
 	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -88,30 +95,6 @@ func read(w http.ResponseWriter, r *http.Request, body *bytes.Buffer, memory *ho
 			status:  http.StatusRequestEntityTooLarge,
 			message: fmt.Sprintf("the review exceeds the %d MiB that usher reads", maxBody>>20),
 			uid:     findUID(body.Bytes()),
-		}
-	}
-	return nil
-}
-
-// growth is by how much a large body may grow at once.
-const growth = 2
-
-// readLarge reads the rest of a large body. It reserves memory as the body
-// arrives: a client that promises a large one and does not send it takes none
-// from others.
-func readLarge(from io.Reader, length int64, body *bytes.Buffer, memory *hold) error {
-	for body.Len() <= maxBody {
-		step := min((growth-1)*body.Len(), maxBody+1-body.Len())
-		if rest := int(min(length, maxBody)) - body.Len(); length > 0 && rest < step {
-			step = max(rest, 0) + 1 // one more, to see the end
-		}
-		if err := memory.reserve(int64(step)); err != nil {
-			return err
-		}
-		body.Grow(step + bytes.MinRead)
-		n, err := body.ReadFrom(io.LimitReader(from, int64(step)))
-		if err != nil || n < int64(step) {
-			return err
 		}
 	}
 	return nil
