@@ -33,8 +33,8 @@ holds the Lease "usher-registration" registers. Outside of a cluster, --url tell
 the API server where to find it.
 
 On SIGTERM or SIGINT readiness fails, and usher answers requests for
---shutdown-delay and then until none is left. Set GOMEMLIMIT to about nine
-tenths of the memory limit.`,
+--shutdown-delay and then until none is left. Set GOMEMLIMIT to the memory limit
+less 43 MiB for the pages of the program.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(o.Certificates.Validate(), o.Tracing.Validate()); err != nil {

@@ -27,7 +27,7 @@ import (
 const (
 	ListTimeout = 200 * time.Millisecond
 	listLimit   = 500
-	listsAtOnce = 6
+	listsAtOnce = 4
 	walksAtOnce = 2
 	nodeLimit   = 100
 )

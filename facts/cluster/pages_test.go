@@ -46,7 +46,7 @@ func TestACacheStartsInTrimmedPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []metav1.ListOptions{{Limit: pageSize, FieldSelector: "a=b"}, {Limit: pageSize, Continue: "100", FieldSelector: "a=b"}, {Limit: pageSize, Continue: "200", FieldSelector: "a=b"}}
+	want := []metav1.ListOptions{{Limit: pageSize, FieldSelector: "a=b"}, {Limit: pageSize, Continue: "50", FieldSelector: "a=b"}, {Limit: pageSize, Continue: "100", FieldSelector: "a=b"}}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}

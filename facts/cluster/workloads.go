@@ -31,6 +31,9 @@ func (l *Lister) JudgeWorkloads(ctx context.Context, namespace string, limit int
 		of := listables()[kind]
 		var failed error
 		complete, listing := l.walks.each(ctx, of.list, namespace, limit-read, func(o client.Object) {
+			if ctx.Err() != nil {
+				return
+			}
 			read++
 			if failed != nil || metav1.GetControllerOf(o) != nil { // otherwise its controller is judged
 				return
@@ -43,6 +46,8 @@ func (l *Lister) JudgeWorkloads(ctx context.Context, namespace string, limit int
 		switch {
 		case failed != nil:
 			return read, unread, failed
+		case ctx.Err() != nil:
+			return read, append(unread, ctx.Err()), nil
 		case listing != nil:
 			unread = append(unread, fmt.Errorf("listing the objects of kind %s: %w", kind, listing))
 		case !complete:

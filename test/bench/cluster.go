@@ -116,7 +116,7 @@ func (b *bench) servers(ctx context.Context, http2 bool) (p pair, err error) {
 	if p.floor, err = startProcess(ctx, "floor"+suffix, addresses[0], b.folder, nil, self, "floor"+suffix, addresses[0], folder); err != nil {
 		return p, err
 	}
-	if p.usher, err = startProcess(ctx, "usher"+suffix, addresses[1], b.folder, []string{"GOMEMLIMIT=115MiB", "GOGC=200"}, b.server, "webhook",
+	if p.usher, err = startProcess(ctx, "usher"+suffix, addresses[1], b.folder, []string{"GOMEMLIMIT=85MiB", "GOGC=200"}, b.server, "webhook",
 		"--kubeconfig", filepath.Join(b.folder, "kubeconfig"), "--url", "https://"+addresses[1], "--bind-address", addresses[1], "--health-address", addresses[2],
 		"--metrics-address", "0", fmt.Sprintf("--http2=%t", http2), "--profiling"); err != nil {
 		return p, err
