@@ -35,7 +35,7 @@ func (c *ControlPlane) StartController(ctx context.Context, log logr.Logger, cha
 		return nil, err
 	}
 	o := controllers.Options{Namespace: Namespace, LeaderElection: true, HealthAddress: "0", MetricsAddress: "0", Repeated: true, Log: log, EtcdBackupEndpoints: TestEtcds()}
-	o.Handover.Address, o.Handover.Host = "127.0.0.1:0", "127.0.0.1"
+	o.PodServer.Address, o.PodServer.Host = "127.0.0.1:0", "127.0.0.1"
 	for _, change := range changes {
 		change(&o)
 	}

@@ -35,7 +35,7 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/turns"
-	"github.com/usher-dev/usher/controllers/handover"
+	"github.com/usher-dev/usher/controllers/podserver"
 )
 
 // Finalizer is on an EtcdRestore from the reservation of the cluster until the
@@ -70,7 +70,7 @@ type Controller struct {
 	reader client.Reader
 	events events.EventRecorder
 	places *etcdbackup.Places
-	server *handover.Server
+	server *podserver.Server
 	// turns are those of restores in progress, sending those of backups on their
 	// way to a pod.
 	turns, sending *turns.Turns
@@ -83,14 +83,14 @@ type Controller struct {
 // New returns the controller for that manager's cluster. The server sends
 // backups to pods. Old members' claims are kept for at least the grace, by
 // default etcdcluster.DefaultClaimGrace.
-func New(m manager.Manager, server *handover.Server, volumes *volume.Mounts, grace time.Duration) *Controller {
+func New(m manager.Manager, server *podserver.Server, volumes *volume.Mounts, grace time.Duration) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
 		places: &etcdbackup.Places{Reader: m.GetAPIReader(), Volumes: volumes}, server: server,
 		turns: turns.New(atOnce, perNamespace), sending: turns.New(atOnce, perNamespace), deletions: turns.NewDeletions(),
 		grace: cmp.Or(grace, etcdcluster.DefaultClaimGrace),
 	}
-	server.HandOver(c)
+	server.SendBackups(c)
 	return c
 }
 
