@@ -47,8 +47,8 @@ type Options struct {
 	// Resync is how often to check a Network that is Ready again, if Watch does
 	// not report everything; zero means never.
 	Resync time.Duration
-	// Patience is how soon to retry if a person has to act.
-	Patience time.Duration
+	// RetryAfter is how soon to retry if a person has to act.
+	RetryAfter time.Duration
 	// Workers is how many Networks to reconcile at once.
 	Workers int
 	// RemoveOrphans removes orphaned networks at startup. Without it they are

@@ -68,7 +68,7 @@ func (c *Controller) next(o outcome) (reconcile.Result, error) {
 	case reason == backend.InUse:
 		return reconcile.Result{RequeueAfter: c.options.Resync}, nil
 	case reason.Slow():
-		return reconcile.Result{RequeueAfter: c.options.Patience}, nil
+		return reconcile.Result{RequeueAfter: c.options.RetryAfter}, nil
 	}
 	return reconcile.Result{}, o.err
 }

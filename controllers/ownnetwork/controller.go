@@ -44,9 +44,9 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// patience is how soon to retry if a person has to act, or a range must become
+// retryAfter is how soon to retry if a person has to act, or a range must become
 // free.
-const patience = 10 * time.Second
+const retryAfter = 10 * time.Second
 
 // workers is how many Deployments to reconcile at once. The index gives each
 // another range.
@@ -120,7 +120,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return c.provide(ctx, d)
 	}
 	if state := stateOf(network, d); state.reason != injector.OwnNetworkMade {
-		return reconcile.Result{RequeueAfter: patience}, c.tell(ctx, d, state)
+		return reconcile.Result{RequeueAfter: retryAfter}, c.tell(ctx, d, state)
 	}
 	if err := c.keep(ctx, network); err != nil {
 		return reconcile.Result{}, err
