@@ -45,7 +45,7 @@ func (c *Controller) report(ctx context.Context, n *samplecrdv1.Network, o outco
 	if !reflect.DeepEqual(before.Status, n.Status) {
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 		if err := c.client.Status().Patch(ctx, n, patch); err != nil {
-			return again(fmt.Errorf("writing the status: %w", err))
+			return requeue(fmt.Errorf("writing the status: %w", err))
 		}
 		c.warn(before, n)
 	}

@@ -183,11 +183,11 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			return reconcile.Result{}, client.IgnoreNotFound(err)
 		}
 	}
-	return again(failed)
+	return requeue(failed)
 }
 
-// again returns when to check again.
-func again(failed error) (reconcile.Result, error) {
+// requeue returns when to check again.
+func requeue(failed error) (reconcile.Result, error) {
 	switch {
 	case failed == nil:
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
