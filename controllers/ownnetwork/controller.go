@@ -120,12 +120,12 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return c.provide(ctx, d)
 	}
 	if state := stateOf(network, d); state.reason != injector.OwnNetworkMade {
-		return reconcile.Result{RequeueAfter: retryAfter}, c.tell(ctx, d, state)
+		return reconcile.Result{RequeueAfter: retryAfter}, c.setCondition(ctx, d, state)
 	}
 	if err := c.keep(ctx, network); err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{}, c.tell(ctx, d, made(network))
+	return reconcile.Result{}, c.setCondition(ctx, d, made(network))
 }
 
 // wants reports whether a Deployment exists and asks. The webhook does not

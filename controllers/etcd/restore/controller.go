@@ -176,7 +176,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case work.Err() != nil:
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // it was deleted
 	}
-	c.tell(a, p, failed)
+	c.setProgress(a, p, failed)
 	if !equality.Semantic.DeepEqual(was.Status, r.Status) {
 		// The status shows a phase before it runs.
 		if err := c.client.Status().Patch(ctx, r, client.MergeFrom(was)); err != nil {
@@ -216,8 +216,8 @@ func (c *Controller) find(ctx context.Context, a *attempt) (done bool, err error
 	return false, nil
 }
 
-// tell writes the progress into the status.
-func (c *Controller) tell(a *attempt, p phase, failed error) {
+// setProgress writes the progress into the status.
+func (c *Controller) setProgress(a *attempt, p phase, failed error) {
 	s := &a.Status
 	s.ObservedGeneration = a.Generation
 	is := metav1.Condition{Type: ConditionRestored, Status: metav1.ConditionFalse, ObservedGeneration: a.Generation}
