@@ -12,7 +12,7 @@
 //	index      which ranges are in use, from informers
 //	allocate   which range, and whose it is already
 //	make       the Network, owned by the Deployment and freed with it
-//	condition  what the Deployment and its pods are told
+//	condition  what the Deployment and its pods report
 package ownnetwork
 
 import (
