@@ -26,7 +26,7 @@ help: ## Show this help
 
 .PHONY: build
 build: ## Build bin/usher, the command line, and bin/usher-server
-	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/usher ./cmd/usher-server
+	$(GO) build -o $(BIN)/ ./cmd/usher ./cmd/usher-server
 
 IMAGE ?= usher:latest
 ARCH ?= $(shell $(GO) env GOARCH)
@@ -159,7 +159,9 @@ generate: ## Write the documents and manifests that come from others
 	for copy in overlays/takeover chart/usher/files; do cp deploy/templates/envoy-takeover.yaml "deploy/$$copy/"; done
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
-	@assets=$(ASSETS); $$assets/kubectl kustomize deploy/base >deploy/usher.yaml.new && mv deploy/usher.yaml.new deploy/usher.yaml
+	@assets=$(ASSETS); for manifest in base:usher base/crds:crds; do \
+	  $$assets/kubectl kustomize deploy/$${manifest%:*} >deploy/manifest.new && mv deploy/manifest.new deploy/$${manifest#*:}.yaml; \
+	done
 	{ printf '%s\n' '# The alerts of alerts.yaml, by make generate.' 'apiVersion: monitoring.coreos.com/v1' 'kind: PrometheusRule' \
 	  'metadata:' '  name: usher' '  labels: {app.kubernetes.io/name: usher}' 'spec:'; \
 	  sed -n '/^groups:/,$$ s/^/  /p' deploy/monitoring/alerts.yaml; } >deploy/monitoring/prometheusrule.yaml

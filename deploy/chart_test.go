@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,7 @@ resources: {requests: {cpu: 100m, memory: 100Mi}}
 goMemLimit: 90MiB
 ports: {webhook: 10250, health: 10251, metrics: 10252}
 controller:
+  controllers: [network, ownnetwork]
   replicas: 2
   extraArgs: [--log-level=debug]
   extraEnv: [{name: NO_PROXY, value: .svc}]
@@ -58,6 +60,7 @@ affinity: {podAntiAffinity: null}
 topologySpreadConstraints: []
 tracing: {endpoint: "http://otel-collector.observability:4318", sampling: 0.5}
 absenceWarnings: true
+aggregatedRoles: false
 priorityClassName: system-node-critical
 criticalPodsQuota: false
 disruptionBudget: false
@@ -88,6 +91,7 @@ func TestTheChartInstallsWhatTheManifestsDo(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			want := objects(t, string(kustomize(t, tc.folder)))
+			maps.Copy(want, objects(t, string(kustomize(t, "base/crds"))))
 			delete(want, "Namespace /usher-system") // helm makes the release's
 			if diff := cmp.Diff(want, objects(t, rendered(t, tc.values))); diff != "" {
 				t.Errorf("-manifests +chart:\n%s", diff)
@@ -108,6 +112,7 @@ func TestTheChartRefusesValuesItDoesNotKnow(t *testing.T) {
 		"a port that is none":     "ports: {webhook: 0}",
 		"a variable without name": "extraEnv: [{value: a}]",
 		"more than every trace":   "tracing: {sampling: 100}",
+		"an unknown controller":   "controller: {controllers: [etcd]}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-f", "-"); err == nil || !strings.Contains(err.Error(), "values don't meet the specifications of the schema") {
@@ -148,15 +153,15 @@ func TestValuesBecomeFlags(t *testing.T) {
 		want                  []string
 	}{
 		"of the webhook": {all, "usher-webhook", []string{
-			"webhook", "--namespace=usher-system", "--certificates=cert-manager", "--bind-address=:10250", "--health-address=:10251", "--metrics-address=:10252",
+			"webhook", "--namespace=$(POD_NAMESPACE)", "--owner-cluster-role=usher-webhook", "--certificates=cert-manager", "--bind-address=:10250", "--health-address=:10251", "--metrics-address=:10252",
 			"--registration-annotations=admissions.enforcer/disabled=true", "--otlp-endpoint=http://otel-collector.observability:4318", "--trace-sampling=0.5", "--log-level=debug",
 		}},
 		"of the controller": {all, "usher-controller", []string{
-			"controller", "--namespace=usher-system", "--network-backend=neutron", "--neutron-clouds-file=/etc/openstack/clouds.yaml", "--neutron-cloud=here",
+			"controller", "--namespace=$(POD_NAMESPACE)", "--controllers=network,ownnetwork", "--network-backend=neutron", "--neutron-clouds-file=/etc/openstack/clouds.yaml", "--neutron-cloud=here",
 			"--etcd-backup-endpoints=etcd.storage.svc", "--etcd-backup-endpoints=*.etcd.example.com:2379", "--image-pull-secrets=registry", "--log-level=debug",
 		}},
 		"with certificates from files": {rendered(t, "certificates: {from: files, secret: usher-tls}"), "usher-webhook", []string{
-			"webhook", "--namespace=usher-system", "--certificates=files", "--certificates-dir=/etc/usher/certificates",
+			"webhook", "--namespace=$(POD_NAMESPACE)", "--owner-cluster-role=usher-webhook", "--certificates=files", "--certificates-dir=/etc/usher/certificates",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

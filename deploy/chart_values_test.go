@@ -80,7 +80,7 @@ func TestValuesReachThePods(t *testing.T) {
 	for what, tc := range map[string]struct{ got, want any }{
 		"volumes":                           {volumes, []string{"ca-bundle", "client-ca"}},
 		"mounts":                            {mounts, []string{"ca-bundle /etc/ssl/certs", "client-ca /etc/usher/client-ca"}},
-		"variables":                         {env, []string{"POD_NAME", "GOMEMLIMIT", "GOGC", "HTTPS_PROXY"}},
+		"variables":                         {env, []string{"POD_NAMESPACE", "POD_NAME", "GOMEMLIMIT", "GOGC", "HTTPS_PROXY"}},
 		"ports":                             {ports, []string{"webhook 10250", "health 10251", "metrics 10252"}},
 		"the user, which OpenShift chooses": {webhook.SecurityContext.RunAsUser == nil && controller.SecurityContext.RunAsUser == nil, true},
 		"spread that is turned off":         {len(webhook.TopologySpreadConstraints), 0},

@@ -2,17 +2,14 @@
 package deploy_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -28,15 +25,16 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/rights"
 	"github.com/usher-dev/usher/webhook/registration"
 )
 
-// cluster is a real API server to which usher.yaml was applied, with usher next
-// to it as its ServiceAccount.
+// cluster is a real API server to which both manifests were applied, with usher
+// next to it as its ServiceAccount.
 type cluster struct {
 	*kubernetes.Clientset
 	plane    *controlplane.ControlPlane
-	auditLog string
+	auditLog rights.Log
 }
 
 var shared struct {
@@ -65,29 +63,18 @@ func started(t *testing.T) *cluster {
 	return shared.cluster
 }
 
-// auditPolicy only logs the requests of usher's ServiceAccounts.
-const auditPolicy = `
-apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules: [{level: Metadata, users: ["` + controlplane.WebhookUser + `", "` + controlplane.ControllerUser + `"]}, {level: None}]
-`
-
 func start() (*cluster, error) {
 	folder, err := os.MkdirTemp("", "usher-deploy-")
 	if err != nil {
 		return nil, err
 	}
 	shared.stops = append(shared.stops, func() error { return os.RemoveAll(folder) })
-	policy := filepath.Join(folder, "policy.yaml")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+	log, flags, err := rights.NewLog(folder, controlplane.WebhookUser, controlplane.ControllerUser, neutronUser)
+	if err != nil {
 		return nil, err
 	}
-	c := &cluster{auditLog: filepath.Join(folder, "audit.log")}
-	c.plane, err = controlplane.StartWithFlags(os.Stderr, map[string]string{
-		"audit-policy-file": policy, "audit-log-path": c.auditLog, "audit-log-mode": "blocking",
-	}, "../controllers/network/multus/testdata")
-	if err != nil {
+	c := &cluster{auditLog: log}
+	if c.plane, err = controlplane.StartWithFlags(os.Stderr, flags, "../controllers/network/multus/testdata"); err != nil {
 		return nil, err
 	}
 	shared.stops = append(shared.stops, c.plane.Stop)
@@ -97,7 +84,7 @@ func start() (*cluster, error) {
 		return nil, err
 	}
 	ctx := context.Background()
-	if out, err := c.plane.Kubectl(ctx, "", "apply", "-f", manifest); err != nil {
+	if out, err := c.plane.Kubectl(ctx, "", "apply", "-f", definitions, "-f", manifest); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
 	server, err := c.plane.StartReplica(ctx, logr.Discard())
@@ -108,55 +95,11 @@ func start() (*cluster, error) {
 	return c, nil
 }
 
-// an event is the relevant part of a request in the audit log.
-type event struct {
-	Stage     string
-	Verb      string
-	User      struct{ Username string }
-	ObjectRef struct {
-		Resource, Subresource, Namespace, Name string
-	}
-	ResponseStatus struct{ Code int }
-}
-
-// right returns the right that the request needed, as it was granted: by name
-// or not, in its namespace or in all.
-func (e *event) right(granted map[string]bool) string {
-	resource := e.ObjectRef.Resource
-	if e.ObjectRef.Subresource != "" {
-		resource += "/" + e.ObjectRef.Subresource
-	}
-	for _, namespace := range []string{e.ObjectRef.Namespace, ""} {
-		for _, name := range []string{e.ObjectRef.Name, ""} {
-			if right := describe(e.Verb, resource, namespace, name); granted[right] {
-				return right
-			}
-		}
-	}
-	return describe(e.Verb, resource, e.ObjectRef.Namespace, e.ObjectRef.Name)
-}
-
 // audited returns what a user did so far.
-func (c *cluster) audited(t *testing.T, user string) []event {
+func (c *cluster) audited(t *testing.T, user string) []rights.Event {
 	t.Helper()
-	f, err := os.Open(c.auditLog)
+	events, err := c.auditLog.Of(user)
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var events []event
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var e event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			t.Fatal(err)
-		}
-		if e.User.Username == user && e.ObjectRef.Resource != "" { // not discovery
-			events = append(events, e)
-		}
-	}
-	if err := lines.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return events
@@ -165,11 +108,14 @@ func (c *cluster) audited(t *testing.T, user string) []event {
 // may reports whether the webhook's ServiceAccount has a right.
 func (c *cluster) may(t *testing.T, verb, group, resource, namespace, name string) bool {
 	t.Helper()
+	return c.allowed(t, controlplane.WebhookUser, authorizationv1.ResourceAttributes{Verb: verb, Group: group, Version: "*", Resource: resource, Namespace: namespace, Name: name})
+}
+
+// allowed reports whether a ServiceAccount or another user has a right.
+func (c *cluster) allowed(t *testing.T, user string, right authorizationv1.ResourceAttributes) bool {
+	t.Helper()
 	review, err := c.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-		Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: controlplane.WebhookUser, Groups: []string{"system:serviceaccounts", "system:authenticated"},
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: group, Version: "*", Resource: resource, Namespace: namespace, Name: name},
-		},
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: []string{"system:serviceaccounts", "system:authenticated"}, ResourceAttributes: &right},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

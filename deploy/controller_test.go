@@ -54,7 +54,7 @@ func TestTheControllerHasTheRightsItUsesAndNoOthers(t *testing.T) {
 	for _, f := range controllerFeatures {
 		t.Run(f.name, func(t *testing.T) { f.run(t, c) })
 	}
-	compareRights(t, c.audited(t, controlplane.ControllerUser), grants(t, "usher-controller", otherControllers...), unseenOfController, func(*event) bool { return false })
+	compareRights(t, c.audited(t, controlplane.ControllerUser), grants(t, "usher-controller", otherControllers...), unseenOfController, nil)
 }
 
 // control runs every controller as its ServiceAccount until the test ends.

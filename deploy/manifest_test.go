@@ -13,16 +13,37 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// manifest is the object list of `kubectl apply -f deploy/usher.yaml`.
-const manifest = "usher.yaml"
+// The manifests of `kubectl apply -f deploy/crds.yaml -f deploy/usher.yaml`.
+const (
+	definitions = "crds.yaml"
+	manifest    = "usher.yaml"
+)
 
-func TestTheRenderedManifestIsThatOfTheBase(t *testing.T) {
-	written, err := os.ReadFile(manifest)
+func TestTheRenderedManifestsAreThoseOfTheirFolders(t *testing.T) {
+	for file, folder := range map[string]string{manifest: "base", definitions: "base/crds"} {
+		written, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(kustomize(t, folder)), string(written)); diff != "" {
+			t.Errorf("deploy/%s is stale, run make generate (-%s +written):\n%s", file, folder, diff)
+		}
+	}
+}
+
+// TestDefinitionsAreInNoOtherManifest keeps the deletion of usher from deleting
+// custom resources.
+func TestDefinitionsAreInNoOtherManifest(t *testing.T) {
+	folders, err := filepath.Glob("overlays/*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(kustomize(t, "base")), string(written)); diff != "" {
-		t.Errorf("deploy/usher.yaml is stale, run make generate (-base +written):\n%s", diff)
+	for _, folder := range append(folders, "base") {
+		for name := range objects(t, string(kustomize(t, folder))) {
+			if strings.HasPrefix(name, "CustomResourceDefinition ") {
+				t.Errorf("%s contains the %s", folder, name)
+			}
+		}
 	}
 }
 

@@ -1,17 +1,15 @@
 package deploy_test
 
 import (
-	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/rights"
 )
 
 // unseen are rights that the features need not use in this test, because they
@@ -29,6 +27,11 @@ var unseen = []string{
 	"update validatingwebhookconfigurations named usher",
 	// The CA changes once every webhook has the next one.
 	"get validatingwebhookconfigurations named usher",
+	// An admission plugin requires these for setting an owner, see
+	// TestRemovalLeavesNothingBroken.
+	"delete mutatingwebhookconfigurations named usher",
+	"delete validatingwebhookconfigurations named usher",
+	"list clusterroles named usher-webhook",
 	"update secrets in usher-system named usher-ca",
 	"create events in usher-system",
 	"patch events in usher-system",
@@ -41,89 +44,40 @@ func TestTheWebhookHasTheRightsItUsesAndNoOthers(t *testing.T) {
 	for _, feature := range features {
 		t.Run(feature.name, func(t *testing.T) { feature.run(t, c) })
 	}
-	compareRights(t, c.audited(t, controlplane.WebhookUser), grants(t, "usher-webhook"), unseen, func(e *event) bool {
+	compareRights(t, c.audited(t, controlplane.WebhookUser), grants(t, "usher-webhook"), unseen, func(e *rights.Event) bool {
 		// Absence warnings read these, and the overlay allows it.
 		return e.Verb == "get" && slices.Contains([]string{"configmaps", "secrets", "persistentvolumeclaims"}, e.ObjectRef.Resource)
 	})
 }
 
-// compareRights compares used with granted rights. Rights in unseen need not be
-// used; refused lists requests that may be refused.
-func compareRights(t *testing.T, done []event, granted map[string]bool, unseen []string, refused func(*event) bool) {
+// compareRights compares used with granted rights, as rights.Compare does.
+func compareRights(t *testing.T, done []rights.Event, granted map[string]bool, unseen []string, refused func(*rights.Event) bool) {
 	t.Helper()
-	used := map[string]bool{}
-	for _, e := range done {
-		switch right := e.right(granted); {
-		case e.ResponseStatus.Code != 403:
-			used[right] = true
-			// A patch that creates needs both rights.
-			if created := strings.Replace(right, "patch", "create", 1); e.Verb == "patch" && e.ResponseStatus.Code == 201 && granted[created] {
-				used[created] = true
-			}
-		case !refused(&e):
-			t.Errorf("refused: %s %s", right, e.ObjectRef.Name)
-		}
-	}
-	for _, right := range unseen {
-		if !granted[right] {
-			t.Errorf("%q is not granted", right)
-		}
-		delete(granted, right)
-		delete(used, right)
-	}
-	got, want := slices.Sorted(maps.Keys(granted)), slices.Sorted(maps.Keys(used))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("rights (-used +granted):\n%s", diff)
+	for _, problem := range rights.Compare(done, granted, unseen, refused) {
+		t.Error(problem)
 	}
 }
 
 // grants returns the rights in usher.yaml from roles whose names begin with the
-// account's, except some, one line per verb and resource.
+// account's, except some.
 func grants(t *testing.T, account string, without ...string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]bool{}
-	for document := range strings.SplitSeq(string(text), "\n---\n") {
-		var role rbacv1.ClusterRole // a Role has the same fields
-		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
-			t.Fatal(err)
-		}
-		if role.Kind != "Role" && role.Kind != "ClusterRole" {
-			continue
-		}
-		if !strings.HasPrefix(role.Name, account) || slices.Contains(without, role.Name) {
-			continue
-		}
-		for _, rule := range role.Rules {
-			names := rule.ResourceNames
-			if len(names) == 0 {
-				names = []string{""}
-			}
-			for _, verb := range rule.Verbs {
-				for _, resource := range rule.Resources {
-					for _, name := range names {
-						all[describe(verb, resource, role.Namespace, name)] = true
-					}
-				}
-			}
-		}
-	}
-	return all
+	return rights.In(roles(t, string(text), func(name string) bool {
+		return strings.HasPrefix(name, account) && !slices.Contains(without, name)
+	}))
 }
 
-// describe formats a right for this test.
-func describe(verb, resource, namespace, name string) string {
-	text := verb + " " + resource
-	if namespace != "" {
-		text += " in " + namespace
+func roles(t *testing.T, manifests string, match func(name string) bool) []rbacv1.ClusterRole {
+	t.Helper()
+	all, err := rights.Roles(manifests, match)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if name != "" {
-		text += " named " + name
-	}
-	return text
+	return all
 }
 
 func TestTheBaseGrantsNothingBroad(t *testing.T) {
@@ -143,6 +97,7 @@ func TestTheBaseGrantsNothingBroad(t *testing.T) {
 		"pods in its own namespace":                  {"create", "", "pods", "usher-system", "", false},
 		"its registration":                           {"patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", "usher", true},
 		"another's registration":                     {"patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", "other", false},
+		"another ClusterRole":                        {"watch", "rbac.authorization.k8s.io", "clusterroles", "", "admin", false},
 		"making a registration of another name":      {"create", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", "other", false},
 		"changing a workload":                        {"update", "apps", "deployments", "default", "app", false},
 		"labelling a namespace":                      {"patch", "", "namespaces", "", "default", false},

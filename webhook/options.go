@@ -25,6 +25,9 @@ type Options struct {
 	URL     string
 	// Annotations are set on the webhook configurations.
 	Annotations map[string]string
+	// OwnerClusterRole is the name of the ClusterRole that owns the webhook
+	// configurations, so that they are deleted along with it; "" for none.
+	OwnerClusterRole string
 	// BindAddress serves the API server, HealthAddress the kubelet, MetricsAddress
 	// Prometheus; "0" disables the last two.
 	BindAddress, HealthAddress, MetricsAddress string
@@ -39,6 +42,9 @@ type Options struct {
 	ShutdownDelay time.Duration
 	// MaxConcurrent limits the concurrent decisions; 0 derives it from the CPUs.
 	MaxConcurrent int
+	// MaxConnections limits the open connections to BindAddress; 0 means
+	// serving.DefaultConnections.
+	MaxConnections int
 	// ClientCAFile contains the CA of the API server's client certificate, which
 	// is optional if it is ""; ClientNames are the names that the certificate may
 	// have.
@@ -76,7 +82,7 @@ func target(o Options, bundle func() []byte) func() registration.Target {
 func listening(o Options) serving.Options {
 	return serving.Options{
 		Address: o.BindAddress, HealthAddress: o.HealthAddress, ClientCAFile: o.ClientCAFile, ClientNames: o.ClientNames,
-		HTTP2: o.HTTP2, BodyTimeout: review.Timeout, Log: o.Log,
+		HTTP2: o.HTTP2, BodyTimeout: review.Timeout, MaxConnections: o.MaxConnections, Metrics: serving.NewMetrics(o.Registry), Log: o.Log,
 	}
 }
 

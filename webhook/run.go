@@ -42,7 +42,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		return err
 	}
 	handlers := handlers(facts, m, o)
-	registrar, err := registration.NewRegistrar(m, election, target(o, certificates.Bundle), declared(handlers), registration.NewMetrics(o.Registry), o.Log)
+	registrar, err := registration.NewRegistrar(m, election, target(o, certificates.Bundle), declared(handlers), o.OwnerClusterRole, registration.NewMetrics(o.Registry), o.Log)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	}
 	running, stop, drain := serving.NewDrain(ctx, o.ShutdownDelay)
 	defer stop()
-	health := &serving.Health{Ready: readiness(drain, start.ready, facts), State: state(certificates, facts), Profiling: o.Profiling}
+	health := &serving.Health{Ready: readiness(drain, start.ready, facts), State: state(certificates, facts, registrar), Profiling: o.Profiling}
 	if err := serving.Add(m, listening(o), certificates.GetCertificate, drain.Handler(paths(handlers, start.ready, tracer, o)), health); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func handlers(facts *cluster.Facts, m manager.Manager, o Options) []admit.Handle
 	}
 	return []admit.Handler{
 		injection.Pods(), injection.Workloads(), injection.Mandatory(), networks.Pods(), networks.Workloads(),
-		(&admit.TemplateProof{Facts: facts}).Handler(), (&admit.NamespaceLabels{Facts: facts}).Handler(),
+		(&admit.TemplateProof{Facts: facts}).Handler(), (&admit.NamespaceLabels{Facts: facts, Log: o.Log}).Handler(),
 		(&admit.Configuration{Facts: facts}).Handler(), rules.Handler(),
 	}
 }

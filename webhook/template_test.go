@@ -151,7 +151,7 @@ func TestTemplatesAreTakenUntriedWhereTheyCannotBeTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if out, err := c.plane.Kubectl(context.Background(), "", "apply", "-f", "../deploy/base/proof.yaml", "-f", "../deploy/base/webhook/rights.yaml"); err != nil {
+		if out, err := c.plane.Kubectl(context.Background(), "", "apply", "-k", "../deploy/base/proof"); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
@@ -168,7 +168,7 @@ func TestTemplatesAreTakenUntriedWhereTheyCannotBeTried(t *testing.T) {
 	c.until(t, "it is warned of", func() bool {
 		c.warnings.take()
 		_, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && strings.Contains(c.warnings.take(), "not tested against the API server: namespaces \"usher-proof\" not found (apply deploy/base/proof.yaml)")
+		return err == nil && strings.Contains(c.warnings.take(), "not tested against the API server: namespaces \"usher-proof\" not found (run kubectl apply -k deploy/base/proof)")
 	})
 }
 
@@ -245,6 +245,18 @@ func TestTemplatesThatCannotGoTogetherAreNamed(t *testing.T) {
 	c.warnings.take()
 	c.template(t, "second", "containers: [{name: same, image: i}]", "")
 	if text := c.warnings.take(); !strings.Contains(text, "templates first and second cannot be injected together: conflict-container") {
+		t.Errorf("warnings %q", text)
+	}
+}
+
+// TestALiteralCredentialIsAWarning applies a template with one; neither the
+// warnings nor the log contain its value.
+func TestALiteralCredentialIsAWarning(t *testing.T) {
+	c := started(t)
+	c.warnings.take()
+	c.template(t, "side", "containers: [{name: side, image: 'side:1', env: [{name: DB_PASSWORD, value: hunter2}]}]", "")
+	const want = "template side: the value of the variable DB_PASSWORD in the container side looks like a credential; refer to a Secret with valueFrom.secretKeyRef instead"
+	if text := c.warnings.take(); !strings.Contains(text, want) || strings.Contains(text, "hunter2") {
 		t.Errorf("warnings %q", text)
 	}
 }

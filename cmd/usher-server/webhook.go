@@ -14,6 +14,7 @@ import (
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/webhook"
+	"github.com/usher-dev/usher/webhook/serving"
 )
 
 func newWebhook() *cobra.Command {
@@ -69,6 +70,7 @@ tenths of the memory limit.`,
 	f.StringVar(&o.Service, "service", "usher", "Service of the webhook")
 	f.StringVar(&o.URL, "url", "", "URL of this server, such as https://192.0.2.1:9443, if it runs outside the cluster")
 	f.StringToStringVar(&o.Annotations, "registration-annotations", nil, "annotations of the webhook configurations, such as example.com/key=value")
+	f.StringVar(&o.OwnerClusterRole, "owner-cluster-role", "", "ClusterRole that owns the webhook configurations: Kubernetes deletes them along with it, and usher registers only while it exists (default: none)")
 	f.StringVar(&o.Pod, "pod-name", os.Getenv("POD_NAME"), "pod that this process runs in (default: $POD_NAME); only a pod of its Deployment's newest ReplicaSet registers")
 	f.StringVar(&o.BindAddress, "bind-address", ":9443", "address to serve the API server on")
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
@@ -76,6 +78,7 @@ tenths of the memory limit.`,
 	f.StringVar(&policy, "injection-failure-policy", "Ignore", "failurePolicy of injection: Ignore (pods start without the sidecar) or Fail (pods are rejected) while usher is unreachable; mandatory templates always use Fail")
 	f.DurationVar(&o.ShutdownDelay, "shutdown-delay", 5*time.Second, "how long to keep answering requests after readiness fails")
 	f.IntVar(&o.MaxConcurrent, "max-concurrent", 0, "concurrent decisions; further requests get status 429 (default: 64 for each CPU, at least 128)")
+	f.IntVar(&o.MaxConnections, "max-connections", serving.DefaultConnections, "open connections to the API server's port; each one beyond closes the one that has been idle for the longest time")
 	f.StringVar(&o.ClientCAFile, "client-ca-file", "", "file with the CA of the API server's client certificate, which is then required")
 	f.StringSliceVar(&o.ClientNames, "client-names", nil, "common names or DNS names that this certificate may have (default: any)")
 	f.BoolVar(&o.HTTP2, "http2", false, "also offer HTTP/2; the API server uses HTTP/1.1 for Services")

@@ -25,6 +25,7 @@ import (
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/healing"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/rights"
 )
 
 // cluster is a real API server with the controllers of Deployments. There are
@@ -46,7 +47,16 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	plane, err := controlplane.Start(os.Stderr, "../../deploy/base/crds")
+	folder, err := os.MkdirTemp("", "usher-healing-")
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	audit, flags, err := rights.NewLog(folder, controlplane.ControllerUser)
+	if err != nil {
+		return fail(err)
+	}
+	plane, err := controlplane.StartWithFlags(os.Stderr, flags, "../../deploy/base/crds")
 	if err != nil {
 		return fail(err)
 	}
@@ -79,7 +89,19 @@ func run(m *testing.M) int {
 		return fail(err)
 	}
 	defer func() { _ = controller.Stop() }()
-	return m.Run()
+	return audit.AfterTests(m.Run(), controlplane.ControllerUser, unseen, "healing")
+}
+
+// unseen are rights that these tests do not need.
+var unseen = []string{
+	// Owners of other kinds than Deployments.
+	"get cronjobs", "get daemonsets", "get jobs", "get statefulsets", "patch daemonsets", "patch statefulsets",
+	// A pod without an owner.
+	"get pods",
+	// Pods that declare Networks.
+	"list networks",
+	// On servers before 1.32.
+	"list nodes",
 }
 
 // lines is a log that the test can read.

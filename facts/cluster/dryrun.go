@@ -23,7 +23,7 @@ import (
 // ProofNamespace is the namespace for dry runs of pods, as its ServiceAccount
 // of the same name. A ValidatingAdmissionPolicy refuses every other pod there,
 // so that no user can run one with the right to create pods in it
-// (deploy/base/proof.yaml).
+// (deploy/base/proof).
 const ProofNamespace = "usher-proof"
 
 // proofTimeout limits the dry runs of one template; a warning reports untested
@@ -92,7 +92,7 @@ func (d *DryRun) try(ctx context.Context, trial injector.Trial) answer {
 	}
 	switch {
 	case apierrors.IsNotFound(err):
-		return answer{warning: fmt.Sprintf("not tested against the API server: %v (apply deploy/base/proof.yaml)", err)}
+		return answer{warning: fmt.Sprintf("not tested against the API server: %v (run kubectl apply -k deploy/base/proof)", err)}
 	case ctx.Err() != nil:
 		return answer{warning: fmt.Sprintf("not tested against the API server within %s", proofTimeout)}
 	}

@@ -57,7 +57,7 @@ func start(ctx context.Context, folder, server string) (b *bench, err error) {
 	if b.clients, err = kubernetes.NewForConfig(config); err != nil {
 		return b, err
 	}
-	if out, err := b.plane.Kubectl(ctx, "", "apply", "-f", "deploy/usher.yaml"); err != nil {
+	if out, err := b.plane.Kubectl(ctx, "", "apply", "-f", "deploy/crds.yaml", "-f", "deploy/usher.yaml"); err != nil {
 		return b, fmt.Errorf("%w\n%s", err, out)
 	}
 	if err := b.template(ctx, "envoy"); err != nil {

@@ -1,11 +1,11 @@
 package controlplane
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -50,48 +50,43 @@ func webhookAccount() account {
 	}
 }
 
-// controllerAccount has the rights of every controller, each of which is in a
-// file of its own.
-func controllerAccount() (account, error) {
-	files, err := filepath.Glob(filepath.Join(root(), "deploy", "base", "controller", "*.yaml"))
-	if err != nil {
-		return account{}, err
+// controllerProofs are one right of each binding of a controller, by its name.
+var controllerProofs = map[string][]authorizationv1.ResourceAttributes{
+	"etcdbackup":     {{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdbackups"}},
+	"etcdcluster":    {{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdclusters"}},
+	"etcdrestore":    {{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdrestores"}},
+	"healing":        {{Verb: "patch", Group: "apps", Resource: "daemonsets"}, {Verb: "list", Resource: "configmaps", Namespace: Namespace}},
+	"network":        {{Verb: "watch", Group: "samplecrd.k8s.io", Resource: "networks"}},
+	"ownnetwork":     {{Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "status"}, {Verb: "delete", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace}},
+	"serviceaccount": {{Verb: "watch", Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}},
+}
+
+// controllerAccount has the rights of the named controllers, each of which is in
+// a file of its name, and the rights that all have. Without names it has the
+// rights of every controller.
+func controllerAccount(controllers ...string) account {
+	if len(controllers) == 0 {
+		controllers = slices.Sorted(maps.Keys(controllerProofs))
 	}
-	var manifests []string
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return account{}, err
-		}
-		if bytes.Contains(text, []byte("kind: ServiceAccount\n")) {
-			manifests = append(manifests, filepath.Join("base", "controller", filepath.Base(file)))
-		}
-	}
-	return account{
+	a := account{
 		name:      "usher-controller",
-		manifests: manifests,
+		manifests: []string{"base/controller/account.yaml", "base/controller/rights.yaml"},
 		proofs: []authorizationv1.ResourceAttributes{
 			{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace},
 			{Verb: "list", Resource: "namespaces"},
-			{Verb: "watch", Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
-			{Verb: "watch", Group: "samplecrd.k8s.io", Resource: "networks"},
-			{Verb: "delete", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace},
-			{Verb: "patch", Group: "apps", Resource: "daemonsets"},
-			{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdbackups"},
-			{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdclusters"},
-			{Verb: "watch", Group: "etcd.database.coreos.com", Resource: "etcdrestores"},
 		},
-	}, nil
+	}
+	for _, name := range controllers {
+		a.manifests = append(a.manifests, "base/controller/"+name+".yaml")
+		a.proofs = append(a.proofs, controllerProofs[name]...)
+	}
+	return a
 }
 
 // AsController connects as the controller's ServiceAccount, whose manifest was
 // applied.
 func (c *ControlPlane) AsController(ctx context.Context) (*rest.Config, error) {
-	a, err := controllerAccount()
-	if err != nil {
-		return nil, err
-	}
-	return c.as(ctx, a)
+	return c.as(ctx, controllerAccount())
 }
 
 // grant creates the account and its rights.

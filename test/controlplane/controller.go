@@ -17,27 +17,24 @@ type Controller struct {
 }
 
 // StartController creates usher's namespace and starts the controllers in this
-// process, as their ServiceAccount, with exactly its rights. changes modify the
-// options. The caller stops it before the control plane.
+// process, as their ServiceAccount, with exactly the rights of those controllers.
+// changes modify the options. The caller stops it before the control plane.
 func (c *ControlPlane) StartController(ctx context.Context, log logr.Logger, changes ...func(*controllers.Options)) (*Controller, error) {
+	o := controllers.Options{Namespace: Namespace, LeaderElection: true, HealthAddress: "0", MetricsAddress: "0", Repeated: true, Log: log, EtcdBackupEndpoints: TestEtcds()}
+	o.PodServer.Address, o.PodServer.Host = "127.0.0.1:0", "127.0.0.1"
+	for _, change := range changes {
+		change(&o)
+	}
 	if err := c.ownNamespace(ctx); err != nil {
 		return nil, err
 	}
-	account, err := controllerAccount()
-	if err != nil {
-		return nil, err
-	}
+	account := controllerAccount(o.Controllers...)
 	if err := c.grant(ctx, account); err != nil {
 		return nil, err
 	}
 	config, err := c.as(ctx, account)
 	if err != nil {
 		return nil, err
-	}
-	o := controllers.Options{Namespace: Namespace, LeaderElection: true, HealthAddress: "0", MetricsAddress: "0", Repeated: true, Log: log, EtcdBackupEndpoints: TestEtcds()}
-	o.PodServer.Address, o.PodServer.Host = "127.0.0.1:0", "127.0.0.1"
-	for _, change := range changes {
-		change(&o)
 	}
 	running, cancel := context.WithCancel(ctx)
 	started := &Controller{cancel: cancel, done: make(chan error, 1)}

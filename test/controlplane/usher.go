@@ -48,7 +48,7 @@ func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger, changes 
 	if err := c.ownNamespace(ctx); err != nil {
 		return nil, err
 	}
-	if out, err := c.Kubectl(ctx, "", "apply", "-f", filepath.Join(root(), "deploy", "base", "proof.yaml")); err != nil {
+	if out, err := c.Kubectl(ctx, "", "apply", "-k", filepath.Join(root(), "deploy", "base", "proof")); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
 	if err := c.grant(ctx, webhookAccount()); err != nil {
@@ -117,7 +117,7 @@ func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, c
 	}
 	o := webhook.Options{
 		Namespace: Namespace, Service: "usher", URL: u.URL, BindAddress: address, HealthAddress: u.Health, MetricsAddress: "0",
-		Registry: prometheus.NewRegistry(), Log: log,
+		OwnerClusterRole: "usher-webhook", Registry: prometheus.NewRegistry(), Log: log,
 	}
 	for _, change := range changes {
 		change(&o)

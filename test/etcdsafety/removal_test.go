@@ -58,6 +58,7 @@ func TestDataOutlivesUsher(t *testing.T) {
 			name:    "the manifest is deleted",
 			install: []string{"kubectl", "apply", "--server-side", "--force-conflicts", "-f", manifest},
 			remove:  []string{"kubectl", "delete", "--ignore-not-found", "--wait=false", "-f", manifest},
+			kept:    true,
 		},
 	} {
 		t.Run(way.name, func(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// cluster is a real API server with the objects of usher.yaml.
+// cluster is a real API server with the objects of crds.yaml and usher.yaml.
 type cluster struct {
 	*kubernetes.Clientset
 	plane   *controlplane.ControlPlane
@@ -78,7 +78,7 @@ func start(folder string) (err error) {
 		return err
 	}
 	ctx := context.Background()
-	if out, err := shared.plane.Kubectl(ctx, "", "apply", "-f", "../../deploy/usher.yaml"); err != nil {
+	if out, err := shared.plane.Kubectl(ctx, "", "apply", "-f", "../../deploy/crds.yaml", "-f", "../../deploy/usher.yaml"); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	template := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "side-initializer"}, Data: map[string]string{"config": "containers: [{name: side, image: 'side:1'}]"}}

@@ -2,6 +2,7 @@ package registration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
@@ -31,10 +33,13 @@ type Registrar struct {
 	Target func() Target
 	// Paths returns the declarations to register; they may change with the
 	// templates and the configuration.
-	Paths   func() []entry.Path
-	Metrics *Metrics
-	Log     logr.Logger
+	Paths func() []entry.Path
+	// Owner is the name of the ClusterRole that owns the configurations; "" means
+	// that nothing owns them.
+	Owner string
+	Log   logr.Logger
 
+	state   *state
 	changed chan struct{}
 }
 
@@ -53,15 +58,22 @@ const resync = 10 * time.Minute
 const lookAgain = 5 * time.Second
 
 // NewRegistrar returns the Registrar of a replica.
-func NewRegistrar(m manager.Manager, election *Election, target func() Target, paths func() []entry.Path, metrics *Metrics, log logr.Logger) (*Registrar, error) {
+func NewRegistrar(m manager.Manager, election *Election, target func() Target, paths func() []entry.Path, owner string, metrics *Metrics, log logr.Logger) (*Registrar, error) {
 	client, err := metadata.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, err
 	}
-	return &Registrar{
-		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Metrics: metrics, Log: log, changed: make(chan struct{}, 1),
-	}, nil
+	r := &Registrar{
+		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Owner: owner, Log: log,
+		state: &state{metrics: metrics, log: log}, changed: make(chan struct{}, 1),
+	}
+	election.noted = r.state.sought
+	return r, nil
 }
+
+// State describes whether the registration is current, as a line of
+// /readyz?verbose.
+func (r *Registrar) State() string { return r.state.line() }
 
 // Changed signals that the declarations or the target may have changed. It does
 // not block.
@@ -78,14 +90,17 @@ func wake(c chan<- struct{}) {
 // replica can serve.
 func (r *Registrar) Start(ctx context.Context, serves <-chan struct{}) error {
 	return r.Election.Run(ctx, func(ctx context.Context) {
-		defer r.Metrics.is(false) // the next holder's state is unknown here
+		r.state.leads(errNotWritten)
+		defer r.state.follows()
 		select {
 		case <-ctx.Done():
 			return
 		case <-serves:
 		}
 		if err := r.keep(ctx); err != nil && ctx.Err() == nil {
+			r.state.leads(err)
 			r.Log.Error(err, "cannot keep the registration")
+			<-ctx.Done()
 		}
 	})
 }
@@ -93,26 +108,20 @@ func (r *Registrar) Start(ctx context.Context, serves <-chan struct{}) error {
 // keep applies the configurations and repairs them.
 func (r *Registrar) keep(ctx context.Context) error {
 	events := make(chan struct{}, 1)
-	resources := []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
-	for _, resource := range resources {
-		informer := metadatainformer.NewFilteredMetadataInformer(r.Metadata, admissionregistrationv1.SchemeGroupVersion.WithResource(resource),
-			metav1.NamespaceAll, resync, toolscache.Indexers{}, func(o *metav1.ListOptions) {
-				o.FieldSelector = fields.OneTermEqualSelector("metadata.name", ConfigurationName).String()
-			}).Informer()
-		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { wake(events) }, UpdateFunc: func(any, any) { wake(events) }, DeleteFunc: func(any) { wake(events) },
-		}); err != nil {
-			return fmt.Errorf("watching the %s: %w", resource, err)
-		}
+	edited := toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { wake(events) }, UpdateFunc: func(any, any) { wake(events) }, DeleteFunc: func(any) { wake(events) },
+	}
+	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
 		// Without a watch the Registrar gets no events: only an apply shows whether
 		// all is well.
-		if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, reflector *toolscache.Reflector, err error) {
-			toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
-			wake(events)
-		}); err != nil {
-			return fmt.Errorf("watching the %s: %w", resource, err)
+		failed := func(error) { wake(events) }
+		if _, err := r.watch(ctx, admissionregistrationv1.SchemeGroupVersion.WithResource(resource), ConfigurationName, edited, failed); err != nil {
+			return err
 		}
-		go informer.RunWithContext(ctx)
+	}
+	owner, err := r.watchOwner(ctx)
+	if err != nil {
+		return err
 	}
 	limiter := flowcontrol.NewTokenBucketRateLimiter(repairRate, repairBurst)
 	wake(events)
@@ -132,7 +141,7 @@ func (r *Registrar) keep(ctx context.Context) error {
 		case <-r.changed:
 		case <-look.C:
 		}
-		if !repair && equality.Semantic.DeepEqual(r.render(), applied) {
+		if !repair && r.upToDate(owner, applied) {
 			continue // most templates do not change the declarations
 		}
 		// usher's own changes do not wait for the rate limit of repairs: a CA or a
@@ -143,43 +152,70 @@ func (r *Registrar) keep(ctx context.Context) error {
 			}
 			continue
 		}
-		applied = r.untilApplied(ctx)
+		applied = r.untilApplied(ctx, owner)
 	}
 }
 
+// watch watches the metadata of the object of that name until ctx ends.
+func (r *Registrar) watch(ctx context.Context, resource schema.GroupVersionResource, name string, handler toolscache.ResourceEventHandler, failed func(error)) (toolscache.SharedIndexInformer, error) {
+	informer := metadatainformer.NewFilteredMetadataInformer(r.Metadata, resource, metav1.NamespaceAll, resync, toolscache.Indexers{}, func(o *metav1.ListOptions) {
+		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+	}).Informer()
+	if _, err := informer.AddEventHandler(handler); err != nil {
+		return nil, fmt.Errorf("watching the %s: %w", resource.Resource, err)
+	}
+	if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, reflector *toolscache.Reflector, err error) {
+		toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
+		failed(err)
+	}); err != nil {
+		return nil, fmt.Errorf("watching the %s: %w", resource.Resource, err)
+	}
+	go informer.RunWithContext(ctx)
+	return informer, nil
+}
+
+// upToDate reports whether the applied configurations are the ones to register.
+func (r *Registrar) upToDate(owner *owner, applied []client.Object) bool {
+	owners, err := owner.references()
+	return err == nil && equality.Semantic.DeepEqual(r.render(owners), applied)
+}
+
 // untilApplied retries until both configurations are applied, and returns them,
-// or until another replica holds the Lease.
-func (r *Registrar) untilApplied(ctx context.Context) (applied []client.Object) {
+// or until another replica holds the Lease or the owner is gone.
+func (r *Registrar) untilApplied(ctx context.Context, owner *owner) (applied []client.Object) {
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 10 * time.Second}
 	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		holds, err := r.Election.Holds(ctx)
 		if err == nil && !holds {
-			r.Metrics.is(false)
+			r.state.follows()
 			r.Log.Info("not registered: the Lease was taken", "lease", LeaseName)
 			return true, nil
 		}
 		if err == nil {
-			applied, err = r.apply(ctx)
+			applied, err = r.apply(ctx, owner)
 		}
-		r.Metrics.is(err == nil)
-		if err != nil {
-			r.Log.Info("not registered yet", "error", err.Error())
-			return false, nil
+		if ctx.Err() != nil {
+			return true, nil
 		}
-		r.Log.V(1).Info("registered", "configuration", ConfigurationName)
-		return true, nil
+		r.state.leads(err)
+		return err == nil || errors.Is(err, errOwnerGone), nil
 	})
 	return applied
 }
 
 // render returns the configurations to register.
-func (r *Registrar) render() []client.Object {
+func (r *Registrar) render(owners []metav1.OwnerReference) []client.Object {
 	target, paths := r.Target(), r.Paths()
+	target.Owners = owners
 	return []client.Object{Mutating(target, paths...), Validating(target, paths...)}
 }
 
-func (r *Registrar) apply(ctx context.Context) ([]client.Object, error) {
-	configurations := r.render()
+func (r *Registrar) apply(ctx context.Context, owner *owner) ([]client.Object, error) {
+	owners, err := owner.references()
+	if err != nil {
+		return nil, err
+	}
+	configurations := r.render(owners)
 	for _, configuration := range configurations {
 		if err := Apply(ctx, r.Client, configuration); err != nil {
 			return nil, err

@@ -25,6 +25,8 @@ type Target struct {
 	CABundle  []byte
 	// Annotations are set on the configurations, where others may add their own.
 	Annotations map[string]string
+	// Owners own the configurations, so that they are deleted along with them.
+	Owners []metav1.OwnerReference
 	// Timeout is how long the API server waits for a response, in whole seconds.
 	Timeout time.Duration
 }
@@ -82,7 +84,7 @@ func Validating(target Target, paths ...entry.Path) *admissionregistrationv1.Val
 
 func objectMeta(target Target) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Name: ConfigurationName, Annotations: target.Annotations,
+		Name: ConfigurationName, Annotations: target.Annotations, OwnerReferences: target.Owners,
 		Labels: map[string]string{"app.kubernetes.io/name": "usher", "app.kubernetes.io/managed-by": "usher"},
 	}
 }

@@ -10,6 +10,8 @@ import (
 // +kubebuilder:resource:path=etcdrestores,singular=etcdrestore
 // +kubebuilder:subresource:status
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
+// +kubebuilder:metadata:annotations="argocd.argoproj.io/sync-options=Delete=false,Prune=false"
+// +kubebuilder:metadata:annotations="kustomize.toolkit.fluxcd.io/prune=disabled"
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.etcdCluster.name`
 // +kubebuilder:printcolumn:name="Storage",type=string,JSONPath=`.spec.backupStorageType`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`

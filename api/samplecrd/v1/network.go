@@ -11,6 +11,8 @@ import (
 // +kubebuilder:resource:path=networks,singular=network,scope=Namespaced
 // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, the group is that of a published tutorial and was not reviewed"
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
+// +kubebuilder:metadata:annotations="argocd.argoproj.io/sync-options=Delete=false,Prune=false"
+// +kubebuilder:metadata:annotations="kustomize.toolkit.fluxcd.io/prune=disabled"
 // +kubebuilder:printcolumn:name="CIDR",type=string,JSONPath=`.status.cidr`
 // +kubebuilder:printcolumn:name="Gateway",type=string,JSONPath=`.status.gateway`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`

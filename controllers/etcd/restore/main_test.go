@@ -26,6 +26,7 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/kubelet"
 	"github.com/usher-dev/usher/test/objectstore"
+	"github.com/usher-dev/usher/test/rights"
 )
 
 // asController turns this program into the controllers, so that a test can kill
@@ -94,7 +95,11 @@ func run(m *testing.M) int {
 		return failed(err)
 	}
 	defer world.s3.Stop()
-	if world.plane, err = controlplane.Start(os.Stderr, "../../../deploy/base/crds"); err != nil {
+	audit, flags, err := rights.NewLog(folder, controlplane.ControllerUser)
+	if err != nil {
+		return failed(err)
+	}
+	if world.plane, err = controlplane.StartWithFlags(os.Stderr, flags, "../../../deploy/base/crds"); err != nil {
 		return failed(err)
 	}
 	defer func() { _ = world.plane.Stop() }()
@@ -115,7 +120,27 @@ func run(m *testing.M) int {
 	if world.client, err = client.New(world.plane.Config, client.Options{Scheme: scheme}); err != nil {
 		return failed(err)
 	}
-	return m.Run()
+	return audit.AfterTests(m.Run(), controlplane.ControllerUser, unseen, "etcdbackup", "etcdcluster", "etcdrestore")
+}
+
+// unseen are rights that these tests do not need.
+var unseen = []string{
+	// Clusters whose certificates come from cert-manager, see test/certmanager.
+	"create certificates", "get certificates", "update certificates",
+	// Automatic restores, which take longer.
+	"create etcdrestores", "list etcdbackups",
+	// Informers list if the server cannot stream the existing objects.
+	"list etcdclusters", "list poddisruptionbudgets",
+	// The claim of a restored member that never joined, and claims that were set
+	// aside long ago.
+	"delete persistentvolumeclaims",
+	// A finalizer that an earlier operator set.
+	"patch etcdbackups",
+	// The admission plugin OwnerReferencesPermissionEnforcement requires these,
+	// without a request.
+	"update etcdbackups/finalizers", "update etcdclusters/finalizers", "update etcdrestores/finalizers",
+	// Objects that another client changed.
+	"update poddisruptionbudgets", "update services",
 }
 
 func failed(err error) int {

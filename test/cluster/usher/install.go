@@ -25,6 +25,8 @@ const (
 	Image = "node.local/usher:e2e"
 	// Pods selects the pods of the webhook.
 	Pods = "app.kubernetes.io/name=usher,app.kubernetes.io/component=webhook"
+
+	customResources = "etcdrestores.etcd.database.coreos.com,etcdbackups.etcd.database.coreos.com,etcdclusters.etcd.database.coreos.com,networks.samplecrd.k8s.io"
 )
 
 // An Installation is usher on a node.
@@ -36,8 +38,8 @@ type Installation struct {
 	folder string
 }
 
-// Install builds usher, loads its image, applies deploy/base with the image's
-// name set by kustomize, and waits until it decides. It first removes another
+// Install builds usher, loads its image, applies the definitions and deploy/base
+// with the image's name set by kustomize, and waits until it decides. It first removes another
 // installation that an interrupted test left.
 func Install(ctx context.Context, n *node.Node) (*Installation, error) {
 	folder, err := os.MkdirTemp("", "usher-install-")
@@ -70,6 +72,9 @@ func (i *Installation) install(ctx context.Context) error {
 		return err
 	}
 	if err := i.kustomize(root); err != nil {
+		return err
+	}
+	if err := i.kubectl(ctx, "apply", "-f", filepath.Join(root, "deploy", "crds.yaml")); err != nil {
 		return err
 	}
 	if err := i.kubectl(ctx, "apply", "-k", i.folder); err != nil {
@@ -134,20 +139,27 @@ func (i *Installation) remove(ctx context.Context) error {
 	if err := i.ours(ctx); err != nil {
 		return err
 	}
-	if err := i.kubectl(ctx, "scale", "-n", Namespace, "deployment/usher-webhook", "--replicas=0"); err != nil {
-		return err
-	}
-	if err := i.kubectl(ctx, "wait", "-n", Namespace, "--for=delete", "pod", "-l", Pods, "--timeout=60s"); err != nil {
-		return err
-	}
-	if status, _, stderr := i.Run(ctx, "uninstall", "--all"); status != 0 {
-		return fmt.Errorf("usher uninstall: exit status %d\n%s", status, stderr)
-	}
 	root, err := node.Root()
 	if err != nil {
 		return err
 	}
-	return i.kubectl(ctx, "delete", "--ignore-not-found", "-f", filepath.Join(root, "deploy", "usher.yaml"))
+	// An interrupted test may have left the definitions of an older version, or
+	// none.
+	if err := i.kubectl(ctx, "apply", "-f", filepath.Join(root, "deploy", "crds.yaml")); err != nil {
+		return err
+	}
+	if err := i.kubectl(ctx, "delete", customResources, "--all", "--all-namespaces", "--timeout=2m"); err != nil {
+		return err
+	}
+	for _, manifest := range []string{"usher.yaml", "crds.yaml"} {
+		if err := i.kubectl(ctx, "delete", "--ignore-not-found", "-f", filepath.Join(root, "deploy", manifest)); err != nil {
+			return err
+		}
+	}
+	if status, stdout, stderr := i.Run(ctx, "uninstall"); status != 0 {
+		return fmt.Errorf("usher uninstall: exit status %d\n%s%s", status, stdout, stderr)
+	}
+	return nil
 }
 
 // ours reports whether the installation may be removed: on a shared cluster,

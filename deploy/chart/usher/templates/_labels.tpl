@@ -8,6 +8,13 @@ app.kubernetes.io/name: usher
 app.kubernetes.io/component: controller
 {{- end }}
 
+{{- /* Whether the controller with the name, the second item of the list, runs. */}}
+{{- define "usher.runs" -}}
+{{- with (first .).Values.controller -}}
+{{- if and .enabled (or (empty .controllers) (has (last $) .controllers)) -}}true{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{- define "usher.image" -}}
 {{- with .Values.image -}}
 {{- .repository -}}
