@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// patience is how soon to retry if a person has to act.
-	patience = time.Minute
+	// retryAfter is how soon to retry if a person has to act.
+	retryAfter = time.Minute
 	// networkWorkers is how many Networks to reconcile at once.
 	networkWorkers = 4
 	// smallestMTU is the minimum MTU of IPv6, largestMTU the maximum size of a
@@ -86,7 +86,7 @@ func setupNetwork(m manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	options.Patience, options.Workers = patience, networkWorkers
+	options.RetryAfter, options.Workers = retryAfter, networkWorkers
 	options.RemoveOrphans, options.Registry, options.Namespace = o.Network.RemoveOrphans, metrics.Registry, o.Namespace
 	c, err := network.New(m, options)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
-	"github.com/usher-dev/usher/controllers/handover"
 	"github.com/usher-dev/usher/controllers/healing"
+	"github.com/usher-dev/usher/controllers/podserver"
 )
 
 // LeaseName is the Lease of the replica that runs the controllers.
@@ -46,8 +46,8 @@ type Options struct {
 	// EtcdBackupEndpoints are the etcd hosts in other namespaces or outside the
 	// cluster that EtcdBackups may read; see etcdbackup.Reach.
 	EtcdBackupEndpoints []string
-	// Handover configures the server for the pods of backups and restores.
-	Handover handover.Options
+	// PodServer configures the server for the pods of backups and restores.
+	PodServer podserver.Options
 	// PullSecrets are the names of the imagePullSecrets of created pods, each in
 	// the pod's own namespace.
 	PullSecrets []string

@@ -29,6 +29,7 @@ var unseenOfController = []string{
 	"list network-attachment-definitions",
 	"list pods",
 	"list deployments",
+	"list leases in usher-system",
 	// Another controller took a range while its Network was created.
 	"delete networks",
 	// An Event that repeats.

@@ -15,8 +15,6 @@ import (
 // unseen are rights that the features need not use in this test, because they
 // are for rare situations.
 var unseen = []string{
-	// On servers before 1.32.
-	"list nodes",
 	// Informers list if the server cannot stream the existing objects.
 	"list namespaces",
 	"list mutatingwebhookconfigurations named usher",

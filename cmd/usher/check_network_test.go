@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -31,6 +33,33 @@ func TestCheckJudgesWhatPodsDeclare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			status, stdout, stderr := usher(t, tc.stdin, "check", "-", "--level", "invariant")
 			if status != tc.status || !strings.Contains(stdout, tc.stdout) || tc.without != "" && strings.Contains(stdout, tc.without) || !strings.Contains(stderr, tc.stderr) {
+				t.Errorf("exit status %d, want %d\n%s\n%s", status, tc.status, stdout, stderr)
+			}
+		})
+	}
+}
+
+// TestCheck_OfTheClustersOwnRanges_KnowsOnlyThoseOfTheConfiguration checks a
+// Network with the usual range of Services, of which only a cluster knows.
+func TestCheck_OfTheClustersOwnRanges_KnowsOnlyThoseOfTheConfiguration(t *testing.T) {
+	const network = `{apiVersion: samplecrd.k8s.io/v1, kind: Network, metadata: {name: net}, spec: {cidr: 10.96.0.0/16}}`
+	const head = "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\n"
+	for name, tc := range map[string]struct {
+		configuration string
+		status        int
+		stdout        string
+	}{
+		"no configuration":    {head, 0, ""},
+		"apart":               {head + "networks: {clusterCIDRs: [10.244.0.0/16]}\n", 0, ""},
+		"in a range of these": {head + "networks: {clusterCIDRs: [10.244.0.0/16, 10.96.0.0/12]}\n", 1, "10.96.0.0/12, which usher's configuration lists (networks.clusterCIDRs)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "usher.yaml")
+			if err := os.WriteFile(file, []byte(tc.configuration), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			status, stdout, stderr := usher(t, network, "check", "-", "--config", file)
+			if status != tc.status || !strings.Contains(stdout, tc.stdout) || tc.status == 0 && strings.Contains(stdout, "network-cluster-range") {
 				t.Errorf("exit status %d, want %d\n%s\n%s", status, tc.status, stdout, stderr)
 			}
 		})

@@ -47,8 +47,8 @@ type Options struct {
 	// Resync is how often to check a Network that is Ready again, if Watch does
 	// not report everything; zero means never.
 	Resync time.Duration
-	// Patience is how soon to retry if a person has to act.
-	Patience time.Duration
+	// RetryAfter is how soon to retry if a person has to act.
+	RetryAfter time.Duration
 	// Workers is how many Networks to reconcile at once.
 	Workers int
 	// RemoveOrphans removes orphaned networks at startup. Without it they are
@@ -130,7 +130,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return c.report(ctx, n, outcome{err: wrong})
 	}
 	if err := c.claim(ctx, n); err != nil {
-		return again(err)
+		return requeue(err)
 	}
 	o := c.ensure(ctx, want)
 	o.note = note
@@ -140,9 +140,9 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // behind is how long to wait for a stale cache.
 const behind = 100 * time.Millisecond
 
-// again requeues: soon and without an error if the Network is newer than the
+// requeue retries: soon and without an error if the Network is newer than the
 // cache, or deleted, otherwise with back-off.
-func again(err error) (reconcile.Result, error) {
+func requeue(err error) (reconcile.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return reconcile.Result{RequeueAfter: behind}, nil
 	}

@@ -122,7 +122,7 @@ func (c *cluster) control(t *testing.T, s setting) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := network.Options{Backend: b, Watch: b.Watch, Patience: 50 * time.Millisecond, Workers: 4}
+	o := network.Options{Backend: b, Watch: b.Watch, RetryAfter: 50 * time.Millisecond, Workers: 4}
 	if s.options != nil {
 		s.options(&o)
 	}

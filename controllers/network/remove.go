@@ -29,7 +29,7 @@ func (c *Controller) remove(ctx context.Context, n *samplecrdv1.Network) (reconc
 		return c.report(ctx, n, outcome{users: backend.UsersOf(err), err: withWayOut(err)})
 	}
 	if err := c.release(ctx, n); err != nil {
-		return again(err)
+		return requeue(err)
 	}
 	if len(n.Status.Resources) > 0 {
 		c.events.Eventf(n, nil, corev1.EventTypeNormal, ReasonDeleted, "Delete", "removed the network %s", n.Status.CIDR)
@@ -42,7 +42,7 @@ func (c *Controller) remove(ctx context.Context, n *samplecrdv1.Network) (reconc
 // being deleted accepts no Event, so the log has it, too.
 func (c *Controller) orphan(ctx context.Context, n *samplecrdv1.Network) (reconcile.Result, error) {
 	if err := c.release(ctx, n); err != nil {
-		return again(err)
+		return requeue(err)
 	}
 	c.log.Info("a deleted Network leaves its network in the backend, as its deletionPolicy asks", "namespace", n.Namespace, "name", n.Name, "uid", n.UID,
 		"backend", n.Status.Backend, "cidr", n.Status.CIDR, "resources", n.Status.Resources)

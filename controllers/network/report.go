@@ -45,7 +45,7 @@ func (c *Controller) report(ctx context.Context, n *samplecrdv1.Network, o outco
 	if !reflect.DeepEqual(before.Status, n.Status) {
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 		if err := c.client.Status().Patch(ctx, n, patch); err != nil {
-			return again(fmt.Errorf("writing the status: %w", err))
+			return requeue(fmt.Errorf("writing the status: %w", err))
 		}
 		c.warn(before, n)
 	}
@@ -68,7 +68,7 @@ func (c *Controller) next(o outcome) (reconcile.Result, error) {
 	case reason == backend.InUse:
 		return reconcile.Result{RequeueAfter: c.options.Resync}, nil
 	case reason.Slow():
-		return reconcile.Result{RequeueAfter: c.options.Patience}, nil
+		return reconcile.Result{RequeueAfter: c.options.RetryAfter}, nil
 	}
 	return reconcile.Result{}, o.err
 }

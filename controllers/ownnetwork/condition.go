@@ -36,9 +36,9 @@ func made(n *samplecrdv1.Network) state {
 	return state{injector.OwnNetworkMade, fmt.Sprintf("the Network %s/%s has %s", n.Namespace, n.Name, n.Spec.CIDR)}
 }
 
-// tell writes the state into the Deployment's status, where the admission of
+// setCondition writes the state into the Deployment's status, where the admission of
 // its pods reads it, and records an Event if it changed.
-func (c *Controller) tell(ctx context.Context, d *metav1.PartialObjectMetadata, s state) error {
+func (c *Controller) setCondition(ctx context.Context, d *metav1.PartialObjectMetadata, s state) error {
 	now := &appsv1.Deployment{}
 	if err := c.live.Get(ctx, keyOf(d), now); err != nil {
 		return client.IgnoreNotFound(err)

@@ -12,7 +12,7 @@
 //	index      which ranges are in use, from informers
 //	allocate   which range, and whose it is already
 //	make       the Network, owned by the Deployment and freed with it
-//	condition  what the Deployment and its pods are told
+//	condition  what the Deployment and its pods report
 package ownnetwork
 
 import (
@@ -44,9 +44,9 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// patience is how soon to retry if a person has to act, or a range must become
+// retryAfter is how soon to retry if a person has to act, or a range must become
 // free.
-const patience = 10 * time.Second
+const retryAfter = 10 * time.Second
 
 // workers is how many Deployments to reconcile at once. The index gives each
 // another range.
@@ -120,12 +120,12 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return c.provide(ctx, d)
 	}
 	if state := stateOf(network, d); state.reason != injector.OwnNetworkMade {
-		return reconcile.Result{RequeueAfter: patience}, c.tell(ctx, d, state)
+		return reconcile.Result{RequeueAfter: retryAfter}, c.setCondition(ctx, d, state)
 	}
 	if err := c.keep(ctx, network); err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{}, c.tell(ctx, d, made(network))
+	return reconcile.Result{}, c.setCondition(ctx, d, made(network))
 }
 
 // wants reports whether a Deployment exists and asks. The webhook does not

@@ -27,7 +27,7 @@ func (c *Controller) provide(ctx context.Context, d *metav1.PartialObjectMetadat
 		return reconcile.Result{}, err
 	}
 	if why != nil {
-		return reconcile.Result{RequeueAfter: patience}, c.tell(ctx, d, *why)
+		return reconcile.Result{RequeueAfter: retryAfter}, c.setCondition(ctx, d, *why)
 	}
 	part, found, err := c.allocate(ctx, keyOf(d), pool)
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *Controller) provide(ctx context.Context, d *metav1.PartialObjectMetadat
 	}
 	if !found {
 		exhausted := state{injector.OwnNetworkPool, fmt.Sprintf("the pool %s of usher's configuration (networks.pool) is exhausted: enlarge it, or remove Networks in it", pool)}
-		return reconcile.Result{RequeueAfter: patience}, c.tell(ctx, d, exhausted)
+		return reconcile.Result{RequeueAfter: retryAfter}, c.setCondition(ctx, d, exhausted)
 	}
 	network, err := c.create(ctx, d, part)
 	if apierrors.IsAlreadyExists(err) {
@@ -43,12 +43,12 @@ func (c *Controller) provide(ctx context.Context, d *metav1.PartialObjectMetadat
 	}
 	if apierrors.IsForbidden(err) { // such as by admission, for a range of the cluster itself
 		refused := state{injector.OwnNetworkPool, fmt.Sprintf("the pool %s of usher's configuration (networks.pool) has a range that is refused: %v", pool, err)}
-		return reconcile.Result{RequeueAfter: patience}, c.tell(ctx, d, refused)
+		return reconcile.Result{RequeueAfter: retryAfter}, c.setCondition(ctx, d, refused)
 	}
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{}, c.tell(ctx, d, made(network))
+	return reconcile.Result{}, c.setCondition(ctx, d, made(network))
 }
 
 // create creates the Network. A controller that saw neither Deployment nor

@@ -21,7 +21,7 @@ type Controller struct {
 // changes modify the options. The caller stops it before the control plane.
 func (c *ControlPlane) StartController(ctx context.Context, log logr.Logger, changes ...func(*controllers.Options)) (*Controller, error) {
 	o := controllers.Options{Namespace: Namespace, LeaderElection: true, HealthAddress: "0", MetricsAddress: "0", Repeated: true, Log: log, EtcdBackupEndpoints: TestEtcds()}
-	o.Handover.Address, o.Handover.Host = "127.0.0.1:0", "127.0.0.1"
+	o.PodServer.Address, o.PodServer.Host = "127.0.0.1:0", "127.0.0.1"
 	for _, change := range changes {
 		change(&o)
 	}

@@ -140,7 +140,7 @@ func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) (wa
 	s := &b.Status
 	if Waits(err) {
 		if late(b, began) {
-			c.tell(b, ConditionSaved, err, "")
+			c.setCondition(b, ConditionSaved, err, "")
 			s.Succeeded, s.Reason = false, err.Error()
 		}
 		return true
@@ -150,7 +150,7 @@ func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) (wa
 		if Reason(err) == ReasonTimeout {
 			err = fault(ReasonTimeout, "the backup took longer than %s, see timeoutInSecond: %w", timeout(b), err)
 		}
-		c.tell(b, ConditionSaved, err, "")
+		c.setCondition(b, ConditionSaved, err, "")
 		s.Succeeded, s.Reason = false, err.Error()
 		s.NextRun = following(b, began, ended)
 		return false
@@ -160,9 +160,9 @@ func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) (wa
 	s.ClusterID, s.Source = strconv.FormatUint(done.cluster, 16), done.source
 	s.Path, s.SizeBytes, s.SHA256 = done.path, done.size, done.sha256
 	s.LastSuccessDate, s.Duration = metav1.Time{Time: began}, metav1.Duration{Duration: ended.Sub(began).Round(time.Millisecond)}
-	c.tell(b, ConditionSaved, nil, done.path)
+	c.setCondition(b, ConditionSaved, nil, done.path)
 	if periodic(b) && b.Spec.BackupPolicy.MaxBackups > 0 {
-		c.tell(b, ConditionRetained, surplusErr, "")
+		c.setCondition(b, ConditionRetained, surplusErr, "")
 	} else {
 		meta.RemoveStatusCondition(&s.Conditions, ConditionRetained)
 	}
@@ -170,8 +170,8 @@ func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) (wa
 	return false
 }
 
-// tell sets a condition, and records an Event if it changed.
-func (c *Controller) tell(b *etcdv1beta2.EtcdBackup, condition string, err error, message string) {
+// setCondition sets a condition, and records an Event if it changed.
+func (c *Controller) setCondition(b *etcdv1beta2.EtcdBackup, condition string, err error, message string) {
 	is := metav1.Condition{
 		Type: condition, Status: metav1.ConditionTrue, Reason: condition, Message: message,
 		ObservedGeneration: b.Generation, LastTransitionTime: metav1.Time{Time: c.now()},

@@ -101,7 +101,7 @@ func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, 
 	if !sent.Whole() {
 		return nil, fault(ReasonDamaged, "the store accepted only %d bytes of the snapshot of %s", sent.Size(), m.endpoint)
 	}
-	if err := again(ctx, place, key, sent); err != nil {
+	if err := verify(ctx, place, key, sent); err != nil {
 		return nil, err
 	}
 	return &saved{
@@ -110,9 +110,9 @@ func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, 
 	}, nil
 }
 
-// again verifies the stored backup, and deletes it if it differs from the
+// verify reads the stored backup, and deletes it if it differs from the
 // snapshot: a backup that cannot be restored must not count as one.
-func again(ctx context.Context, place *Place, key string, sent *snapshot.Reader) error {
+func verify(ctx context.Context, place *Place, key string, sent *snapshot.Reader) error {
 	r, _, err := place.Store.Get(ctx, key)
 	if err != nil {
 		return fmt.Errorf("verifying the backup: %w", err)

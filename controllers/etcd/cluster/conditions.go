@@ -39,9 +39,9 @@ const (
 	ReasonSetAside = "KeptForAWhile"
 )
 
-// patience is how long a cluster or a member may be unavailable before a
+// unavailableAfter is how long a cluster or a member may be unavailable before a
 // condition reports it: an election or a restart is not an outage.
-const patience = 15 * time.Second
+const unavailableAfter = 15 * time.Second
 
 // A judgement sets the conditions of a cluster.
 type judgement struct {
@@ -170,7 +170,7 @@ func (c *Controller) available(j *judgement, d *desired, s *observed, p plan.Pla
 			st.Reason = why
 		}
 		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionFalse, ReasonCreating, why)
-	case silent < patience && s.before.Phase == etcdv1beta2.ClusterPhaseRunning && p.Blocked != plan.QuorumLost:
+	case silent < unavailableAfter && s.before.Phase == etcdv1beta2.ClusterPhaseRunning && p.Blocked != plan.QuorumLost:
 		st.Phase = s.before.Phase
 	default:
 		why := cmp.Or(p.Message, st.Step)
@@ -198,7 +198,7 @@ func (s *observed) activities(j *judgement, p plan.Plan) {
 		}
 		down = down || !m.Ready()
 		rolling = rolling || m.Pod.Exists && (m.PodRevision != podRevision || m.StorageRevision != storageRevision)
-		failed = failed || !m.Learner && (m.DataGone || m.Unresponsive != nil && s.Now.Sub(m.Unresponsive.Since) > patience)
+		failed = failed || !m.Learner && (m.DataGone || m.Unresponsive != nil && s.Now.Sub(m.Unresponsive.Since) > unavailableAfter)
 	}
 	changing := s.voters() != cluster.Spec.Size || s.voters() != st.Size
 	was := st.Condition(etcdv1beta2.ClusterRecovering)

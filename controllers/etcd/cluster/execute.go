@@ -32,11 +32,11 @@ func (c *Controller) execute(ctx context.Context, d *desired, s *observed, t *pl
 		return true, c.record(ctx, d.cluster, s)
 	case plan.AddLearner:
 		// The URL contains its name, from which a later controller creates the pod.
-		return true, again(s.etcd.AddLearner(ctx, d.addresses.peerURL(memberName(d.cluster.Name))))
+		return true, ignoreDone(s.etcd.AddLearner(ctx, d.addresses.peerURL(memberName(d.cluster.Name))))
 	case plan.Promote:
-		return true, again(s.etcd.Promote(ctx, s.details[t.Member].id))
+		return true, ignoreDone(s.etcd.Promote(ctx, s.details[t.Member].id))
 	case plan.MoveLeader:
-		return true, again(s.etcd.MoveLeader(ctx, d.addresses.clientURL(s.leader()), s.details[t.Member].id))
+		return true, ignoreDone(s.etcd.MoveLeader(ctx, d.addresses.clientURL(s.leader()), s.details[t.Member].id))
 	case plan.Remove:
 		return true, c.remove(ctx, d, s, t)
 	case plan.SetAsideClaim:
@@ -101,16 +101,16 @@ func (c *Controller) remove(ctx context.Context, d *desired, s *observed, t *pla
 			return fmt.Errorf("%w: %s answers again", errNotYet, t.Member)
 		}
 	}
-	return again(s.etcd.Remove(ctx, s.details[t.Member].id))
+	return ignoreDone(s.etcd.Remove(ctx, s.details[t.Member].id))
 }
 
 // errNotYet means that etcd postpones a change: the next observation decides
 // again.
 var errNotYet = errors.New("etcd puts it off")
 
-// again distinguishes postponed calls from failures, and treats completed calls
-// as success.
-func again(err error) error {
+// ignoreDone treats completed calls as success, and distinguishes postponed ones
+// from failures.
+func ignoreDone(err error) error {
 	switch {
 	case err == nil, errors.Is(err, rpctypes.ErrMemberNotFound), errors.Is(err, rpctypes.ErrMemberNotLearner):
 		return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // silence is since when clusters do not answer. A restarted controller starts
-// with the full patience again.
+// with the full timeout again.
 type silence struct {
 	mu    sync.Mutex
 	since map[types.NamespacedName]time.Time

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// patience is how many times longer to wait for a learner than for a voter: its
-// vote is not needed yet, and a replacement would start from nothing.
-const patience = 3
+// learnerFactor is how many times longer to wait for a learner than for a voter:
+// its vote is not needed yet, and a replacement would start from nothing.
+const learnerFactor = 3
 
 // lost removes members whose data is lost, which only count against the quorum.
 // It keeps one that anyone observes at work.
@@ -47,7 +47,7 @@ func (d *decision) learner() *Step {
 			return &Step{Action: Promote, Member: m.Name}
 		case d.voterDown():
 			return nil // more urgent
-		case d.dead(m, patience*d.Limits.MemberTimeout):
+		case d.dead(m, learnerFactor*d.Limits.MemberTimeout):
 			return d.remove(m, NotResponding, d.sinceWhen(m))
 		case m.made() && m.Pod.Exists && m.Target != d.joining():
 			return &Step{Action: Upgrade, Member: m.Name, Version: d.joining(), Why: "it has not caught up, and must run the version of the others"}

@@ -4,7 +4,7 @@ import "time"
 
 // A Memory is what one controller remembers between observations: since when
 // members do not respond, by its own clock. A restarted controller starts with
-// the full patience again. The zero value is ready to use.
+// the full timeout again. The zero value is ready to use.
 type Memory struct {
 	seen map[string]silence
 }

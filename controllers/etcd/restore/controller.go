@@ -35,7 +35,7 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/turns"
-	"github.com/usher-dev/usher/controllers/handover"
+	"github.com/usher-dev/usher/controllers/podserver"
 )
 
 // Finalizer is on an EtcdRestore from the reservation of the cluster until the
@@ -70,7 +70,7 @@ type Controller struct {
 	reader client.Reader
 	events events.EventRecorder
 	places *etcdbackup.Places
-	server *handover.Server
+	server *podserver.Server
 	// turns are those of restores in progress, sending those of backups on their
 	// way to a pod.
 	turns, sending *turns.Turns
@@ -83,14 +83,14 @@ type Controller struct {
 // New returns the controller for that manager's cluster. The server sends
 // backups to pods. Old members' claims are kept for at least the grace, by
 // default etcdcluster.DefaultClaimGrace.
-func New(m manager.Manager, server *handover.Server, volumes *volume.Mounts, grace time.Duration) *Controller {
+func New(m manager.Manager, server *podserver.Server, volumes *volume.Mounts, grace time.Duration) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
 		places: &etcdbackup.Places{Reader: m.GetAPIReader(), Volumes: volumes}, server: server,
 		turns: turns.New(atOnce, perNamespace), sending: turns.New(atOnce, perNamespace), deletions: turns.NewDeletions(),
 		grace: cmp.Or(grace, etcdcluster.DefaultClaimGrace),
 	}
-	server.HandOver(c)
+	server.SendBackups(c)
 	return c
 }
 
@@ -176,18 +176,18 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case work.Err() != nil:
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // it was deleted
 	}
-	c.tell(a, p, failed)
+	c.setProgress(a, p, failed)
 	if !equality.Semantic.DeepEqual(was.Status, r.Status) {
 		// The status shows a phase before it runs.
 		if err := c.client.Status().Patch(ctx, r, client.MergeFrom(was)); err != nil {
 			return reconcile.Result{}, client.IgnoreNotFound(err)
 		}
 	}
-	return again(failed)
+	return requeue(failed)
 }
 
-// again returns when to check again.
-func again(failed error) (reconcile.Result, error) {
+// requeue returns when to check again.
+func requeue(failed error) (reconcile.Result, error) {
 	switch {
 	case failed == nil:
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
@@ -216,8 +216,8 @@ func (c *Controller) find(ctx context.Context, a *attempt) (done bool, err error
 	return false, nil
 }
 
-// tell writes the progress into the status.
-func (c *Controller) tell(a *attempt, p phase, failed error) {
+// setProgress writes the progress into the status.
+func (c *Controller) setProgress(a *attempt, p phase, failed error) {
 	s := &a.Status
 	s.ObservedGeneration = a.Generation
 	is := metav1.Condition{Type: ConditionRestored, Status: metav1.ConditionFalse, ObservedGeneration: a.Generation}

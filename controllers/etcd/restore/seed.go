@@ -15,7 +15,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
-	"github.com/usher-dev/usher/controllers/handover"
+	"github.com/usher-dev/usher/controllers/podserver"
 )
 
 // annotationServer on a seed's pod names the server that it fetches the backup
@@ -161,7 +161,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed,
 		corev1.Volume{Name: fetchVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		corev1.Volume{Name: tokenVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
-				Audience: handover.Audience, ExpirationSeconds: ptr.To[int64](600), Path: "token",
+				Audience: podserver.Audience, ExpirationSeconds: ptr.To[int64](600), Path: "token",
 			}}},
 		}}},
 	)
@@ -175,7 +175,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed,
 				usherProgram, "fetch-snapshot", "--url=" + c.server.Path(a.Namespace, a.Name), "--token-file=" + tokenMount + "/token",
 				"--data-dir=" + etcdcluster.DataFolder, "--to=" + fetchMount,
 			},
-			Env:          []corev1.EnvVar{{Name: handover.EnvCA, Value: c.server.CA}},
+			Env:          []corev1.EnvVar{{Name: podserver.EnvCA, Value: c.server.CA}},
 			VolumeMounts: []corev1.VolumeMount{data, fetched, {Name: tokenVolume, MountPath: tokenMount, ReadOnly: true}},
 		},
 		{

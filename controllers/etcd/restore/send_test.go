@@ -15,7 +15,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
-	"github.com/usher-dev/usher/controllers/handover"
+	"github.com/usher-dev/usher/controllers/podserver"
 )
 
 // TestBackup_OnlyAVerifiedOneIsSentAndOnlyToItsPod replaces what the phase
@@ -35,7 +35,7 @@ func TestBackup_OnlyAVerifiedOneIsSentAndOnlyToItsPod(t *testing.T) {
 	if err := world.client.Status().Update(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	pod := func(name string, owner ...metav1.OwnerReference) handover.Caller {
+	pod := func(name string, owner ...metav1.OwnerReference) podserver.Caller {
 		p := &corev1.Pod{ObjectMeta: s.meta(name), Spec: corev1.PodSpec{
 			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []corev1.Container{{Name: "etcd", Image: "none", SecurityContext: &corev1.SecurityContext{
@@ -44,7 +44,7 @@ func TestBackup_OnlyAVerifiedOneIsSentAndOnlyToItsPod(t *testing.T) {
 		}}
 		p.OwnerReferences = owner
 		s.create(p)
-		return handover.Caller{Name: p.Name, UID: p.UID}
+		return podserver.Caller{Name: p.Name, UID: p.UID}
 	}
 	seed := pod(etcdrestore.SeedName(r), *metav1.NewControllerRef(r, etcdv1beta2.GroupVersion.WithKind("EtcdRestore")))
 	other := pod("other")
@@ -68,7 +68,7 @@ func TestBackup_OnlyAVerifiedOneIsSentAndOnlyToItsPod(t *testing.T) {
 		}
 	}
 	store(whole)
-	for name, caller := range map[string]handover.Caller{"another pod": other, "a pod that had its name": {Name: seed.Name, UID: other.UID}} {
+	for name, caller := range map[string]podserver.Caller{"another pod": other, "a pod that had its name": {Name: seed.Name, UID: other.UID}} {
 		if body, _, err := source.Backup(t.Context(), s.namespace, r.Name, caller); err == nil || body != nil {
 			t.Errorf("%s gets the backup", name)
 		}

@@ -11,8 +11,8 @@ import (
 // lostRequests are the requests to create a network without a response. Neutron
 // may still execute them: an immediate retry would create two networks.
 type lostRequests struct {
-	// patience is how long Neutron may still execute one.
-	patience time.Duration
+	// settleWithin is how long Neutron may still execute one.
+	settleWithin time.Duration
 
 	mu sync.Mutex
 	// noticed is when the missing response was noticed, or zero. Its keys have no
@@ -20,8 +20,8 @@ type lostRequests struct {
 	noticed map[backend.Owner]time.Time
 }
 
-func newLostRequests(patience time.Duration) *lostRequests {
-	return &lostRequests{patience: patience, noticed: map[backend.Owner]time.Time{}}
+func newLostRequests(settleWithin time.Duration) *lostRequests {
+	return &lostRequests{settleWithin: settleWithin, noticed: map[backend.Owner]time.Time{}}
 }
 
 // asked records a request until there is a response.
@@ -51,7 +51,7 @@ func (l *lostRequests) settled(owner backend.Owner) error {
 		noticed = time.Now()
 		l.noticed[key] = noticed
 	}
-	left := l.patience - time.Since(noticed)
+	left := l.settleWithin - time.Since(noticed)
 	if left <= 0 {
 		delete(l.noticed, key)
 		return nil

@@ -54,7 +54,7 @@ func TestALostRequestIsLookedForUntilItsTimeIsOver(t *testing.T) {
 	if err := l.settled(owner); err != nil {
 		t.Errorf("it was answered: %v", err)
 	}
-	l.patience = 0
+	l.settleWithin = 0
 	l.asked(owner)
 	if err := l.settled(owner); err != nil {
 		t.Errorf("its time is over: %v", err)

@@ -1,4 +1,4 @@
-package handover
+package podserver
 
 import (
 	"context"
@@ -26,12 +26,12 @@ func (s *Server) Path(namespace, restore string) string {
 	return s.URL + "/snapshot/" + namespace + "/" + restore
 }
 
-// HandOver makes the server send the source's backups.
-func (s *Server) HandOver(source Source) {
-	s.Handle("GET /snapshot/{namespace}/{restore}", func(w http.ResponseWriter, r *http.Request) { s.handOver(source, w, r) })
+// SendBackups makes the server send the source's backups.
+func (s *Server) SendBackups(source Source) {
+	s.Handle("GET /snapshot/{namespace}/{restore}", func(w http.ResponseWriter, r *http.Request) { s.send(source, w, r) })
 }
 
-func (s *Server) handOver(source Source, w http.ResponseWriter, r *http.Request) {
+func (s *Server) send(source Source, w http.ResponseWriter, r *http.Request) {
 	namespace, restore := r.PathValue("namespace"), r.PathValue("restore")
 	pod, err := s.Caller(r, namespace, Audience)
 	if err != nil {
