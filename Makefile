@@ -26,7 +26,7 @@ help: ## Show this help
 
 .PHONY: build
 build: ## Build bin/usher, the command line, and bin/usher-server
-	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/usher ./cmd/usher-server
+	$(GO) build -o $(BIN)/ ./cmd/usher ./cmd/usher-server
 
 IMAGE ?= usher:latest
 ARCH ?= $(shell $(GO) env GOARCH)

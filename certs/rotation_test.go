@@ -77,7 +77,7 @@ func TestPlan(t *testing.T) {
 			stored: &keyring{current: a, next: b, since: at(61 * time.Hour)}, registered: both, now: 62*time.Hour - time.Second,
 			want: "a next b since 61h0m0s: announced",
 		},
-		"it restarts when the next CA is no longer registered": {
+		"it restarts when the next CA was removed from the registration": {
 			stored: &keyring{current: a, next: b, since: at(61 * time.Hour)}, registered: certificates{a.cert}, now: 63 * time.Hour,
 			want: "a next b: announcing",
 		},

@@ -20,7 +20,7 @@ import (
 type proof struct {
 	// Tests are pairs of folder and name.
 	Tests []string `json:"tests"`
-	// Untested explains why there is no test.
+	// Untested explains why no test exists.
 	Untested string `json:"untested"`
 }
 
@@ -47,7 +47,7 @@ func TestEveryRowOfTheFailureTableIsProved(t *testing.T) {
 				known[folder] = testsIn(t, filepath.Join("..", folder))
 			}
 			if !slices.Contains(known[folder], name) {
-				t.Errorf("%s: there is no test %s in %s", row, name, folder)
+				t.Errorf("%s: test %s does not exist in %s", row, name, folder)
 			}
 		}
 	}

@@ -77,7 +77,7 @@ var features = []feature{
 		ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "off"})
 		c.apply(t, ns, hangs("hangs"))
 		out, err := c.plane.Kubectl(t.Context(), "", "label", "namespace", ns, "--overwrite", config.EnforceLabel+"=baseline")
-		if err != nil || !strings.Contains(out, "cronjob/hangs (cronjob-forbid-hang") || strings.Contains(out, "did not check every workload") {
+		if err != nil || !strings.Contains(out, "would be denied by cronjob-forbid-hang: 1") || strings.Contains(out, "did not check every workload") {
 			t.Errorf("%v: %s", err, out)
 		}
 	}},

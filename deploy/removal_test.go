@@ -70,14 +70,14 @@ func TestRemovalLeavesNothingBroken(t *testing.T) {
 	c.until(t, "the configurations are gone", func() bool { return owner() == "" })
 	t.Logf("without the ClusterRole the configurations were gone after %s", time.Since(since).Round(time.Millisecond))
 	c.until(t, "the replica says so", func() bool {
-		return strings.Contains(readyz(t, replica), "registration: the ClusterRole usher-webhook, which owns the webhook configurations, does not exist")
+		return strings.Contains(readyz(t, replica), "[!]registration failed: the ClusterRole usher-webhook, which owns the webhook configurations, does not exist")
 	})
 
 	since = time.Now()
 	c.kubectl(t, "apply", "-f", manifest)
 	c.until(t, "usher is registered again", func() bool { now := owner(); return strings.Contains(now, " ") && now != first })
 	t.Logf("with the ClusterRole usher was registered again after %s", time.Since(since).Round(time.Millisecond))
-	c.until(t, "the replica says so", func() bool { return strings.Contains(readyz(t, replica), "registration: current") })
+	c.until(t, "the replica says so", func() bool { return strings.Contains(readyz(t, replica), "[+]registration ok") })
 
 	if err := replica.Stop(); err != nil { // as Kubernetes ends its pods
 		t.Fatal(err)

@@ -184,7 +184,7 @@ func together(a, b *Template) []finding.Finding {
 	m.add(a, ordinary)
 	problems := m.conflicts(b)
 	for i := range problems {
-		problems[i].Field = "" // there is no pod yet whose field it could be
+		problems[i].Field = "" // the field belongs to a pod that does not exist yet
 	}
 	return problems
 }

@@ -10,7 +10,7 @@ import (
 type move struct {
 	group, versions, resources string // separated by spaces
 	toGroup, toVersion         string
-	gone                       string // if there is no successor: what to use today
+	gone                       string // without a successor: what to use today
 }
 
 // moves lists what the API servers of the InitializerConfiguration's time (1.7

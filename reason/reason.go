@@ -37,7 +37,7 @@ const (
 	NetworkDeclared      Reason = "network-declared"      // a Deployment's own Network was declared in its pod template
 	NetworkMissing       Reason = "network-missing"       // declared, and there is none of that name, or it is on its way out
 	NetworkCreating      Reason = "network-creating"      // a Deployment's own Network, which is not there yet
-	NetworkPool          Reason = "network-pool"          // a Deployment's own Network, for which there is no range of addresses
+	NetworkPool          Reason = "network-pool"          // a Deployment's own Network, for which no range of addresses is left
 	NetworkForeign       Reason = "network-foreign"       // a Deployment's own Network, whose name another has
 	NetworkBackend       Reason = "network-backend"       // declared, and no pod of this kind can be attached
 	PolicyClean          Reason = "policy-clean"          // no finding at a level that anyone asked for
@@ -81,7 +81,7 @@ var reasons = []struct {
 	{NetworkDeclared, false, "The Deployment, or its namespace, asks for a Network of its own (samplecrd.k8s.io/own-network), and usher declared it in the pod template."},
 	{NetworkMissing, true, "The pod declares a Network that its namespace does not have, or that is being deleted. Apply it, or correct the name."},
 	{NetworkCreating, true, "The pod declares its Deployment's own Network, which is being created. The ReplicaSet retries until it exists; the condition OwnNetwork of the Deployment shows the progress."},
-	{NetworkPool, true, "The pod declares its Deployment's own Network, for which there is no range of addresses: the pool of usher's configuration (networks.pool) is not set or exhausted. Set or enlarge it."},
+	{NetworkPool, true, "The pod declares its Deployment's own Network, for which no range of addresses is left: the pool of usher's configuration (networks.pool) is not set or exhausted. Set or enlarge it."},
 	{NetworkForeign, true, "The Deployment asks for a Network of its own, and a Network with its name exists that was not created for it. Rename the Deployment, remove that Network, or declare it with samplecrd.k8s.io/network instead."},
 	{NetworkBackend, true, "The pod declares a Network and cannot be attached to it: its backend does not attach pods, or the pod is on the host network. Use a Network of another backend, or remove hostNetwork."},
 	{PolicyClean, false, "The rules found nothing at the levels that the namespace or the configuration asks for."},

@@ -119,6 +119,6 @@ func (c *cluster) gauge(t *testing.T, name string) float64 {
 			return f.GetMetric()[0].GetGauge().GetValue()
 		}
 	}
-	t.Fatalf("there is no metric %s", name)
+	t.Fatalf("metric %s does not exist", name)
 	return 0
 }

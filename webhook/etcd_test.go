@@ -241,7 +241,7 @@ func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 			edit: func(c *v1beta2.EtcdCluster) {
 				c.Spec.TLS = &v1beta2.TLSPolicy{Static: &v1beta2.StaticTLS{Member: &v1beta2.MemberSecret{PeerSecret: "none"}}}
 			},
-			warning: "spec.TLS.static.member.peerSecret: peerSecret is none, and there is no such Secret",
+			warning: "spec.TLS.static.member.peerSecret: peerSecret is none, and that Secret does not exist",
 		},
 		"clients encrypted at one end": {
 			edit: func(c *v1beta2.EtcdCluster) {
@@ -379,7 +379,7 @@ func TestADeletedNamespace_WarnsOfTheDataInIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := c.warnings.take()
-		if warned := strings.Contains(text, "3 claim(s) with the data of the etcd cluster(s) main, old") && strings.Contains(text, "persistentVolumeReclaimPolicy"); warned != wants {
+		if warned := strings.Contains(text, "3 claim(s) with the data of 2 etcd cluster(s)") && strings.Contains(text, "persistentVolumeReclaimPolicy"); warned != wants {
 			t.Errorf("warned %q", text)
 		}
 	}

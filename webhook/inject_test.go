@@ -98,7 +98,7 @@ func TestNamespaceLabelTakesEffectAtOnce(t *testing.T) {
 	c := started(t)
 	c.template(t, "side", small, "")
 	for range 5 {
-		// There is no wait in between: the informer may not have seen the label.
+		// The test does not wait in between: the informer may not have seen the label.
 		ns := c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
 		got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, "", ""), metav1.CreateOptions{})
 		if err != nil {

@@ -41,7 +41,7 @@ func newManager(config *rest.Config, o Options, tracer *tracing.Tracer) (manager
 		Logger:                 o.Log,
 		HealthProbeBindAddress: "0",
 		Metrics:                metricsserver.Options{BindAddress: o.MetricsAddress},
-		Cache:                  cache.Options{DefaultTransform: cluster.Trim, ByObject: kept},
+		Cache:                  cache.Options{DefaultTransform: cluster.Trim, ByObject: kept, NewInformer: cluster.NewInformer},
 		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 	})
 }

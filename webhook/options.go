@@ -42,6 +42,9 @@ type Options struct {
 	ShutdownDelay time.Duration
 	// MaxConcurrent limits the concurrent decisions; 0 derives it from the CPUs.
 	MaxConcurrent int
+	// MaxConnections limits the open connections to BindAddress; 0 means
+	// serving.DefaultConnections.
+	MaxConnections int
 	// ClientCAFile contains the CA of the API server's client certificate, which
 	// is optional if it is ""; ClientNames are the names that the certificate may
 	// have.
@@ -79,7 +82,7 @@ func target(o Options, bundle func() []byte) func() registration.Target {
 func listening(o Options) serving.Options {
 	return serving.Options{
 		Address: o.BindAddress, HealthAddress: o.HealthAddress, ClientCAFile: o.ClientCAFile, ClientNames: o.ClientNames,
-		HTTP2: o.HTTP2, BodyTimeout: review.Timeout, Log: o.Log,
+		HTTP2: o.HTTP2, BodyTimeout: review.Timeout, MaxConnections: o.MaxConnections, Metrics: serving.NewMetrics(o.Registry), Log: o.Log,
 	}
 }
 

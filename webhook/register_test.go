@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -301,4 +303,38 @@ func TestEntriesOfMandatoryTemplatesGoWithThem(t *testing.T) {
 		found := c.policies(t)
 		return len(found) == 4 && found["annotated-pods"] == "Ignore"
 	})
+}
+
+// TestAReplicaThatCannotRegisterSaysSo removes the right to write the webhook
+// configurations. The replica stays ready, because it still decides.
+func TestAReplicaThatCannotRegisterSaysSo(t *testing.T) {
+	c := started(t)
+	c.until(t, "it is registered", func() bool { return strings.Contains(c.readyz(t), "[+]registration ok\n") })
+	roles := c.RbacV1().ClusterRoles()
+	role, err := roles.Get(t.Context(), "usher-webhook", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := json.Marshal(map[string]any{"rules": role.Rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	giveBack := func() {
+		if _, err := roles.Patch(context.Background(), role.Name, types.MergePatchType, rules, metav1.PatchOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(giveBack)
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "admissionregistration.k8s.io") })
+	if _, err := roles.Update(t.Context(), role, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// Until the API server knows about the removed right, the replica restores the
+	// configuration.
+	c.until(t, "it says that it cannot register", func() bool {
+		_ = c.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(t.Context(), registration.ConfigurationName, metav1.DeleteOptions{})
+		return strings.Contains(c.readyz(t), `[!]registration failed: applying the MutatingWebhookConfiguration usher: mutatingwebhookconfigurations.admissionregistration.k8s.io "usher" is forbidden`)
+	})
+	giveBack()
+	c.until(t, "it registers again", func() bool { return strings.Contains(c.readyz(t), "[+]registration ok\n") })
 }

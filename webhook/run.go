@@ -71,7 +71,7 @@ func handlers(facts *cluster.Facts, m manager.Manager, o Options) []admit.Handle
 	}
 	return []admit.Handler{
 		injection.Pods(), injection.Workloads(), injection.Mandatory(), networks.Pods(), networks.Workloads(),
-		(&admit.TemplateProof{Facts: facts}).Handler(), (&admit.NamespaceLabels{Facts: facts}).Handler(),
+		(&admit.TemplateProof{Facts: facts}).Handler(), (&admit.NamespaceLabels{Facts: facts, Log: o.Log}).Handler(),
 		(&admit.Configuration{Facts: facts}).Handler(), rules.Handler(),
 	}
 }

@@ -248,3 +248,15 @@ func TestTemplatesThatCannotGoTogetherAreNamed(t *testing.T) {
 		t.Errorf("warnings %q", text)
 	}
 }
+
+// TestALiteralCredentialIsAWarning applies a template with one; neither the
+// warnings nor the log contain its value.
+func TestALiteralCredentialIsAWarning(t *testing.T) {
+	c := started(t)
+	c.warnings.take()
+	c.template(t, "side", "containers: [{name: side, image: 'side:1', env: [{name: DB_PASSWORD, value: hunter2}]}]", "")
+	const want = "template side: the value of the variable DB_PASSWORD in the container side looks like a credential; refer to a Secret with valueFrom.secretKeyRef instead"
+	if text := c.warnings.take(); !strings.Contains(text, want) || strings.Contains(text, "hunter2") {
+		t.Errorf("warnings %q", text)
+	}
+}

@@ -12,8 +12,8 @@ import (
 	"github.com/usher-dev/usher/policies/subnet"
 )
 
-// pool reads the current pool of usher's configuration. If there is no usable
-// one, the state explains why.
+// pool reads the current pool of usher's configuration. Without a usable one,
+// the state explains why.
 func (c *Controller) pool(ctx context.Context) (subnet.Pool, *state, error) {
 	cm := &corev1.ConfigMap{}
 	err := c.live.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: config.ConfigMapName}, cm)

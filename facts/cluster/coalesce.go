@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // A listKey names the objects that a list returns.
@@ -13,6 +14,8 @@ type listKey struct{ kind, namespace string }
 // while a list is running, the requests that arrive wait for the next one and
 // share it.
 type coalescer struct {
+	timeout time.Duration // of a list, and of the wait for one
+
 	mu      sync.Mutex
 	next    map[listKey]*call // not begun
 	running map[listKey]*call
@@ -20,15 +23,16 @@ type coalescer struct {
 
 // A call is one list that requests wait for; done is closed when it ended.
 type call struct {
-	done   chan struct{}
-	result listResult
-	panic  *contained
+	timeout time.Duration
+	done    chan struct{}
+	result  listResult
+	panic   *contained
 }
 
 // wait returns the result, or one that says that the list did not end in time.
 // If the list panicked, wait panics in the request that needs it.
 func (c *call) wait(ctx context.Context, kind string) listResult {
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	select {
 	case <-c.done:
@@ -47,7 +51,7 @@ func (c *coalescer) do(ctx context.Context, key listKey, list func(context.Conte
 	if next := c.next[key]; next != nil {
 		return next
 	}
-	begun := &call{done: make(chan struct{})}
+	begun := &call{timeout: c.timeout, done: make(chan struct{})}
 	if c.next == nil {
 		c.next, c.running = map[listKey]*call{}, map[listKey]*call{}
 	}
@@ -66,7 +70,7 @@ func (c *coalescer) run(ctx context.Context, key listKey, this, before *call, li
 	delete(c.next, key)
 	c.running[key] = this
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	defer func() {
 		c.mu.Lock()

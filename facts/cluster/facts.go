@@ -65,7 +65,7 @@ func New(ctx context.Context, m manager.Manager, own string, registry prometheus
 		Namespaces:    NewNamespaces(reader),
 		Configuration: NewConfiguration(metrics, log),
 		Server:        sidecars.Server, NativeSidecars: sidecars.Available, sidecars: sidecars,
-		Others:   &Lister{Reader: reader},
+		Others:   NewLister(reader, ListTimeout),
 		Networks: &Networks{Reader: reader},
 		DryRun:   &DryRun{Writer: m.GetClient()},
 		Reader:   reader,

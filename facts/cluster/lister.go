@@ -11,9 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,10 +19,13 @@ import (
 	"github.com/usher-dev/usher/policies"
 )
 
-// Limits of a list while a request waits.
+// Limits of lists while requests wait: of one list, and of the lists that have
+// a page in memory at the same time.
 const (
-	listTimeout = 200 * time.Millisecond
+	ListTimeout = 200 * time.Millisecond
 	listLimit   = 500
+	listsAtOnce = 6
+	walksAtOnce = 2
 )
 
 // A listable is a kind that rules read in addition to the judged object. With
@@ -59,13 +60,22 @@ type Lister struct {
 	// Related has the kinds that rules compare with every workload.
 	Related RelatedCache
 
+	timeout   time.Duration // of one list
+	pages     *pages
+	walks     *pages
 	coalescer coalescer
+}
+
+// NewLister returns a Lister of a reader that is not a cache. Each of its lists
+// ends after the timeout.
+func NewLister(reader client.Reader, timeout time.Duration) *Lister {
+	return &Lister{Reader: reader, timeout: timeout, pages: newPages(reader, listsAtOnce), walks: newPages(reader, walksAtOnce), coalescer: coalescer{timeout: timeout}}
 }
 
 // Cached lists like Direct, except for the kinds in Related.
 func (l *Lister) Cached(ctx context.Context, namespace string, kinds ...string) policies.Lister {
 	read := l.Direct(ctx, namespace, slices.DeleteFunc(slices.Clone(kinds), l.Related.keeps)...)
-	return lister{ctx: ctx, reader: l.Reader, list: func(kind, namespace string) ([]*policies.Object, string) {
+	return lister{ctx: ctx, reader: l.Reader, timeout: l.timeout, list: func(kind, namespace string) ([]*policies.Object, string) {
 		if found, ok := l.Related.known(listKey{kind, namespace}); ok {
 			return found, ""
 		}
@@ -75,9 +85,10 @@ func (l *Lister) Cached(ctx context.Context, namespace string, kinds ...string) 
 
 // lister is a policies.Lister for one request.
 type lister struct {
-	ctx    context.Context
-	reader client.Reader
-	list   func(kind, namespace string) ([]*policies.Object, string)
+	ctx     context.Context
+	reader  client.Reader
+	timeout time.Duration
+	list    func(kind, namespace string) ([]*policies.Object, string)
 }
 
 // List implements policies.Lister.
@@ -88,7 +99,7 @@ func (l lister) List(kind, namespace string) ([]*policies.Object, string) {
 // Get implements policies.Lister. It reads only the metadata, because usher may
 // not read the contents of Secrets.
 func (l lister) Get(kind, namespace, name string) (*policies.Object, string) {
-	ctx, cancel := context.WithTimeout(l.ctx, listTimeout)
+	ctx, cancel := context.WithTimeout(l.ctx, l.timeout)
 	defer cancel()
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
@@ -102,7 +113,7 @@ func (l lister) Get(kind, namespace, name string) (*policies.Object, string) {
 }
 
 // Direct lists the objects of a namespace, or of all, from the API server: each
-// kind once, and at most one page. usher does not cache whole objects, because
+// kind once, and at most listLimit objects. usher does not cache whole objects, because
 // their specs would need most of the memory. Requests that need the same list
 // at the same time share it. The lists of the named kinds begin at once, all
 // others when a rule asks for them.
@@ -115,7 +126,7 @@ func (l *Lister) Direct(ctx context.Context, namespace string, kinds ...string) 
 		key := listKey{kind, namespace}
 		begun := calls[key]
 		if begun == nil {
-			begun = l.coalescer.do(ctx, key, func(ctx context.Context) listResult { return list(ctx, l.Reader, kind, namespace) })
+			begun = l.coalescer.do(ctx, key, func(ctx context.Context) listResult { return l.read(ctx, kind, namespace) })
 			calls[key] = begun
 		}
 		return begun
@@ -123,7 +134,7 @@ func (l *Lister) Direct(ctx context.Context, namespace string, kinds ...string) 
 	for _, kind := range kinds {
 		start(kind, namespace)
 	}
-	return lister{ctx: ctx, reader: l.Reader, list: func(kind, namespace string) ([]*policies.Object, string) {
+	return lister{ctx: ctx, reader: l.Reader, timeout: l.timeout, list: func(kind, namespace string) ([]*policies.Object, string) {
 		result := start(kind, namespace).wait(ctx, kind)
 		return result.found, result.unseen
 	}}
@@ -140,20 +151,25 @@ func unread(kind string) listResult {
 	return listResult{unseen: fmt.Sprintf("usher could not read the objects of kind %s", kind)}
 }
 
-func list(ctx context.Context, reader client.Reader, kind, namespace string) listResult {
-	l, ok := listables()[kind]
+// read lists the objects of a kind. Of the kinds that RelatedCache stores it
+// keeps the same fields, because a page of whole objects is large.
+func (l *Lister) read(ctx context.Context, kind, namespace string) listResult {
+	of, ok := listables()[kind]
 	if !ok {
 		return listResult{unseen: fmt.Sprintf("usher does not read objects of kind %s in the cluster", kind)}
 	}
-	if err := reader.List(ctx, l.list, client.InNamespace(namespace), client.Limit(listLimit)); err != nil {
-		return unread(kind)
-	}
-	p := listResult{found: make([]*policies.Object, 0, meta.LenList(l.list))}
-	_ = meta.EachListItem(l.list, func(o runtime.Object) error {
-		p.found = append(p.found, policies.NewObject(l.apiVersion, kind, o))
-		return nil
+	var p listResult
+	complete, err := l.pages.each(ctx, of.list, namespace, listLimit, func(o client.Object) {
+		if related, ok := trim(o).(*trimmed); ok {
+			p.found = append(p.found, related.object)
+			return
+		}
+		p.found = append(p.found, policies.NewObject(of.apiVersion, kind, o))
 	})
-	if l.list.GetContinue() != "" {
+	switch {
+	case err != nil:
+		return unread(kind)
+	case !complete:
 		p.unseen = fmt.Sprintf("usher read only %d objects of kind %s", listLimit, kind)
 	}
 	return p

@@ -37,11 +37,7 @@ type cachedNetworks struct {
 
 // trimNetwork keeps the fields that decide whether pods can be attached to a
 // Network.
-func trimNetwork(object any) (any, error) {
-	network, ok := object.(*samplecrdv1.Network)
-	if !ok {
-		return object, nil
-	}
+func trimNetwork(network *samplecrdv1.Network) *samplecrdv1.Network {
 	kept := &samplecrdv1.Network{ObjectMeta: metav1.ObjectMeta{
 		Namespace: network.Namespace, Name: network.Name, UID: network.UID, ResourceVersion: network.ResourceVersion,
 		DeletionTimestamp: network.DeletionTimestamp, OwnerReferences: network.OwnerReferences,
@@ -50,7 +46,7 @@ func trimNetwork(object any) (any, error) {
 	if ready := meta.FindStatusCondition(network.Status.Conditions, samplecrdv1.Ready); ready != nil {
 		kept.Status.Conditions = []metav1.Condition{*ready}
 	}
-	return kept, nil
+	return kept
 }
 
 // Follow caches the cluster's Networks from now on. In a cluster without the

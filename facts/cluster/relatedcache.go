@@ -11,6 +11,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -44,24 +46,33 @@ type trimmed struct {
 	object *policies.Object
 }
 
+// GetObjectKind implements runtime.Object.
+func (t *trimmed) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject implements runtime.Object.
+func (t *trimmed) DeepCopyObject() runtime.Object {
+	object := *t.object
+	return &trimmed{*t.ObjectMeta.DeepCopy(), &object}
+}
+
 // trim keeps a workload's name and its pods' labels, and an autoscaler's name
 // and target.
-func trim(object any) (any, error) {
+func trim(object any) any {
 	switch o := object.(type) {
 	case *appsv1.Deployment:
-		return trimWorkload("Deployment", &o.ObjectMeta, o.Spec.Template.Labels), nil
+		return trimWorkload("Deployment", &o.ObjectMeta, o.Spec.Template.Labels)
 	case *appsv1.StatefulSet:
-		return trimWorkload("StatefulSet", &o.ObjectMeta, o.Spec.Template.Labels), nil
+		return trimWorkload("StatefulSet", &o.ObjectMeta, o.Spec.Template.Labels)
 	case *appsv1.DaemonSet:
-		return trimWorkload("DaemonSet", &o.ObjectMeta, o.Spec.Template.Labels), nil
+		return trimWorkload("DaemonSet", &o.ObjectMeta, o.Spec.Template.Labels)
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		kept := trimMeta(&o.ObjectMeta)
 		kept.object = policies.NewObject(autoscalingv2.SchemeGroupVersion.String(), "HorizontalPodAutoscaler", &autoscalingv2.HorizontalPodAutoscaler{
 			ObjectMeta: kept.ObjectMeta, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: o.Spec.ScaleTargetRef},
 		})
-		return kept, nil
+		return kept
 	}
-	return object, nil // a tombstone, or already trimmed
+	return object // a tombstone, or already trimmed
 }
 
 func trimMeta(of *metav1.ObjectMeta) *trimmed {

@@ -21,49 +21,44 @@ func partialNamespace() *metav1.PartialObjectMetadata {
 }
 
 // trimConfigMap keeps only the data of templates and of the configuration.
-func trimConfigMap(object any) (any, error) {
-	cm, ok := object.(*corev1.ConfigMap)
-	if !ok {
-		return object, nil
-	}
+func trimConfigMap(cm *corev1.ConfigMap) *corev1.ConfigMap {
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, ResourceVersion: cm.ResourceVersion}}
 	if injector.TemplateName(cm.Name, cm.Labels) != "" || cm.Name == config.ConfigMapName || cm.Name == config.LastValidName {
 		kept.Labels, kept.Data = cm.Labels, cm.Data
 	}
-	return kept, nil
-}
-
-// trimNamespace keeps only the labels.
-func trimNamespace(object any) (any, error) {
-	ns, ok := object.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return object, nil
-	}
-	return &metav1.PartialObjectMetadata{
-		TypeMeta:   ns.TypeMeta,
-		ObjectMeta: metav1.ObjectMeta{Name: ns.Name, ResourceVersion: ns.ResourceVersion, Labels: ns.Labels},
-	}, nil
-}
-
-// ByObject limits the caches of a manager to what decisions need: the
-// ConfigMaps of usher's namespace, the labels of namespaces, and of
-// workloads the labels of their pods.
-func ByObject(own string) map[client.Object]cache.ByObject {
-	kept := map[client.Object]cache.ByObject{
-		&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{own: {}}, Transform: trimConfigMap},
-		partialNamespace():  {Transform: trimNamespace},
-	}
-	for _, object := range relatedKinds() {
-		kept[object] = cache.ByObject{Transform: trim}
-	}
 	return kept
 }
 
-// Trim limits the objects that ByObject does not name. It names no kind that a
-// cluster may lack, because a cache does not start without its kinds.
+// trimNamespace keeps only the labels.
+func trimNamespace(ns *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{
+		TypeMeta:   ns.TypeMeta,
+		ObjectMeta: metav1.ObjectMeta{Name: ns.Name, ResourceVersion: ns.ResourceVersion, Labels: ns.Labels},
+	}
+}
+
+// ByObject limits the caches of a manager to the ConfigMaps of usher's
+// namespace.
+func ByObject(own string) map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{own: {}}}}
+}
+
+// Trim keeps of an object in a cache only what decisions need: of templates and
+// the configuration their data, of namespaces the labels, of workloads the
+// labels of their pods.
 func Trim(object any) (any, error) {
-	if _, ok := object.(*samplecrdv1.Network); ok {
-		return trimNetwork(object)
+	switch o := object.(type) {
+	case *corev1.ConfigMap:
+		return trimConfigMap(o), nil
+	case *metav1.PartialObjectMetadata:
+		if o.GroupVersionKind() == namespaceKind {
+			return trimNamespace(o), nil
+		}
+	case *samplecrdv1.Network:
+		return trimNetwork(o), nil
+	}
+	if related, ok := trim(object).(*trimmed); ok {
+		return related, nil
 	}
 	return cache.TransformStripManagedFields()(object)
 }

@@ -2,38 +2,80 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/verdict"
 )
 
-// Workloads visits the workloads of a namespace without a controller, at most
-// limit objects in total. It returns how many objects it read, and whether
-// these were all.
-func (l *Lister) Workloads(ctx context.Context, namespace string, limit int, visit func(kind, name string, o *policies.Object)) (looked int, complete bool) {
-	complete = true
-	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job", "ReplicaSet", "Pod"} {
-		if looked >= limit {
-			return looked, false
-		}
+// workloadKinds are the kinds of workloads that a namespace's levels affect.
+var workloadKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job", "ReplicaSet", "Pod"}
+
+// ErrLimit says that a namespace has more workloads than were to be judged.
+var ErrLimit = errors.New("the namespace has more workloads than the limit")
+
+// JudgeWorkloads judges the workloads of a namespace without a controller as if
+// they were created now, at most limit objects in total. It returns how many
+// objects it read, and why it did not read the others.
+func (l *Lister) JudgeWorkloads(ctx context.Context, namespace string, limit int, known *verdict.Facts, visit func(workload string, v *verdict.Verdict)) (read int, unread []error, err error) {
+	facts := *known
+	facts.Lister = l.Direct(ctx, namespace)
+	for _, kind := range workloadKinds {
 		of := listables()[kind]
-		if err := l.Reader.List(ctx, of.list, client.InNamespace(namespace), client.Limit(int64(limit-looked))); err != nil {
-			complete = false
-			continue
-		}
-		complete = complete && of.list.GetContinue() == ""
-		_ = meta.EachListItem(of.list, func(item runtime.Object) error {
-			looked++
-			o := item.(client.Object)
-			if metav1.GetControllerOf(o) == nil { // otherwise its controller is judged
-				visit(kind, o.GetName(), policies.NewObject(of.apiVersion, kind, o))
+		var failed error
+		complete, listing := l.walks.each(ctx, of.list, namespace, limit-read, func(o client.Object) {
+			read++
+			if failed != nil || metav1.GetControllerOf(o) != nil { // otherwise its controller is judged
+				return
 			}
-			return nil
+			var v *verdict.Verdict
+			if v, failed = judgeExisting(of.apiVersion, kind, o, &facts); failed == nil {
+				visit(strings.ToLower(kind)+"/"+o.GetName(), v)
+			}
 		})
+		switch {
+		case failed != nil:
+			return read, unread, failed
+		case listing != nil:
+			unread = append(unread, fmt.Errorf("listing the objects of kind %s: %w", kind, listing))
+		case !complete:
+			return read, append(unread, ErrLimit), nil
+		}
 	}
-	return looked, complete
+	return read, unread, nil
+}
+
+// judgeExisting judges an object that the API server stores.
+func judgeExisting(apiVersion, kind string, o client.Object, known *verdict.Facts) (*verdict.Verdict, error) {
+	o.SetManagedFields(nil)
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("writing the %s %s: %w", kind, o.GetName(), err)
+	}
+	return verdict.Judge(verdict.Object{
+		APIVersion: apiVersion, Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), JSON: text,
+		Typed: policies.NewObject(apiVersion, kind, o),
+	}, nil, known)
+}
+
+// JudgeWorkloads judges the workloads of a namespace with other labels of the
+// namespace.
+func (f *Facts) JudgeWorkloads(ctx context.Context, namespace string, labels map[string]string, limit int, visit func(workload string, v *verdict.Verdict)) (read int, unread []error, err error) {
+	current := f.Configuration.Current()
+	evaluator, err := current.Evaluator()
+	if err != nil {
+		return 0, nil, err
+	}
+	levels, _ := config.FromLabels(labels, current.Policies)
+	return f.Others.JudgeWorkloads(ctx, namespace, limit, &verdict.Facts{
+		Steps: verdict.Evaluate, Defaulted: true, OwnNamespace: f.OwnNamespace, Configuration: current.Configuration,
+		NamespaceLabels: labels, Levels: levels, Templates: f.Templates.Set(), NativeSidecars: f.NativeSidecars(), Server: f.Server(), Evaluator: evaluator,
+	}, visit)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -19,12 +20,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
-	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
 )
@@ -49,7 +50,8 @@ type Cluster struct {
 	// read along with the templates.
 	NativeSidecars bool
 
-	configuration *config.Configuration // nil if the templates are nil
+	configuration *cluster.Configured // nil if the templates are nil
+	server        *version.Version    // nil if the templates are nil
 
 	dry        client.Client
 	warnings   *warnings
@@ -60,7 +62,7 @@ type Cluster struct {
 // Connect reads the templates and whether the cluster supports native sidecars.
 func Connect(ctx context.Context, connection *rest.Config, usher Installation) (*Cluster, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme),
+	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), autoscalingv2.AddToScheme(scheme),
 		policyv1.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
 		return nil, err
 	}
@@ -85,7 +87,7 @@ func Connect(ctx context.Context, connection *rest.Config, usher Installation) (
 	if err := sidecars.Update(ctx); err != nil {
 		return nil, fmt.Errorf("reading the cluster's version: %w", err)
 	}
-	c.NativeSidecars = sidecars.Available()
+	c.NativeSidecars, c.server = sidecars.Available(), sidecars.Server()
 	return c, nil
 }
 

@@ -35,6 +35,11 @@ func (c *Cluster) installed(ctx context.Context) error {
 			configuration.Put(cm)
 		}
 	}
-	c.Templates, c.configuration = templates.Set(), configuration.Current().Configuration
+	c.Templates, c.configuration = templates.Set(), configuration.Current()
 	return nil
+}
+
+// defaults is the configuration of a cluster without the ConfigMap usher.
+func defaults() *cluster.Configured {
+	return cluster.NewConfiguration(cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()).Current()
 }

@@ -115,7 +115,7 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 	v, err := verdict.Judge(
 		verdict.Object{APIVersion: "v1", Kind: "Pod", Namespace: pod.GetNamespace(), Name: pod.GetName(), JSON: object}, nil,
 		&verdict.Facts{
-			Steps: steps, NamespaceLabels: labels, OwnNamespace: c.Own, Levels: levels, Configuration: c.configuration,
+			Steps: steps, NamespaceLabels: labels, OwnNamespace: c.Own, Levels: levels, Configuration: c.configuration.Configuration,
 			Templates: c.Templates, NativeSidecars: c.NativeSidecars, Networks: networks, Lister: lister{ctx, c}, Explain: true,
 			LimitRanges: func() []corev1.LimitRange { return cluster.LimitRanges(ctx, c, pod.GetNamespace()) },
 		})

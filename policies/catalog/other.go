@@ -22,6 +22,9 @@ const (
 	TemplateConflict = "template-conflict"
 	// TemplateEffect is an effect of a template on the pods that get it.
 	TemplateEffect = "template-effect"
+	// TemplateCredential is a literal value in a template that looks like a
+	// credential.
+	TemplateCredential = "template-credential"
 	// NamespaceLabel is a label of a namespace with an invalid value.
 	NamespaceLabel = "namespace-label"
 	// ConfigurationInvalid is an invalid configuration of usher.
@@ -44,6 +47,9 @@ func otherEntries() []Entry {
 			"the webhook denies a pod that asks for both", "rename what they share, or let pods ask for only one of them"),
 		entry(TemplateEffect, finding.Strict, []string{"ConfigMap"}, "A template changes the Pod Security level, the QoS class or the resources of pods",
 			"Pod Security may deny the pods, the kubelet may evict them earlier, or they may need more resources", "check that the change is intended"),
+		entry(TemplateCredential, finding.Baseline, []string{"ConfigMap"}, "A template contains a literal value that looks like a credential",
+			"everybody can read it who may read ConfigMaps in usher's namespace, read a pod that has the template, or reach the webhook's port",
+			"create a Secret in the namespaces of the pods, and refer to it with valueFrom.secretKeyRef"),
 		entry(NamespaceLabel, finding.Invariant, []string{"Namespace"}, "A policy.usher.dev/… label of a namespace has an invalid value",
 			"the webhook denies the namespace", "write \"invariant\", \"baseline\", \"strict\" or \"off\"; for enforce-version, \"latest\" or a version such as \"v0.1\""),
 		entry(ConfigurationInvalid, finding.Invariant, []string{"ConfigMap"}, "usher's own configuration is invalid",

@@ -27,7 +27,7 @@ func init() {
 			}
 			name := b.source.PersistentVolume.ClaimName
 			if claim, unseen := findClaim(p, name); claim == nil && unseen == "" {
-				p.Report(field.NewPath("spec", "persistentVolume", "claimName"), name, "claimName is "+name+", and there is no such PersistentVolumeClaim: create it")
+				p.Report(field.NewPath("spec", "persistentVolume", "claimName"), name, "claimName is "+name+", and that PersistentVolumeClaim does not exist: create it")
 			}
 		}),
 	})

@@ -47,7 +47,7 @@ func checkSecret(p *policies.Pass, at *field.Path, name string, keys ...string) 
 	}
 	i := slices.IndexFunc(found, func(o *policies.Object) bool { return o.Meta.Name == name })
 	if i < 0 {
-		p.Report(at, name, subject(at)+" is "+name+", and there is no such Secret: create one with "+strings.Join(keys, ", "))
+		p.Report(at, name, subject(at)+" is "+name+", and that Secret does not exist: create one with "+strings.Join(keys, ", "))
 		return
 	}
 	secret, ok := found[i].Typed.(*corev1.Secret)

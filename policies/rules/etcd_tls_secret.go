@@ -33,7 +33,7 @@ func init() {
 				found, unseen := p.Get("Secret", ref.Name)
 				if found == nil {
 					if unseen == "" {
-						p.Report(path, ref.Name, subject(path)+" is "+ref.Name+", and there is no such Secret; members wait for it: create one with "+strings.Join(ref.Keys, ", "))
+						p.Report(path, ref.Name, subject(path)+" is "+ref.Name+", and that Secret does not exist; members wait for it: create one with "+strings.Join(ref.Keys, ", "))
 					}
 					continue
 				}

@@ -49,7 +49,7 @@ func init() {
 				return
 			}
 			if unseen == "" {
-				p.Report(path, name, "serviceName is "+name+", and there is no such Service; its pods have no names in DNS: add one with clusterIP: None")
+				p.Report(path, name, "serviceName is "+name+", and that Service does not exist; its pods have no names in DNS: add one with clusterIP: None")
 				return
 			}
 			p.ReportUnseen(path, name, "serviceName is "+name+", and usher cannot see such a Service; it must exist with clusterIP: None", unseen)

@@ -49,7 +49,7 @@ func deployment() Kind {
 			{
 				ID: "deploy-history-less", Paths: []string{"spec.revisionHistoryLimit"}, When: "the limit is lowered, not to 0",
 				Outcome: InPlace, applies: lowered,
-				Harm: "deletes the oldest revisions beyond the limit; a rollback to them is no longer possible",
+				Harm: "deletes the oldest revisions beyond the limit; users can no longer roll back to them",
 			},
 			{
 				ID: "deploy-pause", Paths: []string{"spec.paused"}, When: "paused becomes true",

@@ -173,7 +173,7 @@ func normal(pod object) object {
 	return n
 }
 
-var serversWarning = regexp.MustCompile(`^(spec|metadata|template)[.\[]|^would violate PodSecurity|^unknown field|is deprecated|^Spec\.|^existing workloads would be denied|^would be denied: |^usher did not check every workload|^not tested against the API server within`)
+var serversWarning = regexp.MustCompile(`^(spec|metadata|template)[.\[]|^would violate PodSecurity|^unknown field|is deprecated|^Spec\.|^existing workloads would be denied|^would be denied by |^usher did not check every workload|^not tested against the API server within`)
 
 func withoutToken(o object, list string) {
 	var kept []any

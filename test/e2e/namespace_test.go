@@ -104,6 +104,6 @@ func (c *cluster) containers(t *testing.T, namespace, name string) []string {
 			return names(p.Spec.Containers)
 		}
 	}
-	t.Fatalf("there is no pod %s", name)
+	t.Fatalf("pod %s does not exist", name)
 	return nil
 }

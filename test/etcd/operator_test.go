@@ -25,7 +25,7 @@ spec:
 `
 
 // TestCreateCluster runs the seed's manifest with only its version replaced:
-// 3.2 has no learners, and is no longer maintained.
+// 3.2 has no learners, and its maintenance has ended.
 func TestCreateCluster(t *testing.T) {
 	s := newScene(t)
 	s.name = "example-etcd-cluster"

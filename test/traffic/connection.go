@@ -28,7 +28,7 @@ func (c *connection) get(ctx context.Context) (*clientv3.Client, error) {
 		select {
 		case <-ctx.Done():
 			return nil, err
-		case <-time.After(50 * time.Millisecond): // there is no notification that a member serves
+		case <-time.After(50 * time.Millisecond): // etcd does not notify clients when a member serves
 		}
 	}
 	return c.client, nil

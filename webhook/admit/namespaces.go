@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/usher-dev/usher/config"
@@ -19,7 +20,10 @@ import (
 // that does not exist and of workloads that a level would deny, and denies an
 // invalid level or boolean. On a deletion it warns about the data that the
 // namespace contains.
-type NamespaceLabels struct{ Facts *cluster.Facts }
+type NamespaceLabels struct {
+	Facts *cluster.Facts
+	Log   logr.Logger
+}
 
 // Handler returns the handler of /validate-namespaces.
 func (n *NamespaceLabels) Handler() Handler {
@@ -67,7 +71,7 @@ func (n *NamespaceLabels) decide(ctx context.Context, req *review.Request) (*rev
 	if levels.Enforce == finding.Off || levels.Enforce == before.Enforce && levels.Pin == before.Pin {
 		return res, nil
 	}
-	warnings, err := n.evaluateNamespace(ctx, req.Name, levels)
+	warnings, err := n.evaluateNamespace(ctx, req.Name, is, levels.Enforce)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func FuzzWorkload(f *testing.F) {
 	facts := &cluster.Facts{
 		Templates:  cluster.NewTemplates("usher-system", nil, cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
 		Namespaces: cluster.NewNamespaces(nil), NativeSidecars: func() bool { return true },
-		Configuration: cluster.NewConfiguration(cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()), Others: &cluster.Lister{},
+		Configuration: cluster.NewConfiguration(cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()), Others: cluster.NewLister(nil, cluster.ListTimeout),
 	}
 	facts.Namespaces.Put(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"usher.dev/x": "y"}}})
 	i := &Injection{Facts: facts}

@@ -43,6 +43,8 @@ type Election struct {
 	Newest func(context.Context) (bool, error)
 	Log    logr.Logger
 
+	// noted gets the result of each request about the Lease.
+	noted func(error)
 	leads atomic.Bool
 }
 
@@ -90,10 +92,10 @@ func (e *Election) term(ctx context.Context, lead func(context.Context)) error {
 	defer release()
 	won, led := make(chan struct{}), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
+		Lock: watchedLock{&resourcelock.LeaseLock{
 			LeaseMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: LeaseName}, Client: e.Leases,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity},
-		},
+		}, e.noted},
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: LeaseName,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(term context.Context) {

@@ -36,12 +36,11 @@ type Registrar struct {
 	Paths func() []entry.Path
 	// Owner is the name of the ClusterRole that owns the configurations; "" means
 	// that nothing owns them.
-	Owner   string
-	Metrics *Metrics
-	Log     logr.Logger
+	Owner string
+	Log   logr.Logger
 
+	state   *state
 	changed chan struct{}
-	state   state
 }
 
 // Another client may edit the configurations continuously: allow thirty repairs
@@ -64,11 +63,17 @@ func NewRegistrar(m manager.Manager, election *Election, target func() Target, p
 	if err != nil {
 		return nil, err
 	}
-	return &Registrar{
-		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Owner: owner, Metrics: metrics, Log: log,
-		changed: make(chan struct{}, 1),
-	}, nil
+	r := &Registrar{
+		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Owner: owner, Log: log,
+		state: &state{metrics: metrics, log: log}, changed: make(chan struct{}, 1),
+	}
+	election.noted = r.state.sought
+	return r, nil
 }
+
+// State describes whether the registration is current, as a line of
+// /readyz?verbose.
+func (r *Registrar) State() string { return r.state.line() }
 
 // Changed signals that the declarations or the target may have changed. It does
 // not block.
@@ -85,14 +90,17 @@ func wake(c chan<- struct{}) {
 // replica can serve.
 func (r *Registrar) Start(ctx context.Context, serves <-chan struct{}) error {
 	return r.Election.Run(ctx, func(ctx context.Context) {
-		defer r.is(unknown) // the next holder's state is unknown here
+		r.state.leads(errNotWritten)
+		defer r.state.follows()
 		select {
 		case <-ctx.Done():
 			return
 		case <-serves:
 		}
 		if err := r.keep(ctx); err != nil && ctx.Err() == nil {
+			r.state.leads(err)
 			r.Log.Error(err, "cannot keep the registration")
+			<-ctx.Done()
 		}
 	})
 }
@@ -179,7 +187,8 @@ func (r *Registrar) untilApplied(ctx context.Context, owner *owner) (applied []c
 	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		holds, err := r.Election.Holds(ctx)
 		if err == nil && !holds {
-			r.is(fmt.Errorf("the Lease %s was taken", LeaseName))
+			r.state.follows()
+			r.Log.Info("not registered: the Lease was taken", "lease", LeaseName)
 			return true, nil
 		}
 		if err == nil {
@@ -188,7 +197,7 @@ func (r *Registrar) untilApplied(ctx context.Context, owner *owner) (applied []c
 		if ctx.Err() != nil {
 			return true, nil
 		}
-		r.is(err)
+		r.state.leads(err)
 		return err == nil || errors.Is(err, errOwnerGone), nil
 	})
 	return applied

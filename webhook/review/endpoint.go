@@ -104,7 +104,8 @@ func (e *endpoint) decides(req *Request) bool {
 // answer counts the decision, writes the response, and logs it while the API
 // server continues: over HTTP/1.1, which the API server uses for Services. Over
 // HTTP/2 a response ends when the handler returns, and an earlier flush takes
-// longer.
+// longer. The user is the one that the request claims: any client that reaches
+// the port can send a review.
 func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, req *Request, res *Response) {
 	e.metrics.decided(e.handler.Path, res)
 	describe(ctx, req, res)
@@ -113,7 +114,7 @@ func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, r *http.Re
 	end()
 	if log := e.log.V(res.verbosity()); log.Enabled() {
 		log.Info("decided", "reason", res.Reason, "allowed", res.Allowed, "kind", req.Kind.Kind, "namespace", req.Namespace,
-			"name", req.Name, "operation", req.Operation, "dryRun", req.DryRun, "user", req.UserInfo.Username,
+			"name", req.Name, "operation", req.Operation, "dryRun", req.DryRun, "claimedUser", req.UserInfo.Username,
 			"templates", res.Audit["templates"], "message", res.Message, "uid", req.UID)
 	}
 }

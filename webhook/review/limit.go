@@ -18,7 +18,7 @@ const (
 	// Reviews of most pods are smaller, and never wait for large ones.
 	eager = 16 << 10
 	// maxLarge limits the total memory of larger bodies.
-	maxLarge = 64 << 20
+	maxLarge = 32 << 20
 	// maxWait is how long a request waits for its turn: a burst ends sooner than
 	// the API server would retry.
 	maxWait = 250 * time.Millisecond

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
@@ -26,7 +27,11 @@ type Options struct {
 	HTTP2 bool
 	// BodyTimeout is how long a request's body may take to arrive.
 	BodyTimeout time.Duration
-	Log         logr.Logger
+	// MaxConnections limits the connections to Address; 0 means
+	// DefaultConnections.
+	MaxConnections int
+	Metrics        *Metrics
+	Log            logr.Logger
 }
 
 // Deadlines of a connection to the API server. A decision has a shorter one.
@@ -39,6 +44,8 @@ const (
 	shutdownTimeout = 20 * time.Second
 	maxHeader       = 64 << 10
 	maxStreams      = 100
+	// maxProbes limits the connections to HealthAddress.
+	maxProbes = 100
 )
 
 // A Certificate returns the certificate to serve with.
@@ -66,18 +73,17 @@ func (o Options) server(listener net.Listener, handler http.Handler) *manager.Se
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(o.HTTP2)
-	timeout := shutdownTimeout
-	return &manager.Server{
-		Name: "webhook", Listener: listener, ShutdownTimeout: &timeout,
-		Server: &http.Server{
-			Handler: handler, Protocols: protocols, MaxHeaderBytes: maxHeader,
-			ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout + o.BodyTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-			// A client that immediately resets its streams gets only this many handlers,
-			// and the same number of places in the server's queue.
-			HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: 30 * time.Second, WriteByteTimeout: writeTimeout},
-			ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(o.Log.V(1)), slog.LevelDebug),
-		},
+	server := &http.Server{
+		Handler: handler, Protocols: protocols, MaxHeaderBytes: maxHeader,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout + o.BodyTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		// A client that immediately resets its streams gets only this many handlers,
+		// and the same number of places in the server's queue.
+		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: 30 * time.Second, WriteByteTimeout: writeTimeout},
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(o.Log.V(1)), slog.LevelDebug),
 	}
+	limitConnections(server, cmp.Or(o.MaxConnections, DefaultConnections), o.Metrics.of("webhook"))
+	timeout := shutdownTimeout
+	return &manager.Server{Name: "webhook", Listener: listener, ShutdownTimeout: &timeout, Server: server}
 }
 
 // Add opens the addresses and adds the servers to the manager, which starts
@@ -93,10 +99,9 @@ func Add(m manager.Manager, o Options, get Certificate, handler http.Handler, he
 			listener.Close()
 			return fmt.Errorf("health address: %w", err)
 		}
-		if err := m.Add(&manager.Server{
-			Name: "health", Listener: probes,
-			Server: &http.Server{Handler: health.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: time.Minute},
-		}); err != nil {
+		server := &http.Server{Handler: health.Handler(), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTimeout, IdleTimeout: time.Minute}
+		limitConnections(server, maxProbes, o.Metrics.of("health"))
+		if err := m.Add(&manager.Server{Name: "health", Listener: probes, Server: server}); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // A served is a handler behind the real server.
@@ -29,14 +30,15 @@ type served struct {
 	url    string
 	client *http.Client
 	ready  func() error
-	end    func() // like SIGTERM
+	end    func()        // like SIGTERM
+	idle   chan struct{} // one for each connection that becomes idle
 	ended  chan error
 }
 
 // serve serves a handler that ends the delay after end is called.
 func serve(t *testing.T, o Options, delay time.Duration, handler http.HandlerFunc) *served {
 	t.Helper()
-	o.Address, o.BodyTimeout, o.Log = "127.0.0.1:0", 5*time.Second, logr.Discard()
+	o.Address, o.BodyTimeout, o.Log, o.Metrics = "127.0.0.1:0", 5*time.Second, logr.Discard(), NewMetrics(prometheus.NewRegistry())
 	authority := newTestCA(t)
 	listener, err := o.listen(func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return authority.issue(t, "usher"), nil })
 	if err != nil {
@@ -48,10 +50,18 @@ func serve(t *testing.T, o Options, delay time.Duration, handler http.HandlerFun
 	ready := make(chan struct{})
 	close(ready)
 	s := &served{
-		url: "https://" + listener.Addr().String() + "/mutate", ready: drain.Readiness(ready), end: end, ended: make(chan error, 1),
+		url: "https://" + listener.Addr().String() + "/mutate", ready: drain.Readiness(ready), end: end, ended: make(chan error, 1), idle: make(chan struct{}, 100),
 		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority.pool()}, ForceAttemptHTTP2: o.HTTP2}},
 	}
-	go func() { s.ended <- o.server(listener, drain.Handler(handler)).Start(running) }()
+	server := o.server(listener, drain.Handler(handler))
+	changed := server.Server.ConnState
+	server.Server.ConnState = func(conn net.Conn, state http.ConnState) {
+		changed(conn, state)
+		if state == http.StateIdle {
+			s.idle <- struct{}{}
+		}
+	}
+	go func() { s.ended <- server.Start(running) }()
 	t.Cleanup(func() {
 		end()
 		s.client.CloseIdleConnections()
@@ -60,6 +70,11 @@ func serve(t *testing.T, o Options, delay time.Duration, handler http.HandlerFun
 		}
 	})
 	return s
+}
+
+// address is where the server listens.
+func (s *served) address() string {
+	return strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mutate")
 }
 
 type answer struct {
@@ -101,7 +116,7 @@ func TestRequestsInFlightAreAnsweredAtShutdown(t *testing.T) {
 	go func() { answers <- s.post() }()
 	<-deciding
 	for { // until the delay is over
-		conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mutate"))
+		conn, err := net.Dial("tcp", s.address())
 		if err != nil {
 			break
 		}

@@ -1,5 +1,5 @@
 // Package tracing samples the spans of requests and sends them to an
-// OpenTelemetry collector. Without an endpoint there is no provider, and nothing
+// OpenTelemetry collector. Without an endpoint no provider exists, and nothing
 // is traced.
 package tracing
 

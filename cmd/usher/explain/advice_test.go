@@ -29,7 +29,7 @@ func TestAdvise(t *testing.T) {
 	}{
 		"current":                          {maker: of("Deployment"), pods: pod(injector.Current), next: gets},
 		"of a version that is the same":    {maker: of("Deployment"), pods: pod(injector.Present), next: gets},
-		"there is no pod":                  {maker: of("Deployment"), next: gets},
+		"the pod does not exist":           {maker: of("Deployment"), next: gets},
 		"outdated":                         {of("Deployment"), pod(injector.Outdated), gets, nil, "kubectl rollout restart deployment/api -n team"},
 		"missing in a DaemonSet":           {of("DaemonSet"), pod(injector.Missing), gets, nil, "kubectl rollout restart daemonset/api -n team"},
 		"not asked for any more":           {of("StatefulSet"), pod(injector.Current), &live.Next{}, nil, "kubectl rollout restart statefulset/api -n team"},

@@ -1,14 +1,12 @@
 package explain
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/usher-dev/usher/facts/live"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/reason"
 )
 
@@ -19,15 +17,7 @@ func Writer(format string) (func(io.Writer, []*Explanation) error, error) {
 		return writeText, nil
 	case "json", "yaml":
 		return func(w io.Writer, all []*Explanation) error {
-			text, err := json.MarshalIndent(map[string]any{"explanations": all}, "", "  ")
-			if err == nil && format == "yaml" {
-				text, err = manifest.YAML(text, nil)
-			}
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(w, "%s\n", strings.TrimSuffix(string(text), "\n"))
-			return err
+			return writeStructured(w, format, map[string]any{"explanations": all})
 		}, nil
 	}
 	return nil, fmt.Errorf("--output is %q; write text, json or yaml", format)

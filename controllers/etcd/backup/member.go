@@ -73,7 +73,7 @@ func described(endpoint string, s *clientv3.StatusResponse, err error) member {
 
 // choose returns the member to back up: among the healthy ones the one with the
 // highest revision, preferably not the leader, which has the most work. Members
-// without a leader are used if there is no other: a cluster that lost its
+// without a leader are used if no others exist: a cluster that lost its
 // quorum needs its backup most.
 func choose(members []member) (member, error) {
 	var usable []member

@@ -48,7 +48,7 @@ func (c *Controller) execute(ctx context.Context, d *desired, s *observed, t *pl
 	case plan.Adopt:
 		return true, c.adopt(ctx, d.cluster, s)
 	}
-	return false, fmt.Errorf("there is no step %q", t.Action)
+	return false, fmt.Errorf("step %q does not exist", t.Action)
 }
 
 // onPod executes a step that creates, changes or deletes a member's pod.

@@ -174,7 +174,7 @@ func (s *scene) start() {
 	}
 }
 
-// clear deletes everything in the namespace, because there is no garbage
+// clear deletes everything in the namespace, because the test has no garbage
 // collector.
 func (s *scene) clear() {
 	ctx := context.WithoutCancel(s.ctx)

@@ -187,7 +187,7 @@ func clusterFaults() []fault {
 			w.api = status{reasons: map[string]plan.Cause{}, version: w.api.version + 1}
 			return true
 		}, unhealed, []string{plan.StallStatusLost}},
-		{"there is no image of the version", func(w *world) bool {
+		{"an image of the version does not exist", func(w *world) bool {
 			v := etcd.WantedVersion(w.spec)
 			for _, n := range w.members {
 				if n.ran == v {

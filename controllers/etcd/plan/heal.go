@@ -40,7 +40,7 @@ func (d *decision) learner() *Step {
 		case !d.frozen && !d.current(m):
 			return d.remove(m, Unneeded, "it was created from an earlier spec")
 		case !d.wanting():
-			return d.remove(m, Unneeded, "it is no longer needed")
+			return d.remove(m, Unneeded, "the cluster does not need it any more")
 		case m.Ready() && !m.Pod.Sealed:
 			return &Step{Action: Seal, Member: m.Name, Why: "it is about to vote"}
 		case m.Ready():

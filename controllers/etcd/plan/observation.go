@@ -162,7 +162,7 @@ const (
 	Shrunk Cause = "Shrunk"
 	// Replaced: a member from the current spec replaces it.
 	Replaced Cause = "Replaced"
-	// Unneeded: a learner that is no longer needed, or from an earlier spec.
+	// Unneeded: a learner that the cluster does not need any more, or from an earlier spec.
 	Unneeded Cause = "Unneeded"
 	// NeverFormed: an attempt to form the cluster that never served.
 	NeverFormed Cause = "NeverFormed"
@@ -197,7 +197,7 @@ type Adoption string
 
 // The adoptions.
 const (
-	// AdoptUndecided: there is no decision yet.
+	// AdoptUndecided: the user has not decided yet.
 	AdoptUndecided Adoption = ""
 	// AdoptClaims: the cluster is formed from those claims.
 	AdoptClaims Adoption = "adopt"

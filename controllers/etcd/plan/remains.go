@@ -26,9 +26,9 @@ func (d *decision) discard() *Step {
 		switch {
 		case m.Listed || m.works():
 		case m.Pod.Exists && !m.Pod.Ending:
-			return &Step{Action: Discard, Member: m.Name, Why: "it is no longer a member"}
+			return &Step{Action: Discard, Member: m.Name, Why: "it left the cluster"}
 		case !m.Pod.Exists && m.Claim.Exists && !m.Claim.Ending:
-			return &Step{Action: SetAsideClaim, Member: m.Name, Cause: m.Leaving, Why: "it is no longer a member"}
+			return &Step{Action: SetAsideClaim, Member: m.Name, Cause: m.Leaving, Why: "it left the cluster"}
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ const ConditionRestored = "Restored"
 const (
 	// ReasonMissingCluster: the EtcdCluster does not exist.
 	ReasonMissingCluster = "MissingCluster"
-	// ReasonRunning: the cluster works, and there is no consent to replace it.
+	// ReasonRunning: the cluster works, and the user has not consented to replace it.
 	ReasonRunning = "ClusterRunning"
 	// ReasonTaken: another EtcdRestore has reserved the cluster.
 	ReasonTaken = "OtherRestore"

@@ -44,7 +44,7 @@ type Backend interface {
 	// changes nothing and returns InUse with Users.
 	Delete(ctx context.Context, owner Owner) error
 	// List returns everything with the marks of this backend and this cluster,
-	// complete or not, in any order.
+	// complete or not, in any order. It may read a cache.
 	List(ctx context.Context) ([]Made, error)
 }
 

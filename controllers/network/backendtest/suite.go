@@ -143,6 +143,15 @@ func (s suite) settle(ctx context.Context, want backend.Wanted) (made *backend.M
 	return made, err
 }
 
+// eventually waits up to ten seconds for a condition of the backend's caches. It
+// fails the test only for an error: the caller checks the result.
+func (s suite) eventually(t *testing.T, condition wait.ConditionWithContextFunc) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 10*time.Second, true, condition); err != nil && !wait.Interrupted(err) {
+		t.Fatal(err)
+	}
+}
+
 // there checks the networks for an owner in the external system.
 func (s suite) there(t *testing.T, owner backend.Owner, want ...subnet.Subnet) {
 	t.Helper()

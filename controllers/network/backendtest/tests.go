@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/usher-dev/usher/controllers/network/backend"
@@ -130,28 +131,26 @@ func deleteNothing(t *testing.T, s suite, owner backend.Owner) {
 func listed(t *testing.T, s suite, owner backend.Owner) {
 	want := wanted(t, owner, "10.22.0.0/24", "10.22.0.1")
 	s.ensure(t, want, backend.Created)
-	find := func() (found []backend.Made) {
+	find := func(n int) (found []backend.Made) {
 		t.Helper()
-		all, err := s.backend.List(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, made := range all {
-			if made.Namespace == owner.Namespace && made.Name == owner.Name {
-				found = append(found, made)
-			}
-		}
+		// A backend may list from a cache.
+		s.eventually(t, func(ctx context.Context) (bool, error) {
+			all, err := s.backend.List(ctx)
+			found = slices.DeleteFunc(all, func(made backend.Made) bool {
+				return made.Namespace != owner.Namespace || made.Name != owner.Name
+			})
+			return len(found) == n, err
+		})
 		return found
 	}
-	found := find()
-	if len(found) != 1 || found[0].Owner != owner || found[0].Subnet != want.Subnet || len(found[0].Resources) == 0 {
+	if found := find(1); len(found) != 1 || found[0].Owner != owner || found[0].Subnet != want.Subnet || len(found[0].Resources) == 0 {
 		t.Errorf("listed %+v, want %+v once", found, want)
 	}
 	if err := s.backend.Delete(t.Context(), owner); err != nil {
 		t.Fatal(err)
 	}
 	s.there(t, owner)
-	if found := find(); len(found) != 0 {
+	if found := find(0); len(found) != 0 {
 		t.Errorf("listed %+v after it was deleted", found)
 	}
 }

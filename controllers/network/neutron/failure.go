@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
-// failed converts a request's error. A connection that is no longer accepted is
+// failed converts a request's error. A connection that Keystone stopped accepting is
 // not reused.
 func (b *Backend) failed(c *connection, doing string, err error) error {
 	f := failure(doing, err)

@@ -65,7 +65,7 @@ func (s *session) client(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
-// forget drops a connection that is no longer accepted.
+// forget drops a connection that Keystone stopped accepting.
 func (s *session) forget(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

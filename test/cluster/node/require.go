@@ -41,7 +41,7 @@ func require(ctx context.Context, progress io.Writer) error {
 		return nil
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return fmt.Errorf("a node needs %s, and there is no apt-get to install it with; install what your distribution calls %s, %s",
+		return fmt.Errorf("a node needs %s, and apt-get, which would install it, does not exist; install what your distribution calls %s, %s",
 			strings.Join(lacking, ", "), strings.Join(packages, ", "), elsewhere)
 	}
 	fmt.Fprintf(progress, "installing %s\n", strings.Join(packages, ", "))

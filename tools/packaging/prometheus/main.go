@@ -146,7 +146,7 @@ func (s *scraper) take(r round) error {
 			return errors.Join(fmt.Errorf("the target %s: %w", own, err), appender.Rollback())
 		}
 	}
-	// A target that is no longer known.
+	// A target that was removed.
 	for id, series := range s.before {
 		if !seen[id] {
 			if err := stale(appender, series, nil, at); err != nil {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/cmd/usher/explain"
+	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/webhook/registration"
+)
+
+const explainNamespaceLong = `Explain which levels the labels of a namespace set, and which of its existing
+workloads would be denied, or would get a warning, if they were created now.
+
+usher reads the namespace and its workloads with your rights, and judges them
+like the webhook. Objects with a controller count as part of it. With --enforce it
+assumes another level, to see its effect before you set the label.
+
+Exit status: 0 explained, 2 bad usage, or objects that cannot be read.`
+
+// newExplainNamespace returns the command that explains the levels of a
+// namespace.
+func newExplainNamespace(s streams) *cobra.Command {
+	var connect cli.Connection
+	var own, output, enforce string
+	cmd := &cobra.Command{
+		Use:     "namespace NAME",
+		Aliases: []string{"ns"},
+		Short:   "Explain the levels of a namespace, and which of its workloads they would deny",
+		Long:    explainNamespaceLong,
+		Example: `  usher explain namespace team
+  usher explain namespace team --enforce baseline -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			write, err := explain.NamespaceWriter(output)
+			if err != nil {
+				return err
+			}
+			config, err := connect.Config()
+			if err != nil {
+				return err
+			}
+			cluster, err := live.Connect(cmd.Context(), config, live.Installation{Own: own, Registration: registration.ConfigurationName})
+			if err != nil {
+				return err
+			}
+			explained, err := explain.Explainer{Cluster: cluster}.Namespace(cmd.Context(), args[0], enforce)
+			if err != nil {
+				return err
+			}
+			return write(s.out, explained)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&own, "usher-namespace", cli.Namespace, "usher's own namespace")
+	flags.StringVar(&enforce, "enforce", "", "assume this level for the label policy.usher.dev/enforce")
+	flags.StringVarP(&output, "output", "o", "text", "text|json|yaml")
+	connect.Register(flags)
+	return cmd
+}

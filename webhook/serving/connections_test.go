@@ -1,0 +1,151 @@
+package serving
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A rawClient is a TLS connection that sends what a test writes.
+type rawClient struct {
+	*tls.Conn
+	answers *bufio.Reader
+}
+
+func (s *served) raw(t *testing.T) *rawClient {
+	t.Helper()
+	conn, err := tls.Dial("tcp", s.address(), s.client.Transport.(*http.Transport).TLSClientConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &rawClient{conn, bufio.NewReader(conn)}
+}
+
+// send sends a request, or only its beginning.
+func (c *rawClient) send(t *testing.T, text string) {
+	t.Helper()
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answered reads a response; false if the server closed the connection.
+func (c *rawClient) answered(t *testing.T) bool {
+	t.Helper()
+	res, err := http.ReadResponse(c.answers, nil)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return err == nil && res.StatusCode == http.StatusOK
+}
+
+const (
+	header  = "POST /mutate HTTP/1.1\r\nHost: usher\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
+	request = header + "{}"
+)
+
+// TestConnectionsBeyondTheLimitCloseTheOldest opens a connection more than the
+// limit of three, whose states differ.
+func TestConnectionsBeyondTheLimitCloseTheOldest(t *testing.T) {
+	const limit = 3
+	for name, tc := range map[string]struct {
+		// sent is what each connection has sent when the last one is opened.
+		sent [limit]string
+		// closed is the connection that is closed for it.
+		closed int
+	}{
+		"idle, the oldest":                  {[limit]string{request, request, request}, 0},
+		"in the middle of a header":         {[limit]string{header[:30], header[:30], header[:30]}, 0},
+		"without a byte":                    {[limit]string{"", "", ""}, 0},
+		"sending a body":                    {[limit]string{header, header, header}, 0},
+		"idle before those that send":       {[limit]string{header, header, request}, 2},
+		"in a header before those with one": {[limit]string{header, header[:30], header}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bodies := make(chan struct{}, 4*limit)
+			s := serve(t, Options{MaxConnections: limit}, 0, func(w http.ResponseWriter, r *http.Request) {
+				bodies <- struct{}{}
+				if _, err := io.Copy(io.Discard, r.Body); err == nil {
+					allow(w, r)
+				}
+			})
+			var clients [limit]*rawClient
+			for i, sent := range tc.sent {
+				clients[i] = s.raw(t)
+				clients[i].send(t, sent)
+				if strings.HasPrefix(sent, header) {
+					<-bodies
+				}
+				if sent == request {
+					if !clients[i].answered(t) {
+						t.Fatal("a connection within the limit was closed")
+					}
+					<-s.idle
+				}
+			}
+			last := s.raw(t)
+			last.send(t, request)
+			if !last.answered(t) {
+				t.Error("the last connection was not answered")
+			}
+			if clients[tc.closed].answered(t) {
+				t.Errorf("connection %d is open", tc.closed)
+			}
+			for i, sent := range tc.sent {
+				if i == tc.closed {
+					continue
+				}
+				rest := strings.TrimPrefix(request, sent)
+				if sent == request { // it was answered, and sends another
+					rest = request
+				}
+				clients[i].send(t, rest)
+				if !clients[i].answered(t) {
+					t.Errorf("connection %d was closed", i)
+				}
+			}
+		})
+	}
+}
+
+// TestRequestsThatArrivedKeepTheirConnections fills the limit with requests that
+// are being decided.
+func TestRequestsThatArrivedKeepTheirConnections(t *testing.T) {
+	const limit = 3
+	deciding, decide := make(chan struct{}), make(chan struct{})
+	s := serve(t, Options{MaxConnections: limit}, 0, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		deciding <- struct{}{}
+		<-decide
+		allow(w, r)
+	})
+	var clients [limit]*rawClient
+	for i := range clients {
+		clients[i] = s.raw(t)
+		clients[i].send(t, request)
+		<-deciding
+	}
+	refused, err := tls.Dial("tcp", s.address(), s.client.Transport.(*http.Transport).TLSClientConfig)
+	if err == nil {
+		_ = refused.Close()
+		t.Error("a connection beyond the limit was opened")
+	}
+	close(decide)
+	for i, c := range clients {
+		if !c.answered(t) {
+			t.Errorf("request %d was not answered", i)
+		}
+		<-s.idle
+	}
+	// Their connections are idle now, and make room.
+	go func() { <-deciding }()
+	if a := s.post(); a.err != nil {
+		t.Error(a.err)
+	}
+}
