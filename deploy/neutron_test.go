@@ -117,6 +117,9 @@ func (c *cluster) account(t *testing.T, name string, roles []rbacv1.ClusterRole)
 	for _, role := range roles {
 		rule := role.Rules[0]
 		proof := authorizationv1.ResourceAttributes{Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: rule.Resources[0], Namespace: role.Namespace}
+		if len(rule.ResourceNames) > 0 {
+			proof.Name = rule.ResourceNames[0]
+		}
 		c.until(t, "the API server knows "+role.Name, func() bool { return c.allowed(t, user, proof) })
 	}
 	token, err := c.CoreV1().ServiceAccounts(own).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})

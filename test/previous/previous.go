@@ -25,17 +25,9 @@ func Build(ctx context.Context, folder string) (program string, err error) {
 	if program := os.Getenv("USHER_PREVIOUS"); program != "" {
 		return program, nil
 	}
-	root, err := node.Root()
+	source, err := Source(ctx, folder)
 	if err != nil {
 		return "", err
-	}
-	archive, err := exec.CommandContext(ctx, "git", "-C", root, "archive", Commit).Output()
-	if err != nil {
-		return "", fmt.Errorf("reading %s from git, which needs its whole history: %w", Commit, err)
-	}
-	source := filepath.Join(folder, "source")
-	if err := unpack(archive, source); err != nil {
-		return "", fmt.Errorf("unpacking %s: %w", Commit, err)
 	}
 	program = filepath.Join(folder, "usher-previous")
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/usher")
@@ -44,6 +36,24 @@ func Build(ctx context.Context, folder string) (program string, err error) {
 		return "", fmt.Errorf("building %s: %w\n%s", Commit, err, out)
 	}
 	return program, nil
+}
+
+// Source unpacks the previous release from git into a folder, and returns the
+// path of its files, or of some of them.
+func Source(ctx context.Context, folder string, paths ...string) (string, error) {
+	root, err := node.Root()
+	if err != nil {
+		return "", err
+	}
+	archive, err := exec.CommandContext(ctx, "git", append([]string{"-C", root, "archive", Commit}, paths...)...).Output()
+	if err != nil {
+		return "", fmt.Errorf("reading %s from git, which needs its whole history: %w", Commit, err)
+	}
+	source := filepath.Join(folder, "source")
+	if err := unpack(archive, source); err != nil {
+		return "", fmt.Errorf("unpacking %s: %w", Commit, err)
+	}
+	return source, nil
 }
 
 func unpack(archive []byte, folder string) error {
