@@ -4,9 +4,9 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
 
@@ -95,10 +95,24 @@ func Parse(data []byte) (*Configuration, error) {
 		errs[i] = locate(data, err)
 	}
 	if len(errs) > 0 {
-		return nil, fmt.Errorf("reading the configuration: %w", errors.Join(errs...))
+		return nil, problems(errs)
 	}
 	return c, nil
 }
+
+// problems are errors on one line, because the message of a readiness check and
+// of a denial is one.
+type problems []error
+
+func (p problems) Error() string {
+	var texts []string
+	for _, err := range p {
+		texts = append(texts, err.Error())
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (p problems) Unwrap() []error { return p }
 
 // parts returns the errors that an error joins.
 func parts(err error) []error {

@@ -30,8 +30,8 @@ func TestConfigurationsAreReadStrictly(t *testing.T) {
 		"parts of no size":              {head + "networks: {pool: {cidr: 10.128.0.0/12}}\n", "networks.pool.prefixLength is 0"},
 		"a key twice":                   {head + "kind: Configuration\n", "already set"},
 		"no YAML":                       {"{", "reading the configuration"},
-		"two unknown fields":            {head + "policies: {enfroce: strict}\nnetwork: {}\n", "line 4, network: unknown field \"network\": did you mean networks?\nline 3, policies.enfroce: unknown field \"enfroce\": did you mean enforce?"},
-		"two wrong values":              {head + "policies: {exclude: [job-ttls, nope]}\nnetworks: {backend: calico}\n", "line 3, policies.exclude[1]: rule \"nope\" is unknown: usher rules lists them\nline 4, networks.backend: networks.backend is \"calico\": write multus or neutron"},
+		"two unknown fields":            {head + "policies: {enfroce: strict}\nnetwork: {}\n", "line 4, network: unknown field \"network\": did you mean networks?; line 3, policies.enfroce: unknown field \"enfroce\": did you mean enforce?"},
+		"two wrong values":              {head + "policies: {exclude: [job-ttls, nope]}\nnetworks: {backend: calico}\n", "line 3, policies.exclude[1]: rule \"nope\" is unknown: usher rules lists them; line 4, networks.backend: networks.backend is \"calico\": write multus or neutron"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := config.Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -16,11 +16,11 @@ func locate(document []byte, err error) error {
 	var root yaml.Node
 	match := quoted.FindStringSubmatch(err.Error())
 	if match == nil || yaml.Unmarshal(document, &root) != nil || len(root.Content) == 0 {
-		return err
+		return fmt.Errorf("reading the configuration: %w", err)
 	}
 	path, line := find(root.Content[0], "", match[1])
 	if line == 0 {
-		return err
+		return fmt.Errorf("reading the configuration: %w", err)
 	}
 	return fmt.Errorf("line %d, %s: %w", line, path, err)
 }

@@ -135,7 +135,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 				`the container "envoy" of template envoy (containers) has the name of one of the pod (spec.containers[0]); rename one of them`},
 			status: cli.Failed,
 		},
-		"a value that is none is a finding, whether or not there are templates": {
+		"a value that is not a boolean is a finding, whether or not there are templates": {
 			files:  map[string]string{"pod.yaml": strings.ReplaceAll(asking, `"true"`, `"yes"`)},
 			args:   []string{"--rule", "inject-bad-value", "pod.yaml"},
 			want:   []string{`pod.yaml:5:17 inject-bad-value metadata.annotations[initializer.kubernetes.io/envoy]: initializer.kubernetes.io/envoy is "yes"; write "true" or "false"`},

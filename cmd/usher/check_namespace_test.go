@@ -61,8 +61,8 @@ func TestNamespacesSayWhatCounts(t *testing.T) {
 		"labels given for every namespace count":             {"", idle, []string{"--namespace-labels", "policy.usher.dev/enforce=baseline"}, cli.Failed, "job-zero-work"},
 		"a namespace's own label goes before those":          {"policy.usher.dev/enforce: invariant", idle, []string{"--namespace-labels", "policy.usher.dev/enforce=baseline"}, cli.Clean, "job-zero-work"},
 		"objects that name no namespace go where -n says":    {"policy.usher.dev/enforce: baseline", zeroWork, []string{"-n", "team"}, cli.Failed, "job-zero-work"},
-		"a level that is none, given for all, is bad usage":  {"", idle, []string{"--namespace-labels", "policy.usher.dev/enforce=high"}, cli.Usage, ""},
-		"a level that is none is a finding":                  {"policy.usher.dev/audit: high", soundJob, nil, cli.Failed, "namespace-label"},
+		"an unknown level, given for all, is bad usage":      {"", idle, []string{"--namespace-labels", "policy.usher.dev/enforce=high"}, cli.Usage, ""},
+		"an unknown level is a finding":                      {"policy.usher.dev/audit: high", soundJob, nil, cli.Failed, "namespace-label"},
 		"a level that YAML takes for a boolean is a finding": {"policy.usher.dev/enforce: off", soundJob, nil, cli.Failed, "namespace-label"},
 	} {
 		t.Run(name, func(t *testing.T) {

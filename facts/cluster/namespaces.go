@@ -46,7 +46,7 @@ func (n *Namespaces) Put(ns *metav1.PartialObjectMetadata) {
 	n.mu.Lock()
 	changed := n.put(ns)
 	n.mu.Unlock()
-	n.tell(changed)
+	n.notify(changed)
 }
 
 // put reports whether the templates that the namespace asks for changed. The
@@ -61,7 +61,7 @@ func (n *Namespaces) put(ns *metav1.PartialObjectMetadata) bool {
 	return before.labels[injector.NamespaceLabel] != now.labels[injector.NamespaceLabel]
 }
 
-func (n *Namespaces) tell(changed bool) {
+func (n *Namespaces) notify(changed bool) {
 	if n.Changed != nil && changed {
 		n.Changed()
 	}
@@ -78,7 +78,7 @@ func (n *Namespaces) Delete(name, version string) {
 		delete(n.known, name)
 	}
 	n.mu.Unlock()
-	n.tell(!kept && before.labels[injector.NamespaceLabel] != "")
+	n.notify(!kept && before.labels[injector.NamespaceLabel] != "")
 }
 
 // Labels returns the labels of a namespace, which the caller must not change.
@@ -135,6 +135,6 @@ func (n *Namespaces) Refresh(ctx context.Context, name string) (map[string]strin
 	n.mu.Lock()
 	changed := n.deletions == deletions && n.put(ns)
 	n.mu.Unlock()
-	n.tell(changed)
+	n.notify(changed)
 	return ns.Labels, nil
 }

@@ -12,7 +12,7 @@ import (
 // drops the decoded objects once every object of the namespace has been judged.
 type index struct {
 	namespace string // of documents without a namespace
-	places    map[place]*listing
+	lists     map[listKey]*listing
 	entries   map[*manifest.Document]*entry
 	groups    map[string]*group // by namespace
 }
@@ -23,14 +23,14 @@ type group struct {
 	unjudged atomic.Int64
 }
 
-// A listing is the result of listing one place, kept while the rules use it.
+// A listing is the result of listing one key, kept while the rules use it.
 type listing struct {
 	entries []*entry
 	objects atomic.Pointer[[]*policies.Object]
 }
 
-// A place is a kind and namespace to list.
-type place struct{ kind, namespace string }
+// A listKey is a kind and namespace to list.
+type listKey struct{ kind, namespace string }
 
 // An entry is a document, decoded on first use.
 type entry struct {
@@ -40,7 +40,7 @@ type entry struct {
 
 func newIndex(docs []*manifest.Document, namespace string) index {
 	x := index{
-		namespace: namespace, places: map[place]*listing{}, entries: make(map[*manifest.Document]*entry, len(docs)),
+		namespace: namespace, lists: map[listKey]*listing{}, entries: make(map[*manifest.Document]*entry, len(docs)),
 		groups: map[string]*group{},
 	}
 	for _, d := range docs {
@@ -57,11 +57,11 @@ func newIndex(docs []*manifest.Document, namespace string) index {
 		}
 		g.unjudged.Add(1)
 		for _, in := range []string{own, policies.Everywhere} {
-			at := place{d.Kind, in}
-			l := x.places[at]
+			at := listKey{d.Kind, in}
+			l := x.lists[at]
 			if l == nil {
 				l = &listing{}
-				x.places[at] = l
+				x.lists[at] = l
 				if in == own {
 					g.listings = append(g.listings, l)
 				}
@@ -120,7 +120,7 @@ type listed struct {
 
 // List implements policies.Lister.
 func (l listed) List(kind, namespace string) ([]*policies.Object, string) {
-	at := l.places[place{kind, cmp.Or(namespace, l.namespace)}]
+	at := l.lists[listKey{kind, cmp.Or(namespace, l.namespace)}]
 	if at == nil {
 		return nil, unseen
 	}
@@ -139,7 +139,7 @@ func (l listed) List(kind, namespace string) ([]*policies.Object, string) {
 
 // Get implements policies.Lister.
 func (l listed) Get(kind, namespace, name string) (*policies.Object, string) {
-	at := l.places[place{kind, cmp.Or(namespace, l.namespace)}]
+	at := l.lists[listKey{kind, cmp.Or(namespace, l.namespace)}]
 	if at == nil {
 		return nil, unseen
 	}
