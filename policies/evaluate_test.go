@@ -137,6 +137,18 @@ func TestUndecodableObjectHasNoFinding(t *testing.T) {
 	}
 }
 
+// TestStatusInARequestHasNoEffect: the API server drops it from a custom
+// resource before it validates the object.
+func TestStatusInARequestHasNoEffect(t *testing.T) {
+	e := evaluator(t, policies.Options{})
+	if o := e.Decode("etcd.database.coreos.com/v1beta2", "EtcdCluster", []byte(`{"spec":{"size":3},"status":true}`)); !o.Decodable() {
+		t.Errorf("an EtcdCluster with an invalid status: %v", o.Undecodable)
+	}
+	if o := e.Decode("apps/v1", "Deployment", []byte(`{"spec":{},"status":true}`)); o.Decodable() {
+		t.Error("the API server refuses a Deployment with an invalid status")
+	}
+}
+
 // TestRulesSayWhatTheyLookAtBeside checks that rules declare the kinds that
 // they list: an undeclared one is read late.
 func TestRulesSayWhatTheyLookAtBeside(t *testing.T) {

@@ -117,6 +117,10 @@ func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Obje
 	}
 	o.builtin = true
 	typed, exact, err := unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
+	if err != nil && ownKind(apiVersion) {
+		raw = withoutStatus(raw)
+		typed, exact, err = unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
+	}
 	if err != nil {
 		o.Undecodable = Locate(raw, func(part []byte) error {
 			return kjson.UnmarshalCaseSensitivePreserveInts(part, newTyped(apiVersion, kind))
@@ -126,6 +130,27 @@ func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Obje
 	o = NewObject(apiVersion, kind, typed)
 	o.Exact = exact
 	return o
+}
+
+// ownKind reports whether the kinds of a version are usher's custom resources.
+func ownKind(apiVersion string) bool {
+	return apiVersion == etcdv1beta2.GroupVersion.String() || apiVersion == samplecrdv1.GroupVersion().String()
+}
+
+// withoutStatus returns a custom resource as the API server stores it from a
+// request to create or update it: the status in the request has no effect, valid
+// or not.
+func withoutStatus(raw []byte) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil || fields["status"] == nil {
+		return raw
+	}
+	delete(fields, "status")
+	without, err := json.Marshal(fields)
+	if err != nil {
+		return raw
+	}
+	return without
 }
 
 // NewObject returns an object that was decoded elsewhere; typed is a pointer to
