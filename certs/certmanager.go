@@ -32,7 +32,7 @@ type CertManager struct {
 	Keeps func() bool
 
 	served
-	handover handover
+	rollover rollover
 }
 
 var _ Source = &CertManager{}
@@ -57,7 +57,7 @@ func (c *CertManager) step(ctx context.Context) error {
 		return errors.Join(kept, fmt.Errorf("reading the registered CA bundle: %w", err))
 	}
 	pair, ca, err := c.read(ctx)
-	c.handover.take(&c.Config, &c.served, pair, ca, registered)
+	c.rollover.take(&c.Config, &c.served, pair, ca, registered)
 	return errors.Join(kept, err)
 }
 

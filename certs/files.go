@@ -20,7 +20,7 @@ type Files struct {
 	Dir string
 
 	served
-	handover handover
+	rollover rollover
 }
 
 var _ Source = &Files{}
@@ -57,7 +57,7 @@ func (f *Files) step(ctx context.Context) error {
 	if unknown != nil {
 		return errors.Join(err, fmt.Errorf("reading the registered CA bundle: %w", unknown))
 	}
-	f.handover.take(&f.Config, &f.served, pair, ca, registered)
+	f.rollover.take(&f.Config, &f.served, pair, ca, registered)
 	if err != nil {
 		return fmt.Errorf("certificate in %s: %w", f.Dir, err)
 	}

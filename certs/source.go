@@ -111,15 +111,15 @@ func due(cert *x509.Certificate, now time.Time) bool {
 // retry is how soon a source retries after a failure.
 const retry = 5 * time.Second
 
-// patience limits one step: the API server may hang.
-const patience = 30 * time.Second
+// stepTimeout limits one step: the API server may hang.
+const stepTimeout = 30 * time.Second
 
 // keep runs the steps of a source until the context ends: when woken, and at
 // least every interval.
 func (c *Config) keep(ctx context.Context, wake <-chan struct{}, s *served, step func(context.Context) error) {
 	for {
 		wait := c.interval()
-		bounded, cancel := context.WithTimeout(ctx, patience)
+		bounded, cancel := context.WithTimeout(ctx, stepTimeout)
 		err := step(bounded)
 		cancel()
 		if ctx.Err() != nil {

@@ -34,7 +34,9 @@ func TestManifestsAreUpgradedAndRolledBack(t *testing.T) {
 			}
 		}
 	}
-	for name, way := range map[string]struct{ install, upgrade, rollback func(*testing.T, *cluster, string) }{
+	for name, way := range map[string]struct {
+		install, upgrade, rollback func(*testing.T, *cluster, string)
+	}{
 		"kubectl": {
 			install:  kubectl("-f", filepath.Join(before, "usher.yaml")),
 			upgrade:  kubectl("-f", definitions, "-f", manifest),

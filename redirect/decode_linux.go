@@ -13,19 +13,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// decode converts a rule that encode wrote back; any other rule is Foreign.
+// decode converts a rule that encode wrote back; any other rule is NotOwned.
 //
 // It guesses each rule from the few values in it, and encodes the guess again:
 // the guess is right only if the result is identical.
 func decode(rule *nftables.Rule) Rule {
-	foreign := Rule{Match: Foreign{}}
+	notOwned := Rule{Match: NotOwned{}}
 	conditions, port, ok := verdict(rule.Exprs)
 	if !ok {
-		return foreign
+		return notOwned
 	}
 	match := guess(conditions)
 	if match == nil || !reflect.DeepEqual(encodeMatch(match), conditions) {
-		return foreign
+		return notOwned
 	}
 	return Rule{Match: match, RedirectTo: port, Comment: comment(rule.UserData)}
 }

@@ -67,7 +67,7 @@ func encodeMatch(match Match) []expr.Any {
 	case Destination:
 		return encodeDestination(netip.Prefix(m))
 	}
-	// Foreign is the result of decode for rules of others; Plan never creates it.
+	// NotOwned is the result of decode for rules of others; Plan never creates it.
 	return nil
 }
 

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// patience limits the exchange with the kernel, which answers at once or, to
+	// netlinkTimeout limits the exchange with the kernel, which answers at once or, to
 	// an unsupported batch, not at all.
-	patience = 10 * time.Second
+	netlinkTimeout = 10 * time.Second
 	// bufferBytes has room for the longest batch, and the kernel's responses to
 	// it.
 	bufferBytes = 4 << 20
@@ -113,7 +113,7 @@ func Remove() (ok bool, err error) {
 func dial() (*nftables.Conn, error) {
 	conn, err := nftables.New(nftables.WithSockOptions(func(c *netlink.Conn) error {
 		return errors.Join(
-			c.SetDeadline(time.Now().Add(patience)),
+			c.SetDeadline(time.Now().Add(netlinkTimeout)),
 			c.SetReadBuffer(bufferBytes),
 			c.SetWriteBuffer(bufferBytes),
 		)
@@ -155,7 +155,7 @@ func explain(doing string, err error) error {
 	case errors.Is(err, unix.ENOENT):
 		return fmt.Errorf("%s: %w: the kernel's nf_tables lacks NAT, redirect or fib for the inet family; load the modules nft_chain_nat, nft_redir and nft_fib_inet on the node", doing, err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("%s: %w: the kernel did not answer within %s", doing, err, patience)
+		return fmt.Errorf("%s: %w: the kernel did not answer within %s", doing, err, netlinkTimeout)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

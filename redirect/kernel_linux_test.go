@@ -139,7 +139,7 @@ func TestLongestListsAreApplied(t *testing.T) {
 	}
 }
 
-func TestForeignRulesAreShownAsSuch(t *testing.T) {
+func TestRulesOfOthersAreShownAsSuch(t *testing.T) {
 	n := newNamespace(t)
 	n.apply(t, Config{InboundPort: inboundPort})
 	n.run(t, func() error {
@@ -162,7 +162,7 @@ func TestForeignRulesAreShownAsSuch(t *testing.T) {
 	})
 	want := Plan(Config{InboundPort: inboundPort})
 	for range 4 {
-		want.Chains[0].Rules = append(want.Chains[0].Rules, Rule{Match: Foreign{}})
+		want.Chains[0].Rules = append(want.Chains[0].Rules, Rule{Match: NotOwned{}})
 	}
 	want.Chains = append(want.Chains, Chain{Name: "other"})
 	if diff := equal(want, n.load(t)); diff != "" {

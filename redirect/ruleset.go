@@ -65,8 +65,8 @@ type (
 	GID uint32
 	// Destination matches packets by their destination address.
 	Destination netip.Prefix
-	// Foreign represents a rule in the table that usher did not write.
-	Foreign struct{}
+	// NotOwned represents a rule in the table that usher did not write.
+	NotOwned struct{}
 )
 
 func (TCP) match()         {}
@@ -77,7 +77,7 @@ func (UID) match()         {}
 func (GID) match()         {}
 func (PortRange) match()   {}
 func (Destination) match() {}
-func (Foreign) match()     {}
+func (NotOwned) match()    {}
 
 func (TCP) String() string        { return "meta l4proto tcp" }
 func (NotOpening) String() string { return "tcp flags & (fin | syn | rst | ack) != syn" }
@@ -100,10 +100,10 @@ func (d Destination) String() string {
 	return fmt.Sprintf("%s daddr %s", family, prefix)
 }
 
-func (Foreign) String() string { return "# a rule that usher did not write" }
+func (NotOwned) String() string { return "# a rule that usher did not write" }
 
 func (r Rule) String() string {
-	if _, ok := r.Match.(Foreign); ok {
+	if _, ok := r.Match.(NotOwned); ok {
 		return r.Match.String()
 	}
 	verdict := "return"

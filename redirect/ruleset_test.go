@@ -68,8 +68,8 @@ func TestPlanReadsAsNftWritesIt(t *testing.T) {
 	}
 }
 
-func TestForeignRulesAndChainsAreMarked(t *testing.T) {
-	rules := Ruleset{Chains: []Chain{{Name: "other", Rules: []Rule{{Match: Foreign{}}}}}}
+func TestRulesOfOthersAndChainsAreMarked(t *testing.T) {
+	rules := Ruleset{Chains: []Chain{{Name: "other", Rules: []Rule{{Match: NotOwned{}}}}}}
 	want := `table inet usher {
 	chain other {
 		# a rule that usher did not write

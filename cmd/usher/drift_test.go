@@ -153,7 +153,7 @@ func TestDriftWatch_PrintsEachChange(t *testing.T) {
 	go func() {
 		var errs strings.Builder
 		ended <- run(ctx, []string{"drift", "-w", "-n", ns, "--kubeconfig", c.kubeconfig}, streams{strings.NewReader(""), writer, &errs})
-		writer.Close()
+		_ = writer.Close()
 	}()
 	lines := bufio.NewScanner(out)
 	expect := func(want string) {

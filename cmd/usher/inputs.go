@@ -95,11 +95,12 @@ func expectStdin(s streams, paths ...[]string) error {
 func withoutObjects(paths []string) error {
 	var errs []error
 	for _, path := range paths {
-		if path == manifest.Stdin {
+		switch {
+		case path == manifest.Stdin:
 			errs = append(errs, errors.New("standard input contains no manifests: pipe them into usher, and check that the command before it succeeds"))
-		} else if isFolder(path) {
+		case isFolder(path):
 			errs = append(errs, &manifest.Error{File: path, Err: errors.New("the folder contains no manifests: write them into files that end in .yaml, .yml or .json")})
-		} else {
+		default:
 			errs = append(errs, &manifest.Error{File: path, Err: errors.New("the file contains no manifests: write an object with apiVersion, kind and metadata.name")})
 		}
 	}

@@ -52,7 +52,7 @@ func (t *trimmed) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectK
 // DeepCopyObject implements runtime.Object.
 func (t *trimmed) DeepCopyObject() runtime.Object {
 	object := *t.object
-	return &trimmed{*t.ObjectMeta.DeepCopy(), &object}
+	return &trimmed{*t.DeepCopy(), &object}
 }
 
 // trim keeps a workload's name and its pods' labels, and an autoscaler's name

@@ -27,15 +27,15 @@ func init() {
 		Fix:     "check less in the liveness probe, or give it a higher failureThreshold",
 		Check: onContainers(func(p *policies.Pass, c policies.PodContainer) {
 			live, ready := c.LivenessProbe, c.ReadinessProbe
-			if live != nil && ready != nil && sameHandler(live, ready) && patience(live) <= patience(ready) {
+			if live != nil && ready != nil && sameHandler(live, ready) && failureTime(live) <= failureTime(ready) {
 				p.Report(c.Path().Child("livenessProbe"), nil, "livenessProbe of container "+c.Name+" is the same as its readinessProbe and fails as early; a pod that is not ready for a moment is restarted: write a higher failureThreshold")
 			}
 		}),
 	})
 }
 
-// patience is how long a probe may fail, in seconds.
-func patience(p *corev1.Probe) int32 {
+// failureTime is how long a probe may fail, in seconds.
+func failureTime(p *corev1.Probe) int32 {
 	period, failures := p.PeriodSeconds, p.FailureThreshold
 	if period == 0 {
 		period = 10

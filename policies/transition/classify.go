@@ -6,7 +6,7 @@ import "github.com/usher-dev/usher/finding"
 func (w *walk) report(p *path, was, will any, unset bool) {
 	w.changed = true
 	w.found++
-	m := w.move
+	m := w.change
 	m.From, m.To, m.Unset = was, will, unset
 	steps := p.steps()
 	for i := range w.kind.Rows {
@@ -46,17 +46,17 @@ func (w *walk) restored(p *path, was any) {
 // whole tries the rows about the whole object.
 func (w *walk) whole() {
 	for i := range w.kind.Rows {
-		if row := &w.kind.Rows[i]; len(w.kind.rows[i]) == 0 && row.holds(&w.move) {
-			w.keep(row, &w.move, nil)
+		if row := &w.kind.Rows[i]; len(w.kind.rows[i]) == 0 && row.holds(&w.change) {
+			w.keep(row, &w.change, nil)
 		}
 	}
 }
 
-func (r *Row) holds(m *Move) bool {
+func (r *Row) holds(m *FieldChange) bool {
 	return m.server.has(r.Since) && (r.applies == nil || r.applies(m))
 }
 
-func (w *walk) keep(row *Row, m *Move, p *path) {
+func (w *walk) keep(row *Row, m *FieldChange, p *path) {
 	if !w.room(row.ID) {
 		return
 	}

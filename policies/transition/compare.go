@@ -126,10 +126,10 @@ func (t *Table) CompareObjects(old, new map[string]any, o Options) (*Diff, error
 		return nil, fmt.Errorf("%s %s: %w", d.APIVersion, d.Kind, ErrUnknownKind)
 	}
 	var read any
-	w := &walk{kind: kind, diff: d, move: Move{Old: old, New: new, server: o.Server, read: &read}}
+	w := &walk{kind: kind, diff: d, change: FieldChange{Old: old, New: new, server: o.Server, read: &read}}
 	w.root(old, new)
 	if o.Plan && kind.plan != nil && w.changed {
-		d.Plan = kind.plan(&w.move)
+		d.Plan = kind.plan(&w.change)
 	}
 	return d, nil
 }

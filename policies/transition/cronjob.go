@@ -31,7 +31,7 @@ func cronJob() Kind {
 			{
 				ID: "cronjob-unsuspend", Paths: []string{"spec.suspend"}, When: "suspend becomes false, and startingDeadlineSeconds is not set",
 				Outcome: InSteps, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline,
-				applies: func(m *Move) bool {
+				applies: func(m *FieldChange) bool {
 					return ceased(m) && lookup(m.New, "spec", "startingDeadlineSeconds") == nil
 				},
 				Harm: "the last run missed while suspended starts at once, at whatever time of day that is",

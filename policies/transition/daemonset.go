@@ -10,7 +10,7 @@ import (
 )
 
 func daemonSet() Kind {
-	onDelete := func(m *Move) bool { return text(lookup(m.New, "spec", "updateStrategy", "type")) == "OnDelete" }
+	onDelete := func(m *FieldChange) bool { return text(lookup(m.New, "spec", "updateStrategy", "type")) == "OnDelete" }
 	return Kind{
 		APIVersion: "apps/v1", Kind: "DaemonSet",
 		Type: reflect.TypeFor[appsv1.DaemonSet](),

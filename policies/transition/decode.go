@@ -15,30 +15,30 @@ import (
 // API server, with whole numbers as integers. The two mostly contain the same
 // strings, which are stored once.
 func DecodeBoth(old, new []byte) (was, will map[string]any, err error) {
-	words := words{}
-	was, err = words.decode(old)
+	interned := interner{}
+	was, err = interned.decode(old)
 	if err != nil {
 		return nil, nil, fmt.Errorf("decoding the old object: %w", err)
 	}
-	will, err = words.decode(new)
+	will, err = interned.decode(new)
 	if err != nil {
 		return nil, nil, fmt.Errorf("decoding the new object: %w", err)
 	}
 	return was, will, nil
 }
 
-// words are the strings decoded so far, as values.
-type words map[string]any
+// An interner has the strings decoded so far, as values.
+type interner map[string]any
 
 // maxWord is the maximum length of a string to look up: longer ones rarely
 // occur twice.
 const maxWord = 64
 
-var errNoObject = errors.New("the value is not an object")
+var errNotObject = errors.New("the value is not an object")
 
 // decode falls back to the API server's own decoder if the fast one fails.
-func (w words) decode(data []byte) (map[string]any, error) {
-	if object, err := w.object(data); err == nil {
+func (known interner) decode(data []byte) (map[string]any, error) {
+	if object, err := known.object(data); err == nil {
 		return object, nil
 	}
 	var object map[string]any
@@ -48,31 +48,31 @@ func (w words) decode(data []byte) (map[string]any, error) {
 	return object, nil
 }
 
-func (w words) object(data []byte) (map[string]any, error) {
+func (known interner) object(data []byte) (map[string]any, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(data)) // a Buffer is decoded in place
-	value, err := w.read(d)
+	value, err := known.read(d)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errors.Join(errNoObject, err)
+		return nil, errors.Join(errNotObject, err)
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, errNoObject
+		return nil, errNotObject
 	}
 	return object, nil
 }
 
 // read decodes one value. The decoder limits the nesting.
-func (w words) read(d *jsontext.Decoder) (any, error) {
+func (known interner) read(d *jsontext.Decoder) (any, error) {
 	switch d.PeekKind() {
 	case '{':
-		return w.members(d)
+		return known.members(d)
 	case '[':
-		return w.items(d)
+		return known.items(d)
 	case '"':
-		return w.text(d)
+		return known.text(d)
 	case '0':
 		token, err := d.ReadToken()
 		if err != nil {
@@ -87,17 +87,17 @@ func (w words) read(d *jsontext.Decoder) (any, error) {
 	return token.Bool(), nil
 }
 
-func (w words) members(d *jsontext.Decoder) (any, error) {
+func (known interner) members(d *jsontext.Decoder) (any, error) {
 	object := map[string]any{}
 	if _, err := d.ReadToken(); err != nil {
 		return nil, err
 	}
 	for d.PeekKind() != '}' {
-		name, err := w.text(d)
+		name, err := known.text(d)
 		if err != nil {
 			return nil, err
 		}
-		if object[name.(string)], err = w.read(d); err != nil {
+		if object[name.(string)], err = known.read(d); err != nil {
 			return nil, err
 		}
 	}
@@ -105,13 +105,13 @@ func (w words) members(d *jsontext.Decoder) (any, error) {
 	return object, err
 }
 
-func (w words) items(d *jsontext.Decoder) (any, error) {
+func (known interner) items(d *jsontext.Decoder) (any, error) {
 	list := []any{}
 	if _, err := d.ReadToken(); err != nil {
 		return nil, err
 	}
 	for d.PeekKind() != ']' {
-		item, err := w.read(d)
+		item, err := known.read(d)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func (w words) items(d *jsontext.Decoder) (any, error) {
 }
 
 // text decodes a string, or the name of a member.
-func (w words) text(d *jsontext.Decoder) (any, error) {
+func (known interner) text(d *jsontext.Decoder) (any, error) {
 	quoted, err := d.ReadValue()
 	if err != nil {
 		return nil, err
@@ -135,12 +135,12 @@ func (w words) text(d *jsontext.Decoder) (any, error) {
 	if len(plain) > maxWord {
 		return string(plain), nil
 	}
-	if known, ok := w[string(plain)]; ok {
-		return known, nil
+	if value, ok := known[string(plain)]; ok {
+		return value, nil
 	}
 	word := string(plain)
-	w[word] = word
-	return w[word], nil
+	known[word] = word
+	return known[word], nil
 }
 
 // whole returns a number, as an integer if it is written as one.

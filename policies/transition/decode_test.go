@@ -34,7 +34,7 @@ func TestObjectsDecodeAsInTheAPIServer(t *testing.T) {
 	for _, text := range texts {
 		var want map[string]any
 		wantErr := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &want)
-		got, err := words{}.decode([]byte(text))
+		got, err := interner{}.decode([]byte(text))
 		if (err == nil) != (wantErr == nil) {
 			t.Errorf("%s: error %v, the API server's decoder says %v", text, err, wantErr)
 		}

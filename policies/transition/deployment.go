@@ -83,13 +83,13 @@ func deployment() Kind {
 			},
 			{
 				ID: "deploy-template-paused", Paths: []string{"spec.template"}, When: "the Deployment is paused",
-				Outcome: InSteps, applies: func(m *Move) bool { return truth(lookup(m.New, "spec", "paused")) },
+				Outcome: InSteps, applies: func(m *FieldChange) bool { return truth(lookup(m.New, "spec", "paused")) },
 				Harm:  "has no effect while the Deployment is paused",
 				Steps: []string{replaceAtOnce, "kubectl -n {namespace} rollout resume deployment/{name}"},
 			},
 			{
 				ID: "deploy-template-recreate", Paths: []string{"spec.template"}, When: "the strategy is Recreate",
-				Outcome: Rollout, applies: func(m *Move) bool { return text(lookup(m.New, "spec", "strategy", "type")) == "Recreate" },
+				Outcome: Rollout, applies: func(m *FieldChange) bool { return text(lookup(m.New, "spec", "strategy", "type")) == "Recreate" },
 				Harm: "is an outage: all old pods stop before a new one starts",
 			},
 			{

@@ -46,7 +46,7 @@ func etcdValues() []Row {
 		{
 			ID: "etcd-size-range", Paths: []string{"spec.size"}, When: "the size is below 1 or above 7",
 			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
-			applies: func(m *Move) bool { n := integer(m.To, 0); return n < 1 || n > 7 },
+			applies: func(m *FieldChange) bool { n := integer(m.To, 0); return n < 1 || n > 7 },
 			Harm:    "a cluster has at least one member, and each member above seven slows writes down without need",
 			Steps: []string{
 				"write 1, 3, 5 or 7",
@@ -56,13 +56,13 @@ func etcdValues() []Row {
 		{
 			ID: "etcd-version-none", Paths: []string{"spec.version"}, When: "the version was never released",
 			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
-			applies: func(m *Move) bool { _, err := etcd.ParseVersion(text(m.To)); return err != nil },
+			applies: func(m *FieldChange) bool { _, err := etcd.ParseVersion(text(m.To)); return err != nil },
 			Harm:    "it has no image",
 			Steps:   []string{"write three numbers, such as " + etcd.DefaultVersion},
 		},
 		{
 			ID: "etcd-not-formed", Paths: []string{"spec"}, When: "the cluster is not formed yet",
-			Outcome: InPlace, applies: func(m *Move) bool { return !readEtcd(m).seen.Formed },
+			Outcome: InPlace, applies: func(m *FieldChange) bool { return !readEtcd(m).seen.Formed },
 			Harm: "is formed from the new spec; no data is stored yet",
 		},
 	}
@@ -73,7 +73,7 @@ func etcdSize() []Row {
 		{
 			ID: "etcd-size-quorum-lost", Paths: []string{"spec.size"}, When: "the size changes while too few members vote",
 			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant,
-			applies: func(m *Move) bool { return readEtcd(m).seen.Margin() < 0 },
+			applies: func(m *FieldChange) bool { return readEtcd(m).seen.Margin() < 0 },
 			Harm:    "adding and removing members needs a quorum, which is lost; a member that does not answer may hold the only copy of data",
 			Steps: []string{
 				"kubectl -n {namespace} get etcdcluster {name} -o jsonpath='{.status.reason}' # names the members; see whether they come back",
@@ -84,7 +84,7 @@ func etcdSize() []Row {
 		{
 			ID: "etcd-size-single", Paths: []string{"spec.size"}, When: "the size becomes 1",
 			Outcome: InPlace, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline,
-			applies: func(m *Move) bool { return lowered(m) && integer(m.To, 0) == 1 },
+			applies: func(m *FieldChange) bool { return lowered(m) && integer(m.To, 0) == 1 },
 			Harm:    "leaves one copy of the data, and an outage whenever its pod restarts",
 			Steps:   []string{"keep three members, which tolerate the failure of one"},
 		},
@@ -169,7 +169,7 @@ func etcdPause() []Row {
 		{
 			ID: "etcd-paused-edit", Paths: []string{"."}, When: "the spec changes while the cluster is paused",
 			Outcome: InSteps, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline,
-			applies: func(m *Move) bool {
+			applies: func(m *FieldChange) bool {
 				return truth(lookup(m.Old, "spec", "paused")) && truth(lookup(m.New, "spec", "paused")) &&
 					!same(lookup(m.Old, "spec"), lookup(m.New, "spec"))
 			},

@@ -13,7 +13,7 @@ import (
 )
 
 func etcdVersion() []Row {
-	oneByOne := func(m *Move) []string {
+	oneByOne := func(m *FieldChange) []string {
 		for _, r := range readEtcd(m).refusals {
 			if len(r.Path) == 0 {
 				continue
@@ -31,7 +31,7 @@ func etcdVersion() []Row {
 	return []Row{
 		{
 			ID: "etcd-version-spelling", Paths: version, When: "the version is written with or without a v",
-			Outcome: InPlace, applies: func(m *Move) bool { return sameVersion(text(m.From), text(m.To)) },
+			Outcome: InPlace, applies: func(m *FieldChange) bool { return sameVersion(text(m.From), text(m.To)) },
 		},
 		{
 			ID: plan.RefuseDowngrade, Paths: version, When: "a member runs a newer one",
@@ -62,12 +62,12 @@ func etcdVersion() []Row {
 		},
 		{
 			ID: "etcd-version-take-back", Paths: version, When: "an upgrade that no member has completed is reverted",
-			Outcome: Rollout, applies: func(m *Move) bool { return compareVersions(text(m.To), text(m.From)) < 0 },
+			Outcome: Rollout, applies: func(m *FieldChange) bool { return compareVersions(text(m.To), text(m.From)) < 0 },
 			Harm: "gives the older version back to members that were told to run the newer one and never did",
 		},
 		{
 			ID: "etcd-version-minor", Paths: version, When: "the version is the next minor",
-			Outcome: Rollout, applies: func(m *Move) bool {
+			Outcome: Rollout, applies: func(m *FieldChange) bool {
 				from, _ := etcd.ParseVersion(text(m.From))
 				to, _ := etcd.ParseVersion(text(m.To))
 				return to.Minor > from.Minor
@@ -91,8 +91,8 @@ func compareVersions(a, b string) int {
 }
 
 // refusedAs is the condition that the controller would refuse the change, too.
-func refusedAs(row string) func(*Move) bool {
-	return func(m *Move) bool {
+func refusedAs(row string) func(*FieldChange) bool {
+	return func(m *FieldChange) bool {
 		return slices.ContainsFunc(readEtcd(m).refusals, func(r plan.Refusal) bool { return r.Row == row })
 	}
 }
@@ -105,7 +105,7 @@ type etcdMove struct {
 }
 
 // readEtcd reads a change once.
-func readEtcd(m *Move) *etcdMove {
+func readEtcd(m *FieldChange) *etcdMove {
 	if e, ok := (*m.read).(*etcdMove); ok {
 		return e
 	}
@@ -141,7 +141,7 @@ func etcdSpec(object map[string]any) v1beta2.ClusterSpec {
 	return spec
 }
 
-func planEtcd(m *Move) *Plan {
+func planEtcd(m *FieldChange) *Plan {
 	e := readEtcd(m)
 	made := plan.Make(&e.will, &e.seen)
 	p := &Plan{Blocked: made.Message}

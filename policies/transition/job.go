@@ -28,15 +28,15 @@ var againAsNew = []string{
 }
 
 // waiting reports whether the old Job is suspended and has never started.
-func waiting(m *Move) bool { return truth(lookup(m.Old, "spec", "suspend")) && !started(m) }
+func waiting(m *FieldChange) bool { return truth(lookup(m.Old, "spec", "suspend")) && !started(m) }
 
 // stopped reports whether the old Job is suspended and its pods are gone.
-func stopped(m *Move) bool {
+func stopped(m *FieldChange) bool {
 	return truth(lookup(m.Old, "spec", "suspend")) && integer(lookup(m.Old, "status", "active"), 0) == 0 &&
 		(!started(m) || condition(m.Old, "Suspended"))
 }
 
-func started(m *Move) bool { return lookup(m.Old, "status", "startTime") != nil }
+func started(m *FieldChange) bool { return lookup(m.Old, "status", "startTime") != nil }
 
 // condition reports whether an object's status has that condition with status
 // True.
@@ -87,8 +87,8 @@ func jobFixed() []Row {
 	}
 	completions := fixed("completions", "completions", "completions", "the amount of work is fixed at creation, except for Indexed Jobs")
 	completions.When = "completions of a Job that is not Indexed change"
-	indexed := func(m *Move) bool { return text(lookup(m.New, "spec", "completionMode")) == "Indexed" }
-	completions.applies = func(m *Move) bool { return !indexed(m) }
+	indexed := func(m *FieldChange) bool { return text(lookup(m.New, "spec", "completionMode")) == "Indexed" }
+	completions.applies = func(m *FieldChange) bool { return !indexed(m) }
 	return []Row{
 		fixed("selector", "selector", "the selector", "would orphan the pods it counts"),
 		fixed("template", "template", "the pod template", "all pods of a Job have the same template"),
@@ -101,7 +101,7 @@ func jobFixed() []Row {
 		{
 			ID: "job-completions-tandem", Paths: []string{"spec.completions"}, When: "completions of an Indexed Job change, and differ from parallelism",
 			Outcome: InSteps, RefusedBy: Server, Level: finding.Invariant,
-			applies: func(m *Move) bool {
+			applies: func(m *FieldChange) bool {
 				return indexed(m) && integer(m.To, 1) != integer(lookup(m.New, "spec", "parallelism"), 1)
 			},
 			Harm:  "an Indexed Job is resized by completions and parallelism together",
@@ -117,7 +117,7 @@ func jobFixed() []Row {
 
 // jobRunning are changes that affect a running Job.
 func jobRunning() []Row {
-	finished := func(m *Move) bool { return condition(m.Old, "Complete") || condition(m.Old, "Failed") }
+	finished := func(m *FieldChange) bool { return condition(m.Old, "Complete") || condition(m.Old, "Failed") }
 	return []Row{
 		{
 			ID: "job-suspend", Paths: []string{"spec.suspend"}, When: "suspend becomes true",
@@ -137,7 +137,7 @@ func jobRunning() []Row {
 		{
 			ID: "job-ttl-finished", Paths: []string{"spec.ttlSecondsAfterFinished"}, When: "ttlSecondsAfterFinished of a finished Job is set or lowered",
 			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline,
-			applies: func(m *Move) bool {
+			applies: func(m *FieldChange) bool {
 				return m.To != nil && (m.From == nil || lowered(m)) && finished(m)
 			},
 			Harm:  "deletes the Job, its pods and their logs, at once if the time has passed",
@@ -145,7 +145,7 @@ func jobRunning() []Row {
 		},
 		{
 			ID: "job-active-deadline", Paths: []string{"spec.activeDeadlineSeconds"}, When: "activeDeadlineSeconds is set or lowered",
-			Outcome: InPlace, applies: func(m *Move) bool { return m.To != nil && (m.From == nil || lowered(m)) },
+			Outcome: InPlace, applies: func(m *FieldChange) bool { return m.To != nil && (m.From == nil || lowered(m)) },
 			Harm: "fails the Job at once if it has already run for longer",
 		},
 		{

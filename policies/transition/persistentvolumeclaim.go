@@ -10,14 +10,14 @@ import (
 
 func persistentVolumeClaim() Kind {
 	// A manifest does not contain the claim's phase; a claim in use is bound.
-	bound := func(m *Move) bool { return textOr(lookup(m.Old, "status", "phase"), "Bound") == "Bound" }
+	bound := func(m *FieldChange) bool { return textOr(lookup(m.Old, "status", "phase"), "Bound") == "Bound" }
 	const storage = "spec.resources.requests[storage]"
-	size := func(m *Move) (diff int, ok bool) {
+	size := func(m *FieldChange) (diff int, ok bool) {
 		from, okFrom := parseQuantity(m.From)
 		to, okTo := parseQuantity(m.To)
 		return to.Cmp(from), okFrom && okTo
 	}
-	grows := func(m *Move) bool { d, ok := size(m); return ok && d > 0 }
+	grows := func(m *FieldChange) bool { d, ok := size(m); return ok && d > 0 }
 	return Kind{
 		APIVersion: "v1", Kind: "PersistentVolumeClaim",
 		Type: reflect.TypeFor[corev1.PersistentVolumeClaim](),
@@ -25,7 +25,7 @@ func persistentVolumeClaim() Kind {
 			{
 				ID: "pvc-grow-without-class", Paths: []string{storage}, When: "the size grows, and the claim has no class, or changes it, too",
 				Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
-				applies: func(m *Move) bool { return bound(m) && grows(m) && !sameClass(m) },
+				applies: func(m *FieldChange) bool { return bound(m) && grows(m) && !sameClass(m) },
 				Harm:    "a claim can grow only if its class allows expansion",
 				Steps: []string{
 					"give a claim without a class one that allows expansion, then let it grow with a second apply",
@@ -34,7 +34,7 @@ func persistentVolumeClaim() Kind {
 			},
 			{
 				ID: "pvc-grow", Paths: []string{storage}, When: "the size of a bound claim grows",
-				Outcome: InPlace, applies: func(m *Move) bool { return bound(m) && grows(m) },
+				Outcome: InPlace, applies: func(m *FieldChange) bool { return bound(m) && grows(m) },
 				Harm: "cannot be undone; the API server refuses it unless the StorageClass sets allowVolumeExpansion, and some volumes grow only when the pod restarts",
 			},
 			{
@@ -46,7 +46,7 @@ func persistentVolumeClaim() Kind {
 			{
 				ID: "pvc-expansion-undo", Paths: []string{storage}, When: "an expansion that has not happened is reverted to a size above the volume's capacity",
 				Outcome: InPlace, Since: "1.32",
-				applies: func(m *Move) bool {
+				applies: func(m *FieldChange) bool {
 					capacity, known := parseQuantity(lookup(m.Old, "status", "capacity", "storage"))
 					to, ok := parseQuantity(m.To)
 					return bound(m) && known && ok && to.Cmp(capacity) > 0
@@ -66,7 +66,7 @@ func persistentVolumeClaim() Kind {
 			{
 				ID: "pvc-storage-class-late", Paths: []string{"spec.storageClassName"}, When: "a claim without a class is given one",
 				Outcome: InPlace,
-				applies: func(m *Move) bool {
+				applies: func(m *FieldChange) bool {
 					annotated := lookup(m.Old, "metadata", "annotations", betaStorageClass)
 					return m.From == nil && m.To != nil && (annotated == nil || same(annotated, m.To))
 				},
@@ -74,7 +74,7 @@ func persistentVolumeClaim() Kind {
 			},
 			{
 				ID: "pvc-volume-name-late", Paths: []string{"spec.volumeName"}, When: "a claim without a volume is given one",
-				Outcome: InPlace, applies: func(m *Move) bool { return m.From == nil },
+				Outcome: InPlace, applies: func(m *FieldChange) bool { return m.From == nil },
 				Harm: "is fixed from then on",
 			},
 		}, append(claimAttributes(bound), claimFixed()...)...),
@@ -87,7 +87,7 @@ func persistentVolumeClaim() Kind {
 
 // sameClass reports whether the claim's class is unchanged. A manifest without
 // a class may have got the cluster's default.
-func sameClass(m *Move) bool {
+func sameClass(m *FieldChange) bool {
 	old, new := classOf(m.Old), classOf(m.New)
 	if old == nil && new == nil {
 		return !complete(m.Old)
@@ -115,14 +115,14 @@ var sameVolumeAgain = []string{
 }
 
 // claimAttributes are about the VolumeAttributesClass.
-func claimAttributes(bound func(*Move) bool) []Row {
+func claimAttributes(bound func(*FieldChange) bool) []Row {
 	const path = "spec.volumeAttributesClassName"
-	applied := func(m *Move) bool { return lookup(m.Old, "status", "currentVolumeAttributesClassName") != nil }
+	applied := func(m *FieldChange) bool { return lookup(m.Old, "status", "currentVolumeAttributesClassName") != nil }
 	return []Row{
 		{
 			ID: "pvc-attributes-class-drop", Paths: []string{path}, When: "the attributes class of a claim that already has one applied is removed",
 			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant, Since: "1.34",
-			applies: func(m *Move) bool { return applied(m) && text(m.To) == "" },
+			applies: func(m *FieldChange) bool { return applied(m) && text(m.To) == "" },
 			Harm:    "the settings of the class would stay on the volume",
 			Steps:   []string{"write the class with the new parameters instead"},
 		},

@@ -22,7 +22,7 @@ func service() Kind {
 
 func typeOf(m map[string]any) string { return textOr(lookup(m, "spec", "type"), "ClusterIP") }
 
-func external(m *Move) bool {
+func external(m *FieldChange) bool {
 	return typeOf(m.Old) == "ExternalName" || typeOf(m.New) == "ExternalName"
 }
 
@@ -34,8 +34,8 @@ func headless(m map[string]any) bool {
 
 // serviceType: a released address or port returns to the pool.
 func serviceType() []Row {
-	became := func(from, to string) func(*Move) bool {
-		return func(m *Move) bool {
+	became := func(from, to string) func(*FieldChange) bool {
+		return func(m *FieldChange) bool {
 			return (from == "" || text(m.From) == from) && (to == "" || text(m.To) == to)
 		}
 	}
@@ -65,7 +65,7 @@ func serviceType() []Row {
 		{
 			ID: "svc-headless-exposed", Paths: []string{"spec.type"}, When: "a headless Service becomes NodePort or LoadBalancer",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
-			applies: func(m *Move) bool {
+			applies: func(m *FieldChange) bool {
 				return headless(m.Old) && (text(m.To) == "NodePort" || text(m.To) == "LoadBalancer")
 			},
 			Harm: "clusterIP stays None even if it is removed from the manifest, and such a Service has no address to expose",
@@ -89,24 +89,24 @@ func serviceAddresses() []Row {
 		"kubectl -n {namespace} create -f NEW.yaml",
 	}
 	ips := []string{"spec.clusterIP", "spec.clusterIPs"}
-	stays := func(m *Move) bool { return !external(m) }
-	single := func(m *Move) bool { return text(lookup(m.New, "spec", "ipFamilyPolicy")) == "SingleStack" }
+	stays := func(m *FieldChange) bool { return !external(m) }
+	single := func(m *FieldChange) bool { return text(lookup(m.New, "spec", "ipFamilyPolicy")) == "SingleStack" }
 	return []Row{
 		{
 			ID: "svc-headless-unset", Paths: ips, When: "the manifest no longer sets clusterIP: None",
-			Outcome: Recreate, applies: func(m *Move) bool { return stays(m) && m.Unset && headless(m.Old) },
+			Outcome: Recreate, applies: func(m *FieldChange) bool { return stays(m) && m.Unset && headless(m.Old) },
 			Harm:  "the API server silently keeps None: the Service stays headless",
 			Steps: recreate,
 		},
 		{
 			ID: "svc-cluster-ip-unset", Paths: ips, When: "the manifest no longer sets the cluster IP",
-			Outcome: InPlace, applies: func(m *Move) bool { return m.Unset },
+			Outcome: InPlace, applies: func(m *FieldChange) bool { return m.Unset },
 			Harm: "the API server keeps the address; nothing changes",
 		},
 		{
 			ID: "svc-cluster-ip-secondary", Paths: []string{"spec.clusterIPs"}, When: "a second cluster IP is added, or removed with ipFamilyPolicy SingleStack",
 			Outcome: InPlace,
-			applies: func(m *Move) bool {
+			applies: func(m *FieldChange) bool {
 				from, _ := m.From.([]any)
 				to, _ := m.To.([]any)
 				return stays(m) && len(from) > 0 && len(to) > 0 && same(from[0], to[0]) &&
@@ -122,13 +122,13 @@ func serviceAddresses() []Row {
 		},
 		{
 			ID: "svc-ip-families-unset", Paths: []string{"spec.ipFamilies"}, When: "the manifest no longer sets the IP families",
-			Outcome: InPlace, applies: func(m *Move) bool { return m.Unset },
+			Outcome: InPlace, applies: func(m *FieldChange) bool { return m.Unset },
 			Harm: "the API server infers them from the addresses; nothing changes",
 		},
 		{
 			ID: "svc-ip-families-order", Paths: []string{"spec.ipFamilies"}, When: "the first IP family of a Service with an address changes",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
-			applies: func(m *Move) bool {
+			applies: func(m *FieldChange) bool {
 				from, _ := m.From.([]any)
 				to, _ := m.To.([]any)
 				return stays(m) && !headless(m.Old) && len(from) > 0 && len(to) > 0 && !same(from[0], to[0])
@@ -139,7 +139,7 @@ func serviceAddresses() []Row {
 		{
 			ID: "svc-ip-families-drop", Paths: []string{"spec.ipFamilies"}, When: "the second IP family is removed without ipFamilyPolicy SingleStack",
 			Outcome: InSteps, RefusedBy: Server, Level: finding.Invariant,
-			applies: func(m *Move) bool {
+			applies: func(m *FieldChange) bool {
 				from, _ := m.From.([]any)
 				to, _ := m.To.([]any)
 				return stays(m) && len(to) < len(from) && !single(m)
@@ -155,14 +155,14 @@ func serviceAddresses() []Row {
 		{
 			ID: "svc-load-balancer-class", Paths: []string{"spec.loadBalancerClass"}, When: "the class of a LoadBalancer changes",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
-			applies: func(m *Move) bool { return typeOf(m.Old) == "LoadBalancer" && typeOf(m.New) == "LoadBalancer" },
+			applies: func(m *FieldChange) bool { return typeOf(m.Old) == "LoadBalancer" && typeOf(m.New) == "LoadBalancer" },
 			Harm:    "two controllers would claim one load balancer; its address is lost unless reserved",
 			Steps:   recreate,
 		},
 		{
 			ID: "svc-health-check-node-port", Paths: []string{"spec.healthCheckNodePort"}, When: "the health check's node port changes",
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant,
-			applies: func(m *Move) bool { return !m.Unset && checked(m.Old) && checked(m.New) },
+			applies: func(m *FieldChange) bool { return !m.Unset && checked(m.Old) && checked(m.New) },
 			Harm:    "load balancers still check the old port",
 			Steps:   recreate,
 		},
@@ -176,7 +176,7 @@ func checked(m map[string]any) bool {
 
 // serviceTraffic are changes that take effect at once, everywhere.
 func serviceTraffic() []Row {
-	emptied := func(m *Move) bool {
+	emptied := func(m *FieldChange) bool {
 		selector, _ := lookup(m.New, "spec", "selector").(map[string]any)
 		return len(selector) == 0
 	}
@@ -193,7 +193,7 @@ func serviceTraffic() []Row {
 		},
 		{
 			ID: "svc-node-port", Paths: []string{"spec.ports[*].nodePort"}, When: "a node port changes",
-			Outcome: InPlace, applies: func(m *Move) bool { return !m.Unset && m.From != nil },
+			Outcome: InPlace, applies: func(m *FieldChange) bool { return !m.Unset && m.From != nil },
 			Harm: "clients and load balancers that use the old number fail",
 		},
 		{
@@ -203,7 +203,7 @@ func serviceTraffic() []Row {
 		},
 		{
 			ID: "svc-port-removed", Paths: []string{"spec.ports[*]"}, When: "a port is removed",
-			Outcome: InPlace, applies: func(m *Move) bool { return m.To == nil && m.From != nil && isObject(m.From) },
+			Outcome: InPlace, applies: func(m *FieldChange) bool { return m.To == nil && m.From != nil && isObject(m.From) },
 			Harm: "clients of the port fail at once; its node port returns to the pool",
 		},
 		{

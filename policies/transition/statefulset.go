@@ -83,7 +83,7 @@ func statefulSetFixed() []Row {
 
 // statefulSetScale: the order matters, and rows that lose data come first.
 func statefulSetScale() []Row {
-	deletes := func(m *Move) bool {
+	deletes := func(m *FieldChange) bool {
 		return text(lookup(m.New, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled")) == "Delete"
 	}
 	safe := []string{
@@ -95,7 +95,7 @@ func statefulSetScale() []Row {
 		{
 			ID: "sts-pvc-delete", Paths: []string{"spec.replicas"}, When: "replicas are lowered while whenScaled is Delete",
 			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, Since: "1.27",
-			applies: func(m *Move) bool { return lowered(m) && deletes(m) },
+			applies: func(m *FieldChange) bool { return lowered(m) && deletes(m) },
 			Harm:    "deletes the claims of the removed pods, and their data unless the volumes are retained",
 			Steps:   safe,
 		},
@@ -156,7 +156,7 @@ func statefulSetClaims() []Row {
 
 // statefulSetUpdates are rows about the update of pods.
 func statefulSetUpdates() []Row {
-	partition := func(m *Move) int64 {
+	partition := func(m *FieldChange) int64 {
 		return integer(lookup(m.New, "spec", "updateStrategy", "rollingUpdate", "partition"), 0)
 	}
 	return []Row{
@@ -164,7 +164,7 @@ func statefulSetUpdates() []Row {
 			ID: "sts-on-delete-rolling-update", Paths: []string{"spec.updateStrategy.type"},
 			When:    "the strategy becomes OnDelete in a manifest that does not remove rollingUpdate",
 			Outcome: InSteps, RefusedBy: Server, Level: finding.Invariant,
-			applies: func(m *Move) bool {
+			applies: func(m *FieldChange) bool {
 				before, _ := lookup(m.Old, "spec", "updateStrategy").(map[string]any)
 				after, _ := lookup(m.New, "spec", "updateStrategy").(map[string]any)
 				rolling, written := after["rollingUpdate"]
@@ -210,13 +210,13 @@ func statefulSetUpdates() []Row {
 		},
 		{
 			ID: "sts-template-on-delete", Paths: []string{"spec.template"}, When: "the strategy is OnDelete",
-			Outcome: InSteps, applies: func(m *Move) bool { return text(lookup(m.New, "spec", "updateStrategy", "type")) == "OnDelete" },
+			Outcome: InSteps, applies: func(m *FieldChange) bool { return text(lookup(m.New, "spec", "updateStrategy", "type")) == "OnDelete" },
 			Harm:  "has no effect on running pods",
 			Steps: []string{replaceAtOnce, "kubectl -n {namespace} delete pod POD # one at a time, the highest ordinal first"},
 		},
 		{
 			ID: "sts-template-partition", Paths: []string{"spec.template"}, When: "the partition is above 0",
-			Outcome: InSteps, applies: func(m *Move) bool { return partition(m) > 0 },
+			Outcome: InSteps, applies: func(m *FieldChange) bool { return partition(m) > 0 },
 			Harm: "reaches only the pods from the partition on",
 			Steps: []string{
 				replaceAtOnce,

@@ -27,7 +27,7 @@ type Kind struct {
 	Type reflect.Type `json:"-"`
 
 	// plan returns the plan of a change; nil if the kind has none.
-	plan func(*Move) *Plan
+	plan func(*FieldChange) *Plan
 
 	schema   *node
 	rows     []patterns // of Rows

@@ -71,11 +71,11 @@ func TestOtherKindsJoinTheTable(t *testing.T) {
 				ID: "cluster-shrink", Paths: []string{"spec.size"}, When: "the size shrinks below a quorum",
 				Outcome: transition.Refused, RefusedBy: transition.Usher, Release: release.V(0, 1), Level: finding.Invariant,
 				Harm: "loses the quorum", Steps: []string{"shrink {name} one member at a time"},
-			}.If(func(m *transition.Move) bool { return m.To == int64(1) && m.From == int64(3) }),
+			}.If(func(m *transition.FieldChange) bool { return m.To == int64(1) && m.From == int64(3) }),
 			transition.Row{
 				ID: "cluster-two-at-once", Paths: []string{"."}, When: "size and version change together",
 				Outcome: transition.InSteps, Harm: "mixes two rollouts", Steps: []string{"change one, wait, change the other"},
-			}.If(func(m *transition.Move) bool {
+			}.If(func(m *transition.FieldChange) bool {
 				was, will := m.Old["spec"].(map[string]any), m.New["spec"].(map[string]any)
 				return was["size"] != will["size"] && was["version"] != will["version"]
 			}),

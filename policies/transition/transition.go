@@ -97,14 +97,14 @@ type Row struct {
 	Since string `json:"since,omitempty"`
 
 	// applies is the condition that When describes; nil means always.
-	applies func(*Move) bool
+	applies func(*FieldChange) bool
 	// lead returns the steps of the specific change, instead of Steps; if it is
 	// nil or returns none, Steps apply.
-	lead func(*Move) []string
+	lead func(*FieldChange) []string
 }
 
 // If returns the row with its condition, for tables built outside this package.
-func (r Row) If(applies func(*Move) bool) Row {
+func (r Row) If(applies func(*FieldChange) bool) Row {
 	r.applies = applies
 	return r
 }

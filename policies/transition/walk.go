@@ -15,9 +15,9 @@ const (
 
 // A walk compares an old and a new object side by side.
 type walk struct {
-	kind *Kind
-	diff *Diff
-	move Move
+	kind   *Kind
+	diff   *Diff
+	change FieldChange
 
 	found   int
 	seen    map[string]bool // rows with a change in the result
@@ -119,7 +119,7 @@ func (w *walk) member(around *path, f *field, old, new side, name string) {
 	if !wasWritten && !willWritten {
 		return // neither sets it: the server keeps its value
 	}
-	if f.mirrored && was != nil && !willWritten && !complete(w.move.New) {
+	if f.mirrored && was != nil && !willWritten && !complete(w.change.New) {
 		w.restored(p, was)
 		return
 	}

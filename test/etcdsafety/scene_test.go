@@ -129,15 +129,15 @@ func (s *scene) until(what string, holds func(*etcdv1beta2.EtcdCluster) bool) {
 	s.Logf("%s after %s", what, time.Since(start).Round(100*time.Millisecond))
 }
 
-// patience is how long to wait for something that must not happen: several
+// settlingTime is how long to wait for something that must not happen: several
 // times the controller's member timeout.
-const patience = 20 * time.Second
+const settlingTime = 20 * time.Second
 
-// throughout checks for all of patience that nothing is wrong, while the
+// throughout checks for all of settlingTime that nothing is wrong, while the
 // controller observes repeatedly.
 func (s *scene) throughout(wrong func() string) {
 	s.Helper()
-	s.during(patience, wrong)
+	s.during(settlingTime, wrong)
 }
 
 // during is throughout with another duration.

@@ -35,8 +35,8 @@ func (v Verdict) String() string {
 // brief is a time without an answered write that does not count as an outage.
 const brief = time.Second
 
-// Check checks a history. The search for a linearization ends after patience.
-func Check(h History, patience time.Duration) Verdict {
+// Check checks a history. The search for a linearization ends after timeout.
+func Check(h History, timeout time.Duration) Verdict {
 	v := summarize(h)
 	if v.Reads == 0 || v.Writes == 0 {
 		v.add("nothing to judge: %d reads and %d writes were answered", v.Reads, v.Writes)
@@ -53,7 +53,7 @@ func Check(h History, patience time.Duration) Verdict {
 	for _, w := range h.Watches {
 		v.checkEvents("watch "+w.Source, w, log)
 	}
-	v.checkLinearizable(infer(h.Operations, log), patience)
+	v.checkLinearizable(infer(h.Operations, log), timeout)
 	return v
 }
 

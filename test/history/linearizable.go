@@ -10,21 +10,21 @@ import (
 
 // checkLinearizable searches, for each key, for an order of its operations that
 // explains every answer and agrees with time.
-func (v *Verdict) checkLinearizable(operations []Operation, patience time.Duration) {
+func (v *Verdict) checkLinearizable(operations []Operation, timeout time.Duration) {
 	keys := map[string][]porcupine.Operation{}
 	for _, o := range operations {
 		keys[o.Key] = append(keys[o.Key], porcupine.Operation{
 			ClientId: o.Client, Input: o, Output: *o.Answer, Call: int64(o.Call), Return: int64(o.Return),
 		})
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(timeout)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		// The checker treats 0 as no limit.
 		left := max(time.Until(deadline), time.Nanosecond)
 		switch result, info := porcupine.CheckOperationsVerbose(model, keys[key], left); result {
 		case porcupine.Ok:
 		case porcupine.Unknown:
-			v.add("whether %s was linearizable is not known: the search did not end within %s", key, patience)
+			v.add("whether %s was linearizable is not known: the search did not end within %s", key, timeout)
 		default:
 			v.add("%s was not linearizable: %s", key, unexplained(keys[key], info))
 		}

@@ -114,7 +114,7 @@ func hold(ctx context.Context, address string, connections int, pause time.Durat
 				<-dialing
 				if err == nil {
 					do(conn)
-					conn.Close()
+					_ = conn.Close()
 				}
 				time.Sleep(pause)
 			}
@@ -131,7 +131,7 @@ func begun(size int) string {
 // idle sends one review and then nothing, until the server closes the
 // connection.
 func idle(conn net.Conn) {
-	body := review("", "v1", "Pod", "pods", "default", asking())
+	body := review("", "Pod", "pods", "default", asking())
 	if _, err := fmt.Fprintf(conn, "%s%s", begun(len(body)), body); err == nil {
 		_, _ = io.Copy(io.Discard, conn)
 	}
@@ -160,7 +160,7 @@ func trickle(conn net.Conn, text string) {
 // forge sends that many reviews a second.
 func forge(ctx context.Context, address string, perSecond float64) {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: insecure, MaxIdleConnsPerHost: 256, MaxConnsPerHost: 256}}
-	body := review("", "v1", "Pod", "pods", "default", asking())
+	body := review("", "Pod", "pods", "default", asking())
 	load.Open(ctx, perSecond, func(int) error {
 		res, err := client.Post("https://"+address+"/mutate", "application/json", bytes.NewReader(body))
 		if err != nil {

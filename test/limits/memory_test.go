@@ -122,13 +122,13 @@ func (c *cluster) load(t *testing.T, w *webhook) (decided int) {
 		switch {
 		case i < 16:
 			requests[i] = func(int) (string, []byte) {
-				return "/mutate", review("", "v1", "Pod", "pods", space(i), asking())
+				return "/mutate", review("", "Pod", "pods", space(i), asking())
 			}
 		case i < 32:
 			requests[i] = func(n int) (string, []byte) {
 				d := large(fmt.Sprintf("app-%d", n%*deployments))
 				d.Name = "other"
-				return "/validate", review("apps", "v1", "Deployment", "deployments", space(n), d)
+				return "/validate", review("apps", "Deployment", "deployments", space(n), d)
 			}
 		default:
 			requests[i] = func(n int) (string, []byte) { return "/validate-namespaces", labelled(space(n)) }
@@ -169,10 +169,10 @@ func asking() *corev1.Pod {
 }
 
 // review is what the API server sends for the creation of an object.
-func review(group, version, kind, resource, namespace string, object any) []byte {
+func review(group, kind, resource, namespace string, object any) []byte {
 	return encode(map[string]any{
 		"uid": "u-1", "operation": "CREATE", "namespace": namespace, "object": object,
-		"kind": map[string]string{"group": group, "version": version, "kind": kind}, "resource": map[string]string{"group": group, "version": version, "resource": resource},
+		"kind": map[string]string{"group": group, "version": "v1", "kind": kind}, "resource": map[string]string{"group": group, "version": "v1", "resource": resource},
 	})
 }
 

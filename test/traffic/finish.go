@@ -32,7 +32,7 @@ func (t *Traffic) Finish(ctx context.Context, members Connect) (history.History,
 	if err != nil {
 		return h, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.patience())
+	ctx, cancel := context.WithTimeout(ctx, t.finishTimeout())
 	defer cancel()
 	var all sync.WaitGroup
 	h.Watches = make([]history.Events, len(t.watches))
@@ -45,7 +45,7 @@ func (t *Traffic) Finish(ctx context.Context, members Connect) (history.History,
 	return h, err
 }
 
-func (t *Traffic) patience() time.Duration {
+func (t *Traffic) finishTimeout() time.Duration {
 	return catchUp + time.Duration(len(t.operations))*perOperation
 }
 
@@ -92,7 +92,7 @@ func (t *Traffic) logs(ctx context.Context, members Connect, last int64) ([]hist
 // log reads what one member has stored.
 func (t *Traffic) log(ctx context.Context, members Connect, endpoint string, last int64) history.Events {
 	l := history.Events{Source: endpoint}
-	ctx, cancel := context.WithTimeout(ctx, t.patience()/3)
+	ctx, cancel := context.WithTimeout(ctx, t.finishTimeout()/3)
 	defer cancel()
 	client, err := members(ctx)
 	if err != nil {

@@ -21,9 +21,9 @@ const (
 	// pause is the maximum time between two operations of a client: tests are
 	// about losses, not about the speed of etcd.
 	pause = 80 * time.Millisecond
-	// patience is the maximum duration of an operation before its outcome counts
+	// operationTimeout is how long an operation may take before its outcome counts
 	// as unknown.
-	patience = time.Second
+	operationTimeout = time.Second
 )
 
 // A Traffic is a number of active clients, until Stop or Finish.
@@ -68,7 +68,7 @@ func (t *Traffic) run(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		once, cancel := context.WithTimeout(ctx, patience)
+		once, cancel := context.WithTimeout(ctx, operationTimeout)
 		found, err := client.Get(once, t.prefix)
 		cancel()
 		if err != nil {
@@ -128,7 +128,7 @@ func (t *Traffic) do(ctx context.Context, c *connection, o history.Operation) er
 		return err
 	}
 	// Wait for operations in progress at the end of the traffic.
-	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 	defer cancel()
 	o.Call = time.Since(t.start)
 	o.Answer, err = perform(once, client.KV, o)

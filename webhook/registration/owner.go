@@ -57,15 +57,16 @@ func (o *owner) references() ([]metav1.OwnerReference, error) {
 		}
 		return nil, fmt.Errorf("reading the ClusterRole %s, which owns the webhook configurations: %w", o.name, err)
 	}
-	for _, item := range o.stored.List() {
-		role, err := meta.Accessor(item)
-		if err != nil {
-			return nil, fmt.Errorf("reading the ClusterRole %s, which owns the webhook configurations: %w", o.name, err)
-		}
-		if role.GetDeletionTimestamp() != nil {
-			return nil, fmt.Errorf("the ClusterRole %s, which owns the webhook configurations, is being deleted: %w", o.name, errOwnerGone)
-		}
-		return []metav1.OwnerReference{{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: o.name, UID: role.GetUID()}}, nil
+	stored := o.stored.List()
+	if len(stored) == 0 {
+		return nil, fmt.Errorf("the ClusterRole %s, which owns the webhook configurations, does not exist: %w", o.name, errOwnerGone)
 	}
-	return nil, fmt.Errorf("the ClusterRole %s, which owns the webhook configurations, does not exist: %w", o.name, errOwnerGone)
+	role, err := meta.Accessor(stored[0]) // the only one of that name
+	if err != nil {
+		return nil, fmt.Errorf("reading the ClusterRole %s, which owns the webhook configurations: %w", o.name, err)
+	}
+	if role.GetDeletionTimestamp() != nil {
+		return nil, fmt.Errorf("the ClusterRole %s, which owns the webhook configurations, is being deleted: %w", o.name, errOwnerGone)
+	}
+	return []metav1.OwnerReference{{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: o.name, UID: role.GetUID()}}, nil
 }

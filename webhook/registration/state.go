@@ -49,7 +49,10 @@ func (s *state) leads(err error) {
 
 // same reports whether two errors have the same text.
 func same(a, b error) bool {
-	return a == b || a != nil && b != nil && a.Error() == b.Error()
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return a.Error() == b.Error()
 }
 
 // follows notes that the replica does not hold the Lease: the metric is 0,

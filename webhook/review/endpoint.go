@@ -47,7 +47,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := within(r.Context(), decisionTimeout)
 	defer ctx.stop()
 
-	memory := hold{limit: e.limit}
+	memory := reservation{limit: e.limit}
 	defer memory.release()
 	_, end := tracing.Stage(ctx, "read")
 	body := e.buffers.get()

@@ -14,9 +14,9 @@ import (
 var errBusy = errors.New("too many requests at once")
 
 const (
-	// eager is how much of a body is read before memory is reserved for it.
+	// freeBytes is how much of a body is read before memory is reserved for it.
 	// Reviews of most pods are smaller, and never wait for large ones.
-	eager = 16 << 10
+	freeBytes = 16 << 10
 	// maxLarge limits the total memory of larger bodies.
 	maxLarge = 32 << 20
 	// maxWait is how long a request waits for its turn: a burst ends sooner than
@@ -57,27 +57,27 @@ func (l *limit) enter(ctx context.Context) error {
 
 func (l *limit) leave() { l.deciding.Release(1) }
 
-// A hold is the reserved memory of a request's body.
-type hold struct {
+// A reservation is the reserved memory of a request's body.
+type reservation struct {
 	limit *limit
 	size  int64
 }
 
-func (h *hold) reserve(size int64) error {
-	if !h.limit.large.TryAcquire(size) {
+func (r *reservation) reserve(size int64) error {
+	if !r.limit.large.TryAcquire(size) {
 		return errBusy
 	}
-	h.size += size
+	r.size += size
 	return nil
 }
 
-func (h *hold) release() { h.limit.large.Release(h.size) }
+func (r *reservation) release() { r.limit.large.Release(r.size) }
 
 // throttle answers a request that usher cannot decide now. Without Retry-After
 // the API server would not retry.
 func (e *endpoint) throttle(w http.ResponseWriter, r *http.Request) {
 	e.metrics.throttled.WithLabelValues(e.handler.Path).Inc()
-	if r.ContentLength > eager {
+	if r.ContentLength > freeBytes {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 	}
 	w.Header().Set("Retry-After", "1")

@@ -157,7 +157,7 @@ func TestUndecidableRequestsAreLeftToTheFailurePolicy(t *testing.T) {
 func TestMemoryOfLargeBodiesIsBounded(t *testing.T) {
 	s := serve(t, 0, allow)
 	l := newLimit(1)
-	memory := hold{limit: l}
+	memory := reservation{limit: l}
 	for range maxLarge / maxBody {
 		if err := memory.reserve(maxBody); err != nil {
 			t.Fatal(err)
@@ -171,7 +171,7 @@ func TestMemoryOfLargeBodiesIsBounded(t *testing.T) {
 		t.Error("it was not given back")
 	}
 	// A body without Content-Length is read, whatever its length.
-	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"kind":"Pod"},"operation":"CREATE","object":{"a":"` + strings.Repeat("x", 3*eager) + `"}}}`
+	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"kind":"Pod"},"operation":"CREATE","object":{"a":"` + strings.Repeat("x", 3*freeBytes) + `"}}}`
 	for _, length := range []int64{int64(len(body)), -1} {
 		req, err := http.NewRequest(http.MethodPost, s.url, io.NopCloser(strings.NewReader(body)))
 		if err != nil {

@@ -52,7 +52,7 @@ func (b *badRequest) response() *Response {
 
 // read reads the body into a buffer, within the limits, and reserves memory for
 // a large one.
-func read(w http.ResponseWriter, r *http.Request, body *bytes.Buffer, memory *hold) error {
+func read(w http.ResponseWriter, r *http.Request, body *bytes.Buffer, memory *reservation) error {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return &badRequest{status: http.StatusMethodNotAllowed, message: "POST an AdmissionReview"}
@@ -64,10 +64,10 @@ func read(w http.ResponseWriter, r *http.Request, body *bytes.Buffer, memory *ho
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout))
 	// usher trusts the Content-Length once a part of the body has arrived.
 	if n := r.ContentLength; n > 0 {
-		body.Grow(int(min(n, eager)) + bytes.MinRead)
+		body.Grow(int(min(n, freeBytes)) + bytes.MinRead)
 	}
-	_, err := body.ReadFrom(io.LimitReader(r.Body, eager))
-	if err == nil && body.Len() == eager && r.ContentLength != eager {
+	_, err := body.ReadFrom(io.LimitReader(r.Body, freeBytes))
+	if err == nil && body.Len() == freeBytes && r.ContentLength != freeBytes {
 		size := int64(maxBody)
 		if n := r.ContentLength; n > 0 && n < maxBody {
 			size = n
@@ -76,9 +76,9 @@ func read(w http.ResponseWriter, r *http.Request, body *bytes.Buffer, memory *ho
 			return err
 		}
 		if r.ContentLength > 0 {
-			body.Grow(int(size) - eager + bytes.MinRead)
+			body.Grow(int(size) - freeBytes + bytes.MinRead)
 		}
-		_, err = body.ReadFrom(io.LimitReader(r.Body, maxBody+1-eager))
+		_, err = body.ReadFrom(io.LimitReader(r.Body, maxBody+1-freeBytes))
 	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -85,7 +85,7 @@ func TestParseTargets(t *testing.T) {
 		"no kind":                {"", []string{"a"}, nil, `"a" has no kind; write pod/a or deployment/a`},
 		"no name":                {"", []string{"rs/"}, nil, `"rs/" has no name; write the object as in deployment/api`},
 		"a kind without pods":    {"pod", []string{"svc/a"}, nil, `"svc" is not a kind of pod or owner; write pod, deployment, statefulset, daemonset, replicaset, job, cronjob or replicationcontroller`},
-		"a misspelt kind":        {"", []string{"deplyoment/a"}, nil, `"deplyoment" is not a kind of pod or owner; did you mean deployment?`},
+		"a misspelt kind":        {"", []string{"deploymnt/a"}, nil, `"deploymnt" is not a kind of pod or owner; did you mean deployment?`},
 		"a path":                 {"pod", []string{"ds/a/b"}, nil, `"ds/a/b" has no name; write the object as in deployment/api`},
 		"a daemonset, shortened": {"", []string{"ds/a"}, []Target{{"apps/v1", "DaemonSet", "a"}}, ""},
 	} {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,7 +25,7 @@ func TestBackup_OnlyAVerifiedOneIsSentAndOnlyToItsPod(t *testing.T) {
 	s := emptyScene(t)
 	database := bytes.Repeat([]byte("usher-ok"), 3<<17) // three MiB
 	sum := sha256.Sum256(database)
-	whole := append(database, sum[:]...)
+	whole := slices.Concat(database, sum[:])
 	path := s.namespace + "/sent"
 	// The cluster does not exist, so that no controller goes on.
 	r := &etcdv1beta2.EtcdRestore{ObjectMeta: s.meta("back"), Spec: etcdv1beta2.RestoreSpec{

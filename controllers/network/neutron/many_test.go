@@ -31,8 +31,9 @@ func TestManyNetworksAtOnce(t *testing.T) {
 	c.control(t, func(o *controllers.NetworkOptions) { o.Resync = 0 })
 
 	all := make([]*samplecrdv1.Network, many)
-	cidr := func(i int) string { return fmt.Sprintf("10.%d.%d.0/24", i/100, i%100) }
-	gateway := func(i, host int) string { return fmt.Sprintf("10.%d.%d.%d", i/100, i%100, host) }
+	// 10.0.0.0/24 belongs to the Services of the test API server.
+	cidr := func(i int) string { return fmt.Sprintf("10.%d.%d.0/24", 1+i/100, i%100) }
+	gateway := func(i, host int) string { return fmt.Sprintf("10.%d.%d.%d", 1+i/100, i%100, host) }
 	phase := func(what string, most float64, there int, do func(i int) error, done func(n *samplecrdv1.Network) bool) {
 		t.Helper()
 		start := time.Now()

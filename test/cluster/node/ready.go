@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-const patience = 2 * time.Minute
+const readyTimeout = 2 * time.Minute
 
 // untilServing waits for the API server.
 func (m *machine) untilServing(ctx context.Context) error {
@@ -30,7 +30,7 @@ func (m *machine) untilReady(ctx context.Context) error {
 func (m *machine) until(ctx context.Context, what string, condition func(context.Context) error, programs ...process) error {
 	var last error
 	missed := map[string]int{}
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
 		if last = condition(ctx); last == nil {
 			return true, nil
 		}

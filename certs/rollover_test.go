@@ -63,7 +63,7 @@ func TestHandover(t *testing.T) {
 	}
 	for name, looks := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := &handover{}
+			h := &rollover{}
 			for _, l := range looks {
 				now := begin.Add(l.at)
 				h.offer(l.pair, l.ca, now, time.Hour)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A handover serves certificates that another process issues. A certificate
+// A rollover serves certificates that another process issues. A certificate
 // whose CA the API server may not trust yet waits while the previous one
 // serves, as in the phases of a keyring.
-type handover struct {
+type rollover struct {
 	serving *tls.Certificate
 	ca      certificates
 	// pending waits until the API server has pendingCA for the overlap, which it
@@ -22,7 +22,7 @@ type handover struct {
 }
 
 // offer accepts a certificate from the issuer.
-func (h *handover) offer(pair *tls.Certificate, ca certificates, now time.Time, overlap time.Duration) {
+func (h *rollover) offer(pair *tls.Certificate, ca certificates, now time.Time, overlap time.Duration) {
 	switch {
 	case h.serving == nil:
 		h.serving, h.ca = pair, ca
@@ -37,7 +37,7 @@ func (h *handover) offer(pair *tls.Certificate, ca certificates, now time.Time, 
 }
 
 // advance starts serving the offered certificate when it is time.
-func (h *handover) advance(registered certificates, now time.Time, overlap time.Duration) {
+func (h *rollover) advance(registered certificates, now time.Time, overlap time.Duration) {
 	switch {
 	case h.pending == nil:
 		if now.After(h.retiredUntil) {
@@ -53,15 +53,15 @@ func (h *handover) advance(registered certificates, now time.Time, overlap time.
 	}
 }
 
-func (h *handover) retire(until time.Time) {
+func (h *rollover) retire(until time.Time) {
 	h.retired, h.retiredUntil = h.ca, until
 }
 
-func (h *handover) bundle() certificates {
+func (h *rollover) bundle() certificates {
 	return union(union(h.ca, h.pendingCA), h.retired)
 }
 
-func (h *handover) phase() string {
+func (h *rollover) phase() string {
 	switch {
 	case h.pending != nil && h.announced.IsZero():
 		return "announcing"
@@ -73,9 +73,9 @@ func (h *handover) phase() string {
 	return "stable"
 }
 
-// take offers a pair, advances the handover and publishes its state. Without a
+// take offers a pair, advances the rollover and publishes its state. Without a
 // readable pair the last one keeps serving.
-func (h *handover) take(c *Config, s *served, pair *tls.Certificate, ca, registered certificates) {
+func (h *rollover) take(c *Config, s *served, pair *tls.Certificate, ca, registered certificates) {
 	now := c.Clock.Now()
 	if h.serving == nil && pair == nil {
 		return

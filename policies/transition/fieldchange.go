@@ -1,7 +1,7 @@
 package transition
 
-// A Move is one changed field with its objects, for conditions to judge.
-type Move struct {
+// A FieldChange is one changed field with its objects, for conditions to judge.
+type FieldChange struct {
 	// Old and New are the whole objects. They may be manifests, with little more
 	// than what a person wrote, or complete objects from a server.
 	Old, New map[string]any
@@ -13,7 +13,7 @@ type Move struct {
 
 	server Version
 	// read is what a kind's conditions derived from the objects, once for all
-	// moves of a comparison.
+	// changes of a comparison.
 	read *any
 }
 
@@ -63,18 +63,18 @@ func integer(v any, other int64) int64 {
 
 // Conditions that several kinds share.
 
-func raised(m *Move) bool  { return integer(m.To, 0) > integer(m.From, 0) }
-func lowered(m *Move) bool { return integer(m.To, 0) < integer(m.From, 0) }
-func toZero(m *Move) bool  { return integer(m.To, -1) == 0 && integer(m.From, 0) > 0 }
+func raised(m *FieldChange) bool  { return integer(m.To, 0) > integer(m.From, 0) }
+func lowered(m *FieldChange) bool { return integer(m.To, 0) < integer(m.From, 0) }
+func toZero(m *FieldChange) bool  { return integer(m.To, -1) == 0 && integer(m.From, 0) > 0 }
 
 // to is the condition that a field changes to that string.
-func to(word string) func(*Move) bool {
-	return func(m *Move) bool { return text(m.To) == word }
+func to(word string) func(*FieldChange) bool {
+	return func(m *FieldChange) bool { return text(m.To) == word }
 }
 
 // became and ceased are conditions on booleans.
-func became(m *Move) bool { return truth(m.To) }
-func ceased(m *Move) bool { return !truth(m.To) }
+func became(m *FieldChange) bool { return truth(m.To) }
+func ceased(m *FieldChange) bool { return !truth(m.To) }
 
 // complete reports whether an object comes from a server, with every default,
 // rather than from a manifest.
@@ -82,4 +82,4 @@ func complete(m map[string]any) bool { return lookup(m, "metadata", "uid") != ni
 
 // handedOver: an autoscaler takes over replicas, and the manifest no longer
 // sets a number above one.
-func handedOver(m *Move) bool { return m.Unset && integer(m.From, 0) > 1 }
+func handedOver(m *FieldChange) bool { return m.Unset && integer(m.From, 0) > 1 }
