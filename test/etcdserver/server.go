@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -138,13 +140,34 @@ func newMember(programs, name, data string) (*Member, error) {
 	}}, nil
 }
 
-func freeURL() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// loopback is an address of this process alone where the system answers for all
+// of 127.0.0.0/8. On 127.0.0.1 another process's connection may take a port
+// before etcd listens on it.
+func loopback() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
 	}
-	defer l.Close()
-	return "http://" + l.Addr().String(), nil
+	pid := os.Getpid()
+	return fmt.Sprintf("127.%d.%d.%d", 1+pid>>16&0x7f, pid>>8&0xff, pid&0xff)
+}
+
+// given are the addresses that freeURL has returned.
+var given sync.Map
+
+func freeURL() (string, error) {
+	for {
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback(), "0"))
+		if err != nil {
+			return "", err
+		}
+		address := l.Addr().String()
+		if err := l.Close(); err != nil {
+			return "", err
+		}
+		if _, twice := given.LoadOrStore(address, true); !twice {
+			return "http://" + address, nil
+		}
+	}
 }
 
 // Start starts the member with its data.
