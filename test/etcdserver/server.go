@@ -5,13 +5,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -140,34 +139,18 @@ func newMember(programs, name, data string) (*Member, error) {
 	}}, nil
 }
 
-// loopback is an address of this process alone where the system answers for all
-// of 127.0.0.0/8. On 127.0.0.1 another process's connection may take a port
-// before etcd listens on it.
-func loopback() string {
-	if runtime.GOOS != "linux" {
-		return "127.0.0.1"
-	}
-	pid := os.Getpid()
-	return fmt.Sprintf("127.%d.%d.%d", 1+pid>>16&0x7f, pid>>8&0xff, pid&0xff)
-}
-
-// given are the addresses that freeURL has returned.
-var given sync.Map
-
+// freeURL returns an address whose port is free. The port is not from the range
+// of which systems give ports to connections: one of another process could take
+// it before etcd listens on it.
 func freeURL() (string, error) {
-	for {
-		l, err := net.Listen("tcp", net.JoinHostPort(loopback(), "0"))
-		if err != nil {
-			return "", err
-		}
-		address := l.Addr().String()
-		if err := l.Close(); err != nil {
-			return "", err
-		}
-		if _, twice := given.LoadOrStore(address, true); !twice {
-			return "http://" + address, nil
+	var err error
+	for range 100 {
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(20000))); err == nil {
+			return "http://" + l.Addr().String(), l.Close()
 		}
 	}
+	return "", err
 }
 
 // Start starts the member with its data.
