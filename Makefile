@@ -77,7 +77,7 @@ e2e: ## Fire every alert, and play usher's stories on a node whose pods run (Lin
 
 # How many stories are played at once on the node, how long members are broken
 # at random, and by how many seeds.
-PARALLEL ?= 2
+PARALLEL ?= 4
 KILL_FOR ?= 1m
 SEEDS ?= 1
 # Of the tests as processes make test plays those without the build tag, and make
