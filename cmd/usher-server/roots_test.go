@@ -96,7 +96,7 @@ func withPublic(t *testing.T) string {
 	return folder
 }
 
-// newCA writes the certificate of a private CA into a folder of its own.
+// newCA writes the certificate of a private CA into a temporary folder.
 func newCA(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

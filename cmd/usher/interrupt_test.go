@@ -19,7 +19,7 @@ import (
 	"github.com/usher-dev/usher/cmd/internal/cli"
 )
 
-// asUsher makes the test binary run as the command line, in a process of its own.
+// asUsher makes the test binary run as the command line, in a separate process.
 const asUsher = "USHER_TEST_RUNS_AS_USHER"
 
 // process returns the command line as a process, and its output.

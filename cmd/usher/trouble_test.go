@@ -66,7 +66,7 @@ func TestTrouble_MessagesSayWhatToDo(t *testing.T) {
 		},
 		"no kubeconfig": {
 			commands: []string{"drift", "explain deployment/a", "diff --live " + good, "check --cluster-crds " + good},
-			want:     []string{"Error: finding the cluster: there is no kubeconfig: pass --kubeconfig FILE, or set KUBECONFIG\n"},
+			want:     []string{"Error: finding the cluster: no kubeconfig was found: pass --kubeconfig FILE, or set KUBECONFIG\n"},
 		},
 		"a kubeconfig that does not exist": {
 			commands: []string{"drift --kubeconfig nowhere", "explain deployment/a --kubeconfig nowhere", "diff --kubeconfig nowhere --live " + good},

@@ -135,7 +135,7 @@ func deploymentOf(i int) *metav1.PartialObjectMetadata {
 }
 
 // provided lets several workers create the Networks of Deployments, each in a
-// namespace of its own.
+// separate namespace.
 func provided(t *testing.T, c *Controller, deployments int) {
 	t.Helper()
 	queue := make(chan int)

@@ -116,7 +116,10 @@ func hold(ctx context.Context, address string, connections int, pause time.Durat
 					do(conn)
 					_ = conn.Close()
 				}
-				time.Sleep(pause)
+				select {
+				case <-ctx.Done():
+				case <-time.After(pause):
+				}
 			}
 		})
 	}
@@ -148,12 +151,15 @@ func slowBody(conn net.Conn) {
 	}
 }
 
+// trickle sends a byte a second.
 func trickle(conn net.Conn, text string) {
+	pace := time.NewTicker(time.Second)
+	defer pace.Stop()
 	for i := range text {
 		if _, err := io.WriteString(conn, text[i:i+1]); err != nil {
 			return
 		}
-		time.Sleep(time.Second)
+		<-pace.C
 	}
 }
 

@@ -182,7 +182,7 @@ type MemberSecret struct {
 // CertManagerTLS requests the certificates of peers, servers and the controller
 // from cert-manager.
 type CertManagerTLS struct {
-	// IssuerRef names the issuer. It must have a CA of its own, and issue both
+	// IssuerRef names the issuer. It must have its own CA, and issue both
 	// client and server certificates.
 	IssuerRef IssuerReference `json:"issuerRef"`
 }

@@ -53,7 +53,7 @@ func (c *Connection) explain(err error) error {
 	case given != "" && len(names) > 0 && !slices.Contains(names, given):
 		return fmt.Errorf("context %q does not exist: %s", given, suggest.Instead(given, names))
 	case clientcmd.IsEmptyConfig(err):
-		return errors.New("there is no kubeconfig: pass --kubeconfig FILE, or set KUBECONFIG")
+		return errors.New("no kubeconfig was found: pass --kubeconfig FILE, or set KUBECONFIG")
 	}
 	return err
 }
