@@ -152,7 +152,7 @@ func TestAConditionSaysWhatNeutronAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e.proxy.Inject(test.fault)
-			n := c.network(t, "net", "10.0.0.0/24", "10.0.0.1")
+			n := c.network(t, "net", "10.2.0.0/24", "10.2.0.1")
 			c.until(t, n, "it is told", because(test.reason))
 			if ready := meta.FindStatusCondition(n.Status.Conditions, samplecrdv1.Ready); !strings.Contains(ready.Message, test.says) {
 				t.Errorf("the condition says %q, want %q in it", ready.Message, test.says)
@@ -171,8 +171,8 @@ func TestDeletionWaitsForPortsAndNamesThem(t *testing.T) {
 	e := newTenant(t)
 	c, w := newCluster(t, e), e.world(t)
 	c.control(t)
-	n := c.network(t, "net", "10.0.0.0/24", "10.0.0.1")
-	c.until(t, n, "it is made", made("10.0.0.0/24", "10.0.0.1"))
+	n := c.network(t, "net", "10.2.0.0/24", "10.2.0.1")
+	c.until(t, n, "it is made", made("10.2.0.0/24", "10.2.0.1"))
 	owner := backend.Owner{Namespace: n.Namespace, Name: n.Name}
 	user, detach := w.Attach(t, owner)
 	c.edit(t, n, "10.1.0.0/24", "10.1.0.1")
@@ -182,7 +182,7 @@ func TestDeletionWaitsForPortsAndNamesThem(t *testing.T) {
 	if ready := meta.FindStatusCondition(n.Status.Conditions, samplecrdv1.Ready); !strings.Contains(ready.Message, user) {
 		t.Errorf("the condition says %q, and does not name %s", ready.Message, user)
 	}
-	if got := w.part(t, owner).CIDR; got != "10.0.0.0/24" {
+	if got := w.part(t, owner).CIDR; got != "10.2.0.0/24" {
 		t.Errorf("the range is %s, though a port uses it", got)
 	}
 	detach()
@@ -195,8 +195,8 @@ func TestTheAuditFindsWhatNobodyOwns(t *testing.T) {
 	e := newTenant(t)
 	c, w := newCluster(t, e), e.world(t)
 	stop := c.control(t)
-	kept, lost := c.network(t, "kept", "10.0.0.0/24", "10.0.0.1"), c.network(t, "lost", "10.1.0.0/24", "10.1.0.1")
-	c.until(t, kept, "it is made", made("10.0.0.0/24", "10.0.0.1"))
+	kept, lost := c.network(t, "kept", "10.2.0.0/24", "10.2.0.1"), c.network(t, "lost", "10.1.0.0/24", "10.1.0.1")
+	c.until(t, kept, "it is made", made("10.2.0.0/24", "10.2.0.1"))
 	c.until(t, lost, "it is made", made("10.1.0.0/24", "10.1.0.1"))
 	stop()
 	if err := networks.Create(t.Context(), w.client, networks.CreateOpts{Name: "another's"}).Err; err != nil {
