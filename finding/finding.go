@@ -36,6 +36,9 @@ type Finding struct {
 	// Message is a predicate about the field: what was found, why it is wrong,
 	// what to write instead, and what usher could not see.
 	Message string `json:"message"`
+	// Anonymous is the message for a caller that usher cannot authenticate:
+	// Message without the names of other objects; "" if it has none.
+	Anonymous string `json:"-"`
 	// Harm describes the consequences.
 	Harm string `json:"harm"`
 	// Fix describes what to write instead.
@@ -65,6 +68,14 @@ func (f Finding) Code() string {
 		return string(f.Reason)
 	}
 	return f.Rule
+}
+
+// Append appends text to the message.
+func (f *Finding) Append(text string) {
+	f.Message += text
+	if f.Anonymous != "" {
+		f.Anonymous += text
+	}
 }
 
 // Statement describes the problem and its field.

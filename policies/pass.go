@@ -19,7 +19,13 @@ type Pass struct {
 
 // Report adds a finding. The message is a predicate without a full stop.
 func (p *Pass) Report(path *field.Path, value any, message string) {
-	p.report(path, value, message, "")
+	p.report(path, value, message, "", "")
+}
+
+// ReportNaming adds a finding whose message names objects that a caller without
+// credentials must not learn of; anonymous is the message without their names.
+func (p *Pass) ReportNaming(path *field.Path, value any, message, anonymous string) {
+	p.report(path, value, message, anonymous, "")
 }
 
 // ReportUnseen adds a finding of a rule that could not read everything that it
@@ -28,19 +34,20 @@ func (p *Pass) ReportUnseen(path *field.Path, value any, message, unseen string)
 	if unseen != "" {
 		message += " (" + unseen + ")"
 	}
-	p.report(path, value, message, unseen)
+	p.report(path, value, message, "", unseen)
 }
 
-func (p *Pass) report(path *field.Path, value any, message, unseen string) {
+func (p *Pass) report(path *field.Path, value any, message, anonymous, unseen string) {
 	*p.findings = append(*p.findings, finding.Finding{
-		Rule:    p.rule.ID,
-		Level:   p.rule.Level,
-		Since:   p.since,
-		Field:   path.String(),
-		Value:   value,
-		Message: message,
-		Harm:    p.rule.Harm,
-		Fix:     p.rule.Fix,
-		Unseen:  unseen,
+		Rule:      p.rule.ID,
+		Level:     p.rule.Level,
+		Since:     p.since,
+		Field:     path.String(),
+		Value:     value,
+		Message:   message,
+		Anonymous: anonymous,
+		Harm:      p.rule.Harm,
+		Fix:       p.rule.Fix,
+		Unseen:    unseen,
 	})
 }

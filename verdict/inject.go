@@ -107,7 +107,7 @@ func (j *judging) problems(d *injector.Decision, effect Effect) {
 		f := Finding{Finding: p, Source: FromInjection, Effect: effect}
 		if what := j.unseen(p.Reason); what != "" {
 			f.Unseen = what
-			f.Message += " (" + what + ")"
+			f.Append(" (" + what + ")")
 		}
 		j.Findings = append(j.Findings, f)
 	}

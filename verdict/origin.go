@@ -74,9 +74,9 @@ func (o *origin) place(found, before []finding.Finding) []finding.Finding {
 			_, _, rest, _ := itemOf(f.Field, o.spec)
 			f.Message = strings.TrimPrefix(rest, ".") + ": " + f.Message + " (" + item + ", added by the template " + by + ")"
 		case by != "":
-			f.Message += " (" + item + ", added by the template " + by + ")"
+			f.Append(" (" + item + ", added by the template " + by + ")")
 		case o.templates != "":
-			f.Message += " (after the injection of " + o.templates + ")"
+			f.Append(" (after the injection of " + o.templates + ")")
 		}
 		f.Field = at
 		placed[i] = f

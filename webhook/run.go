@@ -67,7 +67,7 @@ func handlers(facts *cluster.Facts, m manager.Manager, o Options) []admit.Handle
 	networks := &admit.Networks{Facts: facts}
 	rules := &admit.Policies{
 		Facts: facts, Mapper: m.GetRESTMapper(),
-		Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller", Log: o.Log,
+		Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller", Authenticated: o.ClientCAFile != "", Log: o.Log,
 	}
 	return []admit.Handler{
 		injection.Pods(), injection.Workloads(), injection.Mandatory(), networks.Pods(), networks.Workloads(),

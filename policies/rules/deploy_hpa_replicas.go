@@ -45,7 +45,8 @@ func init() {
 			found, _ := p.List("HorizontalPodAutoscaler")
 			for _, o := range found {
 				if kind, name := scaleTarget(o); kind == p.Kind && name == p.Meta.Name {
-					p.Report(field.NewPath("spec", "replicas"), *replicas, "replicas is "+printed(*replicas)+", but HorizontalPodAutoscaler "+o.Meta.Name+" sets it: remove it")
+					said := "replicas is " + printed(*replicas) + ", but "
+					p.ReportNaming(field.NewPath("spec", "replicas"), *replicas, said+"HorizontalPodAutoscaler "+o.Meta.Name+" sets it: remove it", said+"a HorizontalPodAutoscaler sets it: remove it")
 				}
 			}
 		},

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -31,10 +30,9 @@ func init() {
 			if err != nil {
 				return
 			}
-			var names []string
-			more := 0
-			found, _ := p.ListEverywhere("Network")
-			for _, o := range found {
+			var found others
+			listed, _ := p.ListEverywhere("Network")
+			for _, o := range listed {
 				other, ok := o.Typed.(*samplecrdv1.Network)
 				if !ok || other.Namespace == n.Namespace && other.Name == n.Name {
 					continue
@@ -43,20 +41,13 @@ func init() {
 				if err != nil || !mine.Overlaps(theirs) {
 					continue
 				}
-				if len(names) == 3 {
-					more++
-					continue
-				}
-				names = append(names, strings.TrimPrefix(other.Namespace+"/", "/")+other.Name+" ("+theirs.String()+")")
+				found.add(strings.TrimPrefix(other.Namespace+"/", "/") + other.Name + " (" + theirs.String() + ")")
 			}
-			if len(names) == 0 {
+			if found.count == 0 {
 				return
 			}
-			others := strings.Join(names, ", ")
-			if more > 0 {
-				others += " and " + strconv.Itoa(more) + " more"
-			}
-			p.Report(field.NewPath("spec", "cidr"), n.Spec.CIDR, "cidr is "+quoted(n.Spec.CIDR)+", which has addresses in common with "+others+": write a range of its own")
+			said, instead := "cidr is "+quoted(n.Spec.CIDR)+", which has addresses in common with ", ": write a range of its own"
+			p.ReportNaming(field.NewPath("spec", "cidr"), n.Spec.CIDR, said+found.String()+instead, said+found.number("Network")+instead)
 		}),
 	})
 }

@@ -1,9 +1,6 @@
 package rules
 
 import (
-	"strconv"
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -33,29 +30,23 @@ func init() {
 			if emptySelector(mine) || len(p.Templates) == 0 || metav1.GetControllerOfNoCopy(p.Meta) != nil {
 				return
 			}
-			var names []string
-			more := 0
+			var found others
 			for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
-				found, _ := p.List(kind)
-				for _, o := range found {
+				listed, _ := p.List(kind)
+				for _, o := range listed {
 					if o.Kind == p.Kind && o.Meta.Name == p.Meta.Name || len(o.Templates) == 0 || !matches(mine, o.Templates[0].Meta.Labels) {
 						continue
 					}
-					if len(names) == 3 {
-						more++
-						continue
-					}
-					names = append(names, o.Kind+" "+o.Meta.Name)
+					found.add(o.Kind + " " + o.Meta.Name)
 				}
 			}
-			if len(names) == 0 {
+			if found.count == 0 {
 				return
 			}
-			others := strings.Join(names, ", ")
-			if more > 0 {
-				others += " and " + strconv.Itoa(more) + " more"
-			}
-			p.Report(field.NewPath("spec", "selector"), written(mine), "selector is "+written(mine)+", which matches the pods of "+others+" too: add a label of its own")
+			selector := written(mine)
+			said := "selector is " + selector + ", which matches the pods of "
+			p.ReportNaming(field.NewPath("spec", "selector"), selector, said+found.String()+" too: add a label of its own",
+				said+found.number("workload")+" too (kubectl get pods -l '"+selector+"' lists them): add a label of its own")
 		},
 	})
 }

@@ -27,7 +27,9 @@ type Policies struct {
 	// Controller is the user of usher's own controller: findings on its objects
 	// are reported but never denied.
 	Controller string
-	Log        logr.Logger
+	// Authenticated is true if only the API server can send reviews.
+	Authenticated bool
+	Log           logr.Logger
 }
 
 // Requests to /validate, in CEL.
@@ -139,7 +141,27 @@ func (p *Policies) decide(ctx context.Context, req *review.Request) (*review.Res
 	if err != nil {
 		return nil, err
 	}
-	return render(v), nil
+	var withheld []string
+	if !p.Authenticated {
+		withheld = withhold(v)
+	}
+	res := render(v)
+	res.Withheld = withheld
+	return res, nil
+}
+
+// withhold removes the names of other objects from the findings: any client that
+// reaches the port can send a review of an object in any namespace. It returns
+// the findings with the names, for the log.
+func withhold(v *verdict.Verdict) []string {
+	var named []string
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Anonymous != "" {
+			named = append(named, f.String())
+			f.Message = f.Anonymous
+		}
+	}
+	return named
 }
 
 // lenient reports whether a request gets warnings but is never denied: writes

@@ -115,7 +115,7 @@ func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, r *http.Re
 	if log := e.log.V(res.verbosity()); log.Enabled() {
 		log.Info("decided", "reason", res.Reason, "allowed", res.Allowed, "kind", req.Kind.Kind, "namespace", req.Namespace,
 			"name", req.Name, "operation", req.Operation, "dryRun", req.DryRun, "claimedUser", req.UserInfo.Username,
-			"templates", res.Audit["templates"], "message", res.Message, "uid", req.UID)
+			"templates", res.Audit["templates"], "message", res.Message, "withheld", res.Withheld, "uid", req.UID)
 	}
 }
 

@@ -26,6 +26,9 @@ type Response struct {
 	Causes []finding.Finding
 	// Warnings are shown to the user of the client.
 	Warnings []string
+	// Withheld are findings with names that the response does not contain. They
+	// are logged.
+	Withheld []string
 	// Audit is written to the API server's audit log.
 	Audit map[string]string
 	Patch injector.Patch
