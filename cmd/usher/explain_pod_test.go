@@ -327,7 +327,7 @@ func TestExplain_RightsInOneNamespaceSuffice(t *testing.T) {
 	c.apply(t, ns, askingDeployment("host", "", `inject.usher.dev/side: "true"`, ""))
 	c.kubectl(t, "patch", "-n", ns, "deployment", "host", "-p", `{"spec":{"template":{"spec":{"hostNetwork":true}}}}`)
 	c.pod(t, ns, "shop")
-	const dry = "\n    result of a dry run: the API server sent usher a pod and stored nothing"
+	const dry = "\n    result of a dry run: the API server stored nothing"
 
 	t.Run("what a pod has and its next one gets", func(t *testing.T) {
 		got := c.explained(t, tenant, "deployment/shop")
@@ -396,6 +396,14 @@ func TestExplain_RightsInOneNamespaceSuffice(t *testing.T) {
 		list, err := c.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{LabelSelector: "app=denied"})
 		if err != nil || len(list.Items) > 0 {
 			t.Errorf("%d pods, %v", len(list.Items), err)
+		}
+	})
+	t.Run("an API server that does not call usher", func(t *testing.T) {
+		c.unregister(t)
+		got := c.explained(t, tenant, "deployment/shop")
+		const next = "  does not get side: left out (annotation inject.usher.dev/side)\n    usher did not answer: it does not run, or is not registered" + dry
+		if got.next != next || !strings.HasPrefix(got.do, "  ask an administrator whether usher runs in namespace usher-system") {
+			t.Errorf("%+v, want\n%s", got, next)
 		}
 	})
 	t.Run("without the right to create pods it cannot be told", func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -75,7 +76,12 @@ func (c *Cluster) read(ctx context.Context, n *Next, asked, created *unstructure
 		_, had := before[sidecar.Template]
 		switch {
 		case sidecar.State == injector.Missing:
-			t.Detail = "left out" // a warning says why
+			t.Detail = "left out"
+			if n.Reason == string(reason.NotAsked) {
+				n.Reason = ""
+			}
+			says := func(warning string) bool { return strings.Contains(warning, sidecar.Template) }
+			n.Unanswered = n.Unanswered || !slices.ContainsFunc(n.Warnings, says) // usher's warning would say why
 		case had:
 			t.Reason = reason.AlreadyInjected
 		default:

@@ -23,9 +23,12 @@ type Next struct {
 	// Unregistered is true if the API server does not call usher, so that a pod
 	// gets nothing.
 	Unregistered bool `json:"unregistered,omitempty"`
-	Denied       bool `json:"denied"`
+	// Unanswered is true if the pod of a dry run lacks a template that it asks for,
+	// and no warning mentions it: usher does not run, or is not registered.
+	Unanswered bool `json:"unanswered,omitempty"`
+	Denied     bool `json:"denied"`
 	// Reason is the verdict in one word; "" if the API server or another webhook
-	// denies the pod.
+	// denies the pod, or the pod of a dry run lacks what it asks for.
 	Reason    string     `json:"reason,omitempty"`
 	Templates []Template `json:"templates"`
 	Problems  []Problem  `json:"problems,omitempty"`

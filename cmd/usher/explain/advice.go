@@ -39,6 +39,8 @@ func advise(m maker, pods []Pod, next *live.Next, slips []Slip, own string) Advi
 			fmt.Sprintf("kubectl get deployment/usher-webhook -n %s", own),
 			"usher is not registered in this cluster, so the API server does not call it: check whether it runs",
 		}
+	case next.Unanswered:
+		return Advice{Why: fmt.Sprintf("ask an administrator whether usher runs in namespace %s and is registered; its pods can be recreated afterwards", own)}
 	case len(slips) > 0:
 		return m.correct(slips)
 	case next.Unknown != "":

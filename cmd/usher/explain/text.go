@@ -146,8 +146,11 @@ func nextText(b *strings.Builder, n *live.Next) {
 			fmt.Fprintf(b, "    %s\n", step)
 		}
 	}
+	if n.Unanswered {
+		b.WriteString("    usher did not answer: it does not run, or is not registered\n")
+	}
 	if n.By == live.ByDryRun {
-		b.WriteString("    result of a dry run: the API server sent usher a pod and stored nothing\n")
+		b.WriteString("    result of a dry run: the API server stored nothing\n")
 	}
 }
 
