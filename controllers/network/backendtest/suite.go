@@ -117,6 +117,11 @@ func (s suite) ensure(t *testing.T, want backend.Wanted, change backend.Change) 
 		t.Errorf("made for %+v: %+v; want the owner %+v, and what was made", made.Owner, made.Resources, want.Owner)
 	}
 	s.there(t, want.Owner, want.Subnet)
+	// A cache that still has an earlier state can hide the next change.
+	s.eventually(t, func(ctx context.Context) (bool, error) {
+		all, err := s.backend.List(ctx)
+		return slices.ContainsFunc(all, func(m backend.Made) bool { return m.Owner == want.Owner && m.Subnet == want.Subnet }), err
+	})
 }
 
 // used checks the users of a network in its desired state.
