@@ -24,9 +24,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/rights"
-	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // cluster is a real API server to which both manifests were applied, with usher
@@ -158,7 +158,7 @@ func (c *cluster) until(t *testing.T, what string, condition func() bool) {
 // review posts to usher like the API server, according to the registration.
 func (c *cluster) review(t *testing.T, path, body string) (status int, answer string) {
 	t.Helper()
-	registered, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
+	registered, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

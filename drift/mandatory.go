@@ -70,7 +70,7 @@ func (f *finder) held(ctx context.Context, pod *unstructured.Unstructured) ([]Fi
 	// An invalid pin has no effect, as in the webhook.
 	levels, _ := config.FromLabels(labels, config.Policies{})
 	decision := injector.Hold(injector.Request{
-		Object: object, Kind: "Pod", Namespace: pod.GetNamespace(), NamespaceLabels: labels, OwnNamespace: f.Own,
+		Object: object, Kind: "Pod", Namespace: pod.GetNamespace(), NamespaceLabels: labels, Scope: f.Scope,
 		Templates: f.Templates, NativeSidecars: f.NativeSidecars, Pin: levels.Pin,
 	})
 	record, _ := injector.ParseRecord(pod.GetAnnotations()) // an unreadable record is treated as empty

@@ -13,13 +13,6 @@ import (
 	"github.com/usher-dev/usher/release"
 )
 
-// SystemNamespaces are the namespaces that usher never changes; the API server
-// does not send their objects.
-var SystemNamespaces = []string{"kube-system", "kube-public", "kube-node-lease"}
-
-// Excluded reports whether a namespace is a system namespace.
-func Excluded(namespace string) bool { return slices.Contains(SystemNamespaces, namespace) }
-
 // A Request is all that a decision depends on.
 type Request struct {
 	// Object is the original pod, or the workload with its template.
@@ -29,10 +22,9 @@ type Request struct {
 	// Namespace is the namespace of the object, with its labels.
 	Namespace       string
 	NamespaceLabels map[string]string
-	// OwnNamespace is usher's own namespace, which is excluded like the system
-	// namespaces.
-	OwnNamespace string
-	Templates    *Set
+	// Scope is the namespaces that usher serves.
+	Scope     Scope
+	Templates *Set
 	// NativeSidecars is true if every kubelet of the cluster supports native
 	// sidecars.
 	NativeSidecars bool
@@ -128,7 +120,7 @@ type decision struct {
 
 func (d *decision) run() {
 	r := &d.request
-	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || Excluded(r.Namespace)) {
+	if r.Scope.Excludes(r.Namespace, r.NamespaceLabels) {
 		d.step("namespace", r.Namespace, "is excluded")
 		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return

@@ -261,7 +261,7 @@ func TestEveryReason(t *testing.T) {
 				tc.templates = set(side)
 			}
 			d := Decide(Request{
-				Object: fromYAML(t, tc.object), Kind: tc.kind, Namespace: tc.namespace, OwnNamespace: "usher-system",
+				Object: fromYAML(t, tc.object), Kind: tc.kind, Namespace: tc.namespace, Scope: Scope{Own: "usher-system"},
 				NamespaceLabels: tc.labels, Templates: tc.templates, NativeSidecars: tc.sidecars,
 			})
 			if d.Reason != tc.want || d.Denied != tc.denied {

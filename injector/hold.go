@@ -30,7 +30,7 @@ func HoldUpdate(r Request, old []byte) *Decision {
 
 func (d *decision) update(old []byte) {
 	r := &d.request
-	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || Excluded(r.Namespace)) {
+	if r.Scope.Excludes(r.Namespace, r.NamespaceLabels) {
 		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
 	}

@@ -53,7 +53,7 @@ func TestMatch(t *testing.T) {
 				object = "{spec: {jobTemplate: {spec: {template: " + object + "}}}}"
 			}
 			templates := set(template(t, "side", small, "match: "+tc.options))
-			d := Decide(Request{Object: fromYAML(t, object), Kind: tc.kind, Namespace: tc.namespace, OwnNamespace: "usher-system", NamespaceLabels: tc.labels, Templates: templates})
+			d := Decide(Request{Object: fromYAML(t, object), Kind: tc.kind, Namespace: tc.namespace, Scope: Scope{Own: "usher-system"}, NamespaceLabels: tc.labels, Templates: templates})
 			if d.Reason != tc.want {
 				t.Errorf("got %s (%s), want %s", d.Reason, d.Message(), tc.want)
 			}

@@ -47,8 +47,11 @@ type AttachRequest struct {
 	Object []byte
 	// Kind is the object's kind; "" means Pod.
 	Kind string
-	// Namespace is the namespace of the object; OwnNamespace is usher's.
-	Namespace, OwnNamespace string
+	// Namespace is the namespace of the object, with its labels.
+	Namespace       string
+	NamespaceLabels map[string]string
+	// Scope is the namespaces that usher serves.
+	Scope Scope
 	// Networks are the existing Networks among those that Declared names.
 	Networks map[string]Network
 	// Backend will create the Networks that do not have a backend yet; "" means
@@ -117,7 +120,7 @@ type attaching struct {
 
 func (d *attaching) run() {
 	r := &d.request
-	if r.Namespace != "" && (r.Namespace == r.OwnNamespace || slices.Contains(SystemNamespaces, r.Namespace)) {
+	if r.Scope.Excludes(r.Namespace, r.NamespaceLabels) {
 		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
 	}

@@ -49,7 +49,7 @@ func TestAttach(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := AttachRequest{Object: fromYAML(t, tc.object), Kind: tc.kind, Namespace: "ns", OwnNamespace: "usher-system", Networks: ready, Backend: tc.backend}
+			r := AttachRequest{Object: fromYAML(t, tc.object), Kind: tc.kind, Namespace: "ns", Scope: Scope{Own: "usher-system"}, Networks: ready, Backend: tc.backend}
 			if tc.networks != nil {
 				r.Networks = tc.networks
 			}

@@ -14,7 +14,7 @@ const (
 	AlreadyPresent       Reason = "already-present"       // no record, and the containers are recognized, nothing to add
 	NotAsked             Reason = "not-asked"             // no annotation, no namespace label
 	OptedOut             Reason = "opted-out"             // the annotation says "false"
-	NamespaceExclude     Reason = "namespace-excluded"    // a system namespace, or usher's own
+	NamespaceExclude     Reason = "namespace-excluded"    // a system namespace, usher's own, or one that it does not serve
 	HostNetwork          Reason = "host-network"          // on the host's network, which the template does not allow
 	NoNativeSidecars     Reason = "no-native-sidecars"    // the pod ends, and sidecars that end with it are not to be had
 	Windows              Reason = "windows"               // the pod runs on Windows, the template's containers on Linux
@@ -58,7 +58,7 @@ var reasons = []struct {
 	{AlreadyPresent, false, "The pod has no record, and usher recognized the template's containers by name, by the last component of the image's repository, and by ports, args, command or mounts. Copied and restored pods look like this. usher did not add the containers again."},
 	{NotAsked, false, "Neither the pod nor its namespace asks for a template. Annotate the pod initializer.kubernetes.io/<template>: \"true\", or label the namespace inject.usher.dev/templates: <template>."},
 	{OptedOut, false, "An annotation of the pod says \"false\" for the template, which wins over the namespace's label. The pod is denied instead if the template does not let pods opt out (options.optOut), which is the default of mandatory templates."},
-	{NamespaceExclude, false, "usher does not change pods in kube-system, kube-public, kube-node-lease and its own namespace."},
+	{NamespaceExclude, false, "usher does not change pods in kube-system, kube-public, kube-node-lease, its own namespace, and namespaces that its installation does not serve."},
 	{HostNetwork, false, "The pod is on the host network, where a sidecar's ports would be ports of the node. To allow it, set options.hostNetwork: allow in the template. The pod is denied instead if the template is mandatory."},
 	{NoNativeSidecars, false, "The pod ends by itself (restartPolicy Never or OnFailure), an ordinary sidecar would keep it from ending, and the cluster does not support native sidecars or the template forbids them (options.native). The pod is denied instead if the template is mandatory."},
 	{Windows, false, "The pod runs on Windows (spec.os.name, or the node selector kubernetes.io/os), where the template's containers do not. The pod is denied instead if the template is mandatory."},

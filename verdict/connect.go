@@ -43,7 +43,7 @@ func (j *judging) connect() error {
 		}
 	}
 	j.Attachment = injector.Attach(injector.AttachRequest{
-		Object: j.object.JSON, Kind: j.object.Kind, Namespace: j.object.Namespace, OwnNamespace: j.facts.OwnNamespace,
+		Object: j.object.JSON, Kind: j.object.Kind, Namespace: j.object.Namespace, NamespaceLabels: j.facts.NamespaceLabels, Scope: j.facts.Scope,
 		Networks: networks, Backend: j.facts.Configuration.Networks.Backend, Explain: j.facts.Explain,
 	})
 	j.warnings(j.Attachment.Warnings)

@@ -59,9 +59,8 @@ type Facts struct {
 	// NamespaceLabels are the labels of the object's namespace; nil for a
 	// cluster-scoped object.
 	NamespaceLabels map[string]string
-	// OwnNamespace is the namespace that usher runs in. usher does not change its
-	// pods.
-	OwnNamespace string
+	// Scope is the namespaces that usher serves.
+	Scope injector.Scope
 	// Levels are the levels that the namespace's labels select.
 	Levels config.Namespace
 	// Configuration is usher's own configuration.

@@ -59,7 +59,7 @@ func facts(t *testing.T, options string) *verdict.Facts {
 	c := config.Default()
 	levels, _ := config.FromLabels(nil, c.Policies)
 	return &verdict.Facts{
-		Steps: verdict.All, OwnNamespace: "usher-system", Levels: levels, Configuration: c, NativeSidecars: true,
+		Steps: verdict.All, Scope: injector.Scope{Own: "usher-system"}, Levels: levels, Configuration: c, NativeSidecars: true,
 		Templates: injector.NewSet(map[string]injector.Entry{"logs": {Template: template, ConfigMap: "logs-initializer"}}),
 		Evaluator: evaluator, Transitions: transition.All(),
 	}

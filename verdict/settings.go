@@ -27,9 +27,9 @@ func (j *judging) settings() func() error {
 	case o.APIVersion != "v1", j.facts.Steps == Validate:
 	case o.Kind == "Namespace":
 		return j.namespace
-	case o.Kind == "ConfigMap" && o.Namespace == j.facts.OwnNamespace && o.Name == config.ConfigMapName:
+	case o.Kind == "ConfigMap" && o.Namespace == j.facts.Scope.Own && o.Name == config.ConfigMapName:
 		return j.configuration
-	case o.Kind == "ConfigMap" && o.Namespace == j.facts.OwnNamespace:
+	case o.Kind == "ConfigMap" && o.Namespace == j.facts.Scope.Own:
 		return j.template
 	}
 	return nil

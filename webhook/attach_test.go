@@ -18,7 +18,6 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/injector/attachment"
-	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // networkClient is a client of Networks.
@@ -242,7 +241,7 @@ func TestANamespacesLabelForOwnNetworksIsABoolean(t *testing.T) {
 
 func TestOnlyWhatDeclaresANetworkIsRefusedWhileUsherIsDown(t *testing.T) {
 	c := started(t)
-	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
+	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func newCertificates(m manager.Manager, o Options, leads func() bool) (certs.Sou
 	config := certs.Config{
 		Lifetimes: o.Certificates.lifetimes(), Hosts: hosts(o), Clock: clock.RealClock{}, Log: o.Log.WithName("certificates"),
 		Registered: func(ctx context.Context) ([]*x509.Certificate, error) {
-			return registration.Trusted(ctx, m.GetAPIReader())
+			return registration.Trusted(ctx, m.GetAPIReader(), o.ConfigurationName)
 		},
 	}
 	var source certs.Source

@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/webhook"
-	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // The failurePolicy of injection is Ignore: a failed handshake shows as a pod
@@ -94,7 +94,7 @@ func (c *cluster) ca(t *testing.T) []byte {
 
 func (c *cluster) registeredBundle(t *testing.T) []byte {
 	t.Helper()
-	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
+	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

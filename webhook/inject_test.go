@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/webhook/registration"
 )
 
 const (
@@ -189,7 +189,7 @@ func (c *cluster) unguarded(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMa
 		t.Fatal(err)
 	}
 	api := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	config, err := api.Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
+	config, err := api.Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

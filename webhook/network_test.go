@@ -16,7 +16,6 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // networks are those of a namespace.
@@ -134,7 +133,7 @@ func TestARangeInUseIsKept(t *testing.T) {
 func TestNetworksFailOpen(t *testing.T) {
 	c := started(t)
 	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "strict"})
-	registered, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
+	registered, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

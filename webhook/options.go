@@ -1,14 +1,20 @@
 package webhook
 
 import (
+	"cmp"
+	"fmt"
 	"net/url"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/webhook/registration"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/serving"
@@ -23,6 +29,15 @@ type Options struct {
 	// server outside the cluster instead.
 	Service string
 	URL     string
+	// ConfigurationName is the name of the webhook configurations; the default is
+	// config.DefaultName. Each installation in a cluster needs another one.
+	ConfigurationName string
+	// NamespaceSelector selects the namespaces that this installation serves; nil
+	// selects all.
+	NamespaceSelector *metav1.LabelSelector
+	// ProofNamespace is the namespace for dry runs of templates; the default is
+	// cluster.DefaultProofNamespace.
+	ProofNamespace string
 	// Annotations are set on the webhook configurations.
 	Annotations map[string]string
 	// OwnerClusterRole is the name of the ClusterRole that owns the webhook
@@ -65,16 +80,31 @@ type Options struct {
 // complete sets options that follow from others.
 func (o *Options) complete() {
 	o.Tracing.Namespace, o.Tracing.Pod = o.Namespace, o.Pod
+	o.ConfigurationName = cmp.Or(o.ConfigurationName, config.DefaultName)
+	o.ProofNamespace = cmp.Or(o.ProofNamespace, cluster.DefaultProofNamespace)
 	if o.Registry == nil {
 		o.Registry = metrics.Registry
 	}
+}
+
+// scope is the namespaces that this installation serves.
+func (o *Options) scope() (injector.Scope, error) {
+	scope := injector.Scope{Own: o.Namespace}
+	if o.NamespaceSelector == nil {
+		return scope, nil
+	}
+	var err error
+	if scope.Selector, err = metav1.LabelSelectorAsSelector(o.NamespaceSelector); err != nil {
+		return scope, fmt.Errorf("namespace selector: %w", err)
+	}
+	return scope, nil
 }
 
 // target is how the API server reaches this server, with a CA bundle that
 // changes.
 func target(o Options, bundle func() []byte) func() registration.Target {
 	return func() registration.Target {
-		return registration.Target{Namespace: o.Namespace, Service: o.Service, Port: 443, URL: o.URL, CABundle: bundle(), Annotations: o.Annotations, Timeout: review.Timeout}
+		return registration.Target{Namespace: o.Namespace, Service: o.Service, Port: 443, URL: o.URL, CABundle: bundle(), Annotations: o.Annotations, NamespaceSelector: o.NamespaceSelector, Timeout: review.Timeout}
 	}
 }
 

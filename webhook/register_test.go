@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook"
@@ -24,11 +25,11 @@ import (
 // rendered returns a configuration's webhooks as stored by the API server.
 func (c *cluster) rendered(t *testing.T) (string, int64) {
 	t.Helper()
-	mutating, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
+	mutating, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	if err != nil {
 		return err.Error(), 0
 	}
-	validating, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
+	validating, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	if err != nil {
 		return err.Error(), 0
 	}
@@ -46,7 +47,7 @@ func TestRegistrationIsRepaired(t *testing.T) {
 	mutating, validating := c.AdmissionregistrationV1().MutatingWebhookConfigurations(), c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	patch := func(body string) func() error {
 		return func() error {
-			_, err := mutating.Patch(t.Context(), registration.ConfigurationName, types.StrategicMergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "somebody"})
+			_, err := mutating.Patch(t.Context(), config.DefaultName, types.StrategicMergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "somebody"})
 			return err
 		}
 	}
@@ -61,10 +62,10 @@ func TestRegistrationIsRepaired(t *testing.T) {
 		"a webhook that was removed": patch(`{"webhooks": [{"name": "annotated-pods.inject.usher.dev", "$patch": "delete"}]}`),
 		"no webhooks at all":         patch(`{"webhooks": null}`),
 		"the mutating one, deleted": func() error {
-			return mutating.Delete(t.Context(), registration.ConfigurationName, metav1.DeleteOptions{})
+			return mutating.Delete(t.Context(), config.DefaultName, metav1.DeleteOptions{})
 		},
 		"the validating one, deleted": func() error {
-			return validating.Delete(t.Context(), registration.ConfigurationName, metav1.DeleteOptions{})
+			return validating.Delete(t.Context(), config.DefaultName, metav1.DeleteOptions{})
 		},
 	}
 	for name, harm := range tests {
@@ -84,8 +85,8 @@ func TestRegistrationIsRepaired(t *testing.T) {
 // versions show whether anything was written.
 func (c *cluster) versions(t *testing.T) string {
 	t.Helper()
-	mutating, _ := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
-	validating, _ := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
+	mutating, _ := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	validating, _ := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	return mutating.ResourceVersion + " " + validating.ResourceVersion
 }
 
@@ -221,7 +222,7 @@ func TestOldAndNewVersionSideBySideChangeTheConfigurationOnce(t *testing.T) {
 
 func (c *cluster) policies(t *testing.T) map[string]string {
 	t.Helper()
-	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), registration.ConfigurationName, metav1.GetOptions{})
+	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +333,7 @@ func TestAReplicaThatCannotRegisterSaysSo(t *testing.T) {
 	// Until the API server knows about the removed right, the replica restores the
 	// configuration.
 	c.until(t, "it says that it cannot register", func() bool {
-		_ = c.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(t.Context(), registration.ConfigurationName, metav1.DeleteOptions{})
+		_ = c.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(t.Context(), config.DefaultName, metav1.DeleteOptions{})
 		return strings.Contains(c.readyz(t), `[!]registration failed: applying the MutatingWebhookConfiguration usher: mutatingwebhookconfigurations.admissionregistration.k8s.io "usher" is forbidden`)
 	})
 	giveBack()

@@ -37,12 +37,16 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	facts, err := cluster.New(ctx, m, o.Namespace, o.Registry, o.Log)
+	scope, err := o.scope()
+	if err != nil {
+		return err
+	}
+	facts, err := cluster.New(ctx, m, scope, o.ProofNamespace, o.Registry, o.Log)
 	if err != nil {
 		return err
 	}
 	handlers := handlers(facts, m, o)
-	registrar, err := registration.NewRegistrar(m, election, target(o, certificates.Bundle), declared(handlers), o.OwnerClusterRole, registration.NewMetrics(o.Registry), o.Log)
+	registrar, err := registration.NewRegistrar(m, election, target(o, certificates.Bundle), declared(handlers), registration.Names{Configuration: o.ConfigurationName, Owner: o.OwnerClusterRole}, registration.NewMetrics(o.Registry), o.Log)
 	if err != nil {
 		return err
 	}

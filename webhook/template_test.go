@@ -105,7 +105,7 @@ func TestShippedTemplatesKeepPodsValid(t *testing.T) {
 func (c *cluster) dryRun(t *testing.T, pod []byte) error {
 	t.Helper()
 	pod = bytes.Replace(pod, []byte(`"spec":{`), []byte(`"spec":{"serviceAccountName":"usher-proof",`), 1)
-	return c.CoreV1().RESTClient().Post().Namespace(facts.ProofNamespace).Resource("pods").
+	return c.CoreV1().RESTClient().Post().Namespace(facts.DefaultProofNamespace).Resource("pods").
 		Param("dryRun", metav1.DryRunAll).SetHeader("Content-Type", "application/json").Body(pod).Do(t.Context()).Error()
 }
 
@@ -114,9 +114,9 @@ func TestNoPodRunsInTheProofNamespace(t *testing.T) {
 	// A policy takes a moment to take effect.
 	c.until(t, "the policy refuses the pod", func() bool {
 		p := pod(t, "", "serviceAccountName: usher-proof, containers: [{name: app, image: app}]")
-		created, err := c.CoreV1().Pods(facts.ProofNamespace).Create(t.Context(), p, metav1.CreateOptions{})
+		created, err := c.CoreV1().Pods(facts.DefaultProofNamespace).Create(t.Context(), p, metav1.CreateOptions{})
 		if err == nil {
-			_ = c.CoreV1().Pods(facts.ProofNamespace).Delete(t.Context(), created.Name, metav1.DeleteOptions{})
+			_ = c.CoreV1().Pods(facts.DefaultProofNamespace).Delete(t.Context(), created.Name, metav1.DeleteOptions{})
 			return false
 		}
 		return strings.Contains(err.Error(), "pods in usher-proof are for dry-runs only")

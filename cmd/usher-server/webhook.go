@@ -8,18 +8,21 @@ import (
 
 	"github.com/spf13/cobra"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/webhook"
 	"github.com/usher-dev/usher/webhook/serving"
 )
 
 func newWebhook() *cobra.Command {
 	var o webhook.Options
-	var policy string
+	var policy, selector string
 	var connect cli.Connection
 	var logs logging
 	cmd := &cobra.Command{
@@ -49,6 +52,11 @@ less 43 MiB for the pages of the program.`,
 			if err := failurePolicy(policy); err != nil {
 				return err
 			}
+			if selector != "" {
+				if o.NamespaceSelector, err = metav1.ParseToLabelSelector(selector); err != nil {
+					return cli.Exit(cli.Usage, fmt.Errorf("--namespace-selector is %q: %w; write label requirements, such as team=a,tier in (web)", selector, err))
+				}
+			}
 			o.InjectionFailurePolicy = admissionregistrationv1.FailurePolicyType(policy)
 			config, err := connect.Config()
 			if err != nil {
@@ -69,6 +77,9 @@ less 43 MiB for the pages of the program.`,
 	f.StringVar(&o.Namespace, "namespace", cli.Namespace, "usher's own namespace, which contains the templates and the CA")
 	f.StringVar(&o.Service, "service", "usher", "Service of the webhook")
 	f.StringVar(&o.URL, "url", "", "URL of this server, such as https://192.0.2.1:9443, if it runs outside the cluster")
+	f.StringVar(&o.ConfigurationName, "configuration-name", config.DefaultName, "name of the webhook configurations; each installation in a cluster needs another one")
+	f.StringVar(&selector, "namespace-selector", "", "labels of the namespaces that this installation serves, such as team=a or team!=a (default: all namespaces)")
+	f.StringVar(&o.ProofNamespace, "proof-namespace", cluster.DefaultProofNamespace, "namespace for the dry runs that test templates")
 	f.StringToStringVar(&o.Annotations, "registration-annotations", nil, "annotations of the webhook configurations, such as example.com/key=value")
 	f.StringVar(&o.OwnerClusterRole, "owner-cluster-role", "", "ClusterRole that owns the webhook configurations: Kubernetes deletes them along with it, and usher registers only while it exists (default: none)")
 	f.StringVar(&o.Pod, "pod-name", os.Getenv("POD_NAME"), "pod that this process runs in (default: $POD_NAME); only a pod of its Deployment's newest ReplicaSet registers")

@@ -15,7 +15,6 @@ import (
 	"github.com/usher-dev/usher/cmd/usher/explain"
 	"github.com/usher-dev/usher/drift"
 	"github.com/usher-dev/usher/facts/live"
-	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // driftFlags are the flags of usher drift.
@@ -127,7 +126,7 @@ func (f *driftFlags) find(ctx context.Context, targets []explain.Target, selecto
 			return nil, nil, err
 		}
 	}
-	cluster, err := live.Connect(ctx, config, live.Installation{Own: f.own, Registration: registration.ConfigurationName})
+	cluster, err := live.Connect(ctx, config, live.Installation{Own: f.own})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/usher-dev/usher/cmd/usher/explain"
 	"github.com/usher-dev/usher/facts/live"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/webhook/registration"
 )
 
 const explainNamespaceLong = `Explain which levels the labels of a namespace set, and which of its existing
@@ -38,7 +37,7 @@ func newExplainNamespace(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cluster, err := live.Connect(cmd.Context(), config, live.Installation{Own: own, Registration: registration.ConfigurationName})
+			cluster, err := live.Connect(cmd.Context(), config, live.Installation{Own: own})
 			if err != nil {
 				return err
 			}

@@ -12,7 +12,6 @@ import (
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/cmd/usher/explain"
 	"github.com/usher-dev/usher/facts/live"
-	"github.com/usher-dev/usher/webhook/registration"
 )
 
 const explainLong = `Explain what pods have of usher's templates, and why:
@@ -125,7 +124,7 @@ func (f *explainFlags) cluster(ctx context.Context, kind string, args []string) 
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := live.Connect(ctx, config, live.Installation{Own: f.own, Registration: registration.ConfigurationName})
+	cluster, err := live.Connect(ctx, config, live.Installation{Own: f.own})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,9 +117,29 @@ func (t target) String() string {
 	return t.kind + " " + t.namespace + "/" + t.name
 }
 
-var registered = []target{
-	{"MutatingWebhookConfiguration", admissionregistrationv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations"), "", registration.ConfigurationName},
-	{"ValidatingWebhookConfiguration", admissionregistrationv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations"), "", registration.ConfigurationName},
+// registered returns the webhook configurations of the installation.
+func (u *uninstall) registered(ctx context.Context) ([]target, error) {
+	var found []target
+	for kind, resource := range map[string]string{"MutatingWebhookConfiguration": "mutatingwebhookconfigurations", "ValidatingWebhookConfiguration": "validatingwebhookconfigurations"} {
+		t := target{kind: kind, resource: admissionregistrationv1.SchemeGroupVersion.WithResource(resource), name: config.DefaultName}
+		all, err := u.objects.Resource(t.resource).List(ctx, metav1.ListOptions{LabelSelector: config.ManagedByLabel + "=usher"})
+		if err != nil {
+			return nil, fmt.Errorf("reading the %ss: %w", kind, err)
+		}
+		absent := true // so that its default name is reported as not found
+		for i := range all.Items {
+			if name := all.Items[i].Name; config.Belongs(&all.Items[i], u.namespace) {
+				found, absent = append(found, target{kind: kind, resource: t.resource, name: name}), false
+			} else if name == config.DefaultName {
+				absent = false // another installation has it
+			}
+		}
+		if absent {
+			found = append(found, t)
+		}
+	}
+	slices.SortFunc(found, func(a, b target) int { return strings.Compare(a.kind, b.kind) })
+	return found, nil
 }
 
 // stored returns the objects that replicas store in usher's namespace.
@@ -134,6 +156,10 @@ func (u *uninstall) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	registered, err := u.registered(ctx)
+	if err != nil {
+		return err
+	}
 	removed := registered
 	if u.all && holder == "" {
 		removed = append(removed[:len(removed):len(removed)], u.stored()...)
@@ -144,7 +170,7 @@ func (u *uninstall) run(ctx context.Context) error {
 		}
 	}
 	if holder != "" && u.dryRun == cli.DryRunNone {
-		if err := u.removeAgain(ctx); err != nil {
+		if err := u.removeAgain(ctx, registered); err != nil {
 			return err
 		}
 	}
@@ -163,7 +189,7 @@ func (u *uninstall) run(ctx context.Context) error {
 
 // removeAgain removes what a replica wrote that had checked the Lease just
 // before it was taken.
-func (u *uninstall) removeAgain(ctx context.Context) error {
+func (u *uninstall) removeAgain(ctx context.Context, registered []target) error {
 	err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, time.Second, true, func(context.Context) (bool, error) {
 		for _, t := range registered {
 			if err := u.delete(ctx, t); err != nil && !apierrors.IsNotFound(err) {

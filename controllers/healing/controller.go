@@ -10,6 +10,7 @@
 package healing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/facts/live"
 	"github.com/usher-dev/usher/injector"
@@ -52,6 +54,9 @@ type Options struct {
 	// Deployment is the name of the webhook's Deployment there, whose status shows
 	// the end of an outage.
 	Deployment string
+	// ConfigurationName is the name of the webhook configurations; the default is
+	// config.DefaultName.
+	ConfigurationName string
 	// Interval and Rate default to DefaultInterval and DefaultRate.
 	Interval, Rate time.Duration
 	// Registry receives the metric usher_pods.
@@ -69,6 +74,7 @@ type Controller struct {
 	templates        *cluster.Templates
 	gauge            *prometheus.GaugeVec
 	known            map[string]bool // ConfigMaps of templates
+	scope            injector.Scope  // of the last registration
 	healing          sync.Mutex      // held while workloads are being restarted
 	running          sync.WaitGroup
 }
@@ -86,13 +92,14 @@ func New(m manager.Manager, o Options) (*Controller, error) {
 	if o.Rate == 0 {
 		o.Rate = DefaultRate
 	}
+	o.ConfigurationName = cmp.Or(o.ConfigurationName, config.DefaultName)
 	metadataClient, err := metadata.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
 	log := m.GetLogger().WithName("healing")
 	c := &Controller{
-		options: o, config: m.GetConfig(), reader: m.GetAPIReader(), log: log, known: map[string]bool{},
+		options: o, config: m.GetConfig(), reader: m.GetAPIReader(), log: log, known: map[string]bool{}, scope: injector.Scope{Own: o.Namespace},
 		templates: cluster.NewTemplates(o.Namespace, m.GetAPIReader(), cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
 		gauge: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "usher_pods", Help: "Running pods that ask for a template or have it, by whether they have its current version, another one, or none.",
@@ -154,6 +161,12 @@ func (c *Controller) look(ctx context.Context) error {
 	if err := c.readTemplates(ctx); err != nil {
 		return err
 	}
+	// While usher is not registered, the last scope stays.
+	if registered, scope, err := c.installation().Registered(ctx, c.reader); err != nil {
+		return err
+	} else if registered {
+		c.scope = scope
+	}
 	counts, lacking := c.count()
 	c.gauge.Reset()
 	for of, n := range counts {
@@ -209,12 +222,15 @@ func (c *Controller) count() (counts map[counted]int, lacking map[string]bool) {
 	}
 	for _, object := range c.pods.GetStore().List() {
 		pod, ok := object.(*metav1.PartialObjectMetadata)
-		if !ok || pod.DeletionTimestamp != nil || c.excluded(pod.Namespace) {
+		if !ok || pod.DeletionTimestamp != nil {
 			continue
 		}
 		var labels map[string]string
 		if ns, found, _ := c.namespaces.GetStore().GetByKey(pod.Namespace); found {
 			labels = ns.(*metav1.PartialObjectMetadata).Labels
+		}
+		if c.scope.Excludes(pod.Namespace, labels) {
+			continue
 		}
 		for _, s := range injector.Sidecars(pod.Annotations, injector.PodSubject(pod, labels), set) {
 			counts[counted{s.Template, s.State}]++
@@ -226,9 +242,8 @@ func (c *Controller) count() (counts map[counted]int, lacking map[string]bool) {
 	return counts, lacking
 }
 
-// excluded reports whether usher never injects into pods of a namespace.
-func (c *Controller) excluded(namespace string) bool {
-	return namespace == c.options.Namespace || injector.Excluded(namespace)
+func (c *Controller) installation() live.Installation {
+	return live.Installation{Own: c.options.Namespace, Configuration: c.options.ConfigurationName}
 }
 
 // heals reports whether a template asks for healing.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/usher-dev/usher/drift"
 	"github.com/usher-dev/usher/facts/live"
-	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // HealedAnnotation records on a workload the reason of its last restart:
@@ -29,12 +28,12 @@ func (c *Controller) heal(ctx context.Context, namespaces map[string]bool) error
 	if err != nil || since.IsZero() {
 		return err
 	}
-	clusterNow, err := live.Connect(ctx, c.config, live.Installation{Own: c.options.Namespace, Registration: registration.ConfigurationName})
+	clusterNow, err := live.Connect(ctx, c.config, c.installation())
 	if err != nil {
 		return err
 	}
-	if registered, err := clusterNow.Registered(ctx); err != nil || !registered {
-		return err
+	if !clusterNow.IsRegistered {
+		return nil
 	}
 	var wanted []drift.Finding
 	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {

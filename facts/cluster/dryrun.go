@@ -20,11 +20,11 @@ import (
 	"github.com/usher-dev/usher/reason"
 )
 
-// ProofNamespace is the namespace for dry runs of pods, as its ServiceAccount
-// of the same name. A ValidatingAdmissionPolicy refuses every other pod there,
-// so that no user can run one with the right to create pods in it
+// DefaultProofNamespace is the namespace for dry runs of pods, as its
+// ServiceAccount of the same name. A ValidatingAdmissionPolicy refuses every other
+// pod there, so that no user can run one with the right to create pods in it
 // (deploy/base/proof).
-const ProofNamespace = "usher-proof"
+const DefaultProofNamespace = "usher-proof"
 
 // proofTimeout limits the dry runs of one template; a warning reports untested
 // pods.
@@ -33,6 +33,8 @@ const proofTimeout = 3 * time.Second
 // DryRun asks the API server whether it would accept a pod.
 type DryRun struct {
 	Writer client.Writer
+	// Namespace is where, and the name of the pods' ServiceAccount.
+	Namespace string
 }
 
 // An answer is the API server's response for one pod.
@@ -121,11 +123,11 @@ func (d *DryRun) create(ctx context.Context, pod []byte) error {
 	if err := json.Unmarshal(pod, &object.Object); err != nil {
 		return err
 	}
-	object.SetNamespace(ProofNamespace)
+	object.SetNamespace(d.Namespace)
 	object.SetGenerateName(object.GetName() + "-")
 	object.SetName("")
 	err := errors.Join(
-		unstructured.SetNestedField(object.Object, ProofNamespace, "spec", "serviceAccountName"),
+		unstructured.SetNestedField(object.Object, d.Namespace, "spec", "serviceAccountName"),
 		unstructured.SetNestedField(object.Object, false, "spec", "automountServiceAccountToken"),
 	)
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/usher-dev/usher/injector"
 )
 
 // serverInterval is how often the versions of the server and the kubelets are
@@ -28,8 +30,8 @@ const usableInterval = time.Second
 
 // Facts are what decisions know about a cluster.
 type Facts struct {
-	// OwnNamespace is usher's own namespace.
-	OwnNamespace  string
+	// Scope is the namespaces that usher serves.
+	Scope         injector.Scope
 	Templates     *Templates
 	Namespaces    *Namespaces
 	Configuration *Configuration
@@ -50,8 +52,8 @@ type Facts struct {
 }
 
 // New returns the facts of a manager's cluster, whose caches ByObject limits.
-// They are complete after Sync.
-func New(ctx context.Context, m manager.Manager, own string, registry prometheus.Registerer, log logr.Logger) (*Facts, error) {
+// They are complete after Sync. proof is the namespace for dry runs of pods.
+func New(ctx context.Context, m manager.Manager, scope injector.Scope, proof string, registry prometheus.Registerer, log logr.Logger) (*Facts, error) {
 	versions, err := discovery.NewDiscoveryClientForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, err
@@ -60,14 +62,14 @@ func New(ctx context.Context, m manager.Manager, own string, registry prometheus
 	sidecars := &Sidecars{Discovery: versions, Reader: reader, Interval: serverInterval, Log: log}
 	metrics := NewMetrics(registry)
 	f := &Facts{
-		OwnNamespace:  own,
-		Templates:     NewTemplates(own, reader, metrics, log),
+		Scope:         scope,
+		Templates:     NewTemplates(scope.Own, reader, metrics, log),
 		Namespaces:    NewNamespaces(reader),
 		Configuration: NewConfiguration(metrics, log),
 		Server:        sidecars.Server, NativeSidecars: sidecars.Available, sidecars: sidecars,
 		Others:   NewLister(reader, ListTimeout),
 		Networks: &Networks{Reader: reader},
-		DryRun:   &DryRun{Writer: m.GetClient()},
+		DryRun:   &DryRun{Writer: m.GetClient(), Namespace: proof},
 		Reader:   reader,
 		cache:    m.GetCache(),
 		log:      log,

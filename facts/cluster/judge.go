@@ -61,7 +61,7 @@ func (f *Facts) Judge(ctx context.Context, r Request) (*verdict.Verdict, error) 
 func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 	current := f.Configuration.Current()
 	known := &verdict.Facts{
-		Steps: r.Steps, Defaulted: true, OwnNamespace: f.OwnNamespace, Configuration: current.Configuration,
+		Steps: r.Steps, Defaulted: true, Scope: f.Scope, Configuration: current.Configuration,
 		Templates: f.Templates.Set(), NativeSidecars: f.NativeSidecars(), Now: time.Now(),
 	}
 	if r.Object.Namespace != "" {

@@ -80,7 +80,7 @@ func (f *Facts) JudgeWorkloads(ctx context.Context, namespace string, labels map
 	}
 	levels, _ := config.FromLabels(labels, current.Policies)
 	return f.Others.JudgeWorkloads(ctx, namespace, limit, &verdict.Facts{
-		Steps: verdict.Evaluate, Defaulted: true, OwnNamespace: f.OwnNamespace, Configuration: current.Configuration,
+		Steps: verdict.Evaluate, Defaulted: true, Scope: f.Scope, Configuration: current.Configuration,
 		NamespaceLabels: labels, Levels: levels, Templates: f.Templates.Set(), NativeSidecars: f.NativeSidecars(), Server: f.Server(), Evaluator: evaluator,
 	}, visit)
 }

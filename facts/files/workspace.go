@@ -142,7 +142,7 @@ func (w *Workspace) factsOf(namespace string, own map[string]string) *verdict.Fa
 		steps &= verdict.Validate // usher skips these namespaces, but the API server does not
 	}
 	facts := &verdict.Facts{
-		Steps: steps, NamespaceLabels: labels, OwnNamespace: o.OwnNamespace, Levels: levels, Configuration: o.Configuration,
+		Steps: steps, NamespaceLabels: labels, Scope: injector.Scope{Own: o.OwnNamespace}, Levels: levels, Configuration: o.Configuration,
 		Templates: w.Templates, NativeSidecars: o.NativeSidecars, Networks: w.networks[namespace],
 		Evaluator: w.evaluator, Server: o.Server, Lister: w.objects.lister(w.evaluator),
 		UnseenTemplates: "usher read only the given templates", UnseenNetworks: unseen,

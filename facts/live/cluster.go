@@ -30,18 +30,14 @@ import (
 	"github.com/usher-dev/usher/injector"
 )
 
-// An Installation is usher in a cluster.
-type Installation struct {
-	// Own is usher's own namespace.
-	Own string
-	// Registration is the name of its webhook configurations.
-	Registration string
-}
-
 // A Cluster is a connection, and what was read from the cluster.
 type Cluster struct {
 	client.Client
 	Installation
+	// Scope is the namespaces that the installation serves, and IsRegistered
+	// whether the API server calls it.
+	Scope        injector.Scope
+	IsRegistered bool
 	// Templates are those of usher's namespace; nil if the user may not read them,
 	// which is common for users with rights in one namespace: templates may
 	// contain secrets.
@@ -59,7 +55,8 @@ type Cluster struct {
 	owners     map[types.UID][]Owner
 }
 
-// Connect reads the templates and whether the cluster supports native sidecars.
+// Connect reads the registration, the templates and whether the cluster supports
+// native sidecars.
 func Connect(ctx context.Context, connection *rest.Config, usher Installation) (*Cluster, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), autoscalingv2.AddToScheme(scheme),
@@ -75,6 +72,9 @@ func Connect(ctx context.Context, connection *rest.Config, usher Installation) (
 	connection.WarningHandler = c.warnings
 	if c.dry, err = client.New(connection, client.Options{Scheme: scheme, Mapper: c.RESTMapper()}); err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	if c.IsRegistered, c.Scope, err = usher.Registered(ctx, c.Client); err != nil {
+		return nil, err
 	}
 	if err := c.installed(ctx); err != nil || c.Templates == nil {
 		return c, err
@@ -115,21 +115,6 @@ func (c *Cluster) Namespace(ctx context.Context, name string) (*metav1.PartialOb
 		return nil, fmt.Errorf("reading the namespace %s: %w", name, err)
 	}
 	return ns, nil
-}
-
-// Registered reports whether the API server sends pods to usher. It returns
-// true if the registration is not readable.
-func (c *Cluster) Registered(ctx context.Context) (bool, error) {
-	registration := &metav1.PartialObjectMetadata{}
-	registration.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"})
-	err := c.Get(ctx, client.ObjectKey{Name: c.Registration}, registration)
-	switch {
-	case apierrors.IsNotFound(err):
-		return false, nil
-	case apierrors.IsForbidden(err):
-		return true, nil
-	}
-	return err == nil, err
 }
 
 // metadata is an object of the core group of which only the metadata is read.

@@ -57,7 +57,7 @@ func (c *Cluster) JudgeNamespace(ctx context.Context, name string, assumed map[s
 		return nil, err
 	}
 	facts := &verdict.Facts{
-		Steps: verdict.Evaluate, Defaulted: true, OwnNamespace: c.Own, Configuration: configured.Configuration, NamespaceLabels: labels, Levels: n.Levels,
+		Steps: verdict.Evaluate, Defaulted: true, Scope: c.Scope, Configuration: configured.Configuration, NamespaceLabels: labels, Levels: n.Levels,
 		Templates: templates, NativeSidecars: c.NativeSidecars, Server: c.server, Evaluator: evaluator,
 	}
 	lister := cluster.NewLister(c, relatedTimeout)

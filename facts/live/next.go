@@ -94,10 +94,6 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 	if c.Templates == nil {
 		return c.dryRun(ctx, pod)
 	}
-	registered, err := c.Registered(ctx)
-	if err != nil {
-		return nil, err
-	}
 	object, err := pod.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -118,7 +114,7 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 	v, err := verdict.Judge(
 		verdict.Object{APIVersion: "v1", Kind: "Pod", Namespace: pod.GetNamespace(), Name: pod.GetName(), JSON: object}, nil,
 		&verdict.Facts{
-			Steps: steps, NamespaceLabels: labels, OwnNamespace: c.Own, Levels: levels, Configuration: c.configuration.Configuration,
+			Steps: steps, NamespaceLabels: labels, Scope: c.Scope, Levels: levels, Configuration: c.configuration.Configuration,
 			Templates: c.Templates, NativeSidecars: c.NativeSidecars, Networks: networks, Lister: lister{ctx, c}, Explain: true,
 			LimitRanges: func() []corev1.LimitRange { return cluster.LimitRanges(ctx, c, pod.GetNamespace()) },
 		})
@@ -126,7 +122,7 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 		return nil, err
 	}
 	n := Decided(v)
-	n.Unregistered = !registered
+	n.Unregistered = !c.IsRegistered
 	if !listed {
 		n.Warnings = append(n.Warnings, fmt.Sprintf("usher did not read the Networks of namespace %s: you may not list them", pod.GetNamespace()))
 	}

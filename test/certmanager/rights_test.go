@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/certs"
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook"
-	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // auditPolicy only logs the requests of usher's ServiceAccount.
@@ -63,7 +63,7 @@ func TestTheOverlaysRightsAreEnoughAndOneReplicaKeepsTheObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	registered := &admissionregistrationv1.MutatingWebhookConfiguration{}
-	if err := c.Get(t.Context(), client.ObjectKey{Name: registration.ConfigurationName}, registered); err != nil {
+	if err := c.Get(t.Context(), client.ObjectKey{Name: config.DefaultName}, registered); err != nil {
 		t.Fatal(err)
 	}
 	if bundle := registered.Webhooks[0].ClientConfig.CABundle; !bytes.Equal(bundle, secret.Data["ca.crt"]) {

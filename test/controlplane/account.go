@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/usher-dev/usher/facts/cluster"
 )
 
 // The users of usher's processes.
@@ -29,7 +31,7 @@ const (
 // An account is a ServiceAccount of usher's with the rights that it has in a
 // cluster.
 type account struct {
-	name string
+	namespace, name string
 	// manifests define it, below deploy.
 	manifests []string
 	// proofs are one right of each binding, because the API server learns about
@@ -39,13 +41,19 @@ type account struct {
 
 // webhookAccount also has the rights of the absence warnings.
 func webhookAccount() account {
+	return webhookAccountIn(Namespace, cluster.DefaultProofNamespace)
+}
+
+// webhookAccountIn is the one of an installation in another namespace.
+func webhookAccountIn(namespace, proof string) account {
 	return account{
+		namespace: namespace,
 		name:      "usher-webhook",
 		manifests: []string{"base/webhook/account.yaml", "base/webhook/rights.yaml", "overlays/absence-warnings/rights.yaml"},
 		proofs: []authorizationv1.ResourceAttributes{
 			{Verb: "watch", Resource: "namespaces"},
-			{Verb: "watch", Resource: "configmaps", Namespace: Namespace},
-			{Verb: "create", Resource: "pods", Namespace: "usher-proof"},
+			{Verb: "watch", Resource: "configmaps", Namespace: namespace},
+			{Verb: "create", Resource: "pods", Namespace: proof},
 		},
 	}
 }
@@ -69,6 +77,7 @@ func controllerAccount(controllers ...string) account {
 		controllers = slices.Sorted(maps.Keys(controllerProofs))
 	}
 	a := account{
+		namespace: Namespace,
 		name:      "usher-controller",
 		manifests: []string{"base/controller/account.yaml", "base/controller/rights.yaml"},
 		proofs: []authorizationv1.ResourceAttributes{
@@ -144,14 +153,14 @@ func (c *ControlPlane) become(ctx context.Context, a account) (*rest.Config, err
 	if err != nil {
 		return nil, err
 	}
-	token, err := clients.CoreV1().ServiceAccounts(Namespace).CreateToken(ctx, a.name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := clients.CoreV1().ServiceAccounts(a.namespace).CreateToken(ctx, a.name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for _, right := range a.proofs {
 		err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 			review, err := clients.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-				Spec: authorizationv1.SubjectAccessReviewSpec{User: userPrefix + a.name, ResourceAttributes: &right},
+				Spec: authorizationv1.SubjectAccessReviewSpec{User: "system:serviceaccount:" + a.namespace + ":" + a.name, ResourceAttributes: &right},
 			}, metav1.CreateOptions{})
 			return err == nil && review.Status.Allowed, err
 		})

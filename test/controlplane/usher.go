@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/test/kubectl"
 	"github.com/usher-dev/usher/webhook"
 	"github.com/usher-dev/usher/webhook/registration"
@@ -37,8 +40,9 @@ type Usher struct {
 	// URL is its address for the API server, Health the address of /readyz.
 	URL, Health string
 
-	cancel context.CancelFunc
-	done   chan error
+	configuration string // the name of its webhook configurations
+	cancel        context.CancelFunc
+	done          chan error
 }
 
 // StartUsher creates usher's namespaces, starts the webhook server in this
@@ -91,7 +95,7 @@ func (c *ControlPlane) UntilRegistered(ctx context.Context, u *Usher) error {
 	}
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		// The validating one is applied last.
-		config, err := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, registration.ConfigurationName, metav1.GetOptions{})
+		config, err := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, cmp.Or(u.configuration, config.DefaultName), metav1.GetOptions{})
 		return err == nil && len(config.Webhooks) > 0 && strings.HasPrefix(*config.Webhooks[0].ClientConfig.URL, u.URL), nil
 	})
 	if err != nil {
@@ -103,10 +107,6 @@ func (c *ControlPlane) UntilRegistered(ctx context.Context, u *Usher) error {
 // StartUnregistered starts a webhook server as usher's ServiceAccount, with
 // exactly its rights, and waits until it is ready; it need not hold the Lease.
 func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
-	config, err := c.as(ctx, webhookAccount())
-	if err != nil {
-		return nil, err
-	}
 	address, err := FreeAddress()
 	if err != nil {
 		return nil, err
@@ -121,6 +121,11 @@ func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, c
 	}
 	for _, change := range changes {
 		change(&o)
+	}
+	u.configuration = o.ConfigurationName
+	config, err := c.as(ctx, webhookAccountIn(o.Namespace, cmp.Or(o.ProofNamespace, cluster.DefaultProofNamespace)))
+	if err != nil {
+		return nil, err
 	}
 	running, cancel := context.WithCancel(ctx)
 	u.cancel = cancel

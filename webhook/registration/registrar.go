@@ -34,13 +34,20 @@ type Registrar struct {
 	// Paths returns the declarations to register; they may change with the
 	// templates and the configuration.
 	Paths func() []entry.Path
-	// Owner is the name of the ClusterRole that owns the configurations; "" means
-	// that nothing owns them.
-	Owner string
-	Log   logr.Logger
+	Names
+	Log logr.Logger
 
 	state   *state
 	changed chan struct{}
+}
+
+// Names are the names of cluster-wide objects of an installation.
+type Names struct {
+	// Configuration is the name of the webhook configurations.
+	Configuration string
+	// Owner is the name of the ClusterRole that owns the configurations; "" means
+	// that nothing owns them.
+	Owner string
 }
 
 // Another client may edit the configurations continuously: allow thirty repairs
@@ -58,14 +65,14 @@ const resync = 10 * time.Minute
 const lookAgain = 5 * time.Second
 
 // NewRegistrar returns the Registrar of a replica.
-func NewRegistrar(m manager.Manager, election *Election, target func() Target, paths func() []entry.Path, owner string, metrics *Metrics, log logr.Logger) (*Registrar, error) {
+func NewRegistrar(m manager.Manager, election *Election, target func() Target, paths func() []entry.Path, names Names, metrics *Metrics, log logr.Logger) (*Registrar, error) {
 	client, err := metadata.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, err
 	}
 	r := &Registrar{
-		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Owner: owner, Log: log,
-		state: &state{metrics: metrics, log: log}, changed: make(chan struct{}, 1),
+		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Names: names, Log: log,
+		state: &state{name: names.Configuration, metrics: metrics, log: log}, changed: make(chan struct{}, 1),
 	}
 	election.noted = r.state.sought
 	return r, nil
@@ -115,7 +122,7 @@ func (r *Registrar) keep(ctx context.Context) error {
 		// Without a watch the Registrar gets no events: only an apply shows whether
 		// all is well.
 		failed := func(error) { wake(events) }
-		if _, err := r.watch(ctx, admissionregistrationv1.SchemeGroupVersion.WithResource(resource), ConfigurationName, edited, failed); err != nil {
+		if _, err := r.watch(ctx, admissionregistrationv1.SchemeGroupVersion.WithResource(resource), r.Configuration, edited, failed); err != nil {
 			return err
 		}
 	}
@@ -206,7 +213,7 @@ func (r *Registrar) untilApplied(ctx context.Context, owner *owner) (applied []c
 // render returns the configurations to register.
 func (r *Registrar) render(owners []metav1.OwnerReference) []client.Object {
 	target, paths := r.Target(), r.Paths()
-	target.Owners = owners
+	target.Name, target.Owners = r.Configuration, owners
 	return []client.Object{Mutating(target, paths...), Validating(target, paths...)}
 }
 

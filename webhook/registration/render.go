@@ -1,6 +1,7 @@
 package registration
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -8,21 +9,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/webhook/entry"
 )
 
-// ConfigurationName is the name of usher's webhook configurations.
-const ConfigurationName = "usher"
-
 // A Target is how the API server reaches usher: a Service in the cluster, or a
 // URL for a server outside of it.
 type Target struct {
+	// Name is the name of the configurations.
+	Name      string
 	Namespace string // usher's own namespace
 	Service   string
 	Port      int32
 	URL       string // takes precedence over the Service
 	CABundle  []byte
+	// NamespaceSelector selects the namespaces that usher serves; nil selects all.
+	NamespaceSelector *metav1.LabelSelector
 	// Annotations are set on the configurations, where others may add their own.
 	Annotations map[string]string
 	// Owners own the configurations, so that they are deleted along with them.
@@ -44,7 +47,7 @@ func (t Target) clientConfig(path string) admissionregistrationv1.WebhookClientC
 
 // Mutating renders the configuration of the mutating paths.
 func Mutating(target Target, paths ...entry.Path) *admissionregistrationv1.MutatingWebhookConfiguration {
-	config := &admissionregistrationv1.MutatingWebhookConfiguration{
+	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingWebhookConfiguration"},
 		ObjectMeta: objectMeta(target),
 	}
@@ -55,19 +58,19 @@ func Mutating(target Target, paths ...entry.Path) *admissionregistrationv1.Mutat
 		}
 		for _, e := range p.Entries {
 			w := render(target, p.Path, e)
-			config.Webhooks = append(config.Webhooks, admissionregistrationv1.MutatingWebhook{
+			configuration.Webhooks = append(configuration.Webhooks, admissionregistrationv1.MutatingWebhook{
 				Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
 				NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds,
 				AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions, ReinvocationPolicy: &ifNeeded,
 			})
 		}
 	}
-	return config
+	return configuration
 }
 
 // Validating renders the configuration of the validating paths.
 func Validating(target Target, paths ...entry.Path) *admissionregistrationv1.ValidatingWebhookConfiguration {
-	config := &admissionregistrationv1.ValidatingWebhookConfiguration{
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration"},
 		ObjectMeta: objectMeta(target),
 	}
@@ -76,16 +79,24 @@ func Validating(target Target, paths ...entry.Path) *admissionregistrationv1.Val
 			continue
 		}
 		for _, e := range p.Entries {
-			config.Webhooks = append(config.Webhooks, render(target, p.Path, e))
+			configuration.Webhooks = append(configuration.Webhooks, render(target, p.Path, e))
 		}
 	}
-	return config
+	return configuration
 }
 
 func objectMeta(target Target) metav1.ObjectMeta {
+	annotations := target.Annotations
+	if target.NamespaceSelector != nil {
+		annotations = maps.Clone(annotations)
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[config.SelectorAnnotation] = metav1.FormatLabelSelector(target.NamespaceSelector)
+	}
 	return metav1.ObjectMeta{
-		Name: ConfigurationName, Annotations: target.Annotations, OwnerReferences: target.Owners,
-		Labels: map[string]string{"app.kubernetes.io/name": "usher", "app.kubernetes.io/managed-by": "usher"},
+		Name: target.Name, Annotations: annotations, OwnerReferences: target.Owners,
+		Labels: map[string]string{"app.kubernetes.io/name": "usher", config.ManagedByLabel: "usher", config.NamespaceLabel: target.Namespace},
 	}
 }
 
@@ -100,7 +111,7 @@ func render(target Target, path string, e entry.Entry) admissionregistrationv1.V
 		Rules:                   e.Rules,
 		FailurePolicy:           &policy,
 		MatchPolicy:             &equivalent,
-		NamespaceSelector:       namespaceSelector(e, target.Namespace),
+		NamespaceSelector:       namespaceSelector(e, target),
 		ObjectSelector:          &metav1.LabelSelector{}, // set explicitly, so that usher owns it
 		SideEffects:             &none,
 		TimeoutSeconds:          &timeout,
@@ -109,12 +120,19 @@ func render(target Target, path string, e entry.Entry) admissionregistrationv1.V
 	}
 }
 
-// namespaceSelector excludes the system namespaces and usher's own, unless it
-// selects only that one.
-func namespaceSelector(e entry.Entry, own string) *metav1.LabelSelector {
-	names := entry.NotIn(corev1.LabelMetadataName, append(slices.Clone(injector.SystemNamespaces), own)...)
+// namespaceSelector selects the namespaces that usher serves and the entry asks
+// for, without the system's and usher's own; or only that one.
+func namespaceSelector(e entry.Entry, target Target) *metav1.LabelSelector {
 	if e.OwnNamespace {
-		names = entry.In(corev1.LabelMetadataName, own)
+		return &metav1.LabelSelector{MatchExpressions: append([]metav1.LabelSelectorRequirement{entry.In(corev1.LabelMetadataName, target.Namespace)}, e.NamespaceLabels...)}
 	}
-	return &metav1.LabelSelector{MatchExpressions: append([]metav1.LabelSelectorRequirement{names}, e.NamespaceLabels...)}
+	selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		entry.NotIn(corev1.LabelMetadataName, append(slices.Clone(injector.SystemNamespaces), target.Namespace)...),
+	}}
+	if s := target.NamespaceSelector; s != nil {
+		selector.MatchLabels = s.MatchLabels
+		selector.MatchExpressions = append(selector.MatchExpressions, s.MatchExpressions...)
+	}
+	selector.MatchExpressions = append(selector.MatchExpressions, e.NamespaceLabels...)
+	return selector
 }

@@ -18,6 +18,7 @@ var errNotWritten = errors.New("the webhook configurations are not written yet")
 // A state is what a replica knows about the registration, for /readyz?verbose
 // and the metric.
 type state struct {
+	name    string // of the webhook configurations
 	metrics *Metrics
 	log     logr.Logger
 
@@ -39,7 +40,7 @@ func (s *state) leads(err error) {
 	switch {
 	case s.holds && same(s.err, err):
 	case err == nil:
-		s.log.Info("registered", "configuration", ConfigurationName)
+		s.log.Info("registered", "configuration", s.name)
 	case !errors.Is(err, errNotWritten):
 		s.log.Info("not registered", "reason", err.Error())
 	}

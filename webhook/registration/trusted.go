@@ -11,13 +11,13 @@ import (
 	"github.com/usher-dev/usher/certs"
 )
 
-// Trusted returns the CAs that every one of usher's webhooks has, so that the
+// Trusted returns the CAs that every webhook of the configurations of that name has, so that the
 // API server trusts whatever they sign. It returns none before the first
 // registration.
-func Trusted(ctx context.Context, c client.Reader) ([]*x509.Certificate, error) {
+func Trusted(ctx context.Context, c client.Reader, name string) ([]*x509.Certificate, error) {
 	mutating, validating := &admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	for _, config := range []client.Object{mutating, validating} {
-		if err := c.Get(ctx, client.ObjectKey{Name: ConfigurationName}, config); apierrors.IsNotFound(err) {
+		if err := c.Get(ctx, client.ObjectKey{Name: name}, config); apierrors.IsNotFound(err) {
 			return nil, nil
 		} else if err != nil {
 			return nil, err

@@ -1,3 +1,15 @@
+{{- /* The name of the release's objects that have no namespace. In its namespace a
+release has the same names in every cluster: no other can be installed there. */}}
+{{- define "usher.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride -}}
+{{- else if contains "usher" .Release.Name -}}
+{{- .Release.Name -}}
+{{- else -}}
+{{- .Release.Name }}-usher
+{{- end -}}
+{{- end }}
+
 {{- define "usher.labels" -}}
 app.kubernetes.io/name: usher
 app.kubernetes.io/component: webhook
@@ -68,4 +80,20 @@ app.kubernetes.io/component: controller
 {{ end -}}
 {{- include "usher.trustMount" . -}}
 {{- with .Values.controller.extraVolumeMounts }}{{ toYaml . }}{{ end -}}
+{{- end }}
+
+{{- /* Refuses the controllers of a second installation: two would act on the same
+custom resources. */}}
+{{- define "usher.onlyController" -}}
+{{- if .Values.controller.enabled -}}
+{{- $own := printf "%s-controller" (include "usher.fullname" .) -}}
+{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items -}}
+{{- $labels := .metadata.labels | default dict -}}
+{{- $annotations := .metadata.annotations | default dict -}}
+{{- $same := and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) -}}
+{{- if and (eq (get $labels "app.kubernetes.io/name") "usher") (eq (get $labels "app.kubernetes.io/component") "controller") (not $same) (not (hasPrefix $own .metadata.name)) -}}
+{{- fail (printf "the cluster has the controllers of another installation of usher (ClusterRole %s), and two would act on the same custom resources: set controller.enabled=false" .metadata.name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end }}
