@@ -1,13 +1,17 @@
 package deploy_test
 
 import (
+	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/usher-dev/usher/test/controlplane"
@@ -16,10 +20,42 @@ import (
 // registrations are the webhook configurations, for kubectl.
 const registrations = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
 
-// TestRemovalLeavesNothingBroken removes usher's ClusterRole, and then its
-// manifest, from an API server with Kubernetes' own garbage collector and
-// namespace controller, and with the plugin that demands a right for owners.
+// TestRemovalLeavesNothingBroken removes usher's ClusterRole, and then usher, from
+// an API server with Kubernetes' own garbage collector and namespace controller,
+// and with the plugin that demands a right for owners.
 func TestRemovalLeavesNothingBroken(t *testing.T) {
+	stays := []string{
+		"customresourcedefinition.apiextensions.k8s.io/etcdbackups.etcd.database.coreos.com",
+		"customresourcedefinition.apiextensions.k8s.io/etcdclusters.etcd.database.coreos.com",
+		"customresourcedefinition.apiextensions.k8s.io/etcdrestores.etcd.database.coreos.com",
+		"customresourcedefinition.apiextensions.k8s.io/networks.samplecrd.k8s.io",
+		"etcdcluster.etcd.database.coreos.com/store",
+		"network.samplecrd.k8s.io/left",
+		"persistentvolumeclaim/data-store-0",
+	}
+	t.Run("kubectl", func(t *testing.T) {
+		t.Parallel()
+		testRemoval(t, stays, func(t *testing.T, c *cluster, _ func(...string)) {
+			c.kubectl(t, "apply", "-f", definitions, "-f", manifest)
+		},
+			func(c *cluster, _ func(...string)) (string, error) {
+				return c.plane.Kubectl(context.Background(), "", "delete", "-f", manifest, "--timeout=1m")
+			})
+	})
+	t.Run("Helm", func(t *testing.T) {
+		t.Parallel()
+		namespaced := slices.Concat(stays, []string{"namespace/usher-system"})
+		testRemoval(t, namespaced, func(t *testing.T, _ *cluster, release func(...string)) {
+			release("upgrade", "--install", "usher", absolute(t, "chart/usher"), "--create-namespace")
+		}, func(_ *cluster, release func(...string)) (string, error) {
+			release("uninstall", "usher", "--timeout", "1m")
+			return "", nil
+		})
+	})
+}
+
+// testRemoval installs usher and removes it. stays is what is left then.
+func testRemoval(t *testing.T, stays []string, install func(*testing.T, *cluster, func(...string)), remove func(*cluster, func(...string)) (string, error)) {
 	plane, err := controlplane.StartWithFlags(t.Output(), map[string]string{"enable-admission-plugins": "OwnerReferencesPermissionEnforcement"})
 	if err != nil {
 		t.Fatal(err)
@@ -33,12 +69,22 @@ func TestRemovalLeavesNothingBroken(t *testing.T) {
 	if c.Clientset, err = kubernetes.NewForConfig(plane.Config); err != nil {
 		t.Fatal(err)
 	}
-	stop, _, err := plane.StartControllerManager("garbage-collector-controller,namespace-controller")
+	stop, _, err := plane.StartControllerManager("garbage-collector-controller,namespace-controller,persistentvolumeclaim-protection-controller")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	c.kubectl(t, "apply", "-f", definitions, "-f", manifest)
+	kubeconfig, forget, err := plane.KubeconfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(forget)
+	release := func(args ...string) {
+		if out, err := helm(t, "", append(args, "-n", controlplane.Namespace, "--kubeconfig", kubeconfig)...); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+	install(t, c, release)
 	replica, err := plane.StartReplica(t.Context(), logr.Discard())
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +93,8 @@ func TestRemovalLeavesNothingBroken(t *testing.T) {
 	shop := c.newNamespace(t, map[string]string{"policy.usher.dev/enforce": "baseline"})
 	// An earlier controller's finalizer, which nothing removes any more.
 	c.apply(t, shop, strings.Replace(network("left", "10.94.0.0/24", "10.94.0.1"), "{name: left", "{finalizers: [samplecrd.k8s.io/network], name: left", 1))
+	c.apply(t, shop, `{apiVersion: etcd.database.coreos.com/v1beta2, kind: EtcdCluster, metadata: {name: store}, spec: {size: 3, version: 3.6.16, pod: {persistentVolumeClaimSpec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}`)
+	c.apply(t, shop, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data-store-0, labels: {etcd_cluster: store}}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
 	change := func() (string, error) {
 		return plane.Kubectl(t.Context(), "---\n"+workload, "apply", "-n", shop, "-f", "-", "--dry-run=server")
 	}
@@ -72,9 +120,12 @@ func TestRemovalLeavesNothingBroken(t *testing.T) {
 	c.until(t, "the replica says so", func() bool {
 		return strings.Contains(readyz(t, replica), "[!]registration failed: the ClusterRole usher-webhook, which owns the webhook configurations, does not exist")
 	})
+	if out, err := change(); err != nil {
+		t.Errorf("without the ClusterRole a workload cannot be changed: %v\n%s", err, out)
+	}
 
 	since = time.Now()
-	c.kubectl(t, "apply", "-f", manifest)
+	install(t, c, release)
 	c.until(t, "usher is registered again", func() bool { now := owner(); return strings.Contains(now, " ") && now != first })
 	t.Logf("with the ClusterRole usher was registered again after %s", time.Since(since).Round(time.Millisecond))
 	c.until(t, "the replica says so", func() bool { return strings.Contains(readyz(t, replica), "[+]registration ok") })
@@ -88,26 +139,63 @@ func TestRemovalLeavesNothingBroken(t *testing.T) {
 	since = time.Now()
 	deleted := make(chan string)
 	go func() {
-		out, err := plane.Kubectl(t.Context(), "", "delete", "-f", manifest, "--timeout=1m")
+		out, err := remove(c, release)
 		if err == nil {
 			out = ""
 		}
 		deleted <- out
 	}()
 	c.until(t, "workloads can be changed again", func() bool { _, err := change(); return err == nil })
-	t.Logf("workloads could be changed %s after the deletion began", time.Since(since).Round(time.Millisecond))
+	t.Logf("workloads could be changed %s after the removal began", time.Since(since).Round(time.Millisecond))
 	if problem := <-deleted; problem != "" {
-		t.Fatalf("the manifest could not be deleted: %s", problem)
+		t.Fatalf("usher could not be removed: %s", problem)
 	}
-	t.Logf("the deletion took %s", time.Since(since).Round(time.Millisecond))
-	if left := owner(); left != "" {
-		t.Errorf("the configurations have the owners %s, want none", left)
+	t.Logf("the removal took %s", time.Since(since).Round(time.Millisecond))
+	left := func(custom ...string) []string {
+		out := c.kubectl(t, "get", strings.Join(append(custom, "crds"), ",")+",persistentvolumeclaims,namespaces,clusterroles,clusterrolebindings,validatingadmissionpolicies,"+registrations, "-A", "-o", "name")
+		var names []string
+		for line := range strings.FieldsSeq(out) {
+			if strings.Contains(line, "usher") || !strings.Contains(line, "authorization") && !strings.HasPrefix(line, "namespace/") {
+				names = append(names, line)
+			}
+		}
+		slices.Sort(names)
+		return names
 	}
-	if out := c.kubectl(t, "get", "networks.samplecrd.k8s.io", "-n", shop, "-o", "jsonpath={.items[*].metadata.name} {.items[*].metadata.deletionTimestamp}"); out != "left " {
-		t.Errorf("the Networks are %q, want the one that was left, as it was", out)
+	// Helm does not wait for the namespace of dry runs.
+	c.until(t, "the namespace of dry runs is gone", func() bool { return !slices.Contains(left(), "namespace/usher-proof") })
+	if diff := cmp.Diff(stays, left("networks.samplecrd.k8s.io", "etcdclusters"), sorted); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
 	}
-	if out := c.kubectl(t, "get", "namespaces", "usher-system", "usher-proof", "--ignore-not-found", "-o", "name"); out != "" {
-		t.Errorf("there still is %s", out)
+	if out := c.kubectl(t, "get", "networks.samplecrd.k8s.io,etcdclusters,persistentvolumeclaims", "-n", shop, "-o", "jsonpath={.items[*].metadata.deletionTimestamp}"); out != "" {
+		t.Errorf("something that was left is being deleted since %s", out)
+	}
+	c.removeRest(t, kubeconfig, shop)
+	empty := slices.DeleteFunc(left(), func(name string) bool { return name == "namespace/usher-system" })
+	if diff := cmp.Diff([]string{}, empty, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("left after the commands of usher uninstall (-want +got):\n%s", diff)
+	}
+}
+
+// removeRest runs the commands that usher uninstall prints, after it removed the
+// finalizer that no controller removes any more, as docs/operations.md says.
+func (c *cluster) removeRest(t *testing.T, kubeconfig, namespace string) {
+	t.Helper()
+	out := c.usher(t, kubeconfig, "uninstall", "--all")
+	c.kubectl(t, "patch", "networks.samplecrd.k8s.io", "left", "-n", namespace, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	_, steps, _ := strings.Cut(out, "in this order:\n")
+	ran := 0
+	for line := range strings.Lines(steps) {
+		command, _, _ := strings.Cut(line, "#")
+		args := strings.Fields(command)
+		if len(args) == 0 || args[0] != "kubectl" || slices.Contains(args, "usher.yaml") {
+			continue
+		}
+		c.kubectl(t, args[1:]...)
+		ran++
+	}
+	if ran != 3 {
+		t.Errorf("usher uninstall printed %d commands, want those for custom resources, definitions and claims:\n%s", ran, out)
 	}
 }
 
