@@ -14,11 +14,16 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
+	"runtime"
 	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/test/load"
@@ -34,14 +39,33 @@ var floods = map[string]func(ctx context.Context, address string){
 	"2,000 forged reviews in a second": func(ctx context.Context, address string) { forge(ctx, address, 2_000) },
 }
 
-// The environment variables of the client process.
-const floodVariable, addressVariable = "USHER_TEST_FLOOD", "USHER_TEST_FLOOD_ADDRESS"
+// The environment variables of the client process, and of a test whose processor
+// is chosen.
+const floodVariable, addressVariable, pinnedVariable = "USHER_TEST_FLOOD", "USHER_TEST_FLOOD_ADDRESS", "USHER_TEST_PINNED"
 
-// TestMain runs the flood in a process of its own if it is told to.
+// TestMain runs the flood in a process of its own if it is told to. All other
+// processes leave one processor to the flood, so that its client does not take
+// theirs.
 func TestMain(m *testing.M) {
 	if name := os.Getenv(floodVariable); name != "" {
-		floods[name](context.Background(), os.Getenv(addressVariable)) // until it is killed
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		began := time.Now()
+		floods[name](ctx, os.Getenv(addressVariable))
+		seconds := time.Since(began).Seconds()
+		perSecond := func(n *atomic.Int64) float64 { return float64(n.Load()) / seconds }
+		fmt.Printf("in a second the flood opened %.0f connections, was refused %.0f, sent %.0f reviews and got %.0f answers; it had at most %d connections at once",
+			perSecond(&opened), perSecond(&refused), perSecond(&sent), perSecond(&answered), mostOpen.Load())
 		return
+	}
+	if processors := runtime.NumCPU(); processors > 1 && os.Getenv(pinnedVariable) == "" {
+		command := append([]string{"taskset", "--cpu-list", fmt.Sprintf("0-%d", processors-2)}, os.Args...)
+		program, err := exec.LookPath(command[0])
+		if err == nil {
+			err = unix.Exec(program, command, append(os.Environ(), pinnedVariable+"="+strconv.Itoa(processors-1)))
+		}
+		fmt.Fprintf(os.Stderr, "leaving a processor to the floods: %v\n", err)
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
@@ -55,23 +79,29 @@ func TestAFloodHarmsNoGoodRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := c.good(t, *floodFor/2)
 			flood := exec.Command(os.Args[0])
+			if processor := os.Getenv(pinnedVariable); processor != "" {
+				flood = exec.Command("taskset", "--cpu-list", processor, os.Args[0])
+			}
 			flood.Env = append(os.Environ(), floodVariable+"="+name, addressVariable+"="+w.address)
-			flood.Stderr = os.Stderr
+			var report bytes.Buffer
+			flood.Stdout, flood.Stderr = &report, os.Stderr
 			if err := flood.Start(); err != nil {
 				t.Fatal(err)
 			}
 			during := c.good(t, *floodFor)
 			own := w.memory(t, ownLine)
-			if err := flood.Process.Kill(); err != nil {
+			if err := flood.Process.Signal(os.Interrupt); err != nil {
 				t.Error(err)
 			}
-			_ = flood.Wait()
+			if err := flood.Wait(); err != nil {
+				t.Error(err)
+			}
 			after := c.good(t, *floodFor/2)
 			w.alive(t)
-			t.Logf("%s: p99 of a pod's creation before %s, during %s, after %s (p50 %s, %s, %s); %d of %d without the sidecar during it; resident memory: peak %.0f MiB so far, without the program %.0f MiB during it, %.0f MiB after",
+			t.Logf("%s: p99 of a pod's creation before %s, during %s, after %s (p50 %s, %s, %s); %d of %d without the sidecar during it; resident memory: peak %.0f MiB so far, without the program %.0f MiB during it, %.0f MiB after; %s",
 				name, before.Percentile(99).Round(100*time.Microsecond), during.Percentile(99).Round(100*time.Microsecond), after.Percentile(99).Round(100*time.Microsecond),
 				before.Percentile(50).Round(100*time.Microsecond), during.Percentile(50).Round(100*time.Microsecond), after.Percentile(50).Round(100*time.Microsecond),
-				len(during.Errors), len(during.Took), w.memory(t, peakLine), own, w.memory(t, ownLine))
+				len(during.Errors), len(during.Took), w.memory(t, peakLine), own, w.memory(t, ownLine), report.String())
 			for _, result := range []load.Result{before, during, after} {
 				if len(result.Errors) > 0 {
 					t.Errorf("%d of %d: %v", len(result.Errors), len(result.Took), result.Errors[0])
@@ -101,20 +131,34 @@ func (c *cluster) good(t *testing.T, lasts time.Duration) load.Result {
 // insecure is the client's TLS: a client that floods does not verify.
 var insecure = &tls.Config{InsecureSkipVerify: true}
 
+// elsewhere dials from another address than the API server, as a pod does.
+var elsewhere = &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+
+// What a flood reached.
+var opened, refused, open, mostOpen, sent, answered atomic.Int64
+
 // hold keeps connections open that do something. It replaces one that the server
 // closes after a pause.
 func hold(ctx context.Context, address string, connections int, pause time.Duration, do func(net.Conn)) {
+	dialer := &tls.Dialer{NetDialer: elsewhere, Config: insecure}
 	var group sync.WaitGroup
-	dialing := make(chan struct{}, 64)
+	dialing := make(chan struct{}, 1000)
 	for range connections {
 		group.Go(func() {
 			for ctx.Err() == nil {
 				dialing <- struct{}{}
-				conn, err := tls.Dial("tcp", address, insecure)
+				conn, err := dialer.DialContext(ctx, "tcp", address)
 				<-dialing
-				if err == nil {
+				if err != nil {
+					refused.Add(1)
+				} else {
+					opened.Add(1)
+					mostOpen.Store(max(mostOpen.Load(), open.Add(1)))
+					stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 					do(conn)
+					stop()
 					_ = conn.Close()
+					open.Add(-1)
 				}
 				select {
 				case <-ctx.Done():
@@ -165,15 +209,18 @@ func trickle(conn net.Conn, text string) {
 
 // forge sends that many reviews a second.
 func forge(ctx context.Context, address string, perSecond float64) {
-	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: insecure, MaxIdleConnsPerHost: 256, MaxConnsPerHost: 256}}
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DialContext: elsewhere.DialContext, TLSClientConfig: insecure, MaxIdleConnsPerHost: 256, MaxConnsPerHost: 256}}
 	body := review("", "Pod", "pods", "default", asking())
 	load.Open(ctx, perSecond, func(int) error {
+		sent.Add(1)
 		res, err := client.Post("https://"+address+"/mutate", "application/json", bytes.NewReader(body))
 		if err != nil {
 			return err
 		}
 		defer res.Body.Close()
-		_, err = io.Copy(io.Discard, res.Body)
+		if _, err = io.Copy(io.Discard, res.Body); err == nil && res.StatusCode == http.StatusOK {
+			answered.Add(1)
+		}
 		return err
 	})
 }

@@ -3,7 +3,9 @@ package serving
 import (
 	"bufio"
 	"crypto/tls"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,7 +19,14 @@ type rawClient struct {
 
 func (s *served) raw(t *testing.T) *rawClient {
 	t.Helper()
-	conn, err := tls.Dial("tcp", s.address(), s.client.Transport.(*http.Transport).TLSClientConfig)
+	return s.rawFrom(t, "127.0.0.1")
+}
+
+// rawFrom connects from an address of this machine.
+func (s *served) rawFrom(t *testing.T, address string) *rawClient {
+	t.Helper()
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	conn, err := tls.DialWithDialer(dialer, "tcp", s.address(), s.client.Transport.(*http.Transport).TLSClientConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,6 +120,53 @@ func TestConnectionsBeyondTheLimitCloseTheOldest(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTheSourceWithMostConnectionsLosesThem lets another address fill the limit
+// after the API server has become idle.
+func TestTheSourceWithMostConnectionsLosesThem(t *testing.T) {
+	const limit = 5
+	s := serve(t, Options{MaxConnections: limit}, 0, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		allow(w, r)
+	})
+	first := s.rawFrom(t, "127.0.0.1")
+	first.send(t, request)
+	if !first.answered(t) {
+		t.Fatal("the first request was not answered")
+	}
+	<-s.idle
+	var clients [3 * limit]*rawClient
+	for i := range clients {
+		clients[i] = s.rawFrom(t, "127.0.0.2")
+	}
+	first.send(t, request)
+	if !first.answered(t) {
+		t.Error("the source with the only connection lost it")
+	}
+	for i, c := range clients {
+		c.send(t, request)
+		if got, want := c.answered(t), i > 2*limit; got != want {
+			t.Errorf("connection %d of the source with most: answered is %t, want %t", i, got, want)
+		}
+	}
+}
+
+// TestOfEqualSourcesTheOldestConnectionIsClosed opens one connection from each
+// address.
+func TestOfEqualSourcesTheOldestConnectionIsClosed(t *testing.T) {
+	const limit = 3
+	s := serve(t, Options{MaxConnections: limit}, 0, allow)
+	var clients [2 * limit]*rawClient
+	for i := range clients {
+		clients[i] = s.rawFrom(t, fmt.Sprintf("127.0.0.%d", i+1))
+	}
+	for i, c := range clients {
+		c.send(t, request)
+		if got, want := c.answered(t), i >= limit; got != want {
+			t.Errorf("connection %d: answered is %t, want %t", i, got, want)
+		}
 	}
 }
 

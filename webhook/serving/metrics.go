@@ -21,7 +21,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "usher_connections", Help: "Open connections by server: webhook for the API server's port, health for the probes'.",
 		}, []string{"server"}),
 		closed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "usher_connections_closed_total", Help: "Connections that the server closed because there were too many.",
+			Name: "usher_connections_closed_total", Help: "Connections that the server closed because there were too many, or too many new ones.",
 		}, []string{"server"}),
 	}
 	registry.MustRegister(m.open, m.closed)

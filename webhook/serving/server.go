@@ -54,7 +54,10 @@ type Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 // listen opens the address that the API server calls. The API server uses
 // HTTP/1.1 for Services; HTTP/2 is for clusters with a proxy in between.
 func (o Options) listen(get Certificate) (net.Listener, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: get}
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: get,
+		GetConfigForClient: newHandshakes(handshakesPerSecond, handshakesAtOnce, o.Metrics.of("webhook")).wait,
+	}
 	if o.HTTP2 {
 		config.NextProtos = []string{"h2", "http/1.1"}
 	}

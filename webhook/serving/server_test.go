@@ -206,7 +206,7 @@ func TestClientCertificates(t *testing.T) {
 	for name, o := range map[string]Options{
 		"a file that is not there": {ClientCAFile: file + "x"}, "names without a CA": {ClientNames: []string{"a"}}, "a file that contains no certificate": {ClientCAFile: "server_test.go"},
 	} {
-		o.Address = "127.0.0.1:0"
+		o.Address, o.Metrics = "127.0.0.1:0", NewMetrics(prometheus.NewRegistry())
 		if l, err := o.listen(nil); err == nil {
 			l.Close()
 			t.Errorf("%s is taken", name)
