@@ -48,14 +48,7 @@ const floodVariable, addressVariable, pinnedVariable = "USHER_TEST_FLOOD", "USHE
 // theirs.
 func TestMain(m *testing.M) {
 	if name := os.Getenv(floodVariable); name != "" {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		defer stop()
-		began := time.Now()
-		floods[name](ctx, os.Getenv(addressVariable))
-		seconds := time.Since(began).Seconds()
-		perSecond := func(n *atomic.Int64) float64 { return float64(n.Load()) / seconds }
-		fmt.Printf("in a second the flood opened %.0f connections, was refused %.0f, sent %.0f reviews and got %.0f answers; it had at most %d connections at once",
-			perSecond(&opened), perSecond(&refused), perSecond(&sent), perSecond(&answered), mostOpen.Load())
+		flood(name)
 		return
 	}
 	if processors := runtime.NumCPU(); processors > 1 && os.Getenv(pinnedVariable) == "" {
@@ -68,6 +61,18 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
+}
+
+// flood sends a flood until it is interrupted, and prints what it reached.
+func flood(name string) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	began := time.Now()
+	floods[name](ctx, os.Getenv(addressVariable))
+	seconds := time.Since(began).Seconds()
+	perSecond := func(n *atomic.Int64) float64 { return float64(n.Load()) / seconds }
+	fmt.Printf("in a second the flood opened %.0f connections, was refused %.0f, sent %.0f reviews and got %.0f answers; it had at most %d connections at once",
+		perSecond(&opened), perSecond(&refused), perSecond(&sent), perSecond(&answered), mostOpen.Load())
 }
 
 // TestAFloodHarmsNoGoodRequests creates pods through the API server while a
