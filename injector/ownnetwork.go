@@ -37,9 +37,9 @@ const (
 func Coming(condition, message string) Network {
 	switch condition {
 	case OwnNetworkNoPool, OwnNetworkPool:
-		return Network{Reason: reason.NetworkPool, Detail: "cannot be made: " + message}
+		return Network{Reason: reason.NetworkPool, Detail: "cannot be created: " + message}
 	case OwnNetworkForeign:
-		return Network{Reason: reason.NetworkForeign, Detail: "cannot be made: " + message}
+		return Network{Reason: reason.NetworkForeign, Detail: "cannot be created: " + message}
 	}
 	return Network{Reason: reason.NetworkCreating, Detail: "is the Deployment's own, and usher is creating it"}
 }

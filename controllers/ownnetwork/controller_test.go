@@ -109,7 +109,7 @@ func TestAnExhaustedPoolIsToldAndWaitedFor(t *testing.T) {
 	if err := c.Patch(t.Context(), third, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":2}}`))); err != nil {
 		t.Fatal(err)
 	}
-	c.refused(t, third, `network-pool: metadata.annotations[samplecrd.k8s.io/network]: names the Network "third", which cannot be made: the pool 10.32.0.0/29`)
+	c.refused(t, third, `network-pool: metadata.annotations[samplecrd.k8s.io/network]: names the Network "third", which cannot be created: the pool 10.32.0.0/29`)
 	if err := c.Delete(t.Context(), first, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		t.Fatal(err)
 	}
