@@ -242,6 +242,7 @@ func TestNamespacesAreWarnedOfTemplatesThatAreMissing(t *testing.T) {
 func TestTemplatesThatCannotGoTogetherAreNamed(t *testing.T) {
 	c := started(t)
 	c.template(t, "first", "containers: [{name: same, image: i}]", "")
+	c.until(t, "the first is loaded", func() bool { return strings.Contains(c.readyz(t), "template first ") })
 	c.warnings.take()
 	c.template(t, "second", "containers: [{name: same, image: i}]", "")
 	if text := c.warnings.take(); !strings.Contains(text, "templates first and second cannot be injected together: conflict-container") {
