@@ -57,7 +57,7 @@ func known() []controller {
 				if err != nil {
 					return err
 				}
-				return etcdrestore.New(m, shared.server, shared.volumes, o.EtcdCluster.ClaimGrace).SetupWithManager(m)
+				return etcdrestore.New(m, shared.server, shared.volumes, o.EtcdCluster.Observer, o.EtcdCluster.ClaimGrace).SetupWithManager(m)
 			},
 		},
 		{

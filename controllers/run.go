@@ -99,6 +99,7 @@ func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
 		return err
 	}
 	o.backups = sync.OnceValues(func() (*backups, error) { return serveBackups(m, o) })
+	o.EtcdCluster.Observer = etcdcluster.NewObserver(m.GetAPIReader(), o.EtcdCluster)
 	for _, c := range all {
 		if err := c.setup(m, o); err != nil {
 			return fmt.Errorf("setting up the controller %s: %w", c.name, err)

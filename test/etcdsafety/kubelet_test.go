@@ -39,7 +39,7 @@ func TestMembersWhoseKubeletsAreDownAreKept(t *testing.T) {
 				t.Errorf("only %d writes were acknowledged meanwhile", more)
 			}
 			for _, m := range members[:down] {
-				s.must(s.kubelet.Connect(s.namespace, m))
+				s.must(s.kubelet.Connect(t.Context(), s.namespace, m))
 			}
 			s.settled(3)
 			if now := s.members(); !slices.Equal(members, now) {

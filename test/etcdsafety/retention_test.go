@@ -4,11 +4,9 @@ package etcdsafety_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -143,12 +141,4 @@ func (s *scene) untilGone() {
 		err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, &etcdv1beta2.EtcdCluster{})
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
-}
-
-// eventually waits for effects outside of the cluster's status.
-func (s *scene) eventually(what string, holds func(context.Context) (bool, error)) {
-	s.Helper()
-	if err := wait.PollUntilContextTimeout(s.Context(), 200*time.Millisecond, 2*time.Minute, true, holds); err != nil {
-		s.Fatal(fmt.Errorf("waiting until %s: %w", what, err))
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,8 @@ type scene struct {
 	namespace string
 	traffic   *traffic.Traffic
 	looked    time.Time
+	// password is that of etcd's user root, once its authentication is enabled.
+	password atomic.Pointer[string]
 }
 
 // newScene creates a cluster of that size, waits until it runs, and starts
@@ -244,9 +247,13 @@ func (s *scene) connect(ctx context.Context) (*clientv3.Client, error) {
 	}
 	addresses := map[string]string{}
 	for _, p := range pods.Items {
-		if p.Status.PodIP != "" && p.DeletionTimestamp == nil && waits(p) == "" {
-			addresses[p.Name+"."+name+"."+s.namespace+".svc"] = p.Status.PodIP
+		address, err := s.kubelet.Address(p.Namespace, p.Name)
+		if err == nil && p.Status.PodIP != "" && p.DeletionTimestamp == nil && waits(p) == "" {
+			addresses[p.Name+"."+name+"."+s.namespace+".svc"] = address
 		}
+	}
+	if password := s.password.Load(); password != nil {
+		return traffic.DialAs(ctx, "root", *password, nil, addresses)
 	}
 	return traffic.Dial(ctx, nil, addresses)
 }

@@ -17,12 +17,6 @@ import (
 	"github.com/usher-dev/usher/test/objectstore"
 )
 
-// phases are the phases of a restore, in order.
-var phases = []string{
-	"", etcdv1beta2.RestorePhaseLooking, etcdv1beta2.RestorePhaseSeeding, etcdv1beta2.RestorePhaseProving,
-	etcdv1beta2.RestorePhaseSwitching, etcdv1beta2.RestorePhaseGrowing, etcdv1beta2.RestorePhaseSucceeded,
-}
-
 // TestARunningRestore_ChangesHands starts a restore with one release and
 // continues it with the other from each phase on, as in an upgrade of usher and
 // in its rollback.
@@ -60,7 +54,7 @@ func TestARunningRestore_ChangesHands(t *testing.T) {
 				}
 				s := &scene{T: t, world: w, namespace: s.namespace}
 				claims := s.claims()
-				s.must(s.client.Create(t.Context(), s.restoreOf(store, name, backup.Status.Path)))
+				s.must(s.client.Create(t.Context(), s.forcedRestoreOf(store, name, backup.Status.Path)))
 				left := s.untilRestored(name, at)
 				stop()
 				if stop, err = w.startControllerOf(hands.to); err != nil {
@@ -87,52 +81,4 @@ func TestARunningRestore_ChangesHands(t *testing.T) {
 			})
 		}
 	}
-}
-
-func (s *scene) meta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: s.namespace, Name: name}
-}
-
-func source(store *objectstore.Server, path string) etcdv1beta2.BackupSource {
-	return etcdv1beta2.BackupSource{S3: &etcdv1beta2.S3Source{Path: path, AWSSecret: "aws", Endpoint: "http://" + store.Address, ForcePathStyle: true}}
-}
-
-// backUp backs the cluster up.
-func (s *scene) backUp(store *objectstore.Server, name string) *etcdv1beta2.EtcdBackup {
-	s.Helper()
-	b := &etcdv1beta2.EtcdBackup{ObjectMeta: s.meta(name), Spec: etcdv1beta2.BackupSpec{
-		StorageType: etcdv1beta2.BackupStorageS3, BackupSource: source(store, "backups/"+name),
-	}}
-	for _, p := range s.pods() {
-		b.Spec.EtcdEndpoints = append(b.Spec.EtcdEndpoints, "http://"+p.Status.PodIP+":2379")
-	}
-	s.must(s.client.Create(s.Context(), b))
-	s.eventually("it is saved", func(ctx context.Context) (bool, error) {
-		err := s.client.Get(ctx, client.ObjectKeyFromObject(b), b)
-		return b.Status.Succeeded, err
-	})
-	return b
-}
-
-func (s *scene) restoreOf(store *objectstore.Server, name, path string) *etcdv1beta2.EtcdRestore {
-	r := &etcdv1beta2.EtcdRestore{ObjectMeta: s.meta(name), Spec: etcdv1beta2.RestoreSpec{
-		BackupStorageType: etcdv1beta2.BackupStorageS3, BackupSource: source(store, path), EtcdCluster: etcdv1beta2.EtcdClusterRef{Name: "example"},
-	}}
-	r.Annotations = map[string]string{etcdv1beta2.AnnotationReplaceRunning: "true"}
-	return r
-}
-
-// untilRestored waits until a restore has reached a phase, and returns the
-// current one.
-func (s *scene) untilRestored(name, phase string) string {
-	s.Helper()
-	r := &etcdv1beta2.EtcdRestore{}
-	err := wait.PollUntilContextTimeout(s.Context(), 2*time.Millisecond, 4*time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, r)
-		return slices.Index(phases, r.Status.Phase) >= slices.Index(phases, phase), err
-	})
-	if err != nil {
-		s.Fatalf("waiting until the restore is in %s: %v: %+v", phase, err, r.Status)
-	}
-	return r.Status.Phase
 }

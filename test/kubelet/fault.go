@@ -3,6 +3,8 @@ package kubelet
 import (
 	"context"
 	"fmt"
+	"os"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,15 +14,9 @@ import (
 // Disconnect disconnects a pod's node from the API server. The pod keeps
 // running unattended; it is marked as not ready, as by kube-controller-manager.
 func (k *Kubelet) Disconnect(ctx context.Context, namespace, name string) error {
-	run, err := k.of(namespace, name)
-	if err != nil {
+	if err := k.LoseNode(ctx, namespace, name); err != nil {
 		return err
 	}
-	run.mu.Lock()
-	run.disconnected = true
-	run.mu.Unlock()
-	run.looking.Lock() // until the current work is done
-	defer run.looking.Unlock()
 	p, err := k.clients.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -35,9 +31,12 @@ func (k *Kubelet) Disconnect(ctx context.Context, namespace, name string) error 
 }
 
 // Connect reconnects the node of a pod.
-func (k *Kubelet) Connect(namespace, name string) error {
+func (k *Kubelet) Connect(ctx context.Context, namespace, name string) error {
 	run, err := k.of(namespace, name)
 	if err != nil {
+		return err
+	}
+	if err := k.setNode(ctx, run.node, corev1.ConditionTrue); err != nil {
 		return err
 	}
 	run.mu.Lock()
@@ -55,6 +54,48 @@ func (k *Kubelet) SetBehind(namespace, name string, by time.Duration) error {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	run.behind = by
+	return nil
+}
+
+// Unmount takes the data of a pod away, as a volume that is not mounted, and
+// kills its process with SIGKILL; Mount brings the data back.
+func (k *Kubelet) Unmount(namespace, name string) error {
+	run, err := k.of(namespace, name)
+	if err != nil {
+		return err
+	}
+	err = run.eachData(func(data string) error { return os.Rename(data, data+".unmounted") })
+	run.kill()
+	return err
+}
+
+// Mount brings the data back that Unmount took away.
+func (k *Kubelet) Mount(namespace, name string) error {
+	run, err := k.of(namespace, name)
+	if err != nil {
+		return err
+	}
+	return run.eachData(func(data string) error {
+		if err := os.RemoveAll(data); err != nil {
+			return err
+		}
+		return os.Rename(data+".unmounted", data)
+	})
+}
+
+// Freeze suspends the process of a pod, or lets it go on: it answers nothing,
+// and the kernel still accepts connections for it.
+func (k *Kubelet) Freeze(namespace, name string, frozen bool) error {
+	run, err := k.of(namespace, name)
+	if err != nil {
+		return err
+	}
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	if run.process == nil {
+		return fmt.Errorf("the pod %s/%s has no process", namespace, name)
+	}
+	run.process.signal(map[bool]syscall.Signal{true: syscall.SIGSTOP, false: syscall.SIGCONT}[frozen])
 	return nil
 }
 

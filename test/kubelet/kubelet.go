@@ -30,9 +30,6 @@ import (
 	"github.com/usher-dev/usher/test/cluster/components"
 )
 
-// nodeName is the node that pods are bound to.
-const nodeName = "processes"
-
 // tick is how often a pod is synchronized.
 const tick = 50 * time.Millisecond
 
@@ -118,7 +115,7 @@ func (k *Kubelet) hear(ctx context.Context, event watch.Event) {
 		return
 	}
 	k.next++
-	run := &pod{kubelet: k, uid: p.UID, ip: fmt.Sprintf("127.77.%d.%d", k.block, k.next)}
+	run := &pod{kubelet: k, uid: p.UID, ip: fmt.Sprintf("127.77.%d.%d", k.block, k.next), node: fmt.Sprintf("processes-%d-%d", k.block, k.next)}
 	k.pods[p.UID] = run
 	k.ended.Go(func() { run.run(ctx) })
 }
@@ -173,12 +170,15 @@ func (k *Kubelet) Evict(namespace, name string) error {
 	return nil
 }
 
-// bind binds the pod to the node; otherwise the API server deletes it
+// bind binds the pod to a node of its own; otherwise the API server deletes it
 // immediately.
-func (k *Kubelet) bind(ctx context.Context, p *corev1.Pod) error {
+func (k *Kubelet) bind(ctx context.Context, p *corev1.Pod, node string) error {
+	if err := k.register(ctx, node); err != nil {
+		return err
+	}
 	err := k.clients.CoreV1().Pods(p.Namespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
-		Target:     corev1.ObjectReference{Kind: "Node", Name: nodeName},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	}, metav1.CreateOptions{})
 	if apierrors.IsConflict(err) {
 		return nil // it was already bound

@@ -22,6 +22,7 @@ type pod struct {
 	kubelet *Kubelet
 	uid     types.UID
 	ip      string
+	node    string
 
 	looking sync.Mutex // held during synchronization
 
@@ -36,6 +37,7 @@ type pod struct {
 	pull     error // why the image is missing
 
 	disconnected, unready bool
+	front                 string // the address in the status, if not ip
 	behind                time.Duration
 }
 
@@ -52,7 +54,7 @@ func (r *pod) run(ctx context.Context) {
 			return
 		}
 		if !bound {
-			bound = r.kubelet.bind(ctx, p) == nil
+			bound = r.kubelet.bind(ctx, p, r.node) == nil
 		}
 		if bound && r.look(ctx, p) {
 			return
@@ -278,6 +280,13 @@ func (r *pod) kill() {
 
 // wipe deletes the data of the pod's volumes, and then kills the process.
 func (r *pod) wipe() error {
+	err := r.eachData(os.RemoveAll)
+	r.kill()
+	return err
+}
+
+// eachData calls a function for the data folder of each volume.
+func (r *pod) eachData(do func(string) error) error {
 	p := r.kubelet.spec(r.uid)
 	if p == nil {
 		return nil
@@ -288,12 +297,11 @@ func (r *pod) wipe() error {
 			folder = r.kubelet.claimFolder(p.Namespace, v.PersistentVolumeClaim.ClaimName)
 		}
 		if v.Secret == nil {
-			if err := os.RemoveAll(filepath.Join(folder, "data")); err != nil {
+			if err := do(filepath.Join(folder, "data")); err != nil {
 				return err
 			}
 		}
 	}
-	r.kill()
 	return nil
 }
 

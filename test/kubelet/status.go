@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -47,12 +48,16 @@ func (r *pod) probe(ctx context.Context) bool {
 func (r *pod) statusOf(p *corev1.Pod, ready bool) corev1.PodStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := corev1.PodStatus{Phase: corev1.PodPending, PodIP: r.ip, PodIPs: []corev1.PodIP{{IP: r.ip}}, InitContainerStatuses: r.prepared}
+	ip := cmp.Or(r.front, r.ip)
+	s := corev1.PodStatus{Phase: corev1.PodPending, PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}, InitContainerStatuses: r.prepared}
 	container := corev1.ContainerStatus{Name: p.Spec.Containers[0].Name, RestartCount: r.restarts, Ready: ready}
 	switch {
 	case r.process != nil && !r.process.ended():
 		s.Phase = corev1.PodRunning
 		container.State.Running = &corev1.ContainerStateRunning{}
+		if r.restarts > 0 { // a container that runs again keeps what it said
+			container.LastTerminationState.Terminated = r.terminated()
+		}
 	case r.pull != nil:
 		container.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: r.pull.Error()}
 	case r.process != nil && p.Spec.RestartPolicy == corev1.RestartPolicyNever:
@@ -63,7 +68,7 @@ func (r *pod) statusOf(p *corev1.Pod, ready bool) corev1.PodStatus {
 		}
 	default:
 		container.State.Waiting = &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}
-		container.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", Message: r.said, ExitCode: 1}
+		container.LastTerminationState.Terminated = r.terminated()
 	}
 	s.ContainerStatuses = []corev1.ContainerStatus{container}
 	status := corev1.ConditionFalse
@@ -78,6 +83,11 @@ func (r *pod) statusOf(p *corev1.Pod, ready bool) corev1.PodStatus {
 	}
 	s.Conditions = []corev1.PodCondition{condition}
 	return s
+}
+
+// terminated is how the container ended last.
+func (r *pod) terminated() *corev1.ContainerStateTerminated {
+	return &corev1.ContainerStateTerminated{Reason: "Error", Message: r.said, ExitCode: 1}
 }
 
 // write writes the status if it changed.

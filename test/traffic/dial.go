@@ -15,6 +15,11 @@ import (
 // address of each name, because DNS does not resolve those names on this
 // machine.
 func Dial(ctx context.Context, secure *tls.Config, addresses map[string]string) (*clientv3.Client, error) {
+	return DialAs(ctx, "", "", secure, addresses)
+}
+
+// DialAs is Dial as a user of etcd.
+func DialAs(ctx context.Context, user, password string, secure *tls.Config, addresses map[string]string) (*clientv3.Client, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no member serves clients")
 	}
@@ -29,7 +34,7 @@ func Dial(ctx context.Context, secure *tls.Config, addresses map[string]string) 
 		}
 		return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(addresses[name], port))
 	}
-	config := clientv3.Config{Context: ctx, Logger: zap.NewNop(), TLS: secure, DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)}}
+	config := clientv3.Config{Context: ctx, Username: user, Password: password, Logger: zap.NewNop(), TLS: secure, DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)}}
 	for name := range addresses {
 		config.Endpoints = append(config.Endpoints, scheme+net.JoinHostPort(name, "2379"))
 	}

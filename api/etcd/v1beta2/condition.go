@@ -40,6 +40,9 @@ const (
 	// ClusterMissingReference: a Secret, issuer or class that the spec names does
 	// not exist.
 	ClusterMissingReference ClusterConditionType = "MissingReference"
+	// ClusterMissingCredentials: members refuse usher's client, which needs other
+	// credentials.
+	ClusterMissingCredentials ClusterConditionType = "MissingCredentials"
 )
 
 // ClusterCondition is a detail of a cluster's state.

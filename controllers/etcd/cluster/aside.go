@@ -70,10 +70,10 @@ func asideOf(claim *corev1.PersistentVolumeClaim) (a Aside, ok bool) {
 
 // lookAside reads the claims that are set aside. A claim without a valid date
 // in the annotation, or of another cluster with the name, is kept forever.
-func (c *Controller) lookAside(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, s *observed) error {
+func (o *Observer) lookAside(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, s *observed) error {
 	var claims corev1.PersistentVolumeClaimList
 	of := client.MatchingLabels{LabelAside: cluster.Name}
-	if err := c.reader.List(ctx, &claims, client.InNamespace(cluster.Namespace), of); err != nil {
+	if err := o.reader.List(ctx, &claims, client.InNamespace(cluster.Namespace), of); err != nil {
 		return fmt.Errorf("listing claims set aside: %w", err)
 	}
 	for i := range claims.Items {
@@ -82,7 +82,7 @@ func (c *Controller) lookAside(ctx context.Context, cluster *etcdv1beta2.EtcdClu
 		if !ok || a.ClusterUID != cluster.UID || claim.DeletionTimestamp != nil {
 			continue
 		}
-		held, err := c.restoreExists(ctx, cluster.Namespace, a.Restore)
+		held, err := o.restoreExists(ctx, cluster.Namespace, a.Restore)
 		if err != nil {
 			return err
 		}
@@ -92,13 +92,13 @@ func (c *Controller) lookAside(ctx context.Context, cluster *etcdv1beta2.EtcdClu
 	return nil
 }
 
-func (c *Controller) restoreExists(ctx context.Context, namespace, name string) (bool, error) {
+func (o *Observer) restoreExists(ctx context.Context, namespace, name string) (bool, error) {
 	if name == "" {
 		return false, nil
 	}
-	o := &metav1.PartialObjectMetadata{}
-	o.SetGroupVersionKind(etcdv1beta2.GroupVersion.WithKind("EtcdRestore"))
-	err := c.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, o)
+	r := &metav1.PartialObjectMetadata{}
+	r.SetGroupVersionKind(etcdv1beta2.GroupVersion.WithKind("EtcdRestore"))
+	err := o.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, r)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

@@ -10,17 +10,18 @@ import (
 	"sigs.k8s.io/yaml"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
 )
 
 // mayRestore reports whether the controller may apply its restore offer: if the
-// cluster asks for it, once for each loss, and after the quorum was lost for
-// long enough to recover by itself.
-func mayRestore(c *etcdv1beta2.EtcdCluster, now time.Time, settling time.Duration) bool {
+// cluster asks for it, once for each loss, after the quorum was lost for long
+// enough to recover by itself, and unless it may have one all the same.
+func mayRestore(c *etcdv1beta2.EtcdCluster, s *plan.Observation, p plan.Plan, settling time.Duration) bool {
 	lost, offered := c.Status.Condition(etcdv1beta2.ClusterQuorumLost), c.Status.Restore
 	return c.Annotations[etcdv1beta2.AnnotationAutoRestore] == "true" &&
-		offered != nil && offered.EtcdRestore == "" &&
-		lost != nil && lost.Status == corev1.ConditionTrue && now.Sub(lost.LastTransitionTime.Time) >= settling &&
-		MayReplace(c)
+		offered != nil && offered.EtcdRestore == "" && p.Blocked == plan.QuorumLost &&
+		lost != nil && lost.Status == corev1.ConditionTrue && s.Now.Sub(lost.LastTransitionTime.Time) >= settling &&
+		!s.MayHaveQuorum()
 }
 
 // autoRestore creates the offered EtcdRestore, and records it: one that fails,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -12,8 +13,11 @@ import (
 
 // judgeQuorum decides whether the quorum is permanently lost, and how to
 // recover the cluster.
-func (c *Controller) judgeQuorum(ctx context.Context, j *judgement, p plan.Plan) {
+func (c *Controller) judgeQuorum(ctx context.Context, j *judgement, s *observed, p plan.Plan) {
 	cluster, st := j.cluster, &j.cluster.Status
+	if was := st.Condition(etcdv1beta2.ClusterQuorumLost); p.Blocked != plan.QuorumLost && was != nil && was.Status == corev1.ConditionTrue && s.Formed && !s.MayHaveQuorum() {
+		return // members that start again and end are the same loss
+	}
 	if p.Blocked != plan.QuorumLost {
 		j.when(etcdv1beta2.ClusterQuorumLost, false, "", "")
 		st.Restore = nil

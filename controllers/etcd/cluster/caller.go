@@ -24,7 +24,7 @@ type caller interface {
 	// List lists the members with a quorum read or, if quorum is false, as known
 	// to any member that answers.
 	List(ctx context.Context, quorum bool) (*clientv3.MemberListResponse, error)
-	// Status returns the status of one member.
+	// Status returns the status of one member; its error may be a refusal.
 	Status(ctx context.Context, clientURL string) (*clientv3.StatusResponse, error)
 	AddLearner(ctx context.Context, peerURL string) error
 	Promote(ctx context.Context, id uint64) error
@@ -44,7 +44,8 @@ type endpoint struct{ member, url, host, address string }
 // connection is a connection to a cluster.
 type connection struct {
 	*clientv3.Client
-	config clientv3.Config
+	config     clientv3.Config
+	handshakes handshakes
 }
 
 // connect connects to a cluster through any of the endpoints.
@@ -61,6 +62,10 @@ func connect(ctx context.Context, endpoints []endpoint, secure *tls.Config) (cal
 		}
 		return (&net.Dialer{Timeout: memberTimeout}).DialContext(ctx, "tcp", host)
 	})}
+	if secure != nil {
+		c.handshakes = newHandshakes(secure)
+		c.config.DialOptions = append(c.config.DialOptions, grpc.WithTransportCredentials(c.handshakes))
+	}
 	var err error
 	if c.Client, err = clientv3.New(c.config); err != nil {
 		return nil, fmt.Errorf("connecting to etcd: %w", err)
@@ -79,7 +84,7 @@ func (c *connection) List(ctx context.Context, quorum bool) (*clientv3.MemberLis
 	}
 	list, err := c.MemberList(ctx, options...)
 	if err != nil {
-		return nil, fmt.Errorf("listing etcd's members: %w", err)
+		return nil, fmt.Errorf("listing etcd's members: %w", classify(err, false))
 	}
 	return list, nil
 }
@@ -87,7 +92,8 @@ func (c *connection) List(ctx context.Context, quorum bool) (*clientv3.MemberLis
 func (c *connection) Status(ctx context.Context, clientURL string) (*clientv3.StatusResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
-	return c.Client.Status(ctx, clientURL)
+	answer, err := c.Client.Status(ctx, clientURL)
+	return answer, classify(err, c.handshakes.with(clientURL))
 }
 
 func (c *connection) AddLearner(ctx context.Context, peerURL string) error {

@@ -21,6 +21,11 @@ import (
 const (
 	// ReasonAnswers: a majority of the members answers.
 	ReasonAnswers = "MajorityAnswers"
+	// ReasonReady: no majority answers usher's client, and the kubelet of a voter
+	// says that it is ready.
+	ReasonReady = "MemberReady"
+	// ReasonRefused: members refuse usher's client.
+	ReasonRefused = "Refused"
 	// ReasonSilent: no majority has answered for a while.
 	ReasonSilent = "NoMajority"
 	// ReasonCreating: the first member has not formed the cluster yet.
@@ -83,12 +88,13 @@ func (j *judgement) when(t etcdv1beta2.ClusterConditionType, holds bool, reason,
 // judge sets the phase and the conditions.
 func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, d *desired, s *observed, p plan.Plan) {
 	j := &judgement{cluster: cluster, now: metav1.Now().Rfc3339Copy()}
-	c.judgeQuorum(ctx, j, p)
+	c.judgeQuorum(ctx, j, s, p)
 	j.when(etcdv1beta2.ClusterUnsupportedVersion, p.Blocked == plan.UnsupportedVersion, string(p.Blocked), p.Message)
 	j.when(etcdv1beta2.ClusterRefusedChange, len(p.Refusals) > 0 || p.Blocked == plan.InvalidSize, "Refused", refused(p))
 	j.when(etcdv1beta2.ClusterIgnoredFields, len(cluster.Status.IgnoredFields) > 0, ReasonSet,
 		"ignored fields: "+strings.Join(cluster.Status.IgnoredFields, ", "))
 	j.when(etcdv1beta2.ClusterMissingReference, d.unable != "", ReasonMissing, d.unable)
+	j.when(etcdv1beta2.ClusterMissingCredentials, s.credentials != "", ReasonRefused, d.missingCredentials(s.credentials))
 	j.when(etcdv1beta2.ClusterRetainedClaims, len(s.Retained) > 0, ReasonRetained, retained(s, p))
 	j.when(etcdv1beta2.ClusterClaimsSetAside, len(cluster.Status.SetAside) > 0, ReasonSetAside, setAsideClaims(cluster.Status.SetAside))
 	if p.Stalled != nil {
@@ -147,17 +153,31 @@ func setAsideClaims(all []etcdv1beta2.SetAsideClaim) string {
 // warnings are the conditions that need attention.
 var warnings = []etcdv1beta2.ClusterConditionType{
 	etcdv1beta2.ClusterQuorumLost, etcdv1beta2.ClusterUnsupportedVersion, etcdv1beta2.ClusterRefusedChange, etcdv1beta2.ClusterMissingReference,
-	etcdv1beta2.ClusterStalled, etcdv1beta2.ClusterRetainedClaims,
+	etcdv1beta2.ClusterMissingCredentials, etcdv1beta2.ClusterStalled, etcdv1beta2.ClusterRetainedClaims,
+}
+
+// missingCredentials explains which credentials usher's client lacks.
+func (d *desired) missingCredentials(why string) string {
+	text := "members refuse usher's client, and usher does not change the cluster: " + why
+	if d.tls.operator == nil {
+		return text + "; the client has no certificate, and the cluster has no TLS to show one: run etcdctl auth disable"
+	}
+	return text + fmt.Sprintf("; its certificate is %s of the Secret %s: with etcd's authentication its common name must be that of an etcd user with the role root, and its CA that of the members",
+		d.tls.operator.keys[0], d.tls.operator.secret)
 }
 
 // available reports whether the cluster accepts reads and writes.
 func (c *Controller) available(j *judgement, d *desired, s *observed, p plan.Plan) {
 	st := &j.cluster.Status
-	silent := c.silence.of(client.ObjectKeyFromObject(j.cluster), s.Formed && !s.Quorum)
+	proof := s.Serving()
+	silent := c.silence.of(client.ObjectKeyFromObject(j.cluster), s.Formed && proof == "")
 	st.Phase, st.Reason = etcdv1beta2.ClusterPhaseCreating, ""
 	switch {
 	case s.Quorum && s.Formed:
 		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionTrue, ReasonAnswers, "")
+		st.Phase = etcdv1beta2.ClusterPhaseRunning
+	case proof != "" && s.Formed:
+		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionTrue, ReasonReady, proof+" says that it is ready; no majority answers usher's client")
 		st.Phase = etcdv1beta2.ClusterPhaseRunning
 	case d.unable != "" && s.Formed:
 		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionUnknown, ReasonMissing, d.unable)

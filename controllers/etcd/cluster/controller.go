@@ -9,7 +9,6 @@ package cluster
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"time"
@@ -52,6 +51,8 @@ type Options struct {
 	// Namespace is the only namespace to watch, if the cache of the manager has no
 	// other; "" means all.
 	Namespace string
+	// Observer is shared with the controller of restores. The default is a new one.
+	Observer *Observer
 }
 
 func (o *Options) complete() {
@@ -71,24 +72,22 @@ func AddToScheme(s *runtime.Scheme) error {
 
 // A Controller reconciles clusters with their manifests.
 type Controller struct {
-	client client.Client
-	// reader reads from the API server: the controller never decides from a cache.
-	reader   client.Reader
-	events   events.EventRecorder
-	options  Options
-	metrics  *metrics
-	silence  silence
-	memories memories
-	// connect connects to a cluster's etcd.
-	connect func(context.Context, []endpoint, *tls.Config) (caller, error)
+	*Observer
+	client  client.Client
+	events  events.EventRecorder
+	options Options
+	metrics *metrics
+	silence silence
 }
 
 // New returns the controller for that manager's cluster.
 func New(m manager.Manager, o Options) *Controller {
 	o.complete()
+	if o.Observer == nil {
+		o.Observer = NewObserver(m.GetAPIReader(), o)
+	}
 	return &Controller{
-		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdcluster"),
-		options: o, metrics: newMetrics(), connect: connect,
+		Observer: o.Observer, client: m.GetClient(), events: m.GetEventRecorder("usher-etcdcluster"), options: o, metrics: newMetrics(),
 	}
 }
 
@@ -159,7 +158,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := c.report(ctx, cluster, d, s, p); err != nil {
 		return reconcile.Result{}, err
 	}
-	if mayRestore(cluster, time.Now(), c.options.Settling) {
+	if mayRestore(cluster, &s.Observation, p, c.options.Settling) {
 		if err := c.autoRestore(ctx, cluster); err != nil {
 			return reconcile.Result{}, err
 		}

@@ -97,7 +97,7 @@ func (c *Controller) onPod(ctx context.Context, d *desired, s *observed, t *plan
 // probes the member once more, which may have recovered since the observation.
 func (c *Controller) remove(ctx context.Context, d *desired, s *observed, t *plan.Step) error {
 	if !t.Cause.Asked() && s.pods[t.Member] != nil {
-		if answer, err := s.etcd.Status(ctx, d.addresses.clientURL(t.Member)); err == nil && answer.Leader != 0 {
+		if _, err := s.etcd.Status(ctx, d.addresses.clientURL(t.Member)); err == nil || asRefusal(err) != nil {
 			return fmt.Errorf("%w: %s answers again", errNotYet, t.Member)
 		}
 	}

@@ -34,6 +34,9 @@ type observed struct {
 	etcd caller
 	// clusterID is etcd's ID, if etcd reported it.
 	clusterID uint64
+	// credentials is why a member needs other credentials of the client; "" if
+	// none does.
+	credentials string
 	// before is the status before the observation.
 	before etcdv1beta2.ClusterStatus
 }
@@ -51,10 +54,10 @@ type detail struct {
 
 // look reads the pods and claims of the cluster from the API server and not
 // from a cache, because with a stale one a member would look lost.
-func (c *Controller) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) (*observed, error) {
+func (o *Observer) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) (*observed, error) {
 	s := &observed{
 		Observation: plan.Observation{
-			Now: time.Now(), Limits: plan.Limits{MemberTimeout: c.options.Settling},
+			Now: time.Now(), Limits: plan.Limits{MemberTimeout: o.settling},
 			Formed: cluster.Status.ClusterID != "", Seed: seedOf(cluster), TLS: cluster.Status.TLS,
 			ClusterVersion: etcd.ReadVersion(cluster.Status.ClusterVersion), StorageVersion: etcd.ReadVersion(cluster.Status.StorageVersion),
 			Adopt: plan.Adoption(cluster.Annotations[etcdv1beta2.AnnotationRetained]),
@@ -64,7 +67,7 @@ func (c *Controller) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster)
 	}
 	mine := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels(labelsOf(cluster.Name))}
 	var pods corev1.PodList
-	if err := c.reader.List(ctx, &pods, mine...); err != nil {
+	if err := o.reader.List(ctx, &pods, mine...); err != nil {
 		return nil, fmt.Errorf("listing the cluster's pods: %w", err)
 	}
 	for i := range pods.Items {
@@ -73,7 +76,7 @@ func (c *Controller) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster)
 		}
 	}
 	var claims corev1.PersistentVolumeClaimList
-	if err := c.reader.List(ctx, &claims, mine...); err != nil {
+	if err := o.reader.List(ctx, &claims, mine...); err != nil {
 		return nil, fmt.Errorf("listing the cluster's claims: %w", err)
 	}
 	for i := range claims.Items {
@@ -87,13 +90,13 @@ func (c *Controller) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster)
 		}
 	}
 	slices.Sort(s.Retained)
-	return s, c.lookAside(ctx, cluster, s)
+	return s, o.lookAside(ctx, cluster, s)
 }
 
 // know collects information about the members from the pods, and then from
 // etcd. The order matters: the controller creates a pod after its member is
 // listed, so that a pod without a listed member is left over.
-func (c *Controller) know(ctx context.Context, d *desired, s *observed) error {
+func (o *Observer) know(ctx context.Context, d *desired, s *observed) error {
 	found := map[string]*plan.Member{}
 	for name := range s.pods {
 		s.member(found, name)
@@ -103,12 +106,13 @@ func (c *Controller) know(ctx context.Context, d *desired, s *observed) error {
 	}
 	s.recall(d.cluster, found)
 	if d.unable == "" {
-		if err := c.ask(ctx, d, s, found); err != nil {
+		if err := o.ask(ctx, d, s, found); err != nil {
 			return err
 		}
 	} else {
 		s.remembered(d.cluster, found)
 	}
+	o.askPeers(ctx, client.ObjectKeyFromObject(d.cluster), s, found)
 	for _, m := range found {
 		s.describe(m)
 		s.Members = append(s.Members, *m)
@@ -123,7 +127,10 @@ func (c *Controller) know(ctx context.Context, d *desired, s *observed) error {
 		m := found[s.SetAside[i].Claim]
 		s.SetAside[i].Listed = m != nil && m.Listed
 	}
-	c.memories.update(client.ObjectKeyFromObject(d.cluster), &s.Observation)
+	if err := o.doubtKubelets(ctx, s); err != nil {
+		return err
+	}
+	o.memories.update(client.ObjectKeyFromObject(d.cluster), &s.Observation)
 	s.judgeData()
 	return nil
 }
@@ -171,7 +178,7 @@ func seedOf(c *etcdv1beta2.EtcdCluster) string {
 // ask reads the list of members from etcd, and the status of each. Without a
 // majority it uses any member's answer, and without any answer the cluster's
 // status.
-func (c *Controller) ask(ctx context.Context, d *desired, s *observed, found map[string]*plan.Member) error {
+func (o *Observer) ask(ctx context.Context, d *desired, s *observed, found map[string]*plan.Member) error {
 	endpoints := d.endpoints(s.pods)
 	if len(endpoints) == 0 {
 		s.remembered(d.cluster, found)
@@ -182,7 +189,7 @@ func (c *Controller) ask(ctx context.Context, d *desired, s *observed, found map
 		secure = d.tls.client
 	}
 	var err error
-	if s.etcd, err = c.connect(ctx, endpoints, secure); err != nil {
+	if s.etcd, err = o.connect(ctx, endpoints, secure); err != nil {
 		return err
 	}
 	usable := s.askEach(ctx, d, endpoints, found)
@@ -194,6 +201,9 @@ func (c *Controller) ask(ctx context.Context, d *desired, s *observed, found map
 	list, err := s.etcd.List(ctx, true)
 	s.Quorum = err == nil
 	if err != nil {
+		if r := asRefusal(err); r != nil && r.credentials {
+			s.credentials = r.why
+		}
 		if list, err = s.etcd.List(ctx, false); err != nil {
 			s.remembered(d.cluster, found)
 			return nil
@@ -206,7 +216,6 @@ func (c *Controller) ask(ctx context.Context, d *desired, s *observed, found map
 		return nil
 	}
 	s.list(d, list, found)
-	c.askPeers(ctx, client.ObjectKeyFromObject(d.cluster), s, found)
 	return nil
 }
 
@@ -253,31 +262,32 @@ func (s *observed) list(d *desired, list *clientv3.MemberListResponse, found map
 // askEach requests every member's status, and returns the URLs of the voters
 // that answer, because learners accept no other calls.
 func (s *observed) askEach(ctx context.Context, d *desired, endpoints []endpoint, found map[string]*plan.Member) []string {
-	answers := make([]*clientv3.StatusResponse, len(endpoints))
+	answers, errs := make([]*clientv3.StatusResponse, len(endpoints)), make([]error, len(endpoints))
 	var all sync.WaitGroup
 	for i, e := range endpoints {
-		of := s.details[e.member]
-		all.Go(func() {
-			answer, err := s.etcd.Status(ctx, e.url)
-			if err != nil {
-				of.problem = "does not answer: " + err.Error()
-				return
-			}
-			answers[i] = answer
-		})
+		all.Go(func() { answers[i], errs[i] = s.etcd.Status(ctx, e.url) })
 	}
 	all.Wait()
 	var usable []string
 	for i, answer := range answers {
-		if answer == nil {
+		m, of := found[endpoints[i].member], s.details[endpoints[i].member]
+		if r := asRefusal(errs[i]); r != nil {
+			m.Refusal, of.problem = r.why, "refuses usher's client: "+r.why
+			if r.credentials {
+				s.credentials = r.why
+			}
 			continue
 		}
-		m, of := found[endpoints[i].member], s.details[endpoints[i].member]
+		if errs[i] != nil {
+			of.problem = "does not answer: " + errs[i].Error()
+			continue
+		}
 		if known := d.cluster.Status.ClusterID; known != "" && known != hex(answer.Header.ClusterId) {
 			of.problem = "answers for another cluster, " + hex(answer.Header.ClusterId)
+			m.Stranger = true
 			continue
 		}
-		m.Answers = answer.Leader != 0
+		m.Answers, m.Leaderless = answer.Leader != 0, answer.Leader == 0
 		m.Leader = answer.Leader != 0 && answer.Leader == answer.Header.MemberId
 		m.Version = etcd.ReadVersion(answer.Version)
 		of.id, of.storage = answer.Header.MemberId, answer.StorageVersion

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/plan"
 )
 
 // made is when the cluster of these tests was created.
@@ -121,6 +123,14 @@ spec:
 
 func TestAClusterIsRestoredByItselfWhereItAsksForIt(t *testing.T) {
 	now := made.Add(time.Hour)
+	lost := plan.Plan{Blocked: plan.QuorumLost}
+	gone := plan.Observation{Now: now, Formed: true, Members: []plan.Member{
+		{Name: "a", Listed: true, Unresponsive: &plan.Unresponsive{Since: made}}, {Name: "b", Listed: true, Refusal: "a refusal"},
+		{Name: "c", Listed: true, Unresponsive: &plan.Unresponsive{Since: made}},
+	}}
+	back := gone
+	back.Members = slices.Clone(gone.Members)
+	back.Members[0].PeersReach = true
 	for name, tc := range map[string]struct {
 		change func(*etcdv1beta2.EtcdCluster)
 		want   bool
@@ -133,9 +143,6 @@ func TestAClusterIsRestoredByItselfWhereItAsksForIt(t *testing.T) {
 		"not a second time":     {func(c *etcdv1beta2.EtcdCluster) { c.Status.Restore.EtcdRestore = "example-1" }, false},
 		"not at once":           {func(c *etcdv1beta2.EtcdCluster) { c.Status.Conditions[0].LastTransitionTime = metav1.Time{Time: now} }, false},
 		"not where it has come": {func(c *etcdv1beta2.EtcdCluster) { c.Status.Conditions[0].Status = corev1.ConditionFalse }, false},
-		"not where it answers": {func(c *etcdv1beta2.EtcdCluster) {
-			c.Status.SetCondition(etcdv1beta2.ClusterCondition{Type: etcdv1beta2.ClusterAvailable, Status: corev1.ConditionTrue}, metav1.Time{Time: made})
-		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := lostCluster()
@@ -143,8 +150,14 @@ func TestAClusterIsRestoredByItselfWhereItAsksForIt(t *testing.T) {
 			c.Status.SetCondition(etcdv1beta2.ClusterCondition{Type: etcdv1beta2.ClusterQuorumLost, Status: corev1.ConditionTrue}, metav1.Time{Time: made})
 			c.Status.Restore = &etcdv1beta2.RestoreOffer{}
 			tc.change(c)
-			if got := mayRestore(c, now, DefaultSettling); got != tc.want {
+			if got := mayRestore(c, &gone, lost, DefaultSettling); got != tc.want {
 				t.Errorf("it is restored: %v", got)
+			}
+			if mayRestore(c, &back, lost, DefaultSettling) {
+				t.Error("it is restored although a majority lives")
+			}
+			if mayRestore(c, &gone, plan.Plan{}, DefaultSettling) {
+				t.Error("it is restored although the data has come back")
 			}
 		})
 	}

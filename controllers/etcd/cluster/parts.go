@@ -58,7 +58,7 @@ func (s *observed) judgeData() {
 		m := &s.Members[i]
 		p := s.pods[m.Name]
 		without := !m.Claim.Exists && (p == nil || finished(p))
-		empty := p != nil && m.Pod.Sealed && !m.Answers && m.Unresponsive != nil &&
+		empty := p != nil && m.Pod.Sealed && !m.Lives() && m.Unresponsive != nil &&
 			s.Now.Sub(m.Unresponsive.Since) >= s.Limits.MemberTimeout && saysEmpty(p)
 		m.DataGone = m.Listed && m.Started && (without || empty)
 	}
@@ -95,12 +95,16 @@ func ready(p *corev1.Pod) bool {
 }
 
 // saysEmpty reports whether etcd ended because it has no data: a sealed member
-// cannot ask anyone for the other members.
+// cannot ask anyone for the other members. What a container that runs again has
+// said before it ended is over.
 func saysEmpty(p *corev1.Pod) bool {
 	for _, container := range p.Status.ContainerStatuses {
+		if container.Name != containerName || container.State.Running != nil {
+			continue
+		}
 		for _, ended := range []*corev1.ContainerStateTerminated{container.State.Terminated, container.LastTerminationState.Terminated} {
-			if container.Name == containerName && ended != nil && strings.Contains(ended.Message, "could not retrieve cluster information") {
-				return true
+			if ended != nil {
+				return strings.Contains(ended.Message, "could not retrieve cluster information")
 			}
 		}
 	}

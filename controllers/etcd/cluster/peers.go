@@ -24,11 +24,15 @@ const receivedBytes = "etcd_network_peer_received_bytes_total"
 // peerTimeout limits reading a member's metrics.
 const peerTimeout = 3 * time.Second
 
-// askPeers reads from the members that answer from whom they have received
-// anything since the previous observation, if one does not answer: the
-// controller's network is not the members'. Without that information it draws
-// no conclusions.
-func (c *Controller) askPeers(ctx context.Context, cluster types.NamespacedName, s *observed, found map[string]*plan.Member) {
+// recently is how long ago a member may have received something from another
+// for that one to live: several of etcd's heartbeats.
+const recently = 3 * time.Second
+
+// askPeers reads from every member from whom it has received anything lately,
+// if one does not answer: the controller's network is not the members', and a
+// member that refuses the controller's client still serves its metrics. Without
+// that information it draws no conclusions.
+func (o *Observer) askPeers(ctx context.Context, cluster types.NamespacedName, s *observed, found map[string]*plan.Member) {
 	silent := false
 	for _, m := range found {
 		silent = silent || m.Listed && !m.Answers && m.Started
@@ -37,11 +41,11 @@ func (c *Controller) askPeers(ctx context.Context, cluster types.NamespacedName,
 		return
 	}
 	var mu sync.Mutex
-	received := map[string]float64{}
+	bytes := map[link]float64{}
 	var all sync.WaitGroup
 	for name, m := range found {
 		p := s.pods[name]
-		if !m.Listed || !m.Answers || p == nil || p.Status.PodIP == "" {
+		if !m.Listed || m.Stranger || p == nil || p.Status.PodIP == "" || finished(p) {
 			continue
 		}
 		all.Go(func() {
@@ -51,18 +55,18 @@ func (c *Controller) askPeers(ctx context.Context, cluster types.NamespacedName,
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			for id, bytes := range from {
-				received[name+" "+id] = bytes
+			for id, n := range from {
+				bytes[link{name, id}] = n
 			}
 		})
 	}
 	all.Wait()
-	before := c.memories.received(cluster, received)
-	for name, m := range found {
-		for other := range found {
-			key := other + " " + hex(s.details[name].id)
-			was, known := before[key]
-			m.PeersReach = m.PeersReach || !m.Answers && known && received[key] > was
+	now := time.Now()
+	for l, at := range o.memories.arrived(cluster, bytes, now) {
+		for name, m := range found {
+			if !m.Answers && name != l.to && l.from == hex(s.details[name].id) && now.Sub(at) < recently {
+				m.PeersReach = true
+			}
 		}
 	}
 }

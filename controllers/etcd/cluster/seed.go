@@ -101,32 +101,6 @@ func Adopted(c *etcdv1beta2.EtcdCluster, p *corev1.Pod, clusterID, memberID uint
 // ID formats etcd's ID for a status.
 func ID(id uint64) string { return hex(id) }
 
-// MayReplace reports whether a restore may replace the cluster: it answers no
-// client, or was never formed.
-func MayReplace(c *etcdv1beta2.EtcdCluster) bool {
-	available := c.Status.Condition(etcdv1beta2.ClusterAvailable)
-	return c.Status.ClusterID == "" || available == nil || available.Status != corev1.ConditionTrue
-}
-
-// Answers reports whether the cluster currently has a quorum, whatever its
-// status says.
-func Answers(ctx context.Context, reader client.Reader, cluster *etcdv1beta2.EtcdCluster) (bool, error) {
-	c := &Controller{reader: reader, connect: connect}
-	s, err := c.look(ctx, cluster)
-	if err != nil {
-		return false, err
-	}
-	d := desire(effective(cluster, s))
-	if err := d.tls.read(ctx, reader, cluster.Namespace); err != nil {
-		return false, err
-	}
-	err = c.know(ctx, d, s)
-	if s.etcd != nil {
-		_ = s.etcd.Close()
-	}
-	return s.Quorum, err
-}
-
 // leave does not change a cluster that an EtcdRestore has reserved: it only
 // creates what the members need, and sets the status.
 func (c *Controller) leave(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, restore string) (ctrl.Result, error) {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// silence is since when clusters do not answer. A restarted controller starts
+// silence is since when nobody says that clusters serve. A restarted controller starts
 // with the full timeout again.
 type silence struct {
 	mu    sync.Mutex

@@ -10,11 +10,10 @@ import (
 const learnerFactor = 3
 
 // lost removes members whose data is lost, which only count against the quorum.
-// It keeps one that anyone observes at work.
 func (d *decision) lost() *Step {
 	for m := range d.listed {
-		if d.frozen || !m.lost() || m.Answers || m.PeersReach && !m.Pod.Exists {
-			continue // a process may outlive its pod
+		if d.frozen || !m.lost() {
+			continue
 		}
 		if m.DataGone || d.silentFor(m) >= d.Limits.MemberTimeout {
 			return d.remove(m, DataGone, "its data is lost; the others have a copy")

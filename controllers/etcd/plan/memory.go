@@ -11,10 +11,16 @@ type Memory struct {
 
 // A silence is a way of not responding, and its start.
 type silence struct {
-	according  Witness
-	peersReach bool
-	pod        string
-	since      time.Time
+	signs
+	since time.Time
+}
+
+// signs are what the witnesses say of a member that does not work for all of
+// them, and of which pod.
+type signs struct {
+	according                       Witness
+	peersReach, leaderless, refuses bool
+	pod                             string
 }
 
 // Update sets Unresponsive of the observed members. A change of any witness, or
@@ -27,15 +33,15 @@ func (r *Memory) Update(o *Observation) {
 		if !m.Answers {
 			according |= Client
 		}
-		if !m.Pod.Exists || m.Pod.Ending || m.Pod.Ended || !m.Pod.Ready {
+		if !m.vouched() {
 			according |= Kubelet
 		}
 		m.Unresponsive = nil
 		if according == 0 {
 			continue
 		}
-		is := silence{according: according, peersReach: m.PeersReach, pod: m.Pod.ID, since: o.Now}
-		if was, ok := r.seen[m.Name]; ok && was.according == is.according && was.peersReach == is.peersReach && was.pod == is.pod {
+		is := silence{signs{according, m.PeersReach, m.Leaderless, m.Refusal != "", m.Pod.ID}, o.Now}
+		if was, ok := r.seen[m.Name]; ok && was.signs == is.signs {
 			is.since = was.since
 		}
 		seen[m.Name] = is

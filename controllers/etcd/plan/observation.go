@@ -73,9 +73,16 @@ type Member struct {
 	// Answers: it answers the controller, as a member of this cluster with a
 	// leader. Leader: it is the leader.
 	Answers, Leader bool
-	// PeersReach: members that answer are connected to it.
+	// Leaderless: it answers the controller as a member of this cluster, but knows
+	// no leader. Refusal is why it refuses the controller's client, in a phrase;
+	// "" if it does not.
+	Leaderless bool
+	Refusal    string
+	// Stranger: it answers the controller as a member of another cluster.
+	Stranger bool
+	// PeersReach: another member has received something from it lately.
 	PeersReach bool
-	// Unresponsive is set while no witness says that it works.
+	// Unresponsive is set while a witness says that it does not work.
 	Unresponsive *Unresponsive
 	// DataGone: its data is lost for good: its claim was replaced or is missing
 	// and no pod runs, or its pod is gone and it had no claim, or etcd reports it.
@@ -111,8 +118,8 @@ const (
 
 // Unresponsive is since when a member does not respond, and according to whom.
 type Unresponsive struct {
-	// Since is by the controller's clock: since then no witness has said that the
-	// member works or, if they disagree, none of According has.
+	// Since is by the controller's clock: since then the witnesses have said the
+	// same of the member.
 	Since time.Time
 	// According are the witnesses that currently say so.
 	According Witness
@@ -121,8 +128,10 @@ type Unresponsive struct {
 // A Pod is a member's pod.
 type Pod struct {
 	// ID distinguishes the pods of the name.
-	ID            string
-	Exists, Ready bool
+	ID     string
+	Exists bool
+	// Ready: its kubelet says that its container is ready, and its node reports.
+	Ready bool
 	// Ending: it is being deleted. Ended: it will not start again, as after an
 	// eviction.
 	Ending, Ended bool
@@ -226,15 +235,8 @@ func (m *Member) running() bool { return m.Pod.Exists && !m.Pod.Ended }
 func (m *Member) doomed() bool { return m.Durable && m.Started && (!m.Claim.Exists || m.Claim.Ending) }
 
 // lost reports whether only a new member can replace it.
-func (m *Member) lost() bool { return m.DataGone || m.doomed() && !m.running() && !m.Pod.Ending }
-
-// works reports whether any witness sees it take part in the cluster.
-func (m *Member) works() bool { return m.Answers || m.PeersReach }
-
-// silent reports whether the client and the kubelet agree that it does not
-// work, and no other member says that it does.
-func (m *Member) silent() bool {
-	return !m.works() && m.Unresponsive != nil && m.Unresponsive.According == Client|Kubelet
+func (m *Member) lost() bool {
+	return !m.Lives() && (m.DataGone || m.doomed() && !m.running() && !m.Pod.Ending)
 }
 
 // ownChange reports whether it does not serve because of the controller's
@@ -242,14 +244,6 @@ func (m *Member) silent() bool {
 // with which it served.
 func (m *Member) ownChange() bool {
 	return m.Changed || m.made() && m.Version != (etcd.Version{}) && m.Target != m.Version
-}
-
-// silentFor returns for how long the member has been silent.
-func (o *Observation) silentFor(m *Member) time.Duration {
-	if !m.silent() {
-		return 0
-	}
-	return o.Now.Sub(m.Unresponsive.Since)
 }
 
 // voters counts the voting members, and those of them that answer.

@@ -55,6 +55,8 @@ const (
 	// StallUnreachable: a member does not answer the controller, but its kubelet
 	// or the other members say that it works.
 	StallUnreachable = "Unreachable"
+	// StallRefused: a member refuses the controller's client.
+	StallRefused = "Refused"
 	// StallNotReady: a member answers, but its kubelet says that it is not ready.
 	StallNotReady = "NotReady"
 	// StallUnresponsive: a member does not respond, for an unknown reason.

@@ -24,7 +24,7 @@ func (d *decision) discard() *Step {
 	for i := range d.Members {
 		m := &d.Members[i]
 		switch {
-		case m.Listed || m.works():
+		case m.Listed || m.takesPart(): // etcd may list it by another name
 		case m.Pod.Exists && !m.Pod.Ending:
 			return &Step{Action: Discard, Member: m.Name, Why: "it left the cluster"}
 		case !m.Pod.Exists && m.Claim.Exists && !m.Claim.Ending:

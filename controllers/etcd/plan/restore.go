@@ -41,8 +41,8 @@ func (d *decision) restore() *Step {
 
 func (d *decision) switchover() *Step {
 	r := d.Restore
-	if d.Quorum && !r.Touched && !r.Forced {
-		return d.blocked(ClusterRunning, "a majority of the old members answers")
+	if d.MayHaveQuorum() && !r.Touched && !r.Forced {
+		return d.blocked(ClusterRunning, "the old members may have a quorum")
 	}
 	for i := range d.Members {
 		if m := &d.Members[i]; m.Name != r.Seed && m.Claim.Exists {

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -46,7 +47,7 @@ func switching(o plan.Observation) (steps []string, blocked plan.Block) {
 
 func TestARestore_SetsClaimsAsideBeforeAnythingEnds(t *testing.T) {
 	old := func(name string) plan.Member {
-		return plan.Member{Name: name, Claim: plan.Claim{Exists: true}, Pod: plan.Pod{Exists: true}}
+		return plan.Member{Name: name, Claim: plan.Claim{Exists: true}, Pod: plan.Pod{Exists: true}, Unresponsive: &plan.Unresponsive{}}
 	}
 	for name, tc := range map[string]struct {
 		quorum, forced, touched bool
@@ -65,7 +66,7 @@ func TestARestore_SetsClaimsAsideBeforeAnythingEnds(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := plan.Observation{Formed: true, Quorum: tc.quorum, Members: []plan.Member{old("a"), old("b")}, Restore: &plan.Restore{Name: "back", Seed: "seed", Forced: tc.forced, Touched: tc.touched}}
+			o := plan.Observation{Now: time.Unix(0, 0), Formed: true, Quorum: tc.quorum, Members: []plan.Member{old("a"), old("b")}, Restore: &plan.Restore{Name: "back", Seed: "seed", Forced: tc.forced, Touched: tc.touched}}
 			steps, blocked := switching(o)
 			if diff := cmp.Diff(tc.steps, steps); diff != "" || blocked != tc.blocked {
 				t.Errorf("blocked %q, steps (-want +got):\n%s", blocked, diff)

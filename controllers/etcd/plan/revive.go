@@ -81,6 +81,10 @@ func (d *decision) watch(m *Member, why string) {
 		return
 	case m.Answers:
 		reason, why = StallNotReady, "it answers, but its kubelet reports that it is not ready: usher neither replaces nor changes members until it is"
+	case m.Refusal != "":
+		reason, why = StallRefused, "it refuses usher's client: "+m.Refusal
+	case m.Leaderless:
+		reason, why = StallUnreachable, "it answers the controller, and has no leader: check the network between the members"
 	case m.PeersReach || m.Unresponsive.According == Client:
 		reason, why = StallUnreachable, "it does not answer the controller, but works according to its kubelet or the other members: check the network and the certificates"
 	case reason == "":

@@ -33,7 +33,7 @@ func (c *Controller) change(ctx context.Context, a *attempt) error {
 		switch {
 		case p.Blocked == plan.ClusterRunning:
 			a.Status.Phase = etcdv1beta2.RestorePhaseProving
-			return running(a)
+			return recovered(a)
 		case t == nil:
 			return wait(ReasonUnproved, "%s", p.Message)
 		case t.Action == plan.Yield:
@@ -77,29 +77,40 @@ func (c *Controller) observe(ctx context.Context, a *attempt) (*observed, error)
 	a.Status.WayBack = wayBack(a.EtcdRestore, names)
 	r := &plan.Restore{
 		Name: a.Name, Seed: seed.pod.Name, Held: true, Left: true, Proved: true, Touched: len(kept) > 0,
-		Forced:   a.Annotations[etcdv1beta2.AnnotationReplaceRunning] == "true",
+		Forced:   a.forced(),
 		Recorded: a.cluster.Status.ClusterID == etcdcluster.ID(seed.clusterID),
 		Adopted:  metav1.IsControlledBy(seed.pod, a.cluster),
 	}
-	w.observation = &plan.Observation{Now: time.Now(), Formed: true, Restore: r}
-	names = slices.Collect(maps.Keys(w.pods))
-	for name := range w.claims {
-		if w.pods[name] == nil {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		m := plan.Member{Name: name, Claim: plan.Claim{Exists: w.claims[name] != nil}}
-		if p := w.pods[name]; p != nil {
-			m.Pod = plan.Pod{Exists: true, Ending: p.DeletionTimestamp != nil}
-		}
-		w.observation.Members = append(w.observation.Members, m)
-	}
+	w.observation = &plan.Observation{Now: time.Now(), Formed: true}
 	if !r.Recorded && !r.Touched && !r.Forced {
-		w.observation.Quorum, err = etcdcluster.Answers(ctx, c.reader, a.cluster)
+		if w.observation, err = c.observer.Observe(ctx, a.cluster); err != nil {
+			return nil, err
+		}
 	}
-	return w, err
+	w.observation.Restore = r
+	w.addParts()
+	return w, nil
+}
+
+// addParts sets which members have pods and claims.
+func (w *observed) addParts() {
+	known := map[string]bool{}
+	for _, m := range w.observation.Members {
+		known[m.Name] = true
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(w.pods)), slices.Collect(maps.Keys(w.claims)))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if !known[name] {
+			w.observation.Members = append(w.observation.Members, plan.Member{Name: name})
+		}
+	}
+	for i := range w.observation.Members {
+		m := &w.observation.Members[i]
+		m.Claim.Exists = w.claims[m.Name] != nil
+		p := w.pods[m.Name]
+		m.Pod.Exists, m.Pod.Ending = p != nil, p != nil && p.DeletionTimestamp != nil
+	}
 }
 
 // oldMembers returns the pods and claims of the cluster except the seed's.

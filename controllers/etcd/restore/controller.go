@@ -71,6 +71,8 @@ type Controller struct {
 	events events.EventRecorder
 	places *etcdbackup.Places
 	server *podserver.Server
+	// observer tells whether a cluster may have a quorum.
+	observer *etcdcluster.Observer
 	// turns are those of restores in progress, sending those of backups on their
 	// way to a pod.
 	turns, sending *turns.Turns
@@ -81,12 +83,12 @@ type Controller struct {
 }
 
 // New returns the controller for that manager's cluster. The server sends
-// backups to pods. Old members' claims are kept for at least the grace, by
+// backups to pods; the observer is that of the controller of clusters. Old members' claims are kept for at least the grace, by
 // default etcdcluster.DefaultClaimGrace.
-func New(m manager.Manager, server *podserver.Server, volumes *volume.Mounts, grace time.Duration) *Controller {
+func New(m manager.Manager, server *podserver.Server, volumes *volume.Mounts, observer *etcdcluster.Observer, grace time.Duration) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
-		places: &etcdbackup.Places{Reader: m.GetAPIReader(), Volumes: volumes}, server: server,
+		places: &etcdbackup.Places{Reader: m.GetAPIReader(), Volumes: volumes}, server: server, observer: observer,
 		turns: turns.New(atOnce, perNamespace), sending: turns.New(atOnce, perNamespace), deletions: turns.NewDeletions(),
 		grace: cmp.Or(grace, etcdcluster.DefaultClaimGrace),
 	}

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"io"
 
-	corev1 "k8s.io/api/core/v1"
-
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
-	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/policies/etcd"
 )
 
@@ -30,11 +27,8 @@ func (c *Controller) examine(ctx context.Context, a *attempt) error {
 	if other := a.cluster.Annotations[etcdv1beta2.AnnotationRestore]; other != "" && other != a.Name {
 		return stop(ReasonTaken, "the EtcdRestore %s has reserved the cluster: wait for it, or delete it; if it does not exist, remove the annotation %s from the EtcdCluster", other, etcdv1beta2.AnnotationRestore)
 	}
-	if !etcdcluster.MayReplace(a.cluster) && a.Annotations[etcdv1beta2.AnnotationReplaceRunning] != "true" {
-		if lost := a.cluster.Status.Condition(etcdv1beta2.ClusterQuorumLost); lost != nil && lost.Status == corev1.ConditionTrue {
-			return wait(ReasonRunning, "the EtcdCluster %s has lost most of its members but still answers: waits until it does not", a.cluster.Name)
-		}
-		return stop(ReasonRunning, "the EtcdCluster %s works: to discard everything written to it since the backup, add the annotation %s: \"true\" to the EtcdRestore", a.cluster.Name, etcdv1beta2.AnnotationReplaceRunning)
+	if err := c.replaceable(ctx, a); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()

@@ -7,7 +7,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 
-	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 )
 
@@ -27,27 +26,7 @@ func (c *Controller) prove(ctx context.Context, a *attempt) error {
 	if _, err := c.proved(ctx, a); err != nil {
 		return err
 	}
-	return c.stillLost(ctx, a)
-}
-
-// stillLost checks whether the cluster may still be replaced: what was true at
-// the inspection may have changed, since volumes can come back.
-func (c *Controller) stillLost(ctx context.Context, a *attempt) error {
-	if a.Annotations[etcdv1beta2.AnnotationReplaceRunning] == "true" {
-		return nil
-	}
-	answers, err := etcdcluster.Answers(ctx, c.reader, a.cluster)
-	if err != nil {
-		return err
-	}
-	if answers {
-		return running(a)
-	}
-	return nil
-}
-
-func running(a *attempt) error {
-	return stop(ReasonRunning, "the EtcdCluster %s has recovered in the meantime: delete this EtcdRestore to keep the cluster, or, to discard everything written to it since the backup, add the annotation %s: \"true\" to the EtcdRestore", a.cluster.Name, etcdv1beta2.AnnotationReplaceRunning)
+	return c.replaceable(ctx, a) // volumes can come back
 }
 
 // proved returns the seed, which must be the only member and have at least the

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
 )
 
@@ -168,7 +167,7 @@ func TestBackupAndRestore(t *testing.T) {
 	s.until("the loss", func() any { return "" }, func() bool {
 		c := &etcdv1beta2.EtcdCluster{}
 		s.get(c, "example")
-		return etcdcluster.MayReplace(c)
+		return len(c.Status.Members.Ready) == 0
 	})
 	s.restore("back", "example", b.Status.Path, nil)
 	r := s.untilRestore("back", "the restore", succeeded)

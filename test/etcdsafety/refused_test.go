@@ -1,0 +1,127 @@
+package etcdsafety_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/test/kubelet"
+)
+
+// authenticate enables etcd's authentication, for which usher has no
+// credentials.
+func (s *scene) authenticate() {
+	s.Helper()
+	etcd, err := s.connect(s.Context())
+	s.must(err)
+	defer func() { _ = etcd.Close() }()
+	password := "a-password"
+	_, err = etcd.UserAdd(s.Context(), "root", password)
+	s.must(err)
+	_, err = etcd.UserGrantRole(s.Context(), "root", "root")
+	s.must(err)
+	_, err = etcd.AuthEnable(s.Context())
+	s.must(err)
+	s.password.Store(&password)
+}
+
+// obstruct obstructs the controller's way to members: the others, and clients,
+// still reach them.
+func (s *scene) obstruct(way kubelet.Way, members ...string) {
+	s.Helper()
+	for _, m := range members {
+		s.must(s.kubelet.Obstruct(s.Context(), s.namespace, m, way))
+	}
+}
+
+// hidden are the ways in which a cluster answers everyone but the controller.
+var hidden = map[string]func(*scene){
+	"authentication": func(s *scene) { s.authenticate() },
+	"slow answers":   func(s *scene) { s.obstruct(kubelet.Slow, s.members()...) },
+	"no answers":     func(s *scene) { s.obstruct(kubelet.Silent, s.members()...) },
+	"a cut":          func(s *scene) { s.obstruct(kubelet.Cut, s.members()...) },
+}
+
+// TestAClusterHiddenFromTheController_IsNotReplaced restores a backup without
+// the annotation over a cluster that acknowledges writes.
+func TestAClusterHiddenFromTheController_IsNotReplaced(t *testing.T) {
+	t.Parallel()
+	for name, hide := range hidden {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, shared, 3)
+			store := s.store()
+			backup := s.backUp(store, "once")
+			members, claims, before := s.members(), s.claims(), s.cluster()
+			hide(s)
+			s.until("no member answers the controller", func(c *etcdv1beta2.EtcdCluster) bool { return len(c.Status.Members.Ready) == 0 })
+			writes := s.traffic.Writes()
+			s.must(s.client.Create(t.Context(), s.restoreOf(store, "back", backup.Status.Path)))
+			s.eventually("the restore is refused", func(ctx context.Context) (bool, error) {
+				return s.restoreSays(ctx, "back") == "ClusterRunning", nil
+			})
+			s.throughout(func() string {
+				c := s.cluster()
+				switch {
+				case says(c, etcdv1beta2.ClusterAvailable) != corev1.ConditionTrue:
+					return "the cluster is said not to be available, and it acknowledges writes"
+				case c.Status.ClusterID != before.Status.ClusterID || c.Annotations[etcdv1beta2.AnnotationRestore] != "":
+					return "the restore has the cluster"
+				case says(c, etcdv1beta2.ClusterMissingCredentials) == corev1.ConditionTrue != (name == "authentication"):
+					return fmt.Sprintf("missing credentials: %v", c.Status.Condition(etcdv1beta2.ClusterMissingCredentials))
+				case s.restoreSays(t.Context(), "back") != "ClusterRunning":
+					return "the restore is not refused any more"
+				}
+				return s.sameData(claims)
+			})
+			if more := s.traffic.Writes() - writes; more < 100 {
+				t.Errorf("only %d writes were acknowledged meanwhile", more)
+			}
+			if now := s.members(); !slices.Equal(members, now) {
+				t.Errorf("the members were %q and are %q", members, now)
+			}
+			s.verify()
+		})
+	}
+}
+
+// restoreSays returns the reason of an EtcdRestore's condition.
+func (s *scene) restoreSays(ctx context.Context, name string) string {
+	s.Helper()
+	r := &etcdv1beta2.EtcdRestore{}
+	s.must(s.client.Get(context.WithoutCancel(ctx), client.ObjectKey{Namespace: s.namespace, Name: name}, r))
+	if restored := meta.FindStatusCondition(r.Status.Conditions, "Restored"); restored != nil {
+		return restored.Reason
+	}
+	return ""
+}
+
+// TestAMemberThatCameBack_IsNotLostBecauseOfWhatItSaidBefore takes the volume of
+// a member away for a moment, and later only the controller's way to it.
+func TestAMemberThatCameBack_IsNotLostBecauseOfWhatItSaidBefore(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, shared, 3)
+	members, claims := s.members(), s.claims()
+	victim := members[0]
+	s.must(s.kubelet.Unmount(s.namespace, victim))
+	s.until("it ends without its data", func(*etcdv1beta2.EtcdCluster) bool {
+		return slices.ContainsFunc(s.pods(), func(p corev1.Pod) bool { return p.Name == victim && waits(p) == "CrashLoopBackOff" })
+	})
+	s.must(s.kubelet.Mount(s.namespace, victim))
+	s.settled(3)
+	s.obstruct(kubelet.Cut, victim)
+	s.until("the controller does not reach it", func(c *etcdv1beta2.EtcdCluster) bool { return len(c.Status.Members.Ready) == 2 })
+	s.throughout(func() string {
+		if now := s.members(); !slices.Equal(members, now) {
+			return fmt.Sprintf("the members were %q and are %q", members, now)
+		}
+		return s.sameData(claims)
+	})
+	s.verify()
+}
