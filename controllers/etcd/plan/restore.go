@@ -25,6 +25,8 @@ type Restore struct {
 func (d *decision) restore() *Step {
 	r := d.Restore
 	switch {
+	case !r.Recorded && !r.Touched && !r.Forced && d.MayHaveQuorum():
+		return d.blocked(ClusterRunning, "the old members may have a quorum")
 	case !r.Held:
 		return &Step{Action: Hold, Member: r.Seed}
 	case !r.Left:
@@ -41,9 +43,6 @@ func (d *decision) restore() *Step {
 
 func (d *decision) switchover() *Step {
 	r := d.Restore
-	if d.MayHaveQuorum() && !r.Touched && !r.Forced {
-		return d.blocked(ClusterRunning, "the old members may have a quorum")
-	}
 	for i := range d.Members {
 		if m := &d.Members[i]; m.Name != r.Seed && m.Claim.Exists {
 			return &Step{Action: SetAsideClaim, Member: m.Name, Cause: Restored, Why: "a restored member takes its place"}
