@@ -145,6 +145,13 @@ func clusterFaults() []fault {
 			}
 			return true
 		}, func(w *world) { clear(w.cut) }, nil},
+		{"all members answer late", func(w *world) bool {
+			for _, n := range w.members {
+				w.slow[n.name] = true
+			}
+			return true
+		}, func(w *world) { clear(w.slow) }, nil},
+		{"authentication is enabled", func(w *world) bool { w.authenticated = true; return true }, func(w *world) { w.authenticated = false }, nil},
 		{"all members are killed", func(w *world) bool {
 			for _, p := range w.pods {
 				p.up = false

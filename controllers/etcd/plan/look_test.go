@@ -20,7 +20,7 @@ func (w *world) look(c *controller) *plan.Observation {
 			o.Quorum = true
 		}
 	}
-	heard := slices.ContainsFunc(w.members, func(n *node) bool { return w.hears(n.name) })
+	heard := !w.authenticated && slices.ContainsFunc(w.members, func(n *node) bool { return w.hears(n.name) })
 	names := map[string]bool{}
 	for name := range w.pods {
 		names[name] = true
@@ -80,7 +80,9 @@ func (w *world) hears(name string) bool {
 }
 
 // answers reports whether it answers as a member with a leader.
-func (w *world) answers(name string) bool { return w.hears(name) && w.takesPart(name) }
+func (w *world) answers(name string) bool {
+	return !w.authenticated && w.hears(name) && w.takesPart(name)
+}
 
 // see observes one member.
 func (w *world) see(name string, heard bool) plan.Member {
@@ -101,13 +103,20 @@ func (w *world) see(name string, heard bool) plan.Member {
 		if m.Answers {
 			m.Version = n.ran
 		}
-		for _, other := range w.members {
-			if other != n && w.answers(other.name) && w.runs(name) && w.reach(other.name, name) {
-				m.PeersReach = true
-			}
-		}
 	} else if !heard && k.name != "" {
 		m.Listed, m.Learner, m.Started = true, k.learner, k.ran != (etcd.Version{})
+	}
+	if w.member(name) != nil && w.hears(name) {
+		m.Leaderless = !w.authenticated && !w.takesPart(name)
+		if w.authenticated {
+			m.Refusal = "etcd's authentication is enabled"
+		}
+	}
+	// The metrics of a member need neither credentials nor much time.
+	for _, other := range w.members {
+		if m.Listed && !m.Answers && other.name != name && w.runs(other.name) && w.reach(controllerParty, other.name) && w.runs(name) && w.reach(other.name, name) {
+			m.PeersReach = true
+		}
 	}
 	w.seeParts(&m, k)
 	return m

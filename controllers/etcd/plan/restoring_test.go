@@ -1,6 +1,8 @@
 package plan_test
 
 import (
+	"slices"
+
 	"github.com/usher-dev/usher/controllers/etcd/plan"
 	"github.com/usher-dev/usher/policies/etcd"
 )
@@ -25,7 +27,7 @@ func restoreFault(name string, forced bool) fault {
 	return fault{
 		name: name,
 		inject: func(w *world) bool {
-			if w.restore != nil || !w.api.formed || !forced && w.last.Blocked != plan.QuorumLost {
+			if w.restore != nil || !w.api.formed {
 				return false
 			}
 			w.restore = &restoring{at: max(0, w.acknowledged-w.random.IntN(4)), forced: forced}
@@ -85,37 +87,24 @@ func (w *world) abandon() {
 	w.api.version++
 }
 
-// lookRestore is the observation of the restore's controller. It starts the
-// restored member as soon as the cluster is reserved.
+// lookRestore is the observation of the restore's controller, which shares its
+// memory with that of the cluster. It starts the restored member as soon as the
+// cluster is reserved.
 func (w *world) lookRestore(c *controller) *plan.Observation {
 	r := w.restore
 	if w.api.held != "" && w.api.left && !r.recorded {
 		w.startSeed(r)
 	}
 	seed := w.pods[r.seed]
-	o := &plan.Observation{Now: w.now.Add(c.clock), Formed: true, Restore: &plan.Restore{
+	o := w.look(c)
+	o.Restore = &plan.Restore{
 		Name: "back", Seed: r.seed, Held: w.api.held != "", Left: w.api.left, Forced: r.forced,
 		Proved: seed != nil && seed.up, Touched: w.touched(), Recorded: r.recorded, Adopted: r.adopted,
-	}}
-	for _, n := range w.voters() {
-		o.Quorum = o.Quorum || w.answers(n.name)
 	}
-	names := map[string]bool{}
-	for name := range w.pods {
-		names[name] = true
-	}
-	for name, claim := range w.claims {
-		if claim.aside == nil && !claim.retained {
-			names[name] = true
-		}
-	}
-	delete(names, r.seed)
-	for _, name := range sortedKeys(names) {
-		m := plan.Member{Name: name, Claim: plan.Claim{Exists: w.claims[name] != nil && w.claims[name].aside == nil}}
-		if p := w.pods[name]; p != nil {
-			m.Pod = plan.Pod{Exists: true, Ending: p.ending}
-		}
-		o.Members = append(o.Members, m)
+	o.Members = slices.DeleteFunc(o.Members, func(m plan.Member) bool { return m.Name == r.seed })
+	for i := range o.Members {
+		claim := w.claims[o.Members[i].Name]
+		o.Members[i].Claim.Exists = claim != nil && claim.aside == nil && !claim.retained
 	}
 	return o
 }
@@ -141,7 +130,7 @@ func (w *world) switchOver(c *controller, r *restoring, s *plan.Step) {
 	case plan.Hold:
 		c.call(func() { w.api.held = "back"; w.api.version++ })
 	case plan.SetAsideClaim:
-		if !r.forced && !w.touched() && w.anyAnswers() {
+		if !r.forced && !w.touched() && w.witnessed() {
 			w.violate("%s: a restore takes the place of a cluster that works", s)
 		}
 		if claim != nil && claim.aside == nil {
@@ -163,13 +152,28 @@ func (w *world) switchOver(c *controller, r *restoring, s *plan.Step) {
 	}
 }
 
-func (w *world) anyAnswers() bool {
+// witnessed reports whether the cluster works, and some witness could tell so of
+// a majority: the controller's client, another member, or a kubelet.
+func (w *world) witnessed() bool {
+	if w.leader() == nil {
+		return false
+	}
+	seen := 0
 	for _, n := range w.voters() {
-		if w.answers(n.name) {
-			return true
+		client := w.hears(n.name)
+		kubelet := w.takesPart(n.name) && w.pods[n.name] != nil && !w.pods[n.name].ending && !w.detached[n.name] && !w.gone[n.name]
+		if lie, ok := w.lies[n.name]; ok {
+			kubelet = kubelet && lie
+		}
+		peers := false
+		for _, other := range w.members {
+			peers = peers || other != n && w.runs(other.name) && w.reach(controllerParty, other.name) && w.runs(n.name) && w.reach(other.name, n.name)
+		}
+		if client || kubelet || peers {
+			seen++
 		}
 	}
-	return false
+	return seen >= etcd.Quorum(len(w.voters()))
 }
 
 // recordSeed makes the restored member the cluster: later writes than the

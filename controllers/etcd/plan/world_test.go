@@ -37,16 +37,18 @@ type world struct {
 	// acknowledged is the last write that was acknowledged to a client.
 	acknowledged int
 
-	cut      map[[2]string]bool // pairs that cannot reach each other
-	slow     map[string]bool    // answer their peers, but the controller too late
-	frozen   map[string]bool    // suspended processes
-	edited   map[string]bool    // members whose peer URL a person has edited
-	byURL    bool               // members are identified by their URL: a planted mistake
-	lies     map[string]bool    // the kubelet's report, whatever is true
-	detached map[string]bool    // kubelets that cannot reach the API server
-	gone     map[string]bool    // deleted nodes, by their members
-	absent   map[etcd.Version]bool
-	broken   map[string]bool // pod revisions that do not start
+	cut    map[[2]string]bool // pairs that cannot reach each other
+	slow   map[string]bool    // answer their peers, but the controller too late
+	frozen map[string]bool    // suspended processes
+	// authenticated: etcd refuses the controller's client.
+	authenticated bool
+	edited        map[string]bool // members whose peer URL a person has edited
+	byURL         bool            // members are identified by their URL: a planted mistake
+	lies          map[string]bool // the kubelet's report, whatever is true
+	detached      map[string]bool // kubelets that cannot reach the API server
+	gone          map[string]bool // deleted nodes, by their members
+	absent        map[etcd.Version]bool
+	broken        map[string]bool // pod revisions that do not start
 
 	controllers []*controller
 	restore     *restoring

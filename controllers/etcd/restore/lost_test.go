@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -99,29 +98,35 @@ func (s *scene) made(known ...string) string {
 	return ""
 }
 
-// TestAClusterThatCameBackIsNotReplaced brings the volumes of a majority back
-// after the restore has begun.
+// TestAClusterThatCameBackIsNotReplaced stops the only member until the restore
+// has begun.
 func TestAClusterThatCameBackIsNotReplaced(t *testing.T) {
 	s := newScene(t)
 	s.cluster("example", 1, nil)
-	c := s.untilServing("example", 1)
+	s.untilServing("example", 1)
 	b := s.backup("once", "example", "backups/"+s.namespace+"/once", nil)
-	// The gate first uses the status, which is stale.
-	was := c.DeepCopy()
-	metav1.SetMetaDataAnnotation(&c.ObjectMeta, etcdv1beta2.AnnotationRestore, "back")
-	if err := world.client.Patch(t.Context(), c, client.MergeFrom(was)); err != nil {
+	before := s.pods("example")
+	freeze := func(frozen bool) {
+		for name := range before {
+			if err := world.kubelet.Freeze(s.namespace, name, frozen); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	freeze(true)
+	s.restore("back", "example", b.Status.Path, nil)
+	s.untilRestore("back", "waiting until the member is silent for long enough", func(r *etcdv1beta2.EtcdRestore) bool {
+		return len(r.Status.Conditions) > 0 && r.Status.Conditions[0].Reason == etcdrestore.ReasonRunning
+	})
+	r := s.untilRestore("back", "the seed", func(r *etcdv1beta2.EtcdRestore) bool { return r.Status.Phase == etcdv1beta2.RestorePhaseSeeding })
+	s.until("the pod of the seed", func() any { return "" }, func() bool { return world.kubelet.Unready(s.namespace, etcdrestore.SeedName(r), true) == nil })
+	freeze(false)
+	if _, err := s.etcd("example").Put(t.Context(), "key", "value"); err != nil {
 		t.Fatal(err)
 	}
-	s.until("a status that is behind", func() any { return c.Status }, func() bool {
-		s.get(c, "example")
-		if !c.Status.ControlPaused {
-			return false
-		}
-		c.Status.Condition(etcdv1beta2.ClusterAvailable).Status = corev1.ConditionFalse
-		return world.client.Status().Update(s.Context(), c) == nil
-	})
-	before := s.pods("example")
-	s.restore("back", "example", b.Status.Path, nil)
+	if err := world.kubelet.Unready(s.namespace, etcdrestore.SeedName(r), false); err != nil {
+		t.Fatal(err)
+	}
 	s.untilRestore("back", "the refusal", func(r *etcdv1beta2.EtcdRestore) bool {
 		return r.Status.Phase == etcdv1beta2.RestorePhaseProving && len(r.Status.Conditions) > 0 && r.Status.Conditions[0].Reason == etcdrestore.ReasonRunning
 	})
