@@ -70,6 +70,22 @@ var mistakes = []mistake{
 		}
 	})},
 	{name: "the other members are not asked", shown: each(func(m *plan.Member) { m.PeersReach = false })},
+	{name: "a restore believes the client alone", shown: func(o *plan.Observation) {
+		for i := range o.Members {
+			if m := &o.Members[i]; o.Restore != nil {
+				m.PeersReach, m.Leaderless, m.Refusal, m.Pod.Ready = false, false, "", false
+				m.Unresponsive = &plan.Unresponsive{Since: o.Now.Add(-time.Hour), According: plan.Client | plan.Kubelet}
+			}
+		}
+	}},
+	{name: "a restore does not wait for members that restart", shown: func(o *plan.Observation) {
+		for i := range o.Members {
+			if m := &o.Members[i]; o.Restore != nil && !m.Answers {
+				*m = plan.Member{Name: m.Name, Claim: m.Claim, Pod: plan.Pod{Exists: m.Pod.Exists, Ending: m.Pod.Ending}, Listed: m.Listed, Learner: m.Learner,
+					Unresponsive: &plan.Unresponsive{Since: o.Now.Add(-time.Hour), According: plan.Client | plan.Kubelet}}
+			}
+		}
+	}},
 	{name: "a member is given up at once", shown: each(func(m *plan.Member) {
 		if u := m.Unresponsive; u != nil {
 			m.Unresponsive = &plan.Unresponsive{Since: u.Since.Add(-time.Hour), According: u.According}

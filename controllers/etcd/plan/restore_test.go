@@ -50,14 +50,15 @@ func TestARestore_SetsClaimsAsideBeforeAnythingEnds(t *testing.T) {
 		return plan.Member{Name: name, Claim: plan.Claim{Exists: true}, Pod: plan.Pod{Exists: true}, Unresponsive: &plan.Unresponsive{}}
 	}
 	for name, tc := range map[string]struct {
-		quorum, forced, touched bool
-		steps                   []string
-		blocked                 plan.Block
+		quorum, living, forced, touched bool
+		steps                           []string
+		blocked                         plan.Block
 	}{
 		"of a cluster that is lost": {steps: []string{
 			"hold seed", "set aside a", "set aside b", "discard a", "wait a", "discard b", "wait b", "record seed", "adopt seed", "yield seed",
 		}},
-		"of a cluster that has come back": {quorum: true, blocked: plan.ClusterRunning},
+		"of a cluster that has come back":         {quorum: true, blocked: plan.ClusterRunning},
+		"of a cluster that answers everyone else": {living: true, blocked: plan.ClusterRunning},
 		"of a cluster that works, by force": {quorum: true, forced: true, steps: []string{
 			"hold seed", "set aside a", "set aside b", "discard a", "wait a", "discard b", "wait b", "record seed", "adopt seed", "yield seed",
 		}},
@@ -67,6 +68,9 @@ func TestARestore_SetsClaimsAsideBeforeAnythingEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := plan.Observation{Now: time.Unix(0, 0), Formed: true, Quorum: tc.quorum, Members: []plan.Member{old("a"), old("b")}, Restore: &plan.Restore{Name: "back", Seed: "seed", Forced: tc.forced, Touched: tc.touched}}
+			for i := range o.Members {
+				o.Members[i].Pod.Ready = tc.living
+			}
 			steps, blocked := switching(o)
 			if diff := cmp.Diff(tc.steps, steps); diff != "" || blocked != tc.blocked {
 				t.Errorf("blocked %q, steps (-want +got):\n%s", blocked, diff)
