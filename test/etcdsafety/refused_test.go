@@ -140,3 +140,27 @@ func TestAMemberThatCameBack_IsNotLostBecauseOfWhatItSaidBefore(t *testing.T) {
 	})
 	s.verify()
 }
+
+// TestAKubeletThatDoesNotReport_VouchesForNobody ends the only member and its
+// node at once: the pod's status says for ever that it is ready.
+func TestAKubeletThatDoesNotReport_VouchesForNobody(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, shared, 1)
+	claims, member := s.claims(), s.members()[0]
+	s.must(s.kubelet.LoseNode(t.Context(), s.namespace, member))
+	s.must(s.kubelet.Kill(s.namespace, member))
+	s.until("the cluster is said not to be available", func(c *etcdv1beta2.EtcdCluster) bool {
+		return says(c, etcdv1beta2.ClusterAvailable) == corev1.ConditionFalse
+	})
+	for _, p := range s.pods() {
+		if !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }) {
+			t.Errorf("the status of the pod is %+v", p.Status)
+		}
+	}
+	s.must(s.kubelet.Connect(t.Context(), s.namespace, member))
+	s.settled(1)
+	if problem := s.sameData(claims); problem != "" {
+		t.Error(problem)
+	}
+	s.verify()
+}

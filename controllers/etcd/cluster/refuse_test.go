@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -100,4 +101,46 @@ func TestMembersSpeakTLS(t *testing.T) {
 	s.until("it is refused", func(c *etcdv1beta2.EtcdCluster) bool {
 		return condition(c, etcdv1beta2.ClusterRefusedChange) == corev1.ConditionTrue && condition(c, etcdv1beta2.ClusterAvailable) == corev1.ConditionTrue
 	})
+}
+
+// TestMembersThatRefuseTheCertificate_Live gives usher's client certificates that
+// are not accepted: by the members, and then by the client itself.
+func TestMembersThatRefuseTheCertificate_Live(t *testing.T) {
+	s := newScene(t)
+	spec := onClaims(1)
+	spec.TLS = secured()
+	certificates, err := pki.New(s.namespace, s.name)
+	s.must(err)
+	others, err := pki.New(s.namespace, s.name)
+	s.must(err)
+	operator := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "operator"}, Data: certificates.Operator}
+	s.must(shared.client.Create(s.ctx, operator))
+	for name, data := range map[string]map[string][]byte{"peer": certificates.Peer, "server": certificates.Server} {
+		s.must(shared.client.Create(s.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Data: data}))
+	}
+	s.create(spec)
+	s.settled(1, v36)
+	const ca = "etcd-client-ca.crt"
+	mixed := maps.Clone(others.Operator)
+	mixed[ca] = certificates.Operator[ca]
+	for name, data := range map[string]map[string][]byte{"the members refuse it": mixed, "it refuses the members": others.Operator} {
+		t.Run(name, func(t *testing.T) {
+			operator.Data = data
+			s.must(shared.client.Update(s.ctx, operator))
+			s.until("the credentials are missed", func(c *etcdv1beta2.EtcdCluster) bool {
+				missing := c.Status.Condition(etcdv1beta2.ClusterMissingCredentials)
+				return missing != nil && missing.Status == corev1.ConditionTrue && strings.Contains(missing.Message, "TLS handshake") && strings.Contains(missing.Message, "Secret operator")
+			})
+			s.looks(5)
+			if c := s.cluster(); condition(c, etcdv1beta2.ClusterAvailable) != corev1.ConditionTrue || len(s.pods()) != 1 {
+				t.Errorf("the cluster is not as it was: %v", c.Status.Conditions)
+			}
+			operator.Data = certificates.Operator
+			s.must(shared.client.Update(s.ctx, operator))
+			s.settled(1, v36)
+			s.until("nothing is missed", func(c *etcdv1beta2.EtcdCluster) bool {
+				return condition(c, etcdv1beta2.ClusterMissingCredentials) == corev1.ConditionFalse
+			})
+		})
+	}
 }

@@ -134,6 +134,8 @@ var unseen = []string{
 	// The claim of a restored member that never joined, and claims that were set
 	// aside long ago.
 	"delete persistentvolumeclaims",
+	// Members that do not answer the controller, and are ready.
+	"get nodes",
 	// A finalizer that an earlier operator set.
 	"patch etcdbackups",
 	// The admission plugin OwnerReferencesPermissionEnforcement requires these,
