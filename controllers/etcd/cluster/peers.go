@@ -24,6 +24,13 @@ const receivedBytes = "etcd_network_peer_received_bytes_total"
 // peerTimeout limits reading a member's metrics.
 const peerTimeout = 3 * time.Second
 
+// metricsClient connects only to the addresses of pods: a member's image is the
+// user's choice, and its redirects lead elsewhere.
+var metricsClient = &http.Client{
+	Transport:     &http.Transport{DisableKeepAlives: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
 // recently is how long ago a member may have received something from another
 // for that one to live: several of etcd's heartbeats.
 const recently = 3 * time.Second
@@ -80,7 +87,7 @@ func receivedFrom(ctx context.Context, address string) (map[string]float64, erro
 	if err != nil {
 		return nil, err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := metricsClient.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("reading a member's metrics: %w", err)
 	}
