@@ -260,7 +260,7 @@ func (s *observed) askEach(ctx context.Context, d *desired, endpoints []endpoint
 		all.Go(func() {
 			answer, err := s.etcd.Status(ctx, e.url)
 			if err != nil {
-				of.problem = "does not answer: " + err.Error()
+				of.problem = silent(ctx, e.member, err)
 				return
 			}
 			answers[i] = answer
@@ -281,7 +281,7 @@ func (s *observed) askEach(ctx context.Context, d *desired, endpoints []endpoint
 		m.Leader = answer.Leader != 0 && answer.Leader == answer.Header.MemberId
 		m.Version = etcd.ReadVersion(answer.Version)
 		of.id, of.storage = answer.Header.MemberId, answer.StorageVersion
-		of.problem = strings.Join(answer.Errors, "; ")
+		of.problem = ailing(answer.Errors)
 		if !answer.IsLearner {
 			usable = append(usable, endpoints[i].url)
 		}
