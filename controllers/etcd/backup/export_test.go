@@ -35,3 +35,6 @@ func (r *Reach) Own(ctx context.Context, namespace, address string) error {
 	}
 	return belongs(own, namespace, address)
 }
+
+// GraceOf returns the grace of an EtcdBackup.
+func GraceOf(b *etcdv1beta2.EtcdBackup) reach.Grace { return graceOf(b) }

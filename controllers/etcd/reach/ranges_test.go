@@ -50,7 +50,7 @@ func TestRange_OfEveryFormOfAnAddress(t *testing.T) {
 		// either.
 		"64:ff9b:1:a00:0:100::":      "an unspecified address",
 		"64:ff9b:1:7f:0:1::":         "an unspecified address",
-		"64:ff9b:1:0:a9:fea9:fe00:0": "a link-local address",
+		"64:ff9b:1:0:a9:fea9:fe00:0": "a reserved address",
 		"2001:0:a00:1::5601:5601":    "a link-local address", // Teredo: 169.254.169.254 from a private server
 		"2002:a00:1::1":              "a private address (RFC 1918)",
 		"2002:808:808::1":            "",
