@@ -43,7 +43,7 @@ func known() []controller {
 				if err != nil {
 					return err
 				}
-				return etcdbackup.New(m, shared.volumes, o.EtcdBackupEndpoints).SetupWithManager(m)
+				return etcdbackup.New(m, shared.places, o.EtcdBackupEndpoints).SetupWithManager(m)
 			},
 		},
 		{
@@ -57,7 +57,7 @@ func known() []controller {
 				if err != nil {
 					return err
 				}
-				return etcdrestore.New(m, shared.server, shared.volumes, o.EtcdCluster.Observer, o.EtcdCluster.ClaimGrace).SetupWithManager(m)
+				return etcdrestore.New(m, shared.server, shared.places, o.EtcdCluster.Observer, o.EtcdCluster.ClaimGrace).SetupWithManager(m)
 			},
 		},
 		{

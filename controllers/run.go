@@ -16,6 +16,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/reach"
 	"github.com/usher-dev/usher/controllers/healing"
 	"github.com/usher-dev/usher/controllers/podserver"
 )
@@ -46,6 +47,12 @@ type Options struct {
 	// EtcdBackupEndpoints are the etcd hosts in other namespaces or outside the
 	// cluster that EtcdBackups may read; see etcdbackup.Reach.
 	EtcdBackupEndpoints []string
+	// StoreEndpoints are the stores of backups that EtcdBackups and EtcdRestores
+	// may use besides those that every object may use; see reach.Stores.
+	StoreEndpoints []string
+	// StoreProxy sends requests to stores in StoreEndpoints through the proxy that
+	// the environment names (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
+	StoreProxy bool
 	// PodServer configures the server for the pods of backups and restores.
 	PodServer podserver.Options
 	// PullSecrets are the names of the imagePullSecrets of created pods, each in
@@ -63,6 +70,9 @@ type Options struct {
 func (o Options) Validate() error {
 	if _, err := chosen(o.Controllers); err != nil {
 		return fmt.Errorf("--controllers: %w", err)
+	}
+	if _, err := reach.ParseDestinations(o.StoreEndpoints); err != nil {
+		return fmt.Errorf("%s: %w", reach.Flag, err)
 	}
 	return o.Network.Validate()
 }

@@ -42,6 +42,8 @@ controller:
   topologySpreadConstraints: [{topologyKey: kubernetes.io/hostname, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}}]
   serviceAccount: {annotations: {example.com/role: controller}}
   etcdBackupEndpoints: [etcd.storage.svc, "*.etcd.example.com:2379"]
+  storeEndpoints: ["minio.storage.svc:9000", "[fd00:1::/64]:*"]
+  storeProxyFromEnvironment: true
   neutron: {secret: openstack, cloud: here}
 crds: {install: false}
 configuration: {policies: {enforce: baseline}}
@@ -64,7 +66,10 @@ aggregatedRoles: false
 priorityClassName: system-node-critical
 criticalPodsQuota: false
 disruptionBudget: false
-networkPolicy: {enabled: true, scrapers: {kubernetes.io/metadata.name: monitoring}}
+networkPolicy:
+  enabled: true
+  scrapers: {kubernetes.io/metadata.name: monitoring}
+  egress: {except: [192.0.2.0/24], only: [{ports: [{protocol: TCP, port: 6443}], to: [{ipBlock: {cidr: 192.0.2.7/32}}]}]}
 nodeSelector: {kubernetes.io/os: linux}
 tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]
 podAnnotations: {example.com/a: b}
@@ -132,6 +137,7 @@ func TestTheAPIServerTakesEveryValue(t *testing.T) {
 		"everything":                        {everything, false},
 		"the node's network":                {"hostNetwork: true", true},
 		"certificates from files":           {"certificates: {from: files, secret: usher-tls}", false},
+		"ranges that cannot be reached":     {"networkPolicy: {egress: {except: [192.0.2.0/24, \"2001:db8::/32\"]}}", false},
 		"OpenShift's users":                 {"podSecurityContext: {runAsUser: null, runAsGroup: null}", false},
 		"monitoring without the controller": {"controller: {enabled: false}\nmonitoring: {podMonitors: {enabled: true}, rules: {enabled: true}}", false},
 	} {
@@ -158,7 +164,8 @@ func TestValuesBecomeFlags(t *testing.T) {
 		}},
 		"of the controller": {all, "usher-controller", []string{
 			"controller", "--namespace=$(POD_NAMESPACE)", "--controllers=network,ownnetwork", "--network-backend=neutron", "--neutron-clouds-file=/etc/openstack/clouds.yaml", "--neutron-cloud=here",
-			"--etcd-backup-endpoints=etcd.storage.svc", "--etcd-backup-endpoints=*.etcd.example.com:2379", "--image-pull-secrets=registry", "--log-level=debug",
+			"--etcd-backup-endpoints=etcd.storage.svc", "--etcd-backup-endpoints=*.etcd.example.com:2379",
+			"--store-endpoints=minio.storage.svc:9000", "--store-endpoints=[fd00:1::/64]:*", "--store-proxy-from-environment", "--image-pull-secrets=registry", "--log-level=debug",
 		}},
 		"with certificates from files": {rendered(t, "certificates: {from: files, secret: usher-tls}"), "usher-webhook", []string{
 			"webhook", "--namespace=$(POD_NAMESPACE)", "--owner-cluster-role=usher-webhook", "--certificates=files", "--certificates-dir=/etc/usher/certificates",

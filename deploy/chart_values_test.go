@@ -32,7 +32,7 @@ func TestEveryValueIsTried(t *testing.T) {
 	}
 	missing := untried(defaults, tried, "")
 	slices.Sort(missing)
-	if diff := cmp.Diff([]string{"controller.enabled", "fullnameOverride", "hostNetwork", "image.tag", "namespaceSelector", "networkPolicy.enabled", "certificates.secret"}, missing, sorted); diff != "" {
+	if diff := cmp.Diff([]string{"controller.enabled", "fullnameOverride", "hostNetwork", "image.tag", "namespaceSelector", "networkPolicy.egress.enabled", "networkPolicy.enabled", "certificates.secret"}, missing, sorted); diff != "" {
 		t.Errorf("values that are not tried (-known +got):\n%s", diff)
 	}
 }

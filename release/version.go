@@ -59,3 +59,13 @@ func (v Version) String() string {
 
 // MarshalText returns the version in the form that Parse accepts.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// Minor returns the minor version of a release such as v0.2.0, the zero Version
+// if it is not one.
+func Minor(release string) Version {
+	v, err := Parse(release[:max(0, strings.LastIndex(release, "."))])
+	if err != nil {
+		return Version{}
+	}
+	return v
+}

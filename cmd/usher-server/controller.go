@@ -72,6 +72,8 @@ In a cluster only one replica at a time is active, the one that holds the Lease
 	f.DurationVar(&o.EtcdCluster.Settling, "etcd-member-timeout", etcdcluster.DefaultSettling, "how long a member of an EtcdCluster may be down before it is replaced, provided that the others have a quorum")
 	f.DurationVar(&o.EtcdCluster.ClaimGrace, "etcd-claim-grace", etcdcluster.DefaultClaimGrace, "how long to keep the claims of removed members of an EtcdCluster before deleting them")
 	f.StringSliceVar(&o.EtcdBackupEndpoints, "etcd-backup-endpoints", nil, "etcd hosts in other namespaces or outside the cluster that EtcdBackups may read: HOST, *.DOMAIN or either with :PORT")
+	f.StringSliceVar(&o.StoreEndpoints, "store-endpoints", nil, "object stores at addresses that EtcdBackups and EtcdRestores may not use otherwise (private, in other namespaces): HOST:PORT, *.DOMAIN:PORT, ADDRESS:PORT or CIDR:PORT, * for every port")
+	f.BoolVar(&o.StoreProxy, "store-proxy-from-environment", false, "connect to stores through the proxy of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; only to those that --store-endpoints names")
 	f.StringVar(&o.PodServer.Address, "snapshot-address", ":8443", "address to serve the pods of backups and restores on")
 	f.StringVar(&o.PodServer.Host, "snapshot-host", os.Getenv("POD_IP"), "host by which those pods reach this one (default: $POD_IP)")
 	f.StringVar(&o.PodServer.Image, "snapshot-image", "", "usher's image in those pods (default: the image of this pod)")

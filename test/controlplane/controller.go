@@ -20,7 +20,7 @@ type Controller struct {
 // process, as their ServiceAccount, with exactly the rights of those controllers.
 // changes modify the options. The caller stops it before the control plane.
 func (c *ControlPlane) StartController(ctx context.Context, log logr.Logger, changes ...func(*controllers.Options)) (*Controller, error) {
-	o := controllers.Options{Namespace: Namespace, LeaderElection: true, HealthAddress: "0", MetricsAddress: "0", Repeated: true, Log: log, EtcdBackupEndpoints: TestEtcds()}
+	o := controllers.Options{Namespace: Namespace, LeaderElection: true, HealthAddress: "0", MetricsAddress: "0", Repeated: true, Log: log, EtcdBackupEndpoints: TestEtcds(), StoreEndpoints: TestStores()}
 	o.PodServer.Address, o.PodServer.Host = "127.0.0.1:0", "127.0.0.1"
 	for _, change := range changes {
 		change(&o)
@@ -58,3 +58,6 @@ func (c *Controller) Stop() error {
 // a namespace. The controllers of all packages that share an API server see all
 // EtcdBackups, so each must allow them.
 func TestEtcds() []string { return []string{"127.0.0.1"} }
+
+// TestStores are the object stores that tests start as processes.
+func TestStores() []string { return []string{"127.0.0.1:*"} }

@@ -117,6 +117,12 @@ type BackupStatus struct {
 	// Duration is how long the last backup took.
 	// +optional
 	Duration metav1.Duration `json:"duration,omitempty"`
+	// StoreGrace are the addresses of a store that usher uses only until its next
+	// minor release, because a backup was saved there before usher checked
+	// addresses, such as 10.96.12.7; see the condition StoreAllowed.
+	// +listType=set
+	// +optional
+	StoreGrace []string `json:"storeGrace,omitempty"`
 	// NextRun is when the next periodic backup is due.
 	// +optional
 	NextRun *metav1.Time `json:"nextRun,omitempty"`

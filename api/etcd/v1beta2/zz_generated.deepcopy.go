@@ -116,6 +116,11 @@ func (in *BackupStatus) DeepCopyInto(out *BackupStatus) {
 		(*in).DeepCopyInto(*out)
 	}
 	out.Duration = in.Duration
+	if in.StoreGrace != nil {
+		in, out := &in.StoreGrace, &out.StoreGrace
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.NextRun != nil {
 		in, out := &in.NextRun, &out.NextRun
 		*out = (*in).DeepCopy()

@@ -1,16 +1,20 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/url"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/controllers/etcd/answer"
 )
 
 // Keys of the Secret for connections to the members.
@@ -59,15 +63,23 @@ func (w way) connect(ctx context.Context, endpoints ...string) (*clientv3.Client
 	return c, nil
 }
 
-// mayReach returns an error if the endpoint leads out of the namespace.
-// Otherwise gRPC would retry, and in the end only report a timeout.
-func (w way) mayReach(ctx context.Context, endpoint string) error {
+// probe connects to the endpoint, and says why it cannot. etcd's client would
+// retry, and in the end report a timeout or what the server sent.
+func (w way) probe(ctx context.Context, endpoint string) error {
 	conn, err := w.dial(ctx, hostPort(endpoint))
 	if err == nil {
-		return conn.Close()
+		defer conn.Close()
+		if u, parsed := url.Parse(endpoint); w.secure != nil && parsed == nil && u.Scheme == "https" {
+			config := w.secure.Clone()
+			config.ServerName, config.NextProtos = u.Hostname(), []string{"h2"}
+			err = tls.Client(conn, config).HandshakeContext(ctx)
+		}
 	}
-	if errors.Is(err, errForeign) {
-		return err
+	if foreign := (*foreignError)(nil); errors.As(err, &foreign) {
+		return foreign // without the address that the dialer adds, which is the controller's view of DNS
 	}
-	return nil // etcd's client reports what else is wrong
+	if err != nil {
+		return answer.New(err, "%s", cmp.Or(answer.Network(err), "usher cannot connect to it"))
+	}
+	return nil
 }

@@ -6,11 +6,13 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,13 +23,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
+	"github.com/usher-dev/usher/controllers/etcd/answer"
 	"github.com/usher-dev/usher/controllers/etcd/turns"
 )
 
@@ -50,7 +53,7 @@ const busy = time.Second
 
 // AddToScheme adds the types that the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
-	return (&runtime.SchemeBuilder{corev1.AddToScheme, authenticationv1.AddToScheme, etcdv1beta2.AddToScheme}).AddToScheme(s)
+	return (&runtime.SchemeBuilder{corev1.AddToScheme, authenticationv1.AddToScheme, discoveryv1.AddToScheme, etcdv1beta2.AddToScheme}).AddToScheme(s)
 }
 
 // A Controller makes the backups for EtcdBackups.
@@ -71,9 +74,9 @@ type Controller struct {
 // New returns the controller for that manager's cluster. EtcdBackups may read
 // the etcd clusters in their own namespace, and the allowed hosts; see
 // Reach.Allowed.
-func New(m manager.Manager, volumes *volume.Mounts, allowed []string) *Controller {
+func New(m manager.Manager, places *Places, allowed []string) *Controller {
 	return &Controller{
-		client: m.GetClient(), reader: m.GetAPIReader(), places: &Places{Reader: m.GetAPIReader(), Volumes: volumes},
+		client: m.GetClient(), reader: m.GetAPIReader(), places: places,
 		reach: &Reach{Reader: m.GetAPIReader(), Allowed: allowed}, turns: turns.New(atOnce, perNamespace),
 		deletions: turns.NewDeletions(), events: m.GetEventRecorder("usher-etcdbackup"), now: time.Now,
 	}
@@ -146,6 +149,9 @@ func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) (wa
 		return true
 	}
 	s.ObservedGeneration = b.Generation
+	if said := answer.Said(errors.Join(err, surplusErr)); said != "" {
+		log.FromContext(ctx).Info("a backup failed", "reason", Reason(errors.Join(err, surplusErr)), "answer", said)
+	}
 	if err != nil {
 		if Reason(err) == ReasonTimeout {
 			err = fault(ReasonTimeout, "the backup took longer than %s, see timeoutInSecond: %w", timeout(b), err)

@@ -8,11 +8,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/reach"
 )
 
 // Save makes one backup at a time of the test's choice, and returns its path.
 func Save(ctx context.Context, reader client.Reader, b *etcdv1beta2.EtcdBackup, now time.Time) (string, error) {
-	done, surplusErr, err := save(ctx, &Places{Reader: reader}, &Reach{Reader: reader, Allowed: []string{"127.0.0.1"}}, b, now)
+	here, err := reach.ParseDestinations([]string{"127.0.0.1:*"})
+	if err != nil {
+		return "", err
+	}
+	done, surplusErr, err := save(ctx, &Places{Reader: reader, Stores: &reach.Stores{Reader: reader, Allowed: here}}, &Reach{Reader: reader, Allowed: []string{"127.0.0.1"}}, b, now)
 	if err = errors.Join(surplusErr, err); err != nil {
 		return "", err
 	}
@@ -24,9 +29,12 @@ func (r *Reach) Allows(address string) bool { return r.allows(address) }
 
 // Own explains why an address does not belong to the namespace.
 func (r *Reach) Own(ctx context.Context, namespace, address string) error {
-	own, err := r.addresses(ctx, namespace)
+	own, err := reach.ReadOwn(ctx, r.Reader, namespace)
 	if err != nil {
 		return err
 	}
 	return belongs(own, namespace, address)
 }
+
+// GraceOf returns the grace of an EtcdBackup.
+func GraceOf(b *etcdv1beta2.EtcdBackup) reach.Grace { return graceOf(b) }

@@ -56,8 +56,8 @@ func runController(kubeconfig string) int {
 	if err == nil {
 		err = controllers.Run(ctx, config, controllers.Options{
 			Namespace: controlplane.Namespace, Controllers: []string{"etcdbackup"}, HealthAddress: "0", MetricsAddress: "0", Log: logr.Discard(),
-			EtcdBackupEndpoints: controlplane.TestEtcds(),
-			PodServer:           podserver.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"},
+			EtcdBackupEndpoints: controlplane.TestEtcds(), StoreEndpoints: controlplane.TestStores(),
+			PodServer: podserver.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"},
 		})
 	}
 	if err != nil {

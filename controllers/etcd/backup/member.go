@@ -11,6 +11,10 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/usher-dev/usher/controllers/etcd/answer"
+	"github.com/usher-dev/usher/policies/etcd"
 )
 
 // askWithin is how long a member may take to report its status.
@@ -44,11 +48,15 @@ func ask(ctx context.Context, w way, endpoints []string) ([]member, error) {
 	var all sync.WaitGroup
 	for i, endpoint := range endpoints {
 		all.Go(func() {
-			if err := w.mayReach(ctx, endpoint); err != nil {
-				members[i] = described(endpoint, nil, err)
-				return
+			var s *clientv3.StatusResponse
+			err := w.probe(ctx, endpoint)
+			if err == nil {
+				s, err = c.Status(ctx, endpoint)
+				err = answer.Etcd(err)
 			}
-			s, err := c.Status(ctx, endpoint)
+			if said := answer.Said(err); said != "" {
+				log.FromContext(ctx).Info("a member does not answer", "endpoint", endpoint, "answer", said)
+			}
 			members[i] = described(endpoint, s, err)
 		})
 	}
@@ -62,7 +70,7 @@ func described(endpoint string, s *clientv3.StatusResponse, err error) member {
 	}
 	id := s.Header.MemberId
 	return member{
-		endpoint: endpoint, id: id, cluster: s.Header.ClusterId, revision: s.Header.Revision, version: s.Version,
+		endpoint: endpoint, id: id, cluster: s.Header.ClusterId, revision: s.Header.Revision, version: etcd.ReadVersion(s.Version).String(),
 		learner: s.IsLearner, leads: s.Leader == id, led: s.Leader != 0,
 		// etcd reports every alarm, each with its member.
 		corrupt: slices.ContainsFunc(s.Errors, func(text string) bool {

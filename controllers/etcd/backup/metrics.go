@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -18,19 +19,20 @@ func description(name, help string) *prometheus.Desc {
 }
 
 // descriptions are the metrics of an EtcdBackup.
-func descriptions() (created, lastSuccess, size, duration, interval, succeeded *prometheus.Desc) {
+func descriptions() (created, lastSuccess, size, duration, interval, succeeded, unlisted *prometheus.Desc) {
 	return description("created_timestamp_seconds", "When the EtcdBackup was created."),
 		description("last_success_timestamp_seconds", "When the last successful backup started."),
 		description("last_size_bytes", "Size of the last successful backup."),
 		description("last_duration_seconds", "How long the last successful backup took, including its verification."),
 		description("interval_seconds", "Interval of periodic backups."),
-		description("succeeded", "1 if the last backup succeeded, 0 if it failed.")
+		description("succeeded", "1 if the last backup succeeded, 0 if it failed."),
+		description("store_unlisted", "1 if the store is used only until the next minor release, unless --store-endpoints lists it.")
 }
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	created, lastSuccess, size, duration, interval, succeeded := descriptions()
-	for _, d := range []*prometheus.Desc{created, lastSuccess, size, duration, interval, succeeded} {
+	created, lastSuccess, size, duration, interval, succeeded, unlisted := descriptions()
+	for _, d := range []*prometheus.Desc{created, lastSuccess, size, duration, interval, succeeded, unlisted} {
 		to <- d
 	}
 }
@@ -41,7 +43,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	if err := c.backups.List(context.Background(), &all); err != nil {
 		return // the cache has not started, or has stopped
 	}
-	created, lastSuccess, size, duration, every, succeeded := descriptions()
+	created, lastSuccess, size, duration, every, succeeded, unlisted := descriptions()
 	for i := range all.Items {
 		b := &all.Items[i]
 		send := func(d *prometheus.Desc, value float64) {
@@ -55,6 +57,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			send(lastSuccess, float64(b.Status.LastSuccessDate.Unix()))
 			send(size, float64(b.Status.SizeBytes))
 			send(duration, b.Status.Duration.Seconds())
+		}
+		if is := meta.FindStatusCondition(b.Status.Conditions, ConditionStoreAllowed); is != nil && is.Reason == ReasonUnlisted {
+			send(unlisted, 1)
 		}
 		switch {
 		case b.Status.ObservedGeneration == 0: // not tried yet

@@ -3,7 +3,6 @@ package backup
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -12,17 +11,22 @@ import (
 	"strings"
 	"syscall"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/controllers/etcd/reach"
 )
 
 // defaultPort is etcd's port for clients.
 const defaultPort = "2379"
 
-// errForeign means that an address does not belong to the EtcdBackup's
+// A foreignError means that an address does not belong to the EtcdBackup's
 // namespace.
-var errForeign = errors.New("it is not the address of a pod or Service in the namespace")
+type foreignError struct{ namespace string }
+
+// Error implements error.
+func (e *foreignError) Error() string {
+	return "it is not the address of a pod or Service in the namespace " + e.namespace + "; for endpoints in other namespaces and outside the cluster, set --etcd-backup-endpoints of usher's controller"
+}
 
 // A Reach decides which etcd clusters an EtcdBackup may read. The controller
 // connects from its own pod, regardless of the NetworkPolicies for the tenant
@@ -45,10 +49,10 @@ type dialer func(ctx context.Context, address string) (net.Conn, error)
 // namespace once, and only if an endpoint is not allowed anyway. If it cannot
 // read them, that is a fault of usher: neither a permission nor a refusal.
 func (r *Reach) dialer(ctx context.Context, namespace string, endpoints []string) (dialer, error) {
-	var own sets.Set[netip.Addr]
+	var own *reach.Own
 	if slices.ContainsFunc(endpoints, func(endpoint string) bool { return !r.allows(hostPort(endpoint)) }) {
 		var err error
-		if own, err = r.addresses(ctx, namespace); err != nil {
+		if own, err = reach.ReadOwn(ctx, r.Reader, namespace); err != nil {
 			return nil, fault(ReasonUnchecked, "usher could not check to whom the endpoints belong, and did not connect to them: %w", err)
 		}
 	}
@@ -95,74 +99,16 @@ func (r *Reach) allows(address string) bool {
 	})
 }
 
-// addresses returns those of the pods and Services in the namespace. A pod on
-// the host network has the address of its node, where the control plane's etcd
-// may run; a Service without a selector leads wherever its Endpoints point. It
-// reads in pages, since a namespace may have thousands, and keeps only the
-// addresses.
-func (r *Reach) addresses(ctx context.Context, namespace string) (sets.Set[netip.Addr], error) {
-	own := sets.New[netip.Addr]()
-	add := func(text string) {
-		if ip, err := netip.ParseAddr(text); err == nil { // not "" or None
-			own.Insert(ip.Unmap())
-		}
-	}
-	var services corev1.ServiceList
-	err := r.pages(ctx, namespace, &services, func() {
-		for i := range services.Items {
-			if s := &services.Items[i].Spec; len(s.Selector) > 0 {
-				for _, ip := range s.ClusterIPs {
-					add(ip)
-				}
-			}
-		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the Services of the namespace: %w", err)
-	}
-	var pods corev1.PodList
-	err = r.pages(ctx, namespace, &pods, func() {
-		for i := range pods.Items {
-			p := &pods.Items[i]
-			if p.Spec.HostNetwork {
-				continue
-			}
-			add(p.Status.PodIP)
-			for _, is := range p.Status.PodIPs {
-				add(is.IP)
-			}
-		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the pods of the namespace: %w", err)
-	}
-	return own, nil
-}
-
-// pages calls read for each page of a list.
-func (r *Reach) pages(ctx context.Context, namespace string, list client.ObjectList, read func()) error {
-	const size = 250
-	for next := ""; ; {
-		if err := r.Reader.List(ctx, list, client.InNamespace(namespace), client.Limit(size), client.Continue(next)); err != nil {
-			return err
-		}
-		read()
-		if next = list.GetContinue(); next == "" {
-			return nil
-		}
-	}
-}
-
 // belongs returns nil if the address, IP:port, is one of the namespace's.
-func belongs(own sets.Set[netip.Addr], namespace, address string) error {
+func belongs(own *reach.Own, namespace, address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("connecting to %s: %w", address, err)
 	}
-	if own.Has(at.Addr().Unmap().WithZone("")) {
+	if own.Has(at.Addr()) {
 		return nil
 	}
-	return fmt.Errorf("%s: %w %s; for endpoints in other namespaces and outside the cluster, set --etcd-backup-endpoints of usher's controller", address, errForeign, namespace)
+	return &foreignError{namespace}
 }
 
 // checkEndpoints returns an error if an endpoint is not a URL of etcd's client

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/answer"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 )
@@ -26,11 +27,16 @@ type saved struct {
 
 // save makes one backup, and then deletes the surplus ones. surplus is the
 // error of the deletion.
-func save(ctx context.Context, places *Places, reach *Reach, b *etcdv1beta2.EtcdBackup, now time.Time) (done *saved, surplusErr, err error) {
-	place, err := places.Open(ctx, b, b.Spec.StorageType, &b.Spec.BackupSource)
+func save(ctx context.Context, places *Places, endpoints *Reach, b *etcdv1beta2.EtcdBackup, now time.Time) (done *saved, surplusErr, err error) {
+	place, err := places.Open(ctx, b, b.Spec.StorageType, &b.Spec.BackupSource, graceOf(b))
 	if err != nil {
 		return nil, nil, err
 	}
+	defer func() {
+		if graced := place.Report(&b.Status.Conditions, b.Generation); graced != nil {
+			b.Status.StoreGrace = graced
+		}
+	}()
 	if err := checkEndpoints(b.Spec.EtcdEndpoints); err != nil {
 		return nil, nil, err
 	}
@@ -38,7 +44,7 @@ func save(ctx context.Context, places *Places, reach *Reach, b *etcdv1beta2.Etcd
 	if err != nil {
 		return nil, nil, err
 	}
-	dial, err := reach.dialer(ctx, b.Namespace, b.Spec.EtcdEndpoints)
+	dial, err := endpoints.dialer(ctx, b.Namespace, b.Spec.EtcdEndpoints)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,10 +97,10 @@ func free(ctx context.Context, place *Place, key, maker string) error {
 func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, key string, about store.About) (*saved, error) {
 	response, err := etcd.SnapshotWithVersion(ctx)
 	if err != nil {
-		return nil, fault(ReasonUnreachable, "requesting a snapshot of %s: %w", m.endpoint, errors.Join(err, ctx.Err()))
+		return nil, fault(ReasonUnreachable, "requesting a snapshot of %s: %w", m.endpoint, errors.Join(answer.Etcd(err), ctx.Err()))
 	}
 	defer response.Snapshot.Close()
-	sent := snapshot.NewReader(response.Snapshot)
+	sent := snapshot.NewReader(streamed{response.Snapshot})
 	if err := place.Store.Put(ctx, key, about, sent); err != nil {
 		return nil, fmt.Errorf("after %d bytes of the snapshot of %s: %w", sent.Size(), m.endpoint, errors.Join(err, ctx.Err()))
 	}
@@ -108,6 +114,18 @@ func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, 
 		path: place.name(key), source: place.source(key), cluster: m.cluster, version: m.version,
 		sha256: sent.SHA256(), revision: about.Revision, size: sent.Size(),
 	}, nil
+}
+
+// streamed is a snapshot on its way from a member.
+type streamed struct{ io.Reader }
+
+// Read implements io.Reader.
+func (s streamed) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = answer.Etcd(err)
+	}
+	return n, err
 }
 
 // verify reads the stored backup, and deletes it if it differs from the

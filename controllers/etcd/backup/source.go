@@ -14,6 +14,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
+	"github.com/usher-dev/usher/controllers/etcd/reach"
 )
 
 // A Place is where backups are: a store, and the key of a single one, which is
@@ -25,6 +26,8 @@ type Place struct {
 	Path string
 
 	from etcdv1beta2.BackupSource
+	// route leads to the store; nil for a volume.
+	route *reach.Route
 }
 
 // name returns the name of an object in the place for people.
@@ -48,15 +51,18 @@ type Places struct {
 	Reader client.Reader
 	// Volumes mounts PersistentVolumeClaims.
 	Volumes *volume.Mounts
+	// Stores decides which stores may be used.
+	Stores *reach.Stores
 }
 
 // Open opens the place of an owner's source. It reads Secrets each time, so
 // that a changed one is used from then on. A volume takes a while: until it is
 // mounted the error is a volume.Pending, and the mount continues until Close.
-func (p *Places) Open(ctx context.Context, of client.Object, kind etcdv1beta2.BackupStorageType, source *etcdv1beta2.BackupSource) (*Place, error) {
+// The grace is of the object's store.
+func (p *Places) Open(ctx context.Context, of client.Object, kind etcdv1beta2.BackupStorageType, source *etcdv1beta2.BackupSource, grace reach.Grace) (*Place, error) {
 	switch kind {
 	case etcdv1beta2.BackupStorageS3:
-		return p.inS3(ctx, of.GetNamespace(), source.S3)
+		return p.inS3(ctx, of.GetNamespace(), source.S3, grace)
 	case etcdv1beta2.BackupStorageVolume:
 		return p.onVolume(ctx, of, source.PersistentVolume)
 	}
@@ -71,7 +77,7 @@ func (p *Places) Close(ctx context.Context, of client.Object) error {
 	return p.Volumes.Close(ctx, of)
 }
 
-func (p *Places) inS3(ctx context.Context, namespace string, source *etcdv1beta2.S3Source) (*Place, error) {
+func (p *Places) inS3(ctx context.Context, namespace string, source *etcdv1beta2.S3Source, grace reach.Grace) (*Place, error) {
 	if source == nil {
 		return nil, fault(ReasonInvalid, "s3 is not set: write its path and awsSecret")
 	}
@@ -79,11 +85,12 @@ func (p *Places) inS3(ctx context.Context, namespace string, source *etcdv1beta2
 	if err != nil {
 		return nil, err
 	}
-	s, key, err := store.NewS3(source, data)
+	route := p.Stores.Route(namespace, grace)
+	s, key, err := store.NewS3(source, data, route)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s with the Secret %s: %w", source.Path, source.AWSSecret, err)
 	}
-	return &Place{Store: s, Key: key, Path: source.Path, from: etcdv1beta2.BackupSource{S3: source}}, nil
+	return &Place{Store: s, Key: key, Path: source.Path, from: etcdv1beta2.BackupSource{S3: source}, route: route}, nil
 }
 
 func (p *Places) onVolume(ctx context.Context, of client.Object, source *etcdv1beta2.VolumeSource) (*Place, error) {

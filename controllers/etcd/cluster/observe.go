@@ -279,7 +279,7 @@ func (s *observed) askEach(ctx context.Context, d *desired, endpoints []endpoint
 			continue
 		}
 		if errs[i] != nil {
-			of.problem = "does not answer: " + errs[i].Error()
+			of.problem = silent(ctx, endpoints[i].member, errs[i])
 			continue
 		}
 		if known := d.cluster.Status.ClusterID; known != "" && known != hex(answer.Header.ClusterId) {
@@ -291,7 +291,7 @@ func (s *observed) askEach(ctx context.Context, d *desired, endpoints []endpoint
 		m.Leader = answer.Leader != 0 && answer.Leader == answer.Header.MemberId
 		m.Version = etcd.ReadVersion(answer.Version)
 		of.id, of.storage = answer.Header.MemberId, answer.StorageVersion
-		of.problem = strings.Join(answer.Errors, "; ")
+		of.problem = ailing(answer.Errors)
 		if !answer.IsLearner {
 			usable = append(usable, endpoints[i].url)
 		}

@@ -15,6 +15,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -26,13 +27,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/answer"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
-	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/turns"
 	"github.com/usher-dev/usher/controllers/podserver"
@@ -60,7 +62,7 @@ const (
 
 // AddToScheme adds the types that the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
-	return (&runtime.SchemeBuilder{corev1.AddToScheme, authenticationv1.AddToScheme, etcdv1beta2.AddToScheme}).AddToScheme(s)
+	return (&runtime.SchemeBuilder{corev1.AddToScheme, authenticationv1.AddToScheme, discoveryv1.AddToScheme, etcdv1beta2.AddToScheme}).AddToScheme(s)
 }
 
 // A Controller executes EtcdRestores.
@@ -83,12 +85,13 @@ type Controller struct {
 }
 
 // New returns the controller for that manager's cluster. The server sends
-// backups to pods; the observer is that of the controller of clusters. Old members' claims are kept for at least the grace, by
-// default etcdcluster.DefaultClaimGrace.
-func New(m manager.Manager, server *podserver.Server, volumes *volume.Mounts, observer *etcdcluster.Observer, grace time.Duration) *Controller {
+// backups to pods; the observer is that of the controller of clusters. Old
+// members' claims are kept for at least the grace, by default
+// etcdcluster.DefaultClaimGrace.
+func New(m manager.Manager, server *podserver.Server, places *etcdbackup.Places, observer *etcdcluster.Observer, grace time.Duration) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
-		places: &etcdbackup.Places{Reader: m.GetAPIReader(), Volumes: volumes}, server: server, observer: observer,
+		places: places, server: server, observer: observer,
 		turns: turns.New(atOnce, perNamespace), sending: turns.New(atOnce, perNamespace), deletions: turns.NewDeletions(),
 		grace: cmp.Or(grace, etcdcluster.DefaultClaimGrace),
 	}
@@ -177,6 +180,9 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, ctx.Err() // the process is ending; the next one continues
 	case work.Err() != nil:
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // it was deleted
+	}
+	if said := answer.Said(failed); said != "" {
+		log.FromContext(ctx).Info("a restore waits", "phase", r.Status.Phase, "reason", reason(failed), "answer", said)
 	}
 	c.setProgress(a, p, failed)
 	if !equality.Semantic.DeepEqual(was.Status, r.Status) {

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
@@ -50,12 +53,28 @@ func (c *Controller) examine(ctx context.Context, a *attempt) error {
 
 // open opens the backup.
 func (c *Controller) open(ctx context.Context, r *etcdv1beta2.EtcdRestore) (io.ReadCloser, *store.Object, error) {
-	place, err := c.places.Open(ctx, r, r.Spec.BackupStorageType, &r.Spec.BackupSource)
+	lender, grace, err := etcdbackup.Lender(ctx, c.reader, r.Namespace, &r.Spec.BackupSource)
+	if err != nil {
+		return nil, nil, err
+	}
+	place, err := c.places.Open(ctx, r, r.Spec.BackupStorageType, &r.Spec.BackupSource, grace)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.Status.Path = place.Path
-	return place.Store.Get(ctx, place.Key)
+	body, object, err := place.Store.Get(ctx, place.Key)
+	if graced := place.Report(&r.Status.Conditions, r.Generation); graced != nil && !slices.Equal(graced, lender.Status.StoreGrace) {
+		// The next use of the grace leads to the same addresses.
+		was := lender.DeepCopy()
+		lender.Status.StoreGrace = graced
+		if err := c.client.Status().Patch(ctx, lender, client.MergeFrom(was)); err != nil {
+			if body != nil {
+				body.Close()
+			}
+			return nil, nil, fmt.Errorf("recording the addresses of the store in the EtcdBackup %s: %w", lender.Name, err)
+		}
+	}
+	return body, object, err
 }
 
 // revisionOf returns the minimum revision of the backup; 0 if unknown.

@@ -67,7 +67,7 @@ func runControllers(kubeconfig string) int {
 	defer stop()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err == nil {
-		o := controllers.Options{Namespace: controlplane.Namespace, HealthAddress: "0", MetricsAddress: "0", Log: logr.Discard(), EtcdBackupEndpoints: controlplane.TestEtcds()}
+		o := controllers.Options{Namespace: controlplane.Namespace, HealthAddress: "0", MetricsAddress: "0", Log: logr.Discard(), EtcdBackupEndpoints: controlplane.TestEtcds(), StoreEndpoints: controlplane.TestStores()}
 		o.PodServer = podserver.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"}
 		change(&o)
 		err = controllers.Run(ctx, config, o)

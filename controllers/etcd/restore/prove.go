@@ -2,12 +2,15 @@ package restore
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/usher-dev/usher/controllers/etcd/answer"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/policies/etcd"
 )
 
 // askWithin is how long the seed may take to answer.
@@ -39,33 +42,33 @@ func (c *Controller) proved(ctx context.Context, a *attempt) (*proved, error) {
 	if p == nil || !ready(p) {
 		return nil, wait(ReasonStarting, "waits for the restored member %s to be ready", seedName(a.EtcdRestore))
 	}
-	etcd, err := etcdcluster.Connect(ctx, c.reader, a.cluster, p)
+	seed, err := etcdcluster.Connect(ctx, c.reader, a.cluster, p)
 	if err != nil {
 		return nil, wait(ReasonUnproved, "connecting to the restored member: %w", err)
 	}
-	defer func() { _ = etcd.Close() }()
+	defer func() { _ = seed.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	// A linearizable read, for which the seed is the quorum.
-	read, err := etcd.Get(ctx, "\x00", clientv3.WithFromKey(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	read, err := seed.Get(ctx, "\x00", clientv3.WithFromKey(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {
-		return nil, wait(ReasonUnproved, "reading from the restored member: %w", err)
+		return nil, wait(ReasonUnproved, "reading from the restored member: %w", answer.Etcd(err))
 	}
-	list, err := etcd.MemberList(ctx)
+	list, err := seed.MemberList(ctx)
 	if err != nil {
-		return nil, wait(ReasonUnproved, "reading the members from the restored member: %w", err)
+		return nil, wait(ReasonUnproved, "reading the members from the restored member: %w", answer.Etcd(err))
 	}
-	status, err := etcd.Status(ctx, etcd.Endpoints()[0])
+	status, err := seed.Status(ctx, seed.Endpoints()[0])
 	if err != nil {
-		return nil, wait(ReasonUnproved, "reading the status of the restored member: %w", err)
+		return nil, wait(ReasonUnproved, "reading the status of the restored member: %w", answer.Etcd(err))
 	}
 	switch {
 	case len(list.Members) != 1 || list.Members[0].Name != p.Name:
-		return nil, stop(ReasonUnproved, "the restored member %s is not the only member: %v", p.Name, list.Members)
+		return nil, stop(ReasonUnproved, "the restored member %s is not the only member: it lists %d", p.Name, len(list.Members))
 	case len(status.Errors) > 0:
-		return nil, stop(ReasonUnproved, "the restored member %s reports %v", p.Name, status.Errors)
+		return nil, stop(ReasonUnproved, "the restored member %s: %s", p.Name, strings.Join(answer.EtcdErrors(status.Errors), "; "))
 	case read.Header.Revision < a.Status.EtcdRevision:
 		return nil, stop(ReasonUnproved, "the restored member %s is at revision %d instead of %d: usher did not change the old cluster", p.Name, read.Header.Revision, a.Status.EtcdRevision)
 	}
-	return &proved{pod: p, clusterID: read.Header.ClusterId, memberID: read.Header.MemberId, version: status.Version}, nil
+	return &proved{pod: p, clusterID: read.Header.ClusterId, memberID: read.Header.MemberId, version: etcd.ReadVersion(status.Version).String()}, nil
 }

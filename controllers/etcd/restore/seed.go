@@ -15,6 +15,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/reach"
 	"github.com/usher-dev/usher/controllers/podserver"
 )
 
@@ -87,7 +88,7 @@ func (c *Controller) mount(ctx context.Context, a *attempt, needed bool) error {
 	case !needed:
 		return c.places.Close(ctx, a.EtcdRestore)
 	}
-	_, err := c.places.Open(ctx, a.EtcdRestore, a.Spec.BackupStorageType, &a.Spec.BackupSource)
+	_, err := c.places.Open(ctx, a.EtcdRestore, a.Spec.BackupStorageType, &a.Spec.BackupSource, reach.Grace{})
 	return err
 }
 

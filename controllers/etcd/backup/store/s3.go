@@ -1,11 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -15,9 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/answer"
+	"github.com/usher-dev/usher/controllers/etcd/reach"
 )
 
 const (
@@ -30,8 +31,8 @@ const (
 	// A request that gets no response within these times is retried. Completing a
 	// large upload takes some stores minutes, and a repeated request in the
 	// meantime confuses them.
-	connectWithin = 10 * time.Second
-	answerWithin  = 5 * time.Minute
+	handshakeWithin = 10 * time.Second
+	answerWithin    = 5 * time.Minute
 	// maximum number of redirects of a request
 	redirects = 5
 	// time limit for removing the rest of a failed upload
@@ -46,8 +47,8 @@ type S3 struct {
 }
 
 // NewS3 returns the store that the source names, and the key in it. data is the
-// content of its Secret.
-func NewS3(source *etcdv1beta2.S3Source, data map[string][]byte) (*S3, string, error) {
+// content of its Secret. Every connection takes the route.
+func NewS3(source *etcdv1beta2.S3Source, data map[string][]byte, route *reach.Route) (*S3, string, error) {
 	bucket, key, ok := strings.Cut(source.Path, "/")
 	if !ok || bucket == "" || key == "" {
 		return nil, "", failed(NoBucket, "path %q is not bucket/key", source.Path)
@@ -59,7 +60,7 @@ func NewS3(source *etcdv1beta2.S3Source, data map[string][]byte) (*S3, string, e
 	o := s3.Options{
 		Region:       id.region,
 		Credentials:  credentials.StaticCredentialsProvider{Value: id.credentials},
-		HTTPClient:   httpClient(id),
+		HTTPClient:   httpClient(id, route),
 		UsePathStyle: source.ForcePathStyle,
 	}
 	if source.Endpoint != "" {
@@ -81,11 +82,12 @@ func NewS3(source *etcdv1beta2.S3Source, data map[string][]byte) (*S3, string, e
 	}, key, nil
 }
 
-func httpClient(id *identity) *http.Client {
+func httpClient(id *identity, route *reach.Route) *http.Client {
 	t := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-		t.TLSHandshakeTimeout, t.ResponseHeaderTimeout = connectWithin, answerWithin
+		t.TLSHandshakeTimeout, t.ResponseHeaderTimeout = handshakeWithin, answerWithin
 		t.TLSClientConfig = &tls.Config{RootCAs: id.roots, MinVersion: tls.VersionTLS12}
-	}).WithDialerOptions(func(d *net.Dialer) { d.Timeout = connectWithin }).GetTransport()
+		t.DialContext, t.Proxy = route.Dial, route.Proxy
+	}).GetTransport()
 	return &http.Client{Transport: t, CheckRedirect: withinHost}
 }
 
@@ -102,9 +104,14 @@ func withinHost(r *http.Request, via []*http.Request) error {
 
 // Put implements Store.
 func (s *S3) Put(ctx context.Context, key string, about About, r io.Reader) error {
+	from := &upload{from: r}
 	_, err := s.upload.UploadObject(ctx, &transfermanager.UploadObjectInput{
-		Bucket: &s.bucket, Key: &key, Body: r, Metadata: about.encode(), ContentType: aws.String("application/octet-stream"),
+		Bucket: &s.bucket, Key: &key, Body: from, Metadata: about.encode(), ContentType: aws.String("application/octet-stream"),
 	})
+	_ = from.Close() // the caller may use r again
+	if err != nil && from.failed != nil {
+		return from.failed
+	}
 	return s.explain(err, "saving to", key)
 }
 
@@ -129,7 +136,7 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = failed(Unavailable, "reading %s: %w", b.name, err)
+		err = answered(Unavailable, err, "reading %s: %s", b.name, cmp.Or(answer.Network(err), "its answer is not readable"))
 	}
 	return n, err
 }
@@ -168,42 +175,4 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 		return nil
 	}
 	return err
-}
-
-// explain explains S3's response in the terms of the manifest.
-func (s *S3) explain(err error, doing, key string) error {
-	if err == nil {
-		return nil
-	}
-	var said smithy.APIError
-	var answer *awshttp.ResponseError
-	status := 0
-	if errors.As(err, &answer) {
-		status = answer.HTTPStatusCode()
-	}
-	code := ""
-	if errors.As(err, &said) {
-		code = said.ErrorCode()
-	}
-	switch {
-	case code == "NoSuchBucket":
-		return failed(NoBucket, "%s %s/%s: the bucket %s does not exist: create it, or write another one in path: %w", doing, s.bucket, key, s.bucket, err)
-	case code == "NoSuchKey" || status == http.StatusNotFound && (code == "" || code == "NotFound"):
-		return failed(NotFound, "%s %s/%s: it does not exist: %w", doing, s.bucket, key, err)
-	case status == http.StatusForbidden, status == http.StatusUnauthorized,
-		code == "XAdminUserNotFound": // what versitygw says of an unknown key
-		return failed(Denied, "%s %s/%s: the credentials in the Secret are wrong or lack permission: %w", doing, s.bucket, key, err)
-	case status >= http.StatusMultipleChoices && status < http.StatusBadRequest:
-		return failed(Unavailable, "%s %s/%s: the store redirects to %q, which is another host: write the endpoint of that host, or the bucket's region in the Secret: %w",
-			doing, s.bucket, key, answer.Response.Header.Get("Location"), err)
-	case status != 0 || isTransport(err):
-		return failed(Unavailable, "%s %s/%s: %w", doing, s.bucket, key, err)
-	}
-	return err // an error of the source
-}
-
-// isTransport reports whether the store was not reached.
-func isTransport(err error) bool {
-	var sent *smithy.OperationError
-	return errors.As(err, &sent)
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/usher-dev/usher/controllers/etcd/answer"
 )
 
 // A Store stores objects by key. All methods stream, so their memory does not
@@ -66,6 +68,11 @@ const (
 	// Unavailable: the store was not reached or did not answer properly; a retry
 	// may succeed.
 	Unavailable Reason = "StorageUnavailable"
+	// Refused: usher's controller does not connect to the store's address.
+	Refused Reason = "StoreRefused"
+	// Unchecked: usher could not read to whom the store's address belongs, which is
+	// not the fault of the object.
+	Unchecked Reason = "EndpointsUnchecked"
 )
 
 // An Error is an error of the store, not of the saved data.
@@ -87,6 +94,12 @@ func ReasonOf(err error) Reason {
 		return e.Reason
 	}
 	return ""
+}
+
+// answered returns the error of a server's answer, which format and args must
+// not contain.
+func answered(reason Reason, cause error, format string, args ...any) error {
+	return &Error{Reason: reason, Err: answer.New(cause, format, args...)}
 }
 
 func failed(reason Reason, format string, args ...any) error {

@@ -20,6 +20,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	"github.com/usher-dev/usher/controllers/etcd/reach"
 	"github.com/usher-dev/usher/test/objectstore"
 	"github.com/usher-dev/usher/test/pki"
 )
@@ -48,9 +49,19 @@ func source(address, path string) *etcdv1beta2.S3Source {
 	return &etcdv1beta2.S3Source{Path: path, AWSSecret: "aws", Endpoint: "http://" + address, ForcePathStyle: true}
 }
 
+// here is a route to the servers of this machine.
+func here(t *testing.T) *reach.Route {
+	t.Helper()
+	allowed, err := reach.ParseDestinations([]string{"127.0.0.0/8:*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return (&reach.Stores{Allowed: allowed}).Route("any", reach.Grace{})
+}
+
 func inS3(t *testing.T, address string) store.Store {
 	t.Helper()
-	s, _, err := store.NewS3(source(address, "backups/any"), server.Secret())
+	s, _, err := store.NewS3(source(address, "backups/any"), server.Secret(), here(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +264,7 @@ func TestErrorsAreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy.Set(tc.fault)
-			s, key, err := store.NewS3(source(proxy.Address, tc.path), tc.secret)
+			s, key, err := store.NewS3(source(proxy.Address, tc.path), tc.secret, here(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -279,7 +290,7 @@ func TestAByteThatChangesOnTheWayUpIsRefused(t *testing.T) {
 	}
 	defer proxy.Stop()
 	proxy.Set(objectstore.Fault{FlipUp: 100_000})
-	s, key, err := store.NewS3(source(proxy.Address, "backups/flipped"), server.Secret())
+	s, key, err := store.NewS3(source(proxy.Address, "backups/flipped"), server.Secret(), here(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +332,7 @@ func TestSecretsSayWhatIsWrongWithThem(t *testing.T) {
 		"a CA that is not a certificate": {map[string][]byte{"credentials": []byte("[default]\n" + keys), "ca.crt": []byte("hidden")}, "ca.crt contains no certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := store.NewS3(source("s3.example:9000", "bucket/key"), tc.secret)
+			_, _, err := store.NewS3(source("s3.example:9000", "bucket/key"), tc.secret, here(t))
 			if store.ReasonOf(err) != store.BadSecret || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "hidden") {
 				t.Errorf("error is %v", err)
 			}

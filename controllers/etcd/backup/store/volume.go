@@ -1,17 +1,18 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/usher-dev/usher/controllers/etcd/answer"
 )
 
 // The HTTP/2 protocol between the two ends of a connection to a folder.
@@ -111,7 +112,7 @@ func (v *Volume) Get(ctx context.Context, key string) (io.ReadCloser, *Object, e
 	o := &Object{}
 	if err := json.Unmarshal([]byte(res.Header.Get(headerObject)), o); err != nil {
 		res.Body.Close()
-		return nil, nil, failed(Unavailable, "reading the metadata of %s: %w", key, err)
+		return nil, nil, answered(Unavailable, err, "reading the metadata of %s: %s", key, unreadable)
 	}
 	return &body{res.Body, key}, o, nil
 }
@@ -125,7 +126,7 @@ func (v *Volume) Stat(ctx context.Context, key string) (*Object, error) {
 	defer res.Body.Close()
 	o := &Object{}
 	if err := json.NewDecoder(res.Body).Decode(o); err != nil {
-		return nil, failed(Unavailable, "looking for %s: %w", key, err)
+		return nil, answered(Unavailable, err, "looking for %s: %s", key, unreadable)
 	}
 	return o, nil
 }
@@ -144,7 +145,7 @@ func (v *Volume) List(ctx context.Context, prefix string) ([]Object, error) {
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:
-			return nil, failed(Unavailable, "listing %s: %w", prefix, err)
+			return nil, answered(Unavailable, err, "listing %s: %s", prefix, unreadable)
 		}
 		all = append(all, o)
 	}
@@ -172,21 +173,32 @@ func (v *Volume) do(ctx context.Context, method, path, key string, content io.Re
 	}
 	res, err := v.client.Do(req)
 	if err != nil {
-		return nil, failed(Unavailable, "%s %s: %w", doing, key, err)
+		return nil, answered(Unavailable, err, "%s %s: the connection to the volume's pod failed: %s", doing, key, cmp.Or(answer.Network(err), unreadable))
 	}
 	if res.StatusCode < http.StatusBadRequest {
 		return res, nil
 	}
 	defer res.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(res.Body, 1024))
-	if err != nil {
-		return nil, failed(Unavailable, "%s %s: %w", doing, key, err)
+	said, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
+	reason, words := refusal(Reason(res.Header.Get(headerReason)))
+	return nil, answered(reason, errors.New(string(said)), "%s %s: %s", doing, key, words)
+}
+
+// unreadable describes an answer that is not one of usher's pods.
+const unreadable = "the volume's pod does not answer as usher's does"
+
+// refusal describes the reason that the other end gave. A user may change the
+// pod there, so any other reason counts as none.
+func refusal(reason Reason) (Reason, string) {
+	switch reason {
+	case NotFound:
+		return NotFound, "it does not exist"
+	case NoBucket:
+		return NoBucket, "the folder does not exist"
+	case Denied:
+		return Denied, "user and group 65532 lack the permission on the volume"
 	}
-	reason := Reason(res.Header.Get(headerReason))
-	if reason == "" {
-		reason = Unavailable
-	}
-	return nil, &Error{Reason: reason, Err: fmt.Errorf("%s", strings.TrimSpace(string(said)))}
+	return Unavailable, "the volume cannot be read or written, or is full"
 }
 
 // An upload is data in transit. Closing it waits for the current read, and
