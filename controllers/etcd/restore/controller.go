@@ -83,7 +83,8 @@ type Controller struct {
 }
 
 // New returns the controller for that manager's cluster. The server sends
-// backups to pods; the observer is that of the controller of clusters. Old members' claims are kept for at least the grace, by
+// backups to pods; the observer is that of the controller of clusters. Old
+// members' claims are kept for at least the grace, by
 // default etcdcluster.DefaultClaimGrace.
 func New(m manager.Manager, server *podserver.Server, volumes *volume.Mounts, observer *etcdcluster.Observer, grace time.Duration) *Controller {
 	c := &Controller{
