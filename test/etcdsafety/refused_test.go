@@ -122,7 +122,8 @@ func TestAMemberThatCameBack_IsNotLostBecauseOfWhatItSaidBefore(t *testing.T) {
 		return slices.ContainsFunc(s.pods(), func(p corev1.Pod) bool {
 			return p.Name == victim && slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 				ended := c.LastTerminationState.Terminated
-				return running == c.Ready && running == (c.State.Running != nil) && ended != nil && strings.Contains(ended.Message, "could not retrieve cluster information")
+				runs := c.Ready && c.State.Running != nil
+				return runs == running && (runs || c.State.Running == nil) && ended != nil && strings.Contains(ended.Message, "could not retrieve cluster information")
 			})
 		})
 	}

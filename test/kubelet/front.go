@@ -12,11 +12,11 @@ import (
 type Way uint8
 
 const (
-	// Cut: nothing listens.
+	// Cut has nothing that listens.
 	Cut Way = iota + 1
-	// Silent: connections are accepted, and nothing comes back.
+	// Silent accepts connections, and nothing comes back.
 	Silent
-	// Slow: what comes back takes longer than a client waits.
+	// Slow returns everything later than a client waits.
 	Slow
 )
 

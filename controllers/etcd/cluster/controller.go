@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
@@ -78,6 +79,9 @@ type Controller struct {
 	options Options
 	metrics *metrics
 	silence silence
+	// denied is why members refused the last change, by cluster: etcd lets a
+	// client that may change nothing read the list of members.
+	denied sync.Map
 }
 
 // New returns the controller for that manager's cluster.
@@ -155,6 +159,9 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := c.ensureDisruptionBudget(ctx, d, s); err != nil {
 		return reconcile.Result{}, err
 	}
+	if why, ok := c.denied.Load(req.NamespacedName); ok && p.Now() != nil && s.credentials == "" {
+		s.credentials = why.(string)
+	}
 	if err := c.report(ctx, cluster, d, s, p); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -185,6 +192,11 @@ func (c *Controller) take(ctx context.Context, d *desired, s *observed, t *plan.
 		return reconcile.Result{RequeueAfter: c.options.Calm}, nil
 	}
 	done, err := c.execute(ctx, d, s, t)
+	if r := asRefusal(classify(err, false)); r != nil && r.credentials {
+		c.denied.Store(client.ObjectKeyFromObject(d.cluster), r.why)
+	} else if done {
+		c.denied.Delete(client.ObjectKeyFromObject(d.cluster))
+	}
 	switch {
 	case errors.Is(err, errNotYet), apierrors.IsConflict(err):
 		log.FromContext(ctx).V(1).Info("put off", "action", t.Action, "member", t.Member, "because", err.Error())

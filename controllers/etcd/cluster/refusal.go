@@ -42,8 +42,8 @@ func classify(err error, handshake bool) error {
 	switch code := status.Code(err); {
 	case err == nil:
 		return nil
-	case is(err, rpctypes.ErrUserEmpty, rpctypes.ErrAuthFailed, rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision):
-		return &refusal{"etcd's authentication is enabled, and usher's client has no user", true, err}
+	case is(err, rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound, rpctypes.ErrAuthFailed, rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision):
+		return &refusal{"etcd's authentication is enabled, and usher's client has no user that etcd knows", true, err}
 	case is(err, rpctypes.ErrPermissionDenied):
 		return &refusal{"etcd's authentication is enabled, and the user of usher's client does not have the role root", true, err}
 	case handshake:

@@ -1,10 +1,15 @@
 package cluster_test
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"maps"
 	"strings"
 	"testing"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/metadata"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -142,5 +147,52 @@ func TestMembersThatRefuseTheCertificate_Live(t *testing.T) {
 				return condition(c, etcdv1beta2.ClusterMissingCredentials) == corev1.ConditionFalse
 			})
 		})
+	}
+}
+
+// TestUsherManagesAClusterWithAuthentication enables etcd's authentication: usher
+// has no credentials until an etcd user has the common name of its certificate.
+func TestUsherManagesAClusterWithAuthentication(t *testing.T) {
+	s := newScene(t)
+	spec := onClaims(1)
+	spec.TLS = secured()
+	certificates, err := pki.New(s.namespace, s.name)
+	s.must(err)
+	for name, data := range map[string]map[string][]byte{"peer": certificates.Peer, "server": certificates.Server, "operator": certificates.Operator} {
+		s.must(shared.client.Create(s.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Data: data}))
+	}
+	s.create(spec)
+	s.settled(1, v36)
+	s.secure = certificates.Client
+	etcd, err := s.client(s.ctx)
+	s.must(err)
+	defer func() { _ = etcd.Close() }()
+	_, err = etcd.UserAdd(s.ctx, "root", "a-password")
+	s.must(err)
+	_, err = etcd.UserGrantRole(s.ctx, "root", "root")
+	s.must(err)
+	_, err = etcd.AuthEnable(s.ctx)
+	s.must(err)
+	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Size = 3 })
+	s.until("the credentials are missed", func(c *etcdv1beta2.EtcdCluster) bool {
+		missing := c.Status.Condition(etcdv1beta2.ClusterMissingCredentials)
+		return missing != nil && missing.Status == corev1.ConditionTrue && strings.Contains(missing.Message, "has no user that etcd knows")
+	})
+	if c := s.cluster(); condition(c, etcdv1beta2.ClusterAvailable) != corev1.ConditionTrue {
+		t.Errorf("the cluster is not available: %v", c.Status.Conditions)
+	}
+	token, err := etcd.Authenticate(s.ctx, "root", "a-password")
+	s.must(err)
+	as := metadata.AppendToOutgoingContext(s.ctx, rpctypes.TokenFieldNameGRPC, token.Token)
+	block, _ := pem.Decode(certificates.Operator["etcd-client.crt"])
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	s.must(err)
+	_, err = etcd.UserAddWithOptions(as, certificate.Subject.CommonName, "", &clientv3.UserAddOptions{NoPassword: true})
+	s.must(err)
+	_, err = etcd.UserGrantRole(as, certificate.Subject.CommonName, "root")
+	s.must(err)
+	s.settled(3, v36)
+	if got := condition(s.cluster(), etcdv1beta2.ClusterMissingCredentials); got != corev1.ConditionFalse {
+		t.Errorf("missing credentials: %s", got)
 	}
 }

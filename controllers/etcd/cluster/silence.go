@@ -38,4 +38,5 @@ func (c *Controller) forget(cluster types.NamespacedName) {
 	c.silence.of(cluster, false)
 	c.memories.forget(cluster)
 	c.metrics.forget(cluster)
+	c.denied.Delete(cluster)
 }

@@ -45,12 +45,12 @@ func TestNext_TakesNoStepThatCostsData(t *testing.T) {
 // TestRecover_RunsWhatTheDataAllows recreates the pod of a member for an upgrade
 // while the data is still in the format of the version before.
 func TestRecover_RunsWhatTheDataAllows(t *testing.T) {
-	o := plan.Settled("c", spec(claims("1Gi")))
+	o := plan.Settled("c", spec(claims("2Gi")))
 	o.Now, o.StorageVersion = now, etcd.Version{Major: 3, Minor: 5}
 	m := &o.Members[2]
 	m.Answers, m.Pod = false, plan.Pod{}
 	m.Unresponsive = &plan.Unresponsive{Since: now, According: plan.Client | plan.Kubelet}
-	step := next(&o, claims("1Gi"), version("3.7.3"))
+	step := next(&o, claims("2Gi"), version("3.7.3"))
 	if want := (etcd.Version{Major: 3, Minor: 6, Patch: 16}); step == nil || step.Action != plan.Recover || step.Version != want {
 		t.Errorf("%+v", step)
 	}

@@ -29,10 +29,10 @@ var lifeless = map[string]func(*plan.Member){
 }
 
 // silent returns a voter of which no witness says anything good for that long.
-func silent(name string, for_ time.Duration) plan.Member {
+func silent(name string, since time.Duration) plan.Member {
 	return plan.Member{
 		Name: name, Listed: true, Started: true, Pod: plan.Pod{Exists: true},
-		Unresponsive: &plan.Unresponsive{Since: now.Add(-for_), According: plan.Client | plan.Kubelet},
+		Unresponsive: &plan.Unresponsive{Since: now.Add(-since), According: plan.Client | plan.Kubelet},
 	}
 }
 
@@ -185,7 +185,7 @@ func TestUnresponsive_StartsAgainWithEveryChange(t *testing.T) {
 			o.Now = now.Add(time.Minute)
 			tc.change(&o.Members[0])
 			memory.Update(&o)
-			if u := o.Members[0].Unresponsive; u == nil || (u.Since == o.Now) != tc.starts {
+			if u := o.Members[0].Unresponsive; u == nil || u.Since.Equal(o.Now) != tc.starts {
 				t.Errorf("since %v", u)
 			}
 		})
