@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
@@ -90,5 +91,61 @@ func TestAStoreThatOnlyUsherReachesGetsNoConnection(t *testing.T) {
 	}
 	if n := called.Load(); n > 0 {
 		t.Errorf("the server got %d connections", n)
+	}
+}
+
+// TestAStoreThatWorkedBeforeGoesOn takes a private address to which nobody
+// answers: usher tries to connect only by the grace.
+func TestAStoreThatWorkedBeforeGoesOn(t *testing.T) {
+	const private = "192.168.213.7"
+	ns := namespace(t)
+	old := backup(ns, private+":9000", "backups/old")
+	old.Name, old.Spec.BackupPolicy = "old", &etcdv1beta2.BackupPolicy{TimeoutInSecond: 2}
+	create(t, old)
+	old.Status.Source, old.Status.LastSuccessDate = old.Spec.BackupSource.DeepCopy(), metav1.Now()
+	if err := world.client.Status().Update(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	fresh := backup(ns, private+":9000", "backups/fresh")
+	fresh.Name, fresh.Spec.BackupPolicy = "fresh", old.Spec.BackupPolicy
+	create(t, fresh)
+	startController(t)
+	old, fresh = until(t, old, failing), until(t, fresh, failing)
+	if is := meta.FindStatusCondition(old.Status.Conditions, etcdbackup.ConditionStoreAllowed); is == nil || is.Status != metav1.ConditionFalse || is.Reason != etcdbackup.ReasonUnlisted ||
+		!strings.Contains(is.Message, private+":9000") || !strings.Contains(is.Message, "--store-endpoints") {
+		t.Errorf("the condition of the store is %+v", is)
+	}
+	if diff := cmp.Diff([]string{private}, old.Status.StoreGrace); diff != "" || saved(old).Reason == string(store.Refused) {
+		t.Errorf("the status is %+v", old.Status)
+	}
+	if is := saved(fresh); is.Reason != string(store.Refused) || fresh.Status.StoreGrace != nil {
+		t.Errorf("the status of the new one is %+v", fresh.Status)
+	}
+	series, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unlisted []string
+	for _, family := range series {
+		if family.GetName() == "usher_etcdbackup_store_unlisted" {
+			for _, m := range family.Metric {
+				for _, l := range m.Label {
+					if l.GetName() == "name" && m.GetGauge().GetValue() == 1 {
+						unlisted = append(unlisted, l.GetValue())
+					}
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"old"}, unlisted); diff != "" {
+		t.Errorf("unlisted stores (-want +got):\n%s", diff)
+	}
+	// Another endpoint has no grace.
+	old.Spec.S3.Endpoint = "http://192.168.213.8:9000"
+	if err := world.client.Update(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	if is := saved(until(t, old, failing)); is.Reason != string(store.Refused) {
+		t.Errorf("of another endpoint the condition is %+v", is)
 	}
 }

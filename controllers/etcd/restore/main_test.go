@@ -128,7 +128,7 @@ var unseen = []string{
 	// Clusters whose certificates come from cert-manager, see test/certmanager.
 	"create certificates", "get certificates", "update certificates",
 	// Automatic restores, which take longer.
-	"create etcdrestores", "list etcdbackups",
+	"create etcdrestores",
 	// Informers list if the server cannot stream the existing objects.
 	"list etcdclusters", "list poddisruptionbudgets",
 	// The claim of a restored member that never joined, and claims that were set
