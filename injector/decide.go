@@ -36,7 +36,13 @@ type Request struct {
 	Now time.Time
 	// Explain requests the decision's Steps.
 	Explain bool
+	// Err, unless it is nil, is called at each round and at each template. Once it
+	// returns an error, the decision ends early: the caller discards it.
+	Err func() error
 }
+
+// ended reports whether the decision shall end early.
+func (r *Request) ended() bool { return r.Err != nil && r.Err() != nil }
 
 // A Decision is the result for an object, and its reasons.
 type Decision struct {
@@ -95,7 +101,7 @@ func Decide(r Request) *Decision {
 	d := &decision{ledger: ledger{explain: r.Explain}, request: r}
 	d.run()
 	for more := d.ending(); len(more) > 0; more = d.ending() { // each time with more templates
-		d = &decision{ledger: ledger{explain: r.Explain}, request: r, ended: append(d.ended, more...)}
+		d = &decision{ledger: ledger{explain: r.Explain}, request: r, endings: append(d.endings, more...)}
 		d.run()
 	}
 	return d.summarize()
@@ -108,9 +114,9 @@ type decision struct {
 	merge   *merge
 	record  Record
 	asks    []ask
-	// ended names the mandatory templates that only the labels select with which
+	// endings names the mandatory templates that only the labels select with which
 	// an earlier attempt ended.
-	ended []string
+	endings []string
 	// recorded says that the record changes.
 	recorded bool
 	// verify checks that the pod has what it must have, and adds nothing.
@@ -137,7 +143,7 @@ func (d *decision) run() {
 	}
 	d.merge = &merge{pod: view, raw: raw}
 	subject := r.subject(view)
-	subject.recognized, subject.ending = d.recognized, d.ended
+	subject.recognized, subject.ending, subject.ended = d.recognized, d.endings, r.ended
 	asks := asked(view.annotations(), r.Templates, subject)
 	d.asks = slices.Clone(asks)
 	if d.verify {
@@ -155,6 +161,9 @@ func (d *decision) run() {
 	}
 	changed := false
 	for i := range asks {
+		if r.ended() {
+			return
+		}
 		changed = d.template(asks[i]) || changed
 	}
 	if changed && !d.Denied {

@@ -24,6 +24,8 @@ type Subject struct {
 	// ending names the mandatory templates that the labels select with which an
 	// earlier attempt at the decision ended.
 	ending []string
+	// ended reports whether to stop before the next round; nil never does.
+	ended func() bool
 }
 
 // choose adds the templates that select the pod by themselves.
@@ -41,7 +43,7 @@ func choose(asks []ask, annotations map[string]string, set *Set, s Subject) []as
 	r := revisions{annotations: annotations, namespace: s.NamespaceLabels[NamespaceRevisionLabel]}
 	seen := &roundLabels{own: set.ownLabels(s.Labels, annotations[OwnLabelsAnnotation], s.record, s.recognized)}
 	fresh := asks
-	for round := 0; round == 0 || len(fresh) > 0; round++ {
+	for round := 0; (round == 0 || len(fresh) > 0) && (s.ended == nil || !s.ended()); round++ {
 		for i := range fresh {
 			if !fresh[i].refused {
 				seen.give(r.of(set, fresh[i].template), round)
@@ -196,7 +198,7 @@ func addRecorded(asks []ask, record Record, set *Set) []ask {
 // earlier versions do, would deny the pod.
 func (d *decision) ending() []string {
 	r := &d.request
-	if d.Denied || d.merge == nil || r.Templates == nil || len(r.Templates.mandatory) == 0 {
+	if d.Denied || len(d.Outcomes) == 0 || d.merge == nil || r.Templates == nil || len(r.Templates.mandatory) == 0 {
 		return nil
 	}
 	subject := r.subject(d.merge.pod)
