@@ -104,10 +104,10 @@ func asked(annotations map[string]string, set *Set, s Subject) []ask {
 	return asks
 }
 
-// MayAsk reports whether an object could have one of usher's keys, without
-// decoding it. It may return true for an object that does not.
+// MayAsk reports whether an object could have one of usher's keys, or a record,
+// without decoding it. It may return true for an object that does not.
 func MayAsk(object []byte) bool {
-	return bytes.Contains(object, []byte(InitializerPrefix)) || bytes.Contains(object, []byte(InjectPrefix)) ||
+	return bytes.Contains(object, []byte(RecordAnnotation)) || bytes.Contains(object, []byte(InitializerPrefix)) || bytes.Contains(object, []byte(InjectPrefix)) ||
 		bytes.IndexByte(object, '\\') >= 0 // a key may be written with escapes
 }
 

@@ -132,4 +132,3 @@ func summary(v *verdict.Verdict) []string {
 	lines := []string{string(v.Reason), fmt.Sprint(v.Denied, v.PodsDenied), string(v.Patch.JSON()), string(v.Changes.JSON())}
 	return append(lines, slices.Sorted(slices.Values(effects(v)))...)
 }
-
