@@ -198,7 +198,7 @@ func (f *finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata,
 	if err != nil {
 		return nil, err
 	}
-	next, err := f.Next(ctx, w.NextPod())
+	next, err := f.Next(ctx, w.NextPod(f.Templates))
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func (t *Template) checkMetadata(bad *InvalidTemplate) {
 		for _, msg := range validation.IsQualifiedName(strings.ToLower(p.key)) {
 			bad.add(path, 0, "%s", msg)
 		}
-		if _, _, ours := cutKey(p.key); ours || p.key == RecordAnnotation || p.key == CarriedAnnotation {
+		if _, _, ours := cutKey(p.key); ours || slices.Contains([]string{RecordAnnotation, CarriedAnnotation, OwnLabelsAnnotation}, p.key) {
 			bad.add(path, 0, "is one of usher's own keys, which a template cannot set")
 		}
 	}

@@ -36,7 +36,13 @@ type Request struct {
 	Now time.Time
 	// Explain requests the decision's Steps.
 	Explain bool
+	// Err, unless it is nil, is called at each round and at each template. Once it
+	// returns an error, the decision ends early: the caller discards it.
+	Err func() error
 }
+
+// ended reports whether the decision shall end early.
+func (r *Request) ended() bool { return r.Err != nil && r.Err() != nil }
 
 // A Decision is the result for an object, and its reasons.
 type Decision struct {
@@ -92,15 +98,13 @@ func Skipped(r reason.Reason) *Decision {
 // Decide decides about one object. It never fails: it denies what it cannot
 // read.
 func Decide(r Request) *Decision {
-	var given map[string]string
-	for {
-		d := &decision{ledger: ledger{explain: r.Explain}, request: r, given: given}
+	d := &decision{ledger: ledger{explain: r.Explain}, request: r}
+	d.run()
+	for more := d.ending(); len(more) > 0; more = d.ending() { // each time with more templates
+		d = &decision{ledger: ledger{explain: r.Explain}, request: r, endings: append(d.endings, more...)}
 		d.run()
-		var more bool
-		if given, more = d.selectedByLabels(); !more {
-			return d.summarize()
-		}
 	}
+	return d.summarize()
 }
 
 // decision is the state of a decision about an object's templates.
@@ -110,8 +114,9 @@ type decision struct {
 	merge   *merge
 	record  Record
 	asks    []ask
-	// given are labels that templates add to the pod, which select others.
-	given map[string]string
+	// endings names the mandatory templates that only the labels select with which
+	// an earlier attempt ended.
+	endings []string
 	// recorded says that the record changes.
 	recorded bool
 	// verify checks that the pod has what it must have, and adds nothing.
@@ -136,8 +141,9 @@ func (d *decision) run() {
 		d.deny(ask{}, *problem)
 		return
 	}
+	d.merge = &merge{pod: view, raw: raw}
 	subject := r.subject(view)
-	subject.given = d.given
+	subject.recognized, subject.ending, subject.ended = d.recognized, d.endings, r.ended
 	asks := asked(view.annotations(), r.Templates, subject)
 	d.asks = slices.Clone(asks)
 	if d.verify {
@@ -148,17 +154,21 @@ func (d *decision) run() {
 		d.skip(ask{}, reason.NotAsked, "")
 		return
 	}
-	d.merge = &merge{pod: view, raw: raw, token: view.tokenVolume()}
+	d.merge.token = view.tokenVolume()
 	if d.record, problem = ParseRecord(view.annotations()); problem != nil {
 		d.deny(ask{}, *problem)
 		return
 	}
 	changed := false
 	for i := range asks {
+		if r.ended() {
+			return
+		}
 		changed = d.template(asks[i]) || changed
 	}
 	if changed && !d.Denied {
 		d.JSONOnly = d.merge.duplicates || view.repeatsKeys()
+		d.keepOwn()
 		record := d.record
 		if !d.recorded {
 			record = nil

@@ -5,7 +5,8 @@
 // The steps of a decision, one per file:
 //
 //	optin          read the pod's annotations, then the namespace's label
-//	match          find the templates that select the pod by themselves
+//	selection      find the templates that select the pod by themselves, in rounds
+//	ownlabels      tell the pod's own labels from those that templates gave it
 //	revision       select the revision of a template
 //	template       parse the template strictly from its ConfigMap
 //	record         read the record of earlier injections from the pod's annotation

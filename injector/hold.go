@@ -51,6 +51,9 @@ func (d *decision) update(old []byte) {
 	}
 	asks := asked(was.annotations(), r.Templates, r.subject(was))
 	for _, name := range slices.Sorted(maps.Keys(record)) {
+		if r.ended() {
+			return
+		}
 		if t := r.Templates.had(name, record[name], asks); t != nil && t.Options.Mandatory {
 			d.unchanged(t, record[name], &merge{pod: was, raw: old}, &merge{pod: is, raw: r.Object})
 		}

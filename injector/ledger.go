@@ -62,6 +62,9 @@ func (l *ledger) warn(format string, args ...any) {
 // summarize selects the reason of the whole decision: a denial before an
 // injection before anything else.
 func (l *ledger) summarize() *Decision {
+	if len(l.Outcomes) == 0 {
+		return &l.Decision // it ended early
+	}
 	rank := func(o Outcome) int {
 		switch {
 		case l.Denied && len(l.Problems) > 0 && o.Reason == l.Problems[0].Reason:

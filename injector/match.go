@@ -2,7 +2,6 @@ package injector
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,65 +66,6 @@ func (m *Match) parse(bad *InvalidTemplate) {
 			bad.add(at, 0, "is %q; write the kind of a pod's controller, such as Deployment, or Pod for pods without one", kind)
 		}
 	}
-}
-
-// A Subject is what options.match selects by.
-type Subject struct {
-	// NamespaceLabels are the labels of the pod's namespace.
-	NamespaceLabels map[string]string
-	// Labels are the labels of the pod.
-	Labels map[string]string
-	// Kind returns the kind of the pod's controller; it is called only if needed.
-	Kind func() string
-	// given are labels that the pod does not have yet.
-	given map[string]string
-}
-
-// selects reports whether a template's match selects the pod, as it is or with the
-// labels that it is given.
-func (t *Template) selects(s Subject) bool {
-	m := t.Options.Match
-	return m != nil && m.namespaces.Matches(labels.Set(s.NamespaceLabels)) &&
-		(m.pods.Matches(labels.Set(s.Labels)) || len(s.given) > 0 && m.pods.Matches(labels.Merge(s.given, s.Labels))) &&
-		(len(m.Kinds) == 0 || slices.Contains(m.Kinds, s.Kind()))
-}
-
-// selectedByLabels returns the labels that templates have added to the pod so far,
-// and whether these make a match select a template that the decision does not know
-// of. The pod has these labels when it is validated, so they count like its own.
-func (d *decision) selectedByLabels() (given map[string]string, more bool) {
-	r := &d.request
-	if d.Denied || d.merge == nil || len(d.merge.labels) == 0 || len(r.Templates.Matches()) == 0 {
-		return nil, false
-	}
-	given = maps.Clone(d.given)
-	if given == nil {
-		given = map[string]string{}
-	}
-	for _, label := range d.merge.labels {
-		given[label.key] = label.value
-	}
-	subject := r.subject(d.merge.pod)
-	subject.given = given
-	asks := asked(d.merge.pod.annotations(), r.Templates, subject)
-	return given, slices.ContainsFunc(asks, func(a ask) bool {
-		known := find(d.asks, a.template)
-		return known == nil || known.nevertheless != a.nevertheless
-	})
-}
-
-// matching names the templates whose match selects the pod, sorted.
-func (s *Set) matching(subject Subject) []string {
-	if s == nil {
-		return nil
-	}
-	var names []string
-	for _, t := range s.matches {
-		if t.selects(subject) {
-			names = append(names, t.Name)
-		}
-	}
-	return names
 }
 
 // MayMatch reports whether a template's match may select pods of a namespace with

@@ -25,6 +25,9 @@ const (
 // match.
 const matchSource = "options.match of the template"
 
+// recordSource is the source of an ask that comes only from the pod's record.
+const recordSource = "annotation " + RecordAnnotation
+
 // maxKeys limits usher's keys on one object: no pod needs as many, and the cost
 // of a decision stays linear in the object.
 const maxKeys = 256
@@ -63,8 +66,8 @@ func cutKey(key string) (template, rest string, ours bool) {
 }
 
 // asked lists, by name, the templates mentioned by the pod's annotations, then
-// by the namespace's label, and last by the templates' own match. The first
-// source that mentions a template wins.
+// by the namespace's label, then by the templates' own match, and last by the
+// record. The first source that mentions a template wins.
 func asked(annotations map[string]string, set *Set, s Subject) []ask {
 	namespaceLabels := s.NamespaceLabels
 	keys := usherKeys(annotations)
@@ -86,13 +89,11 @@ func asked(annotations map[string]string, set *Set, s Subject) []ask {
 			}
 		}
 	}
-	for _, template := range set.matching(s) {
-		if a := find(asks, template); a == nil {
-			asks = append(asks, ask{template: template, source: matchSource})
-		} else if a.refused && a.nevertheless == "" {
-			a.nevertheless = matchSource
-		}
+	if s.record == nil && annotations[RecordAnnotation] != "" {
+		s.record, _ = ParseRecord(annotations) // the decision reports an unreadable record
 	}
+	asks = choose(asks, annotations, set, s)
+	asks = addRecorded(asks, s.record, set)
 	for _, k := range keys {
 		if k.rest != "" {
 			addOverride(asks, k, annotations[k.key])
@@ -103,10 +104,10 @@ func asked(annotations map[string]string, set *Set, s Subject) []ask {
 	return asks
 }
 
-// MayAsk reports whether an object could have one of usher's keys, without
-// decoding it. It may return true for an object that does not.
+// MayAsk reports whether an object could have one of usher's keys, or a record,
+// without decoding it. It may return true for an object that does not.
 func MayAsk(object []byte) bool {
-	return bytes.Contains(object, []byte(InitializerPrefix)) || bytes.Contains(object, []byte(InjectPrefix)) ||
+	return bytes.Contains(object, []byte(RecordAnnotation)) || bytes.Contains(object, []byte(InitializerPrefix)) || bytes.Contains(object, []byte(InjectPrefix)) ||
 		bytes.IndexByte(object, '\\') >= 0 // a key may be written with escapes
 }
 

@@ -17,8 +17,14 @@ type Set struct {
 	entries map[string]Entry
 	names   []string
 	pairs   map[[2]string][]finding.Finding
-	// matches are the templates with options.match, by name.
-	matches []*Template
+	// matches are the templates with options.match, by name, and mandatory names
+	// the templates of which a revision is mandatory.
+	matches   []*Template
+	mandatory []string
+	// reads are the keys of the pods' labels that matches read, and givers the
+	// versions of templates that give such a label.
+	reads  map[string]bool
+	givers []*Template
 }
 
 // An Entry is a template, or the reason why it is invalid. If an invalid
@@ -83,7 +89,11 @@ func newSet(entries map[string]Entry, known *Set) *Set {
 		if t := entries[name].Template; t != nil && t.Options.Match != nil {
 			s.matches = append(s.matches, t)
 		}
+		if s.Mandatory(name) {
+			s.mandatory = append(s.mandatory, name)
+		}
 	}
+	s.readLabels()
 	for i, a := range s.names {
 		for _, b := range s.names[i+1:] {
 			first, second := entries[a].Template, entries[b].Template

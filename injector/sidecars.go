@@ -46,12 +46,13 @@ func Sidecars(annotations map[string]string, subject Subject, set *Set) []Sideca
 	if problem != nil {
 		record = Record{} // an unreadable record is treated as empty
 	}
+	subject.record = record
 	var sidecars []Sidecar
 	for name, entry := range record {
 		sidecars = append(sidecars, Sidecar{Template: name, State: Present, Version: entry.Version(), Record: entry})
 	}
 	for _, a := range asked(annotations, set, subject) {
-		if a.refused || a.problem != nil {
+		if a.refused || a.problem != nil || a.source == recordSource {
 			continue
 		}
 		at := slices.IndexFunc(sidecars, func(s Sidecar) bool { return s.Template == a.template })

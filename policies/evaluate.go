@@ -52,6 +52,10 @@ type Input struct {
 	// ClusterCIDRs are ranges that the cluster uses, according to usher's
 	// configuration.
 	ClusterCIDRs []string
+	// Err, unless it is nil, is called before each rule, and within the loops of
+	// rules over other objects. Once it returns an error, the evaluation ends early:
+	// the caller discards the findings.
+	Err func() error
 }
 
 // An Evaluator evaluates a selected set of rules. It is safe for concurrent
@@ -135,6 +139,9 @@ func (e *Evaluator) Evaluate(o *Object, in Input) []finding.Finding {
 	}
 	pass := Pass{Object: o, Input: &in, findings: &findings}
 	for _, r := range rules {
+		if in.Err != nil && in.Err() != nil {
+			return nil
+		}
 		pass.rule, pass.since = r, r.Since
 		r.Check(&pass)
 		for i := range r.Stricter {

@@ -15,6 +15,17 @@ type Pass struct {
 	rule     *Rule
 	since    release.Version // of the running check
 	findings *[]finding.Finding
+	looked   int
+}
+
+// between is how many objects a loop looks at between two calls of Input.Err.
+const between = 64
+
+// Ended reports whether a loop over other objects shall end, because the
+// evaluation does. A rule calls it for each object.
+func (p *Pass) Ended() bool {
+	p.looked++
+	return p.Input.Err != nil && p.looked%between == 0 && p.Input.Err() != nil
 }
 
 // Report adds a finding. The message is a predicate without a full stop.

@@ -18,6 +18,9 @@ func (j *judging) compare() error {
 	if !known && f.Validator == nil {
 		return nil
 	}
+	if err := j.ctx.Err(); err != nil {
+		return err
+	}
 	old, _, err := j.withTemplates(j.old.JSON)
 	if err != nil {
 		return err

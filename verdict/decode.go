@@ -46,7 +46,10 @@ func (j *judging) withTemplates(object []byte) ([]byte, *injector.Decision, erro
 	if j.pod() || !j.holdsPods() {
 		return object, nil, nil
 	}
-	d := j.decide(object)
+	d, err := j.decide(object)
+	if err != nil {
+		return nil, nil, err
+	}
 	if d.Denied {
 		return object, d, nil
 	}

@@ -12,13 +12,14 @@ import (
 type judge func(object Object, old *Object) []finding.Finding
 
 // validate finds what the API server refuses of the object.
-func (j *judging) validate() {
+func (j *judging) validate() error {
 	if j.facts.Validator == nil || !j.step(Validate) {
-		return
+		return nil
 	}
 	j.find(FromServer, func(object Object, old *Object) []finding.Finding {
 		return j.facts.Validator.Validate(object, old, j.facts)
 	})
+	return j.ctx.Err()
 }
 
 // evaluate applies the rules. On UPDATE it marks what the change introduced,
@@ -29,13 +30,15 @@ func (j *judging) evaluate() error {
 	}
 	rules := func(object Object, old *Object) []finding.Finding {
 		in := j.facts.Input(old != nil)
+		in.Err = j.ctx.Err
 		if in.Lister != nil {
 			in.Lister = noting{in.Lister, j.Verdict}
 		}
 		return j.facts.Evaluator.Evaluate(object.Typed, in)
 	}
-	if found := j.find(FromRule, rules); !found || j.old == nil {
-		return nil
+	found := j.find(FromRule, rules)
+	if err := j.ctx.Err(); err != nil || !found || j.old == nil {
+		return err
 	}
 	old, err := j.existing()
 	if err != nil {
@@ -49,7 +52,7 @@ func (j *judging) evaluate() error {
 		f := &j.Findings[i]
 		f.Existing = f.Source == FromRule && had[f.found]
 	}
-	return nil
+	return j.ctx.Err()
 }
 
 // existing is the existing object with its templates injected.

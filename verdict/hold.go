@@ -4,9 +4,9 @@ import "github.com/usher-dev/usher/injector"
 
 // hold holds a pod to the mandatory templates: a new one to what they add, and an
 // update to what the pod already has of them.
-func (j *judging) hold() {
+func (j *judging) hold() error {
 	if !j.pod() {
-		return
+		return nil
 	}
 	var d *injector.Decision
 	switch {
@@ -15,7 +15,10 @@ func (j *judging) hold() {
 	case j.old != nil && j.step(Keep):
 		d = injector.HoldUpdate(j.request(j.object.JSON), j.old.JSON)
 	default:
-		return
+		return nil
+	}
+	if err := j.ctx.Err(); err != nil {
+		return err
 	}
 	j.warnings(d.Warnings)
 	if d.Denied {
@@ -24,4 +27,5 @@ func (j *judging) hold() {
 	if j.Injection == nil || d.Denied {
 		j.Injection = d
 	}
+	return nil
 }

@@ -15,8 +15,11 @@ func (j *judging) inject() error {
 	if !j.step(Inject) || j.Injection != nil || !j.holdsPods() {
 		return nil
 	}
-	j.Injection = j.decide(j.object.JSON)
-	d := j.Injection
+	d, err := j.decide(j.object.JSON)
+	if err != nil {
+		return err
+	}
+	j.Injection = d
 	j.warnings(d.Warnings)
 	if d.Denied {
 		effect := DeniesPods
@@ -25,7 +28,9 @@ func (j *judging) inject() error {
 		}
 		j.problems(d, effect)
 	}
-	j.absent(d)
+	if err := j.absent(d); err != nil {
+		return err
+	}
 	if d.Denied {
 		return nil
 	}
@@ -49,12 +54,16 @@ func (j *judging) inject() error {
 
 // decide calls the injector. It does not decode an object that cannot ask for a
 // template, because a later step may decode it anyway.
-func (j *judging) decide(object []byte) *injector.Decision {
+func (j *judging) decide(object []byte) (*injector.Decision, error) {
 	f := j.facts
 	if !f.Explain && f.Steps.has(Evaluate) && f.NamespaceLabels[injector.NamespaceLabel] == "" && !injector.MayAsk(object) && !f.Templates.MayMatch(f.NamespaceLabels) {
-		return injector.Skipped(reason.NotAsked)
+		return injector.Skipped(reason.NotAsked), nil
 	}
-	return injector.Decide(j.request(object))
+	d := injector.Decide(j.request(object))
+	if err := j.ctx.Err(); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // request calls the injector with another object in place of the judged one.
@@ -63,6 +72,7 @@ func (j *judging) request(object []byte) injector.Request {
 	return injector.Request{
 		Object: object, Kind: j.object.Kind, Namespace: j.object.Namespace, NamespaceLabels: f.NamespaceLabels,
 		Scope: f.Scope, Templates: f.Templates, NativeSidecars: f.NativeSidecars, Pin: f.Levels.Pin, Now: f.Now, Explain: f.Explain,
+		Err: j.ctx.Err,
 	}
 }
 
@@ -82,9 +92,9 @@ func (j *judging) mandatory(d *injector.Decision) bool {
 // absent warns of objects that an injected template needs and the namespace
 // lacks: pods wait for them and do not start. It checks only workloads, and
 // pods to be explained, because the sender of a pod waits for the answer.
-func (j *judging) absent(d *injector.Decision) {
+func (j *judging) absent(d *injector.Decision) error {
 	if d.Denied || j.facts.Lister == nil || j.pod() && !j.facts.Explain {
-		return
+		return nil
 	}
 	for _, o := range d.Outcomes {
 		entry, ok := j.facts.Templates.Get(o.Name())
@@ -93,12 +103,16 @@ func (j *judging) absent(d *injector.Decision) {
 			continue
 		}
 		for _, ref := range entry.Template.References() {
+			if err := j.ctx.Err(); err != nil {
+				return err
+			}
 			if found, unseen := j.facts.Lister.Get(ref.Kind, j.object.Namespace, ref.Name); found == nil && unseen == "" {
 				j.warnings([]string{fmt.Sprintf("%s %q, which template %s needs, is not in namespace %s; its pods wait for it",
 					ref.Kind, ref.Name, o.Template, j.object.Namespace)})
 			}
 		}
 	}
+	return nil
 }
 
 // problems adds the reasons for a denial.

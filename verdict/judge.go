@@ -1,44 +1,36 @@
 package verdict
 
 import (
+	"context"
+
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/reason"
 )
 
 // Judge decides about an object. old is the existing object, nil on CREATE. The
 // Verdict reports what is wrong with the object; an error is usher's own fault.
-func Judge(object Object, old *Object, f *Facts) (*Verdict, error) {
-	j := &judging{Verdict: &Verdict{}, facts: f, object: object, old: old, written: object.JSON}
+//
+// Of the context Judge reads only whether it has ended: at each step, template
+// and rule, and within loops over other objects. Once it has, Judge returns its
+// error and no Verdict.
+func Judge(ctx context.Context, object Object, old *Object, f *Facts) (*Verdict, error) {
+	j := &judging{Verdict: &Verdict{}, ctx: ctx, facts: f, object: object, old: old, written: object.JSON}
 	if settings := j.settings(); settings != nil {
 		if err := settings(); err != nil {
 			return nil, err
 		}
-		if err := j.decode(); err != nil {
-			return nil, err
+		for _, step := range []func() error{ctx.Err, j.decode, j.validate} {
+			if err := step(); err != nil {
+				return nil, err
+			}
 		}
-		j.validate()
 		j.weigh()
 		return j.Verdict, nil
 	}
-	if err := j.carry(); err != nil {
-		return nil, err
-	}
-	if err := j.inject(); err != nil {
-		return nil, err
-	}
-	if err := j.connect(); err != nil {
-		return nil, err
-	}
-	j.hold()
-	if err := j.decode(); err != nil {
-		return nil, err
-	}
-	j.validate()
-	if err := j.evaluate(); err != nil {
-		return nil, err
-	}
-	if err := j.compare(); err != nil {
-		return nil, err
+	for _, step := range []func() error{j.carry, j.inject, j.connect, j.hold, j.decode, j.validate, j.evaluate, j.compare} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
 	j.weigh()
 	return j.Verdict, nil
@@ -47,6 +39,7 @@ func Judge(object Object, old *Object, f *Facts) (*Verdict, error) {
 // judging is a Verdict under construction.
 type judging struct {
 	*Verdict
+	ctx   context.Context
 	facts *Facts
 	// object is the object after the steps so far; written is its original JSON.
 	object  Object

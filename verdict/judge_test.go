@@ -158,7 +158,7 @@ func TestJudge(t *testing.T) {
 				o := object(t, c.old)
 				old = &o
 			}
-			v, err := verdict.Judge(object(t, c.object), old, f)
+			v, err := verdict.Judge(t.Context(), object(t, c.object), old, f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,11 +182,11 @@ func TestJudge_IsPure(t *testing.T) {
 	for _, text := range []string{asking, deployment} {
 		o := object(t, text)
 		before := slices.Clone(o.JSON)
-		first, err := verdict.Judge(o, nil, f)
+		first, err := verdict.Judge(t.Context(), o, nil, f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := verdict.Judge(o, nil, f)
+		second, err := verdict.Judge(t.Context(), o, nil, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,12 +206,12 @@ func TestJudge_OnlyWhatAChangeIntroducesDenies(t *testing.T) {
 	f.Steps = verdict.Evaluate | verdict.Compare
 	idle := "{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: team}, spec: {completions: 0, parallelism: 1, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}"
 	f.Levels.Enforce = finding.Baseline
-	v, err := verdict.Judge(object(t, idle), nil, f)
+	v, err := verdict.Judge(t.Context(), object(t, idle), nil, f)
 	if err != nil || !v.Denied || v.Reason != reason.PolicyDenied {
 		t.Fatalf("CREATE: %v, %+v", err, v)
 	}
 	old := object(t, idle)
-	v, err = verdict.Judge(object(t, strings.Replace(idle, "name: j,", "name: j, labels: {a: b},", 1)), &old, f)
+	v, err = verdict.Judge(t.Context(), object(t, strings.Replace(idle, "name: j,", "name: j, labels: {a: b},", 1)), &old, f)
 	if err != nil || v.Denied || v.Reason != reason.PolicyWarned {
 		t.Errorf("UPDATE of what was there: %v, denied %v, %s", err, v.Denied, v.Reason)
 	}
@@ -234,7 +234,7 @@ func TestJudge_AFindingMovesWithItsContainer(t *testing.T) {
 		"in another order": workload(one+", {name: last, image: last:1}", ""),
 	} {
 		old := object(t, workload(one, ""))
-		v, err := verdict.Judge(object(t, is), &old, f)
+		v, err := verdict.Judge(t.Context(), object(t, is), &old, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestJudge_AFindingMovesWithItsContainer(t *testing.T) {
 func TestJudge_UnseenObjects_AreReported(t *testing.T) {
 	f := facts(t, "")
 	f.Lister = blind{}
-	v, err := verdict.Judge(object(t, deployment), nil, f)
+	v, err := verdict.Judge(t.Context(), object(t, deployment), nil, f)
 	if err != nil {
 		t.Fatal(err)
 	}

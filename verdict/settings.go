@@ -137,6 +137,9 @@ func (j *judging) template() error {
 	for _, conflict := range j.facts.Templates.With(template).Conflicts(template.Name) {
 		j.remark(catalog.TemplateConflict, "", finding.Baseline, configField, conflict)
 	}
+	for _, chain := range j.facts.Templates.EndsItself(template) {
+		j.remark(catalog.MatchEndsItself, "", finding.Baseline, "data."+injector.OptionsKey, chain)
+	}
 	return nil
 }
 

@@ -250,6 +250,16 @@ func TestTemplatesThatCannotGoTogetherAreNamed(t *testing.T) {
 	}
 }
 
+func TestTemplateThatEndsItsOwnSelectorIsAWarning(t *testing.T) {
+	c := started(t)
+	c.warnings.take()
+	c.template(t, "side", "containers: [{name: side, image: i}]\nlabels: {tier: x}", "match: {podSelector: {matchExpressions: [{key: tier, operator: DoesNotExist}]}}")
+	const want = "the template side sets the label tier: x, and options.match of the template side selects only pods with !tier"
+	if text := c.warnings.take(); !strings.Contains(text, want) {
+		t.Errorf("warnings %q", text)
+	}
+}
+
 // TestALiteralCredentialIsAWarning applies a template with one; neither the
 // warnings nor the log contain its value.
 func TestALiteralCredentialIsAWarning(t *testing.T) {

@@ -94,6 +94,21 @@ func TestTemplatesThatExcludeEachOtherAreToldOnce(t *testing.T) {
 	}
 }
 
+func TestTemplateThatEndsItsOwnSelectorIsToldOnce(t *testing.T) {
+	text := func(name, label, key, operator string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "-initializer, namespace: usher-system}\ndata:\n" +
+			"  options: |\n    match: {podSelector: {matchExpressions: [{key: " + key + ", operator: " + operator + "}]}}\n" +
+			"  config: |\n    labels: {" + label + ": set}\n    containers: [{name: " + name + ", image: i}]\n"
+	}
+	folder(t, map[string]string{"a.yaml": text("a", "x", "k", "DoesNotExist"), "b.yaml": text("b", "k", "x", "Exists")})
+	got, status, _ := found(t, "--rule", "match-ends-itself", ".")
+	want := []string{`b.yaml:5:3 match-ends-itself data.options: the template a sets the label x: set, which selects the template b, the template b sets the label k: set, ` +
+		`and options.match of the template a selects only pods with !k: the pod gets the template all the same, but its labels no longer match; remove the requirement, or the label`}
+	if diff := cmp.Diff(want, got); diff != "" || status != cli.Clean {
+		t.Errorf("status %d, findings (-want +got):\n%s", status, diff)
+	}
+}
+
 func TestFlagsChooseAmongWhatIsFoundBesidesTheRules(t *testing.T) {
 	folder(t, map[string]string{"t.yaml": plainTemplate + "      imagee: x\n"})
 	for _, args := range [][]string{{"--exclude", "template-invalid"}, {"--rule", "job-ttl"}, {"--rule", "inject-warning"}} {

@@ -38,7 +38,7 @@ func keepsLabel(key string) bool {
 }
 
 func keepsAnnotation(key string) bool {
-	return key == injector.RecordAnnotation || strings.HasPrefix(key, injector.InitializerPrefix) || strings.HasPrefix(key, injector.InjectPrefix)
+	return key == injector.RecordAnnotation || key == injector.OwnLabelsAnnotation || strings.HasPrefix(key, injector.InitializerPrefix) || strings.HasPrefix(key, injector.InjectPrefix)
 }
 
 func trimmed(all map[string]string, keep func(string) bool) map[string]string {

@@ -36,7 +36,7 @@ func (f *Facts) Judge(ctx context.Context, r Request) (*verdict.Verdict, error) 
 	if err != nil {
 		return nil, err
 	}
-	v, err := verdict.Judge(r.Object, r.Old, known)
+	v, err := verdict.Judge(ctx, r.Object, r.Old, known)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (f *Facts) Judge(ctx context.Context, r Request) (*verdict.Verdict, error) 
 		if !changed {
 			continue
 		}
-		if v, err = verdict.Judge(r.Object, r.Old, known); err != nil {
+		if v, err = verdict.Judge(ctx, r.Object, r.Old, known); err != nil {
 			return nil, err
 		}
 	}

@@ -39,7 +39,7 @@ func (l *Lister) JudgeWorkloads(ctx context.Context, namespace string, limit int
 				return
 			}
 			var v *verdict.Verdict
-			if v, failed = judgeExisting(of.apiVersion, kind, o, &facts); failed == nil {
+			if v, failed = judgeExisting(ctx, of.apiVersion, kind, o, &facts); failed == nil {
 				visit(strings.ToLower(kind)+"/"+o.GetName(), v)
 			}
 		})
@@ -58,13 +58,13 @@ func (l *Lister) JudgeWorkloads(ctx context.Context, namespace string, limit int
 }
 
 // judgeExisting judges an object that the API server stores.
-func judgeExisting(apiVersion, kind string, o client.Object, known *verdict.Facts) (*verdict.Verdict, error) {
+func judgeExisting(ctx context.Context, apiVersion, kind string, o client.Object, known *verdict.Facts) (*verdict.Verdict, error) {
 	o.SetManagedFields(nil)
 	text, err := json.Marshal(o)
 	if err != nil {
 		return nil, fmt.Errorf("writing the %s %s: %w", kind, o.GetName(), err)
 	}
-	return verdict.Judge(verdict.Object{
+	return verdict.Judge(ctx, verdict.Object{
 		APIVersion: apiVersion, Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), JSON: text,
 		Typed: policies.NewObject(apiVersion, kind, o),
 	}, nil, known)

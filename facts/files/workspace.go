@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -193,7 +194,7 @@ func (w *Workspace) JudgeObject(object verdict.Object, old *verdict.Object) (*ve
 		own.OwnNetworkTaken = true
 		facts = &own
 	}
-	return verdict.Judge(object, old, facts)
+	return verdict.Judge(context.Background(), object, old, facts)
 }
 
 func (w *Workspace) object(doc *manifest.Document) verdict.Object {

@@ -112,7 +112,7 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 		steps |= verdict.Connect
 	}
 	v, err := verdict.Judge(
-		verdict.Object{APIVersion: "v1", Kind: "Pod", Namespace: pod.GetNamespace(), Name: pod.GetName(), JSON: object}, nil,
+		ctx, verdict.Object{APIVersion: "v1", Kind: "Pod", Namespace: pod.GetNamespace(), Name: pod.GetName(), JSON: object}, nil,
 		&verdict.Facts{
 			Steps: steps, NamespaceLabels: labels, Scope: c.Scope, Levels: levels, Configuration: c.configuration.Configuration,
 			Templates: c.Templates, NativeSidecars: c.NativeSidecars, Networks: networks, Lister: lister{ctx, c}, Explain: true,

@@ -62,8 +62,8 @@ func (w Workload) TemplateMetadata() (annotations, labels map[string]string) {
 
 // NextPod returns the next pod of the workload as its controller would create
 // it. For a pod that no controller recreates it is the same pod, without what
-// the API server wrote and what usher's record names.
-func (w Workload) NextPod() *unstructured.Unstructured {
+// the API server wrote and what usher's record names. templates may be nil.
+func (w Workload) NextPod(templates *injector.Set) *unstructured.Unstructured {
 	template := w.Template() // a copy
 	pod := &unstructured.Unstructured{Object: map[string]any{"spec": template["spec"]}}
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
@@ -74,7 +74,7 @@ func (w Workload) NextPod() *unstructured.Unstructured {
 	if w.IsPod() {
 		pod.SetName(w.GetName())
 		pod.SetOwnerReferences(w.GetOwnerReferences())
-		uninject(pod)
+		uninject(pod, templates)
 		return pod
 	}
 	pod.SetGenerateName(w.GetName() + "-")
@@ -87,14 +87,17 @@ func (w Workload) NextPod() *unstructured.Unstructured {
 	return pod
 }
 
-// uninject removes from a pod what its record names.
-func uninject(pod *unstructured.Unstructured) {
+// uninject removes from a pod what its record names, and the labels that the
+// named templates gave it as far as templates select by them.
+func uninject(pod *unstructured.Unstructured, templates *injector.Set) {
 	annotations := pod.GetAnnotations()
 	record, problem := injector.ParseRecord(annotations)
 	if problem != nil || len(record) == 0 {
 		return
 	}
+	pod.SetLabels(templates.OwnLabels(pod.GetLabels(), annotations))
 	delete(annotations, injector.RecordAnnotation)
+	delete(annotations, injector.OwnLabelsAnnotation)
 	pod.SetAnnotations(annotations)
 	for _, entry := range record {
 		for list, names := range map[string][]string{

@@ -64,7 +64,7 @@ spec: {containers: [{name: app, image: app}], initContainers: [], volumes: []}
 		t.Run(name, func(t *testing.T) {
 			w := live.Workload{Unstructured: parse(t, tt.workload)}
 			before := w.DeepCopy()
-			if diff := cmp.Diff(parse(t, tt.pod).Object, w.NextPod().Object); diff != "" {
+			if diff := cmp.Diff(parse(t, tt.pod).Object, w.NextPod(nil).Object); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if diff := cmp.Diff(before.Object, w.Object); diff != "" {

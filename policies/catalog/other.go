@@ -25,6 +25,9 @@ const (
 	// TemplateCredential is a literal value in a template that looks like a
 	// credential.
 	TemplateCredential = "template-credential"
+	// MatchEndsItself is a template whose selector its own label ends, or that of
+	// a template that it makes selected.
+	MatchEndsItself = "match-ends-itself"
 	// NamespaceLabel is a label of a namespace with an invalid value.
 	NamespaceLabel = "namespace-label"
 	// ConfigurationInvalid is an invalid configuration of usher.
@@ -50,6 +53,9 @@ func otherEntries() []Entry {
 		entry(TemplateCredential, finding.Baseline, []string{"ConfigMap"}, "A template contains a literal value that looks like a credential",
 			"everybody can read it who may read ConfigMaps in usher's namespace, read a pod that has the template, or reach the webhook's port",
 			"create a Secret in the namespaces of the pods, and refer to it with valueFrom.secretKeyRef"),
+		since(release.V(0, 2), entry(MatchEndsItself, finding.Baseline, []string{"ConfigMap"}, "The labels that a template adds, or makes others add, end the template's own selector",
+			"the pods get the template, but their labels no longer match its selector, so everything else that reads the labels concludes that they should not have it",
+			"remove the label from the template, or the requirement from options.match")),
 		entry(NamespaceLabel, finding.Invariant, []string{"Namespace"}, "A policy.usher.dev/… label of a namespace has an invalid value",
 			"the webhook denies the namespace", "write \"invariant\", \"baseline\", \"strict\" or \"off\"; for enforce-version, \"latest\" or a version such as \"v0.1\""),
 		entry(ConfigurationInvalid, finding.Invariant, []string{"ConfigMap"}, "usher's own configuration is invalid",
@@ -86,7 +92,7 @@ func otherEntries() []Entry {
 			"Injection denies the pods for the reason "+string(r), "the webhook denies the pods, so none of them run", r.Explain())
 		switch r {
 		case reason.RecordMismatch, reason.MandatoryChanged, reason.OptedOut:
-			e.Since = release.V(0, 2).String()
+			e = since(release.V(0, 2), e)
 		}
 		entries = append(entries, e)
 	}
@@ -96,6 +102,12 @@ func otherEntries() []Entry {
 func entry(id string, level finding.Level, kinds []string, summary, harm, fix string) Entry {
 	return Entry{ID: id, Level: level, Kinds: kinds, Summary: summary, Harm: harm, Fix: fix,
 		Since: release.V(0, 1).String(), Anchor: (&policies.Rule{ID: id}).Anchor()}
+}
+
+// since sets the version that introduced an entry.
+func since(v release.Version, e Entry) Entry {
+	e.Since = v.String()
+	return e
 }
 
 // Find describes the rule or other finding with an id. The error for an unknown

@@ -45,7 +45,7 @@ func checkSecret(p *policies.Pass, at *field.Path, name string, keys ...string) 
 	if name == "" || unseen != "" {
 		return
 	}
-	i := slices.IndexFunc(found, func(o *policies.Object) bool { return o.Meta.Name == name })
+	i := slices.IndexFunc(found, func(o *policies.Object) bool { return p.Ended() || o.Meta.Name == name })
 	if i < 0 {
 		p.Report(at, name, subject(at)+" is "+name+", and that Secret does not exist: create one with "+strings.Join(keys, ", "))
 		return

@@ -44,6 +44,9 @@ func init() {
 			}
 			found, _ := p.List("HorizontalPodAutoscaler")
 			for _, o := range found {
+				if p.Ended() {
+					return
+				}
 				if kind, name := scaleTarget(o); kind == p.Kind && name == p.Meta.Name {
 					said := "replicas is " + printed(*replicas) + ", but "
 					p.ReportNaming(field.NewPath("spec", "replicas"), *replicas, said+"HorizontalPodAutoscaler "+o.Meta.Name+" sets it: remove it", said+"a HorizontalPodAutoscaler sets it: remove it")

@@ -56,6 +56,9 @@ func init() {
 func findClaim(p *policies.Pass, name string) (*corev1.PersistentVolumeClaim, string) {
 	found, unseen := p.List("PersistentVolumeClaim")
 	for _, o := range found {
+		if p.Ended() {
+			break
+		}
 		if c, ok := o.Typed.(*corev1.PersistentVolumeClaim); ok && c.Name == name {
 			return c, ""
 		}

@@ -77,6 +77,9 @@ func clusterRanges(p *policies.Pass) []subnet.ClusterRange {
 	}
 	ranges, _ := p.ListEverywhere("ServiceCIDR")
 	for _, o := range ranges {
+		if p.Ended() {
+			break
+		}
 		if s, ok := o.Typed.(*networkingv1.ServiceCIDR); ok {
 			for _, cidr := range s.Spec.CIDRs {
 				add(cidr, "the Services (ServiceCIDR "+s.Name+")", true)
@@ -86,6 +89,9 @@ func clusterRanges(p *policies.Pass) []subnet.ClusterRange {
 	if len(ranges) == 0 { // an older cluster
 		services, _ := p.ListEverywhere("Service")
 		for _, o := range services {
+			if p.Ended() {
+				break
+			}
 			if s, ok := o.Typed.(*corev1.Service); ok {
 				for _, ip := range s.Spec.ClusterIPs {
 					add(ip, "the Service "+s.Namespace+"/"+s.Name, true)
@@ -95,6 +101,9 @@ func clusterRanges(p *policies.Pass) []subnet.ClusterRange {
 	}
 	nodes, _ := p.ListEverywhere("Node")
 	for _, o := range nodes {
+		if p.Ended() {
+			break
+		}
 		if n, ok := o.Typed.(*corev1.Node); ok {
 			for _, cidr := range n.Spec.PodCIDRs {
 				add(cidr, "the pods of node "+n.Name, false)

@@ -33,6 +33,9 @@ func init() {
 			var found others
 			listed, _ := p.ListEverywhere("Network")
 			for _, o := range listed {
+				if p.Ended() {
+					return
+				}
 				other, ok := o.Typed.(*samplecrdv1.Network)
 				if !ok || other.Namespace == n.Namespace && other.Name == n.Name {
 					continue

@@ -31,7 +31,7 @@ func init() {
 				return
 			}
 			found, _ := p.List("EtcdCluster")
-			i := slices.IndexFunc(found, func(o *policies.Object) bool { return o.Meta.Name == r.Spec.EtcdCluster.Name })
+			i := slices.IndexFunc(found, func(o *policies.Object) bool { return p.Ended() || o.Meta.Name == r.Spec.EtcdCluster.Name })
 			if i < 0 {
 				return
 			}

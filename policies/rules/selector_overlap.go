@@ -34,6 +34,9 @@ func init() {
 			for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 				listed, _ := p.List(kind)
 				for _, o := range listed {
+					if p.Ended() {
+						return
+					}
 					if o.Kind == p.Kind && o.Meta.Name == p.Meta.Name || len(o.Templates) == 0 || !matches(mine, o.Templates[0].Meta.Labels) {
 						continue
 					}

@@ -36,6 +36,9 @@ func init() {
 			}
 			found, unseen := p.List("Service")
 			for _, o := range found {
+				if p.Ended() {
+					return
+				}
 				service, ok := o.Typed.(*corev1.Service)
 				if !ok || service.Name != name {
 					continue

@@ -23,13 +23,22 @@ type entrySpec struct {
 	// the object may refuse a template.
 	matches   func(*injector.Match) string
 	annotated []string
+	// injected is true for an object whose labels may come from templates.
+	injected string
 }
 
 // asksFor is true for an object that has one of the keys with a value other
-// than a refusal.
+// than a refusal, or whose record names the template of one of them: the pod is
+// held to a mandatory template that its record names.
 func asksFor(object, keys string) string {
-	return `(has(` + object + `.metadata.annotations) && ` + keys + `.exists(k, k in ` + object + `.metadata.annotations && ` +
-		object + `.metadata.annotations[k] != "false"))`
+	annotations := object + `.metadata.annotations`
+	return `(has(` + annotations + `) && ` + keys + `.exists(k, k in ` + annotations + ` && ` + annotations + `[k] != "false" || ` +
+		hasRecord(object) + ` && ` + annotations + `["` + injector.RecordAnnotation + `"].contains("\"" + k.split("/")[1] + ` + celText(injector.InRecord("")[1:]) + `)))`
+}
+
+// hasRecord is true, in CEL, for an object with usher's record.
+func hasRecord(object string) string {
+	return `(has(` + object + `.metadata.annotations) && "` + injector.RecordAnnotation + `" in ` + object + `.metadata.annotations)`
 }
 
 // entries splits the requests so that the API server sends each only once: by
@@ -79,7 +88,7 @@ func (i *Injection) mandatoryTemplates() (keys string, values []string) {
 	var quoted []string
 	mandatory := map[string]bool{}
 	for _, name := range set.Names() {
-		if !set.Mandatory(name) {
+		if !set.LeadsToMandatory(name) {
 			continue
 		}
 		mandatory[name] = true

@@ -56,6 +56,7 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 // all mutations: they split the pods like those of injection.
 func (i *Injection) matchedAfter(keys string, values []string) []entry.Entry {
 	spec := i.podSpec()
+	spec.injected = "true" // another webhook may have removed the record
 	var entries []entry.Entry
 	for n, g := range i.matchGroups() {
 		if !g.mandatory {
@@ -81,6 +82,9 @@ func (i *Injection) isMatched(g *matchGroup, spec entrySpec) admissionregistrati
 	var selected []string
 	for _, t := range g.templates {
 		expression := spec.matches(t.Options.Match)
+		if less := i.Facts.Templates.Set().WithoutGiven(t.Options.Match); less != t.Options.Match {
+			expression = "(" + expression + " || " + spec.injected + " && " + spec.matches(less) + ")"
+		}
 		if g.mandatory && !slices.ContainsFunc(i.Facts.Templates.Set().Variants(t.Name), cannotBeRefused) {
 			expression = "(" + expression + " && !" + refuses(spec.annotated, t.Name) + ")"
 		}
@@ -106,7 +110,7 @@ func (i *Injection) matchGroups() []*matchGroup {
 		requirements := requirements(t.Options.Match.NamespaceSelector)
 		text, _ := json.Marshal(requirements) // strings always marshal
 		key := string(text)
-		mandatory := i.Facts.Templates.Set().Mandatory(t.Name)
+		mandatory := i.Facts.Templates.Set().LeadsToMandatory(t.Name)
 		if mandatory {
 			key += " mandatory"
 		}

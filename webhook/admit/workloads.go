@@ -67,6 +67,7 @@ func (i *Injection) Workloads() Handler {
 			return "(" + asksFor("object", keys) + " || has(" + podTemplate + ".metadata) && " + asksFor(podTemplate, keys) + ")"
 		},
 		matches: workloadMatches, annotated: []string{"object", podTemplate},
+		injected: `has(` + podTemplate + `.metadata) && ` + hasRecord(podTemplate),
 	}
 	return Handler{
 		Handler: review.Handler{Path: "/mutate-workloads", Kinds: workloadKinds, Decide: i.workload},

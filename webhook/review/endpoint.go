@@ -20,7 +20,7 @@ type Handler struct {
 	// Kinds are the accepted kinds; an empty list accepts every kind.
 	Kinds []string
 	// Decide answers a request. An error is usher's own fault. It is answered with
-	// 503 if apierrors.IsServiceUnavailable or a deadline shows that it is
+	// 503 if apierrors.IsServiceUnavailable or an ended context shows that it is
 	// temporary, and with 500 otherwise.
 	Decide func(context.Context, *Request) (*Response, error)
 }
@@ -137,7 +137,7 @@ func (e *endpoint) refuse(ctx context.Context, w http.ResponseWriter, r *http.Re
 // fault answers with a failure of usher.
 func (e *endpoint) fault(ctx context.Context, w http.ResponseWriter, req *Request, err error) {
 	status := http.StatusInternalServerError
-	if apierrors.IsServiceUnavailable(err) || errors.Is(err, context.DeadlineExceeded) {
+	if apierrors.IsServiceUnavailable(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		status = http.StatusServiceUnavailable
 	}
 	describe(ctx, req, nil)

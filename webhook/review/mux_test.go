@@ -139,6 +139,7 @@ func TestUndecidableRequestsAreLeftToTheFailurePolicy(t *testing.T) {
 		"usher fails":                       {errors.New("oh"), http.StatusInternalServerError},
 		"the caches are not loaded":         {errNotSynced, http.StatusServiceUnavailable},
 		"the API server fails":              {fmt.Errorf("%w: reading", apierrors.NewServiceUnavailable("not ready")), http.StatusServiceUnavailable},
+		"its caller does not wait for it":   {fmt.Errorf("judging the Pod: %w", context.Canceled), http.StatusServiceUnavailable},
 		"the API server does not answer it": {fmt.Errorf("reading a Namespace: %w", context.DeadlineExceeded), http.StatusServiceUnavailable},
 	}
 	for name, tc := range tests {

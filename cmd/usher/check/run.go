@@ -180,7 +180,7 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 		missing.templates += f.missing.templates
 		missing.networks += f.missing.networks
 	}
-	result.Findings = conflictsOnce(result.Findings)
+	result.Findings = togetherOnce(result.Findings)
 	for _, f := range result.Findings {
 		result.Summary.Add(f)
 	}
@@ -202,18 +202,21 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 	return result, errs
 }
 
-// conflictsOnce keeps only the later one of the two findings about a pair of
-// incompatible templates.
-func conflictsOnce(findings []report.Finding) []report.Finding {
+// togetherOnce keeps only the last finding about several templates together: each
+// of them has it.
+func togetherOnce(findings []report.Finding) []report.Finding {
+	together := func(f report.Finding) bool {
+		return f.Rule == catalog.TemplateConflict || f.Rule == catalog.MatchEndsItself
+	}
 	last := map[string]int{}
 	for i, f := range findings {
-		if f.Rule == catalog.TemplateConflict {
+		if together(f) {
 			last[f.Message] = i
 		}
 	}
 	kept := findings[:0]
 	for i, f := range findings {
-		if f.Rule != catalog.TemplateConflict || last[f.Message] == i {
+		if !together(f) || last[f.Message] == i {
 			kept = append(kept, f)
 		}
 	}

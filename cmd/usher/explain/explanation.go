@@ -139,7 +139,7 @@ func (e Explainer) explain(ctx context.Context, w live.Workload, pods []live.Wor
 	} else if made.String() != explanation.Object {
 		explanation.Owner = made.String()
 	}
-	if explanation.Next, err = e.Cluster.Next(ctx, made.NextPod()); err != nil {
+	if explanation.Next, err = e.Cluster.Next(ctx, made.NextPod(e.Cluster.Templates)); err != nil {
 		return nil, err
 	}
 	explanation.slipped(slips(made, ns, e.Cluster.Templates.Names()))

@@ -1,0 +1,61 @@
+package injector
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// The API server evaluates the selectors of the webhooks' entries on the labels
+// that an object has, and knows neither the record nor what the decision will
+// add. Its entries therefore select more than one match says.
+
+// WithoutGiven returns a match without the requirements that a label of a template
+// can end: such a label may not be the pod's own. It returns the match itself if
+// there are none.
+func (s *Set) WithoutGiven(m *Match) *Match {
+	if len(s.givers) == 0 || m.PodSelector == nil {
+		return m
+	}
+	ends := func(r metav1.LabelSelectorRequirement) bool {
+		selector, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{r}})
+		return err == nil && selector.Matches(labels.Set{}) && slices.ContainsFunc(s.givers, func(t *Template) bool {
+			return slices.ContainsFunc(t.labels, func(p pair) bool { return !selector.Matches(labels.Set{p.key: p.value}) })
+		})
+	}
+	if !slices.ContainsFunc(m.PodSelector.MatchExpressions, ends) {
+		return m
+	}
+	less := *m
+	less.PodSelector = m.PodSelector.DeepCopy()
+	less.PodSelector.MatchExpressions = slices.DeleteFunc(less.PodSelector.MatchExpressions, ends)
+	return &less
+}
+
+// LeadsToMandatory reports whether a template is mandatory, or one of its labels
+// may select a mandatory template, or one that leads to it. A pod that gets such a
+// template while usher is down would lack the mandatory one.
+func (s *Set) LeadsToMandatory(template string) bool {
+	visited := map[string]bool{template: true}
+	for reached := []string{template}; len(reached) > 0; reached = reached[1:] {
+		if s.Mandatory(reached[0]) {
+			return true
+		}
+		for _, t := range s.Matches() {
+			if !visited[t.Name] && slices.ContainsFunc(s.labelsOf(reached[0]), t.needs) {
+				visited[t.Name] = true
+				reached = append(reached, t.Name)
+			}
+		}
+	}
+	return false
+}
+
+// needs reports whether a match requires the pod to have a label, and the given
+// one is such.
+func (t *Template) needs(p pair) bool {
+	return slices.ContainsFunc(requirementsOf(t), func(r labels.Requirement) bool {
+		return r.Key() == p.key && !r.Matches(labels.Set{}) && r.Matches(labels.Set{p.key: p.value})
+	})
+}

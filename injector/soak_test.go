@@ -1,0 +1,5 @@
+//go:build soak
+
+package injector
+
+func init() { selectionSets = 100_000 }
