@@ -27,8 +27,8 @@ var unseen = []string{
 	"update validatingwebhookconfigurations named usher",
 	// The CA changes once every webhook has the next one.
 	"get validatingwebhookconfigurations named usher",
-	// An admission plugin requires these for setting an owner, see
-	// TestRemovalLeavesNothingBroken.
+	// The registration goes with usher's namespace, see TestRemovalInAnyOrder, and
+	// an admission plugin requires these for setting an owner.
 	"delete mutatingwebhookconfigurations named usher",
 	"delete validatingwebhookconfigurations named usher",
 	"list clusterroles named usher-webhook",

@@ -5,6 +5,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +29,7 @@ import (
 func newManager(config *rest.Config, o Options, tracer *tracing.Tracer) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), autoscalingv2.AddToScheme(scheme), networkingv1.AddToScheme(scheme),
-		samplecrdv1.AddToScheme(scheme), admissionregistrationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
+		samplecrdv1.AddToScheme(scheme), admissionregistrationv1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	kept := cluster.ByObject(o.Namespace)

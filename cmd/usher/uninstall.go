@@ -40,9 +40,14 @@ five minutes, so that you can delete the Deployment that it names. --all also
 removes the Lease, the CA's Secret and the last valid configuration if no replica
 runs.
 
-Deleting usher's ClusterRole, as with its manifest or its chart, removes the
-webhook configurations, too. uninstall is for everything else: an emergency, or a
-cluster whose garbage collector is down.
+If kubectl refuses changes with "failed calling webhook", and usher will not run
+again, this command ends that without usher's command line:
+
+  kubectl delete clusterrole usher-webhook
+
+Kubernetes deletes the webhook configurations along with the ClusterRole, as with
+usher's manifest or its chart. If the cluster's garbage collector is down, use
+uninstall.
 
 Exit status: 0 removed, 1 something could not be removed or does not end, 2 bad
 usage.`,

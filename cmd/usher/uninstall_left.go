@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,7 +63,7 @@ func (u *uninstall) left(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	step(installed, "kubectl delete -f usher.yaml", "or: helm uninstall RELEASE -n "+u.namespace)
+	step(installed, "kubectl delete -f usher.yaml --ignore-not-found", "or: helm uninstall RELEASE -n "+u.namespace)
 	for _, r := range customResources {
 		name := r.resource.GroupResource().String()
 		_, err := u.objects.Resource(definition).Get(ctx, name, metav1.GetOptions{})
@@ -91,8 +93,8 @@ func (u *uninstall) left(ctx context.Context) error {
 
 var definition = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// installed lists what remains in usher's own namespace, and reports whether
-// there is anything.
+// installed lists what remains of usher itself, and reports whether there is
+// anything. If only its namespace was deleted, its ClusterRole remains.
 func (u *uninstall) installed(ctx context.Context) (bool, error) {
 	deployments, err := u.clients.AppsV1().Deployments(u.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=usher"})
 	if err != nil {
@@ -113,6 +115,16 @@ func (u *uninstall) installed(ctx context.Context) (bool, error) {
 	for i := range configMaps.Items {
 		if cm := &configMaps.Items[i]; cm.Name == config.ConfigMapName || injector.TemplateName(cm.Name, cm.Labels) != "" {
 			stays("ConfigMap", cm.Name)
+		}
+	}
+	bindings, err := u.clients.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=usher,app.kubernetes.io/component=webhook"})
+	if err != nil {
+		return false, fmt.Errorf("looking for remaining objects: %w", err)
+	}
+	for i := range bindings.Items {
+		if b := &bindings.Items[i]; slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool { return s.Namespace == u.namespace }) {
+			found = true
+			fmt.Fprintf(u.out, "ClusterRole %s: stays\n", b.RoleRef.Name)
 		}
 	}
 	for _, t := range u.stored() {

@@ -50,8 +50,9 @@ func (p *Policies) Handler() Handler {
 }
 
 // entries fail closed for namespaces that ask for enforcement, and open for all
-// others. They do not select namespaces with the level off, unless these want
-// warnings.
+// others. Changes of replicas alone fail open everywhere, so that people and
+// autoscalers can scale during an outage. The entries do not select namespaces
+// with the level off, unless these want warnings.
 func (p *Policies) entries() []entry.Entry {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	namespaced := []admissionregistrationv1.RuleWithOperations{
@@ -59,41 +60,55 @@ func (p *Policies) entries() []entry.Entry {
 		entry.Rule("", "replicationcontrollers,podtemplates", create, update),
 		entry.Rule("", "services,persistentvolumeclaims", update),
 		entry.Rule("apps", "deployments,replicasets,statefulsets,daemonsets", create, update),
-		entry.Rule("apps", "deployments/scale,replicasets/scale,statefulsets/scale", update),
+		scaleRule(),
 		entry.Rule("batch", "jobs,cronjobs", create, update),
 		entry.Rule("rbac.authorization.k8s.io", "rolebindings", create, update),
 	}
-	namespaced = append(namespaced, p.templateRules()...)
+	custom := p.templateRules()
+	namespaced = append(namespaced, custom...)
 	own := ownRules()
 	bindings := entry.Rule("rbac.authorization.k8s.io", "clusterrolebindings", create, update)
 	cluster := admissionregistrationv1.ClusterScope
 	bindings.Scope = &cluster
 
-	conditions := []admissionregistrationv1.MatchCondition{
+	levels := finding.LevelNames()
+	enforced := entry.In(config.EnforceLabel, levels...)
+	changed := entry.Condition("spec-changed", specChanged)
+	return []entry.Entry{
+		{
+			Name: "enforced.policy.usher.dev", Rules: apartFromScale(namespaced), MatchConditions: judged(changesMore),
+			NamespaceLabels: []entry.LabelRequirement{enforced}, FailurePolicy: admissionregistrationv1.Fail,
+		},
+		{
+			Name: "scaled.policy.usher.dev", Rules: scalingRules(custom), MatchConditions: judged(changed, changesOnlyReplicas),
+			NamespaceLabels: []entry.LabelRequirement{enforced}, FailurePolicy: admissionregistrationv1.Ignore,
+		},
+		{
+			Name: "default.policy.usher.dev", Rules: namespaced, MatchConditions: judged(changed),
+			NamespaceLabels: []entry.LabelRequirement{entry.NotIn(config.EnforceLabel, append(levels, "off")...)}, FailurePolicy: admissionregistrationv1.Ignore,
+		},
+		{
+			Name: "resources.policy.usher.dev", Rules: own, MatchConditions: judged(entry.Condition("spec-changed", specOrAnnotationsChanged)),
+			NamespaceLabels: []entry.LabelRequirement{entry.NotIn(config.EnforceLabel, "off")}, FailurePolicy: admissionregistrationv1.Ignore,
+		},
+		{
+			Name: "warned.policy.usher.dev", Rules: slices.Concat(namespaced, own), MatchConditions: judged(changed),
+			NamespaceLabels: []entry.LabelRequirement{entry.In(config.EnforceLabel, "off"), entry.In(config.WarnLabel, levels...)}, FailurePolicy: admissionregistrationv1.Ignore,
+		},
+		{
+			Name: "cluster.policy.usher.dev", Rules: []admissionregistrationv1.RuleWithOperations{bindings},
+			MatchConditions: judged(changed), FailurePolicy: admissionregistrationv1.Ignore,
+		},
+	}
+}
+
+// judged returns the conditions of objects that usher judges, and further ones.
+func judged(further ...admissionregistrationv1.MatchCondition) []admissionregistrationv1.MatchCondition {
+	return append([]admissionregistrationv1.MatchCondition{
 		entry.Condition("not-being-deleted", notBeingDeleted),
 		entry.Condition("not-bootstrapping", notBootstrapping),
 		entry.Condition("not-judged-as-its-controller", notJudgedAsItsController),
-		entry.Condition("spec-changed", specChanged),
-	}
-	ownConditions := slices.Clone(conditions)
-	ownConditions[len(ownConditions)-1].Expression = specOrAnnotationsChanged
-	levels := finding.LevelNames()
-	webhook := func(name string, rules []admissionregistrationv1.RuleWithOperations, policy admissionregistrationv1.FailurePolicyType, labels ...entry.LabelRequirement) entry.Entry {
-		return entry.Entry{Name: name, Rules: rules, MatchConditions: conditions, NamespaceLabels: labels, FailurePolicy: policy}
-	}
-	return []entry.Entry{
-		webhook("enforced.policy.usher.dev", namespaced, admissionregistrationv1.Fail, entry.In(config.EnforceLabel, levels...)),
-		webhook("default.policy.usher.dev", namespaced, admissionregistrationv1.Ignore, entry.NotIn(config.EnforceLabel, append(levels, "off")...)),
-		{
-			Name: "resources.policy.usher.dev", Rules: own, MatchConditions: ownConditions,
-			NamespaceLabels: []entry.LabelRequirement{entry.NotIn(config.EnforceLabel, "off")}, FailurePolicy: admissionregistrationv1.Ignore,
-		},
-		webhook("warned.policy.usher.dev", slices.Concat(namespaced, own), admissionregistrationv1.Ignore, entry.In(config.EnforceLabel, "off"), entry.In(config.WarnLabel, levels...)),
-		{
-			Name: "cluster.policy.usher.dev", Rules: []admissionregistrationv1.RuleWithOperations{bindings},
-			MatchConditions: conditions, FailurePolicy: admissionregistrationv1.Ignore,
-		},
-	}
+	}, further...)
 }
 
 // ownRules are the rules of usher's custom resources. They fail open

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
@@ -39,6 +40,9 @@ type Registrar struct {
 
 	state   *state
 	changed chan struct{}
+	// self is the ServiceAccount that usher uses, once known; only the holder of
+	// the Lease uses it.
+	self *types.NamespacedName
 }
 
 // Names are the names of cluster-wide objects of an installation.
@@ -94,8 +98,14 @@ func wake(c chan<- struct{}) {
 }
 
 // Start seeks the Lease until ctx ends, and registers while it holds it, once a
-// replica can serve.
+// replica can serve. If usher's own namespace is deleted, it removes the
+// registration, with or without the Lease.
 func (r *Registrar) Start(ctx context.Context, serves <-chan struct{}) error {
+	ctx, stop := context.WithCancel(ctx)
+	var removal sync.WaitGroup
+	removal.Go(func() { r.removeWithNamespace(ctx) })
+	defer removal.Wait()
+	defer stop()
 	return r.Election.Run(ctx, func(ctx context.Context) {
 		r.state.leads(errNotWritten)
 		defer r.state.follows()
@@ -118,11 +128,11 @@ func (r *Registrar) keep(ctx context.Context) error {
 	edited := toolscache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { wake(events) }, UpdateFunc: func(any, any) { wake(events) }, DeleteFunc: func(any) { wake(events) },
 	}
-	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
+	for _, resource := range resources {
 		// Without a watch the Registrar gets no events: only an apply shows whether
 		// all is well.
 		failed := func(error) { wake(events) }
-		if _, err := r.watch(ctx, admissionregistrationv1.SchemeGroupVersion.WithResource(resource), r.Configuration, edited, failed); err != nil {
+		if _, err := r.watch(ctx, resource, r.Configuration, edited, failed); err != nil {
 			return err
 		}
 	}
@@ -187,11 +197,16 @@ func (r *Registrar) upToDate(owner *owner, applied []client.Object) bool {
 	return err == nil && equality.Semantic.DeepEqual(r.render(owners), applied)
 }
 
+// backoff is the time between attempts, until one succeeds.
+func backoff() wait.DelayFunc {
+	return wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 10 * time.Second}.DelayFunc()
+}
+
 // untilApplied retries until both configurations are applied, and returns them,
-// or until another replica holds the Lease or the owner is gone.
+// or until another replica holds the Lease, or the owner or the namespace is
+// gone.
 func (r *Registrar) untilApplied(ctx context.Context, owner *owner) (applied []client.Object) {
-	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 10 * time.Second}
-	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+	_ = backoff().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		holds, err := r.Election.Holds(ctx)
 		if err == nil && !holds {
 			r.state.follows()
@@ -205,7 +220,7 @@ func (r *Registrar) untilApplied(ctx context.Context, owner *owner) (applied []c
 			return true, nil
 		}
 		r.state.leads(err)
-		return err == nil || errors.Is(err, errOwnerGone), nil
+		return err == nil || errors.Is(err, errOwnerGone) || errors.Is(err, errNamespaceEnds), nil
 	})
 	return applied
 }
@@ -214,13 +229,25 @@ func (r *Registrar) untilApplied(ctx context.Context, owner *owner) (applied []c
 func (r *Registrar) render(owners []metav1.OwnerReference) []client.Object {
 	target, paths := r.Target(), r.Paths()
 	target.Name, target.Owners = r.Configuration, owners
+	if r.self != nil {
+		target.Account = *r.self
+	}
 	return []client.Object{Mutating(target, paths...), Validating(target, paths...)}
 }
 
 func (r *Registrar) apply(ctx context.Context, owner *owner) ([]client.Object, error) {
+	// Without its owner usher has no right to read the namespace.
 	owners, err := owner.references()
 	if err != nil {
 		return nil, err
+	}
+	if err := r.namespaceEnds(ctx); err != nil {
+		return nil, err
+	}
+	if r.self == nil {
+		if r.self, err = r.account(ctx); err != nil {
+			return nil, err
+		}
 	}
 	configurations := r.render(owners)
 	for _, configuration := range configurations {

@@ -8,6 +8,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
@@ -30,6 +31,10 @@ type Target struct {
 	Annotations map[string]string
 	// Owners own the configurations, so that they are deleted along with them.
 	Owners []metav1.OwnerReference
+	// Account is the ServiceAccount that usher uses. While it may not hold the
+	// Lease, webhooks that fail closed select nothing; without a name they always
+	// do.
+	Account types.NamespacedName
 	// Timeout is how long the API server waits for a response, in whole seconds.
 	Timeout time.Duration
 }
@@ -105,6 +110,10 @@ func objectMeta(target Target) metav1.ObjectMeta {
 func render(target Target, path string, e entry.Entry) admissionregistrationv1.ValidatingWebhook {
 	none, equivalent := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Equivalent
 	timeout, policy := int32(target.Timeout.Seconds()), e.FailurePolicy
+	conditions := e.MatchConditions
+	if policy == admissionregistrationv1.Fail && target.Account.Name != "" {
+		conditions = append(slices.Clone(conditions), installed(target))
+	}
 	return admissionregistrationv1.ValidatingWebhook{
 		Name:                    e.Name,
 		ClientConfig:            target.clientConfig(path),
@@ -116,7 +125,7 @@ func render(target Target, path string, e entry.Entry) admissionregistrationv1.V
 		SideEffects:             &none,
 		TimeoutSeconds:          &timeout,
 		AdmissionReviewVersions: []string{"v1"},
-		MatchConditions:         e.MatchConditions,
+		MatchConditions:         conditions,
 	}
 }
 
