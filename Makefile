@@ -196,6 +196,14 @@ bench: ## Compare usher with the floor and write docs/performance.md
 bench-short: BENCH = -short
 bench-short: bench ## Fail where usher's share of the floor has fallen
 
+# AGAINST is a commit, or a program. WORSE is by how many percent usher may take
+# more processor time before the command fails; 0 never fails.
+AGAINST ?= $(shell sed -n 's/^const Commit = "\(.*\)"/\1/p' test/previous/previous.go)
+WORSE ?= 0
+.PHONY: bench-against
+bench-against: BENCH = -against $(AGAINST) -worse $(WORSE)
+bench-against: bench ## Compare a review's processor time with the server of AGAINST
+
 .PHONY: bench-stages
 bench-stages: ## Run the Go benchmarks of every stage, for benchstat
 	$(GO) test -run '^$$' -bench . -benchmem -count 6 ./webhook ./injector ./policies/...

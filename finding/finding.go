@@ -23,6 +23,10 @@ type Finding struct {
 	// Since is the first version of usher with the finding; zero if it does not
 	// depend on the version that a namespace pins.
 	Since release.Version `json:"-"`
+	// Untested is true if the finding follows from what Kubernetes does with the
+	// object, and the server is newer than those that usher is tested with: it
+	// never denies.
+	Untested bool `json:"-"`
 	// RefusedByServer is true if the API server refuses the object because of it.
 	RefusedByServer bool `json:"refusedByServer"`
 	// Field is the path of the field in the original object; "" if it is not about
@@ -75,6 +79,14 @@ func (f *Finding) Append(text string) {
 	f.Message += text
 	if f.Anonymous != "" {
 		f.Anonymous += text
+	}
+}
+
+// Prepend begins the message with text.
+func (f *Finding) Prepend(text string) {
+	f.Message = text + f.Message
+	if f.Anonymous != "" {
+		f.Anonymous = text + f.Anonymous
 	}
 }
 

@@ -138,10 +138,15 @@ func (e *Evaluator) Evaluate(o *Object, in Input) []finding.Finding {
 		rules = e.pods
 	}
 	pass := Pass{Object: o, Input: &in, findings: &findings}
+	newer := Newer(in.Server)
 	for _, r := range rules {
 		if in.Err != nil && in.Err() != nil {
 			return nil
 		}
+		if r.Manifests && in.Defaulted || !r.Servers.include(in.Server) {
+			continue
+		}
+		pass.untested = newer && r.Servers != nil
 		pass.rule, pass.since = r, r.Since
 		r.Check(&pass)
 		for i := range r.Stricter {
@@ -169,12 +174,6 @@ func (e *Evaluator) exempt(o *Object, findings []finding.Finding) {
 			f.Exempt = reason
 		}
 	}
-}
-
-// AtLeast reports whether the server's version is at least 1.minor; an unknown
-// version counts as the newest.
-func (in *Input) AtLeast(minor uint) bool {
-	return in.Server == nil || in.Server.Major() > 1 || in.Server.Minor() >= minor
 }
 
 // ServerName names the server in messages, with its version if known.

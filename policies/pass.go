@@ -14,6 +14,7 @@ type Pass struct {
 
 	rule     *Rule
 	since    release.Version // of the running check
+	untested bool            // whether what the rule states is unknown of the server
 	findings *[]finding.Finding
 	looked   int
 }
@@ -53,6 +54,7 @@ func (p *Pass) report(path *field.Path, value any, message, anonymous, unseen st
 		Rule:      p.rule.ID,
 		Level:     p.rule.Level,
 		Since:     p.since,
+		Untested:  p.untested,
 		Field:     path.String(),
 		Value:     value,
 		Message:   message,

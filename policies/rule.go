@@ -35,9 +35,13 @@ type Rule struct {
 	// Since is the first version of usher with the rule: a namespace pinned to an
 	// earlier one is not denied for it.
 	Since release.Version
-	// Servers describes the Kubernetes versions that the rule applies to, if not
-	// all.
-	Servers string
+	// Servers are the versions of Kubernetes for which the rule is true, if it
+	// follows from what the API server or a controller does; nil if it is true
+	// whatever the version. On a newer server than those tested it never denies.
+	Servers *Servers
+	// Manifests makes the rule evaluate only objects as a user wrote them: in what
+	// the API server sends to a webhook or stores, it can find nothing rightly.
+	Manifests bool
 	// Check reports the findings of one object.
 	Check func(*Pass)
 	// Stricter are the additional findings of later versions of usher, the oldest

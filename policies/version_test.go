@@ -1,10 +1,13 @@
 package policies_test
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies"
@@ -58,5 +61,58 @@ func TestRule_Validate(t *testing.T) {
 		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+}
+
+func TestServers_EndBeforeTheVersionThatMakesThemFalse(t *testing.T) {
+	for _, c := range []struct {
+		servers *policies.Servers
+		server  *version.Version
+		want    bool
+	}{
+		{nil, version.MajorMinor(1, 99), true},
+		{policies.Tested(), version.MajorMinor(1, 99), true},
+		{&policies.Servers{Before: 34}, version.MajorMinor(1, 33), true},
+		{&policies.Servers{Before: 34}, version.MajorMinor(1, 34), false},
+		{&policies.Servers{Before: policies.NewestServer + 1}, nil, true},
+		{&policies.Servers{Before: policies.NewestServer}, nil, false},
+	} {
+		r := growing()
+		r.Servers, r.Stricter = c.servers, nil
+		e, err := policies.New(policies.Rules{r}, policies.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := e.Evaluate(e.Decode("v1", "Pod", []byte(`{}`)), policies.Input{Server: c.server})
+		if got := len(found) == 1; got != c.want {
+			t.Errorf("%v on %v: found is %t, want %t", c.servers, c.server, got, c.want)
+		}
+	}
+}
+
+func TestRule_OfManifestsFindsNothingInAnObjectOfAServer(t *testing.T) {
+	r := growing()
+	r.Manifests = true
+	e, err := policies.New(policies.Rules{r}, policies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, defaulted := range []bool{false, true} {
+		found := e.Evaluate(e.Decode("v1", "Pod", []byte(`{}`)), policies.Input{Defaulted: defaulted})
+		if got := len(found) > 0; got == defaulted {
+			t.Errorf("defaulted %t: found is %t", defaulted, got)
+		}
+	}
+}
+
+// TestNewestServer_IsTheVersionThatTheTestsRun reads the version of the API
+// server that the tests build.
+func TestNewestServer_IsTheVersionThatTheTestsRun(t *testing.T) {
+	module, err := os.ReadFile("../test/cluster/components/kubernetes/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("k8s.io/kubernetes v1.%d.", policies.NewestServer); !strings.Contains(string(module), want) {
+		t.Errorf("the tests do not run %s…: set NewestServer to what they run", want)
 	}
 }

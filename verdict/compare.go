@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/transition"
 )
 
@@ -66,15 +67,15 @@ func (j *judging) settle() {
 // changes turns the table's rows for the change into findings, one per row. The
 // step validate finds what the API server refuses.
 func (j *judging) changes() {
+	untested := policies.Newer(j.facts.Server) && j.facts.Transitions.Kind(j.object.APIVersion, j.object.Kind).Kubernetes
 	var seen []string
 	for _, c := range j.Diff.Changes {
 		if c.RefusedBy == transition.Server || c.Level == finding.Off || slices.Contains(seen, c.Row) {
 			continue
 		}
 		seen = append(seen, c.Row)
-		j.Findings = append(j.Findings, Finding{
-			Finding: c.Finding(),
-			Source:  FromTransition, Existing: c.RefusedBy != transition.Usher,
-		})
+		found := Finding{Finding: c.Finding(), Source: FromTransition, Existing: c.RefusedBy != transition.Usher}
+		found.Untested = untested
+		j.Findings = append(j.Findings, found)
 	}
 }

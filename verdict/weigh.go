@@ -1,8 +1,10 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/reason"
 )
 
@@ -32,6 +34,10 @@ func (j *judging) effect(f *Finding) (effect Effect, audited bool) {
 	switch {
 	case f.Exempt != "":
 		return Exempted, true
+	case enforced && !f.Existing && !j.facts.Lenient && f.Untested:
+		// At the beginning, because the API server cuts long warnings.
+		f.Prepend(fmt.Sprintf("not denied, because usher is tested up to Kubernetes 1.%d: ", policies.NewestServer))
+		return Warns, audited
 	case enforced && !f.Existing && !j.facts.Lenient:
 		return Denies, audited
 	case enforced, levels.Warn.Includes(f.Level):

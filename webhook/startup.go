@@ -84,7 +84,7 @@ func (s *startup) register(ctx context.Context) error {
 // state returns the lines of /readyz?verbose that do not affect readiness.
 func state(certificates certs.Source, facts *cluster.Facts, registrar *registration.Registrar) func() []string {
 	return func() []string {
-		lines := append(certificates.State().Lines(), facts.Configuration.State(), registrar.State())
+		lines := append(certificates.State().Lines(), facts.Configuration.State(), registrar.State(), facts.ServerState())
 		return append(lines, facts.Templates.State()...)
 	}
 }

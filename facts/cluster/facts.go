@@ -59,8 +59,8 @@ func New(ctx context.Context, m manager.Manager, scope injector.Scope, proof str
 		return nil, err
 	}
 	reader := m.GetAPIReader()
-	sidecars := &Sidecars{Discovery: versions, Reader: reader, Interval: serverInterval, Log: log}
 	metrics := NewMetrics(registry)
+	sidecars := &Sidecars{Discovery: versions, Reader: reader, Interval: serverInterval, Metrics: metrics, Log: log}
 	f := &Facts{
 		Scope:         scope,
 		Templates:     NewTemplates(scope.Own, reader, metrics, log),

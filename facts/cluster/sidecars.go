@@ -24,6 +24,7 @@ type Sidecars struct {
 	Discovery discovery.ServerVersionInterface
 	Reader    client.Reader // must not be a cache
 	Interval  time.Duration
+	Metrics   *Metrics // nil if nothing is measured
 	Log       logr.Logger
 
 	available atomic.Bool
@@ -63,7 +64,10 @@ func (s *Sidecars) Update(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.server.Store(server)
+	if before := s.server.Swap(server); before == nil || before.String() != server.String() {
+		s.Metrics.server(server)
+		s.Log.Info("Kubernetes", "version", info.GitVersion, "newestTested", newest())
+	}
 	available := server.AtLeast(sidecarServer)
 	if !available {
 		if available, err = s.kubelets(ctx); err != nil {

@@ -43,8 +43,16 @@ func Of(r *policies.Rule) Entry {
 	}
 	return Entry{
 		ID: r.ID, Level: r.Level, Kinds: r.AllKinds(), Summary: r.Summary, Harm: r.Harm, Fix: r.Fix,
-		Since: r.Since.String(), Stricter: stricter, Servers: r.Servers, Anchor: r.Anchor(),
+		Since: r.Since.String(), Stricter: stricter, Servers: servers(r), Anchor: r.Anchor(),
 	}
+}
+
+// servers lists the versions for which a rule is true, if not every one.
+func servers(r *policies.Rule) string {
+	if r.Servers == nil {
+		return ""
+	}
+	return r.Servers.String()
 }
 
 // Entries describes every rule and other finding, ordered by id.
@@ -103,6 +111,8 @@ func Markdown(entries []Entry) []byte {
 ` + "`usher check`" + ` and the webhook check these rules. Levels nest: ` + "`invariant`" + ` (cannot work, or the API server refuses it), ` + "`baseline`" + ` (will hurt in operation), ` + "`strict`" + ` (good practice).
 
 To exempt an object from a rule, set the annotations ` + "`" + policies.ExemptAnnotation + `: <rule>[,<rule>]` + "`" + ` and ` + "`" + policies.ExemptReasonAnnotation + "`" + `. The configuration decides which rules can be exempted; what the API server refuses cannot.
+
+A rule with a line **Kubernetes** follows from what the API server or a controller does in these versions. On a later version such a rule, and a [transition](transitions.md) of a built-in kind, only warns, whatever level the namespace enforces.
 
 | Rule | Level | API server | Finds |
 |---|---|---|---|

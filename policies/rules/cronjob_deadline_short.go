@@ -23,6 +23,7 @@ func init() {
 		Summary: "startingDeadlineSeconds is below 10",
 		Harm:    "runs are skipped whenever the controller lags by that much",
 		Fix:     "write 10 or more",
+		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if d := c.Spec.StartingDeadlineSeconds; d != nil && *d > 0 && *d < 10 {
 				p.Report(field.NewPath("spec", "startingDeadlineSeconds"), *d, "startingDeadlineSeconds is "+printed(*d)+"; a controller that lags by that much skips the run: write 10 or more")

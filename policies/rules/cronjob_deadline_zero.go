@@ -23,6 +23,7 @@ func init() {
 		Summary: "startingDeadlineSeconds is 0",
 		Harm:    "the CronJob never runs, and no event reports it",
 		Fix:     "write how many seconds late a run may start, such as 200, or remove the field",
+		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if d := c.Spec.StartingDeadlineSeconds; d != nil && *d == 0 {
 				p.Report(field.NewPath("spec", "startingDeadlineSeconds"), *d, "startingDeadlineSeconds is 0; no run can start within 0 seconds, so none ever starts: write 200, or remove the field")

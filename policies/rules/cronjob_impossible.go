@@ -22,6 +22,7 @@ func init() {
 		Summary: "The schedule names a day that never comes",
 		Harm:    "the CronJob never runs; at most, the controller reports an InvalidSchedule event",
 		Fix:     "write a day that the month has",
+		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if s := p.Schedule; s != nil && !s.Possible() {
 				p.Report(field.NewPath("spec", "schedule"), c.Spec.Schedule, "schedule is "+strconv.Quote(c.Spec.Schedule)+", which never comes: write a day that the month has")

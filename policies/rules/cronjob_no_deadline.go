@@ -24,7 +24,7 @@ func init() {
 		Summary: "startingDeadlineSeconds is not set",
 		Harm:    "after an outage one run starts no matter how late it is, and a frequent schedule causes many TooManyMissedTimes events",
 		Fix:     "write how many seconds late a run may start, such as 200",
-		Servers: "since 1.21; in earlier versions, a hundred missed runs stopped the CronJob for good",
+		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if c.Spec.StartingDeadlineSeconds == nil {
 				p.Report(field.NewPath("spec", "startingDeadlineSeconds"), nil, "startingDeadlineSeconds is not set; after an outage one run starts no matter how late it is: write how many seconds late it may start, such as 200")

@@ -21,6 +21,7 @@ func init() {
 		Summary: "revisionHistoryLimit is 0",
 		Harm:    "no old revision is kept: kubectl rollout undo fails when it is needed",
 		Fix:     "write 2 or more, or remove the field for the default 10",
+		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, d *appsv1.Deployment) {
 			if l := d.Spec.RevisionHistoryLimit; l != nil && *l == 0 {
 				p.Report(field.NewPath("spec", "revisionHistoryLimit"), *l, "revisionHistoryLimit is 0; no old revision is kept to roll back to: write 2 or more, or remove it for the default 10")

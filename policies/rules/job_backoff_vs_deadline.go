@@ -27,6 +27,7 @@ func init() {
 		Summary: "activeDeadlineSeconds is shorter than the waits between the retries",
 		Harm:    "the Job fails with DeadlineExceeded before its last retries",
 		Fix:     "write a longer deadline or a lower backoffLimit",
+		Servers: policies.Tested(),
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if p.Kind == "Job" || job.BackoffLimit != nil {
 				checkRetries(p, job, path)

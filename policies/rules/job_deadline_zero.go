@@ -20,6 +20,7 @@ func init() {
 		Summary: "A Job's activeDeadlineSeconds is 0",
 		Harm:    "the Job fails with DeadlineExceeded as soon as it starts",
 		Fix:     "write the longest time that the Job may take, in seconds, or remove the field",
+		Servers: policies.Tested(),
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if d := job.ActiveDeadlineSeconds; d != nil && *d == 0 {
 				p.Report(path.Child("activeDeadlineSeconds"), *d, "activeDeadlineSeconds is 0; the Job fails as soon as it starts: write the longest time that it may take, in seconds")

@@ -20,6 +20,7 @@ func init() {
 		Summary: "A Job's selector is written by hand",
 		Harm:    "the Job adopts matching pods of others, counts them as its own, and deletes them with itself",
 		Fix:     "remove manualSelector and selector; the API server generates a selector",
+		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, job *batchv1.Job) {
 			if value(job.Spec.ManualSelector, false) {
 				p.Report(field.NewPath("spec", "manualSelector"), true, "manualSelector is true; pods of others that match "+written(job.Spec.Selector)+" would be adopted: remove it and the selector")

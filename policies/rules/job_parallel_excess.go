@@ -20,6 +20,7 @@ func init() {
 		Summary: "parallelism is greater than completions",
 		Harm:    "the Job controller caps it silently: the Job never runs that many pods at once",
 		Fix:     "write a parallelism of at most completions",
+		Servers: policies.Tested(),
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if job.Completions != nil && job.Parallelism != nil && *job.Completions > 0 && *job.Parallelism > *job.Completions {
 				p.Report(path.Child("parallelism"), *job.Parallelism, "parallelism is "+printed(*job.Parallelism)+", but there are "+printed(*job.Completions)+" completions; no more pods run at once: write at most that")

@@ -24,7 +24,7 @@ func init() {
 		Summary: "A long-running sidecar is an ordinary container of a Job",
 		Harm:    "the sidecar never ends, so neither does the pod, and the Job never completes",
 		Fix:     "move it to initContainers with restartPolicy: Always",
-		Servers: "the fix needs Kubernetes 1.29 or later",
+		Servers: policies.Tested(),
 		Check: onContainers(func(p *policies.Pass, c policies.PodContainer) {
 			if name := imageName(c.Image); !c.Init && longRunning(name) && len(c.Template.Spec.Containers) > 1 {
 				p.Report(c.Path(), c.Name, "container "+c.Name+" runs "+name+", which does not end, so the Job never completes: move it to initContainers with restartPolicy: Always")

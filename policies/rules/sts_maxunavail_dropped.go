@@ -13,17 +13,20 @@ import (
 //
 // The field needs the feature gate MaxUnavailableStatefulSet, off by default up
 // to Kubernetes 1.36. Without it the controller replaces pods one by one,
-// whatever the manifest says.
+// whatever the manifest says. Only a manifest can have the field there: in a
+// cluster the API server has dropped it before it calls a webhook, and where it
+// has not, the gate is on.
 func init() {
 	register(policies.Rule{
-		ID:      "sts-maxunavail-dropped",
-		Level:   finding.Baseline,
-		Since:   release.V(0, 1),
-		Kinds:   []string{"StatefulSet"},
-		Summary: "The API server silently drops a StatefulSet's maxUnavailable",
-		Harm:    "the rollout still replaces one pod at a time, and the field is missing from the stored object",
-		Fix:     "remove the field, or enable the feature gate MaxUnavailableStatefulSet",
-		Servers: "without the feature gate MaxUnavailableStatefulSet, off by default up to 1.36",
+		ID:        "sts-maxunavail-dropped",
+		Level:     finding.Baseline,
+		Since:     release.V(0, 1),
+		Kinds:     []string{"StatefulSet"},
+		Summary:   "The API server silently drops a StatefulSet's maxUnavailable",
+		Harm:      "the rollout still replaces one pod at a time, and the field is missing from the stored object",
+		Fix:       "remove the field, or enable the feature gate MaxUnavailableStatefulSet",
+		Servers:   &policies.Servers{Before: 37, Only: "without the feature gate MaxUnavailableStatefulSet"},
+		Manifests: true,
 		Check: on(func(p *policies.Pass, s *appsv1.StatefulSet) {
 			r := s.Spec.UpdateStrategy.RollingUpdate
 			if r != nil && r.MaxUnavailable != nil && !p.Features["MaxUnavailableStatefulSet"] {

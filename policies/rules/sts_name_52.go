@@ -26,6 +26,7 @@ func init() {
 		Summary: "The name of a StatefulSet is longer than 52 characters",
 		Harm:    "no pod can be created: the label with its revision would be longer than 63 characters",
 		Fix:     "write a name of at most 52 characters",
+		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, s *appsv1.StatefulSet) {
 			if n := len(s.Name); n > 52 && !p.Update {
 				p.Report(field.NewPath("metadata", "name"), s.Name, "name is "+strconv.Itoa(n)+" characters long; the revision label of its pods adds 11 and may have 63: write at most 52")

@@ -6,12 +6,16 @@ import "sync"
 // API server's validation and the controllers' sources, and verified against a
 // real API server.
 func Builtin() []Kind {
-	return []Kind{
+	kinds := []Kind{
 		deployment(), replicaSet(), statefulSet(), daemonSet(),
 		job(), cronJob(),
 		service(), persistentVolumeClaim(),
 		roleBinding(), clusterRoleBinding(),
 	}
+	for i := range kinds {
+		kinds[i].Kubernetes = true
+	}
+	return kinds
 }
 
 // Kubernetes returns the table of Kubernetes' own kinds.

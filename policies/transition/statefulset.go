@@ -201,7 +201,7 @@ func statefulSetUpdates() []Row {
 		{
 			ID: "sts-max-unavailable", Paths: []string{"spec.updateStrategy.rollingUpdate.maxUnavailable"}, When: "maxUnavailable changes",
 			Outcome: InPlace,
-			Harm:    "the API server drops it silently if the feature gate MaxUnavailableStatefulSet is off, as it is by default",
+			Harm:    "up to Kubernetes 1.36 the API server drops it silently unless the feature gate MaxUnavailableStatefulSet is on",
 		},
 		{
 			ID: "sts-min-ready-seconds", Paths: []string{"spec.minReadySeconds"}, When: "minReadySeconds is raised",

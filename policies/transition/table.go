@@ -16,6 +16,8 @@ type Kind struct {
 	// APIVersion and Kind are as in objects.
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
+	// Kubernetes is true for a built-in kind: its rows say what Kubernetes does.
+	Kubernetes bool `json:"-"`
 	// Rows are tried in order; the first that applies classifies a change.
 	Rows []Row `json:"rows"`
 	// Defaults classify in order what no row does; the last resort is that

@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,5 +93,33 @@ func TestTheMedianOfRatiosIsNotMovedByOneRound(t *testing.T) {
 	}
 	if got := c.ratio(rate); got != 2 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestAProgramThatLacksAReviewIsLeftOutOfItsRow races this process against
+// itself, with a server that does not know the path.
+func TestAProgramThatLacksAReviewIsLeftOutOfItsRow(t *testing.T) {
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	serves := func(h http.Handler) *process {
+		log := filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(log, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := httptest.NewTLSServer(h)
+		t.Cleanup(s.Close)
+		return &process{Cmd: &exec.Cmd{Process: self}, address: s.Listener.Addr().String(), log: log}
+	}
+	yes, no := serves(echo("")), serves(http.NotFoundHandler())
+	w := recordedWork{name: "a review", path: "/mutate", bodies: [][]byte{[]byte(`{"uid":"a"}`), []byte(`{"uid":"b"}`)}, atOnce: 2}
+	b := &bench{rounds: 1}
+	spent, err := b.race(t.Context(), w, []*process{yes, yes, no})
+	if err != nil || len(spent[0]) != 1 || len(spent[1]) != 1 || spent[2] != nil {
+		t.Errorf("%v, %v; want a round of the first two", spent, err)
+	}
+	if _, err := b.race(t.Context(), w, []*process{yes, no, yes}); err == nil {
+		t.Error("today's program may lack a review")
 	}
 }

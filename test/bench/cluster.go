@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,13 +96,12 @@ func (b *bench) servers(ctx context.Context, http2 bool) (p pair, err error) {
 			p.stop()
 		}
 	}()
-	var addresses [3]string
-	var errs [3]error
-	for i := range addresses {
-		addresses[i], errs[i] = controlplane.FreeAddress()
+	address, err := controlplane.FreeAddress()
+	if err != nil {
+		return p, err
 	}
 	self, err := os.Executable()
-	if err := errors.Join(append(errs[:], err)...); err != nil {
+	if err != nil {
 		return p, err
 	}
 	suffix, folder := "", b.folder
@@ -113,24 +111,44 @@ func (b *bench) servers(ctx context.Context, http2 bool) (p pair, err error) {
 			return p, err
 		}
 	}
-	if p.floor, err = startProcess(ctx, "floor"+suffix, addresses[0], b.folder, nil, self, "floor"+suffix, addresses[0], folder); err != nil {
+	if p.floor, err = startProcess(ctx, "floor"+suffix, address, b.folder, nil, self, "floor"+suffix, address, folder); err != nil {
 		return p, err
 	}
-	if p.usher, err = startProcess(ctx, "usher"+suffix, addresses[1], b.folder, []string{"GOMEMLIMIT=85MiB", "GOGC=200"}, b.server, "webhook",
-		"--kubeconfig", filepath.Join(b.folder, "kubeconfig"), "--url", "https://"+addresses[1], "--bind-address", addresses[1], "--health-address", addresses[2],
+	p.usher, err = b.startUsher(ctx, "usher"+suffix, b.server, filepath.Join(b.folder, "kubeconfig"), http2)
+	return p, err
+}
+
+// startUsher starts a program as usher's Deployment does, and waits until it
+// decides.
+func (b *bench) startUsher(ctx context.Context, name, program, kubeconfig string, http2 bool) (p *process, err error) {
+	address, err := controlplane.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	health, err := controlplane.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	if p, err = startProcess(ctx, name, address, b.folder, []string{"GOMEMLIMIT=85MiB", "GOGC=200"}, program, "webhook",
+		"--kubeconfig", kubeconfig, "--url", "https://"+address, "--bind-address", address, "--health-address", health,
 		"--metrics-address", "0", fmt.Sprintf("--http2=%t", http2), "--profiling"); err != nil {
-		return p, err
+		return nil, err
 	}
-	fmt.Fprintf(os.Stderr, "usher%s: pid %d, health http://%s\n", suffix, p.usher.Process.Pid, addresses[2])
+	fmt.Fprintf(os.Stderr, "%s: pid %d, health http://%s\n", name, p.Process.Pid, health)
 	seed, err := object("injector/testdata/myapp-pod.yaml")
 	if err != nil {
-		return p, err
+		p.stop()
+		return nil, err
 	}
 	c, body := client(http2), review(seed, nil)
 	defer c.CloseIdleConnections()
-	return p, wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return post(c, "https://"+addresses[1]+"/mutate", body) == nil, nil
-	})
+	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return post(c, "https://"+address+"/mutate", body) == nil, nil
+	}); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("waiting until %s decides: %w", name, err)
+	}
+	return p, nil
 }
 
 func (b *bench) stop() {

@@ -1,9 +1,11 @@
 // Command bench compares usher with a floor: a TLS server that reads the body
 // and echoes the uid. It writes the results to docs/performance.md; with
 // -short it measures little, and fails where usher's share of the floor falls.
+// With -against it compares usher with another build of itself.
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -24,13 +26,18 @@ func main() {
 	commandLine := flag.String("usher", "bin/usher", "usher's command line")
 	server := flag.String("server", "bin/usher-server", "usher's server")
 	only := flag.String("only", "", "parts to measure, separated by commas: serving,admission,growth,memory,offline (default all)")
-	rounds := flag.Int("rounds", 7, "rounds of each server for each kind of work")
+	against := flag.String("against", "", "only measure the processor time of a review against another program, in turns: a file, or a commit whose server is built; writes nothing")
+	worse := flag.Float64("worse", 0, "with -against: fail where usher takes this many percent more than the other program (0: do not fail)")
+	rounds := flag.Int("rounds", 0, "rounds of each server for each kind of work (default 7, with -against 5)")
 	lasts := flag.Duration("round", 500*time.Millisecond, "how long a round lasts")
 	objects := flag.Int("objects", 20000, "objects to fill the cluster with")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	exit(run(ctx, *commandLine, *server, *only, *short, *rounds, *objects, *lasts))
+	if *against != "" {
+		exit(runAgainst(ctx, *server, *against, *worse, cmp.Or(*rounds, 5)))
+	}
+	exit(run(ctx, *commandLine, *server, *only, *short, cmp.Or(*rounds, 7), *objects, *lasts))
 }
 
 func exit(err error) {
@@ -110,4 +117,24 @@ func run(ctx context.Context, commandLine, server, only string, short bool, roun
 		}
 	}
 	return nil
+}
+
+// runAgainst compares the server with another build of it.
+func runAgainst(ctx context.Context, server, against string, worse float64, rounds int) error {
+	folder, err := os.MkdirTemp("", "usher-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	program, err := other(ctx, against, folder)
+	if err != nil {
+		return err
+	}
+	b, err := start(ctx, folder, server)
+	if err != nil {
+		return err
+	}
+	defer b.stop()
+	b.rounds = rounds
+	return b.against(ctx, filepath.Base(against), program, worse)
 }

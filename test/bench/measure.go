@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/usher-dev/usher/test/load"
@@ -47,10 +48,11 @@ func post(c *http.Client, url string, body []byte) error {
 type sample struct {
 	rate     float64
 	p50, p99 time.Duration
-	// cpu is the server's own processor time for a request, gc the share of
-	// garbage collection.
-	cpu time.Duration
-	gc  float64
+	// cpu is the server's own processor time for a request, of which the round had
+	// calls; gc is the share of garbage collection.
+	cpu   time.Duration
+	calls int
+	gc    float64
 }
 
 // A shape is how work is offered: that many at once, or that many a second.
@@ -60,8 +62,8 @@ type shape struct {
 	http2     bool
 }
 
-// round loads a server for a while.
-func round(ctx context.Context, p *process, c *http.Client, path string, body []byte, s shape, lasts time.Duration) (sample, error) {
+// round loads a server for a while. The bodies take turns.
+func round(ctx context.Context, p *process, c *http.Client, path string, bodies [][]byte, s shape, lasts time.Duration) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, lasts)
 	defer cancel()
 	cpu, err := p.cpu()
@@ -73,7 +75,8 @@ func round(ctx context.Context, p *process, c *http.Client, path string, body []
 		return sample{}, err
 	}
 	url := "https://" + p.address + path
-	do := func(int) error { return post(c, url, body) }
+	var turn atomic.Int64
+	do := func(int) error { return post(c, url, bodies[int(turn.Add(1))%len(bodies)]) }
 	var result load.Result
 	if s.workers > 0 {
 		result = load.Closed(ctx, s.workers, do)
@@ -92,7 +95,7 @@ func round(ctx context.Context, p *process, c *http.Client, path string, body []
 		return sample{}, err
 	}
 	n := time.Duration(max(1, len(result.Took)))
-	got := sample{rate: result.Rate(), p50: result.Percentile(50), p99: result.Percentile(99), cpu: (cpuAfter - cpu) / n}
+	got := sample{rate: result.Rate(), p50: result.Percentile(50), p99: result.Percentile(99), cpu: (cpuAfter - cpu) / n, calls: int(n)}
 	if cpuAfter > cpu {
 		got.gc = float64(gcAfter-gc) / float64(cpuAfter-cpu)
 	}
@@ -112,7 +115,7 @@ func (b *bench) compare(ctx context.Context, path string, body []byte, s shape) 
 	defer clients[1].CloseIdleConnections()
 	for i := -1; i < b.rounds; i++ {
 		for k, p := range []*process{b.floor, b.usher} {
-			got, err := round(ctx, p, clients[k], path, body, s, b.lasts)
+			got, err := round(ctx, p, clients[k], path, [][]byte{body}, s, b.lasts)
 			if err != nil {
 				return c, err
 			}

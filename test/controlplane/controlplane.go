@@ -29,6 +29,9 @@ type ControlPlane struct {
 	Config *rest.Config
 	// Kubeconfig is the same as the content of a kubeconfig file.
 	Kubeconfig []byte
+	// Version, if not "", is the version that ushers which start after it is set
+	// read from the API server.
+	Version string
 	// Assets is the folder of the programs, kubectl among them.
 	Assets string
 

@@ -127,6 +127,9 @@ func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, c
 	if err != nil {
 		return nil, err
 	}
+	if c.Version != "" {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return reported{c.Version, next} })
+	}
 	running, cancel := context.WithCancel(ctx)
 	u.cancel = cancel
 	go func() { u.done <- webhook.Run(running, config, o) }()

@@ -1,5 +1,5 @@
 // Package previous builds the previous release of usher, for tests in which the
-// releases take over from each other.
+// releases take over from each other, or another commit, to compare with it.
 package previous
 
 import (
@@ -25,15 +25,25 @@ func Build(ctx context.Context, folder string) (program string, err error) {
 	if program := os.Getenv("USHER_PREVIOUS"); program != "" {
 		return program, nil
 	}
-	source, err := Source(ctx, folder)
+	return BuildAt(ctx, folder, Commit)
+}
+
+// BuildAt builds the server of a commit from git into a folder.
+func BuildAt(ctx context.Context, folder, commit string) (program string, err error) {
+	source, err := source(ctx, folder, commit)
 	if err != nil {
 		return "", err
 	}
-	program = filepath.Join(folder, "usher-previous")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/usher")
+	main := "./cmd/usher-server"
+	if _, err := os.Stat(filepath.Join(source, main)); err != nil {
+		main = "./cmd/usher" // before the server was a program of its own
+	}
+	program = filepath.Join(folder, "usher-"+filepath.Base(commit))
+	// Without the folder's path in it, a second build takes it from the cache.
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, main)
 	build.Dir = source
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", Commit, err, out)
+		return "", fmt.Errorf("building %s: %w\n%s", commit, err, out)
 	}
 	return program, nil
 }
@@ -41,17 +51,21 @@ func Build(ctx context.Context, folder string) (program string, err error) {
 // Source unpacks the previous release from git into a folder, and returns the
 // path of its files, or of some of them.
 func Source(ctx context.Context, folder string, paths ...string) (string, error) {
+	return source(ctx, folder, Commit, paths...)
+}
+
+func source(ctx context.Context, folder, commit string, paths ...string) (string, error) {
 	root, err := node.Root()
 	if err != nil {
 		return "", err
 	}
-	archive, err := exec.CommandContext(ctx, "git", append([]string{"-C", root, "archive", Commit}, paths...)...).Output()
+	archive, err := exec.CommandContext(ctx, "git", append([]string{"-C", root, "archive", commit}, paths...)...).Output()
 	if err != nil {
-		return "", fmt.Errorf("reading %s from git, which needs its whole history: %w", Commit, err)
+		return "", fmt.Errorf("reading %s from git, which needs its whole history: %w", commit, err)
 	}
 	source := filepath.Join(folder, "source")
 	if err := unpack(archive, source); err != nil {
-		return "", fmt.Errorf("unpacking %s: %w", Commit, err)
+		return "", fmt.Errorf("unpacking %s: %w", commit, err)
 	}
 	return source, nil
 }

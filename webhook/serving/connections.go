@@ -22,7 +22,9 @@ const DefaultConnections = 1000
 // been idle, or has sent only a part of a header, for the longest time; if there
 // is none, the one that has been sending its body for the longest time. It never
 // closes one whose request has arrived. Whoever holds connections open thus
-// loses them, and an API server keeps its own.
+// loses them, and an API server keeps its own. Without regard to the source, a
+// flood would close the API server's new connections before their first request:
+// a thousand others arrive during a slow handshake.
 type connections struct {
 	limit   int
 	metrics connectionMetrics
@@ -54,7 +56,22 @@ type connection struct {
 	in    *list.List
 	place *list.Element
 	since uint64
-	body  io.ReadCloser
+	// answered is true after the first response.
+	answered bool
+	body     io.ReadCloser
+}
+
+// cause says why a connection is closed for a new one: what it was waiting for.
+func (of *connection) cause() cause {
+	switch {
+	case of.in == nil:
+		return causeFull
+	case of.in == &of.from.sending:
+		return causeBody
+	case of.answered:
+		return causeIdle
+	}
+	return causeHeader
 }
 
 // connectionKey finds the connection in a request's context.
@@ -74,13 +91,13 @@ func (c *connections) opened(ctx context.Context, conn net.Conn) context.Context
 	var excess *connection
 	if len(c.open) >= c.limit {
 		excess = cmp.Or(c.excess(), added)
+		c.metrics.closed(excess.cause())
 	}
 	c.open[conn] = added
 	added.from.open++
 	c.move(added, &added.from.waiting)
 	if excess != nil {
 		c.forget(excess)
-		c.metrics.closed.Inc()
 	}
 	c.metrics.open.Set(float64(len(c.open)))
 	c.mu.Unlock()
@@ -134,6 +151,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	case state == http.StateActive:
 		c.move(known, &known.from.sending)
 	case state == http.StateIdle:
+		known.answered = true
 		c.move(known, &known.from.waiting)
 	case state == http.StateClosed, state == http.StateHijacked:
 		c.forget(known)
@@ -202,6 +220,21 @@ func (of *connection) Read(p []byte) (int, error) {
 
 // Close closes the body.
 func (of *connection) Close() error { return of.body.Close() }
+
+// addressOf returns a client's address without the port; of IPv6, the network of
+// 64 bits, because one client can use all its addresses.
+func addressOf(client net.Addr) netip.Addr {
+	parsed, err := netip.ParseAddrPort(client.String())
+	if err != nil {
+		return netip.Addr{} // such clients are treated as one
+	}
+	address := parsed.Addr().Unmap().WithZone("")
+	if address.Is6() {
+		network, _ := address.Prefix(64)
+		return network.Addr()
+	}
+	return address
+}
 
 // close closes the connection without a TLS alert, which could wait for a client
 // that does not read.

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A rawClient is a TLS connection that sends what a test writes.
@@ -62,6 +64,27 @@ func (c *rawClient) asks(t *testing.T) bool {
 	return err == nil && c.answered(t)
 }
 
+// closed returns how many connections were closed because of the limit, by cause.
+func (s *served) closed(t *testing.T) map[cause]float64 {
+	t.Helper()
+	families, err := s.values.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	causes := map[cause]float64{}
+	for _, f := range families {
+		if f.GetName() != "usher_connections_closed_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			if n := m.GetCounter().GetValue(); n > 0 {
+				causes[cause(m.GetLabel()[0].GetValue())] = n
+			}
+		}
+	}
+	return causes
+}
+
 const (
 	header  = "POST /mutate HTTP/1.1\r\nHost: usher\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
 	request = header + "{}"
@@ -74,15 +97,16 @@ func TestConnectionsBeyondTheLimitCloseTheOldest(t *testing.T) {
 	for name, tc := range map[string]struct {
 		// sent is what each connection has sent when the last one is opened.
 		sent [limit]string
-		// closed is the connection that is closed for it.
+		// closed is the connection that is closed for it, and why.
 		closed int
+		cause  cause
 	}{
-		"idle, the oldest":                  {[limit]string{request, request, request}, 0},
-		"in the middle of a header":         {[limit]string{header[:30], header[:30], header[:30]}, 0},
-		"without a byte":                    {[limit]string{"", "", ""}, 0},
-		"sending a body":                    {[limit]string{header, header, header}, 0},
-		"idle before those that send":       {[limit]string{header, header, request}, 2},
-		"in a header before those with one": {[limit]string{header, header[:30], header}, 1},
+		"idle, the oldest":                  {[limit]string{request, request, request}, 0, causeIdle},
+		"in the middle of a header":         {[limit]string{header[:30], header[:30], header[:30]}, 0, causeHeader},
+		"without a byte":                    {[limit]string{"", "", ""}, 0, causeHeader},
+		"sending a body":                    {[limit]string{header, header, header}, 0, causeBody},
+		"idle before those that send":       {[limit]string{header, header, request}, 2, causeIdle},
+		"in a header before those with one": {[limit]string{header, header[:30], header}, 1, causeHeader},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bodies := make(chan struct{}, 4*limit)
@@ -110,6 +134,9 @@ func TestConnectionsBeyondTheLimitCloseTheOldest(t *testing.T) {
 			last.send(t, request)
 			if !last.answered(t) {
 				t.Error("the last connection was not answered")
+			}
+			if diff := cmp.Diff(map[cause]float64{tc.cause: 1}, s.closed(t)); diff != "" {
+				t.Errorf("closed by cause (-want +got):\n%s", diff)
 			}
 			if clients[tc.closed].answered(t) {
 				t.Errorf("connection %d is open", tc.closed)
@@ -196,6 +223,9 @@ func TestRequestsThatArrivedKeepTheirConnections(t *testing.T) {
 		_ = refused.Close()
 		t.Error("a connection beyond the limit was opened")
 	}
+	if diff := cmp.Diff(map[cause]float64{causeFull: 1}, s.closed(t)); diff != "" {
+		t.Errorf("closed by cause (-want +got):\n%s", diff)
+	}
 	close(decide)
 	for i, c := range clients {
 		if !c.answered(t) {
@@ -209,3 +239,44 @@ func TestRequestsThatArrivedKeepTheirConnections(t *testing.T) {
 		t.Error(a.err)
 	}
 }
+
+// TestASourceKeepsANewConnectionUnderAFloodFromManySources has the API server
+// open a connection, and send its first request only after many others have
+// opened twice as many as the limit.
+func TestASourceKeepsANewConnectionUnderAFloodFromManySources(t *testing.T) {
+	const limit, others = 30, 10
+	s := serve(t, Options{MaxConnections: limit}, 0, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		allow(w, r)
+	})
+	slow := s.rawFrom(t, "127.0.0.1")
+	for i := range 2 * limit {
+		s.rawFrom(t, fmt.Sprintf("127.0.1.%d", 1+i%others))
+	}
+	if !slow.asks(t) {
+		t.Error("the connection of the source with only one was closed before its first request")
+	}
+}
+
+func TestAddressesOfClients(t *testing.T) {
+	for client, want := range map[string]string{
+		"10.0.0.1:1234":           "10.0.0.1",
+		"[::ffff:10.0.0.1]:1234":  "10.0.0.1",
+		"[2001:db8:1:2:3::4]:443": "2001:db8:1:2::",
+		"[2001:db8:1:2::]:1":      "2001:db8:1:2::",
+		"[fe80::1%lo]:1":          "fe80::",
+		"@":                       "invalid IP",
+	} {
+		if got := addressOf(named(client)).String(); got != want {
+			t.Errorf("%s: %s, want %s", client, got, want)
+		}
+	}
+}
+
+// named is an address that has only a text.
+type named string
+
+func (named) Network() string  { return "tcp" }
+func (n named) String() string { return string(n) }
+
+var _ net.Addr = named("")

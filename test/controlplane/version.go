@@ -1,0 +1,37 @@
+package controlplane
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// A reported version replaces the one in the API server's response to /version.
+type reported struct {
+	version string
+	next    http.RoundTripper
+}
+
+func (r reported) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := r.next.RoundTrip(req)
+	if err != nil || req.URL.Path != "/version" || res.StatusCode != http.StatusOK {
+		return res, err
+	}
+	defer res.Body.Close()
+	var info version.Info
+	if err := json.NewDecoder(res.Body).Decode(&info); err != nil {
+		return nil, fmt.Errorf("reading the API server's version: %w", err)
+	}
+	info.GitVersion = r.version
+	body, err := json.Marshal(info)
+	if err != nil {
+		return nil, err
+	}
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	res.Header.Del("Content-Length")
+	return res, nil
+}
