@@ -106,7 +106,7 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 		fmt.Fprintln(s.err, note)
 	}
 	var results []*injected
-	denied, unusable := 0, false
+	denied := 0
 	given = slices.DeleteFunc(given, func(d *manifest.Document) bool { return !workspace.IsTemplate(d) })
 	for _, doc := range slices.Concat(given, docs) {
 		if ctx.Err() != nil {
@@ -124,13 +124,16 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 		}
 		if r.denied() {
 			denied++
-			unusable = unusable || workspace.IsTemplate(doc)
 		}
 		if !slices.Contains(given, doc) {
 			results = append(results, r)
 		}
 	}
-	if unusable {
+	unusable := func(name string) bool {
+		entry, _ := workspace.Templates.Get(name)
+		return entry.Err != nil
+	}
+	if slices.ContainsFunc(workspace.Templates.Names(), unusable) {
 		return cli.Exit(cli.Usage, nil) // nobody knows which objects the template selects
 	}
 	var out bytes.Buffer
