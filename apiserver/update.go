@@ -81,11 +81,11 @@ func (c *call) stored(old []byte) (live []byte, was bool, err error) {
 // written is the status in its manifest, which is used if theirs depends on the
 // cluster.
 func (c *call) status(live []byte, written json.RawMessage) (json.RawMessage, error) {
-	switch {
-	case c.kind.GroupKind() == definitionKind.GroupKind():
+	switch c.kind.GroupKind() {
+	case definitionKind.GroupKind():
 		return established(live)
-	case len(written) == 0 && c.kind.Group == "" && c.kind.Kind == "PersistentVolumeClaim":
-		return json.RawMessage(`{"phase":"Bound"}`), nil
+	case claimKind:
+		return bound(live, written)
 	}
 	return written, nil
 }

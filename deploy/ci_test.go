@@ -93,7 +93,22 @@ func TestActionDiff(t *testing.T) {
 		"a broken file hides only itself": {
 			old:     map[string]string{"deploy/a.yaml": replicas("a", 1)},
 			changed: map[string]string{"deploy/a.yaml": replicas("a", 2), "deploy/bad.yaml": "a: ["},
-			want:    []string{"**usher diff: 1 in place**"},
+			want:    []string{"**usher diff: 1 in place**", "- `deploy/bad.yaml:1: YAML: "},
+		},
+		"a file that breaks is not a deletion": {
+			old:     map[string]string{"deploy/a.yaml": replicas("a", 1), "deploy/b.yaml": replicas("c", 1)},
+			changed: map[string]string{"deploy/a.yaml": replicas("a", 2), "deploy/b.yaml": replicas("c", 1) + "\tx"},
+			want:    []string{"**usher diff: 1 in place, 1 not compared**", "- `deploy/b.yaml:2: "},
+		},
+		"only a file that breaks": {
+			old:     map[string]string{"deploy/b.yaml": replicas("c", 1)},
+			changed: map[string]string{"deploy/b.yaml": "a: ["},
+			want:    []string{"**usher diff: 1 not compared**", "- `deploy/b.yaml:1: YAML: "},
+		},
+		"an invalid configuration": {
+			old:     map[string]string{"deploy/a.yaml": replicas("a", 1)},
+			changed: map[string]string{"deploy/a.yaml": replicas("a", 2), ".usher.yaml": "{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, polices: {}}"},
+			want:    []string{"**usher diff: nothing compared**", "polices"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,6 +121,9 @@ func TestActionDiff(t *testing.T) {
 				if !strings.Contains(out, want) {
 					t.Errorf("lacks %q:\n%s\n%s", want, out, errs)
 				}
+			}
+			if strings.Contains(name, "breaks") && strings.Contains(out, "deleted") {
+				t.Errorf("calls an object deleted:\n%s", out)
 			}
 			if strings.Contains(out, "`b`") {
 				t.Errorf("has an object of another folder:\n%s", out)
@@ -136,7 +154,9 @@ func TestActionComment(t *testing.T) {
 		"the first comment":      {file: table, calls: []string{"api --silent --method POST repos/shop/deploy/issues/7/comments -F body"}},
 		"a later run updates it": {file: table, comments: "41\n42\n", calls: []string{"api --silent --method PATCH repos/shop/deploy/issues/comments/41 -F body"}},
 		"no changes":             {file: "**usher diff: 3 unchanged**\n"},
-		"no changes any more":    {file: "**usher diff: 3 unchanged**\n", comments: "41\n", calls: []string{"api --silent --method PATCH repos/shop/deploy/issues/comments/41 -F body"}},
+		"errors alone": {file: "**usher diff: 1 not compared**\n\nusher could not read all input:\n\n- `a.yaml:1: YAML`\n",
+			calls: []string{"api --silent --method POST repos/shop/deploy/issues/7/comments -F body"}},
+		"no changes any more": {file: "**usher diff: 3 unchanged**\n", comments: "41\n", calls: []string{"api --silent --method PATCH repos/shop/deploy/issues/comments/41 -F body"}},
 		"a fork without the right to comment": {
 			file: table, fails: "Resource not accessible by integration (HTTP 403)",
 			notice: "::notice title=usher diff::No comment was written: gh: Resource not accessible by integration (HTTP 403). It needs the permission pull-requests: write",

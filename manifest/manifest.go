@@ -47,6 +47,9 @@ func (d *Document) inFile(path string) string {
 	return path
 }
 
+// InList reports whether the document is an item of a List.
+func (d *Document) InList() bool { return d.listPath != "" }
+
 // IsObject reports whether the document claims to be a Kubernetes object.
 func (d *Document) IsObject() bool { return d.APIVersion != "" && d.Kind != "" }
 

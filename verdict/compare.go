@@ -51,15 +51,26 @@ func (j *judging) compare() error {
 }
 
 // settle leaves the question whether the API server refuses a change to its own
-// validation, if the surface has one: what validation accepts takes effect.
+// validation, if the surface has one and it knows the existing object: what it
+// then accepts takes effect. If it had to assume parts of the object, or if an
+// admission plugin refuses the change, its silence proves nothing.
 func (j *judging) settle() {
 	refused := func(f Finding) bool { return f.Source == FromServer && f.RefusedByServer }
 	if j.facts.Validator == nil || slices.ContainsFunc(j.Findings, refused) {
 		return
 	}
+	complete := j.facts.Validator.Complete(*j.old)
 	for i := range j.Diff.Changes {
-		if c := &j.Diff.Changes[i]; c.RefusedBy == transition.Server {
+		c := &j.Diff.Changes[i]
+		if c.RefusedBy != transition.Server {
+			continue
+		}
+		switch _, row := j.facts.Transitions.Row(c.Row); {
+		case row != nil && row.Plugin != "":
+		case complete:
 			*c = transition.Change{Path: c.Path, From: c.From, To: c.To, Outcome: transition.InPlace}
+		default:
+			c.Outcome = transition.Unknown
 		}
 	}
 }
@@ -70,7 +81,7 @@ func (j *judging) changes() {
 	untested := policies.Newer(j.facts.Server) && j.facts.Transitions.Kind(j.object.APIVersion, j.object.Kind).Kubernetes
 	var seen []string
 	for _, c := range j.Diff.Changes {
-		if c.RefusedBy == transition.Server || c.Level == finding.Off || slices.Contains(seen, c.Row) {
+		if c.RefusedBy == transition.Server || c.Outcome == transition.Unknown || c.Level == finding.Off || slices.Contains(seen, c.Row) {
 			continue
 		}
 		seen = append(seen, c.Row)

@@ -114,6 +114,10 @@ type Facts struct {
 // if old is not nil. The object has its templates injected.
 type Validator interface {
 	Validate(object Object, old *Object, f *Facts) []finding.Finding
+	// Complete reports whether Validate knows everything about an existing object
+	// on which the server's decision about a change depends. It does not know what
+	// controllers wrote into an object of which only the manifest is known.
+	Complete(old Object) bool
 }
 
 // Input is what rules know besides the object.

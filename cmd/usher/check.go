@@ -221,6 +221,9 @@ func summarise(s streams, r *report.Result) {
 		fmt.Fprintf(s.err, ", %d exempt", sum.Exempt)
 	}
 	fmt.Fprintln(s.err)
+	if note := files.NotEvaluatedNote(r.NotEvaluated); note != "" {
+		fmt.Fprintln(s.err, note)
+	}
 	for _, note := range r.Notes {
 		fmt.Fprintln(s.err, note)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,25 +94,23 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 	if err := expectStdin(s, args, o.files); err != nil {
 		return err
 	}
-	var report *diffReport
-	var errs []error
+	report := newReport()
 	if o.live {
-		docs, unread := o.read(ctx, s, append(args, o.files...))
+		new := o.read(ctx, s, append(args, o.files...))
 		cluster, err := newLive(o)
 		if err != nil {
 			return err
 		}
-		report, errs = diffLive(ctx, cluster, docs, o)
-		errs = append(unread, errs...)
+		report.errs, report.NotEvaluated = new.unread, files.NotEvaluated(new.docs)
+		diffLive(ctx, report, cluster, new.docs, o)
 	} else {
-		old, oldErrs := o.read(ctx, s, args[:1])
-		new, newErrs := o.read(ctx, s, append(args[1:], o.files...))
-		workspace, _, err := o.workspace(new, o.server, nil)
-		if err != nil {
-			return err
+		old, new := o.read(ctx, s, args[:1]), o.read(ctx, s, append(args[1:], o.files...))
+		report.errs, report.NotEvaluated = slices.Concat(old.unread, new.unread), files.NotEvaluated(new.docs)
+		if workspace, _, err := o.workspace(new.docs, o.server, nil); err != nil {
+			report.errs = append(report.errs, err)
+		} else {
+			diffFiles(ctx, report, workspace, old, new)
 		}
-		report, errs = diffFiles(ctx, workspace, old, new)
-		errs = append(append(oldErrs, newErrs...), errs...)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -119,23 +118,7 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 	if err := printDiff(s.out, o.output, report); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
-	return exitOf(s.err, report, o.failOn, errs)
-}
-
-// read reads the manifests of one side, without the files of folders that are
-// manifests only after a tool has rendered them.
-func (o *diffOptions) read(ctx context.Context, s streams, paths []string) ([]*manifest.Document, []error) {
-	files, errs := manifest.Files(paths)
-	files, bundles := manifest.Unbundled(files, paths)
-	for _, b := range bundles {
-		fmt.Fprintf(s.err, "%s is skipped until it is rendered: %s\n", b.Folder, b.Render)
-	}
-	docs, more := read(ctx, files, s.in)
-	errs = append(errs, more...)
-	if len(docs) == 0 && len(errs) == 0 && !o.allowEmpty {
-		errs = append(errs, withoutObjects(paths))
-	}
-	return docs, errs
+	return exitOf(s.err, report, o.failOn)
 }
 
 // workspace contains the new objects, for a server of that version. define, if
@@ -170,15 +153,18 @@ func (o *diffOptions) workspace(docs []*manifest.Document, version string, defin
 
 // exitOf reports what could not be read, and converts the result to an exit
 // status.
-func exitOf(w io.Writer, report *diffReport, failOn string, errs []error) error {
+func exitOf(w io.Writer, report *diffReport, failOn string) error {
+	if note := files.NotEvaluatedNote(report.NotEvaluated); note != "" {
+		fmt.Fprintln(w, note)
+	}
 	for _, note := range report.notes {
 		fmt.Fprintln(w, note)
 	}
-	for _, err := range errs {
+	for _, err := range report.errs {
 		cli.Report(w, err)
 	}
 	switch {
-	case len(errs) > 0:
+	case len(report.errs) > 0:
 		return cli.Exit(cli.Usage, nil)
 	case failOn != never && report.reaches(transition.Outcome(strings.ReplaceAll(failOn, "-", " "))):
 		return cli.Exit(cli.Failed, nil)

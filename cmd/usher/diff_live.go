@@ -56,13 +56,13 @@ func newLive(o *diffOptions) (*liveObjects, error) {
 
 // diffLive compares each object with the one in the cluster, as kubectl apply
 // would change it.
-func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Document, o *diffOptions) (*diffReport, []error) {
-	report := newReport()
+func diffLive(ctx context.Context, report *diffReport, cluster *liveObjects, docs []*manifest.Document, o *diffOptions) {
 	version := o.server
 	if version == "" {
 		served, err := cluster.discovery.ServerVersion()
 		if err != nil {
-			return report, []error{fmt.Errorf("reading the cluster's version: %w", err)}
+			report.errs = append(report.errs, fmt.Errorf("reading the cluster's version: %w", err))
+			return
 		}
 		version = served.GitVersion
 	}
@@ -71,14 +71,14 @@ func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Docume
 		return err
 	})
 	if err != nil {
-		return report, []error{err}
+		report.errs = append(report.errs, err)
+		return
 	}
 	for _, d := range docs {
 		if d.APIVersion == "v1" && d.Kind == "Namespace" {
 			cluster.exist[d.Name] = nil // created along with its objects
 		}
 	}
-	var errs []error
 	for _, d := range report.objects(docs) {
 		if ctx.Err() != nil {
 			break
@@ -87,19 +87,18 @@ func diffLive(ctx context.Context, cluster *liveObjects, docs []*manifest.Docume
 		switch {
 		case apierrors.IsNotFound(err):
 			if err := cluster.namespaceOf(ctx, d); err != nil {
-				errs = append(errs, &manifest.Error{File: d.File, Line: d.Line, Err: err})
+				report.errs = append(report.errs, &manifest.Error{File: d.File, Line: d.Line, Err: err})
 				continue
 			}
 			v, err := workspace.Judge(d, nil)
 			report.created(d, v, err)
 		case err != nil:
-			errs = append(errs, &manifest.Error{File: d.File, Line: d.Line, Err: fmt.Errorf("reading %s from the cluster: %w", d, err)})
+			report.errs = append(report.errs, &manifest.Error{File: d.File, Line: d.Line, Err: fmt.Errorf("reading %s from the cluster: %w", d, err)})
 		default:
 			v, err := applied(workspace, server, was, d)
 			report.compared(nil, d, v, err)
 		}
 	}
-	return report, errs
 }
 
 // define registers the kinds of the documents that the cluster's

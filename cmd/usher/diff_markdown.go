@@ -21,6 +21,12 @@ func markdownDiff(w io.Writer, r *diffReport) error {
 	fmt.Fprintf(&b, "**usher diff: %s**\n", markdown.Prose(r.summary()))
 	objects := slices.DeleteFunc(slices.Clone(r.Objects), func(o diffObject) bool { return o.Action == actionUnchanged })
 	slices.SortStableFunc(objects, func(x, y diffObject) int { return cmp.Compare(y.severity(), x.severity()) })
+	if len(r.Errors) > 0 {
+		b.WriteString("\nusher could not read all input, and compares only objects of which it read both sides:\n\n")
+	}
+	for _, text := range r.Errors {
+		fmt.Fprintf(&b, "- %s\n", markdown.Code(text))
+	}
 	if len(objects) > 0 {
 		b.WriteString("\n| object | change | effect | by |\n|---|---|---|---|\n")
 	}
@@ -38,9 +44,9 @@ func markdownDiff(w io.Writer, r *diffReport) error {
 func (o diffObject) severity() int {
 	switch o.Action {
 	case actionFailed:
-		return len(transition.Outcomes()) + 1
+		return len(transition.Outcomes()) + 2
 	case actionChanged:
-		return slices.Index(transition.Outcomes(), o.Outcome) + 1
+		return slices.Index(append(transition.Outcomes(), transition.Unknown), o.Outcome) + 1
 	}
 	return 0
 }
@@ -85,6 +91,9 @@ func markdownRows(b *strings.Builder, o diffObject) {
 		}
 		row(strings.Join(lines, "<br>"), effect, causer(o.Kind, c.Change))
 	}
+	if o.Assumes != "" {
+		row("", "assuming that "+markdown.Prose(o.Assumes)+": the old manifest has no status", "")
+	}
 	if o.Omitted > 0 {
 		row(fmt.Sprintf("and %d more changes", o.Omitted), "", "")
 	}
@@ -101,6 +110,8 @@ func place(file string, line int) string {
 // causer names the component that refuses a change, or carries it out.
 func causer(kind string, c transition.Change) string {
 	switch {
+	case c.Outcome == transition.Unknown:
+		return "perhaps refused by " + string(c.RefusedBy)
 	case c.RefusedBy == transition.Usher:
 		return fmt.Sprintf("usher, where `%s` is enforced", c.Level)
 	case c.RefusedBy != "":

@@ -18,6 +18,9 @@ const maxValue = 60
 var diffFormats = []string{"text", "json", "yaml", "markdown"}
 
 func printDiff(w io.Writer, output string, r *diffReport) error {
+	for _, err := range r.errs {
+		r.Errors = append(r.Errors, strings.Split(err.Error(), "\n")...)
+	}
 	switch output {
 	case "markdown":
 		return markdownDiff(w, r)
@@ -105,7 +108,9 @@ func writeChanges(b *strings.Builder, o diffObject) {
 		}
 		c := group[len(group)-1]
 		fmt.Fprintf(b, "    %s", c.Outcome)
-		if c.RefusedBy == transition.Usher {
+		if c.Outcome == transition.Unknown {
+			fmt.Fprintf(b, ", and %s may refuse it", c.RefusedBy)
+		} else if c.RefusedBy == transition.Usher {
 			fmt.Fprintf(b, ", denied by usher where %s is enforced", c.Level)
 		} else if c.RefusedBy != "" {
 			fmt.Fprintf(b, ", refused by %s", c.RefusedBy)
@@ -123,6 +128,9 @@ func writeChanges(b *strings.Builder, o diffObject) {
 	}
 	if o.Omitted > 0 {
 		fmt.Fprintf(b, "  and %d more changes\n", o.Omitted)
+	}
+	if o.Assumes != "" {
+		fmt.Fprintf(b, "  assuming that %s: the old manifest has no status\n", o.Assumes)
 	}
 	if o.Plan != nil {
 		writePlan(b, o.Plan)
@@ -199,15 +207,22 @@ func cut(text []rune, start int) string {
 	return b.String()
 }
 
+// counted are the outcomes in the order of the summary, the most severe first.
+func counted() []transition.Outcome {
+	outcomes := append(transition.Outcomes(), transition.Unknown)
+	slices.Reverse(outcomes)
+	return outcomes
+}
+
 // summary counts the objects by outcome, the most severe first.
 func (r *diffReport) summary() string {
 	var parts []string
-	for _, o := range slices.Backward(transition.Outcomes()) {
+	for _, o := range counted() {
 		if n := r.Summary[string(o)]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, o))
 		}
 	}
-	for _, action := range []string{actionUnchanged, actionCreated, actionDeleted, actionUnknown, actionFailed} {
+	for _, action := range []string{actionUnchanged, actionCreated, actionDeleted, actionUnknown, actionFailed, actionMissed} {
 		if n := r.Summary[action]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, action))
 		}
@@ -215,7 +230,11 @@ func (r *diffReport) summary() string {
 	if r.Skipped > 0 {
 		parts = append(parts, fmt.Sprintf("%d not Kubernetes objects", r.Skipped))
 	}
-	if len(parts) == 0 {
+	switch {
+	case len(parts) > 0:
+	case len(r.errs) > 0:
+		parts = []string{"nothing compared"}
+	default:
 		parts = []string{"nothing to compare"}
 	}
 	return strings.Join(parts, ", ")

@@ -20,6 +20,9 @@ const (
 	actionDeleted   = "deleted"
 	actionUnknown   = "unknown kind"   // of a kind without transitions: not compared
 	actionFailed    = "not comparable" // the pair, or its fields, do not fit together
+	// The other one of the pair may be in what could not be read. Such objects are
+	// only counted.
+	actionMissed = "not compared"
 )
 
 // A diffReport is the result of usher diff.
@@ -29,6 +32,15 @@ type diffReport struct {
 	Skipped int            `json:"skipped"`
 	Summary map[string]int `json:"summary"`
 
+	// Errors say what could not be read. The report has no row for an object that
+	// may be there.
+	Errors []string `json:"errors,omitempty"`
+
+	// NotEvaluated are the objects of NEW that decide about others in a cluster, and
+	// that usher does not evaluate.
+	NotEvaluated []files.Unevaluated `json:"notEvaluated,omitempty"`
+
+	errs  []error
 	notes []string // what was not judged
 }
 
@@ -44,6 +56,7 @@ type diffObject struct {
 	Outcome    transition.Outcome `json:"outcome,omitempty"`
 	Error      string             `json:"error,omitempty"`
 	Changes    []diffChange       `json:"changes,omitempty"`
+	Assumes    string             `json:"assumes,omitempty"`
 	Omitted    int                `json:"omitted,omitempty"`
 	Plan       *transition.Plan   `json:"plan,omitempty"`
 }
@@ -96,7 +109,7 @@ func (r *diffReport) compared(old, new *manifest.Document, v *verdict.Verdict, e
 	case v.Diff == nil:
 		o.Action = actionUnknown
 	case len(v.Diff.Changes) > 0:
-		o.Action, o.Outcome, o.Omitted, o.Namespace, o.Plan = actionChanged, v.Diff.Outcome(), v.Diff.Omitted, v.Diff.Namespace, v.Diff.Plan
+		o.Action, o.Outcome, o.Omitted, o.Namespace, o.Plan, o.Assumes = actionChanged, v.Diff.Outcome(), v.Diff.Omitted, v.Diff.Namespace, v.Diff.Plan, v.Diff.Assumes
 		for _, c := range v.Diff.Changes {
 			o.Changes = append(o.Changes, at(c))
 		}
@@ -131,9 +144,13 @@ func (r *diffReport) refused(o *diffObject, v *verdict.Verdict, at func(transiti
 
 // under reports whether a path is a field, or below it.
 func under(path, field string) bool {
-	rest, ok := strings.CutPrefix(path, field)
-	return ok && (rest == "" || field == "" || rest[0] == '.' || rest[0] == '[')
+	rest, ok := strings.CutPrefix(keys.Replace(path), keys.Replace(field))
+	return ok && (rest == "" || field == "" || rest[0] == '.')
 }
+
+// keys writes the keys of a path as the server sometimes does:
+// requests.storage instead of requests[storage].
+var keys = strings.NewReplacer("[", ".", "]", "")
 
 // created adds an object that does not exist yet.
 func (r *diffReport) created(new *manifest.Document, v *verdict.Verdict, err error) {
@@ -176,13 +193,14 @@ func (r *diffReport) objects(docs []*manifest.Document) []*manifest.Document {
 	})
 }
 
-// diffFiles compares the objects of two sets of documents.
-func diffFiles(ctx context.Context, workspace *files.Workspace, old, new []*manifest.Document) (*diffReport, []error) {
-	report := newReport()
-	was, will := report.objects(old), report.objects(new)
+// diffFiles compares the objects of two sets of documents. If a part of one side
+// could not be read, an object that it lacks is neither created nor deleted: it
+// may be in that part.
+func diffFiles(ctx context.Context, report *diffReport, workspace *files.Workspace, old, new diffInput) {
+	was, will := report.objects(old.docs), report.objects(new.docs)
 	before, errs := byIdentity(was)
 	after, twice := byIdentity(will)
-	errs = append(errs, twice...)
+	report.errs = slices.Concat(report.errs, errs, twice)
 	for _, d := range will {
 		if ctx.Err() != nil {
 			break
@@ -191,6 +209,10 @@ func diffFiles(ctx context.Context, workspace *files.Workspace, old, new []*mani
 			continue
 		}
 		previous := before[identity(d)]
+		if previous == nil && len(old.unread) > 0 {
+			report.Summary[actionMissed]++
+			continue
+		}
 		v, err := workspace.Judge(d, previous)
 		if previous == nil {
 			report.created(d, v, err)
@@ -199,11 +221,15 @@ func diffFiles(ctx context.Context, workspace *files.Workspace, old, new []*mani
 		}
 	}
 	for _, d := range was {
-		if before[identity(d)] == d && after[identity(d)] == nil {
-			report.add(describeDocument(d, actionDeleted))
+		if before[identity(d)] != d || after[identity(d)] != nil {
+			continue
 		}
+		if len(new.unread) > 0 {
+			report.Summary[actionMissed]++
+			continue
+		}
+		report.add(describeDocument(d, actionDeleted))
 	}
-	return report, errs
 }
 
 // byIdentity indexes documents; a duplicate object is an error, and the first

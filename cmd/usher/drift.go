@@ -44,7 +44,8 @@ as kubectl rollout restart does, a few at a time and each only while the
 PodDisruptionBudgets of its pods allow a disruption.
 
 Exit status: 0 if no pod drifted or all were restarted, 1 if some drifted, 2 bad
-usage or a cluster that cannot be read, 130 interrupted.`,
+usage, a cluster that cannot be read or in which usher is not registered, 130
+interrupted.`,
 		Example: `  usher drift -n team
   usher drift deployment/api -n team --restart --dry-run=server
   usher drift -A -w`,
@@ -78,7 +79,7 @@ func (f *driftFlags) run(ctx context.Context, s streams, args []string) error {
 	if f.watch {
 		return f.follow(ctx, s, targets, selector)
 	}
-	cluster, findings, err := f.find(ctx, targets, selector)
+	cluster, findings, err := f.find(ctx, s, targets, selector)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (f *driftFlags) contradiction(named int) error {
 }
 
 // find connects anew, because a connection keeps the templates that it read.
-func (f *driftFlags) find(ctx context.Context, targets []explain.Target, selector labels.Selector) (*live.Cluster, []drift.Finding, error) {
+func (f *driftFlags) find(ctx context.Context, s streams, targets []explain.Target, selector labels.Selector) (*live.Cluster, []drift.Finding, error) {
 	scope := drift.Scope{Selector: selector}
 	config, err := f.connect.Config()
 	if err != nil {
@@ -128,6 +129,12 @@ func (f *driftFlags) find(ctx context.Context, targets []explain.Target, selecto
 	}
 	cluster, err := live.Connect(ctx, config, live.Installation{Own: f.own})
 	if err != nil {
+		return nil, nil, err
+	}
+	switch err := cluster.Check(ctx, cluster); {
+	case errors.Is(err, live.ErrUnknown):
+		fmt.Fprintf(s.err, "%v; usher assumes that it is\n", err)
+	case err != nil:
 		return nil, nil, err
 	}
 	for _, t := range targets {

@@ -20,7 +20,7 @@ const watchInterval = 5 * time.Second
 func (f *driftFlags) follow(ctx context.Context, s streams, targets []explain.Target, selector labels.Selector) error {
 	var last []byte
 	for first := true; ; first = false {
-		_, findings, err := f.find(ctx, targets, selector)
+		_, findings, err := f.find(ctx, s, targets, selector)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)

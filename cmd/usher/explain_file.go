@@ -30,7 +30,7 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 	if len(docs) == 0 && len(errs) == 0 {
 		errs = append(errs, withoutObjects(o.files))
 	}
-	given, more := read(ctx, o.templates, s.in)
+	given, more := readTemplates(ctx, o.templates, s.in)
 	errs = append(errs, more...)
 	workspace, more := files.Load(docs, given, files.Options{
 		Steps: verdict.Carry | verdict.Inject | verdict.Connect, Configuration: c, Rules: c.Options(),
@@ -38,6 +38,9 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 		NativeSidecars: o.nativeSidecars, Explain: true,
 	})
 	errs = append(errs, more...)
+	if note := files.NotEvaluatedNote(files.NotEvaluated(docs)); note != "" {
+		fmt.Fprintln(s.err, note)
+	}
 	var all []*explain.Explanation
 	denied := false
 	for _, doc := range docs {

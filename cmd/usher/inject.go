@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -44,7 +45,8 @@ the input, by the backend of the configuration; a Deployment that asks for its
 own Network (samplecrd.k8s.io/own-network) declares it.
 
 Exit status: 0 clean, 1 if an object would be denied, 2 bad usage or input that
-cannot be read.`,
+cannot be read, or a template that cannot be used. With status 2 nothing is
+printed, so that no pod without its sidecar reaches kubectl apply.`,
 		Example: `  usher inject -f pod.yaml -t envoy-initializer.yaml
   kubectl kustomize . | usher inject -f - -t templates/ | kubectl apply -f -
   usher inject -f pod.yaml -t envoy-initializer.yaml -o strategic-patch`,
@@ -83,7 +85,7 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 	if len(docs) == 0 && len(errs) == 0 && !o.allowEmpty {
 		errs = append(errs, withoutObjects(paths))
 	}
-	given, more := read(ctx, o.templates, s.in)
+	given, more := readTemplates(ctx, o.templates, s.in)
 	errs = append(errs, more...)
 	workspace, more := files.Load(docs, given, files.Options{
 		Steps: verdict.Carry | verdict.Inject | verdict.Connect, Configuration: c, Rules: c.Options(),
@@ -95,6 +97,12 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 		fmt.Fprintln(s.err, err)
 	}
 	for _, note := range workspace.Notes {
+		fmt.Fprintln(s.err, note)
+	}
+	if len(errs) > 0 {
+		return cli.Exit(cli.Usage, nil) // an object without its sidecar must not reach the output
+	}
+	if note := files.NotEvaluatedNote(files.NotEvaluated(docs)); note != "" {
 		fmt.Fprintln(s.err, note)
 	}
 	var results []*injected
@@ -121,13 +129,21 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 			results = append(results, r)
 		}
 	}
-	if err := writeInjected(s.out, o.output, results); err != nil {
+	unusable := func(name string) bool {
+		entry, _ := workspace.Templates.Get(name)
+		return entry.Err != nil
+	}
+	if slices.ContainsFunc(workspace.Templates.Names(), unusable) {
+		return cli.Exit(cli.Usage, nil) // nobody knows which objects the template selects
+	}
+	var out bytes.Buffer
+	if err := writeInjected(&out, o.output, results); err != nil {
 		return err
 	}
-	switch {
-	case len(errs) > 0:
-		return cli.Exit(cli.Usage, nil)
-	case denied > 0:
+	if _, err := out.WriteTo(s.out); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	if denied > 0 {
 		return cli.Exit(cli.Failed, nil)
 	}
 	return nil

@@ -33,6 +33,12 @@ const (
 	askingPod    = `{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {inject.usher.dev/side: "true"}}, spec: {containers: [{name: app, image: a}]}}`
 )
 
+// matchedPod does not ask for a template; matchingTemplate selects it.
+const (
+	matchedPod       = "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: a}}, spec: {containers: [{name: app, image: a}]}}"
+	matchingTemplate = "{apiVersion: v1, kind: ConfigMap, metadata: {name: side-initializer}, data: {config: 'containers: [{name: side, image: s}]', options: 'match: {podSelector: {matchLabels: {app: a}}}'}}"
+)
+
 const (
 	aNetwork     = "{apiVersion: samplecrd.k8s.io/v1, kind: Network, metadata: {name: net}, spec: {cidr: 192.168.0.0/16}}"
 	declaringPod = "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {samplecrd.k8s.io/network: net}}, spec: {containers: [{name: app, image: a}]}}"
@@ -112,16 +118,30 @@ func TestInject(t *testing.T) {
 			stdin: askingPod, args: []string{"-f", "-"}, status: 1, stderr: []string{"denied: template-missing"},
 		},
 		"a template that cannot be used": {
-			stdin: strings.Replace(sideTemplate, "image: s", "imagee: s", 1) + "\n---\n" + askingPod, args: []string{"-f", "-"}, status: 1,
+			stdin: strings.Replace(sideTemplate, "image: s", "imagee: s", 1) + "\n---\n" + askingPod, args: []string{"-f", "-"}, status: 2,
 			stderr: []string{`-:1: configmap/side-initializer: denied: template-invalid: data.config.containers[0].imagee (line 1): is not a field of this object`, "denied: template-invalid"},
 		},
 		"without native sidecars a Job's pods are skipped": {
 			stdin: sideTemplate + "\n---\n" + strings.Replace(askingPod, "spec: {", "spec: {restartPolicy: Never, ", 1), args: []string{"-f", "-", "--native-sidecars=false"},
 			stderr: []string{"pod/p: warning: the template side was not injected (no-native-sidecars)"}, without: "name: side\n",
 		},
-		"a broken document does not hide the others, and wins the exit status": {
+		"a broken document": {
 			stdin: "a: [\n---\n" + sideTemplate + "\n---\n" + askingPod, args: []string{"-f", "-"}, status: 2,
-			stdout: []string{"name: side\n"}, stderr: []string{"-:1: YAML: did not find expected node content"},
+			stderr: []string{"-:1: YAML: did not find expected node content"},
+		},
+		"a template in a file that is missing":      {stdin: askingPod, args: []string{"-f", "-", "-t", "none.yaml"}, status: 2, stderr: []string{"none.yaml: no such file"}},
+		"a template in a file that is broken":       {stdin: matchedPod, args: []string{"-f", "-", "-t", writeFile(t, "t.yaml", "a: [")}, status: 2, stderr: []string{"YAML"}},
+		"a template in an empty file":               {stdin: matchedPod, args: []string{"-f", "-", "-t", writeFile(t, "t.yaml", "# TODO\n")}, status: 2, stderr: []string{"the file contains no manifests"}},
+		"a template in an empty folder":             {stdin: matchedPod, args: []string{"-f", "-", "-t", t.TempDir()}, status: 2, stderr: []string{"the folder contains no manifests"}},
+		"one template that is missing of two":       {stdin: matchedPod, args: []string{"-f", "-", "-t", "none.yaml", "-t", writeFile(t, "t.yaml", sideTemplate)}, status: 2, stderr: []string{"none.yaml: no such file"}},
+		"a given template with a misspelt field":    {stdin: matchedPod, args: []string{"-f", "-", "-t", writeFile(t, "t.yaml", strings.Replace(matchingTemplate, "image: s", "imagee: s", 1))}, status: 2, stderr: []string{"template-invalid"}},
+		"a given template with a misspelt option":   {stdin: matchedPod, args: []string{"-f", "-", "-t", writeFile(t, "t.yaml", strings.Replace(matchingTemplate, "match:", "matches:", 1))}, status: 2, stderr: []string{"template-invalid"}},
+		"a template of the input with a bad option": {stdin: strings.Replace(matchingTemplate, "match:", "matches:", 1) + "\n---\n" + matchedPod, args: []string{"-f", "-"}, status: 2, stderr: []string{"template-invalid"}},
+		"a configuration that is missing":           {stdin: askingPod, args: []string{"-f", "-", "-t", writeFile(t, "t.yaml", sideTemplate), "--config", "none.yaml"}, status: 2, stderr: []string{"none.yaml"}},
+		"a file that is missing next to a good one": {stdin: matchedPod, args: []string{"-f", "-", "-f", "none.yaml", "-t", writeFile(t, "t.yaml", matchingTemplate)}, status: 2, stderr: []string{"none.yaml: no such file"}},
+		"a policy among the input that is not judged": {
+			stdin: matchingTemplate + "\n---\n" + matchedPod + "\n---\n{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}}", args: []string{"-f", "-"},
+			stdout: []string{"kind: ClusterPolicy", "name: side\n"}, stderr: []string{"usher does not evaluate these objects, which decide about others in a cluster: clusterpolicy/p\n"},
 		},
 		"a pod is attached to the Networks among the input": {
 			stdin: aNetwork + "\n---\n" + strings.Replace(declaringPod, "network: net", "network: net, k8s.v1.cni.cncf.io/networks: x@e", 1), args: []string{"-f", "-"},
@@ -173,6 +193,9 @@ func TestInject(t *testing.T) {
 				if !strings.Contains(stderr, want) {
 					t.Errorf("stderr lacks %q:\n%s", want, stderr)
 				}
+			}
+			if status == 2 && stdout != "" {
+				t.Errorf("exit status 2, and stdout has\n%s", stdout)
 			}
 			if tc.without != "" && strings.Contains(stdout, tc.without) {
 				t.Errorf("stdout has %q:\n%s", tc.without, stdout)

@@ -73,6 +73,19 @@ func read(ctx context.Context, paths []string, stdin io.Reader) ([]*manifest.Doc
 	return docs, errs
 }
 
+// readTemplates reads the files that were given as templates. A path without a
+// document is an error: the objects would lack the template that it should have.
+func readTemplates(ctx context.Context, paths []string, stdin io.Reader) (docs []*manifest.Document, errs []error) {
+	for _, path := range paths {
+		d, e := read(ctx, []string{path}, stdin)
+		if len(d) == 0 && len(e) == 0 {
+			e = []error{withoutObjects([]string{path})}
+		}
+		docs, errs = append(docs, d...), append(errs, e...)
+	}
+	return docs, errs
+}
+
 // expectStdin checks that at most one of the paths is standard input, and tells
 // a user at a terminal that the command waits for manifests.
 func expectStdin(s streams, paths ...[]string) error {

@@ -1,6 +1,10 @@
 package transition
 
-import "github.com/usher-dev/usher/finding"
+import (
+	"cmp"
+
+	"github.com/usher-dev/usher/finding"
+)
 
 // report classifies one change and adds it to the result.
 func (w *walk) report(p *path, was, will any, unset bool) {
@@ -9,11 +13,23 @@ func (w *walk) report(p *path, was, will any, unset bool) {
 	m := w.change
 	m.From, m.To, m.Unset = was, will, unset
 	steps := p.steps()
-	for i := range w.kind.Rows {
-		if row := &w.kind.Rows[i]; w.kind.rows[i].cover(steps) && row.holds(&m) {
-			w.keep(row, &m, p)
+	row, severe := w.classify(&m, steps)
+	if severe != nil && (row == nil || !row.Outcome.AtLeast(Recreate)) {
+		assumes := w.kind.Assumes
+		if row != nil {
+			assumes = cmp.Or(row.Assumes, assumes)
+		}
+		if assumes == "" {
+			if w.keep(severe, &m, p) {
+				w.diff.Changes[len(w.diff.Changes)-1].Outcome = Unknown
+			}
 			return
 		}
+		w.diff.Assumes = assumes
+	}
+	if row != nil {
+		w.keep(row, &m, p)
+		return
 	}
 	c := Change{Outcome: InPlace}
 	for i, d := range w.kind.Defaults {
@@ -29,6 +45,30 @@ func (w *walk) report(p *path, was, will any, unset bool) {
 		c.Path, c.From, c.To = p.String(), was, will
 		w.diff.Changes = append(w.diff.Changes, c)
 	}
+}
+
+// classify returns the first row that applies; nil if the defaults decide. severe
+// is the first row from recreate on that may apply instead, because the manifest
+// has no status.
+func (w *walk) classify(m *FieldChange, steps []*path) (first, severe *Row) {
+	for i := range w.kind.Rows {
+		row := &w.kind.Rows[i]
+		if !w.kind.rows[i].cover(steps) {
+			continue
+		}
+		m.guessed = false
+		holds := row.holds(m)
+		switch {
+		case holds && first == nil:
+			first = row
+		case (holds || m.guessed) && severe == nil && row.Outcome.AtLeast(Recreate):
+			severe = row
+		}
+		if holds && !m.guessed {
+			return first, severe
+		}
+	}
+	return first, severe
 }
 
 // restored reports the removal of a mirrored field from a manifest: it has no
@@ -56,9 +96,10 @@ func (r *Row) holds(m *FieldChange) bool {
 	return m.server.has(r.Since) && (r.applies == nil || r.applies(m))
 }
 
-func (w *walk) keep(row *Row, m *FieldChange, p *path) {
+// keep adds the change to the result, if it has room.
+func (w *walk) keep(row *Row, m *FieldChange, p *path) bool {
 	if !w.room(row.ID) {
-		return
+		return false
 	}
 	steps := row.Steps
 	if row.lead != nil {
@@ -71,6 +112,7 @@ func (w *walk) keep(row *Row, m *FieldChange, p *path) {
 		Row: row.ID, Outcome: row.Outcome, RefusedBy: row.RefusedBy, Level: row.Level, Release: row.Release,
 		Harm: row.Harm, Steps: w.diff.fill(steps),
 	})
+	return true
 }
 
 // room reports whether the result has room for another change of that row: it

@@ -65,6 +65,9 @@ type Diff struct {
 	// Plan leads from the actual to the desired state, if it was requested and the
 	// kind has one.
 	Plan *Plan `json:"plan,omitempty"`
+	// Assumes is what the outcomes assume, as a clause, because the old object is a
+	// manifest without a status; "" if they depend on no status.
+	Assumes string `json:"assumes,omitempty"`
 	// Omitted counts changes beyond the limit; the first one of every row is kept.
 	Omitted int `json:"omitted,omitempty"`
 }

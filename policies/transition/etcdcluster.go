@@ -16,7 +16,8 @@ import (
 func etcdCluster() Kind {
 	k := Kind{
 		APIVersion: v1beta2.GroupVersion.String(), Kind: "EtcdCluster",
-		Type: reflect.TypeFor[v1beta2.EtcdCluster](),
+		Type:    reflect.TypeFor[v1beta2.EtcdCluster](),
+		Assumes: "all members run as the old manifest says",
 		Defaults: []Default{
 			{
 				Path: "spec.pod", Outcome: Rollout,

@@ -106,6 +106,7 @@ type etcdMove struct {
 
 // readEtcd reads a change once.
 func readEtcd(m *FieldChange) *etcdMove {
+	_ = m.status() // decides whether the cluster is as its spec says
 	if e, ok := (*m.read).(*etcdMove); ok {
 		return e
 	}

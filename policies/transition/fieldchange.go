@@ -12,6 +12,8 @@ type FieldChange struct {
 	Unset bool
 
 	server Version
+	// guessed is true after a condition read the status of a manifest without one.
+	guessed bool
 	// read is what a kind's conditions derived from the objects, once for all
 	// changes of a comparison.
 	read *any
@@ -23,6 +25,32 @@ func lookup(m map[string]any, names ...string) any {
 		m, _ = m[name].(map[string]any)
 	}
 	return m[names[len(names)-1]]
+}
+
+// status returns a field of the old object's status. For a manifest without a
+// status it returns nil, and notes that the condition is a guess.
+func (m *FieldChange) status(names ...string) any {
+	status, _ := m.Old["status"].(map[string]any)
+	if len(status) == 0 {
+		m.guessed = m.guessed || !complete(m.Old)
+		return nil
+	}
+	if len(names) == 0 {
+		return status
+	}
+	return lookup(status, names...)
+}
+
+// condition reports whether the old object's status has that condition with
+// status True.
+func (m *FieldChange) condition(name string) bool {
+	conditions, _ := m.status("conditions").([]any)
+	for _, c := range conditions {
+		if c, _ := c.(map[string]any); text(c["type"]) == name && text(c["status"]) == "True" {
+			return true
+		}
+	}
+	return false
 }
 
 // text returns a string, or "" for any other value.

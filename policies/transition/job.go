@@ -32,23 +32,11 @@ func waiting(m *FieldChange) bool { return truth(lookup(m.Old, "spec", "suspend"
 
 // stopped reports whether the old Job is suspended and its pods are gone.
 func stopped(m *FieldChange) bool {
-	return truth(lookup(m.Old, "spec", "suspend")) && integer(lookup(m.Old, "status", "active"), 0) == 0 &&
-		(!started(m) || condition(m.Old, "Suspended"))
+	return truth(lookup(m.Old, "spec", "suspend")) && integer(m.status("active"), 0) == 0 &&
+		(!started(m) || m.condition("Suspended"))
 }
 
-func started(m *FieldChange) bool { return lookup(m.Old, "status", "startTime") != nil }
-
-// condition reports whether an object's status has that condition with status
-// True.
-func condition(m map[string]any, name string) bool {
-	conditions, _ := lookup(m, "status", "conditions").([]any)
-	for _, c := range conditions {
-		if c, _ := c.(map[string]any); text(c["type"]) == name && text(c["status"]) == "True" {
-			return true
-		}
-	}
-	return false
-}
+func started(m *FieldChange) bool { return m.status("startTime") != nil }
 
 // jobSuspended are the exceptions to the immutable template.
 func jobSuspended() []Row {
@@ -61,18 +49,18 @@ func jobSuspended() []Row {
 		{
 			ID: "job-waiting-scheduling", Paths: scheduling,
 			When:    "the placement of the pods of a suspended Job that never started changes",
-			Outcome: InPlace, applies: waiting,
+			Outcome: InPlace, applies: waiting, Assumes: "the Job has not started",
 		},
 		{
 			ID: "job-stopped-scheduling", Paths: scheduling,
 			When:    "the placement of the pods of a suspended Job whose pods are gone changes",
-			Outcome: InPlace, Since: "1.36", applies: stopped,
+			Outcome: InPlace, Since: "1.36", applies: stopped, Assumes: "no pod of the Job runs",
 		},
 		{
 			ID:      "job-suspended-resources",
 			Paths:   []string{"spec.template.spec.containers[*].resources", "spec.template.spec.initContainers[*].resources"},
 			When:    "the container resources of a suspended Job whose pods are gone change",
-			Outcome: InPlace, Since: "1.36", applies: stopped,
+			Outcome: InPlace, Since: "1.36", applies: stopped, Assumes: "no pod of the Job runs",
 		},
 	}
 }
@@ -117,7 +105,7 @@ func jobFixed() []Row {
 
 // jobRunning are changes that affect a running Job.
 func jobRunning() []Row {
-	finished := func(m *FieldChange) bool { return condition(m.Old, "Complete") || condition(m.Old, "Failed") }
+	finished := func(m *FieldChange) bool { return m.condition("Complete") || m.condition("Failed") }
 	return []Row{
 		{
 			ID: "job-suspend", Paths: []string{"spec.suspend"}, When: "suspend becomes true",

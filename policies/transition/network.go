@@ -21,7 +21,7 @@ func network() Kind {
 			{
 				ID: "network-cidr-in-use", Paths: []string{"spec.cidr"}, When: "the range changes while the network is in use",
 				Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant,
-				applies: func(m *FieldChange) bool { return condition(m.Old, samplecrdv1.InUse) },
+				applies: func(m *FieldChange) bool { return m.condition(samplecrdv1.InUse) },
 				Harm:    "pods that use the network would lose it, because another range means another network",
 				Steps: []string{
 					"create a Network of the new range under another name",

@@ -10,7 +10,7 @@ import (
 
 func persistentVolumeClaim() Kind {
 	// A manifest does not contain the claim's phase; a claim in use is bound.
-	bound := func(m *FieldChange) bool { return textOr(lookup(m.Old, "status", "phase"), "Bound") == "Bound" }
+	bound := func(m *FieldChange) bool { return textOr(m.status("phase"), "Bound") == "Bound" }
 	const storage = "spec.resources.requests[storage]"
 	size := func(m *FieldChange) (diff int, ok bool) {
 		from, okFrom := parseQuantity(m.From)
@@ -20,12 +20,14 @@ func persistentVolumeClaim() Kind {
 	grows := func(m *FieldChange) bool { d, ok := size(m); return ok && d > 0 }
 	return Kind{
 		APIVersion: "v1", Kind: "PersistentVolumeClaim",
-		Type: reflect.TypeFor[corev1.PersistentVolumeClaim](),
+		Type:    reflect.TypeFor[corev1.PersistentVolumeClaim](),
+		Assumes: "the claim is bound",
 		Rows: append([]Row{
 			{
 				ID: "pvc-grow-without-class", Paths: []string{storage}, When: "the size grows, and the claim has no class, or changes it, too",
 				Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
-				applies: func(m *FieldChange) bool { return bound(m) && grows(m) && !sameClass(m) },
+				applies: func(m *FieldChange) bool { return grows(m) && !sameClass(m) && bound(m) },
+				Plugin:  "PersistentVolumeClaimResize",
 				Harm:    "a claim can grow only if its class allows expansion",
 				Steps: []string{
 					"give a claim without a class one that allows expansion, then let it grow with a second apply",
@@ -34,7 +36,7 @@ func persistentVolumeClaim() Kind {
 			},
 			{
 				ID: "pvc-grow", Paths: []string{storage}, When: "the size of a bound claim grows",
-				Outcome: InPlace, applies: func(m *FieldChange) bool { return bound(m) && grows(m) },
+				Outcome: InPlace, applies: func(m *FieldChange) bool { return grows(m) && bound(m) },
 				Harm: "cannot be undone; the API server refuses it unless the StorageClass sets allowVolumeExpansion, and some volumes grow only when the pod restarts",
 			},
 			{
@@ -47,9 +49,9 @@ func persistentVolumeClaim() Kind {
 				ID: "pvc-expansion-undo", Paths: []string{storage}, When: "an expansion that has not happened is reverted to a size above the volume's capacity",
 				Outcome: InPlace, Since: "1.32",
 				applies: func(m *FieldChange) bool {
-					capacity, known := parseQuantity(lookup(m.Old, "status", "capacity", "storage"))
+					capacity, known := parseQuantity(m.status("capacity", "storage"))
 					to, ok := parseQuantity(m.To)
-					return bound(m) && known && ok && to.Cmp(capacity) > 0
+					return known && ok && to.Cmp(capacity) > 0 && bound(m)
 				},
 				Harm: "recovers from an expansion that the storage cannot provide",
 			},
@@ -117,12 +119,15 @@ var sameVolumeAgain = []string{
 // claimAttributes are about the VolumeAttributesClass.
 func claimAttributes(bound func(*FieldChange) bool) []Row {
 	const path = "spec.volumeAttributesClassName"
-	applied := func(m *FieldChange) bool { return lookup(m.Old, "status", "currentVolumeAttributesClassName") != nil }
+	// A manifest does not contain the applied class; a class that it names is applied.
+	applied := func(m *FieldChange) bool {
+		return m.status("currentVolumeAttributesClassName") != nil || m.guessed && text(m.From) != ""
+	}
 	return []Row{
 		{
 			ID: "pvc-attributes-class-drop", Paths: []string{path}, When: "the attributes class of a claim that already has one applied is removed",
 			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant, Since: "1.34",
-			applies: func(m *FieldChange) bool { return applied(m) && text(m.To) == "" },
+			applies: func(m *FieldChange) bool { return text(m.To) == "" && applied(m) },
 			Harm:    "the settings of the class would stay on the volume",
 			Steps:   []string{"write the class with the new parameters instead"},
 		},

@@ -23,6 +23,9 @@ type Kind struct {
 	// Defaults classify in order what no row does; the last resort is that
 	// everything else is in place.
 	Defaults []Default `json:"defaults"`
+	// Assumes is what the rows assume of a manifest that has no status, as a clause.
+	// Without it, a change is Unknown if a severe row depends on the status.
+	Assumes string `json:"assumes,omitempty"`
 
 	// Type is the Go type of the kind. It shows which fields are quantities, which
 	// lists have keys, and what absence means.

@@ -36,6 +36,11 @@ const (
 	Refused Outcome = "refused"
 )
 
+// Unknown is the outcome of a change if a row that refuses it, or that says what
+// is lost, depends on what only the live object shows. No row has it. It counts
+// as Refused, because the change may be.
+const Unknown Outcome = "unknown without the live object"
+
 // Outcomes lists every outcome in order of severity.
 func Outcomes() []Outcome {
 	return []Outcome{InPlace, Rollout, InSteps, Recreate, Irreversible, Refused}
@@ -46,6 +51,9 @@ func Outcomes() []Outcome {
 func (o Outcome) AtLeast(other Outcome) bool { return o.rank() >= other.rank() }
 
 func (o Outcome) rank() int {
+	if o == Unknown {
+		o = Refused
+	}
 	for i, known := range Outcomes() {
 		if o == known {
 			return i
@@ -82,6 +90,9 @@ type Row struct {
 	Harm string `json:"harm,omitempty"`
 	// RefusedBy is the refuser of the change.
 	RefusedBy Refuser `json:"refusedBy,omitempty"`
+	// Plugin is the admission plugin that refuses the change, if the API server's
+	// validation does not.
+	Plugin string `json:"plugin,omitempty"`
 	// Level is the level from which on usher denies the change.
 	Level finding.Level `json:"level,omitempty"`
 	// Release is the first version of usher that refuses the change, if usher
@@ -95,6 +106,8 @@ type Row struct {
 	// Since is the first Kubernetes version, such as "1.36", in which the row
 	// applies; for earlier versions the next applicable row is used.
 	Since string `json:"since,omitempty"`
+	// Assumes is like that of a Kind, for changes that the row classifies.
+	Assumes string `json:"assumes,omitempty"`
 
 	// applies is the condition that When describes; nil means always.
 	applies func(*FieldChange) bool

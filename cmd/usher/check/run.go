@@ -102,6 +102,7 @@ func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*repo
 	}
 	parallel(ctx, len(read), func(i int) { j.file(&read[i]) })
 	result, errs := j.result(ctx, read, errs)
+	result.NotEvaluated = files.NotEvaluated(docs)
 	for _, b := range bundles {
 		result.Notes = append(result.Notes, b.String())
 	}

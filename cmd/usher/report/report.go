@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/finding"
 )
 
@@ -16,6 +17,9 @@ type Result struct {
 	Summary  Summary   `json:"summary"`
 	// Notes describe what the check could not do, or assumed.
 	Notes []string `json:"notes,omitempty"`
+	// NotEvaluated are the objects that decide about others in a cluster, and that
+	// usher does not evaluate.
+	NotEvaluated []files.Unevaluated `json:"notEvaluated,omitempty"`
 }
 
 // A Finding is one problem of one object, and its place.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 
+	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/catalog"
 )
@@ -20,6 +21,24 @@ type (
 	sarifRun struct {
 		Tool    sarifTool     `json:"tool"`
 		Results []sarifResult `json:"results"`
+		// Invocations tell what usher did not evaluate.
+		Invocations []sarifInvocation `json:"invocations,omitempty"`
+	}
+	sarifInvocation struct {
+		Successful    bool                `json:"executionSuccessful"`
+		Notifications []sarifNotification `json:"toolExecutionNotifications"`
+	}
+	sarifNotification struct {
+		Descriptor sarifDescriptor           `json:"descriptor"`
+		Level      string                    `json:"level"`
+		Message    sarifText                 `json:"message"`
+		Locations  []sarifNotificationObject `json:"locations"`
+	}
+	sarifDescriptor struct {
+		ID string `json:"id"`
+	}
+	sarifNotificationObject struct {
+		Physical sarifPhysical `json:"physicalLocation"`
 	}
 	sarifTool struct {
 		Driver sarifDriver `json:"driver"`
@@ -100,10 +119,25 @@ func writeSARIF(out io.Writer, r *Result) error {
 		}
 		run.Results = append(run.Results, result)
 	}
+	if len(r.NotEvaluated) > 0 {
+		run.Invocations = []sarifInvocation{{Successful: r.Summary.Errors == 0, Notifications: notEvaluated(r.NotEvaluated)}}
+	}
 	e := json.NewEncoder(out)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+}
+
+// notEvaluated is a notification for each object that usher does not evaluate.
+func notEvaluated(objects []files.Unevaluated) (notifications []sarifNotification) {
+	for _, o := range objects {
+		notifications = append(notifications, sarifNotification{
+			Descriptor: sarifDescriptor{"notEvaluated"}, Level: "note",
+			Message:   sarifText{o.String() + " decides about other objects in a cluster, and usher does not evaluate it"},
+			Locations: []sarifNotificationObject{{sarifPhysical{sarifArtifact{artifact(o.File)}, sarifRegion{max(o.Line, 1), 1}}}},
+		})
+	}
+	return notifications
 }
 
 func sarifLevel(l finding.Level) string {
