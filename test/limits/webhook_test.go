@@ -5,7 +5,9 @@ package limits_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,6 +26,7 @@ import (
 
 	"github.com/usher-dev/usher/test/binaries"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/webhook/serving"
 )
 
 // The limits of the webhook's Deployment.
@@ -31,6 +34,12 @@ const (
 	memoryLimit = 128 << 20
 	goMemLimit  = "85MiB"
 	goGC        = "200"
+)
+
+// The program to measure, to compare builds and limits.
+var (
+	server      = flag.String("server", "", "measure this program (default: this tree's server)")
+	connections = flag.Int("connections", serving.DefaultConnections, "the webhook's --max-connections")
 )
 
 // A cluster is a real API server with the objects of usher.yaml and a template.
@@ -42,11 +51,15 @@ type cluster struct {
 
 func newCluster(t *testing.T, flags map[string]string) *cluster {
 	t.Helper()
-	program, err := binaries.Build("../..", t.TempDir(), "usher-server")
-	if err != nil {
-		t.Fatal(err)
+	c := &cluster{program: *server}
+	if c.program == "" {
+		program, err := binaries.Build("../..", t.TempDir(), "usher-server")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.program = program
 	}
-	c := &cluster{program: program}
+	var err error
 	if c.plane, err = controlplane.StartWithFlags(os.Stderr, flags); err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +83,9 @@ func newCluster(t *testing.T, flags map[string]string) *cluster {
 type webhook struct {
 	*exec.Cmd
 	*cgroup
-	address, health string
-	ended           chan struct{}
-	log             bytes.Buffer
+	address, health, metrics string
+	ended                    chan struct{}
+	log                      bytes.Buffer
 }
 
 // start starts the webhook as its Deployment does, and waits until the API
@@ -91,9 +104,12 @@ func (c *cluster) start(t *testing.T) *webhook {
 	if w.health, err = controlplane.FreeAddress(); err != nil {
 		t.Fatal(err)
 	}
+	if w.metrics, err = controlplane.FreeAddress(); err != nil {
+		t.Fatal(err)
+	}
 	uncache(t, c.program)
 	w.Cmd = w.command(c.program, "webhook", "--kubeconfig", kubeconfig, "--url", "https://"+w.address,
-		"--bind-address", w.address, "--health-address", w.health, "--metrics-address", "0", "--profiling")
+		"--bind-address", w.address, "--health-address", w.health, "--metrics-address", w.metrics, "--profiling", fmt.Sprintf("--max-connections=%d", *connections))
 	w.Env = append(os.Environ(), "GOMEMLIMIT="+goMemLimit, "GOGC="+goGC)
 	w.Stderr = &w.log
 	if err := w.Start(); err != nil {
@@ -121,6 +137,29 @@ func (c *cluster) start(t *testing.T) *webhook {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// closedLine is how many connections were closed because of the limit.
+var closedLine = regexp.MustCompile(`(?m)^usher_connections_closed_total\{(?:cause="(\w+)",)?server="webhook"\} (\S+)$`)
+
+// closed returns how many connections the webhook closed because of the limit,
+// by cause.
+func (w *webhook) closed(t *testing.T) map[string]string {
+	t.Helper()
+	res, err := http.Get("http://" + w.metrics + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	causes := map[string]string{}
+	for _, m := range closedLine.FindAllSubmatch(text, -1) {
+		causes[string(m[1])] = string(m[2])
+	}
+	return causes
 }
 
 // uncache makes the kernel forget the pages of a program, so that it counts
@@ -171,6 +210,17 @@ func (w *webhook) memory(t *testing.T, line *regexp.Regexp) float64 {
 		t.Fatal(err)
 	}
 	return kib / 1024
+}
+
+// processor returns the processor time of the process so far.
+func (w *webhook) processor(t *testing.T) time.Duration {
+	t.Helper()
+	const ofAll = 2 // threads, as CPUCLOCK_SCHED in the kernel
+	var now unix.Timespec
+	if err := unix.ClockGettime(int32(^w.Process.Pid<<3|ofAll), &now); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(now.Nano())
 }
 
 // alive fails the test if the kernel killed the process.

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A rawClient is a TLS connection that sends what a test writes.
@@ -62,6 +64,27 @@ func (c *rawClient) asks(t *testing.T) bool {
 	return err == nil && c.answered(t)
 }
 
+// closed returns how many connections were closed because of the limit, by cause.
+func (s *served) closed(t *testing.T) map[cause]float64 {
+	t.Helper()
+	families, err := s.values.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	causes := map[cause]float64{}
+	for _, f := range families {
+		if f.GetName() != "usher_connections_closed_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			if n := m.GetCounter().GetValue(); n > 0 {
+				causes[cause(m.GetLabel()[0].GetValue())] = n
+			}
+		}
+	}
+	return causes
+}
+
 const (
 	header  = "POST /mutate HTTP/1.1\r\nHost: usher\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
 	request = header + "{}"
@@ -74,15 +97,16 @@ func TestConnectionsBeyondTheLimitCloseTheOldest(t *testing.T) {
 	for name, tc := range map[string]struct {
 		// sent is what each connection has sent when the last one is opened.
 		sent [limit]string
-		// closed is the connection that is closed for it.
+		// closed is the connection that is closed for it, and why.
 		closed int
+		cause  cause
 	}{
-		"idle, the oldest":                  {[limit]string{request, request, request}, 0},
-		"in the middle of a header":         {[limit]string{header[:30], header[:30], header[:30]}, 0},
-		"without a byte":                    {[limit]string{"", "", ""}, 0},
-		"sending a body":                    {[limit]string{header, header, header}, 0},
-		"idle before those that send":       {[limit]string{header, header, request}, 2},
-		"in a header before those with one": {[limit]string{header, header[:30], header}, 1},
+		"idle, the oldest":                  {[limit]string{request, request, request}, 0, causeIdle},
+		"in the middle of a header":         {[limit]string{header[:30], header[:30], header[:30]}, 0, causeHeader},
+		"without a byte":                    {[limit]string{"", "", ""}, 0, causeHeader},
+		"sending a body":                    {[limit]string{header, header, header}, 0, causeBody},
+		"idle before those that send":       {[limit]string{header, header, request}, 2, causeIdle},
+		"in a header before those with one": {[limit]string{header, header[:30], header}, 1, causeHeader},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bodies := make(chan struct{}, 4*limit)
@@ -111,6 +135,9 @@ func TestConnectionsBeyondTheLimitCloseTheOldest(t *testing.T) {
 			if !last.answered(t) {
 				t.Error("the last connection was not answered")
 			}
+			if diff := cmp.Diff(map[cause]float64{tc.cause: 1}, s.closed(t)); diff != "" {
+				t.Errorf("closed by cause (-want +got):\n%s", diff)
+			}
 			if clients[tc.closed].answered(t) {
 				t.Errorf("connection %d is open", tc.closed)
 			}
@@ -131,36 +158,39 @@ func TestConnectionsBeyondTheLimitCloseTheOldest(t *testing.T) {
 	}
 }
 
-// TestTheSourceWithMostConnectionsLosesThem lets another address fill the limit
-// after the API server has become idle.
-func TestTheSourceWithMostConnectionsLosesThem(t *testing.T) {
-	const limit = 5
+// TestTheConnectionsInUseAreKeptWhoeverHoldsMost has the API server use more
+// connections than each of many other addresses holds.
+func TestTheConnectionsInUseAreKeptWhoeverHoldsMost(t *testing.T) {
+	const limit, others, own = 30, 20, 10
 	s := serve(t, Options{MaxConnections: limit}, 0, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		allow(w, r)
 	})
-	first := s.rawFrom(t, "127.0.0.1")
-	if !first.asks(t) {
-		t.Fatal("the first request was not answered")
+	flood := func(connections int) {
+		for i := range connections {
+			s.rawFrom(t, fmt.Sprintf("127.0.1.%d", 1+i%others))
+		}
 	}
-	<-s.idle
-	var clients [3 * limit]*rawClient
-	for i := range clients {
-		clients[i] = s.rawFrom(t, "127.0.0.2")
+	flood(limit - own)
+	var used [own]*rawClient
+	for i := range used {
+		used[i] = s.rawFrom(t, "127.0.0.1")
+		if !used[i].asks(t) {
+			t.Fatalf("request %d was not answered", i)
+		}
+		<-s.idle
 	}
-	if !first.asks(t) {
-		t.Error("the source with the only connection lost it")
-	}
-	for i, c := range clients {
-		if got, want := c.asks(t), i > 2*limit; got != want {
-			t.Errorf("connection %d of the source with most: answered is %t, want %t", i, got, want)
+	flood(others)
+	for i, c := range used {
+		if !c.asks(t) {
+			t.Errorf("connection %d, used after those of the flood, was closed", i)
 		}
 	}
 }
 
-// TestOfEqualSourcesTheOldestConnectionIsClosed opens one connection from each
+// TestTheOldestConnectionIsClosedFromWhateverAddress opens one connection from each
 // address.
-func TestOfEqualSourcesTheOldestConnectionIsClosed(t *testing.T) {
+func TestTheOldestConnectionIsClosedFromWhateverAddress(t *testing.T) {
 	const limit = 3
 	s := serve(t, Options{MaxConnections: limit}, 0, allow)
 	var clients [2 * limit]*rawClient
@@ -195,6 +225,9 @@ func TestRequestsThatArrivedKeepTheirConnections(t *testing.T) {
 	if err == nil {
 		_ = refused.Close()
 		t.Error("a connection beyond the limit was opened")
+	}
+	if diff := cmp.Diff(map[cause]float64{causeFull: 1}, s.closed(t)); diff != "" {
+		t.Errorf("closed by cause (-want +got):\n%s", diff)
 	}
 	close(decide)
 	for i, c := range clients {

@@ -56,7 +56,6 @@ type Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 func (o Options) listen(get Certificate) (net.Listener, error) {
 	config := &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: get,
-		GetConfigForClient: newHandshakes(handshakesPerSecond, handshakesAtOnce, o.Metrics.of("webhook")).wait,
 	}
 	if o.HTTP2 {
 		config.NextProtos = []string{"h2", "http/1.1"}

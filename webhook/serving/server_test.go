@@ -32,13 +32,15 @@ type served struct {
 	ready  func() error
 	end    func()        // like SIGTERM
 	idle   chan struct{} // one for each connection that becomes idle
+	values *prometheus.Registry
 	ended  chan error
 }
 
 // serve serves a handler that ends the delay after end is called.
 func serve(t *testing.T, o Options, delay time.Duration, handler http.HandlerFunc) *served {
 	t.Helper()
-	o.Address, o.BodyTimeout, o.Log, o.Metrics = "127.0.0.1:0", 5*time.Second, logr.Discard(), NewMetrics(prometheus.NewRegistry())
+	values := prometheus.NewRegistry()
+	o.Address, o.BodyTimeout, o.Log, o.Metrics = "127.0.0.1:0", 5*time.Second, logr.Discard(), NewMetrics(values)
 	authority := newTestCA(t)
 	listener, err := o.listen(func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return authority.issue(t, "usher"), nil })
 	if err != nil {
@@ -50,7 +52,7 @@ func serve(t *testing.T, o Options, delay time.Duration, handler http.HandlerFun
 	ready := make(chan struct{})
 	close(ready)
 	s := &served{
-		url: "https://" + listener.Addr().String() + "/mutate", ready: drain.Readiness(ready), end: end, ended: make(chan error, 1), idle: make(chan struct{}, 100),
+		url: "https://" + listener.Addr().String() + "/mutate", ready: drain.Readiness(ready), end: end, ended: make(chan error, 1), idle: make(chan struct{}, 100), values: values,
 		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority.pool()}, ForceAttemptHTTP2: o.HTTP2}},
 	}
 	server := o.server(listener, drain.Handler(handler))
