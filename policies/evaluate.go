@@ -47,6 +47,9 @@ type Input struct {
 	Update bool
 	// Defaulted is true if the API server has set the defaults.
 	Defaulted bool
+	// Scaled is true if a client changes the number of replicas through the
+	// subresource scale: no manifest sets it then.
+	Scaled bool
 	// Lister finds other objects; nil if none are visible.
 	Lister Lister
 	// ClusterCIDRs are ranges that the cluster uses, according to usher's

@@ -6,10 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// OldestServer and NewestServer are the minor versions of Kubernetes 1.x between
-// which usher is tested. What a later server does with an object is not known,
-// so no finding denies because of it.
-const OldestServer, NewestServer = 30, 36
+// OldestServer is the oldest minor version of Kubernetes 1.x that usher supports.
+const OldestServer = 30
+
+// NewestServer is the newest minor version that usher is tested with. What a later
+// server does with an object is not known, so no finding denies because of it.
+const NewestServer = 36
 
 // Servers are the versions of Kubernetes for which a rule is true that follows
 // from what the API server or a controller does with the object.
@@ -47,8 +49,8 @@ func (s *Servers) include(server *version.Version) bool {
 	return s == nil || s.Before == 0 || minor < s.Before
 }
 
-// Newer reports whether a server is newer than the newest tested; an unknown
-// version is not.
+// Newer reports whether a server is newer than NewestServer; an unknown version
+// is not.
 func Newer(server *version.Version) bool {
 	return server != nil && (server.Major() > 1 || server.Minor() > NewestServer)
 }

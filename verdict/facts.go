@@ -98,6 +98,8 @@ type Facts struct {
 	Validator Validator
 	// Defaulted is true if the API server has set the defaults of the object.
 	Defaulted bool
+	// Scaled is true if the change comes through the object's subresource scale.
+	Scaled bool
 
 	// Transitions is the table of changes and their effects; Plan plans the steps
 	// of a change.
@@ -122,7 +124,7 @@ type Validator interface {
 
 // Input is what rules know besides the object.
 func (f *Facts) Input(update bool) policies.Input {
-	in := policies.Input{Server: f.Server, Update: update, Defaulted: f.Defaulted, Lister: f.Lister}
+	in := policies.Input{Server: f.Server, Update: update, Defaulted: f.Defaulted, Scaled: f.Scaled, Lister: f.Lister}
 	if f.Configuration != nil {
 		in.Features, in.ClusterCIDRs = f.Configuration.Policies.FeatureGates, f.Configuration.Networks.ClusterCIDRs
 	}

@@ -173,6 +173,10 @@ persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}, template: {metadata:
 	scale := func(replicas int) func(string) []string {
 		return func(object string) []string { return []string{"scale", object, fmt.Sprintf("--replicas=%d", replicas)} }
 	}
+	// It scales a workload whose manifest sets no replicas.
+	autoscaler := func(object string) []string {
+		return append(scale(3)(object), "--as=system:serviceaccount:kube-system:horizontal-pod-autoscaler", "--as-group=system:masters")
+	}
 	tests := map[string]struct {
 		object string
 		change func(object string) []string
@@ -182,7 +186,8 @@ persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}, template: {metadata:
 	}{
 		"kubectl scale to zero":           {deployment, scale(0), 1, "deploy-no-readiness", false},
 		"an update to zero":               {deployment, merge(`{"spec":{"replicas":0}}`), 1, "deploy-no-readiness", false},
-		"kubectl scale of an autoscaled":  {autoscaled, scale(4), 1, "deploy-hpa-replicas", true},
+		"kubectl scale of an autoscaled":  {autoscaled, scale(4), 1, "", false},
+		"an autoscaler":                   {autoscaled, autoscaler, 1, "", false},
 		"an update of an autoscaled":      {autoscaled, merge(`{"spec":{"replicas":4}}`), 1, "deploy-hpa-replicas", true},
 		"kubectl scale that loses claims": {statefulSet, scale(2), 1, "sts-pvc-delete", true},
 		"an update that loses claims":     {statefulSet, merge(`{"spec":{"replicas":2}}`), 1, "sts-pvc-delete", true},

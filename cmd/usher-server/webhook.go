@@ -89,7 +89,7 @@ less 43 MiB for the pages of the program.`,
 	f.StringVar(&policy, "injection-failure-policy", "Ignore", "failurePolicy of injection: Ignore (pods start without the sidecar) or Fail (pods are rejected) while usher is unreachable; mandatory templates always use Fail")
 	f.DurationVar(&o.ShutdownDelay, "shutdown-delay", 5*time.Second, "how long to keep answering requests after readiness fails")
 	f.IntVar(&o.MaxConcurrent, "max-concurrent", 0, "concurrent decisions; further requests get status 429 (default: 64 for each CPU, at least 128)")
-	f.IntVar(&o.MaxConnections, "max-connections", serving.DefaultConnections, "open connections to the API server's port; each one beyond closes the oldest idle one of the address that holds most")
+	f.IntVar(&o.MaxConnections, "max-connections", serving.DefaultConnections, "open connections to the API server's port; each one beyond closes the one that has been idle for the longest time")
 	f.StringVar(&o.ClientCAFile, "client-ca-file", "", "file with the CA of the API server's client certificate, which is then required")
 	f.StringSliceVar(&o.ClientNames, "client-names", nil, "common names or DNS names that this certificate may have (default: any)")
 	f.BoolVar(&o.HTTP2, "http2", false, "also offer HTTP/2; the API server uses HTTP/1.1 for Services")

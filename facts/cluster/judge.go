@@ -23,6 +23,8 @@ type Request struct {
 	// Old is the existing object; nil on CREATE.
 	Old   *verdict.Object
 	Steps verdict.Steps
+	// Scaled is true if the request was about a Scale of the object.
+	Scaled bool
 	// Lenient reports whether findings of rules never deny in a namespace with
 	// these levels; a nil Lenient never does.
 	Lenient func(config.Namespace) bool
@@ -61,7 +63,7 @@ func (f *Facts) Judge(ctx context.Context, r Request) (*verdict.Verdict, error) 
 func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 	current := f.Configuration.Current()
 	known := &verdict.Facts{
-		Steps: r.Steps, Defaulted: true, Scope: f.Scope, Configuration: current.Configuration,
+		Steps: r.Steps, Defaulted: true, Scaled: r.Scaled, Scope: f.Scope, Configuration: current.Configuration,
 		Templates: f.Templates.Set(), NativeSidecars: f.NativeSidecars(), Now: time.Now(),
 	}
 	if r.Object.Namespace != "" {

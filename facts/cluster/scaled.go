@@ -65,6 +65,7 @@ func (f *Facts) Scale(ctx context.Context, r *Request, resource string) (*findin
 	if *r.Old, err = scaledTo(old.Spec.Replicas); err != nil {
 		return nil, err
 	}
+	r.Scaled = true
 	r.Object, err = scaledTo(is.Spec.Replicas)
 	return nil, err
 }

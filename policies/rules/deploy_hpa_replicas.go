@@ -39,7 +39,8 @@ func init() {
 			case *appsv1.ReplicaSet:
 				replicas = t.Spec.Replicas
 			}
-			if replicas == nil || *replicas == 1 && p.Defaulted && !applied(p) {
+			// The autoscaler itself scales, and it adjusts what a person scaled.
+			if p.Scaled || replicas == nil || *replicas == 1 && p.Defaulted && !applied(p) {
 				return
 			}
 			found, _ := p.List("HorizontalPodAutoscaler")
