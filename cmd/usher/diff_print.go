@@ -108,11 +108,12 @@ func writeChanges(b *strings.Builder, o diffObject) {
 		}
 		c := group[len(group)-1]
 		fmt.Fprintf(b, "    %s", c.Outcome)
-		if c.Outcome == transition.Unknown {
+		switch {
+		case c.Outcome == transition.Unknown:
 			fmt.Fprintf(b, ", and %s may refuse it", c.RefusedBy)
-		} else if c.RefusedBy == transition.Usher {
+		case c.RefusedBy == transition.Usher:
 			fmt.Fprintf(b, ", denied by usher where %s is enforced", c.Level)
-		} else if c.RefusedBy != "" {
+		case c.RefusedBy != "":
 			fmt.Fprintf(b, ", refused by %s", c.RefusedBy)
 		}
 		if c.Row != "" {
