@@ -29,7 +29,8 @@ type diffReport struct {
 	Skipped int            `json:"skipped"`
 	Summary map[string]int `json:"summary"`
 
-	notes []string // what was not judged
+	notes  []string // what was not judged
+	errors []string // what could not be read
 }
 
 // A diffObject is the change of one object.
@@ -45,7 +46,9 @@ type diffObject struct {
 	Error      string             `json:"error,omitempty"`
 	Changes    []diffChange       `json:"changes,omitempty"`
 	Omitted    int                `json:"omitted,omitempty"`
-	Plan       *transition.Plan   `json:"plan,omitempty"`
+	// Pods is how many pods a rollout replaces, if the manifest says it.
+	Pods int              `json:"pods,omitempty"`
+	Plan *transition.Plan `json:"plan,omitempty"`
 }
 
 // A diffChange is a change and its place in the file.
@@ -99,6 +102,9 @@ func (r *diffReport) compared(old, new *manifest.Document, v *verdict.Verdict, e
 		o.Action, o.Outcome, o.Omitted, o.Namespace, o.Plan = actionChanged, v.Diff.Outcome(), v.Diff.Omitted, v.Diff.Namespace, v.Diff.Plan
 		for _, c := range v.Diff.Changes {
 			o.Changes = append(o.Changes, at(c))
+			if c.Outcome == transition.Rollout {
+				o.Pods = podsOf(new)
+			}
 		}
 	}
 	r.refused(&o, v, at)

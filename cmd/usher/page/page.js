@@ -34,7 +34,7 @@
     if (search.value.trim() !== q) search.value = q;
     const words = q.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length > 0 && !texts) {
-      texts = items.map((item, i) => ((group[i] >= 0 ? groups[group[i]].dataset.group : "") + " " + (item.dataset.item || item.querySelector("summary").textContent)).toLowerCase());
+      texts = items.map((item, i) => ((group[i] >= 0 ? groups[group[i]].dataset.group : "") + " " + (item.dataset.item ? item : item.querySelector("summary")).textContent).toLowerCase());
     }
     for (const facet of facets) {
       const wanted = new Set(params.getAll(facet.key));
