@@ -88,6 +88,10 @@ func TestCheckAsHTML(t *testing.T) {
 	if mark := first.words("mark"); !slices.Equal(mark, []string{"9 restartPolicy: Always"}) {
 		t.Errorf("marked: %q", mark)
 	}
+	source := " 7    template:\n 8      spec:\n 9        restartPolicy: Always\n10        containers:\n11        - name: report"
+	if diff := cmp.Diff([]string{source}, first.texts("pre")); diff != "" {
+		t.Errorf("source (-want +got):\n%s", diff)
+	}
 	all := page.text()
 	for _, want := range []string{
 		"The check is incomplete", "broken.yaml:1: YAML", "1 skipped: not a Kubernetes object", "Exempt: it needs the token",
