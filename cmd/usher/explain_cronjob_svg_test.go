@@ -114,6 +114,17 @@ func TestExplainCronJobAsSVG(t *testing.T) {
 	}
 }
 
+// TestExplainCronJobAsSVG_Document compares with the calendar that a document shows;
+// go test -update writes it.
+func TestExplainCronJobAsSVG_Document(t *testing.T) {
+	t.Chdir(filepath.Join("..", "..", "docs"))
+	status, out, errs := command("", "explain", "cronjob", "-o", "svg", "--from", "2026-01-01T00:00:00Z", "examples/nightly.yaml")
+	if status != cli.Clean || errs != "" {
+		t.Errorf("status %d, stderr %q", status, errs)
+	}
+	golden(t, "calendar.svg", out)
+}
+
 func TestExplainCronJobAsSVG_EveryCronJob(t *testing.T) {
 	jobs := []string{
 		nightly, strings.Replace(nightly, "30 2 * * *", "0 0 31 2 *", 1), strings.Replace(nightly, "30 2 * * *", "*/30 * * * *", 1),
