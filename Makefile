@@ -124,6 +124,7 @@ soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
 	  if [ -n "$$packages" ]; then $(SUITE) -shared -- -tags soak -count=1 -p 1 -timeout 3h $$packages; fi
 	$(SUITE) -shared -modules test/vpa -- -count=1 ./...
 	$(GO) test -count=1 -timeout 2h -v ./controllers/etcd/plan -args -walk=$(WALK)
+	$(MAKE) pages
 	$(MAKE) test-neutron
 	$(MAKE) e2e
 	$(MAKE) e2e-etcd KILL_FOR=10m SEEDS=3
@@ -177,6 +178,11 @@ recording: build ## Run the commands that the documents show, and write their ou
 .PHONY: demo
 demo: ## Start a throwaway control plane, inject the seed's Envoy, clean up
 	@$(GO) run ./test/demo
+
+.PHONY: pages
+pages: ## Open the pages of check and diff in Chromium, and write screenshots to dist/pages (Node.js 20)
+	$(GO) build -o $(BIN)/ ./cmd/usher
+	@test/pages/run $(BIN)/usher $(DIST)/pages
 
 FUZZTIME ?= 30s
 .PHONY: fuzz

@@ -79,18 +79,18 @@ func (t typed) apply(kind schema.GroupVersionKind, before, after, live []byte) (
 
 // mismatches returns the values that do not fit their fields.
 func (t typed) mismatches(kind schema.GroupVersionKind, raw []byte) []finding.Finding {
-	return mismatches(raw, func(part []byte) error {
+	located := policies.Locate(raw, func(part []byte) error {
 		object, err := t.scheme.New(kind)
 		if err != nil {
 			return err
 		}
 		return kjson.UnmarshalCaseSensitivePreserveInts(part, object)
-	})
-}
-
-func mismatches(raw []byte, try func([]byte) error) []finding.Finding {
+	}, nil)
 	var found []finding.Finding
-	for _, m := range policies.Locate(raw, try, nil) {
+	for _, m := range located {
+		if confidential(kind) {
+			m.Value, m.Message = nil, m.Redacted
+		}
 		found = append(found, of(refusal.Undecodable, m.Path.String(), scalar(m.Value), m.Message))
 	}
 	return found

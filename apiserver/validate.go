@@ -62,7 +62,9 @@ func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verd
 	if kind.GroupKind() == definitionKind.GroupKind() {
 		placed(found)
 	}
-	valued(object.JSON, found)
+	if !confidential(kind) {
+		valued(object.JSON, found)
+	}
 	return explained(kind.Kind, found)
 }
 

@@ -3,9 +3,18 @@ package apiserver
 import (
 	"encoding/json"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/position"
 )
+
+// confidential reports whether no finding may contain a value of the object: a
+// Secret's data, also where it does not decode, because it was written as text
+// instead of base64.
+func confidential(kind schema.GroupVersionKind) bool {
+	return kind.Group == "" && kind.Kind == "Secret"
+}
 
 // valued adds to findings the values of their fields in the original object, if
 // they are numbers, words or booleans.

@@ -39,6 +39,10 @@ func (d *Document) Position(path string) (line, column int) { return d.at.Of(d.i
 // scalar, and its indentation; ok is false if the field does not have one.
 func (d *Document) Block(path string) (line, indent int, ok bool) { return d.at.Block(d.inFile(path)) }
 
+// Excerpt returns the document's lines around a place in the file, without what
+// may be confidential: see position.Source.
+func (d *Document) Excerpt(line, column int) position.Excerpt { return d.at.Excerpt(line, column) }
+
 // inFile converts a path in the object to one in the file's document.
 func (d *Document) inFile(path string) string {
 	if d.listPath != "" {

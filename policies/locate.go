@@ -24,12 +24,12 @@ func Locate(raw []byte, try func([]byte) error, base *field.Path) []Mismatch {
 	whole := try(raw)
 	var value any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {
-		return []Mismatch{{base, nil, "is not JSON: " + err.Error()}}
+		return []Mismatch{{Path: base, Message: "is not JSON: " + err.Error()}}
 	}
 	l := locator{try: try}
 	l.descend(value, base, func(part any) any { return part })
 	if len(l.found) == 0 {
-		return []Mismatch{{base, nil, "does not fit its kind: " + whole.Error()}}
+		return []Mismatch{{Path: base, Message: "does not fit its kind: " + whole.Error()}}
 	}
 	return l.found
 }
@@ -67,7 +67,7 @@ func (l *locator) descend(value any, path *field.Path, wrap func(any) any) {
 		}
 	}
 	if len(l.found) == before {
-		l.found = append(l.found, Mismatch{path, value, explain(value, err)})
+		l.found = append(l.found, Mismatch{path, value, explain(describe(value), err), explain(describeType(value), err)})
 	}
 }
 
@@ -88,15 +88,15 @@ func child(path *field.Path, name string) *field.Path {
 	return path.Child(name)
 }
 
-// explain describes a value that does not fit, and what would.
-func explain(value any, err error) string {
+// explain says what was found, a value or only its type, and what would fit.
+func explain(value string, err error) string {
 	if errors.Is(err, resource.ErrFormatWrong) {
-		return fmt.Sprintf("is %s: write a quantity, such as 500m or 1Gi", describe(value))
+		return fmt.Sprintf("is %s: write a quantity, such as 500m or 1Gi", value)
 	}
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) || mismatch.Type == nil {
 		text := strings.TrimPrefix(err.Error(), "json: ")
-		return fmt.Sprintf("is %s, which does not decode: %s", describe(value), text)
+		return fmt.Sprintf("is %s, which does not decode: %s", value, text)
 	}
 	wanted := mismatch.Type.String()
 	switch mismatch.Type.Kind().String() {
@@ -111,7 +111,7 @@ func explain(value any, err error) string {
 	case "map", "struct":
 		wanted = "a mapping"
 	}
-	return fmt.Sprintf("is %s: write %s", describe(value), wanted)
+	return fmt.Sprintf("is %s: write %s", value, wanted)
 }
 
 // describe describes a JSON value in a few words.
@@ -131,4 +131,17 @@ func describe(value any) string {
 	default:
 		return fmt.Sprint(v)
 	}
+}
+
+// describeType describes a JSON value without its content.
+func describeType(value any) string {
+	switch value.(type) {
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case map[string]any, []any, nil:
+		return describe(value)
+	}
+	return "a number"
 }

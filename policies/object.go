@@ -52,6 +52,8 @@ type Mismatch struct {
 	Path    *field.Path
 	Value   any
 	Message string
+	// Redacted is Message without the value.
+	Redacted string
 }
 
 // Decodable reports whether the object decodes as its kind.
@@ -210,7 +212,7 @@ func (o *Object) decodeTemplates(raw []byte, paths []TemplatePath) {
 		}
 		if object == nil {
 			if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
-				o.Undecodable = []Mismatch{{nil, nil, err.Error()}}
+				o.Undecodable = []Mismatch{{Message: err.Error()}}
 				return
 			}
 			var meta struct {

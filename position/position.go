@@ -15,6 +15,7 @@ type Source struct {
 	line int
 	root *yaml.Node
 	read bool
+	open *opened
 }
 
 // New returns the positions of a document that begins at a line, from 1, of

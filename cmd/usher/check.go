@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -27,12 +28,13 @@ import (
 
 // checkFlags are the flags of check.
 type checkFlags struct {
-	output, level, failOn, config, server, unknownKinds string
-	files, rules, exclude, templates, crds              []string
-	namespace                                           string
-	namespaceLabels                                     map[string]string
-	allowEmpty, clusterCRDs                             bool
-	connection                                          cli.Connection
+	output                                      cli.Outputs
+	level, failOn, config, server, unknownKinds string
+	files, rules, exclude, templates, crds      []string
+	namespace                                   string
+	namespaceLabels                             map[string]string
+	allowEmpty, clusterCRDs                     bool
+	connection                                  cli.Connection
 }
 
 func newCheck(s streams) *cobra.Command {
@@ -59,7 +61,8 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 		Example: `  usher check deploy/
   kustomize build . | usher check -
   usher check -t templates/ --namespace-labels inject.usher.dev/templates=envoy deploy/
-  usher check -o sarif . >usher.sarif`,
+  usher check -o sarif . >usher.sarif
+  usher check -o html=report.html .`,
 		ValidArgsFunction: cli.Manifests,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			paths, err := inputPaths(args, flags.files)
@@ -77,10 +80,16 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			run.Progress = bar.show
 			result, errs := run.Files(cmd.Context(), paths, s.in)
 			bar.clear()
-			if err := report.Write(s.out, flags.output, result, colourful(s)); err != nil {
-				return fmt.Errorf("writing the findings: %w", err)
+			if cmd.Context().Err() != nil {
+				flags.output.Files = nil // an earlier report stays, rather than a part of this one
 			}
+			unwritten := flags.output.Write(s.out, func(w io.Writer, format string) error {
+				return report.Write(w, format, result, w == s.out && colourful(s))
+			})
 			summarise(s, result)
+			if unwritten != nil {
+				errs = append(errs, unwritten)
+			}
 			if len(errs) == 0 && result.Summary.Judged == 0 && len(result.Findings) == 0 && !flags.allowEmpty {
 				if result.Summary.Documents == 0 {
 					errs = append(errs, withoutObjects(paths))
@@ -97,7 +106,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 		},
 	}
 	cli.Filenames(cmd, &flags.files, "objects to check")
-	cli.Output(cmd, &flags.output, report.Formats()...)
+	flags.output.Register(cmd, report.Formats()...)
 	cli.Choose(cmd, &flags.level, cli.Choice{
 		Name: "level", Values: finding.LevelNames(),
 		Usage: "report findings at this level or more severe (default: the namespace's warn)",
@@ -140,7 +149,7 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 			Namespace: f.namespace, OwnNamespace: cli.Namespace, NamespaceLabels: f.namespaceLabels,
 		},
 		Only: f.rules, Exclude: slices.Concat(f.exclude, c.Policies.Exclude), Templates: f.templates, Definitions: f.crds,
-		UnknownKinds: check.UnknownKinds(f.unknownKinds),
+		UnknownKinds: check.UnknownKinds(f.unknownKinds), Excerpts: f.output.Uses("html"),
 	}
 	o := &run.Options
 	var errs []error

@@ -31,7 +31,7 @@ func TestCompletion(t *testing.T) {
 		want  []string // among the completions
 	}{
 		"formats":                    {[]string{"diff", "-o", ""}, []string{"text", "json", "yaml", "markdown"}},
-		"formats of a check":         {[]string{"check", "--output", "s"}, []string{"sarif"}},
+		"formats of a check":         {[]string{"check", "--output", ""}, []string{"text", "sarif", "html"}},
 		"levels":                     {[]string{"check", "--level", ""}, []string{"invariant", "baseline", "strict"}},
 		"levels that fail":           {[]string{"check", "--fail-on", "o"}, []string{"off"}},
 		"outcomes":                   {[]string{"diff", "--fail-on", ""}, []string{"in-place", "irreversible", "never"}},

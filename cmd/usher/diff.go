@@ -21,7 +21,7 @@ import (
 
 // diffOptions are the flags of usher diff.
 type diffOptions struct {
-	output     string
+	output     cli.Outputs
 	failOn     string
 	files      []string
 	server     string
@@ -49,7 +49,8 @@ the cluster.`,
 		Example: `  usher diff main/deploy.yaml deploy.yaml
   git show HEAD:deploy.yaml | usher diff - deploy.yaml
   kustomize build . | usher diff --live -
-  usher diff -o markdown main/ deploy/ >comment.md`,
+  usher diff -o markdown main/ deploy/ >comment.md
+  usher diff -o html=change.html main/ deploy/`,
 		ValidArgsFunction: cli.Manifests,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
@@ -65,7 +66,7 @@ the cluster.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
 	cli.Filenames(cmd, &o.files, "new manifests")
-	cli.Output(cmd, &o.output, diffFormats...)
+	o.output.Register(cmd, diffFormats...)
 	cli.Choose(cmd, &o.failOn, cli.Choice{
 		Name: "fail-on", Default: string(transition.Recreate), Values: append(outcomeWords(), never),
 		Usage: "exit 1 on this outcome or a more severe one",
@@ -115,8 +116,11 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := printDiff(s.out, o.output, report); err != nil {
-		return fmt.Errorf("writing the result: %w", err)
+	for _, err := range report.errs {
+		report.Errors = append(report.Errors, strings.Split(err.Error(), "\n")...)
+	}
+	if err := o.output.Write(s.out, func(w io.Writer, format string) error { return printDiff(w, format, report) }); err != nil {
+		report.errs = append(report.errs, err)
 	}
 	return exitOf(s.err, report, o.failOn)
 }

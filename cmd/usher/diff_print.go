@@ -15,15 +15,14 @@ import (
 const maxValue = 60
 
 // diffFormats are the values of -o of usher diff.
-var diffFormats = []string{"text", "json", "yaml", "markdown"}
+var diffFormats = []string{"text", "json", "yaml", "markdown", "html"}
 
 func printDiff(w io.Writer, output string, r *diffReport) error {
-	for _, err := range r.errs {
-		r.Errors = append(r.Errors, strings.Split(err.Error(), "\n")...)
-	}
 	switch output {
 	case "markdown":
 		return markdownDiff(w, r)
+	case "html":
+		return htmlDiff(w, r)
 	case "json", "yaml":
 		return printData(w, output, r)
 	}

@@ -58,7 +58,9 @@ type diffObject struct {
 	Changes    []diffChange       `json:"changes,omitempty"`
 	Assumes    string             `json:"assumes,omitempty"`
 	Omitted    int                `json:"omitted,omitempty"`
-	Plan       *transition.Plan   `json:"plan,omitempty"`
+	// Pods is how many pods a rollout replaces, if the manifest says it.
+	Pods int              `json:"pods,omitempty"`
+	Plan *transition.Plan `json:"plan,omitempty"`
 }
 
 // A diffChange is a change and its place in the file.
@@ -112,6 +114,9 @@ func (r *diffReport) compared(old, new *manifest.Document, v *verdict.Verdict, e
 		o.Action, o.Outcome, o.Omitted, o.Namespace, o.Plan, o.Assumes = actionChanged, v.Diff.Outcome(), v.Diff.Omitted, v.Diff.Namespace, v.Diff.Plan, v.Diff.Assumes
 		for _, c := range v.Diff.Changes {
 			o.Changes = append(o.Changes, at(c))
+			if c.Outcome == transition.Rollout {
+				o.Pods = podsOf(new)
+			}
 		}
 	}
 	r.refused(&o, v, at)

@@ -122,7 +122,7 @@ func TestDiffExitStatus(t *testing.T) {
 		"live without arguments":              {args: []string{"--live"}, want: 2, error: "name the manifests"},
 		"live without a cluster":              {args: []string{"--live", old, "--kubeconfig", old + "x"}, want: 2, error: "finding the"},
 		"standard input twice":                {args: []string{"-", "-"}, want: 2, error: "is given twice"},
-		"an unknown output":                   {args: []string{old, old, "-o", "xml"}, want: 2, error: `--output is "xml"; write text, json, yaml or markdown`},
+		"an unknown output":                   {args: []string{old, old, "-o", "xml"}, want: 2, error: `--output is "xml"; write text, json, yaml, markdown or html`},
 		"an unknown outcome":                  {args: []string{old, old, "--fail-on", "x"}, want: 2, error: `--fail-on is "x"; write in-place, rollout,`},
 		"text that is not a version":          {args: []string{old, old, "--kubernetes-version", "x"}, want: 2, error: "is not a version"},
 		"an older server":                     {args: []string{old, image, "--kubernetes-version", "1.30"}},

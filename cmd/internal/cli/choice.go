@@ -62,11 +62,11 @@ func (c *choice) validate() error {
 	return fmt.Errorf("--%s is %q; %s", c.Name, *c.value, suggest.Instead(*c.value, c.Values))
 }
 
-// validate reports every flag whose value is not one of its choices.
+// validate reports every wrong value of a flag with a fixed set of values.
 func validate(cmd *cobra.Command, _ []string) error {
 	var errs []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if c, ok := f.Value.(*choice); ok {
+		if c, ok := f.Value.(interface{ validate() error }); ok {
 			errs = append(errs, c.validate())
 		}
 	})

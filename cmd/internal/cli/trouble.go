@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
@@ -40,10 +41,18 @@ func advice(err error) string {
 		return "The API server does not accept the credentials: log in again, or select another user with --context."
 	case errors.As(err, &authority), errors.As(err, &host):
 		return "Compare the server and certificate-authority-data of the context in the kubeconfig with those of the cluster."
-	case errors.As(err, &request), errors.As(err, &network):
+	case errors.As(err, &request), errors.As(err, &network) && !isErrno(network):
 		return "Check with `kubectl cluster-info` that the API server answers, or select another cluster with --context or --kubeconfig."
 	}
 	return ""
+}
+
+// isErrno reports whether an error is a number of the operating system, which is
+// a net.Error even if it is about a file.
+func isErrno(err error) bool {
+	var number syscall.Errno
+	var operation *net.OpError
+	return errors.As(err, &number) && !errors.As(err, &operation)
 }
 
 // explain says what to do if the kubeconfig selects no cluster.

@@ -57,7 +57,15 @@ func (j *judging) add(f *file, doc *manifest.Document, v *verdict.Verdict, found
 		}
 	}
 	r.Line, r.Column = place(doc, found.Finding, r.Field)
+	j.excerpt(doc, &r)
 	f.findings = append(f.findings, r)
+}
+
+// excerpt adds the lines around a finding, if they were requested.
+func (j *judging) excerpt(doc *manifest.Document, f *report.Finding) {
+	if j.Excerpts {
+		f.Source = doc.Excerpt(f.Line, f.Column)
+	}
 }
 
 // weigh decides whether a finding is reported, and whether it fails the check.

@@ -39,6 +39,8 @@ type Run struct {
 	Templates, Definitions []string
 	// UnknownKinds decides about objects of unknown kinds.
 	UnknownKinds UnknownKinds
+	// Excerpts adds to the findings the lines of the files around them.
+	Excerpts bool
 	// Progress, if set, is called with the number of files read.
 	Progress func(done, all int)
 }
@@ -157,7 +159,9 @@ func (j *judging) file(f *file) {
 		for _, twice := range d.Duplicates {
 			j.add(f, d, v, duplicate(twice))
 			if twice.Line > 0 && len(f.findings) > 0 {
-				f.findings[len(f.findings)-1].Line, f.findings[len(f.findings)-1].Column = twice.Line, 1
+				last := &f.findings[len(f.findings)-1]
+				last.Line, last.Column = twice.Line, 1
+				j.excerpt(d, last)
 			}
 		}
 		for _, found := range v.Findings {
@@ -198,6 +202,9 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 	}
 	if ctx.Err() != nil {
 		errs = append(errs, fmt.Errorf("stopped: %w", context.Cause(ctx)))
+	}
+	for _, err := range errs {
+		result.Errors = append(result.Errors, err.Error())
 	}
 	result.Summary.Files, result.Summary.Errors = len(read), len(errs)
 	return result, errs

@@ -8,6 +8,7 @@ import (
 
 	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/position"
 )
 
 // A Result is the result of a check.
@@ -20,6 +21,8 @@ type Result struct {
 	// NotEvaluated are the objects that decide about others in a cluster, and that
 	// usher does not evaluate.
 	NotEvaluated []files.Unevaluated `json:"notEvaluated,omitempty"`
+	// Errors describe the input that could not be read.
+	Errors []string `json:"-"`
 }
 
 // A Finding is one problem of one object, and its place.
@@ -37,6 +40,8 @@ type Finding struct {
 	Effect string `json:"effect"`
 	// Fails is true if the finding fails the check.
 	Fails bool `json:"-"`
+	// Source are the lines of the file around the place, if they were requested.
+	Source position.Excerpt `json:"-"`
 }
 
 // Skipped counts the documents that were skipped for one reason.
@@ -74,7 +79,7 @@ func (s *Summary) Add(f Finding) {
 }
 
 // Formats are the names of the formats.
-func Formats() []string { return []string{"text", "json", "yaml", "sarif", "junit", "github"} }
+func Formats() []string { return []string{"text", "json", "yaml", "sarif", "junit", "github", "html"} }
 
 // Write writes a result in a format. Only the text format uses colour.
 func Write(out io.Writer, format string, r *Result, colour bool) error {
@@ -91,6 +96,8 @@ func Write(out io.Writer, format string, r *Result, colour bool) error {
 		return writeJUnit(out, r)
 	case "github":
 		return writeGitHub(out, r)
+	case "html":
+		return writeHTML(out, r)
 	}
 	return fmt.Errorf("output format %q is unknown", format)
 }
