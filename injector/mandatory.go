@@ -17,6 +17,16 @@ import (
 // versions denied only missing or changed items.
 var strictSince = release.V(0, 2)
 
+// AnyMandatory reports whether a template or a revision is mandatory.
+func (s *Set) AnyMandatory() bool {
+	for _, entry := range s.entries {
+		if entry.Template != nil && entry.Template.Options.Mandatory {
+			return true
+		}
+	}
+	return false
+}
+
 // hold adds a mandatory template to a pod that has none of its items, and
 // otherwise holds the pod to it: the pod's items must match one of the
 // currently valid versions.

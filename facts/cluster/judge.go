@@ -41,7 +41,7 @@ func (f *Facts) Judge(ctx context.Context, r Request) (*verdict.Verdict, error) 
 		return nil, err
 	}
 	for _, refresh := range []func(context.Context, Request, *verdict.Facts, *verdict.Verdict) (bool, error){
-		f.refreshLabels, f.refreshTemplates, f.refreshMandatory, f.refreshNetworks, f.refreshRelated,
+		f.refreshMandatorySet, f.refreshLabels, f.refreshTemplates, f.refreshMandatory, f.refreshNetworks, f.refreshRelated,
 	} {
 		changed, err := refresh(ctx, r, known, v)
 		if err != nil {

@@ -40,27 +40,27 @@ func (i *Injection) mandatory(ctx context.Context, req *review.Request) (*review
 // The entries select only the updates that affect what a mandatory template
 // added, so that all others pass while usher is down; these fail closed.
 func (i *Injection) mandatoryEntries() []entry.Entry {
-	keys, values := i.mandatoryTemplates()
-	if len(values) == 0 {
+	m := i.mandatoryTemplates()
+	if m == nil {
 		return nil
 	}
 	created := []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)}
 	return append([]entry.Entry{
 		{
 			Name: "annotated-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
-			NamespaceLabels: []entry.LabelRequirement{entry.NotIn(injector.NamespaceLabel, values...)},
-			MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("asks-for-a-mandatory-template", asksFor("object", keys))},
+			NamespaceLabels: []entry.LabelRequirement{m.open()},
+			MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("asks-for-a-mandatory-template", asksFor("object", m.keys))},
 		},
 		{
 			Name: "labelled-namespaces-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
-			NamespaceLabels: []entry.LabelRequirement{entry.In(injector.NamespaceLabel, values...)},
+			NamespaceLabels: m.closed(),
 		},
 		{
 			Name: "updated-pods.mandatory.usher.dev", FailurePolicy: admissionregistrationv1.Fail,
 			Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods,pods/resize", admissionregistrationv1.Update)},
 			MatchConditions: i.touched(),
 		},
-	}, i.matchedAfter(keys, values)...)
+	}, i.matchedAfter(m)...)
 }
 
 // Updates that may affect a mandatory template, in CEL. The expressions search

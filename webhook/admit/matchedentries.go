@@ -32,7 +32,7 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 	if policy == "" {
 		policy = admissionregistrationv1.Ignore
 	}
-	keys, values := i.mandatoryTemplates()
+	m := i.mandatoryTemplates()
 	var entries []entry.Entry
 	for n, g := range i.matchGroups() {
 		e := entry.Entry{Name: number("matched-"+what, n) + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: g.namespaces, FailurePolicy: policy}
@@ -40,8 +40,8 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 		if g.mandatory {
 			// The other entries may fail open, so they cannot replace this one.
 			e.Name, e.FailurePolicy = number("mandatory-matched-"+what, n)+".inject.usher.dev", admissionregistrationv1.Fail
-			e.NamespaceLabels = append(e.NamespaceLabels, entry.NotIn(injector.NamespaceLabel, values...))
-			e.MatchConditions = append(e.MatchConditions, entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(keys)))
+			e.NamespaceLabels = append(e.NamespaceLabels, m.open())
+			e.MatchConditions = append(e.MatchConditions, entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(m.keys)))
 		} else {
 			e.NamespaceLabels = append(e.NamespaceLabels, entry.HasNot(injector.NamespaceLabel))
 			e.MatchConditions = append(e.MatchConditions, entry.Condition("has-no-annotation-of-its-own", "!"+spec.asks))
@@ -54,7 +54,7 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 
 // matchedAfter returns the entries of mandatory templates with a match, after
 // all mutations: they split the pods like those of injection.
-func (i *Injection) matchedAfter(keys string, values []string) []entry.Entry {
+func (i *Injection) matchedAfter(m *mandatory) []entry.Entry {
 	spec := i.podSpec()
 	var entries []entry.Entry
 	for n, g := range i.matchGroups() {
@@ -63,10 +63,10 @@ func (i *Injection) matchedAfter(keys string, values []string) []entry.Entry {
 		}
 		entries = append(entries, entry.Entry{
 			Name: number("matched-pods", n) + ".mandatory.usher.dev", Rules: spec.rules, FailurePolicy: admissionregistrationv1.Ignore,
-			NamespaceLabels: append(g.namespaces, entry.NotIn(injector.NamespaceLabel, values...)),
+			NamespaceLabels: append(g.namespaces, m.open()),
 			MatchConditions: []admissionregistrationv1.MatchCondition{
 				i.isMatched(g, spec),
-				entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(keys)),
+				entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(m.keys)),
 			},
 		})
 	}
