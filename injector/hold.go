@@ -129,7 +129,7 @@ func (d *decision) unchanged(g *guard, was, is *merge) {
 		case after == nil:
 			note(reason.MandatoryChanged, "spec.containers", "the update removes the container %s of the mandatory template %s", name, t.Name)
 		default:
-			for _, diff := range differences(before.typed, after.typed, is.pod, t.Options.Tolerate) {
+			for _, diff := range differences(before.typed, after.typed, is.pod, &t.Options.Tolerate) {
 				note(reason.MandatoryChanged, fmt.Sprintf("spec.%s[%d].%s", after.list, after.index, diff.field),
 					"of the container %s of the mandatory template %s %s as before the update; %s", name, t.Name, diff, remedy(diff.field))
 			}
@@ -137,7 +137,7 @@ func (d *decision) unchanged(g *guard, was, is *merge) {
 	}
 	metadata := func(kind string, tolerance Tolerance, wanted []pair, before, after map[string]string) {
 		for _, p := range wanted {
-			if value, set := after[p.key]; p.in(before) && (!set || value != p.value) && !slices.Contains(t.Options.Tolerate, tolerance) {
+			if value, set := after[p.key]; p.in(before) && (!set || value != p.value) && !t.Options.Tolerate.any(tolerance) {
 				note(reason.MandatoryChanged, "metadata."+kind+"["+p.key+"]", "is part of the mandatory template %s and %s, and the update changes it; %s", t.Name, quote(p.value), remedy(kind))
 			}
 		}
