@@ -36,6 +36,8 @@ type Request struct {
 	Now time.Time
 	// Explain requests the decision's Steps.
 	Explain bool
+	// Creator is what the request's user proves about a pod's owner references.
+	Creator Creator
 }
 
 // A Decision is the result for an object, and its reasons.
@@ -143,6 +145,7 @@ func (d *decision) run() {
 	if d.verify {
 		asks = slices.DeleteFunc(asks, func(a ask) bool { return !r.Templates.concerns(a) })
 	}
+	d.believed(view)
 	d.explainAsks(view, asks)
 	if len(asks) == 0 {
 		d.skip(ask{}, reason.NotAsked, "")

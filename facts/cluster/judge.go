@@ -23,6 +23,8 @@ type Request struct {
 	// Old is the existing object; nil on CREATE.
 	Old   *verdict.Object
 	Steps verdict.Steps
+	// User is the user of the request.
+	User string
 	// Lenient reports whether findings of rules never deny in a namespace with
 	// these levels; a nil Lenient never does.
 	Lenient func(config.Namespace) bool
@@ -64,6 +66,9 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 		Steps: r.Steps, Defaulted: true, Scope: f.Scope, Configuration: current.Configuration,
 		Templates: f.Templates.Set(), NativeSidecars: f.NativeSidecars(), Now: time.Now(),
 	}
+	if r.Object.Kind == "Pod" && len(known.Templates.Matches()) > 0 {
+		known.Creator = injector.CreatorOf(r.User, f.Controllers())
+	}
 	if r.Object.Namespace != "" {
 		var err error
 		if known.NamespaceLabels, err = f.Namespaces.Labels(ctx, r.Object.Namespace); err != nil {
@@ -95,6 +100,14 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 	}
 	known.Lister = f.Others.Cached(ctx, r.Object.Namespace, known.Evaluator.Lists(r.Object.Kind)...)
 	return known, nil
+}
+
+// Controllers lists the users, besides Kubernetes' own controllers, that write the
+// owner references of their pods truly: usher's controllers, and those that the
+// configuration lists.
+func (f *Facts) Controllers() []string {
+	own := "system:serviceaccount:" + f.Scope.Own + ":usher-controller"
+	return append([]string{own}, f.Configuration.Current().Controllers...)
 }
 
 // refreshLabels reads the namespace of an object that asks for nothing: the API

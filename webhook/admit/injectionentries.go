@@ -20,9 +20,9 @@ type entrySpec struct {
 	// for one that asks with one of some keys.
 	asks    string
 	asksFor func(keys string) string
-	// matches is true for an object that a match selects; annotated lists where
+	// matches is true for an object that a template's match selects; annotated lists where
 	// the object may refuse a template.
-	matches   func(*injector.Match) string
+	matches   func(*injector.Template) string
 	annotated []string
 }
 

@@ -80,7 +80,7 @@ func (i *Injection) isMatched(g *matchGroup, spec entrySpec) admissionregistrati
 	cannotBeRefused := func(t *injector.Template) bool { return t.Options.OptOut == "deny" }
 	var selected []string
 	for _, t := range g.templates {
-		expression := spec.matches(t.Options.Match)
+		expression := spec.matches(t)
 		if g.mandatory && !slices.ContainsFunc(i.Facts.Templates.Set().Variants(t.Name), cannotBeRefused) {
 			expression = "(" + expression + " && !" + refuses(spec.annotated, t.Name) + ")"
 		}
@@ -171,10 +171,10 @@ func labelsMatch(object string, selector *metav1.LabelSelector) string {
 	return strings.Join(all, " && ")
 }
 
-// podMatches is true, in CEL, for a pod that a match selects by its labels and
-// its controller.
-func podMatches(m *injector.Match) string {
-	made := []string{}
+// podMatches is true, in CEL, for a pod that a template's match selects by its
+// labels and its controller.
+func (i *Injection) podMatches(t *injector.Template) string {
+	m, made := t.Options.Match, []string{}
 	by := func(kind string) string {
 		return `(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller && o.kind == ` + cel(kind) + `))`
 	}
@@ -193,13 +193,21 @@ func podMatches(m *injector.Match) string {
 			made = append(made, by(kind))
 		}
 	}
+	if t.DoubtsMakers() {
+		proved := slices.Concat(injector.Controllers, i.Facts.Controllers())
+		texts := make([]string, len(proved))
+		for n, user := range proved {
+			texts[n] = cel(user)
+		}
+		made = append(made, `!(request.userInfo.username in [`+strings.Join(texts, ",")+`] || request.userInfo.username.startsWith(`+cel(injector.KubeletPrefix)+`))`)
+	}
 	return both(labelsMatch("object", m.PodSelector), made)
 }
 
-// workloadMatches is true, in CEL, for a workload whose pods a match selects, as far
-// as its pod template shows.
-func workloadMatches(m *injector.Match) string {
-	made := []string{}
+// workloadMatches is true, in CEL, for a workload whose pods a template's match
+// selects, as far as its pod template shows.
+func workloadMatches(t *injector.Template) string {
+	m, made := t.Options.Match, []string{}
 	for _, kind := range m.Kinds {
 		made = append(made, `object.kind == `+cel(kind))
 		if kind == "Job" {
