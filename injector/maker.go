@@ -25,9 +25,8 @@ const PodTemplateHash = "pod-template-hash"
 type Creator int
 
 const (
-	// UnknownCreator means that nobody has created the pod yet, or that it is not
-	// known who did: the pod's owner is believed, and a warning says so if that
-	// decides about a mandatory template.
+	// UnknownCreator means that no request shows a user, as on files: the pod's owner
+	// is believed, and a warning says so if that decides about a mandatory template.
 	UnknownCreator Creator = iota
 	// ControllerCreator is a user that writes the owner references of its pods
 	// truly.
