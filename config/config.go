@@ -31,6 +31,10 @@ type Configuration struct {
 	Kind       string   `json:"kind"`
 	Policies   Policies `json:"policies"`
 	Networks   Networks `json:"networks"`
+	// Controllers are the users of controllers that create pods and write their
+	// owner references truly, besides Kubernetes' own: a mandatory template that
+	// selects pods without a controller does not select theirs.
+	Controllers []string `json:"controllers,omitempty"`
 	// Paths selects among the files of a repository; it has no effect in a
 	// cluster.
 	Paths Paths `json:"paths,omitzero"`
@@ -152,7 +156,27 @@ func (c *Configuration) validate() (errs []error) {
 	if err := c.Networks.validate(); err != nil {
 		errs = append(errs, fmt.Errorf("networks.%w", err))
 	}
+	for i, user := range c.Controllers {
+		if problem := validUser(user); problem != "" {
+			errs = append(errs, fmt.Errorf("controllers[%d] is %q: %s", i, user, problem))
+		}
+	}
 	return errs
+}
+
+// validUser returns what is wrong with the name of a controller's user, or "".
+func validUser(user string) string {
+	const example = "write the user's whole name, such as system:serviceaccount:argo:argo-server"
+	rest, account := strings.CutPrefix(user, "system:serviceaccount:")
+	switch namespace, name, ok := strings.Cut(rest, ":"); {
+	case strings.TrimSpace(user) != user || user == "", strings.HasPrefix(user, "system:serviceaccounts"):
+		return example
+	case strings.Contains(user, "*"):
+		return "names are not patterns, " + example
+	case account && (!ok || namespace == "" || name == "" || strings.Contains(name, ":")):
+		return "write system:serviceaccount:<namespace>:<name>"
+	}
+	return ""
 }
 
 // Options returns the evaluator's options, for every level.

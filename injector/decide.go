@@ -39,6 +39,8 @@ type Request struct {
 	// Err, unless it is nil, is called at each round and at each template. Once it
 	// returns an error, the decision ends early: the caller discards it.
 	Err func() error
+	// Creator is what the request's user proves about a pod's owner references.
+	Creator Creator
 }
 
 // ended reports whether the decision shall end early.
@@ -149,6 +151,7 @@ func (d *decision) run() {
 	if d.verify {
 		asks = slices.DeleteFunc(asks, func(a ask) bool { return !r.Templates.concerns(a) })
 	}
+	d.believed(view)
 	d.explainAsks(view, asks)
 	if len(asks) == 0 {
 		d.skip(ask{}, reason.NotAsked, "")

@@ -49,8 +49,9 @@
 // record must match the pod. Every one of the pod's own containers must have
 // the template's appContainers: the pod cannot select containers, and the
 // record does not decide which containers are the pod's own. HoldUpdate
-// compares a pod with itself: neither the items in the old record nor the
-// record may change, and an edit of the template does not affect running pods.
+// compares a pod with itself: neither the items that the old record names, nor
+// those that are recognizably the template's, nor the record may change, and an
+// edit of the template does not affect running pods.
 // Decisions in a namespace pinned to a version before v0.2 deny what that
 // version denied: changed or missing items, but not additions, updates or
 // opt-outs.

@@ -42,9 +42,9 @@ func shown(v any) string {
 // differences compares a container of a pod with the required one, ignoring
 // what the API server and its built-in admission plugins write, and what may be
 // changed.
-func differences(want, have *corev1.Container, p *pod, tolerate []Tolerance) []difference {
+func differences(want, have *corev1.Container, p *pod, tolerate *Tolerate) []difference {
 	want, have = want.DeepCopy(), have.DeepCopy()
-	allow(want, have, tolerate)
+	tolerate.allow(want, have)
 	defaultContainer(want, p.Spec.HostNetwork)
 	defaultContainer(have, p.Spec.HostNetwork)
 	p.explainAdmission(want, have)

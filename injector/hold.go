@@ -19,9 +19,11 @@ func Hold(r Request) *Decision {
 	return d.summarize()
 }
 
-// HoldUpdate decides about an update of a pod whose record names mandatory
-// templates. It compares the pod with itself and not with the templates, so
-// that an edit of a template does not block updates of existing pods.
+// HoldUpdate decides about an update of a pod with items of mandatory templates. It
+// compares the pod with itself and not with the templates, so that an edit of a
+// template does not block updates of existing pods. It guards the containers that
+// are recognizably a template's as well as those that the record names, because
+// users of pods/status and pods/binding can write the record.
 func HoldUpdate(r Request, old []byte) *Decision {
 	d := &decision{ledger: ledger{explain: r.Explain}, request: r, verify: true}
 	d.update(old)
@@ -35,7 +37,7 @@ func (d *decision) update(old []byte) {
 		return
 	}
 	was, problem := decodePod(old)
-	if problem != nil { // an unreadable record guards nothing, and the API server has already stored it
+	if problem != nil { // the API server has already stored it
 		d.skip(ask{}, reason.NotAsked, "")
 		return
 	}
@@ -44,18 +46,36 @@ func (d *decision) update(old []byte) {
 		d.deny(ask{}, *problem)
 		return
 	}
-	record, problem := ParseRecord(was.annotations())
-	if problem != nil || is.deleted() {
+	if is.deleted() {
 		d.skip(ask{}, reason.NotAsked, "")
 		return
 	}
+	record, _ := ParseRecord(was.annotations()) // an unreadable record names nothing
 	asks := asked(was.annotations(), r.Templates, r.subject(was))
-	for _, name := range slices.Sorted(maps.Keys(record)) {
+	before, after := &merge{pod: was, raw: old}, &merge{pod: is, raw: r.Object}
+	names := slices.AppendSeq(slices.Clone(r.Templates.Names()), maps.Keys(record))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		if r.ended() {
 			return
 		}
-		if t := r.Templates.had(name, record[name], asks); t != nil && t.Options.Mandatory {
-			d.unchanged(t, record[name], &merge{pod: was, raw: old}, &merge{pod: is, raw: r.Object})
+		claim, claimed := record[name]
+		g := guard{claim: claim, claimed: claimed, containers: slices.Concat(claim.Containers, claim.InitContainers)}
+		if claimed {
+			g.template = r.Templates.had(name, claim, asks)
+		}
+		for _, t := range r.Templates.Variants(name) {
+			found := before.bears(t)
+			if !t.Options.Mandatory || len(found) == 0 {
+				continue
+			}
+			g.containers = append(g.containers, found...)
+			if g.template == nil || !g.template.Options.Mandatory {
+				g.template = t
+			}
+		}
+		if g.template != nil && g.template.Options.Mandatory {
+			d.unchanged(&g, before, after)
 		}
 	}
 	if len(d.Outcomes) == 0 {
@@ -63,26 +83,56 @@ func (d *decision) update(old []byte) {
 	}
 }
 
+// A guard is what an update must leave as it is of a mandatory template.
+type guard struct {
+	template *Template
+	// claim is the entry of the old record, if it has one.
+	claim   RecordEntry
+	claimed bool
+	// containers are the names of the containers, some of them twice.
+	containers []string
+}
+
+// bears names the containers of the pod that are recognizably the template's. An
+// override or a tolerance may have changed the image, and an edit of the template
+// the other fields, so either is enough.
+func (m *merge) bears(t *Template) []string {
+	var names []string
+	for _, list := range [][]container{t.containers, t.initContainers} {
+		for i := range list {
+			want := &list[i].typed
+			if at := m.locate(want.Name); at != nil && (repository(want.Image) == repository(at.typed.Image) || identifies(want, at.typed)) {
+				names = append(names, want.Name)
+			}
+		}
+	}
+	return names
+}
+
 // unchanged compares a pod's items of a template before and after an update.
-func (d *decision) unchanged(t *Template, claim RecordEntry, was, is *merge) {
-	a := ask{template: t.Name, source: "annotation " + RecordAnnotation}
+func (d *decision) unchanged(g *guard, was, is *merge) {
+	t := g.template
+	a := ask{template: t.Name, source: "content of the pod"}
+	if g.claimed {
+		a.source = "annotation " + RecordAnnotation
+	}
 	var changes []change
 	note := func(why reason.Reason, field, format string, args ...any) {
 		changes = append(changes, change{finding.Denial(why, field, fmt.Sprintf(format, args...)), true})
 	}
-	claimed := map[string]bool{}
-	for _, name := range slices.Concat(claim.Containers, claim.InitContainers) {
-		if claimed[name] {
-			continue // the record has the name twice
+	seen := map[string]bool{}
+	for _, name := range g.containers {
+		if seen[name] {
+			continue
 		}
-		claimed[name] = true
+		seen[name] = true
 		before, after := was.locate(name), is.locate(name)
 		switch {
 		case before == nil: // the record claims an item that the pod never had
 		case after == nil:
 			note(reason.MandatoryChanged, "spec.containers", "the update removes the container %s of the mandatory template %s", name, t.Name)
 		default:
-			for _, diff := range differences(before.typed, after.typed, is.pod, t.Options.Tolerate) {
+			for _, diff := range differences(before.typed, after.typed, is.pod, &t.Options.Tolerate) {
 				note(reason.MandatoryChanged, fmt.Sprintf("spec.%s[%d].%s", after.list, after.index, diff.field),
 					"of the container %s of the mandatory template %s %s as before the update; %s", name, t.Name, diff, remedy(diff.field))
 			}
@@ -90,21 +140,25 @@ func (d *decision) unchanged(t *Template, claim RecordEntry, was, is *merge) {
 	}
 	metadata := func(kind string, tolerance Tolerance, wanted []pair, before, after map[string]string) {
 		for _, p := range wanted {
-			if value, set := after[p.key]; p.in(before) && (!set || value != p.value) && !slices.Contains(t.Options.Tolerate, tolerance) {
+			if value, set := after[p.key]; p.in(before) && (!set || value != p.value) && !t.Options.Tolerate.any(tolerance) {
 				note(reason.MandatoryChanged, "metadata."+kind+"["+p.key+"]", "is part of the mandatory template %s and %s, and the update changes it; %s", t.Name, quote(p.value), remedy(kind))
 			}
 		}
 	}
 	metadata("labels", TolerateLabels, t.labels, was.pod.labels(), is.pod.labels())
 	metadata("annotations", TolerateAnnotations, t.annotations, was.pod.annotations(), is.pod.annotations())
-	if now, problem := ParseRecord(is.pod.annotations()); problem != nil || !now[t.Name].same(claim) {
+	if now, problem := ParseRecord(is.pod.annotations()); g.claimed && (problem != nil || !now[t.Name].same(g.claim)) {
 		note(reason.RecordMismatch, annotationField(RecordAnnotation), "the update changes the entry of the mandatory template %s; leave it as it is", t.Name)
 	}
 	if problems := d.tolerable(changes); len(problems) > 0 {
 		d.deny(a, problems...)
 		return
 	}
-	d.done(a, reason.AlreadyInjected, claim.Version(), "")
+	version := t.Version
+	if g.claimed {
+		version = g.claim.Version()
+	}
+	d.done(a, reason.AlreadyInjected, version, "")
 }
 
 // deleted reports whether the pod is being deleted.

@@ -17,6 +17,16 @@ import (
 // versions denied only missing or changed items.
 var strictSince = release.V(0, 2)
 
+// AnyMandatory reports whether a template or a revision is mandatory.
+func (s *Set) AnyMandatory() bool {
+	for _, entry := range s.entries {
+		if entry.Template != nil && entry.Template.Options.Mandatory {
+			return true
+		}
+	}
+	return false
+}
+
 // hold adds a mandatory template to a pod that has none of its items, and
 // otherwise holds the pod to it: the pod's items must match one of the
 // currently valid versions.
@@ -167,7 +177,7 @@ func (m *merge) changed(t *Template, has presence, where placement) []change {
 			} else if n == 0 && where == native {
 				note(fmt.Sprintf("spec.%s[%d]", at.list, at.index), false, "is the container %s of the mandatory template %s, which must be a native sidecar in this pod; move it to spec.initContainers with restartPolicy: Always", want.Name, t.Name)
 			}
-			for _, d := range differences(&want, at.typed, m.pod, t.Options.Tolerate) {
+			for _, d := range differences(&want, at.typed, m.pod, &t.Options.Tolerate) {
 				note(fmt.Sprintf("spec.%s[%d].%s", at.list, at.index, d.field), d.added,
 					"of the container %s of the mandatory template %s %s; %s", want.Name, t.Name, d, remedy(d.field))
 			}
@@ -185,7 +195,7 @@ func (m *merge) changed(t *Template, has presence, where placement) []change {
 	}
 	metadata := func(kind string, tolerance Tolerance, wanted []pair, have map[string]string) {
 		for _, p := range wanted {
-			if value, set := have[p.key]; set && value != p.value && !slices.Contains(t.Options.Tolerate, tolerance) {
+			if value, set := have[p.key]; set && value != p.value && !t.Options.Tolerate.any(tolerance) {
 				note("metadata."+kind+"["+p.key+"]", false, "is %s, and must be %s as in the mandatory template %s; %s", quote(value), quote(p.value), t.Name, remedy(kind))
 			}
 		}
@@ -208,7 +218,7 @@ func remedy(field string) string {
 		name = string(TolerateEnv)
 	}
 	if slices.Contains(tolerances, Tolerance(name)) {
-		return "undo the change, or list " + name + " in the template's options.tolerate to allow it"
+		return "undo the change, or allow it with " + example(Tolerance(name)) + " in the template's options.tolerate"
 	}
 	return "undo the change"
 }

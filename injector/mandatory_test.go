@@ -343,10 +343,11 @@ func TestHoldUpdate_WhatIsNotTheTemplates(t *testing.T) {
 		"a pod that is being deleted": {edit: func(p, s map[string]any) {
 			at(p, "metadata")["deletionTimestamp"], s["image"] = "2026-01-01T00:00:00Z", "evil:1"
 		}, want: reason.NotAsked},
-		"a pod without a record": {edit: func(p, s map[string]any) {
+		"a label of a pod without a record": {edit: func(p, _ map[string]any) {
 			delete(at(p, "metadata", "annotations"), RecordAnnotation)
-			s["image"] = "other:1"
-		}, old: recordless, want: reason.NotAsked},
+			at(p, "metadata", "labels")["mine"] = "x"
+		}, old: recordless, want: reason.AlreadyInjected},
+		"a record that was lost": {edit: func(map[string]any, map[string]any) {}, old: recordless, want: reason.AlreadyInjected},
 	}
 	for name, tc := range edits {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -18,23 +17,12 @@ type Match struct {
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 	PodSelector       *metav1.LabelSelector `json:"podSelector,omitempty"`
 	// Kinds are the kinds of the pods' controllers: Deployment for the ReplicaSets
-	// of Deployments, and Pod for pods without a controller.
+	// of Deployments, and Pod for pods without a controller. If the template is
+	// mandatory, Pod includes pods whose controller is not proved.
 	Kinds []string `json:"kinds,omitempty"`
 
 	namespaces, pods labels.Selector
 }
-
-// Kinds of controllers that Kinds distinguishes.
-const (
-	kindPod        = "Pod"
-	kindDeployment = "Deployment"
-	kindReplicaSet = "ReplicaSet"
-	kindJob        = "Job"
-	kindCronJob    = "CronJob"
-)
-
-// PodTemplateHash is the label that marks the ReplicaSets of Deployments.
-const PodTemplateHash = "pod-template-hash"
 
 var kindPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
 
@@ -84,50 +72,11 @@ func (s *Set) Matches() []*Template {
 	return s.matches
 }
 
-// MakerOf returns the kind that options.match uses for a workload's pods: that
-// of their controller.
-func MakerOf(kind string) string {
-	if kind == kindCronJob {
-		return kindJob
-	}
-	return kind
-}
-
-// Maker returns the kind of a pod's controller, from its metadata.
-func Maker(podLabels map[string]string, owners []metav1.OwnerReference) string {
-	for _, owner := range owners {
-		if owner.Controller == nil || !*owner.Controller {
-			continue
-		}
-		if owner.Kind == kindReplicaSet && podLabels[PodTemplateHash] != "" {
-			return kindDeployment
-		}
-		return MakerOf(owner.Kind)
-	}
-	return kindPod
-}
-
 // PodSubject returns the Subject of an existing pod, from its metadata and the
 // labels of its namespace.
 func PodSubject(pod metav1.Object, namespaceLabels map[string]string) Subject {
 	return Subject{NamespaceLabels: namespaceLabels, Labels: pod.GetLabels(), Kind: func() string {
 		return Maker(pod.GetLabels(), pod.GetOwnerReferences())
-	}}
-}
-
-// subject returns the Subject of the request's object.
-func (r *Request) subject(view *pod) Subject {
-	return Subject{NamespaceLabels: r.NamespaceLabels, Labels: view.labels(), Kind: func() string {
-		if r.Kind != "" && r.Kind != kindPod {
-			return MakerOf(r.Kind)
-		}
-		var pod struct {
-			Metadata struct {
-				OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
-			} `json:"metadata"`
-		}
-		_ = json.Unmarshal(r.Object, &pod) // an unreadable object has no controller
-		return Maker(view.labels(), pod.Metadata.OwnerReferences)
 	}}
 }
 

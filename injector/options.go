@@ -48,9 +48,9 @@ type Options struct {
 	// OverrideContainer is the container that overrides apply to, if the template
 	// has several and none with the template's name.
 	OverrideContainer string `json:"overrideContainer,omitempty"`
-	// Tolerate lists what others may change of the items of a mandatory template;
+	// Tolerate is what others may change of the items of a mandatory template;
 	// nothing by default.
-	Tolerate []Tolerance `json:"tolerate,omitempty"`
+	Tolerate Tolerate `json:"tolerate,omitzero"`
 	// OptOut is allow or deny: whether a pod can opt out with the annotation
 	// "false" if its namespace or options.match asks for the template. The default
 	// is deny for a mandatory template, and allow for every other.
@@ -83,8 +83,7 @@ func (o Options) digest() string {
 	}
 	o.Match, o.Heal = nil, false // the selection of pods, and healing, do not affect the content
 	o.Overrides = slices.Compact(slices.Sorted(slices.Values(o.Overrides)))
-	o.Tolerate = slices.Compact(slices.Sorted(slices.Values(o.Tolerate)))
-	text, _ := json.Marshal(o) // strings and booleans always marshal
+	text, _ := json.Marshal(o) // strings, lists and booleans always marshal
 	if string(text) == "{}" {
 		return defaultOptions
 	}
@@ -119,11 +118,9 @@ func parseOptions(text string, bad *InvalidTemplate) Options {
 		one(bad, fmt.Sprintf("data.options.overrides[%d]", i), o, OverrideImage, OverrideCPU, OverrideMemory, OverrideEnv)
 	}
 	one(bad, "data.options.optOut", options.OptOut, "allow", "deny")
-	for i, t := range options.Tolerate {
-		one(bad, fmt.Sprintf("data.options.tolerate[%d]", i), t, tolerances...)
-	}
-	if len(options.Tolerate) > 0 && !options.Mandatory {
-		bad.add("data.options.tolerate", 0, "is only for mandatory templates, since other templates allow any change; write mandatory: true, or remove it")
+	options.Tolerate.parse(bad)
+	if !options.Tolerate.IsZero() && !options.Mandatory {
+		bad.add(tolerateField, 0, "is only for mandatory templates, since other templates allow any change; write mandatory: true, or remove it")
 	}
 	if options.Match != nil {
 		options.Match.parse(bad)

@@ -268,8 +268,14 @@ func recognizes(want, have *corev1.Container) bool {
 	if want.Name != have.Name || repository(want.Image) != repository(have.Image) {
 		return false
 	}
+	return identifies(want, have) || within(canonical(*want), canonical(*have))
+}
+
+// identifies reports whether a container of the pod has one of the fields that
+// identify the template's.
+func identifies(want, have *corev1.Container) bool {
 	return samePorts(want.Ports, have.Ports) || sameText(want.Args, have.Args) || sameText(want.Command, have.Command) ||
-		hasMounts(want.VolumeMounts, have.VolumeMounts) || within(canonical(*want), canonical(*have))
+		hasMounts(want.VolumeMounts, have.VolumeMounts)
 }
 
 // repository returns the last component of an image's repository: users change

@@ -15,6 +15,9 @@ type Subject struct {
 	Labels map[string]string
 	// Kind returns the kind of the pod's controller; it is called only if needed.
 	Kind func() string
+	// Unproved is true if nothing proves the pod's controller: any author of a pod
+	// can write an owner reference.
+	Unproved bool
 
 	// recognized reports whether the pod has all containers of a template that no
 	// record names; nil if only the metadata is known.
@@ -74,8 +77,7 @@ func match(asks []ask, set *Set, selects func(*Template) bool) []ask {
 // selects reports whether a template's match selects the pod with some labels.
 func (t *Template) selects(s Subject, pod labels.Labels) bool {
 	m := t.Options.Match
-	return m != nil && m.namespaces.Matches(labels.Set(s.NamespaceLabels)) && m.pods.Matches(pod) &&
-		(len(m.Kinds) == 0 || slices.Contains(m.Kinds, s.Kind()))
+	return m != nil && m.namespaces.Matches(labels.Set(s.NamespaceLabels)) && m.pods.Matches(pod) && t.selectsMaker(s)
 }
 
 // keeps reports whether a template selects the pod although the rounds did not

@@ -171,6 +171,17 @@ func (t *Template) Metadata() (labels, annotations map[string]string) {
 	return labels, annotations
 }
 
+// Containers names the containers and init containers that the template adds.
+func (t *Template) Containers() []string {
+	var names []string
+	for _, list := range [][]container{t.containers, t.initContainers} {
+		for i := range list {
+			names = append(names, list[i].name)
+		}
+	}
+	return names
+}
+
 // Wrote reports whether a record's entry has the template's content, regardless
 // of its options.
 func (t *Template) Wrote(e RecordEntry) bool { return e.Content == t.content }

@@ -75,7 +75,7 @@ var reasons = []struct {
 	{ConflictEnv, true, "A container of the pod sets a variable that the template's appContainers set to another value. Give both the same value, or name the containers that get it (inject.usher.dev/<template>.containers)."},
 	{ConflictMetadata, true, "The pod sets a label or annotation that the template sets to another value. Remove it from one of them."},
 	{RecordMismatch, true, "The annotation usher.dev/injected does not match the pod: it names containers that the pod does not have while others have their names, or an update changes the entry of a mandatory template. In a new pod, remove the record and what it names, and usher adds both; in an existing pod, leave it as it is."},
-	{MandatoryChanged, true, "A container, volume, label or annotation of a mandatory template differs from the template, or an update changes it. Stop changing the template's items, or list in options.tolerate of the template what others may change."},
+	{MandatoryChanged, true, "A container, volume, label or annotation of a mandatory template differs from the template, or an update changes it. Stop changing the template's items, or allow in options.tolerate of the template what others may change."},
 	{NetworkAttached, false, "usher added the Networks in the annotation samplecrd.k8s.io/network to k8s.v1.cni.cncf.io/networks, from which Multus attaches the pod."},
 	{NetworkPresent, false, "The pod's k8s.v1.cni.cncf.io/networks has every Network that the pod declares. usher changed nothing."},
 	{NetworkDeclared, false, "The Deployment, or its namespace, asks for a Network of its own (samplecrd.k8s.io/own-network), and usher declared it in the pod template."},

@@ -74,6 +74,9 @@ type Facts struct {
 	// shortly before is still valid; with the zero time only the current one is.
 	Now time.Time
 
+	// Creator is what the request's user proves about a pod's owner references.
+	Creator injector.Creator
+
 	// Networks are the existing Networks among those that the object declares, by
 	// name.
 	Networks map[string]injector.Network

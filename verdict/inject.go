@@ -71,7 +71,7 @@ func (j *judging) request(object []byte) injector.Request {
 	f := j.facts
 	return injector.Request{
 		Object: object, Kind: j.object.Kind, Namespace: j.object.Namespace, NamespaceLabels: f.NamespaceLabels,
-		Scope: f.Scope, Templates: f.Templates, NativeSidecars: f.NativeSidecars, Pin: f.Levels.Pin, Now: f.Now, Explain: f.Explain,
+		Scope: f.Scope, Templates: f.Templates, NativeSidecars: f.NativeSidecars, Pin: f.Levels.Pin, Now: f.Now, Explain: f.Explain, Creator: f.Creator,
 		Err: j.ctx.Err,
 	}
 }

@@ -130,6 +130,9 @@ func (j *judging) template() error {
 			"template %s: $(%s) stays as it is, because the container %s has no variable of that name; define it under env, or write $$(%s) for the literal text",
 			name, v.Name, v.Container, v.Name))
 	}
+	for _, wide := range template.Options.Tolerate.Wide() {
+		j.remark(catalog.TemplateEffect, "", finding.Baseline, "data.options", "template "+name+": options.tolerate "+wide)
+	}
 	for _, c := range template.Credentials() {
 		j.remark(catalog.TemplateCredential, "", finding.Baseline, c.Field, fmt.Sprintf(
 			"template %s: %s; refer to a Secret with valueFrom.secretKeyRef instead", name, c.Statement))

@@ -46,7 +46,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		return err
 	}
 	handlers := handlers(facts, m, o)
-	registrar, err := registration.NewRegistrar(m, election, target(o, certificates.Bundle), declared(handlers), registration.Names{Configuration: o.ConfigurationName, Owner: o.OwnerClusterRole}, registration.NewMetrics(o.Registry), o.Log)
+	registrar, err := registration.NewRegistrar(m, election, target(o, certificates.Bundle), declared(handlers), facts.Templates.Renew, registration.Names{Configuration: o.ConfigurationName, Owner: o.OwnerClusterRole}, registration.NewMetrics(o.Registry), o.Log)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,8 @@ type Request struct {
 	Steps verdict.Steps
 	// Scaled is true if the request was about a Scale of the object.
 	Scaled bool
+	// User is the user of the request.
+	User string
 	// Lenient reports whether findings of rules never deny in a namespace with
 	// these levels; a nil Lenient never does.
 	Lenient func(config.Namespace) bool
@@ -43,7 +45,7 @@ func (f *Facts) Judge(ctx context.Context, r Request) (*verdict.Verdict, error) 
 		return nil, err
 	}
 	for _, refresh := range []func(context.Context, Request, *verdict.Facts, *verdict.Verdict) (bool, error){
-		f.refreshLabels, f.refreshTemplates, f.refreshMandatory, f.refreshNetworks, f.refreshRelated,
+		f.refreshMandatorySet, f.refreshLabels, f.refreshTemplates, f.refreshMandatory, f.refreshNetworks, f.refreshRelated,
 	} {
 		changed, err := refresh(ctx, r, known, v)
 		if err != nil {
@@ -65,6 +67,9 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 	known := &verdict.Facts{
 		Steps: r.Steps, Defaulted: true, Scaled: r.Scaled, Scope: f.Scope, Configuration: current.Configuration,
 		Templates: f.Templates.Set(), NativeSidecars: f.NativeSidecars(), Now: time.Now(),
+	}
+	if r.Object.Kind == "Pod" && len(known.Templates.Matches()) > 0 {
+		known.Creator = injector.CreatorOf(r.User, f.Controllers())
 	}
 	if r.Object.Namespace != "" {
 		var err error
@@ -97,6 +102,14 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 	}
 	known.Lister = f.Others.Cached(ctx, r.Object.Namespace, known.Evaluator.Lists(r.Object.Kind)...)
 	return known, nil
+}
+
+// Controllers lists the users, besides Kubernetes' own controllers, that write the
+// owner references of their pods truly: usher's controllers, and those that the
+// configuration lists.
+func (f *Facts) Controllers() []string {
+	own := "system:serviceaccount:" + f.Scope.Own + ":usher-controller"
+	return append([]string{own}, f.Configuration.Current().Controllers...)
 }
 
 // refreshLabels reads the namespace of an object that asks for nothing: the API

@@ -37,6 +37,8 @@ type Templates struct {
 	// deletions counts the deleted ConfigMaps: a response of the API server that a
 	// deletion overtook is not stored.
 	deletions uint64
+	// lists are the lists of all templates.
+	lists coalescer
 }
 
 // A source is the content of a ConfigMap.
@@ -48,7 +50,7 @@ type source struct {
 
 // NewTemplates returns an empty store for the ConfigMaps of a namespace.
 func NewTemplates(namespace string, reader client.Reader, metrics *Metrics, log logr.Logger) *Templates {
-	t := &Templates{namespace: namespace, reader: reader, metrics: metrics, log: log, sources: map[string]source{}}
+	t := &Templates{namespace: namespace, reader: reader, metrics: metrics, log: log, sources: map[string]source{}, lists: coalescer{timeout: renewTimeout}}
 	t.set.Store(injector.NewSet(nil))
 	return t
 }

@@ -7,26 +7,13 @@ import (
 	"github.com/go-json-experiment/json"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/release"
 )
 
 // ownersJudged is the version since which an owner reference does not exempt an
 // object by itself, because anyone can write one.
 var ownersJudged = release.Version{Major: 0, Minor: 2}
-
-// controllers are the users with which Kubernetes' own controllers create
-// objects: a ServiceAccount each, or the controller manager's user if it runs
-// without --use-service-account-credentials.
-var controllers = []string{
-	"system:kube-controller-manager",
-	"system:serviceaccount:kube-system:cronjob-controller",
-	"system:serviceaccount:kube-system:daemon-set-controller",
-	"system:serviceaccount:kube-system:deployment-controller",
-	"system:serviceaccount:kube-system:job-controller",
-	"system:serviceaccount:kube-system:replicaset-controller",
-	"system:serviceaccount:kube-system:replication-controller",
-	"system:serviceaccount:kube-system:statefulset-controller",
-}
 
 // ownerAPIVersions are the API versions of the workloads that these controllers
 // reconcile.
@@ -38,7 +25,7 @@ var ownerAPIVersions = []string{"apps/v1", "batch/v1", "v1"}
 // workload was allowed to keep, and stop a rollout halfway.
 var notJudgedAsItsController = `!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(o, ` +
 	`has(o.controller) && o.controller && o.apiVersion in ` + celList(ownerAPIVersions) + `) || ` +
-	`!(request.userInfo.username in ` + celList(controllers) + `)`
+	`!(request.userInfo.username in ` + celList(injector.Controllers) + `)`
 
 func celList(values []string) string { return `["` + strings.Join(values, `","`) + `"]` }
 

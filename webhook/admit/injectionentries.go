@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,9 +20,9 @@ type entrySpec struct {
 	// for one that asks with one of some keys.
 	asks    string
 	asksFor func(keys string) string
-	// matches is true for an object that a match selects; annotated lists where
+	// matches is true for an object that a template's match selects; annotated lists where
 	// the object may refuse a template.
-	matches   func(*injector.Match) string
+	matches   func(*injector.Template) string
 	annotated []string
 	// injected is true for an object whose labels may come from templates.
 	injected string
@@ -45,7 +46,7 @@ func hasRecord(object string) string {
 // whether the object or its namespace asks, and whether one of the templates it
 // may get is mandatory. The entries of mandatory templates fail closed. A
 // selector matches only whole values, so the entries list the values that
-// namespaces have.
+// namespaces have and the names of the templates.
 func (i *Injection) entries(what string, spec entrySpec) []entry.Entry {
 	policy := i.FailurePolicy
 	if policy == "" {
@@ -61,51 +62,76 @@ func (i *Injection) entries(what string, spec entrySpec) []entry.Entry {
 	silent := admissionregistrationv1.MatchCondition{Name: "has-no-annotation-of-its-own", Expression: "!" + spec.asks}
 	labelled := []entry.LabelRequirement{entry.Has(injector.NamespaceLabel)}
 
-	keys, values := i.mandatoryTemplates()
-	if len(values) == 0 {
+	m := i.mandatoryTemplates()
+	if m == nil {
 		return []entry.Entry{
 			render("annotated-"+what, policy, nil, asks),
 			render("labelled-namespaces-"+what, policy, labelled, silent),
 		}
 	}
-	asksFor := spec.asksFor(keys)
-	others := entry.NotIn(injector.NamespaceLabel, values...)
+	asksFor := spec.asksFor(m.keys)
 	return []entry.Entry{
-		render("annotated-"+what, policy, []entry.LabelRequirement{others}, asks,
+		render("annotated-"+what, policy, []entry.LabelRequirement{m.open()}, asks,
 			admissionregistrationv1.MatchCondition{Name: "asks-for-no-mandatory-template", Expression: "!" + asksFor}),
-		render("labelled-namespaces-"+what, policy, append(labelled, others), silent),
-		render("mandatory-annotated-"+what, admissionregistrationv1.Fail, []entry.LabelRequirement{others},
+		render("labelled-namespaces-"+what, policy, []entry.LabelRequirement{entry.In(injector.NamespaceLabel, m.harmless...)}, silent),
+		render("mandatory-annotated-"+what, admissionregistrationv1.Fail, []entry.LabelRequirement{m.open()},
 			admissionregistrationv1.MatchCondition{Name: "asks-for-a-mandatory-template", Expression: asksFor}),
-		render("mandatory-labelled-namespaces-"+what, admissionregistrationv1.Fail, []entry.LabelRequirement{entry.In(injector.NamespaceLabel, values...)}),
+		render("mandatory-labelled-namespaces-"+what, admissionregistrationv1.Fail, m.closed()),
 	}
 }
 
-// mandatoryTemplates returns the annotation keys of the mandatory templates, as
-// a list in CEL, and the label values that name one of them. It returns at
-// least one value if a template is mandatory.
-func (i *Injection) mandatoryTemplates() (keys string, values []string) {
+// A mandatory is what the entries of mandatory templates select by.
+type mandatory struct {
+	// keys are the annotation keys of the mandatory templates, as a list in CEL.
+	keys string
+	// harmless are the label values that name no mandatory template: every name is
+	// that of a usable template that is not mandatory. others are the other values
+	// that are known.
+	harmless, others []string
+}
+
+// closed selects the namespaces whose label may ask for a mandatory template: all
+// that have the label, except those with a harmless value. A namespace may get a
+// value that no entry lists while usher is down.
+func (m *mandatory) closed() []entry.LabelRequirement {
+	return []entry.LabelRequirement{entry.Has(injector.NamespaceLabel), entry.NotIn(injector.NamespaceLabel, m.harmless...)}
+}
+
+// open selects the namespaces that have no label, or a harmless value. No
+// requirement says that, so it also selects the values that no entry lists: until
+// they are listed, the API server sends an object that asks by annotation twice.
+func (m *mandatory) open() entry.LabelRequirement {
+	return entry.NotIn(injector.NamespaceLabel, m.others...)
+}
+
+// mandatoryTemplates returns what the entries of mandatory templates select by, or
+// nil if no template is mandatory.
+func (i *Injection) mandatoryTemplates() *mandatory {
 	set := i.Facts.Templates.Set()
-	var quoted []string
-	mandatory := map[string]bool{}
+	harmless, quoted := map[string]bool{"": true}, []string(nil)
 	for _, name := range set.Names() {
 		if !set.LeadsToMandatory(name) {
+			harmless[name] = len(set.Variants(name)) > 0 // a template that cannot be used may be mandatory
 			continue
 		}
-		mandatory[name] = true
-		values = append(values, name)
+		harmless[name] = false
 		for _, prefix := range []string{injector.InitializerPrefix, injector.InjectPrefix} {
 			key, _ := jsontext.AppendQuote(nil, prefix+name)
 			quoted = append(quoted, string(key))
 		}
 	}
-	if len(mandatory) == 0 {
-		return "", nil
+	if len(quoted) == 0 {
+		return nil
 	}
-	for _, value := range i.Facts.Namespaces.Values() {
-		if !slices.Contains(values, value) && slices.ContainsFunc(strings.Split(value, "."), func(name string) bool { return mandatory[name] }) {
-			values = append(values, value)
+	m := &mandatory{keys: "[" + strings.Join(quoted, ",") + "]"}
+	values := slices.AppendSeq(i.Facts.Namespaces.Values(), maps.Keys(harmless))
+	slices.Sort(values)
+	for _, value := range slices.Compact(values) {
+		if slices.ContainsFunc(strings.Split(value, "."), func(name string) bool { return !harmless[name] }) {
+			m.others = append(m.others, value)
+		} else {
+			m.harmless = append(m.harmless, value)
 		}
 	}
-	slices.Sort(values)
-	return "[" + strings.Join(quoted, ",") + "]", values
+	return m
 }

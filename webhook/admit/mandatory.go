@@ -40,45 +40,54 @@ func (i *Injection) mandatory(ctx context.Context, req *review.Request) (*review
 // The entries select only the updates that affect what a mandatory template
 // added, so that all others pass while usher is down; these fail closed.
 func (i *Injection) mandatoryEntries() []entry.Entry {
-	keys, values := i.mandatoryTemplates()
-	if len(values) == 0 {
+	m := i.mandatoryTemplates()
+	if m == nil {
 		return nil
 	}
 	created := []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)}
 	return append([]entry.Entry{
 		{
 			Name: "annotated-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
-			NamespaceLabels: []entry.LabelRequirement{entry.NotIn(injector.NamespaceLabel, values...)},
-			MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("asks-for-a-mandatory-template", asksFor("object", keys))},
+			NamespaceLabels: []entry.LabelRequirement{m.open()},
+			MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("asks-for-a-mandatory-template", asksFor("object", m.keys))},
 		},
 		{
 			Name: "labelled-namespaces-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
-			NamespaceLabels: []entry.LabelRequirement{entry.In(injector.NamespaceLabel, values...)},
+			NamespaceLabels: m.closed(),
 		},
 		{
 			Name: "updated-pods.mandatory.usher.dev", FailurePolicy: admissionregistrationv1.Fail,
 			Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods,pods/resize", admissionregistrationv1.Update)},
 			MatchConditions: i.touched(),
 		},
-	}, i.matchedAfter(keys, values)...)
+	}, i.matchedAfter(m)...)
 }
 
 // Updates that may affect a mandatory template, in CEL. The expressions search
-// the text of the record, which names the template and lists its containers.
-// The pod's own containers are keys of a map (appContainers), whose updates are
-// not selected.
+// the text of the record, which names the template and lists its containers, and
+// the names of the pod's containers, because the record may be wrong. The pod's own
+// containers are keys of a map (appContainers), whose updates are not selected.
 const (
 	record    = `oldObject.metadata.annotations["` + injector.RecordAnnotation + `"]`
 	recordNow = `object.metadata.annotations["` + injector.RecordAnnotation + `"]`
 
-	recordChanged = `!has(object.metadata.annotations) || !("` + injector.RecordAnnotation + `" in object.metadata.annotations) || ` + recordNow + ` != ` + record
+	recorded      = `(has(oldObject.metadata.annotations) && "` + injector.RecordAnnotation + `" in oldObject.metadata.annotations)`
+	recordChanged = recorded + ` && (!has(object.metadata.annotations) || !("` + injector.RecordAnnotation + `" in object.metadata.annotations) || ` + recordNow + ` != ` + record + `)`
 )
 
-// containerChanged is true if a container that the record names has changed. A
-// list that an object lacks has no containers.
-func containerChanged(list string) string {
+// containerLists are the lists of a pod that may have a template's containers.
+var containerLists = []string{"containers", "initContainers"}
+
+// hasContainer is true if the old pod has one of some containers.
+func hasContainer(list, names string) string {
+	return `has(oldObject.spec.` + list + `) && oldObject.spec.` + list + `.exists(o, o.name in ` + names + `)`
+}
+
+// containerChanged is true if a container has changed that the record names, or
+// that has one of some names. A list that an object lacks has no containers.
+func containerChanged(list, names string) string {
 	named := func(behind string) string { return record + `.contains("\"" + o.name + ` + celText(`"`+behind) + `)` }
-	return `has(oldObject.spec.` + list + `) && oldObject.spec.` + list + `.exists(o, (` + named(",") + ` || ` + named("]") + `) && ` +
+	return `has(oldObject.spec.` + list + `) && oldObject.spec.` + list + `.exists(o, (o.name in ` + names + ` || ` + recorded + ` && (` + named(",") + ` || ` + named("]") + `)) && ` +
 		`(!has(object.spec.` + list + `) || !object.spec.` + list + `.exists(c, c == o)))`
 }
 
@@ -93,7 +102,7 @@ func metadataChanged(kind string, pairs []string) string {
 // touched returns the conditions of updates.
 func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 	set := i.Facts.Templates.Set()
-	var names []string
+	var names, containers []string
 	pairs := map[string][]string{}
 	for _, name := range set.Names() {
 		if !set.Mandatory(name) {
@@ -104,6 +113,9 @@ func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 			if !t.Options.Mandatory {
 				continue
 			}
+			for _, container := range t.Containers() {
+				containers = append(containers, celText(container))
+			}
 			labels, annotations := t.Metadata()
 			for kind, wanted := range map[string]map[string]string{"labels": labels, "annotations": annotations} {
 				for key, value := range wanted {
@@ -112,7 +124,14 @@ func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 			}
 		}
 	}
-	touches := []string{recordChanged, containerChanged("containers"), containerChanged("initContainers")}
+	slices.Sort(containers)
+	bearing := "[" + strings.Join(slices.Compact(containers), ",") + "]"
+	has := []string{recorded + ` && [` + strings.Join(names, ",") + `].exists(t, ` + record + `.contains(t))`}
+	touches := []string{recordChanged}
+	for _, list := range containerLists {
+		has = append(has, hasContainer(list, bearing))
+		touches = append(touches, containerChanged(list, bearing))
+	}
 	for _, kind := range []string{"labels", "annotations"} {
 		if slices.Sort(pairs[kind]); len(pairs[kind]) > 0 {
 			touches = append(touches, metadataChanged(kind, slices.Compact(pairs[kind])))
@@ -120,11 +139,13 @@ func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 	}
 	return []admissionregistrationv1.MatchCondition{
 		entry.Condition("not-being-deleted", notBeingDeleted),
-		entry.Condition("has-a-mandatory-template", `has(oldObject.metadata.annotations) && "`+injector.RecordAnnotation+`" in oldObject.metadata.annotations && `+
-			`[`+strings.Join(names, ",")+`].exists(t, `+record+`.contains(t))`),
-		entry.Condition("touches-it", "("+strings.Join(touches, ") || (")+")"),
+		entry.Condition("has-a-mandatory-template", oneOf(has)),
+		entry.Condition("touches-it", oneOf(touches)),
 	}
 }
+
+// oneOf is true, in CEL, if one of some expressions is.
+func oneOf(expressions []string) string { return "(" + strings.Join(expressions, ") || (") + ")" }
 
 // celText encodes a text as a CEL literal, whose escapes are those of JSON.
 func celText(text string) string {

@@ -32,7 +32,7 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 	if policy == "" {
 		policy = admissionregistrationv1.Ignore
 	}
-	keys, values := i.mandatoryTemplates()
+	m := i.mandatoryTemplates()
 	var entries []entry.Entry
 	for n, g := range i.matchGroups() {
 		e := entry.Entry{Name: number("matched-"+what, n) + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: g.namespaces, FailurePolicy: policy}
@@ -40,8 +40,8 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 		if g.mandatory {
 			// The other entries may fail open, so they cannot replace this one.
 			e.Name, e.FailurePolicy = number("mandatory-matched-"+what, n)+".inject.usher.dev", admissionregistrationv1.Fail
-			e.NamespaceLabels = append(e.NamespaceLabels, entry.NotIn(injector.NamespaceLabel, values...))
-			e.MatchConditions = append(e.MatchConditions, entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(keys)))
+			e.NamespaceLabels = append(e.NamespaceLabels, m.open())
+			e.MatchConditions = append(e.MatchConditions, entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(m.keys)))
 		} else {
 			e.NamespaceLabels = append(e.NamespaceLabels, entry.HasNot(injector.NamespaceLabel))
 			e.MatchConditions = append(e.MatchConditions, entry.Condition("has-no-annotation-of-its-own", "!"+spec.asks))
@@ -54,7 +54,7 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 
 // matchedAfter returns the entries of mandatory templates with a match, after
 // all mutations: they split the pods like those of injection.
-func (i *Injection) matchedAfter(keys string, values []string) []entry.Entry {
+func (i *Injection) matchedAfter(m *mandatory) []entry.Entry {
 	spec := i.podSpec()
 	spec.injected = "true" // another webhook may have removed the record
 	var entries []entry.Entry
@@ -64,10 +64,10 @@ func (i *Injection) matchedAfter(keys string, values []string) []entry.Entry {
 		}
 		entries = append(entries, entry.Entry{
 			Name: number("matched-pods", n) + ".mandatory.usher.dev", Rules: spec.rules, FailurePolicy: admissionregistrationv1.Ignore,
-			NamespaceLabels: append(g.namespaces, entry.NotIn(injector.NamespaceLabel, values...)),
+			NamespaceLabels: append(g.namespaces, m.open()),
 			MatchConditions: []admissionregistrationv1.MatchCondition{
 				i.isMatched(g, spec),
-				entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(keys)),
+				entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(m.keys)),
 			},
 		})
 	}
@@ -81,9 +81,11 @@ func (i *Injection) isMatched(g *matchGroup, spec entrySpec) admissionregistrati
 	cannotBeRefused := func(t *injector.Template) bool { return t.Options.OptOut == "deny" }
 	var selected []string
 	for _, t := range g.templates {
-		expression := spec.matches(t.Options.Match)
+		expression := spec.matches(t)
 		if less := i.Facts.Templates.Set().WithoutGiven(t.Options.Match); less != t.Options.Match {
-			expression = "(" + expression + " || " + spec.injected + " && " + spec.matches(less) + ")"
+			reduced := *t
+			reduced.Options.Match = less
+			expression = "(" + expression + " || " + spec.injected + " && " + spec.matches(&reduced) + ")"
 		}
 		if g.mandatory && !slices.ContainsFunc(i.Facts.Templates.Set().Variants(t.Name), cannotBeRefused) {
 			expression = "(" + expression + " && !" + refuses(spec.annotated, t.Name) + ")"
@@ -175,10 +177,10 @@ func labelsMatch(object string, selector *metav1.LabelSelector) string {
 	return strings.Join(all, " && ")
 }
 
-// podMatches is true, in CEL, for a pod that a match selects by its labels and
-// its controller.
-func podMatches(m *injector.Match) string {
-	made := []string{}
+// podMatches is true, in CEL, for a pod that a template's match selects by its
+// labels and its controller.
+func (i *Injection) podMatches(t *injector.Template) string {
+	m, made := t.Options.Match, []string{}
 	by := func(kind string) string {
 		return `(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller && o.kind == ` + cel(kind) + `))`
 	}
@@ -197,13 +199,21 @@ func podMatches(m *injector.Match) string {
 			made = append(made, by(kind))
 		}
 	}
+	if t.DoubtsMakers() {
+		proved := slices.Concat(injector.Controllers, i.Facts.Controllers())
+		texts := make([]string, len(proved))
+		for n, user := range proved {
+			texts[n] = cel(user)
+		}
+		made = append(made, `!(request.userInfo.username in [`+strings.Join(texts, ",")+`] || request.userInfo.username.startsWith(`+cel(injector.KubeletPrefix)+`))`)
+	}
 	return both(labelsMatch("object", m.PodSelector), made)
 }
 
-// workloadMatches is true, in CEL, for a workload whose pods a match selects, as far
-// as its pod template shows.
-func workloadMatches(m *injector.Match) string {
-	made := []string{}
+// workloadMatches is true, in CEL, for a workload whose pods a template's match
+// selects, as far as its pod template shows.
+func workloadMatches(t *injector.Template) string {
+	m, made := t.Options.Match, []string{}
 	for _, kind := range m.Kinds {
 		made = append(made, `object.kind == `+cel(kind))
 		if kind == "Job" {

@@ -45,7 +45,7 @@ func (i *Injection) podSpec() entrySpec {
 	return entrySpec{
 		rules: []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)},
 		asks:  asks("object"), asksFor: func(keys string) string { return asksFor("object", keys) },
-		matches: podMatches, annotated: []string{"object"}, injected: hasRecord("object"),
+		matches: i.podMatches, annotated: []string{"object"}, injected: hasRecord("object"),
 	}
 }
 

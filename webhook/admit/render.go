@@ -18,7 +18,7 @@ func request(req *review.Request, steps verdict.Steps) cluster.Request {
 		APIVersion: schema.GroupVersion{Group: req.Kind.Group, Version: req.Kind.Version}.String(), Kind: req.Kind.Kind,
 		Namespace: req.Namespace, Name: req.Name, JSON: req.Object,
 	}
-	r := cluster.Request{Object: object, Steps: steps}
+	r := cluster.Request{Object: object, Steps: steps, User: req.UserInfo.Username}
 	if len(req.OldObject) > 0 {
 		old := object
 		old.JSON = req.OldObject

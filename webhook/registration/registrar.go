@@ -35,6 +35,9 @@ type Registrar struct {
 	// Paths returns the declarations to register; they may change with the
 	// templates and the configuration.
 	Paths func() []entry.Path
+	// Renew makes Paths at least as new as the templates on the API server, so that
+	// a replica whose cache is stale does not undo what another one registered.
+	Renew func(context.Context) error
 	Names
 	Log logr.Logger
 
@@ -69,13 +72,13 @@ const resync = 10 * time.Minute
 const lookAgain = 5 * time.Second
 
 // NewRegistrar returns the Registrar of a replica.
-func NewRegistrar(m manager.Manager, election *Election, target func() Target, paths func() []entry.Path, names Names, metrics *Metrics, log logr.Logger) (*Registrar, error) {
+func NewRegistrar(m manager.Manager, election *Election, target func() Target, paths func() []entry.Path, renew func(context.Context) error, names Names, metrics *Metrics, log logr.Logger) (*Registrar, error) {
 	client, err := metadata.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, err
 	}
 	r := &Registrar{
-		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Names: names, Log: log,
+		Election: election, Client: m.GetClient(), Metadata: client, Target: target, Paths: paths, Renew: renew, Names: names, Log: log,
 		state: &state{name: names.Configuration, metrics: metrics, log: log}, changed: make(chan struct{}, 1),
 	}
 	election.noted = r.state.sought
@@ -212,6 +215,9 @@ func (r *Registrar) untilApplied(ctx context.Context, owner *owner) (applied []c
 			r.state.follows()
 			r.Log.Info("not registered: the Lease was taken", "lease", LeaseName)
 			return true, nil
+		}
+		if err == nil {
+			err = r.Renew(ctx)
 		}
 		if err == nil {
 			applied, err = r.apply(ctx, owner)

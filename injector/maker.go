@@ -1,0 +1,136 @@
+package injector
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Kinds of controllers that Kinds distinguishes.
+const (
+	kindPod        = "Pod"
+	kindDeployment = "Deployment"
+	kindReplicaSet = "ReplicaSet"
+	kindJob        = "Job"
+	kindCronJob    = "CronJob"
+)
+
+// PodTemplateHash is the label that marks the ReplicaSets of Deployments.
+const PodTemplateHash = "pod-template-hash"
+
+// A Creator is what a request's user proves about the owner references of a new
+// pod, which any author of a pod can write.
+type Creator int
+
+const (
+	// UnknownCreator means that no request shows a user, as on files: the pod's owner
+	// is believed, and a warning says so if that decides about a mandatory template.
+	UnknownCreator Creator = iota
+	// ControllerCreator is a user that writes the owner references of its pods
+	// truly.
+	ControllerCreator
+	// OtherCreator is any other user.
+	OtherCreator
+)
+
+// Controllers are the users with which Kubernetes' own controllers create objects: a
+// ServiceAccount each, or the user of kube-controller-manager if it runs without
+// --use-service-account-credentials.
+var Controllers = []string{
+	"system:kube-controller-manager",
+	"system:serviceaccount:kube-system:cronjob-controller",
+	"system:serviceaccount:kube-system:daemon-set-controller",
+	"system:serviceaccount:kube-system:deployment-controller",
+	"system:serviceaccount:kube-system:job-controller",
+	"system:serviceaccount:kube-system:replicaset-controller",
+	"system:serviceaccount:kube-system:replication-controller",
+	"system:serviceaccount:kube-system:statefulset-controller",
+}
+
+// KubeletPrefix begins the users of kubelets. A kubelet creates only the mirrors of
+// its static pods, which its node owns (admission plugin NodeRestriction).
+const KubeletPrefix = "system:node:"
+
+// CreatorOf returns what a user proves; others are the controllers that prove as
+// much as those of Kubernetes.
+func CreatorOf(user string, others []string) Creator {
+	if slices.Contains(Controllers, user) || slices.Contains(others, user) || strings.HasPrefix(user, KubeletPrefix) {
+		return ControllerCreator
+	}
+	return OtherCreator
+}
+
+// selectsMaker reports whether the template's match selects a pod by its
+// controller.
+func (t *Template) selectsMaker(s Subject) bool {
+	kinds := t.Options.Match.Kinds
+	return len(kinds) == 0 || slices.Contains(kinds, s.Kind()) || s.Unproved && t.DoubtsMakers()
+}
+
+// DoubtsMakers reports whether the template's match also selects the pods whose
+// controller is not proved: otherwise the author of a pod could write an owner
+// reference to do without a mandatory template for pods that have none.
+func (t *Template) DoubtsMakers() bool {
+	return t.Options.Mandatory && t.Options.Match != nil && slices.Contains(t.Options.Match.Kinds, kindPod)
+}
+
+// believed warns of each mandatory template that the pod does without because its
+// owner is believed.
+func (d *decision) believed(view *pod) {
+	r := &d.request
+	if r.Creator != UnknownCreator || r.Kind != "" && r.Kind != kindPod {
+		return
+	}
+	subject := r.subject(view)
+	own := labels.Set(subject.Labels)
+	for _, t := range r.Templates.Matches() {
+		doubted := subject
+		doubted.Unproved = true
+		if t.DoubtsMakers() && find(d.asks, t.Name) == nil && !t.selects(subject, own) && t.selects(doubted, own) {
+			d.warn("metadata.ownerReferences of the pod is believed: the mandatory template %s selects the pod in a cluster, unless one of Kubernetes' controllers or of the configuration's controllers creates it", t.Name)
+		}
+	}
+}
+
+// MakerOf returns the kind that options.match uses for a workload's pods: that
+// of their controller.
+func MakerOf(kind string) string {
+	if kind == kindCronJob {
+		return kindJob
+	}
+	return kind
+}
+
+// Maker returns the kind of a pod's controller, from its metadata.
+func Maker(podLabels map[string]string, owners []metav1.OwnerReference) string {
+	for _, owner := range owners {
+		if owner.Controller == nil || !*owner.Controller {
+			continue
+		}
+		if owner.Kind == kindReplicaSet && podLabels[PodTemplateHash] != "" {
+			return kindDeployment
+		}
+		return MakerOf(owner.Kind)
+	}
+	return kindPod
+}
+
+// subject returns the Subject of the request's object.
+func (r *Request) subject(view *pod) Subject {
+	unproved := r.Creator == OtherCreator && (r.Kind == "" || r.Kind == kindPod)
+	return Subject{NamespaceLabels: r.NamespaceLabels, Labels: view.labels(), Unproved: unproved, Kind: func() string {
+		if r.Kind != "" && r.Kind != kindPod {
+			return MakerOf(r.Kind)
+		}
+		var pod struct {
+			Metadata struct {
+				OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
+			} `json:"metadata"`
+		}
+		_ = json.Unmarshal(r.Object, &pod) // an unreadable object has no controller
+		return Maker(view.labels(), pod.Metadata.OwnerReferences)
+	}}
+}
