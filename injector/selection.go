@@ -193,11 +193,11 @@ func addRecorded(asks []ask, record Record, set *Set) []ask {
 	return asks
 }
 
-// ending names the mandatory templates that the decision does not know of, and
-// that select the pod with the labels with which the decision ends. Usually the
-// rounds have selected them. But if a selected template is withheld, the pod
-// lacks its labels, and a replica that looks only at the pod's labels, as
-// earlier versions do, would deny the pod.
+// ending names the mandatory templates that the decision does not know of, or
+// lets the pod refuse, and that select the pod with the labels with which the
+// decision ends. Usually the rounds have selected them. But if a selected
+// template is withheld, the pod lacks its labels, and a replica that looks only
+// at the pod's labels, as earlier versions do, would deny the pod.
 func (d *decision) ending() []string {
 	r := &d.request
 	if d.Denied || len(d.Outcomes) == 0 || d.merge == nil || r.Templates == nil || len(r.Templates.mandatory) == 0 {
@@ -213,7 +213,9 @@ func (d *decision) ending() []string {
 	}
 	var names []string
 	for _, t := range r.Templates.Matches() {
-		if t.Options.Mandatory && find(d.asks, t.Name) == nil && t.selects(subject, labels.Set(subject.Labels)) {
+		a := find(d.asks, t.Name)
+		unknown := a == nil || a.refused && a.nevertheless == ""
+		if t.Options.Mandatory && unknown && t.selects(subject, labels.Set(subject.Labels)) {
 			names = append(names, t.Name)
 		}
 	}

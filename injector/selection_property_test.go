@@ -329,7 +329,7 @@ func (s *selectionScene) checkEarlier(t *testing.T, r Request, has map[string]st
 	_, notes := metadataOf(t, r.Object)
 	record, _ := ParseRecord(notes)
 	for _, tpl := range s.templates {
-		if _, there := record[tpl.name]; tpl.mandatory && tpl.selects(has) && notes[InjectPrefix+tpl.name] != "false" && !there {
+		if _, there := record[tpl.name]; tpl.mandatory && tpl.selects(has) && !there {
 			t.Errorf("a replica of an earlier version denies the pod for %s", tpl)
 		}
 	}
