@@ -31,6 +31,7 @@ import (
 // Other tests replace that pod, so it does not run in parallel with them.
 func TestTheControllerWorksWithItsEgressPolicy(t *testing.T) {
 	s := newSceneAlone(t)
+	s.onMachine()
 	var policy networkingv1.NetworkPolicy
 	s.must(shared.client.Get(t.Context(), client.ObjectKey{Namespace: usher.Namespace, Name: "usher-controller"}, &policy))
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: usher.Namespace, Name: controllers.LeaseName}}
@@ -64,7 +65,6 @@ func TestTheControllerWorksWithItsEgressPolicy(t *testing.T) {
 		t.Errorf("the Lease had the holder %s after %d transitions, and has %s after %d", *before.Spec.HolderIdentity, *before.Spec.LeaseTransitions,
 			*lease.Spec.HolderIdentity, *lease.Spec.LeaseTransitions)
 	}
-
 	if rules := s.rules(); dropped.MatchString(rules) {
 		t.Errorf("the policy drops packets that the controller's work needs:\n%s", rules)
 	}
