@@ -14,9 +14,7 @@ import (
 // process returns a member's process on the machine's node.
 func (s *scene) process(name string) int {
 	s.Helper()
-	if !shared.Owned() {
-		s.Fatal("the processes of another cluster cannot be killed: run this test on the machine's node")
-	}
+	s.onMachine()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	s.must(err)
 	for _, file := range commands {
@@ -31,6 +29,15 @@ func (s *scene) process(name string) int {
 	}
 	s.Fatalf("the member %s has no process", name)
 	return 0
+}
+
+// onMachine fails the test on another cluster, whose processes and networks are
+// out of reach.
+func (s *scene) onMachine() {
+	s.Helper()
+	if !shared.Owned() {
+		s.Fatal("this test needs the processes and networks of pods: run it on the machine's node")
+	}
 }
 
 // kill kills a member's process with SIGKILL.

@@ -38,6 +38,12 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	t.Parallel()
+	return newSceneAlone(t)
+}
+
+// newSceneAlone is newScene for a test that other tests would disturb.
+func newSceneAlone(t *testing.T) *scene {
+	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "etcd-", Labels: map[string]string{
 		"pod-security.kubernetes.io/enforce": "restricted",
 	}}}
