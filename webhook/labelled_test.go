@@ -68,6 +68,12 @@ func TestAPodIsSentOnceBesideMandatoryTemplates(t *testing.T) {
 	c.until(t, "they are registered", func() bool {
 		return c.policies(t)["mandatory-labelled-namespaces-pods"] == "Fail" && c.lists(t, `"side.must"`)
 	})
+	// The API server learns of the two configurations one after the other.
+	c.until(t, "the API server holds pods to the mandatory template", func() bool {
+		held := c.decisions(t, "/validate-mandatory")
+		_, err := c.CoreV1().Pods(namespaces["must"]).Create(t.Context(), pod(t, "", ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil && c.decisions(t, "/validate-mandatory") > held
+	})
 	for name, tc := range map[string]struct {
 		label, annotations string
 		sent, held         float64

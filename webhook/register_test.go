@@ -42,7 +42,7 @@ func (c *cluster) rendered(t *testing.T) (string, int64) {
 
 func TestRegistrationIsRepaired(t *testing.T) {
 	c := started(t)
-	c.until(t, "what other tests registered is gone", func() bool { return len(c.policies(t)) == 4 })
+	c.until(t, "what other tests registered is gone", func() bool { return len(c.policies(t)) == 4 && !c.lists(t, ".mandatory.usher.dev") })
 	want, _ := c.rendered(t)
 	mutating, validating := c.AdmissionregistrationV1().MutatingWebhookConfigurations(), c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	patch := func(body string) func() error {

@@ -104,6 +104,9 @@ func leftOut(r *diffReport) string {
 	if n := r.Summary[actionUnchanged]; n > 0 {
 		parts = append(parts, page.Count(n, "object")+" unchanged")
 	}
+	if n := r.Summary[actionMissed]; n > 0 {
+		parts = append(parts, page.Count(n, "object")+" not compared, because the other side could not be read whole")
+	}
 	if r.Skipped > 0 {
 		parts = append(parts, page.Count(r.Skipped, "document")+" skipped, because usher found no Kubernetes object in them")
 	}

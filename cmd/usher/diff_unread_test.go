@@ -65,6 +65,9 @@ func TestDiff_UnreadableInput_NothingIsCalledDeletedOrCreated(t *testing.T) {
 					if args[0] == part {
 						side, forbidden = "OLD", "created"
 					}
+					if output == "html" {
+						out, _, _ = strings.Cut(out, "<script>") // not the words of the page's code
+					}
 					if strings.Contains(out, forbidden) || !strings.Contains(out, "not compared") {
 						t.Errorf("%s with an unreadable %s:\n%s", output, side, out)
 					}
