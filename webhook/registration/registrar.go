@@ -217,9 +217,6 @@ func (r *Registrar) untilApplied(ctx context.Context, owner *owner) (applied []c
 			return true, nil
 		}
 		if err == nil {
-			err = r.Renew(ctx)
-		}
-		if err == nil {
 			applied, err = r.apply(ctx, owner)
 		}
 		if ctx.Err() != nil {
@@ -248,6 +245,9 @@ func (r *Registrar) apply(ctx context.Context, owner *owner) ([]client.Object, e
 		return nil, err
 	}
 	if err := r.namespaceEnds(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.Renew(ctx); err != nil {
 		return nil, err
 	}
 	if r.self == nil {
