@@ -5,12 +5,14 @@
 package etcdsafety_test
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -129,9 +131,20 @@ func (w *world) startControllerOf(program string) (stop func(), err error) {
 	if w.metrics, err = controlplane.FreeAddress(); err != nil {
 		return nil, err
 	}
-	return w.start("controller", program, "controller", "--controllers=etcdbackup,etcdcluster,etcdrestore", "--leader-elect=false",
-		"--namespace="+controlplane.Namespace, "--snapshot-address=127.0.0.1:0", "--snapshot-host=127.0.0.1", "--snapshot-image=usher:test",
-		"--health-address=0", "--metrics-address="+w.metrics, "--etcd-member-timeout="+memberTimeout, "--kubeconfig="+w.kubeconfig())
+	args := []string{
+		"controller", "--controllers=etcdbackup,etcdcluster,etcdrestore", "--leader-elect=false",
+		"--namespace=" + controlplane.Namespace, "--snapshot-address=127.0.0.1:0", "--snapshot-host=127.0.0.1", "--snapshot-image=usher:test",
+		"--health-address=0", "--metrics-address=" + w.metrics, "--etcd-member-timeout=" + memberTimeout, "--kubeconfig=" + w.kubeconfig(),
+	}
+	// The previous release does not know the flag, and uses every store.
+	help, err := exec.Command(program, "controller", "--help").CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", program, err, help)
+	}
+	if bytes.Contains(help, []byte("--store-endpoints")) {
+		args = append(args, "--store-endpoints="+strings.Join(controlplane.TestStores(), ","))
+	}
+	return w.start("controller", program, args...)
 }
 
 // collectGarbage starts Kubernetes' own garbage collector.
