@@ -26,7 +26,7 @@ const between = 64
 // evaluation does. A rule calls it for each object.
 func (p *Pass) Ended() bool {
 	p.looked++
-	return p.Input.Err != nil && p.looked%between == 0 && p.Input.Err() != nil
+	return p.Err != nil && p.looked%between == 0 && p.Err() != nil
 }
 
 // Report adds a finding. The message is a predicate without a full stop.
