@@ -22,18 +22,18 @@ func serviceManifest(name string) string {
 func TestDiff_UnreadableInput_NothingIsCalledDeletedOrCreated(t *testing.T) {
 	const list = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service, metadata: {name: a, namespace: x}, spec: {ports: [{port: 80}]}}\n"
 	broken := map[string]func(t *testing.T, dir string){
-		"a document of a stream":              text(serviceManifest("a") + "---\napiVersion: v1\nkind: Service\n\tmetadata: {}\n"),
-		"an error in the middle of a file":    text(serviceManifest("a") + "---\na: [\n---\n" + serviceManifest("c")),
-		"an item of a List without a kind":    text(list + "- {apiVersion: v1, metadata: {name: b, namespace: x}}\n"),
-		"an item of a List that is no object": text(list + "- b\n"),
-		"a List whose items are a mapping":    text("{apiVersion: v1, kind: List, items: {a: b}}"),
-		"an object without a kind":            text(serviceManifest("a") + "---\n{apiVersion: v1, metadata: {name: b, namespace: x}}\n"),
-		"an object without an apiVersion":     text(serviceManifest("a") + "---\n{kind: Service, metadata: {name: b, namespace: x}}\n"),
-		"an object whose kind is a number":    text(serviceManifest("a") + "---\n{apiVersion: v1, kind: 5, metadata: {name: b, namespace: x}}\n"),
-		"JSON that ends in the middle":        text(`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": "x"}} {"apiVersion": "v1", "ki`),
-		"a binary file":                       text("a\x00b"),
-		"UTF-16":                              text("\xff\xfea\x00b\x00"),
-		"a template of a chart":               text("apiVersion: v1\nkind: Service\nmetadata:\n  name: {{ .Values.name }}\n"),
+		"a document of a stream":           text(serviceManifest("a") + "---\napiVersion: v1\nkind: Service\n\tmetadata: {}\n"),
+		"an error in the middle of a file": text(serviceManifest("a") + "---\na: [\n---\n" + serviceManifest("c")),
+		"an item of a List without a kind": text(list + "- {apiVersion: v1, metadata: {name: b, namespace: x}}\n"),
+		"an item of a List, not an object": text(list + "- b\n"),
+		"a List whose items are a mapping": text("{apiVersion: v1, kind: List, items: {a: b}}"),
+		"an object without a kind":         text(serviceManifest("a") + "---\n{apiVersion: v1, metadata: {name: b, namespace: x}}\n"),
+		"an object without an apiVersion":  text(serviceManifest("a") + "---\n{kind: Service, metadata: {name: b, namespace: x}}\n"),
+		"an object whose kind is a number": text(serviceManifest("a") + "---\n{apiVersion: v1, kind: 5, metadata: {name: b, namespace: x}}\n"),
+		"JSON that ends in the middle":     text(`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": "x"}} {"apiVersion": "v1", "ki`),
+		"a binary file":                    text("a\x00b"),
+		"UTF-16":                           text("\xff\xfea\x00b\x00"),
+		"a template of a chart":            text("apiVersion: v1\nkind: Service\nmetadata:\n  name: {{ .Values.name }}\n"),
 		"a link to a file that does not exist": func(t *testing.T, dir string) {
 			t.Helper()
 			if err := os.Symlink("nowhere", filepath.Join(dir, "b.yaml")); err != nil {

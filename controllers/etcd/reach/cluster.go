@@ -38,7 +38,8 @@ func readAPIServers(ctx context.Context, reader client.Reader, hosts []string) (
 	return found, nil
 }
 
-// A holder is who has a public address in the cluster.
+// A holder describes the pods and Services of the cluster that have a public
+// address.
 type holder struct {
 	// found is true if a pod or a Service has it, foreign if it belongs to another
 	// namespace or to a node.
