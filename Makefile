@@ -38,7 +38,7 @@ image: ## Write dist/usher.tar, an OCI image archive of the server, and print it
 # GORELEASER are arguments of goreleaser, in place of those that keep it from
 # publishing anything.
 GORELEASER ?=
-VERSION ?= $(shell sed -n 's/^const Next = "\(.*\)"/\1/p' release/version.go)
+VERSION ?= $(shell sed -n 's/^const Next = "\(.*\)"/\1/p' finding/release/version.go)
 .PHONY: release
 release: ## Write the files of release VERSION into dist/release (docs/releasing.md)
 	@assets=$(ASSETS); GO=$(GO) KUBECTL=$$assets/kubectl tools/release/build "$(VERSION)" $(GORELEASER)
@@ -123,7 +123,7 @@ soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
 	@packages=$$(grep -rlE --include='*_test.go' '^//go:build .*\bsoak\b' . | xargs -r -n1 dirname | sort -u); \
 	  if [ -n "$$packages" ]; then $(SUITE) -shared -- -tags soak -count=1 -p 1 -timeout 3h $$packages; fi
 	$(SUITE) -shared -modules test/vpa -- -count=1 ./...
-	$(GO) test -count=1 -timeout 2h -v ./controllers/etcd/plan -args -walk=$(WALK)
+	$(GO) test -count=1 -timeout 2h -v ./etcd/plan -args -walk=$(WALK)
 	$(MAKE) pages
 	$(MAKE) test-neutron
 	$(MAKE) e2e

@@ -13,9 +13,9 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/policies/refusal"
 	"github.com/usher-dev/usher/policies/rules"
-	"github.com/usher-dev/usher/strictyaml"
+	"github.com/usher-dev/usher/policies/servererrors"
+	"github.com/usher-dev/usher/yaml/strict"
 )
 
 // API version and kind of a configuration.
@@ -91,7 +91,7 @@ func Default() *Configuration {
 func Parse(data []byte) (*Configuration, error) {
 	c := Default()
 	c.APIVersion, c.Kind = "", ""
-	errs := parts(strictyaml.Unmarshal(data, c))
+	errs := parts(strict.Unmarshal(data, c))
 	if len(errs) == 0 {
 		errs = c.validate()
 	}
@@ -137,7 +137,7 @@ func (c *Configuration) validate() (errs []error) {
 	known := true
 	for _, list := range [][]string{c.Policies.Exclude, c.Policies.Exemptions.Rules} {
 		for _, id := range list {
-			if _, err := rules.Lookup(id); err != nil && !refusal.Known(id) {
+			if _, err := rules.Lookup(id); err != nil && !servererrors.Known(id) {
 				known, errs = false, append(errs, err)
 			}
 		}
@@ -182,7 +182,7 @@ func validUser(user string) string {
 // Options returns the evaluator's options, for every level.
 func (c *Configuration) Options() policies.Options {
 	// An exemption from a rule cannot admit what the API server refuses.
-	exclude := slices.DeleteFunc(slices.Clone(c.Policies.Exclude), refusal.Known)
+	exclude := slices.DeleteFunc(slices.Clone(c.Policies.Exclude), servererrors.Known)
 	o := policies.Options{Exclude: exclude, Exemptable: c.exemptable}
 	for _, t := range c.Policies.PodTemplates {
 		o.Templates = append(o.Templates, policies.TemplatePath{Group: t.Group, Kind: t.Kind, Path: t.Path})

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 // Labels of a namespace, which override the configuration's defaults.

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/network/subnet"
 )
 
 // Networks configures Networks and the pods that declare them.

@@ -12,19 +12,19 @@ import (
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
-	"github.com/usher-dev/usher/controllers/podserver"
+	"github.com/usher-dev/usher/controllers/transfer"
 )
 
 // backups is shared by the controllers of backups and restores: the server for
 // the pods that they start, and the places of backups.
 type backups struct {
-	server *podserver.Server
+	server *transfer.Server
 	places *etcdbackup.Places
 }
 
 func serveBackups(m manager.Manager, o Options) (*backups, error) {
 	o.PodServer.Namespace = o.Namespace
-	server, err := podserver.New(o.PodServer, m.GetClient(), m.GetAPIReader(), m.GetLogger())
+	server, err := transfer.New(o.PodServer, m.GetClient(), m.GetAPIReader(), m.GetLogger())
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 	"github.com/usher-dev/usher/controllers/healing"
-	"github.com/usher-dev/usher/controllers/podserver"
+	"github.com/usher-dev/usher/controllers/transfer"
 )
 
 // LeaseName is the Lease of the replica that runs the controllers.
@@ -54,7 +54,7 @@ type Options struct {
 	// the environment names (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
 	StoreProxy bool
 	// PodServer configures the server for the pods of backups and restores.
-	PodServer podserver.Options
+	PodServer transfer.Options
 	// PullSecrets are the names of the imagePullSecrets of created pods, each in
 	// the pod's own namespace.
 	PullSecrets []string

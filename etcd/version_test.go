@@ -3,7 +3,7 @@ package etcd_test
 import (
 	"testing"
 
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 func TestVersionsLeadToOthersOneMinorAtATime(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/usher-dev/usher/reason"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 // A Finding is one problem of one object.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 // BenchmarkDecide measures only the decision, without the request around it. It

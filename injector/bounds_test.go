@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 // TestRepeatsDoNotMakeTheAnswerLong limits the cost of a pod that repeats a

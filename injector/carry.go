@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 // CarriedAnnotation in a pod template lists the keys that usher copied there

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 // guardingApp is a mandatory template with items for the pod's own containers.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 // side names one side of a conflict: a list item of the pod, or of a template

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/reason"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 // A Request is all that a decision depends on.

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
 
-	"github.com/usher-dev/usher/position"
+	"github.com/usher-dev/usher/yaml/position"
 )
 
 // maxConfig limits a template's text: a ConfigMap has at most 1 MiB.

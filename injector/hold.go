@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 // Hold decides whether a pod has what its mandatory templates add, after all

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 // TestHoldUpdate_GoesByContent changes the sidecar of a pod whose record is absent,

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/position"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/yaml/position"
 )
 
 // TemplateRule is the id of the finding for an invalid template, whatever the

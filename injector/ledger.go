@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 // A ledger is a Decision under construction. Every kind of decision in this

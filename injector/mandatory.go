@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/reason"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 // strictSince is the version since which usher denies additions to a mandatory

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/usher-dev/usher/reason"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 const guarding = `

@@ -9,8 +9,8 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/injector/attachment"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/network/multus"
 )
 
 // NetworkAnnotation on a pod names Networks in its namespace, separated by
@@ -145,19 +145,19 @@ func (d *attaching) run() {
 		d.skip(ask{}, reason.NotAsked, "")
 		return
 	}
-	list, err := attachment.Parse(pod.annotations()[attachment.Annotation])
+	list, err := multus.Parse(pod.annotations()[multus.Annotation])
 	if err != nil {
-		d.deny(source, finding.Denial(reason.BadValue, annotationField(attachment.Annotation), err.Error()))
+		d.deny(source, finding.Denial(reason.BadValue, annotationField(multus.Annotation), err.Error()))
 		return
 	}
 	added := d.add(pod, names, list)
 	if !d.Denied && added.String() != list.String() {
-		d.Patch = appendMap(nil, "/metadata/annotations", pod.annotations(), []pair{{attachment.Annotation, added.String()}}).under(pointer(d.path))
+		d.Patch = appendMap(nil, "/metadata/annotations", pod.annotations(), []pair{{multus.Annotation, added.String()}}).under(pointer(d.path))
 	}
 }
 
 // add adds the Networks to the list and records the outcomes.
-func (d *attaching) add(pod *pod, names []string, list attachment.List) attachment.List {
+func (d *attaching) add(pod *pod, names []string, list multus.List) multus.List {
 	r, a := &d.request, ask{source: "annotation " + NetworkAnnotation}
 	for _, name := range names {
 		d.step("network "+r.Namespace+"/"+name, r.Networks[name].state(), "")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/usher-dev/usher/injector/attachment"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/network/multus"
 )
 
 const declares = `"samplecrd.k8s.io/network": `
@@ -72,7 +72,7 @@ func TestAttach(t *testing.T) {
 			}
 			if tc.attached != "" {
 				annotations, _, _, _ := templateAnnotations(tc.kind, after)
-				if diff := cmp.Diff(tc.attached, annotations[attachment.Annotation]); diff != "" {
+				if diff := cmp.Diff(tc.attached, annotations[multus.Annotation]); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
 			}
@@ -90,7 +90,7 @@ func TestAttach(t *testing.T) {
 // without removes the annotation that is extended from a decoded object.
 func without(value any) any {
 	if object, ok := value.(map[string]any); ok {
-		delete(object, attachment.Annotation)
+		delete(object, multus.Annotation)
 		for _, inner := range object {
 			without(inner)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 // Keys by which pods and namespaces ask for templates. Both prefixes have the

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/usher-dev/usher/strictyaml"
+	"github.com/usher-dev/usher/yaml/strict"
 )
 
 // Native decides when a template's containers become native sidecars.
@@ -96,7 +96,7 @@ const defaultOptions = "default"
 func parseOptions(text string, bad *InvalidTemplate) Options {
 	options := Options{}
 	if strings.TrimSpace(text) != "" {
-		if err := strictyaml.Unmarshal([]byte(text), &options); err != nil {
+		if err := strict.Unmarshal([]byte(text), &options); err != nil {
 			for message := range strings.SplitSeq(yamlMessage(err), "\n") {
 				bad.add("data.options", 0, "%s", message)
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 func TestOverrides(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 func TestProbePorts(t *testing.T) {

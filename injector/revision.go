@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 )
 
 // A revision is a second version of a template, next to the one that pods get.

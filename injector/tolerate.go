@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/image"
-	"github.com/usher-dev/usher/strictyaml"
+	"github.com/usher-dev/usher/yaml/strict"
 )
 
 // A Tolerance names what others may change of a mandatory template's items.
@@ -148,7 +148,7 @@ func (t *Tolerate) parseList(bad *InvalidTemplate, text []byte) {
 
 func (t *Tolerate) parseLimits(bad *InvalidTemplate, text []byte) {
 	var form limits
-	if err := strictyaml.Unmarshal(text, &form); err != nil {
+	if err := strict.Unmarshal(text, &form); err != nil {
 		for message := range strings.SplitSeq(yamlMessage(err), "\n") {
 			bad.add(tolerateField, 0, "%s", message)
 		}

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
-	"github.com/usher-dev/usher/release"
 )
 
 func evaluator(t *testing.T, o policies.Options) *policies.Evaluator {

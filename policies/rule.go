@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 // A Rule describes one problem of an object, by itself or together with other

@@ -3,8 +3,8 @@ package verdict
 import (
 	"fmt"
 
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
 )
 
 // carry copies opt-ins from a workload's own metadata into its pod template.

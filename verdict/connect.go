@@ -6,8 +6,8 @@ import (
 	"maps"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
 )
 
 // connect declares a Deployment's own Network in its pod template, and attaches

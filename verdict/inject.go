@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/policies/catalog"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
 // inject adds the templates that the pod asks for.
@@ -141,7 +141,7 @@ func (j *judging) unseen(r reason.Reason) string {
 func (j *judging) warnings(texts []string) {
 	for _, text := range texts {
 		j.Findings = append(j.Findings, Finding{
-			Finding: finding.Finding{Rule: catalog.InjectWarning, Level: finding.Baseline, Message: text}, Source: FromInjection, Effect: Warns,
+			Finding: finding.Finding{Rule: ruledocs.InjectWarning, Level: finding.Baseline, Message: text}, Source: FromInjection, Effect: Warns,
 		})
 	}
 }

@@ -3,8 +3,8 @@ package verdict
 import (
 	"context"
 
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
 )
 
 // Judge decides about an object. old is the existing object, nil on CREATE. The

@@ -11,11 +11,11 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/transition"
-	"github.com/usher-dev/usher/reason"
 	"github.com/usher-dev/usher/verdict"
 )
 

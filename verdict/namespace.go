@@ -11,9 +11,9 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/policies/catalog"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
 // namespace judges usher's labels on a Namespace. On UPDATE only a new or
@@ -27,7 +27,7 @@ func (j *judging) namespace() error {
 		return !had || value != labels[key]
 	}
 	refuse := func(key, message string) {
-		j.refuse(catalog.NamespaceLabel, reason.BadValue, finding.Finding{
+		j.refuse(ruledocs.NamespaceLabel, reason.BadValue, finding.Finding{
 			Field: "metadata.labels[" + key + "]", Value: labels[key], Message: message})
 	}
 	for _, key := range slices.Sorted(maps.Keys(other)) {
@@ -59,7 +59,7 @@ func (j *judging) pickedRevisions(value string) {
 	field := "metadata.labels[" + key + "]"
 	picked, err := injector.Picked(value)
 	if err != nil {
-		j.remark(catalog.NamespaceLabel, reason.BadValue, finding.Baseline, field, fmt.Sprintf(
+		j.remark(ruledocs.NamespaceLabel, reason.BadValue, finding.Baseline, field, fmt.Sprintf(
 			"label %s %s; the namespace's pods are denied until it is corrected", key, err))
 		return
 	}
@@ -72,7 +72,7 @@ func (j *judging) pickedRevisions(value string) {
 		if j.facts.UnseenTemplates != "" {
 			message += " (" + j.facts.UnseenTemplates + ")"
 		}
-		j.remark(catalog.NamespaceLabel, reason.TemplateMissing, finding.Baseline, field, message+"; the namespace's pods that ask for it are denied until it does")
+		j.remark(ruledocs.NamespaceLabel, reason.TemplateMissing, finding.Baseline, field, message+"; the namespace's pods that ask for it are denied until it does")
 	}
 }
 
@@ -85,12 +85,12 @@ func (j *judging) askedTemplates(value string) {
 	}
 	for name := range strings.SplitSeq(value, ".") {
 		if wrong := injector.ValidTemplateName(name); wrong != "" {
-			j.remark(catalog.NamespaceLabel, reason.BadValue, finding.Baseline, field, fmt.Sprintf(
+			j.remark(ruledocs.NamespaceLabel, reason.BadValue, finding.Baseline, field, fmt.Sprintf(
 				"label %s: write names of templates separated by dots; %q %s; the namespace's pods are denied until it is corrected", injector.NamespaceLabel, name, wrong))
 			continue
 		}
 		if _, known := j.facts.Templates.Get(name); !known {
-			j.remark(catalog.NamespaceLabel, reason.TemplateMissing, finding.Baseline, field, fmt.Sprintf(
+			j.remark(ruledocs.NamespaceLabel, reason.TemplateMissing, finding.Baseline, field, fmt.Sprintf(
 				"label %s asks for the template %q, which does not exist%s; the namespace's pods are denied until it does", injector.NamespaceLabel, name, unseen))
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/reason"
 )
 
 // An origin maps the fields of an injected object to the fields that the user

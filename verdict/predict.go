@@ -13,7 +13,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/policies/limitrange"
+	"github.com/usher-dev/usher/verdict/limitrange"
 )
 
 // podSecurity evaluates the Pod Security Standards.

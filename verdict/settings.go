@@ -12,9 +12,9 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/policies/catalog"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
 // Some objects are usher's own settings: a template, the configuration, and the
@@ -60,7 +60,7 @@ func (j *judging) configMap() (cm corev1.ConfigMap, ok bool) {
 		Data map[string]jsontext.Value `json:"data"`
 	}
 	if err := json.Unmarshal(j.object.JSON, &raw); err != nil {
-		j.refuse(catalog.TemplateInvalid, reason.Undecodable, finding.Finding{Message: "the ConfigMap cannot be decoded: " + err.Error()})
+		j.refuse(ruledocs.TemplateInvalid, reason.Undecodable, finding.Finding{Message: "the ConfigMap cannot be decoded: " + err.Error()})
 		return cm, false
 	}
 	cm.Name, cm.Labels, cm.Data = j.object.Name, map[string]string{}, map[string]string{}
@@ -68,7 +68,7 @@ func (j *judging) configMap() (cm corev1.ConfigMap, ok bool) {
 	for key, value := range raw.Data {
 		var text string
 		if json.Unmarshal(value, &text) != nil {
-			j.refuse(catalog.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "data." + key,
+			j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "data." + key,
 				Message: "is not a string: write it as a block of text, after " + key + ": |"})
 			ok = false
 			continue
@@ -97,12 +97,12 @@ func (j *judging) template() error {
 		return nil
 	}
 	if holder, ok := j.facts.Templates.Get(name); ok && holder.ConfigMap != "" && holder.ConfigMap != cm.Name {
-		j.refuse(catalog.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
+		j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
 			"is %s, and the ConfigMap %s already holds the template %q: delete one of them, or rename the template", cm.Name, holder.ConfigMap, name)})
 		return nil
 	}
 	if cm.Labels[injector.RevisionOfLabel] != "" && injector.LooksLikeTemplate(cm.Name, cm.Labels) {
-		j.refuse(catalog.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
+		j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
 			"is %s of a revision: releases of usher without revisions take a ConfigMap named <template>%s or labelled %s for a template; rename it and remove that label",
 			cm.Name, injector.TemplateSuffix, injector.TemplateLabel)})
 		return nil
@@ -110,7 +110,7 @@ func (j *judging) template() error {
 	template, err := injector.ParseTemplate(name, cm.Data)
 	var invalid *injector.InvalidTemplate
 	if errors.As(err, &invalid) {
-		j.refuse(catalog.TemplateInvalid, reason.TemplateInvalid, invalid.Problems...)
+		j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, invalid.Problems...)
 		return nil
 	}
 	if j.Proof, err = injector.Prove(template); err != nil {
@@ -118,30 +118,30 @@ func (j *judging) template() error {
 	}
 	if len(j.Proof.Problems) > 0 {
 		for _, p := range j.Proof.Problems {
-			j.refuse(catalog.TemplateInvalid, p.Reason, finding.Finding{Field: configField, Message: p.Statement()})
+			j.refuse(ruledocs.TemplateInvalid, p.Reason, finding.Finding{Field: configField, Message: p.Statement()})
 		}
 		return nil
 	}
 	for _, effect := range j.Proof.Effects {
-		j.remark(catalog.TemplateEffect, "", finding.Strict, configField, "template "+name+": "+effect)
+		j.remark(ruledocs.TemplateEffect, "", finding.Strict, configField, "template "+name+": "+effect)
 	}
 	for _, v := range template.UndefinedVariables() {
-		j.remark(catalog.TemplateEffect, "", finding.Baseline, v.Field, fmt.Sprintf(
+		j.remark(ruledocs.TemplateEffect, "", finding.Baseline, v.Field, fmt.Sprintf(
 			"template %s: $(%s) stays as it is, because the container %s has no variable of that name; define it under env, or write $$(%s) for the literal text",
 			name, v.Name, v.Container, v.Name))
 	}
 	for _, wide := range template.Options.Tolerate.Wide() {
-		j.remark(catalog.TemplateEffect, "", finding.Baseline, "data.options", "template "+name+": options.tolerate "+wide)
+		j.remark(ruledocs.TemplateEffect, "", finding.Baseline, "data.options", "template "+name+": options.tolerate "+wide)
 	}
 	for _, c := range template.Credentials() {
-		j.remark(catalog.TemplateCredential, "", finding.Baseline, c.Field, fmt.Sprintf(
+		j.remark(ruledocs.TemplateCredential, "", finding.Baseline, c.Field, fmt.Sprintf(
 			"template %s: %s; refer to a Secret with valueFrom.secretKeyRef instead", name, c.Statement))
 	}
 	for _, conflict := range j.facts.Templates.With(template).Conflicts(template.Name) {
-		j.remark(catalog.TemplateConflict, "", finding.Baseline, configField, conflict)
+		j.remark(ruledocs.TemplateConflict, "", finding.Baseline, configField, conflict)
 	}
 	for _, chain := range j.facts.Templates.EndsItself(template) {
-		j.remark(catalog.MatchEndsItself, "", finding.Baseline, "data."+injector.OptionsKey, chain)
+		j.remark(ruledocs.MatchEndsItself, "", finding.Baseline, "data."+injector.OptionsKey, chain)
 	}
 	return nil
 }
@@ -158,12 +158,12 @@ func (j *judging) configuration() error {
 		return nil
 	}
 	if !set {
-		j.refuse(catalog.ConfigurationInvalid, reason.ConfigurationInvalid, finding.Finding{
+		j.refuse(ruledocs.ConfigurationInvalid, reason.ConfigurationInvalid, finding.Finding{
 			Field: "data", Message: "has no key " + config.ConfigMapKey + ": write the configuration under it"})
 		return nil
 	}
 	if _, err := config.Parse([]byte(text)); err != nil {
-		j.refuse(catalog.ConfigurationInvalid, reason.ConfigurationInvalid, finding.Finding{
+		j.refuse(ruledocs.ConfigurationInvalid, reason.ConfigurationInvalid, finding.Finding{
 			Field: "data." + config.ConfigMapKey, Message: strings.ReplaceAll(err.Error(), "\n", "; ")})
 	}
 	return nil

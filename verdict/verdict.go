@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies/transition"
-	"github.com/usher-dev/usher/reason"
 )
 
 // A Verdict is the decision of Judge, and its reasons.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/reason"
 )
 
 // weigh decides the effect of each finding, and the verdict.

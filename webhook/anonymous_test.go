@@ -13,7 +13,7 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	facts "github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/webhook/admit"
+	"github.com/usher-dev/usher/webhook/handlers"
 	"github.com/usher-dev/usher/webhook/review"
 )
 
@@ -82,7 +82,7 @@ func TestAnswersToTheAPIServerNameOtherObjects(t *testing.T) {
 	for _, authenticated := range []bool{true, false} {
 		req := &review.Request{Namespace: ns, Name: "shop", Operation: "CREATE", Object: []byte(shop(ns))}
 		req.Kind.Group, req.Kind.Version, req.Kind.Kind = "apps", "v1", "Deployment"
-		res, err := (&admit.Policies{Facts: known, Authenticated: authenticated}).Handler().Decide(t.Context(), req)
+		res, err := (&handlers.Policies{Facts: known, Authenticated: authenticated}).Handler().Decide(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}

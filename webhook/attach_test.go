@@ -17,7 +17,7 @@ import (
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/injector/attachment"
+	"github.com/usher-dev/usher/network/multus"
 )
 
 // networkClient is a client of Networks.
@@ -95,7 +95,7 @@ func TestPodsAreAttachedToTheNetworksTheyDeclare(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if value := got.Annotations[attachment.Annotation]; value != tc.want {
+			if value := got.Annotations[multus.Annotation]; value != tc.want {
 				t.Errorf("attached to %s, want %s", value, tc.want)
 			}
 			if texts := c.warnings.take(); !strings.Contains(texts, tc.warning) || tc.warning == "" && strings.Contains(texts, "Network") {
@@ -143,7 +143,7 @@ func TestAWorkloadIsWarnedOfWhatItsPodsAreDeniedFor(t *testing.T) {
 	if texts := c.warnings.take(); !strings.Contains(texts, "its pods will be denied: network-missing: spec.template.metadata.annotations[samplecrd.k8s.io/network]") {
 		t.Errorf("warnings %q", texts)
 	}
-	if value, ok := d.Spec.Template.Annotations[attachment.Annotation]; ok {
+	if value, ok := d.Spec.Template.Annotations[multus.Annotation]; ok {
 		t.Errorf("the template was changed: %s", value)
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 	facts "github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/webhook/admit"
+	"github.com/usher-dev/usher/webhook/handlers"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/tracing"
 )
@@ -91,7 +91,7 @@ func benchValidate(b *testing.B) http.Handler {
 	known := benchFacts()
 	known.Others = &facts.Lister{Reader: fake.NewClientBuilder().Build()}
 	known.Server = func() *version.Version { return version.MajorMinor(1, 36) }
-	return benchServer(b, (&admit.Policies{Facts: known}).Handler(), nil)
+	return benchServer(b, (&handlers.Policies{Facts: known}).Handler(), nil)
 }
 
 // benchFacts are facts with a namespace without labels.
@@ -105,7 +105,7 @@ func benchFacts() *facts.Facts {
 }
 
 // benchServer serves a handler at every path.
-func benchServer(b *testing.B, h admit.Handler, tracer *tracing.Tracer) http.Handler {
+func benchServer(b *testing.B, h handlers.Handler, tracer *tracing.Tracer) http.Handler {
 	b.Helper()
 	ready := make(chan struct{})
 	close(ready)
@@ -143,7 +143,7 @@ func benchInjection(b *testing.B, tracer *tracing.Tracer) http.Handler {
 	}
 	known := benchFacts()
 	known.Templates.Put(cm)
-	return benchServer(b, (&admit.Injection{Facts: known}).Pods(), tracer)
+	return benchServer(b, (&handlers.Injection{Facts: known}).Pods(), tracer)
 }
 
 func floor(w http.ResponseWriter, r *http.Request) {

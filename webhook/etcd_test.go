@@ -19,9 +19,9 @@ import (
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/controllers/etcd/plan"
-	"github.com/usher-dev/usher/controllers/etcd/plan/states"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/etcd/plan"
+	"github.com/usher-dev/usher/etcd/plan/states"
 )
 
 // etcdClient is a client of etcd clusters that records warnings.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/usher-dev/usher/policies/limitrange"
+	"github.com/usher-dev/usher/verdict/limitrange"
 )
 
 // TestLimitRangesAreReadAsTheServerDoes compares package limitrange with a real

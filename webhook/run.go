@@ -9,12 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/webhook/admit"
-	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/handlers"
 	"github.com/usher-dev/usher/webhook/registration"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/serving"
 	"github.com/usher-dev/usher/webhook/tracing"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // Run serves until the context ends, and then until all requests are drained.
@@ -45,8 +45,8 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	handlers := handlers(facts, m, o)
-	registrar, err := registration.NewRegistrar(m, election, target(o, certificates.Bundle), declared(handlers), facts.Templates.Renew, registration.Names{Configuration: o.ConfigurationName, Owner: o.OwnerClusterRole}, registration.NewMetrics(o.Registry), o.Log)
+	handling := newHandlers(facts, m, o)
+	registrar, err := registration.NewRegistrar(m, election, target(o, certificates.Bundle), declared(handling), facts.Templates.Renew, registration.Names{Configuration: o.ConfigurationName, Owner: o.OwnerClusterRole}, registration.NewMetrics(o.Registry), o.Log)
 	if err != nil {
 		return err
 	}
@@ -59,42 +59,42 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	running, stop, drain := serving.NewDrain(ctx, o.ShutdownDelay)
 	defer stop()
 	health := &serving.Health{Ready: readiness(drain, start.ready, facts), State: state(certificates, facts, registrar), Profiling: o.Profiling}
-	if err := serving.Add(m, listening(o), certificates.GetCertificate, drain.Handler(paths(handlers, start.ready, tracer, o)), health); err != nil {
+	if err := serving.Add(m, listening(o), certificates.GetCertificate, drain.Handler(paths(handling, start.ready, tracer, o)), health); err != nil {
 		return err
 	}
 	return m.Start(running)
 }
 
-// handlers returns all paths of the server.
-func handlers(facts *cluster.Facts, m manager.Manager, o Options) []admit.Handler {
-	injection := &admit.Injection{Facts: facts, FailurePolicy: o.InjectionFailurePolicy}
-	networks := &admit.Networks{Facts: facts}
-	rules := &admit.Policies{
+// newHandlers returns the handlers of all paths of the server.
+func newHandlers(facts *cluster.Facts, m manager.Manager, o Options) []handlers.Handler {
+	injection := &handlers.Injection{Facts: facts, FailurePolicy: o.InjectionFailurePolicy}
+	networks := &handlers.Networks{Facts: facts}
+	rules := &handlers.Policies{
 		Facts: facts, Mapper: m.GetRESTMapper(),
 		Controller: "system:serviceaccount:" + o.Namespace + ":usher-controller", Authenticated: o.ClientCAFile != "", Log: o.Log,
 	}
-	return []admit.Handler{
+	return []handlers.Handler{
 		injection.Pods(), injection.Workloads(), injection.Mandatory(), networks.Pods(), networks.Workloads(),
-		(&admit.TemplateProof{Facts: facts}).Handler(), (&admit.NamespaceLabels{Facts: facts, Log: o.Log}).Handler(),
-		(&admit.Configuration{Facts: facts}).Handler(), rules.Handler(),
+		(&handlers.TemplateProof{Facts: facts}).Handler(), (&handlers.NamespaceLabels{Facts: facts, Log: o.Log}).Handler(),
+		(&handlers.Configuration{Facts: facts}).Handler(), rules.Handler(),
 	}
 }
 
 // declared returns the current declarations of the paths.
-func declared(handlers []admit.Handler) func() []entry.Path {
-	return func() []entry.Path {
-		paths := make([]entry.Path, len(handlers))
-		for i, h := range handlers {
+func declared(all []handlers.Handler) func() []webhookspec.Path {
+	return func() []webhookspec.Path {
+		paths := make([]webhookspec.Path, len(all))
+		for i, h := range all {
 			paths[i] = h.Declared()
 		}
 		return paths
 	}
 }
 
-// paths serves the handlers once ready is closed.
-func paths(handlers []admit.Handler, ready <-chan struct{}, tracer *tracing.Tracer, o Options) http.Handler {
-	deciding := make([]review.Handler, len(handlers))
-	for i, h := range handlers {
+// paths serves all handlers once ready is closed.
+func paths(all []handlers.Handler, ready <-chan struct{}, tracer *tracing.Tracer, o Options) http.Handler {
+	deciding := make([]review.Handler, len(all))
+	for i, h := range all {
 		deciding[i] = h.Handler
 	}
 	return review.NewMux(review.Options{

@@ -117,7 +117,7 @@ func transitionPairs(t *testing.T, row string) (pairs [][2]map[string]any) {
 	t.Helper()
 	var objects [2][]map[string]any
 	for i, name := range []string{"old.yaml", "new.yaml"} {
-		text, err := os.ReadFile(filepath.Join("../policies/transition/testdata", row, name))
+		text, err := os.ReadFile(filepath.Join("../../policies/transition/testdata", row, name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/policies/refusal"
+	"github.com/usher-dev/usher/policies/servererrors"
 )
 
 // maxBody is the maximum size of a request to the server.
@@ -43,7 +43,7 @@ func (t typed) internal(kind schema.GroupVersionKind, object runtime.Object, fou
 	t.scheme.Default(object)
 	internal, err := t.scheme.UnsafeConvertToVersion(object, schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal})
 	if err != nil {
-		return nil, append(found, of(refusal.Undecodable, "", nil, err.Error()))
+		return nil, append(found, of(servererrors.Undecodable, "", nil, err.Error()))
 	}
 	return internal, found
 }
@@ -91,7 +91,7 @@ func (t typed) mismatches(kind schema.GroupVersionKind, raw []byte) []finding.Fi
 		if confidential(kind) {
 			m.Value, m.Message = nil, m.Redacted
 		}
-		found = append(found, of(refusal.Undecodable, m.Path.String(), scalar(m.Value), m.Message))
+		found = append(found, of(servererrors.Undecodable, m.Path.String(), scalar(m.Value), m.Message))
 	}
 	return found
 }
@@ -100,12 +100,12 @@ func (t typed) mismatches(kind schema.GroupVersionKind, raw []byte) []finding.Fi
 func strictly(errs []error) []finding.Finding {
 	found := make([]finding.Finding, 0, len(errs))
 	for _, err := range errs {
-		rule, field := refusal.UnknownField, ""
+		rule, field := servererrors.UnknownField, ""
 		if f := (kjson.FieldError)(nil); errors.As(err, &f) {
 			field = f.FieldPath()
 		}
 		if strings.HasPrefix(err.Error(), "duplicate") {
-			rule = refusal.DuplicateField
+			rule = servererrors.DuplicateField
 		}
 		found = append(found, of(rule, field, nil, err.Error()))
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/policies/refusal"
+	"github.com/usher-dev/usher/policies/servererrors"
 )
 
 func of(rule, field string, value any, message string) finding.Finding {
@@ -21,7 +21,7 @@ func refused(field string, value any, message string) finding.Finding {
 	if field == nowhere {
 		field = ""
 	}
-	return of(refusal.Other, field, value, message)
+	return of(servererrors.Other, field, value, message)
 }
 
 // nowhere is the path of the whole object in the server's code.

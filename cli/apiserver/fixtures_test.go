@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/yaml"
 
-	"github.com/usher-dev/usher/policies/refusal"
+	"github.com/usher-dev/usher/policies/servererrors"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -103,7 +103,7 @@ func reset(t *testing.T, features map[string]bool) {
 }
 
 func TestEveryExplanationAllowsAndDeniesItsFixtures(t *testing.T) {
-	for _, r := range refusal.All() {
+	for _, r := range servererrors.All() {
 		t.Run(r.ID, func(t *testing.T) {
 			for _, verdict := range []string{"allow", "deny"} {
 				paths, err := filepath.Glob(filepath.Join("testdata", r.ID, verdict, "*.yaml"))
@@ -146,7 +146,7 @@ func TestEveryFixtureFolderBelongsToAnExplanation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, folder := range folders {
-		if !refusal.Known(folder.Name()) {
+		if !servererrors.Known(folder.Name()) {
 			t.Errorf("testdata/%s belongs to no explanation", folder.Name())
 		}
 	}

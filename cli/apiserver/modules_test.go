@@ -36,7 +36,7 @@ func TestKubernetesIsOfOneVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	linked := map[string]string{}
-	for line := range strings.Lines(string(list("-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", "../cmd/usher"))) {
+	for line := range strings.Lines(string(list("-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", "../../cmd/usher"))) {
 		path, version, _ := strings.Cut(strings.TrimSpace(line), " ")
 		linked[path] = version
 	}
@@ -58,7 +58,7 @@ func TestKubernetesIsOfOneVersion(t *testing.T) {
 
 // TestTheServerLinksNoAPIServer keeps the server's image small.
 func TestTheServerLinksNoAPIServer(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "../cmd/usher-server").Output()
+	out, err := exec.Command("go", "list", "-deps", "../../cmd/usher-server").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

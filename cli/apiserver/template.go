@@ -9,7 +9,7 @@ import (
 
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/policies/refusal"
+	"github.com/usher-dev/usher/policies/servererrors"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -22,7 +22,7 @@ func (v *Validator) templates(o *policies.Object, namespace string, f *verdict.F
 	}
 	var found []finding.Finding
 	for _, m := range o.Undecodable {
-		found = append(found, of(refusal.Undecodable, m.Path.String(), scalar(m.Value), m.Message))
+		found = append(found, of(servererrors.Undecodable, m.Path.String(), scalar(m.Value), m.Message))
 	}
 	for _, t := range o.Templates {
 		raw, err := json.Marshal(corev1.PodTemplate{Template: corev1.PodTemplateSpec{ObjectMeta: *t.Meta, Spec: *t.Spec}})

@@ -15,7 +15,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/policies/refusal"
+	"github.com/usher-dev/usher/policies/servererrors"
 )
 
 // An untyped codec is for a kind with a schema.
@@ -32,14 +32,14 @@ func (u untyped) decode(_ schema.GroupVersionKind, raw []byte) (runtime.Object, 
 	content := map[string]any{}
 	strict, err := kjson.UnmarshalStrict(raw, &content)
 	if err != nil {
-		return nil, []finding.Finding{of(refusal.Undecodable, "", nil, err.Error())}
+		return nil, []finding.Finding{of(servererrors.Undecodable, "", nil, err.Error())}
 	}
 	found := strictly(strict)
 	object := &unstructured.Unstructured{Object: content}
 	apiVersion, kind := object.GetAPIVersion(), object.GetKind()
 	meta, hasMeta, unknown, err := objectmeta.GetObjectMetaWithOptions(content, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
-		return nil, append(found, of(refusal.Undecodable, "metadata", nil, err.Error()))
+		return nil, append(found, of(servererrors.Undecodable, "metadata", nil, err.Error()))
 	}
 	if !u.preserves {
 		unknown = append(unknown, pruning.PruneWithOptions(content, u.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
@@ -47,16 +47,16 @@ func (u untyped) decode(_ schema.GroupVersionKind, raw []byte) (runtime.Object, 
 	}
 	wrong, embedded := objectmeta.CoerceWithOptions(nil, content, u.schema, false, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
 	if wrong != nil {
-		return nil, append(found, of(refusal.Undecodable, wrong.Field, scalar(wrong.BadValue), wrong.ErrorBody()))
+		return nil, append(found, of(servererrors.Undecodable, wrong.Field, scalar(wrong.BadValue), wrong.ErrorBody()))
 	}
 	for _, path := range append(unknown, embedded...) {
-		found = append(found, of(refusal.UnknownField, path, nil, `unknown field "`+path+`"`))
+		found = append(found, of(servererrors.UnknownField, path, nil, `unknown field "`+path+`"`))
 	}
 	object.SetAPIVersion(apiVersion)
 	object.SetKind(kind)
 	if hasMeta {
 		if err := objectmeta.SetObjectMeta(content, meta); err != nil {
-			return nil, append(found, of(refusal.Undecodable, "metadata", nil, err.Error()))
+			return nil, append(found, of(servererrors.Undecodable, "metadata", nil, err.Error()))
 		}
 	}
 	structuraldefaulting.Default(content, u.schema)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/policies/catalog"
-	"github.com/usher-dev/usher/policies/refusal"
+	"github.com/usher-dev/usher/policies/ruledocs"
+	"github.com/usher-dev/usher/policies/servererrors"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -36,11 +36,11 @@ func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verd
 	case !ok && passing(kind):
 		return nil
 	case !ok && v.unreadable(kind) != nil:
-		return []finding.Finding{{Rule: catalog.ServerWarning, Level: finding.Baseline, Field: "kind", Value: object.Kind,
+		return []finding.Finding{{Rule: ruledocs.ServerWarning, Level: finding.Baseline, Field: "kind", Value: object.Kind,
 			Message: fmt.Sprintf("%s is not checked, because its CustomResourceDefinition is invalid: %v", object.Kind, v.unreadable(kind)),
 			Harm:    "the API server may refuse the object", Fix: "correct the CustomResourceDefinition"}}
 	case !ok && v.Knows(object.APIVersion, object.Kind):
-		return []finding.Finding{of(refusal.UnservedKind, "apiVersion", object.APIVersion, v.unserved(kind))}
+		return []finding.Finding{of(servererrors.UnservedKind, "apiVersion", object.APIVersion, v.unserved(kind))}
 	case !ok:
 		return v.templates(object.Typed, object.Namespace, f)
 	case len(object.JSON) > maxBody:
@@ -107,7 +107,7 @@ func (c *call) warned() []finding.Finding {
 	var found []finding.Finding
 	for _, w := range warnings {
 		at, text := fieldOf(w)
-		found = append(found, finding.Finding{Rule: catalog.ServerWarning, Level: finding.Baseline, Field: at, Message: text,
+		found = append(found, finding.Finding{Rule: ruledocs.ServerWarning, Level: finding.Baseline, Field: at, Message: text,
 			Harm: "a later API server may refuse the object, or this one ignores part of it", Fix: "change what the warning names"})
 	}
 	return found

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/position"
+	"github.com/usher-dev/usher/yaml/position"
 )
 
 // confidential reports whether no finding may contain a value of the object: a

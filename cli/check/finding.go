@@ -7,23 +7,23 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/usher-dev/usher/cmd/usher/report"
-	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/manifest"
+	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/manifest"
-	"github.com/usher-dev/usher/policies/catalog"
-	"github.com/usher-dev/usher/policies/refusal"
-	"github.com/usher-dev/usher/position"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/policies/ruledocs"
+	"github.com/usher-dev/usher/policies/servererrors"
 	"github.com/usher-dev/usher/verdict"
+	"github.com/usher-dev/usher/yaml/position"
 )
 
 // judging is a Run in progress.
 type judging struct {
 	*Run
 	workspace *files.Workspace
-	catalog   map[string]catalog.Entry
+	catalog   map[string]ruledocs.Entry
 }
 
 // add reports a finding, if the user asked for it.
@@ -49,7 +49,7 @@ func (j *judging) add(f *file, doc *manifest.Document, v *verdict.Verdict, found
 	if found.Source == verdict.FromInjection || found.Source == verdict.FromSettings {
 		e := j.catalog[r.Rule]
 		r.Harm, r.Fix = e.Harm, e.Fix
-		if r.Message = sentence(found.Finding); found.Rule == catalog.NamespaceLabel && found.Effect == verdict.Denies {
+		if r.Message = sentence(found.Finding); found.Rule == ruledocs.NamespaceLabel && found.Effect == verdict.Denies {
 			r.Message = lastStep(found.Field) + ": " + found.Message
 		}
 		if r.Field == "" {
@@ -165,7 +165,7 @@ func lastStep(field string) string {
 
 // duplicate returns the finding for a field that occurs twice.
 func duplicate(d manifest.Duplicate) verdict.Finding {
-	r := refusal.Lookup(refusal.DuplicateField)
+	r := servererrors.Lookup(servererrors.DuplicateField)
 	return verdict.Finding{Source: verdict.FromServer, Effect: verdict.Denies, Finding: finding.Finding{
 		Rule: r.ID, Level: finding.Invariant, RefusedByServer: true, Field: d.Field, Message: "is set twice: remove one", Harm: r.Harm, Fix: r.Fix,
 	}}

@@ -13,13 +13,13 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/usher-dev/usher/cmd/usher/explain"
-	"github.com/usher-dev/usher/cmd/usher/report"
-	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/cli/explain"
+	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/manifest"
+	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/manifest"
-	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
 // A Run is a check of some files.
@@ -98,8 +98,8 @@ func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*repo
 	options.Definitions = definitions
 	workspace, more := files.Load(docs, given, options)
 	errs = append(errs, more...)
-	j := &judging{Run: r, workspace: workspace, catalog: map[string]catalog.Entry{}}
-	for _, e := range catalog.Entries() {
+	j := &judging{Run: r, workspace: workspace, catalog: map[string]ruledocs.Entry{}}
+	for _, e := range ruledocs.Entries() {
 		j.catalog[e.ID] = e
 	}
 	parallel(ctx, len(read), func(i int) { j.file(&read[i]) })
@@ -214,7 +214,7 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 // of them has it.
 func togetherOnce(findings []report.Finding) []report.Finding {
 	together := func(f report.Finding) bool {
-		return f.Rule == catalog.TemplateConflict || f.Rule == catalog.MatchEndsItself
+		return f.Rule == ruledocs.TemplateConflict || f.Rule == ruledocs.MatchEndsItself
 	}
 	last := map[string]int{}
 	for i, f := range findings {

@@ -1,10 +1,10 @@
 package check
 
 import (
-	"github.com/usher-dev/usher/cmd/usher/report"
+	"github.com/usher-dev/usher/cli/manifest"
+	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/manifest"
-	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/policies/ruledocs"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -36,7 +36,7 @@ func (j *judging) unknown(f *file, d *manifest.Document) {
 	}
 	switch j.UnknownKinds {
 	case Fail:
-		e := j.catalog[catalog.UnknownKind]
+		e := j.catalog[ruledocs.UnknownKind]
 		j.add(f, d, &verdict.Verdict{}, verdict.Finding{Source: verdict.FromServer, Effect: verdict.Denies, Finding: finding.Finding{
 			Rule: e.ID, Level: e.Level, Field: "kind", Value: d.Kind, Message: d.APIVersion + " " + d.Kind + " is " + why, Harm: e.Harm, Fix: e.Fix,
 		}})

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/kubeconfig"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
 )
 
 // Advice is what to do; empty if Command is "".
@@ -32,7 +32,7 @@ type maker struct {
 func (m maker) String() string { return strings.ToLower(m.kind) + "/" + m.name }
 
 // advise returns the command that gives the pods what they ask for.
-func advise(m maker, pods []Pod, next *live.Next, slips []Slip, own string) Advice {
+func advise(m maker, pods []Pod, next *kubeconfig.Next, slips []Slip, own string) Advice {
 	switch {
 	case next.Unregistered:
 		return Advice{
@@ -62,7 +62,7 @@ func advise(m maker, pods []Pod, next *live.Next, slips []Slip, own string) Advi
 }
 
 // adviseFile returns what to change in a file.
-func adviseFile(next *live.Next, slips []Slip) Advice {
+func adviseFile(next *kubeconfig.Next, slips []Slip) Advice {
 	switch {
 	case len(slips) > 0 && slips[0].Namespace:
 		return Advice{Why: fmt.Sprintf("add the label %s: %s to the Namespace", slips[0].Key, slips[0].Value)}
@@ -76,7 +76,7 @@ func adviseFile(next *live.Next, slips []Slip) Advice {
 
 // stalePods returns the pods that have other templates, or other versions of
 // them, than a new pod gets.
-func stalePods(pods []Pod, next *live.Next) []string {
+func stalePods(pods []Pod, next *kubeconfig.Next) []string {
 	var stale []string
 	for _, pod := range pods {
 		if !same(pod.Sidecars, next) {
@@ -86,8 +86,8 @@ func stalePods(pods []Pod, next *live.Next) []string {
 	return stale
 }
 
-func same(sidecars []Sidecar, next *live.Next) bool {
-	has := func(t live.Template) bool {
+func same(sidecars []Sidecar, next *kubeconfig.Next) bool {
+	has := func(t kubeconfig.Template) bool {
 		return slices.ContainsFunc(sidecars, func(s Sidecar) bool {
 			return s.Template == t.Name && len(s.Absent) == 0 && (s.State == injector.Current || s.State == injector.Present && s.Record.Agrees(t.Record))
 		})
@@ -174,7 +174,7 @@ func written(annotations map[string]any) []string {
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // undeny returns where to correct what a denial names.
-func (m maker) undeny(next *live.Next) Advice {
+func (m maker) undeny(next *kubeconfig.Next) Advice {
 	const again = "; its controller then retries"
 	switch p := next.Problems[0]; {
 	case p.Reason == string(reason.TemplateMissing), p.Reason == string(reason.TemplateInvalid):

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/kubeconfig"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
 )
 
 func TestAdvise(t *testing.T) {
@@ -17,13 +17,13 @@ func TestAdvise(t *testing.T) {
 	pod := func(state injector.SidecarState) []Pod {
 		return []Pod{{Name: "p", Sidecars: []Sidecar{{Sidecar: injector.Sidecar{Template: "envoy", State: state, Version: "sha256:1", Record: injector.RecordEntry{Content: "sha256:1"}}}}}}
 	}
-	gets := &live.Next{Templates: []live.Template{{Name: "envoy", Reason: reason.Injected, Version: "sha256:1", Record: injector.RecordEntry{Content: "sha256:1"}}}}
+	gets := &kubeconfig.Next{Templates: []kubeconfig.Template{{Name: "envoy", Reason: reason.Injected, Version: "sha256:1", Record: injector.RecordEntry{Content: "sha256:1"}}}}
 	misspelt := []Slip{{Template: "envoy", Key: "inject.usher.dev/envoy", Value: "true", misspelt: "injekt.usher.dev/envoy"}}
 	const patch = `kubectl patch cronjob/api -n team --type=merge -p '{"spec":{"jobTemplate":{"spec":{"template":{"metadata":{"annotations":{"inject.usher.dev/envoy":"true","injekt.usher.dev/envoy":null}}}}}}}'`
 	for name, tt := range map[string]struct {
 		maker   maker
 		pods    []Pod
-		next    *live.Next
+		next    *kubeconfig.Next
 		slips   []Slip
 		command string
 	}{
@@ -32,16 +32,16 @@ func TestAdvise(t *testing.T) {
 		"the pod does not exist":           {maker: of("Deployment"), next: gets},
 		"outdated":                         {of("Deployment"), pod(injector.Outdated), gets, nil, "kubectl rollout restart deployment/api -n team"},
 		"missing in a DaemonSet":           {of("DaemonSet"), pod(injector.Missing), gets, nil, "kubectl rollout restart daemonset/api -n team"},
-		"not asked for any more":           {of("StatefulSet"), pod(injector.Current), &live.Next{}, nil, "kubectl rollout restart statefulset/api -n team"},
+		"not asked for any more":           {of("StatefulSet"), pod(injector.Current), &kubeconfig.Next{}, nil, "kubectl rollout restart statefulset/api -n team"},
 		"a ReplicaSet":                     {of("ReplicaSet"), pod(injector.Outdated), gets, nil, "kubectl delete pod -n team p"},
 		"a Job's pods end":                 {maker: of("Job"), pods: pod(injector.Outdated), next: gets},
 		"a pod that nothing recreates":     {of("Pod"), pod(injector.Missing), gets, nil, "kubectl replace --force -n team -f FILE"},
-		"misspelt":                         {of("CronJob"), nil, &live.Next{}, misspelt, patch},
-		"misspelt in what cannot change":   {of("Job"), nil, &live.Next{}, misspelt, "kubectl replace --force -n team -f FILE"},
-		"misspelt in what others keep":     {maker: maker{kind: "ReplicaSet", name: "api", namespace: "team", top: "rollout/api"}, next: &live.Next{}, slips: misspelt},
-		"denied":                           {of("Deployment"), nil, &live.Next{Denied: true, Problems: []live.Problem{{Reason: "bad-value"}}}, nil, "kubectl edit deployment/api -n team"},
-		"denied for a template not there":  {maker: of("Deployment"), next: &live.Next{Denied: true, Problems: []live.Problem{{Reason: "template-missing"}}}},
-		"usher is not asked":               {of("Deployment"), pod(injector.Missing), &live.Next{Unregistered: true}, nil, "kubectl get deployment/usher-webhook -n usher-system"},
+		"misspelt":                         {of("CronJob"), nil, &kubeconfig.Next{}, misspelt, patch},
+		"misspelt in what cannot change":   {of("Job"), nil, &kubeconfig.Next{}, misspelt, "kubectl replace --force -n team -f FILE"},
+		"misspelt in what others keep":     {maker: maker{kind: "ReplicaSet", name: "api", namespace: "team", top: "rollout/api"}, next: &kubeconfig.Next{}, slips: misspelt},
+		"denied":                           {of("Deployment"), nil, &kubeconfig.Next{Denied: true, Problems: []kubeconfig.Problem{{Reason: "bad-value"}}}, nil, "kubectl edit deployment/api -n team"},
+		"denied for a template not there":  {maker: of("Deployment"), next: &kubeconfig.Next{Denied: true, Problems: []kubeconfig.Problem{{Reason: "template-missing"}}}},
+		"usher is not asked":               {of("Deployment"), pod(injector.Missing), &kubeconfig.Next{Unregistered: true}, nil, "kubectl get deployment/usher-webhook -n usher-system"},
 		"a container of the record is not": {of("Deployment"), []Pod{{Name: "p", Sidecars: []Sidecar{{Sidecar: injector.Sidecar{Template: "envoy", State: injector.Current}, Absent: []string{"envoy"}}}}}, gets, nil, "kubectl rollout restart deployment/api -n team"},
 	} {
 		t.Run(name, func(t *testing.T) {

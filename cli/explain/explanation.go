@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/cli/manifest"
+	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -29,7 +29,7 @@ type Explanation struct {
 	// Now are the existing pods, and what they have.
 	Now []Pod `json:"now"`
 	// Next is what the next pod gets.
-	Next *live.Next `json:"next"`
+	Next *kubeconfig.Next `json:"next"`
 	// Slips are keys that were probably meant to ask for a template.
 	Slips []Slip `json:"slips,omitempty"`
 	Do    Advice `json:"do"`
@@ -56,7 +56,7 @@ type Sidecar struct {
 }
 
 // An Explainer explains objects in a cluster.
-type Explainer struct{ Cluster *live.Cluster }
+type Explainer struct{ Cluster *kubeconfig.Cluster }
 
 // Object explains a pod, or the pods of an owner.
 func (e Explainer) Object(ctx context.Context, namespace string, target Target) (*Explanation, error) {
@@ -102,7 +102,7 @@ func (e Explainer) Selected(ctx context.Context, namespace string, selector labe
 		if explained[pod.GetName()] {
 			continue
 		}
-		explanation, err := e.explain(ctx, pod, []live.Workload{pod})
+		explanation, err := e.explain(ctx, pod, []kubeconfig.Workload{pod})
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func (e Explainer) Selected(ctx context.Context, namespace string, selector labe
 }
 
 // explain explains a pod or an owner of pods.
-func (e Explainer) explain(ctx context.Context, w live.Workload, pods []live.Workload) (*Explanation, error) {
+func (e Explainer) explain(ctx context.Context, w kubeconfig.Workload, pods []kubeconfig.Workload) (*Explanation, error) {
 	explanation := &Explanation{Object: w.String(), Namespace: w.GetNamespace(), Now: []Pod{}}
 	ns, err := e.Cluster.Namespace(ctx, w.GetNamespace())
 	switch {
@@ -148,7 +148,7 @@ func (e Explainer) explain(ctx context.Context, w live.Workload, pods []live.Wor
 }
 
 // File explains a workload from a file, without any existing pods.
-func File(w live.Workload, next *live.Next, templates []string) *Explanation {
+func File(w kubeconfig.Workload, next *kubeconfig.Next, templates []string) *Explanation {
 	e := &Explanation{Object: w.String(), Namespace: w.GetNamespace(), Now: []Pod{}, Next: next, file: true}
 	e.slipped(slips(w, &metav1.PartialObjectMetadata{}, templates))
 	e.Do = adviseFile(next, e.Slips)
@@ -161,11 +161,11 @@ func WrongKeys(d *manifest.Document, v *verdict.Verdict, templates []string) []s
 	if !mayAsk(d.JSON) {
 		return nil
 	}
-	w := live.Workload{Unstructured: &unstructured.Unstructured{}}
+	w := kubeconfig.Workload{Unstructured: &unstructured.Unstructured{}}
 	if w.UnmarshalJSON(d.JSON) != nil {
 		return nil // the verdict says what is wrong
 	}
-	e := &Explanation{Next: live.Decided(v)}
+	e := &Explanation{Next: kubeconfig.Decided(v)}
 	annotations, podLabels := w.TemplateMetadata()
 	e.slipped(slipsInTemplate(metadata{"its pods", annotations, podLabels}, templates))
 	var found []string
@@ -199,7 +199,7 @@ func (e *Explanation) slipped(slips []Slip) {
 
 // maker finds the controller of a workload's pods: the topmost of its owners
 // with a pod template.
-func (e Explainer) maker(ctx context.Context, w live.Workload) (live.Workload, maker, error) {
+func (e Explainer) maker(ctx context.Context, w kubeconfig.Workload) (kubeconfig.Workload, maker, error) {
 	owners, err := e.Cluster.Owners(ctx, w)
 	if err != nil {
 		return w, maker{}, err
@@ -221,7 +221,7 @@ func (e Explainer) maker(ctx context.Context, w live.Workload) (live.Workload, m
 }
 
 // slips finds keys that were probably meant to ask for a template.
-func slips(w live.Workload, ns *metav1.PartialObjectMetadata, templates []string) []Slip {
+func slips(w kubeconfig.Workload, ns *metav1.PartialObjectMetadata, templates []string) []Slip {
 	annotations, podLabels := w.TemplateMetadata()
 	what := "its pod template"
 	if w.IsPod() {
@@ -235,7 +235,7 @@ func slips(w live.Workload, ns *metav1.PartialObjectMetadata, templates []string
 }
 
 // podNow returns what a pod has.
-func podNow(pod live.Workload, namespaceLabels map[string]string, templates *injector.Set) Pod {
+func podNow(pod kubeconfig.Workload, namespaceLabels map[string]string, templates *injector.Set) Pod {
 	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
 	now := Pod{Name: pod.GetName(), Phase: phase, Deleted: pod.GetDeletionTimestamp() != nil, Sidecars: []Sidecar{}}
 	containers := map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/verdict"
 )
 

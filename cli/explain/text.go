@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/kubeconfig"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
 )
 
 // WriteText writes explanations for people.
@@ -88,7 +88,7 @@ func (s *Sidecar) String() string {
 	if s.State == injector.Missing {
 		return fmt.Sprintf("was created without %s, which %s asks for", s.Template, s.Source)
 	}
-	text := fmt.Sprintf("has %s, version %s", s.Template, live.Short(s.Version))
+	text := fmt.Sprintf("has %s, version %s", s.Template, kubeconfig.Short(s.Version))
 	switch {
 	case s.State == injector.Current:
 		text += " (current)"
@@ -97,7 +97,7 @@ func (s *Sidecar) String() string {
 		if s.Revision != "" {
 			of = ", the revision " + s.Revision
 		}
-		text += fmt.Sprintf(" (outdated: new pods get %s%s)", live.Short(s.Serving), of)
+		text += fmt.Sprintf(" (outdated: new pods get %s%s)", kubeconfig.Short(s.Serving), of)
 	case s.State == injector.Outdated:
 		text += " (outdated: the template no longer exists, or is invalid)"
 	}
@@ -113,7 +113,7 @@ func (s *Sidecar) String() string {
 	return text
 }
 
-func nextText(b *strings.Builder, n *live.Next) {
+func nextText(b *strings.Builder, n *kubeconfig.Next) {
 	switch {
 	case n.Unknown != "":
 		fmt.Fprintf(b, "  unknown: %s\n", n.Unknown)
@@ -149,18 +149,18 @@ func nextText(b *strings.Builder, n *live.Next) {
 	if n.Unanswered {
 		b.WriteString("    usher did not answer: it does not run, or is not registered\n")
 	}
-	if n.By == live.ByDryRun {
+	if n.By == kubeconfig.ByDryRun {
 		b.WriteString("    result of a dry run: the API server stored nothing\n")
 	}
 }
 
-func templateText(t live.Template) string {
+func templateText(t kubeconfig.Template) string {
 	text := "gets " + t.Name
 	if !t.Gets() {
 		text = "does not get " + t.Name
 	}
 	if t.Version != "" {
-		text += ", version " + live.Short(t.Version)
+		text += ", version " + kubeconfig.Short(t.Version)
 	}
 	if t.Reason != "" {
 		text += ": " + string(t.Reason)

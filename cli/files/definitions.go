@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/cli/manifest"
 )
 
 // define registers the kinds of the CustomResourceDefinitions among the files

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"sync/atomic"
 
-	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/policies"
 )
 

@@ -3,7 +3,7 @@ package files
 import (
 	"testing"
 
-	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 )

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/cli/manifest"
 )
 
 // limitRanges are the LimitRanges among the files, by namespace.

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/manifest"
 )
 
 // IsTemplate reports whether a document contains a template, as the cluster

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/verdict"
 )
 

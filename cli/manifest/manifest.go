@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/usher-dev/usher/position"
+	"github.com/usher-dev/usher/yaml/position"
 )
 
 // A Document is one object, as kubectl would send it to the server.

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	facts "github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/webhook/admit"
+	"github.com/usher-dev/usher/webhook/handlers"
 )
 
 var update = flag.Bool("update", false, "write what is expected under testdata")
@@ -136,11 +136,11 @@ func TestRulesOfManyCombinationsAreRefused(t *testing.T) {
 // The paths and resources here are those that usher's server handles.
 func TestServedIsWhatTheServerDeclares(t *testing.T) {
 	want := map[string]map[target]bool{}
-	injection := &admit.Injection{Facts: &facts.Facts{
+	injection := &handlers.Injection{Facts: &facts.Facts{
 		Templates:  facts.NewTemplates("usher-system", nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
 		Namespaces: facts.NewNamespaces(nil),
 	}}
-	for _, handler := range []admit.Handler{injection.Pods(), injection.Workloads()} {
+	for _, handler := range []handlers.Handler{injection.Pods(), injection.Workloads()} {
 		want[handler.Path] = map[target]bool{}
 		for _, entry := range handler.Entries() {
 			for _, rule := range entry.Rules {

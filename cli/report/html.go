@@ -10,11 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/page"
-	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/manifest"
+	"github.com/usher-dev/usher/cli/page"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/manifest"
 )
 
 //go:embed check.html
@@ -57,7 +56,7 @@ type (
 // writeHTML writes a page for people.
 func writeHTML(out io.Writer, r *Result) error {
 	w := bufio.NewWriter(out)
-	if err := checkPage.Write(w, "usher check", "usher "+cli.Version(), newHTML(r)); err != nil {
+	if err := checkPage.Write(w, "usher check", "usher "+r.Version, newHTML(r)); err != nil {
 		return err
 	}
 	return w.Flush()

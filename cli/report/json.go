@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/cli/manifest"
 )
 
 func writeJSON(out io.Writer, r *Result) error {

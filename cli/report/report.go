@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/cli/files"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/position"
+	"github.com/usher-dev/usher/yaml/position"
 )
 
 // A Result is the result of a check.
@@ -23,6 +23,8 @@ type Result struct {
 	NotEvaluated []files.Unevaluated `json:"notEvaluated,omitempty"`
 	// Errors describe the input that could not be read.
 	Errors []string `json:"-"`
+	// Version is the version of usher, which the page names.
+	Version string `json:"-"`
 }
 
 // A Finding is one problem of one object, and its place.

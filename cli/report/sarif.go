@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"github.com/usher-dev/usher/facts/files"
+	"github.com/usher-dev/usher/cli/files"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
 // The parts of SARIF 2.1.0 that code scanning uses.
@@ -99,7 +99,7 @@ const project = "https://github.com/usher-dev/usher"
 func writeSARIF(out io.Writer, r *Result) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "usher", InformationURI: project}}, Results: []sarifResult{}}
 	index := map[string]int{}
-	for i, rule := range catalog.Entries() {
+	for i, rule := range ruledocs.Entries() {
 		index[rule.ID] = i
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
 			ID: rule.ID, Short: sarifText{rule.Summary}, Full: sarifText{rule.Harm}, Help: sarifText{rule.Fix},

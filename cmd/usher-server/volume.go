@@ -8,7 +8,7 @@ import (
 
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
-	"github.com/usher-dev/usher/controllers/podserver"
+	"github.com/usher-dev/usher/controllers/transfer"
 )
 
 // newServeVolume is run by the pod that mounts a backup's claim.
@@ -17,7 +17,7 @@ func newServeVolume() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve-volume", Short: "Serve the folder with the backups to the controller", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v.CA = os.Getenv(podserver.EnvCA)
+			v.CA = os.Getenv(transfer.EnvCA)
 			if err := v.Run(cmd.Context()); err != nil {
 				return cli.Exit(cli.Failed, fmt.Errorf("serving %s: %w", v.Folder, err))
 			}
@@ -25,7 +25,7 @@ func newServeVolume() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&v.URL, "url", "", "URL of the controller; its CA is in "+podserver.EnvCA)
+	flags.StringVar(&v.URL, "url", "", "URL of the controller; its CA is in "+transfer.EnvCA)
 	flags.StringVar(&v.TokenFile, "token-file", "", "file with this pod's token")
 	flags.StringVar(&v.Folder, "folder", "", "folder with the backups")
 	return cmd

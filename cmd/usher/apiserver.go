@@ -10,7 +10,7 @@ import (
 	kubeversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/usher-dev/usher/apiserver"
+	"github.com/usher-dev/usher/cli/apiserver"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/config"
 )

@@ -15,13 +15,13 @@ import (
 	"golang.org/x/term"
 	kubeversion "k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/usher-dev/usher/cli/check"
+	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/check"
-	"github.com/usher-dev/usher/cmd/usher/report"
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/policies/ruledocs"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/verdict"
 )
@@ -80,6 +80,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			run.Progress = bar.show
 			result, errs := run.Files(cmd.Context(), paths, s.in)
 			bar.clear()
+			result.Version = cli.Version()
 			if cmd.Context().Err() != nil {
 				flags.output.Files = nil // an earlier report stays, rather than a part of this one
 			}
@@ -168,7 +169,7 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	run.FailOn, err = level(f.failOn)
 	errs = append(errs, err)
 	for _, id := range slices.Concat(f.rules, f.exclude) {
-		if _, err := catalog.Find(id); err != nil {
+		if _, err := ruledocs.Find(id); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -192,8 +193,8 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 		all := finding.Strict // a rule requested by name applies whatever its level
 		run.Report = &all
 	}
-	only, _ := catalog.Split(f.rules)
-	exclude, _ := catalog.Split(f.exclude)
+	only, _ := ruledocs.Split(f.rules)
+	exclude, _ := ruledocs.Split(f.exclude)
 	o.Rules.Only, o.Rules.Exclude = only, append(slices.Clone(o.Rules.Exclude), exclude...)
 	o.Warn, o.Enforce = run.Report, run.FailOn
 	_, err = rules.New(o.Rules)

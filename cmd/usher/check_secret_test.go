@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/report"
 )
 
 // TestSecretData_IsInNoOutput gives Secrets in every form, most of them wrong, so

@@ -6,15 +6,15 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/usher-dev/usher/cli/explain"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/explain"
-	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
 // completeRules completes the ids of rules.
 func completeRules(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var ids []cobra.Completion
-	for _, e := range catalog.Entries() {
+	for _, e := range ruledocs.Entries() {
 		ids = append(ids, cobra.CompletionWithDesc(e.ID, e.Summary))
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

@@ -7,9 +7,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/page"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/page"
-	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/policies/transition"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/cli/manifest"
 )
 
 // A diffInput is one side of a comparison.

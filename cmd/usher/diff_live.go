@@ -18,9 +18,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/usher-dev/usher/apiserver"
-	"github.com/usher-dev/usher/facts/files"
-	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/cli/apiserver"
+	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/verdict"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/usher-dev/usher/cmd/usher/markdown"
+	"github.com/usher-dev/usher/cli/markdown"
 )
 
 // markdownDiff writes the report as a comment for a review: a summary, a table

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/policies/transition"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/usher-dev/usher/facts/files"
-	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/policies/transition"
 	"github.com/usher-dev/usher/verdict"
 )

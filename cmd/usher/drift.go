@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/usher-dev/usher/cli/explain"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/explain"
-	"github.com/usher-dev/usher/drift"
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/drift"
+	"github.com/usher-dev/usher/facts/kubeconfig"
 )
 
 // driftFlags are the flags of usher drift.
@@ -116,7 +116,7 @@ func (f *driftFlags) contradiction(named int) error {
 }
 
 // find connects anew, because a connection keeps the templates that it read.
-func (f *driftFlags) find(ctx context.Context, s streams, targets []explain.Target, selector labels.Selector) (*live.Cluster, []drift.Finding, error) {
+func (f *driftFlags) find(ctx context.Context, s streams, targets []explain.Target, selector labels.Selector) (*kubeconfig.Cluster, []drift.Finding, error) {
 	scope := drift.Scope{Selector: selector}
 	config, err := f.connect.Config()
 	if err != nil {
@@ -127,12 +127,12 @@ func (f *driftFlags) find(ctx context.Context, s streams, targets []explain.Targ
 			return nil, nil, err
 		}
 	}
-	cluster, err := live.Connect(ctx, config, live.Installation{Own: f.own})
+	cluster, err := kubeconfig.Connect(ctx, config, kubeconfig.Installation{Own: f.own})
 	if err != nil {
 		return nil, nil, err
 	}
 	switch err := cluster.Check(ctx, cluster); {
-	case errors.Is(err, live.ErrUnknown):
+	case errors.Is(err, kubeconfig.ErrUnknown):
 		fmt.Fprintf(s.err, "%v; usher assumes that it is\n", err)
 	case err != nil:
 		return nil, nil, err

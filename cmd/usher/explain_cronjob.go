@@ -11,8 +11,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/policies/cron"
 )
 

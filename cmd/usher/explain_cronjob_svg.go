@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/usher-dev/usher/cmd/usher/page"
+	"github.com/usher-dev/usher/cli/page"
 	"github.com/usher-dev/usher/policies/cron"
 )
 

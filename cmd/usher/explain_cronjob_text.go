@@ -8,7 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/usher-dev/usher/cmd/usher/page"
+	"github.com/usher-dev/usher/cli/page"
 	"github.com/usher-dev/usher/policies/cron"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/usher-dev/usher/cli/explain"
+	"github.com/usher-dev/usher/cli/files"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/explain"
-	"github.com/usher-dev/usher/facts/files"
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
 )
@@ -52,12 +52,12 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 			return nil, err
 		}
 		denied = denied || v.Denied || v.PodsDenied
-		w := live.Workload{Unstructured: &unstructured.Unstructured{}}
+		w := kubeconfig.Workload{Unstructured: &unstructured.Unstructured{}}
 		if err := w.UnmarshalJSON(doc.JSON); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", doc.File, doc.Line, err)
 		}
 		w.SetNamespace(workspace.NamespaceOf(doc))
-		all = append(all, explain.File(w, live.Decided(v), workspace.Templates.Names()))
+		all = append(all, explain.File(w, kubeconfig.Decided(v), workspace.Templates.Names()))
 	}
 	if len(all) == 0 && len(errs) == 0 {
 		errs = append(errs, errors.New("the files contain neither a pod nor an object with a pod template"))

@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/usher-dev/usher/cli/explain"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/explain"
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/finding"
 )
 
@@ -37,7 +37,7 @@ func newExplainNamespace(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cluster, err := live.Connect(cmd.Context(), config, live.Installation{Own: own})
+			cluster, err := kubeconfig.Connect(cmd.Context(), config, kubeconfig.Installation{Own: own})
 			if err != nil {
 				return err
 			}

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/usher-dev/usher/cli/explain"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/explain"
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/kubeconfig"
 )
 
 const explainLong = `Explain what pods have of usher's templates, and why:
@@ -124,7 +124,7 @@ func (f *explainFlags) cluster(ctx context.Context, kind string, args []string) 
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := live.Connect(ctx, config, live.Installation{Own: f.own})
+	cluster, err := kubeconfig.Connect(ctx, config, kubeconfig.Installation{Own: f.own})
 	if err != nil {
 		return nil, err
 	}

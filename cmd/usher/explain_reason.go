@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/suggest"
 )
 

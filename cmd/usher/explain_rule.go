@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
 func newExplainRule(s streams) *cobra.Command {
@@ -13,11 +13,11 @@ func newExplainRule(s streams) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeRules,
 		RunE: func(_ *cobra.Command, args []string) error {
-			entry, err := catalog.Find(args[0])
+			entry, err := ruledocs.Find(args[0])
 			if err != nil {
 				return err
 			}
-			_, err = s.out.Write(catalog.Text(entry))
+			_, err = s.out.Write(ruledocs.Text(entry))
 			return err
 		},
 	}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/usher-dev/usher/cli/explain"
+	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/cmd/usher/explain"
-	"github.com/usher-dev/usher/facts/files"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/manifest"
 	"github.com/usher-dev/usher/verdict"
 )
 

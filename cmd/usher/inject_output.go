@@ -7,10 +7,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/usher-dev/usher/cli/manifest"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/manifest"
-	"github.com/usher-dev/usher/policies/catalog"
-	"github.com/usher-dev/usher/reason"
+	"github.com/usher-dev/usher/policies/ruledocs"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -68,7 +68,7 @@ func (r *injected) report(w io.Writer) {
 	}
 	for _, f := range r.verdict.Findings {
 		switch {
-		case f.Effect == verdict.Warns && f.Rule != catalog.TemplateEffect:
+		case f.Effect == verdict.Warns && f.Rule != ruledocs.TemplateEffect:
 			fmt.Fprintf(w, "%s: warning: %s\n", r.where(), f.Message)
 		case f.Effect >= verdict.DeniesPods:
 			line, _ := r.doc.Position(f.Field)

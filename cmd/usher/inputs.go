@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/manifest"
 )
 
 // configuration reads the given configuration, or the one of this directory or

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/manifest"
 )
 
 // TestStandardInputIsATerminal_UsherSaysThatItWaits opens a pseudo-terminal, at

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/usher-dev/usher/cli/manifest"
+	"github.com/usher-dev/usher/cli/migrate"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/manifest"
-	"github.com/usher-dev/usher/migrate"
 )
 
 func newMigrate(s streams) *cobra.Command {

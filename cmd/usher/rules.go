@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/manifest"
-	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
 func newRules(s streams) *cobra.Command {
@@ -17,7 +17,7 @@ func newRules(s streams) *cobra.Command {
 		Short: "List the rules of usher check and the webhook",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			out, err := renderRules(catalog.Entries(), output)
+			out, err := renderRules(ruledocs.Entries(), output)
 			if err != nil {
 				return err
 			}
@@ -32,10 +32,10 @@ func newRules(s streams) *cobra.Command {
 // tableFormats are the formats of the tables of rules and transitions.
 var tableFormats = []string{"text", "json", "yaml", "markdown"}
 
-func renderRules(entries []catalog.Entry, format string) ([]byte, error) {
+func renderRules(entries []ruledocs.Entry, format string) ([]byte, error) {
 	switch format {
 	case "markdown":
-		return catalog.Markdown(entries), nil
+		return ruledocs.Markdown(entries), nil
 	case "json":
 		out, err := json.MarshalIndent(entries, "", "  ")
 		return append(out, '\n'), err
@@ -46,5 +46,5 @@ func renderRules(entries []catalog.Entry, format string) ([]byte, error) {
 		}
 		return manifest.YAML(out, nil)
 	}
-	return catalog.Table(entries), nil
+	return ruledocs.Table(entries), nil
 }

@@ -33,7 +33,7 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/injector"
 )
 
@@ -114,7 +114,7 @@ func New(m manager.Manager, o Options) (*Controller, error) {
 			return nil, fmt.Errorf("registering the metric usher_pods: %w", err)
 		}
 	}
-	c.pods, err = informer(metadataClient, "pods", live.Running(), trimPod)
+	c.pods, err = informer(metadataClient, "pods", kubeconfig.Running(), trimPod)
 	if err == nil {
 		c.namespaces, err = informer(metadataClient, "namespaces", fields.Everything(), trimNamespace)
 	}
@@ -242,8 +242,8 @@ func (c *Controller) count() (counts map[counted]int, lacking map[string]bool) {
 	return counts, lacking
 }
 
-func (c *Controller) installation() live.Installation {
-	return live.Installation{Own: c.options.Namespace, Configuration: c.options.ConfigurationName}
+func (c *Controller) installation() kubeconfig.Installation {
+	return kubeconfig.Installation{Own: c.options.Namespace, Configuration: c.options.ConfigurationName}
 }
 
 // heals reports whether a template asks for healing.

@@ -14,8 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/drift"
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/drift"
+	"github.com/usher-dev/usher/facts/kubeconfig"
 )
 
 // HealedAnnotation records on a workload the reason of its last restart:
@@ -28,7 +28,7 @@ func (c *Controller) heal(ctx context.Context, namespaces map[string]bool) error
 	if err != nil || since.IsZero() {
 		return err
 	}
-	clusterNow, err := live.Connect(ctx, c.config, c.installation())
+	clusterNow, err := kubeconfig.Connect(ctx, c.config, c.installation())
 	if err != nil {
 		return err
 	}

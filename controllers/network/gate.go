@@ -8,8 +8,8 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/controllers/network/backend"
+	"github.com/usher-dev/usher/network/subnet"
 	"github.com/usher-dev/usher/policies/rules"
-	"github.com/usher-dev/usher/policies/subnet"
 )
 
 // gate returns the desired network, or what is wrong with it according to the

@@ -15,7 +15,7 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/injector/attachment"
+	"github.com/usher-dev/usher/network/multus"
 )
 
 func TestADeploymentGetsItsNetworkAndItsPodsWaitForIt(t *testing.T) {
@@ -37,7 +37,7 @@ func TestADeploymentGetsItsNetworkAndItsPodsWaitForIt(t *testing.T) {
 		if err := c.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
 			return false, err
 		}
-		return len(pods.Items) == 1 && pods.Items[0].Annotations[attachment.Annotation] == namespace+"/web", fmt.Errorf("pods: %d", len(pods.Items))
+		return len(pods.Items) == 1 && pods.Items[0].Annotations[multus.Annotation] == namespace+"/web", fmt.Errorf("pods: %d", len(pods.Items))
 	})
 	now := &appsv1.Deployment{}
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(d), now); err != nil || now.Generation != 1 {

@@ -12,7 +12,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
-	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/network/subnet"
 )
 
 func poolOf(t *testing.T, cidr string, length int) subnet.Pool {

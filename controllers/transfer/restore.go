@@ -1,4 +1,4 @@
-package podserver
+package transfer
 
 import (
 	"context"

@@ -1,7 +1,7 @@
-// Package podserver serves pods that usher started: over TLS, with each pod
+// Package transfer serves pods that usher started: over TLS, with each pod
 // authenticated by a ServiceAccount token that is valid only for this purpose
 // and for minutes. It sends a backup only to the pod of the restored cluster.
-package podserver
+package transfer
 
 import (
 	"context"

@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 func (d *decision) grow() *Step {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/usher-dev/usher/controllers/etcd/plan"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // A fault is a failure, and how it is healed later.

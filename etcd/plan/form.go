@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // form creates the first member. It records the member's name before it creates

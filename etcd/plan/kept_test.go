@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/usher-dev/usher/controllers/etcd/plan"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // TestNext_TakesNoStepThatCostsData shows the machine a member that a tempting

@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // Two questions decide what may be given up: whether a member lives, and

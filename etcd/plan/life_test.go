@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // alive are the signs of life, one at a time.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/usher-dev/usher/controllers/etcd/plan"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // look is a controller's observation of the world: the API server's objects,

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/plan"
-	"github.com/usher-dev/usher/controllers/etcd/plan/states"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/etcd/plan"
+	"github.com/usher-dev/usher/etcd/plan/states"
 )
 
 // A mistake is a possible bug in the machine, or in its input. If the walk does

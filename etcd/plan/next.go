@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // A decision is the next step, and why there is none or it may never end.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // predict changes the observation to the result of a step if all goes well, and

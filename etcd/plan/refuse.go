@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // The refused changes, by the ids of their rows in the table of transitions.

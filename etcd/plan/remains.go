@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // reattach unmarks claims that are marked for deletion although etcd lists

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // switching runs the switchover to a restored member until nothing is left to

@@ -3,8 +3,8 @@ package plan_test
 import (
 	"slices"
 
-	"github.com/usher-dev/usher/controllers/etcd/plan"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // A restoring is an EtcdRestore in the world.

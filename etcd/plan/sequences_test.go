@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/usher-dev/usher/controllers/etcd/plan"
-	"github.com/usher-dev/usher/controllers/etcd/plan/states"
+	"github.com/usher-dev/usher/etcd/plan"
+	"github.com/usher-dev/usher/etcd/plan/states"
 )
 
 // sequence applies random edits and faults, several at a time, heals all of

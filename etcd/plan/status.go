@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // Observe returns a cluster according to its status, if nothing else is known:

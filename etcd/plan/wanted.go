@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // wanted is a spec with derived values, computed once for all decisions.

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
 )
 
 // DefaultProofNamespace is the namespace for dry runs of pods, as its

@@ -15,8 +15,8 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
 )
 
 // ownedBy reports whether a Network exists and was created for a Deployment.

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/kubeconfig"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
 )
 
 // A State describes how a pod differs from the next one of its owner.
@@ -46,14 +46,14 @@ type Finding struct {
 	Have     string `json:"have,omitempty"`
 	Want     string `json:"want,omitempty"`
 
-	top    *live.Owner
+	top    *kubeconfig.Owner
 	labels map[string]string
 }
 
 // finder finds pods that drifted.
 type finder struct {
-	*live.Cluster
-	next map[types.UID]*live.Next // by the pods' controller
+	*kubeconfig.Cluster
+	next map[types.UID]*kubeconfig.Next // by the pods' controller
 }
 
 // A Scope selects pods.
@@ -71,7 +71,7 @@ type Scope struct {
 // scope.
 func (s Scope) options(next string) []client.ListOption {
 	options := []client.ListOption{
-		client.InNamespace(s.Namespace), client.MatchingFieldsSelector{Selector: live.Running()}, client.Limit(live.Page), client.Continue(next),
+		client.InNamespace(s.Namespace), client.MatchingFieldsSelector{Selector: kubeconfig.Running()}, client.Limit(kubeconfig.Page), client.Continue(next),
 	}
 	if s.Selector != nil {
 		options = append(options, client.MatchingLabelsSelector{Selector: s.Selector})
@@ -89,8 +89,8 @@ func (s Scope) outside(f Finding) bool {
 // for, it decides what a new pod would get, once for each of their owners. If a
 // template is mandatory it also reads the pods, because their metadata does not
 // show later changes to the template's items.
-func Find(ctx context.Context, c *live.Cluster, scope Scope) ([]Finding, error) {
-	f := &finder{Cluster: c, next: map[types.UID]*live.Next{}}
+func Find(ctx context.Context, c *kubeconfig.Cluster, scope Scope) ([]Finding, error) {
+	f := &finder{Cluster: c, next: map[types.UID]*kubeconfig.Next{}}
 	findings, err := f.byMetadata(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func Find(ctx context.Context, c *live.Cluster, scope Scope) ([]Finding, error) 
 
 // FindMissing lists the pods of a namespace that lack a template, using only
 // their metadata.
-func FindMissing(ctx context.Context, c *live.Cluster, namespace string) ([]Finding, error) {
-	f := &finder{Cluster: c, next: map[types.UID]*live.Next{}}
+func FindMissing(ctx context.Context, c *kubeconfig.Cluster, namespace string) ([]Finding, error) {
+	f := &finder{Cluster: c, next: map[types.UID]*kubeconfig.Next{}}
 	findings, err := f.byMetadata(ctx, Scope{Namespace: namespace})
 	return slices.DeleteFunc(findings, func(f Finding) bool { return f.State != Missing }), err
 }
@@ -184,8 +184,8 @@ func (f *finder) pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]
 
 // nextPod returns what the next pod of the topmost owner with a pod template
 // gets, or what the pod itself would get without such an owner.
-func (f *finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata, owners []live.Owner) (*live.Next, error) {
-	maker := live.Owner{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+func (f *finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata, owners []kubeconfig.Owner) (*kubeconfig.Next, error) {
+	maker := kubeconfig.Owner{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 	for _, owner := range owners {
 		if owner.HoldsTemplate() {
 			maker = owner
@@ -207,7 +207,7 @@ func (f *finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata,
 }
 
 // compare compares a pod with what a new one gets.
-func compare(s injector.Sidecar, next *live.Next) (Finding, bool) {
+func compare(s injector.Sidecar, next *kubeconfig.Next) (Finding, bool) {
 	f := Finding{Template: s.Template, State: State(s.State), Have: s.Version, Want: s.Serving}
 	gets := next.Template(s.Template)
 	switch {
@@ -220,7 +220,7 @@ func compare(s injector.Sidecar, next *live.Next) (Finding, bool) {
 		if s.Revision != "" {
 			serving = "the revision " + s.Revision
 		}
-		f.Reason = fmt.Sprintf("has version %s, %s is %s", live.Short(s.Version), serving, live.Short(s.Serving))
+		f.Reason = fmt.Sprintf("has version %s, %s is %s", kubeconfig.Short(s.Version), serving, kubeconfig.Short(s.Serving))
 	case gets != nil && (!gets.Gets() || gets.Reason == reason.AlreadyPresent):
 		return f, false // a new pod also runs without it, or already has it
 	default:
@@ -232,7 +232,7 @@ func compare(s injector.Sidecar, next *live.Next) (Finding, bool) {
 	return f, true
 }
 
-func denial(next *live.Next) string {
+func denial(next *kubeconfig.Next) string {
 	var lines []string
 	for _, p := range next.Problems {
 		lines = append(lines, p.String())

@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/kubeconfig"
 )
 
 // A Restart restarts the owners of the pods that drifted.
 type Restart struct {
-	Cluster *live.Cluster
+	Cluster *kubeconfig.Cluster
 	// AtOnce is how many workloads to restart at a time.
 	AtOnce int
 	// Timeout is how long one workload may take, including the wait for its
@@ -48,7 +48,7 @@ var ErrLeave = errors.New("not restarted")
 
 // A target is one workload to restart, with the labels of one of its pods.
 type target struct {
-	owner  live.Owner
+	owner  kubeconfig.Owner
 	labels map[string]string
 	pods   int
 	record map[string]string // annotations to set

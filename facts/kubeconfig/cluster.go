@@ -1,7 +1,7 @@
-// Package live gathers the facts for a verdict from a cluster with a
+// Package kubeconfig gathers the facts for a verdict from a cluster with a
 // kubeconfig, so that the command line decides about objects in a cluster like
 // the webhook there.
-package live
+package kubeconfig
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package live
+package kubeconfig
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
 )
 
 // dryRun creates a pod with a dry run, so that the API server stores nothing.

@@ -1,4 +1,4 @@
-package live
+package kubeconfig
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
 	"github.com/usher-dev/usher/verdict"
 )
 

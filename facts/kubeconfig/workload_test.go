@@ -1,4 +1,4 @@
-package live_test
+package kubeconfig_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/usher-dev/usher/facts/live"
+	"github.com/usher-dev/usher/facts/kubeconfig"
 )
 
 func TestNextPod(t *testing.T) {
@@ -62,7 +62,7 @@ spec: {containers: [{name: app, image: app}], initContainers: [], volumes: []}
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := live.Workload{Unstructured: parse(t, tt.workload)}
+			w := kubeconfig.Workload{Unstructured: parse(t, tt.workload)}
 			before := w.DeepCopy()
 			if diff := cmp.Diff(parse(t, tt.pod).Object, w.NextPod(nil).Object); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

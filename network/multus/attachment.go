@@ -1,6 +1,6 @@
-// Package attachment reads and extends the annotation from which Multus reads a
+// Package multus reads and extends the annotation from which Multus reads a
 // pod's networks, in both of its forms.
-package attachment
+package multus
 
 import (
 	"cmp"

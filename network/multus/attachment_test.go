@@ -1,4 +1,4 @@
-package attachment
+package multus
 
 import (
 	"encoding/json"

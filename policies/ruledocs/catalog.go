@@ -1,6 +1,6 @@
-// Package catalog describes the rules of package policies, for users and for
+// Package ruledocs describes the rules of package policies, for users and for
 // programs.
-package catalog
+package ruledocs
 
 import (
 	"bytes"

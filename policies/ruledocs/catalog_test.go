@@ -1,4 +1,4 @@
-package catalog_test
+package ruledocs_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/usher-dev/usher/policies/catalog"
+	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
 func TestTheDocumentOfRulesIsCurrent(t *testing.T) {
@@ -14,7 +14,7 @@ func TestTheDocumentOfRulesIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(written), string(catalog.Markdown(catalog.Entries()))); diff != "" {
+	if diff := cmp.Diff(string(written), string(ruledocs.Markdown(ruledocs.Entries()))); diff != "" {
 		t.Errorf("docs/rules.md is stale, run make generate (-written +current):\n%s", diff)
 	}
 }

@@ -1,16 +1,16 @@
-package catalog
+package ruledocs
 
 import (
 	"cmp"
 	"slices"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/policies/refusal"
 	"github.com/usher-dev/usher/policies/rules"
-	"github.com/usher-dev/usher/reason"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/policies/servererrors"
 )
 
 // What a check finds in addition to the rules of objects. The ids are used like
@@ -68,7 +68,7 @@ func otherEntries() []Entry {
 		entry(InjectWarning, finding.Baseline, injector.Kinds(), "Injection proceeds, or is skipped, with a warning",
 			"pods may start without the template, or with containers that conflict", "correct the field that the finding names"),
 	}
-	for _, r := range refusal.All() {
+	for _, r := range servererrors.All() {
 		e := entry(r.ID, finding.Invariant, r.Kinds, r.Summary, r.Harm, r.Fix)
 		e.RefusedByServer = true
 		if e.Kinds == nil {

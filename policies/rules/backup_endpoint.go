@@ -8,8 +8,8 @@ import (
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/release"
 )
 
 // backup-endpoint: an endpoint is missing or not a URL.

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/release"
 )
 
 // backup-path: a path that is not bucket/key (S3) or dir/file

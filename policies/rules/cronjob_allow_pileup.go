@@ -4,8 +4,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/release"
 )
 
 // cronjob-allow-pileup: runs may overlap, are less than ten minutes apart, and

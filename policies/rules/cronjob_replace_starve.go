@@ -6,8 +6,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/release"
 )
 
 // shortPeriod is the period below which usher expects a Job without a deadline

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/release"
 )
 
 // cronjob-uneven-step: a step does not divide its field, so the last gap of

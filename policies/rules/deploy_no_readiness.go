@@ -2,8 +2,8 @@ package rules
 
 import (
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/release"
 )
 
 // deploy-no-readiness: the pods of a workload that serves have no readiness

@@ -4,8 +4,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/release"
 )
 
 // ds-surge-hostport: an update starts the new pod next to the old one, and both

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/release"
 )
 
 // job-plain-sidecar: a Job runs a proxy or an agent, which never ends, as an

@@ -11,9 +11,9 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
+	"github.com/usher-dev/usher/network/subnet"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/policies/subnet"
-	"github.com/usher-dev/usher/release"
 )
 
 // NetworkClusterRange is the id of the rule network-cluster-range, whose

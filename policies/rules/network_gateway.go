@@ -5,9 +5,9 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
+	"github.com/usher-dev/usher/network/subnet"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/policies/subnet"
-	"github.com/usher-dev/usher/release"
 )
 
 // network-gateway: a Network's gateway is not an address for a gateway: it

@@ -7,9 +7,9 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
+	"github.com/usher-dev/usher/network/subnet"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/policies/subnet"
-	"github.com/usher-dev/usher/release"
 )
 
 // network-overlap: the ranges of two Networks in the cluster overlap.

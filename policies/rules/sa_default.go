@@ -2,8 +2,8 @@ package rules
 
 import (
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/release"
 )
 
 // sa-default: pods run as the default ServiceAccount of their namespace.

@@ -1,4 +1,4 @@
-package refusal
+package servererrors
 
 // etcdErrors explains errors about usher's own EtcdClusters.
 var etcdErrors = []Refusal{

@@ -1,4 +1,4 @@
-package refusal
+package servererrors
 
 // jobErrors explains errors about Jobs and CronJobs.
 var jobErrors = []Refusal{

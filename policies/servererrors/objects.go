@@ -1,4 +1,4 @@
-package refusal
+package servererrors
 
 // objectErrors explains errors about other kinds, and about any kind.
 var objectErrors = []Refusal{

@@ -1,4 +1,4 @@
-package refusal
+package servererrors
 
 // podErrors explains errors about pods, their containers and volumes.
 var podErrors = []Refusal{

@@ -1,8 +1,8 @@
-// Package refusal explains what the API server refuses: the harm, and what to
+// Package servererrors explains what the API server refuses: the harm, and what to
 // write instead, by the field and the text of its error. The server's own code
 // in package apiserver decides what it refuses; this package contains only
 // texts.
-package refusal
+package servererrors
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package refusal
+package servererrors
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package refusal
+package servererrors
 
 // workloadErrors explains errors about workloads that keep pods running.
 var workloadErrors = []Refusal{

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 // ErrUnknownKind means that the table does not have the objects' kind.

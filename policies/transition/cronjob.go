@@ -6,7 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 func cronJob() Kind {

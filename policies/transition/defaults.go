@@ -9,8 +9,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/image"
-	"github.com/usher-dev/usher/policies/etcd"
 )
 
 // defaults are the API server's defaults for the absent fields of one type.

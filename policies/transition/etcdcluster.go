@@ -4,10 +4,10 @@ import (
 	"reflect"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/etcd/plan"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/policies/etcd"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 // etcdCluster judges a change by what the members run and have according to the

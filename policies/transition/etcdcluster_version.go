@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/etcd/plan"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/policies/etcd"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 func etcdVersion() []Row {

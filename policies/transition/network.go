@@ -5,8 +5,8 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/policies/subnet"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/release"
+	"github.com/usher-dev/usher/network/subnet"
 )
 
 func network() Kind {

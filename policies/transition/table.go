@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 // A Kind contains the transitions of one kind of object.

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies/transition"
-	"github.com/usher-dev/usher/release"
 )
 
 func TestTheDocumentIsGeneratedFromTheTable(t *testing.T) {

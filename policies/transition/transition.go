@@ -12,7 +12,7 @@ package transition
 
 import (
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/release"
+	"github.com/usher-dev/usher/finding/release"
 )
 
 // An Outcome is the effect of a change, from harmless to impossible.

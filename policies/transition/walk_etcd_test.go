@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/plan"
-	"github.com/usher-dev/usher/controllers/etcd/plan/states"
+	"github.com/usher-dev/usher/etcd/plan"
+	"github.com/usher-dev/usher/etcd/plan/states"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/transition"
 )

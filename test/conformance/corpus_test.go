@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/usher-dev/usher/manifest"
+	"github.com/usher-dev/usher/cli/manifest"
 )
 
 // modules are Go modules with manifests of other people in them. Those of this

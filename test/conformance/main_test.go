@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/usher-dev/usher/apiserver"
+	"github.com/usher-dev/usher/cli/apiserver"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/test/controlplane"

@@ -37,7 +37,7 @@ func fixtures(t testing.TB, verdict string) []object {
 	t.Helper()
 	var paths []string
 	for _, pattern := range []string{
-		"../../policies/rules/testdata/*/" + verdict + "/*.yaml", "../../apiserver/testdata/*/" + verdict + "/*.yaml",
+		"../../policies/rules/testdata/*/" + verdict + "/*.yaml", "../../cli/apiserver/testdata/*/" + verdict + "/*.yaml",
 		"../../policies/benchdata/*.yaml", "testdata/valid/*.yaml",
 	} {
 		more, err := filepath.Glob(pattern)

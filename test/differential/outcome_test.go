@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/usher-dev/usher/position"
+	"github.com/usher-dev/usher/yaml/position"
 )
 
 // An outcome is a surface's result for a scene.

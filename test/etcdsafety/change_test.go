@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // TestAVersionThatDoesNotExistCostsNoMember asks for an image that no registry

@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/webhook/entry"
 	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // Configuration is the handler of /validate-configuration, which denies an
@@ -22,10 +22,10 @@ func (c *Configuration) Handler() Handler {
 	return Handler{
 		Handler:    review.Handler{Path: "/validate-configuration", Kinds: []string{"ConfigMap"}, Decide: c.decide},
 		Validating: true,
-		Entries: fixed(entry.Entry{
+		Entries: fixed(webhookspec.Entry{
 			Name:            "configuration.usher.dev",
-			Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("", "configmaps", create, update)},
-			MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("holds-the-configuration", `object.metadata.name == "`+config.ConfigMapName+`"`)},
+			Rules:           []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("", "configmaps", create, update)},
+			MatchConditions: []admissionregistrationv1.MatchCondition{webhookspec.Condition("holds-the-configuration", `object.metadata.name == "`+config.ConfigMapName+`"`)},
 			OwnNamespace:    true,
 			FailurePolicy:   admissionregistrationv1.Ignore,
 		}),

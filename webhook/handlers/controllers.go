@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/release"
 )
 
 // ownersJudged is the version since which an owner reference does not exempt an

@@ -1,4 +1,4 @@
-// Package admit contains the handlers, one per file: each decides the requests
+// Package handlers contains the handlers, one per file: each decides the requests
 // of one path and declares which requests the API server sends there.
 //
 //	pods           /mutate injects templates into pods
@@ -12,4 +12,4 @@
 //
 // A handler gathers facts with facts/cluster, calls the verdict, and renders
 // it.
-package admit
+package handlers

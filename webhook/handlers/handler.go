@@ -1,8 +1,8 @@
-package admit
+package handlers
 
 import (
-	"github.com/usher-dev/usher/webhook/entry"
 	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // A Handler decides the requests of one path, and declares which requests the
@@ -13,15 +13,15 @@ type Handler struct {
 	Validating bool
 	// Entries returns the webhooks that send requests to the path. They may change
 	// with the templates and the configuration.
-	Entries func() []entry.Entry
+	Entries func() []webhookspec.Entry
 }
 
 // Declared returns the current path declaration of the handler.
-func (h Handler) Declared() entry.Path {
-	return entry.Path{Path: h.Path, Validating: h.Validating, Entries: h.Entries()}
+func (h Handler) Declared() webhookspec.Path {
+	return webhookspec.Path{Path: h.Path, Validating: h.Validating, Entries: h.Entries()}
 }
 
 // fixed returns entries that never change.
-func fixed(entries ...entry.Entry) func() []entry.Entry {
-	return func() []entry.Entry { return entries }
+func fixed(entries ...webhookspec.Entry) func() []webhookspec.Entry {
+	return func() []webhookspec.Entry { return entries }
 }

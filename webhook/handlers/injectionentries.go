@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"maps"
@@ -9,7 +9,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // An entrySpec describes how to render the entries of a handler of Injection.
@@ -47,34 +47,34 @@ func hasRecord(object string) string {
 // may get is mandatory. The entries of mandatory templates fail closed. A
 // selector matches only whole values, so the entries list the values that
 // namespaces have and the names of the templates.
-func (i *Injection) entries(what string, spec entrySpec) []entry.Entry {
+func (i *Injection) entries(what string, spec entrySpec) []webhookspec.Entry {
 	policy := i.FailurePolicy
 	if policy == "" {
 		policy = admissionregistrationv1.Ignore
 	}
-	render := func(name string, policy admissionregistrationv1.FailurePolicyType, labels []entry.LabelRequirement, conditions ...admissionregistrationv1.MatchCondition) entry.Entry {
-		return entry.Entry{
+	render := func(name string, policy admissionregistrationv1.FailurePolicyType, labels []webhookspec.LabelRequirement, conditions ...admissionregistrationv1.MatchCondition) webhookspec.Entry {
+		return webhookspec.Entry{
 			Name: name + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: labels,
 			MatchConditions: append(conditions, spec.conditions...), FailurePolicy: policy,
 		}
 	}
 	asks := admissionregistrationv1.MatchCondition{Name: "asks-by-annotation", Expression: spec.asks}
 	silent := admissionregistrationv1.MatchCondition{Name: "has-no-annotation-of-its-own", Expression: "!" + spec.asks}
-	labelled := []entry.LabelRequirement{entry.Has(injector.NamespaceLabel)}
+	labelled := []webhookspec.LabelRequirement{webhookspec.Has(injector.NamespaceLabel)}
 
 	m := i.mandatoryTemplates()
 	if m == nil {
-		return []entry.Entry{
+		return []webhookspec.Entry{
 			render("annotated-"+what, policy, nil, asks),
 			render("labelled-namespaces-"+what, policy, labelled, silent),
 		}
 	}
 	asksFor := spec.asksFor(m.keys)
-	return []entry.Entry{
-		render("annotated-"+what, policy, []entry.LabelRequirement{m.open()}, asks,
+	return []webhookspec.Entry{
+		render("annotated-"+what, policy, []webhookspec.LabelRequirement{m.open()}, asks,
 			admissionregistrationv1.MatchCondition{Name: "asks-for-no-mandatory-template", Expression: "!" + asksFor}),
-		render("labelled-namespaces-"+what, policy, []entry.LabelRequirement{entry.In(injector.NamespaceLabel, m.harmless...)}, silent),
-		render("mandatory-annotated-"+what, admissionregistrationv1.Fail, []entry.LabelRequirement{m.open()},
+		render("labelled-namespaces-"+what, policy, []webhookspec.LabelRequirement{webhookspec.In(injector.NamespaceLabel, m.harmless...)}, silent),
+		render("mandatory-annotated-"+what, admissionregistrationv1.Fail, []webhookspec.LabelRequirement{m.open()},
 			admissionregistrationv1.MatchCondition{Name: "asks-for-a-mandatory-template", Expression: asksFor}),
 		render("mandatory-labelled-namespaces-"+what, admissionregistrationv1.Fail, m.closed()),
 	}
@@ -93,15 +93,15 @@ type mandatory struct {
 // closed selects the namespaces whose label may ask for a mandatory template: all
 // that have the label, except those with a harmless value. A namespace may get a
 // value that no entry lists while usher is down.
-func (m *mandatory) closed() []entry.LabelRequirement {
-	return []entry.LabelRequirement{entry.Has(injector.NamespaceLabel), entry.NotIn(injector.NamespaceLabel, m.harmless...)}
+func (m *mandatory) closed() []webhookspec.LabelRequirement {
+	return []webhookspec.LabelRequirement{webhookspec.Has(injector.NamespaceLabel), webhookspec.NotIn(injector.NamespaceLabel, m.harmless...)}
 }
 
 // open selects the namespaces that have no label, or a harmless value. No
 // requirement says that, so it also selects the values that no entry lists: until
 // they are listed, the API server sends an object that asks by annotation twice.
-func (m *mandatory) open() entry.LabelRequirement {
-	return entry.NotIn(injector.NamespaceLabel, m.others...)
+func (m *mandatory) open() webhookspec.LabelRequirement {
+	return webhookspec.NotIn(injector.NamespaceLabel, m.others...)
 }
 
 // mandatoryTemplates returns what the entries of mandatory templates select by, or

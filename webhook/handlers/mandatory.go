@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
-	"github.com/usher-dev/usher/webhook/entry"
 	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // Mandatory is the handler of /validate-mandatory: after all mutations it holds
@@ -39,17 +39,17 @@ func (i *Injection) mandatory(ctx context.Context, req *review.Request) (*review
 // version before v0.2, which may run next to this one, does not serve the path.
 // The entries select only the updates that affect what a mandatory template
 // added, so that all others pass while usher is down; these fail closed.
-func (i *Injection) mandatoryEntries() []entry.Entry {
+func (i *Injection) mandatoryEntries() []webhookspec.Entry {
 	m := i.mandatoryTemplates()
 	if m == nil {
 		return nil
 	}
-	created := []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)}
-	return append([]entry.Entry{
+	created := []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("", "pods", admissionregistrationv1.Create)}
+	return append([]webhookspec.Entry{
 		{
 			Name: "annotated-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
-			NamespaceLabels: []entry.LabelRequirement{m.open()},
-			MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("asks-for-a-mandatory-template", asksFor("object", m.keys))},
+			NamespaceLabels: []webhookspec.LabelRequirement{m.open()},
+			MatchConditions: []admissionregistrationv1.MatchCondition{webhookspec.Condition("asks-for-a-mandatory-template", asksFor("object", m.keys))},
 		},
 		{
 			Name: "labelled-namespaces-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
@@ -57,7 +57,7 @@ func (i *Injection) mandatoryEntries() []entry.Entry {
 		},
 		{
 			Name: "updated-pods.mandatory.usher.dev", FailurePolicy: admissionregistrationv1.Fail,
-			Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods,pods/resize", admissionregistrationv1.Update)},
+			Rules:           []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("", "pods,pods/resize", admissionregistrationv1.Update)},
 			MatchConditions: i.touched(),
 		},
 	}, i.matchedAfter(m)...)
@@ -138,9 +138,9 @@ func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 		}
 	}
 	return []admissionregistrationv1.MatchCondition{
-		entry.Condition("not-being-deleted", notBeingDeleted),
-		entry.Condition("has-a-mandatory-template", oneOf(has)),
-		entry.Condition("touches-it", oneOf(touches)),
+		webhookspec.Condition("not-being-deleted", notBeingDeleted),
+		webhookspec.Condition("has-a-mandatory-template", oneOf(has)),
+		webhookspec.Condition("touches-it", oneOf(touches)),
 	}
 }
 

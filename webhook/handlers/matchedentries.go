@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"encoding/json"
@@ -11,13 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // A matchGroup is the templates whose match selects the same namespaces: they share
 // one entry, so that the API server sends an object only once for all of them.
 type matchGroup struct {
-	namespaces []entry.LabelRequirement
+	namespaces []webhookspec.LabelRequirement
 	mandatory  bool
 	templates  []*injector.Template
 }
@@ -27,24 +27,24 @@ type matchGroup struct {
 // of the namespace, and its conditions those of the pod. If a second entry
 // sends an object again because templates of several groups select it, it is
 // already injected by then.
-func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
+func (i *Injection) matched(what string, spec entrySpec) []webhookspec.Entry {
 	policy := i.FailurePolicy
 	if policy == "" {
 		policy = admissionregistrationv1.Ignore
 	}
 	m := i.mandatoryTemplates()
-	var entries []entry.Entry
+	var entries []webhookspec.Entry
 	for n, g := range i.matchGroups() {
-		e := entry.Entry{Name: number("matched-"+what, n) + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: g.namespaces, FailurePolicy: policy}
+		e := webhookspec.Entry{Name: number("matched-"+what, n) + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: g.namespaces, FailurePolicy: policy}
 		e.MatchConditions = []admissionregistrationv1.MatchCondition{i.isMatched(g, spec)}
 		if g.mandatory {
 			// The other entries may fail open, so they cannot replace this one.
 			e.Name, e.FailurePolicy = number("mandatory-matched-"+what, n)+".inject.usher.dev", admissionregistrationv1.Fail
 			e.NamespaceLabels = append(e.NamespaceLabels, m.open())
-			e.MatchConditions = append(e.MatchConditions, entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(m.keys)))
+			e.MatchConditions = append(e.MatchConditions, webhookspec.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(m.keys)))
 		} else {
-			e.NamespaceLabels = append(e.NamespaceLabels, entry.HasNot(injector.NamespaceLabel))
-			e.MatchConditions = append(e.MatchConditions, entry.Condition("has-no-annotation-of-its-own", "!"+spec.asks))
+			e.NamespaceLabels = append(e.NamespaceLabels, webhookspec.HasNot(injector.NamespaceLabel))
+			e.MatchConditions = append(e.MatchConditions, webhookspec.Condition("has-no-annotation-of-its-own", "!"+spec.asks))
 		}
 		e.MatchConditions = append(e.MatchConditions, spec.conditions...)
 		entries = append(entries, e)
@@ -54,20 +54,20 @@ func (i *Injection) matched(what string, spec entrySpec) []entry.Entry {
 
 // matchedAfter returns the entries of mandatory templates with a match, after
 // all mutations: they split the pods like those of injection.
-func (i *Injection) matchedAfter(m *mandatory) []entry.Entry {
+func (i *Injection) matchedAfter(m *mandatory) []webhookspec.Entry {
 	spec := i.podSpec()
 	spec.injected = "true" // another webhook may have removed the record
-	var entries []entry.Entry
+	var entries []webhookspec.Entry
 	for n, g := range i.matchGroups() {
 		if !g.mandatory {
 			continue
 		}
-		entries = append(entries, entry.Entry{
+		entries = append(entries, webhookspec.Entry{
 			Name: number("matched-pods", n) + ".mandatory.usher.dev", Rules: spec.rules, FailurePolicy: admissionregistrationv1.Ignore,
 			NamespaceLabels: append(g.namespaces, m.open()),
 			MatchConditions: []admissionregistrationv1.MatchCondition{
 				i.isMatched(g, spec),
-				entry.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(m.keys)),
+				webhookspec.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(m.keys)),
 			},
 		})
 	}
@@ -92,7 +92,7 @@ func (i *Injection) isMatched(g *matchGroup, spec entrySpec) admissionregistrati
 		}
 		selected = append(selected, expression)
 	}
-	return entry.Condition("is-matched", strings.Join(selected, " || "))
+	return webhookspec.Condition("is-matched", strings.Join(selected, " || "))
 }
 
 // number names an entry; the first of its kind has no number.
@@ -126,15 +126,15 @@ func (i *Injection) matchGroups() []*matchGroup {
 }
 
 // requirements returns a selector's requirements in a stable order.
-func requirements(s *metav1.LabelSelector) []entry.LabelRequirement {
+func requirements(s *metav1.LabelSelector) []webhookspec.LabelRequirement {
 	if s == nil {
 		return nil
 	}
-	var list []entry.LabelRequirement
+	var list []webhookspec.LabelRequirement
 	for key, value := range s.MatchLabels {
-		list = append(list, entry.In(key, value))
+		list = append(list, webhookspec.In(key, value))
 	}
-	slices.SortFunc(list, func(a, b entry.LabelRequirement) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(list, func(a, b webhookspec.LabelRequirement) int { return strings.Compare(a.Key, b.Key) })
 	return append(list, s.MatchExpressions...)
 }
 
@@ -184,7 +184,7 @@ func (i *Injection) podMatches(t *injector.Template) string {
 	by := func(kind string) string {
 		return `(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller && o.kind == ` + cel(kind) + `))`
 	}
-	hashed := labelsMatch("object", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{entry.Has(injector.PodTemplateHash)}})
+	hashed := labelsMatch("object", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{webhookspec.Has(injector.PodTemplateHash)}})
 	for _, kind := range m.Kinds {
 		switch kind {
 		case "Pod":

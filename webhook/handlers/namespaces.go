@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
-	"github.com/usher-dev/usher/webhook/entry"
 	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // NamespaceLabels handles usher's labels on namespaces: it warns of a template
@@ -28,12 +28,12 @@ type NamespaceLabels struct {
 // Handler returns the handler of /validate-namespaces.
 func (n *NamespaceLabels) Handler() Handler {
 	cluster := admissionregistrationv1.ClusterScope
-	namespaces := entry.Rule("", "namespaces", admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete)
+	namespaces := webhookspec.Rule("", "namespaces", admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete)
 	namespaces.Scope = &cluster
 	return Handler{
 		Handler:    review.Handler{Path: "/validate-namespaces", Kinds: []string{"Namespace"}, Decide: n.decide},
 		Validating: true,
-		Entries: fixed(entry.Entry{
+		Entries: fixed(webhookspec.Entry{
 			Name:            "namespaces.usher.dev",
 			Rules:           []admissionregistrationv1.RuleWithOperations{namespaces},
 			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "label-set-or-changed-or-deleted", Expression: `request.operation == "DELETE" || ` + labelChanged()}},

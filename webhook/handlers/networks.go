@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
-	"github.com/usher-dev/usher/webhook/entry"
 	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // Networks handles pods that declare Networks, and their workloads.
@@ -39,9 +39,9 @@ func declares(object string) string { return has(object, injector.NetworkAnnotat
 func (n *Networks) Pods() Handler {
 	return Handler{
 		Handler: review.Handler{Path: "/attach", Kinds: []string{"Pod"}, Decide: n.decide},
-		Entries: fixed(entry.Entry{
+		Entries: fixed(webhookspec.Entry{
 			Name:            "pods.networks.usher.dev",
-			Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)},
+			Rules:           []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("", "pods", admissionregistrationv1.Create)},
 			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "declares-networks", Expression: podDeclares}},
 			FailurePolicy:   admissionregistrationv1.Fail,
 		}),
@@ -53,33 +53,33 @@ func (n *Networks) Pods() Handler {
 // Only its mutation fails closed.
 func (n *Networks) Workloads() Handler {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
-	uncontrolled := entry.Condition("has-no-controller", hasNoController)
+	uncontrolled := webhookspec.Condition("has-no-controller", hasNoController)
 	return Handler{
 		Handler: review.Handler{Path: "/attach-workloads", Kinds: workloadKinds, Decide: n.decide},
 		Entries: fixed(
-			entry.Entry{
+			webhookspec.Entry{
 				Name: "workloads.networks.usher.dev",
 				Rules: []admissionregistrationv1.RuleWithOperations{
-					entry.Rule("apps", "deployments,statefulsets,daemonsets", create, update), entry.Rule("batch", "cronjobs", create, update),
-					entry.Rule("apps", "replicasets", create), entry.Rule("batch", "jobs", create),
+					webhookspec.Rule("apps", "deployments,statefulsets,daemonsets", create, update), webhookspec.Rule("batch", "cronjobs", create, update),
+					webhookspec.Rule("apps", "replicasets", create), webhookspec.Rule("batch", "jobs", create),
 				},
 				MatchConditions: []admissionregistrationv1.MatchCondition{
-					entry.Condition("declares-networks", templateDeclares), entry.Condition("does-not-speak-of-its-own", "!"+ownNetwork), uncontrolled,
-					entry.Condition("template-changed", `oldObject == null || object.spec != oldObject.spec`),
+					webhookspec.Condition("declares-networks", templateDeclares), webhookspec.Condition("does-not-speak-of-its-own", "!"+ownNetwork), uncontrolled,
+					webhookspec.Condition("template-changed", `oldObject == null || object.spec != oldObject.spec`),
 				},
 				FailurePolicy: admissionregistrationv1.Ignore,
 			},
-			entry.Entry{
+			webhookspec.Entry{
 				Name:            "deployments.own-network.usher.dev",
-				Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("apps", "deployments", create, update)},
-				MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("speaks-of-its-own", ownNetwork), entry.Condition("template-or-annotation-changed", templateOrAskChanged)},
+				Rules:           []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("apps", "deployments", create, update)},
+				MatchConditions: []admissionregistrationv1.MatchCondition{webhookspec.Condition("speaks-of-its-own", ownNetwork), webhookspec.Condition("template-or-annotation-changed", templateOrAskChanged)},
 				FailurePolicy:   admissionregistrationv1.Fail,
 			},
-			entry.Entry{
+			webhookspec.Entry{
 				Name:            "labelled-namespaces.own-network.usher.dev",
-				Rules:           []admissionregistrationv1.RuleWithOperations{entry.Rule("apps", "deployments", create)},
-				NamespaceLabels: []entry.LabelRequirement{entry.Has(injector.OwnNetworkKey), entry.NotIn(injector.OwnNetworkKey, "false")},
-				MatchConditions: []admissionregistrationv1.MatchCondition{entry.Condition("does-not-speak-of-its-own", "!"+ownNetwork), uncontrolled},
+				Rules:           []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("apps", "deployments", create)},
+				NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.Has(injector.OwnNetworkKey), webhookspec.NotIn(injector.OwnNetworkKey, "false")},
+				MatchConditions: []admissionregistrationv1.MatchCondition{webhookspec.Condition("does-not-speak-of-its-own", "!"+ownNetwork), uncontrolled},
 				FailurePolicy:   admissionregistrationv1.Fail,
 			},
 		),

@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
-	"github.com/usher-dev/usher/webhook/entry"
 	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // Injection handles pods and their workloads.
@@ -36,14 +36,14 @@ func (i *Injection) Pods() Handler {
 	spec := i.podSpec()
 	return Handler{
 		Handler: review.Handler{Path: "/mutate", Kinds: []string{"Pod"}, Decide: i.pod},
-		Entries: func() []entry.Entry { return append(i.entries("pods", spec), i.matched("pods", spec)...) },
+		Entries: func() []webhookspec.Entry { return append(i.entries("pods", spec), i.matched("pods", spec)...) },
 	}
 }
 
 // podSpec describes how to render the entries of new pods.
 func (i *Injection) podSpec() entrySpec {
 	return entrySpec{
-		rules: []admissionregistrationv1.RuleWithOperations{entry.Rule("", "pods", admissionregistrationv1.Create)},
+		rules: []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("", "pods", admissionregistrationv1.Create)},
 		asks:  asks("object"), asksFor: func(keys string) string { return asksFor("object", keys) },
 		matches: i.podMatches, annotated: []string{"object"}, injected: hasRecord("object"),
 	}

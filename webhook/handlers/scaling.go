@@ -1,11 +1,11 @@
-package admit
+package handlers
 
 import (
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // onlyReplicas is true, in CEL, for an update that leaves every field of the
@@ -20,13 +20,13 @@ const onlyReplicas = `oldObject != null && has(object.spec) && has(oldObject.spe
 // Where rules are enforced, exactly one of these conditions is true for an
 // object that specChanged selects, and the second is false for all others.
 var (
-	changesOnlyReplicas = entry.Condition("changes-only-replicas", onlyReplicas)
-	changesMore         = entry.Condition("changes-more-than-replicas", "!("+onlyReplicas+")")
+	changesOnlyReplicas = webhookspec.Condition("changes-only-replicas", onlyReplicas)
+	changesMore         = webhookspec.Condition("changes-more-than-replicas", "!("+onlyReplicas+")")
 )
 
 // scaleRule selects the subresource scale of workloads.
 func scaleRule() admissionregistrationv1.RuleWithOperations {
-	return entry.Rule("apps", "deployments/scale,replicasets/scale,statefulsets/scale", admissionregistrationv1.Update)
+	return webhookspec.Rule("apps", "deployments/scale,replicasets/scale,statefulsets/scale", admissionregistrationv1.Update)
 }
 
 // apartFromScale returns the rules without scaleRule.
@@ -41,8 +41,8 @@ func apartFromScale(rules []admissionregistrationv1.RuleWithOperations) []admiss
 func scalingRules(custom []admissionregistrationv1.RuleWithOperations) []admissionregistrationv1.RuleWithOperations {
 	const update = admissionregistrationv1.Update
 	rules := []admissionregistrationv1.RuleWithOperations{
-		entry.Rule("", "replicationcontrollers", update),
-		entry.Rule("apps", "deployments,replicasets,statefulsets", update),
+		webhookspec.Rule("", "replicationcontrollers", update),
+		webhookspec.Rule("apps", "deployments,replicasets,statefulsets", update),
 		scaleRule(),
 	}
 	for _, rule := range custom {

@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 
-	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // oldest is the environment of CEL in the oldest supported Kubernetes.
@@ -101,7 +101,7 @@ func TestEachChangeOfASpecSatisfiesOneOfTheConditionsOfReplicas(t *testing.T) {
 				}
 				return object(t, `{"apiVersion":"example.com/v1","kind":"Any","metadata":{"name":"app","labels":{"a":"`+label+`"}},"spec":`+spec+`}`)
 			}
-			got, _ := holds(t, whole(tc.is, "b"), whole(tc.old, "c"), entry.Condition("spec-changed", specChanged), changesOnlyReplicas, changesMore)
+			got, _ := holds(t, whole(tc.is, "b"), whole(tc.old, "c"), webhookspec.Condition("spec-changed", specChanged), changesOnlyReplicas, changesMore)
 			changed, enforced := got[0], got[2]
 			scaled := changed && got[1]
 			text := map[[2]bool]string{{true, false}: only, {false, true}: more, {false, false}: none}[[2]bool{scaled, enforced}]
@@ -126,7 +126,7 @@ func TestTheConditionsOfReplicasAreCheapForALargeObject(t *testing.T) {
 	deployment := func(replicas int) *unstructured.Unstructured {
 		return object(t, fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"app"},"spec":{"replicas":%d,"template":{"spec":{"containers":[{"name":"app","env":%s}]}}}}`, replicas, containers))
 	}
-	got, share := holds(t, deployment(1), deployment(2), judged(entry.Condition("spec-changed", specChanged), changesOnlyReplicas, changesMore)...)
+	got, share := holds(t, deployment(1), deployment(2), judged(webhookspec.Condition("spec-changed", specChanged), changesOnlyReplicas, changesMore)...)
 	if !got[len(got)-2] || share > 0.01 {
 		t.Errorf("%v, %.2f %% of the budget for an object of %d bytes, want at most 1", got, 100*share, len(containers))
 	}

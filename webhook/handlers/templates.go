@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/reason"
-	"github.com/usher-dev/usher/webhook/entry"
 	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // holdsTemplate is true for a ConfigMap that contains a template, or did before
@@ -36,9 +36,9 @@ func (p *TemplateProof) Handler() Handler {
 	return Handler{
 		Handler:    review.Handler{Path: "/validate-templates", Kinds: []string{"ConfigMap"}, Decide: p.decide},
 		Validating: true,
-		Entries: fixed(entry.Entry{
+		Entries: fixed(webhookspec.Entry{
 			Name: "templates.inject.usher.dev",
-			Rules: []admissionregistrationv1.RuleWithOperations{entry.Rule("", "configmaps",
+			Rules: []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("", "configmaps",
 				admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete)},
 			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "holds-a-template", Expression: holdsTemplate}},
 			OwnNamespace:    true,

@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/verdict"
-	"github.com/usher-dev/usher/webhook/entry"
 	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // Policies handles the rules, and changes of existing objects.
@@ -53,47 +53,47 @@ func (p *Policies) Handler() Handler {
 // others. Changes of replicas alone fail open everywhere, so that people and
 // autoscalers can scale during an outage. The entries do not select namespaces
 // with the level off, unless these want warnings.
-func (p *Policies) entries() []entry.Entry {
+func (p *Policies) entries() []webhookspec.Entry {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	namespaced := []admissionregistrationv1.RuleWithOperations{
-		entry.Rule("", "pods", create),
-		entry.Rule("", "replicationcontrollers,podtemplates", create, update),
-		entry.Rule("", "services,persistentvolumeclaims", update),
-		entry.Rule("apps", "deployments,replicasets,statefulsets,daemonsets", create, update),
+		webhookspec.Rule("", "pods", create),
+		webhookspec.Rule("", "replicationcontrollers,podtemplates", create, update),
+		webhookspec.Rule("", "services,persistentvolumeclaims", update),
+		webhookspec.Rule("apps", "deployments,replicasets,statefulsets,daemonsets", create, update),
 		scaleRule(),
-		entry.Rule("batch", "jobs,cronjobs", create, update),
-		entry.Rule("rbac.authorization.k8s.io", "rolebindings", create, update),
+		webhookspec.Rule("batch", "jobs,cronjobs", create, update),
+		webhookspec.Rule("rbac.authorization.k8s.io", "rolebindings", create, update),
 	}
 	custom := p.templateRules()
 	namespaced = append(namespaced, custom...)
 	own := ownRules()
-	bindings := entry.Rule("rbac.authorization.k8s.io", "clusterrolebindings", create, update)
+	bindings := webhookspec.Rule("rbac.authorization.k8s.io", "clusterrolebindings", create, update)
 	cluster := admissionregistrationv1.ClusterScope
 	bindings.Scope = &cluster
 
 	levels := finding.LevelNames()
-	enforced := entry.In(config.EnforceLabel, levels...)
-	changed := entry.Condition("spec-changed", specChanged)
-	return []entry.Entry{
+	enforced := webhookspec.In(config.EnforceLabel, levels...)
+	changed := webhookspec.Condition("spec-changed", specChanged)
+	return []webhookspec.Entry{
 		{
 			Name: "enforced.policy.usher.dev", Rules: apartFromScale(namespaced), MatchConditions: judged(changesMore),
-			NamespaceLabels: []entry.LabelRequirement{enforced}, FailurePolicy: admissionregistrationv1.Fail,
+			NamespaceLabels: []webhookspec.LabelRequirement{enforced}, FailurePolicy: admissionregistrationv1.Fail,
 		},
 		{
 			Name: "scaled.policy.usher.dev", Rules: scalingRules(custom), MatchConditions: judged(changed, changesOnlyReplicas),
-			NamespaceLabels: []entry.LabelRequirement{enforced}, FailurePolicy: admissionregistrationv1.Ignore,
+			NamespaceLabels: []webhookspec.LabelRequirement{enforced}, FailurePolicy: admissionregistrationv1.Ignore,
 		},
 		{
 			Name: "default.policy.usher.dev", Rules: namespaced, MatchConditions: judged(changed),
-			NamespaceLabels: []entry.LabelRequirement{entry.NotIn(config.EnforceLabel, append(levels, "off")...)}, FailurePolicy: admissionregistrationv1.Ignore,
+			NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.NotIn(config.EnforceLabel, append(levels, "off")...)}, FailurePolicy: admissionregistrationv1.Ignore,
 		},
 		{
-			Name: "resources.policy.usher.dev", Rules: own, MatchConditions: judged(entry.Condition("spec-changed", specOrAnnotationsChanged)),
-			NamespaceLabels: []entry.LabelRequirement{entry.NotIn(config.EnforceLabel, "off")}, FailurePolicy: admissionregistrationv1.Ignore,
+			Name: "resources.policy.usher.dev", Rules: own, MatchConditions: judged(webhookspec.Condition("spec-changed", specOrAnnotationsChanged)),
+			NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.NotIn(config.EnforceLabel, "off")}, FailurePolicy: admissionregistrationv1.Ignore,
 		},
 		{
 			Name: "warned.policy.usher.dev", Rules: slices.Concat(namespaced, own), MatchConditions: judged(changed),
-			NamespaceLabels: []entry.LabelRequirement{entry.In(config.EnforceLabel, "off"), entry.In(config.WarnLabel, levels...)}, FailurePolicy: admissionregistrationv1.Ignore,
+			NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.In(config.EnforceLabel, "off"), webhookspec.In(config.WarnLabel, levels...)}, FailurePolicy: admissionregistrationv1.Ignore,
 		},
 		{
 			Name: "cluster.policy.usher.dev", Rules: []admissionregistrationv1.RuleWithOperations{bindings},
@@ -105,9 +105,9 @@ func (p *Policies) entries() []entry.Entry {
 // judged returns the conditions of objects that usher judges, and further ones.
 func judged(further ...admissionregistrationv1.MatchCondition) []admissionregistrationv1.MatchCondition {
 	return append([]admissionregistrationv1.MatchCondition{
-		entry.Condition("not-being-deleted", notBeingDeleted),
-		entry.Condition("not-bootstrapping", notBootstrapping),
-		entry.Condition("not-judged-as-its-controller", notJudgedAsItsController),
+		webhookspec.Condition("not-being-deleted", notBeingDeleted),
+		webhookspec.Condition("not-bootstrapping", notBootstrapping),
+		webhookspec.Condition("not-judged-as-its-controller", notJudgedAsItsController),
 	}, further...)
 }
 
@@ -116,9 +116,9 @@ func judged(further ...admissionregistrationv1.MatchCondition) []admissionregist
 // usher must not block the repair of clusters.
 func ownRules() []admissionregistrationv1.RuleWithOperations {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
-	resources, scale := entry.Rule(etcdv1beta2.GroupName, "etcdclusters,etcdbackups,etcdrestores", create, update), entry.Rule(etcdv1beta2.GroupName, "etcdclusters/scale", update)
+	resources, scale := webhookspec.Rule(etcdv1beta2.GroupName, "etcdclusters,etcdbackups,etcdrestores", create, update), webhookspec.Rule(etcdv1beta2.GroupName, "etcdclusters/scale", update)
 	resources.APIVersions, scale.APIVersions = []string{etcdv1beta2.GroupVersion.Version}, []string{etcdv1beta2.GroupVersion.Version}
-	return []admissionregistrationv1.RuleWithOperations{resources, scale, entry.Rule(samplecrdv1.GroupName, "networks", create, update)}
+	return []admissionregistrationv1.RuleWithOperations{resources, scale, webhookspec.Rule(samplecrdv1.GroupName, "networks", create, update)}
 }
 
 // templateRules are the rules for the configured kinds with a pod template. A
@@ -132,7 +132,7 @@ func (p *Policies) templateRules() []admissionregistrationv1.RuleWithOperations 
 			p.Log.Info("kind with a pod template not registered", "group", t.Group, "kind", t.Kind, "error", err)
 			continue
 		}
-		r := entry.Rule(t.Group, mapping.Resource.Resource, admissionregistrationv1.Create, admissionregistrationv1.Update)
+		r := webhookspec.Rule(t.Group, mapping.Resource.Resource, admissionregistrationv1.Create, admissionregistrationv1.Update)
 		r.APIVersions = []string{"*"}
 		rules = append(rules, r)
 	}

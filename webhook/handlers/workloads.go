@@ -1,4 +1,4 @@
-package admit
+package handlers
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
-	"github.com/usher-dev/usher/webhook/entry"
 	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // Requests about workloads, in CEL. Workloads have their pod template in one of
@@ -50,12 +50,12 @@ var workloadKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob"
 func (i *Injection) Workloads() Handler {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	rules := []admissionregistrationv1.RuleWithOperations{
-		entry.Rule("apps", "deployments,statefulsets,daemonsets", create, update),
-		entry.Rule("batch", "cronjobs", create, update),
+		webhookspec.Rule("apps", "deployments,statefulsets,daemonsets", create, update),
+		webhookspec.Rule("batch", "cronjobs", create, update),
 		// A Job's template is immutable, and a ReplicaSet's template is its
 		// Deployment's.
-		entry.Rule("apps", "replicasets", create),
-		entry.Rule("batch", "jobs", create),
+		webhookspec.Rule("apps", "replicasets", create),
+		webhookspec.Rule("batch", "jobs", create),
 	}
 	conditions := []admissionregistrationv1.MatchCondition{
 		{Name: "has-no-controller", Expression: hasNoController},
@@ -71,7 +71,9 @@ func (i *Injection) Workloads() Handler {
 	}
 	return Handler{
 		Handler: review.Handler{Path: "/mutate-workloads", Kinds: workloadKinds, Decide: i.workload},
-		Entries: func() []entry.Entry { return append(i.entries("workloads", spec), i.matched("workloads", spec)...) },
+		Entries: func() []webhookspec.Entry {
+			return append(i.entries("workloads", spec), i.matched("workloads", spec)...)
+		},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // account asks the API server for the ServiceAccount that usher uses. It is
@@ -43,7 +43,7 @@ func serviceAccount(user string) *types.NamespacedName {
 // on nobody can register, so webhooks that fail closed no longer refuse
 // anything. An authorizer that does not answer proves nothing.
 func installed(target Target) admissionregistrationv1.MatchCondition {
-	return entry.Condition("usher-is-installed", fmt.Sprintf(
+	return webhookspec.Condition("usher-is-installed", fmt.Sprintf(
 		`[authorizer.serviceAccount(%s, %s).group("coordination.k8s.io").resource("leases").namespace(%s).name(%s).check("update")].exists(d, d.allowed() || d.errored())`,
 		quote(target.Account.Namespace), quote(target.Account.Name), quote(target.Namespace), quote(LeaseName)))
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/cel/environment"
 
-	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 var account = types.NamespacedName{Namespace: "usher-system", Name: "usher-webhook"}
@@ -77,8 +77,8 @@ func TestOnlyWebhooksThatFailClosedNeedAnInstallation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// With room for another condition, which must not end up in the declaration.
-			declared := slices.Grow([]admissionregistrationv1.MatchCondition{entry.Condition("own", "true")}, 1)
-			rendered := render(Target{Namespace: "usher-system", Account: tc.account}, "/validate", entry.Entry{FailurePolicy: tc.policy, MatchConditions: declared})
+			declared := slices.Grow([]admissionregistrationv1.MatchCondition{webhookspec.Condition("own", "true")}, 1)
+			rendered := render(Target{Namespace: "usher-system", Account: tc.account}, "/validate", webhookspec.Entry{FailurePolicy: tc.policy, MatchConditions: declared})
 			var got []string
 			for _, c := range rendered.MatchConditions {
 				got = append(got, c.Name)

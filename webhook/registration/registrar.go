@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // A Registrar keeps the webhook configurations in sync with the handlers'
@@ -34,7 +34,7 @@ type Registrar struct {
 	Target func() Target
 	// Paths returns the declarations to register; they may change with the
 	// templates and the configuration.
-	Paths func() []entry.Path
+	Paths func() []webhookspec.Path
 	// Renew makes Paths at least as new as the templates on the API server, so that
 	// a replica whose cache is stale does not undo what another one registered.
 	Renew func(context.Context) error
@@ -72,7 +72,7 @@ const resync = 10 * time.Minute
 const lookAgain = 5 * time.Second
 
 // NewRegistrar returns the Registrar of a replica.
-func NewRegistrar(m manager.Manager, election *Election, target func() Target, paths func() []entry.Path, renew func(context.Context) error, names Names, metrics *Metrics, log logr.Logger) (*Registrar, error) {
+func NewRegistrar(m manager.Manager, election *Election, target func() Target, paths func() []webhookspec.Path, renew func(context.Context) error, names Names, metrics *Metrics, log logr.Logger) (*Registrar, error) {
 	client, err := metadata.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, err

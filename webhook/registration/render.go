@@ -12,7 +12,7 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
-	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // A Target is how the API server reaches usher: a Service in the cluster, or a
@@ -51,7 +51,7 @@ func (t Target) clientConfig(path string) admissionregistrationv1.WebhookClientC
 }
 
 // Mutating renders the configuration of the mutating paths.
-func Mutating(target Target, paths ...entry.Path) *admissionregistrationv1.MutatingWebhookConfiguration {
+func Mutating(target Target, paths ...webhookspec.Path) *admissionregistrationv1.MutatingWebhookConfiguration {
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "MutatingWebhookConfiguration"},
 		ObjectMeta: objectMeta(target),
@@ -74,7 +74,7 @@ func Mutating(target Target, paths ...entry.Path) *admissionregistrationv1.Mutat
 }
 
 // Validating renders the configuration of the validating paths.
-func Validating(target Target, paths ...entry.Path) *admissionregistrationv1.ValidatingWebhookConfiguration {
+func Validating(target Target, paths ...webhookspec.Path) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration"},
 		ObjectMeta: objectMeta(target),
@@ -107,7 +107,7 @@ func objectMeta(target Target) metav1.ObjectMeta {
 
 // render converts an entry to the API type. Both kinds of webhook have the same
 // fields, except that the API server may call mutating ones again.
-func render(target Target, path string, e entry.Entry) admissionregistrationv1.ValidatingWebhook {
+func render(target Target, path string, e webhookspec.Entry) admissionregistrationv1.ValidatingWebhook {
 	none, equivalent := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Equivalent
 	timeout, policy := int32(target.Timeout.Seconds()), e.FailurePolicy
 	conditions := e.MatchConditions
@@ -131,12 +131,12 @@ func render(target Target, path string, e entry.Entry) admissionregistrationv1.V
 
 // namespaceSelector selects the namespaces that usher serves and the entry asks
 // for, without the system's and usher's own; or only that one.
-func namespaceSelector(e entry.Entry, target Target) *metav1.LabelSelector {
+func namespaceSelector(e webhookspec.Entry, target Target) *metav1.LabelSelector {
 	if e.OwnNamespace {
-		return &metav1.LabelSelector{MatchExpressions: append([]metav1.LabelSelectorRequirement{entry.In(corev1.LabelMetadataName, target.Namespace)}, e.NamespaceLabels...)}
+		return &metav1.LabelSelector{MatchExpressions: append([]metav1.LabelSelectorRequirement{webhookspec.In(corev1.LabelMetadataName, target.Namespace)}, e.NamespaceLabels...)}
 	}
 	selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-		entry.NotIn(corev1.LabelMetadataName, append(slices.Clone(injector.SystemNamespaces), target.Namespace)...),
+		webhookspec.NotIn(corev1.LabelMetadataName, append(slices.Clone(injector.SystemNamespaces), target.Namespace)...),
 	}}
 	if s := target.NamespaceSelector; s != nil {
 		selector.MatchLabels = s.MatchLabels

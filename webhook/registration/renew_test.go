@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/webhook/entry"
+	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
 // writer counts what a Registrar applies.
@@ -42,7 +42,7 @@ func TestALeaderReadsTheTemplatesBeforeItRegisters(t *testing.T) {
 				return tc.err
 			}
 			r.Target = func() Target { return Target{} }
-			r.Paths = func() []entry.Path {
+			r.Paths = func() []webhookspec.Path {
 				if !renewed {
 					t.Error("the declarations are older than the templates")
 				}

@@ -1,6 +1,6 @@
-// Package entry declares what the API server sends to a path. Handlers declare
+// Package webhookspec declares what the API server sends to a path. Handlers declare
 // it, and the registration renders the webhook configurations from it.
-package entry
+package webhookspec
 
 import (
 	"slices"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/usher-dev/usher/position"
+	"github.com/usher-dev/usher/yaml/position"
 )
 
 // excerpted is the whole document as excerpts show it, line by line.

@@ -3,7 +3,7 @@ package position_test
 import (
 	"testing"
 
-	"github.com/usher-dev/usher/position"
+	"github.com/usher-dev/usher/yaml/position"
 )
 
 const document = `# a comment

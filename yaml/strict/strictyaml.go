@@ -1,6 +1,6 @@
-// Package strictyaml decodes YAML into structs, and reports every field that
+// Package strict decodes YAML into structs, and reports every field that
 // they do not have, not only the first.
-package strictyaml
+package strict
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package strictyaml
+package strict
 
 import (
 	"testing"

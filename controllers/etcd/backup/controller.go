@@ -31,7 +31,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/answer"
-	"github.com/usher-dev/usher/controllers/etcd/turns"
+	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
 )
 
 // formerFinalizer is one that an earlier operator put on periodic backups. It
@@ -64,9 +64,9 @@ type Controller struct {
 	reader client.Reader
 	places *Places
 	reach  *Reach
-	turns  *turns.Turns
+	turns  *fairqueue.Turns
 	// deletions interrupts the backup for a deleted EtcdBackup.
-	deletions *turns.Deletions
+	deletions *fairqueue.Deletions
 	events    events.EventRecorder
 	now       func() time.Time
 }
@@ -77,8 +77,8 @@ type Controller struct {
 func New(m manager.Manager, places *Places, allowed []string) *Controller {
 	return &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), places: places,
-		reach: &Reach{Reader: m.GetAPIReader(), Allowed: allowed}, turns: turns.New(atOnce, perNamespace),
-		deletions: turns.NewDeletions(), events: m.GetEventRecorder("usher-etcdbackup"), now: time.Now,
+		reach: &Reach{Reader: m.GetAPIReader(), Allowed: allowed}, turns: fairqueue.New(atOnce, perNamespace),
+		deletions: fairqueue.NewDeletions(), events: m.GetEventRecorder("usher-etcdbackup"), now: time.Now,
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
-	"github.com/usher-dev/usher/controllers/podserver"
+	"github.com/usher-dev/usher/controllers/transfer"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/etcdserver"
 	"github.com/usher-dev/usher/test/objectstore"
@@ -57,7 +57,7 @@ func runController(kubeconfig string) int {
 		err = controllers.Run(ctx, config, controllers.Options{
 			Namespace: controlplane.Namespace, Controllers: []string{"etcdbackup"}, HealthAddress: "0", MetricsAddress: "0", Log: logr.Discard(),
 			EtcdBackupEndpoints: controlplane.TestEtcds(), StoreEndpoints: controlplane.TestStores(),
-			PodServer: podserver.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"},
+			PodServer: transfer.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"},
 		})
 	}
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // mayRestore reports whether the controller may apply its restore offer: if the

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // defaultDomain is the default cluster domain.

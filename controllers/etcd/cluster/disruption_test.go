@@ -3,7 +3,7 @@ package cluster
 import (
 	"testing"
 
-	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 func TestLeastAvailable_OnlyASingleMemberOnAClaimMayBeDrained(t *testing.T) {

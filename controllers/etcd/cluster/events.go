@@ -1,6 +1,6 @@
 package cluster
 
-import "github.com/usher-dev/usher/controllers/etcd/plan"
+import "github.com/usher-dev/usher/etcd/plan"
 
 // eventReasons are the reasons of the Events about steps.
 var eventReasons = map[plan.Action]string{

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // effective returns the manifest as far as the controller can connect to

@@ -28,7 +28,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/kubelet"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/plan"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // made is when the cluster of these tests was created.

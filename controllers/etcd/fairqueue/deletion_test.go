@@ -1,4 +1,4 @@
-package turns_test
+package fairqueue_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/usher-dev/usher/controllers/etcd/turns"
+	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
 )
 
 func TestDeletions_InterruptOnlyTheWorkOnTheDeletedObject(t *testing.T) {
@@ -18,22 +18,22 @@ func TestDeletions_InterruptOnlyTheWorkOnTheDeletedObject(t *testing.T) {
 	deleted := existing.DeepCopy()
 	deleted.DeletionTimestamp = &metav1.Time{}
 	for name, tc := range map[string]struct {
-		happens func(*turns.Deletions) bool
+		happens func(*fairqueue.Deletions) bool
 		want    bool
 	}{
-		"an edit": {func(d *turns.Deletions) bool {
+		"an edit": {func(d *fairqueue.Deletions) bool {
 			return d.Watch().Update(event.UpdateEvent{ObjectOld: existing, ObjectNew: changed})
 		}, false},
-		"a deletion that waits for a finalizer": {func(d *turns.Deletions) bool {
+		"a deletion that waits for a finalizer": {func(d *fairqueue.Deletions) bool {
 			return d.Watch().Update(event.UpdateEvent{ObjectOld: existing, ObjectNew: deleted})
 		}, true},
-		"an edit of an object that is being deleted": {func(d *turns.Deletions) bool {
+		"an edit of an object that is being deleted": {func(d *fairqueue.Deletions) bool {
 			return d.Watch().Update(event.UpdateEvent{ObjectOld: deleted, ObjectNew: deleted})
 		}, false},
-		"a deletion": {func(d *turns.Deletions) bool { return d.Watch().Delete(event.DeleteEvent{Object: existing}) }, true},
+		"a deletion": {func(d *fairqueue.Deletions) bool { return d.Watch().Delete(event.DeleteEvent{Object: existing}) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := turns.NewDeletions()
+			d := fairqueue.NewDeletions()
 			work, end := d.Begin(t.Context(), types.NamespacedName{Namespace: "a", Name: "x"})
 			defer end()
 			other, endOther := d.Begin(t.Context(), types.NamespacedName{Namespace: "b", Name: "x"})
@@ -52,7 +52,7 @@ func TestDeletions_InterruptOnlyTheWorkOnTheDeletedObject(t *testing.T) {
 }
 
 func TestDeletions_AfterTheWork_InterruptNothing(t *testing.T) {
-	d := turns.NewDeletions()
+	d := fairqueue.NewDeletions()
 	key := types.NamespacedName{Namespace: "a", Name: "x"}
 	_, end := d.Begin(t.Context(), key)
 	end()

@@ -1,5 +1,5 @@
-// Package turns shares the workers of a controller fairly among namespaces.
-package turns
+// Package fairqueue shares the workers of a controller fairly among namespaces.
+package fairqueue
 
 import "sync"
 

@@ -1,13 +1,13 @@
-package turns_test
+package fairqueue_test
 
 import (
 	"testing"
 
-	"github.com/usher-dev/usher/controllers/etcd/turns"
+	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
 )
 
 func TestTurns_NamespaceAtItsLimit_LeavesOthersTheirs(t *testing.T) {
-	all := turns.New(10, 2)
+	all := fairqueue.New(10, 2)
 	first, ok := all.Take("a")
 	if !ok {
 		t.Fatal("the first turn of a is refused")
@@ -32,7 +32,7 @@ func TestTurns_NamespaceAtItsLimit_LeavesOthersTheirs(t *testing.T) {
 }
 
 func TestTurns_AtTheLimitOfAll_AreRefusedToEveryNamespace(t *testing.T) {
-	all := turns.New(2, 2)
+	all := fairqueue.New(2, 2)
 	first, _ := all.Take("a")
 	if _, ok := all.Take("b"); !ok {
 		t.Fatal("the second turn is refused")

@@ -36,8 +36,8 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/answer"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
-	"github.com/usher-dev/usher/controllers/etcd/turns"
-	"github.com/usher-dev/usher/controllers/podserver"
+	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
+	"github.com/usher-dev/usher/controllers/transfer"
 )
 
 // Finalizer is on an EtcdRestore from the reservation of the cluster until the
@@ -72,14 +72,14 @@ type Controller struct {
 	reader client.Reader
 	events events.EventRecorder
 	places *etcdbackup.Places
-	server *podserver.Server
+	server *transfer.Server
 	// observer tells whether a cluster may have a quorum.
 	observer *etcdcluster.Observer
 	// turns are those of restores in progress, sending those of backups on their
 	// way to a pod.
-	turns, sending *turns.Turns
+	turns, sending *fairqueue.Turns
 	// deletions interrupts the work on a deleted EtcdRestore.
-	deletions *turns.Deletions
+	deletions *fairqueue.Deletions
 	// grace is how long old members' claims are kept after they were set aside.
 	grace time.Duration
 }
@@ -88,11 +88,11 @@ type Controller struct {
 // backups to pods; the observer is that of the controller of clusters. Old
 // members' claims are kept for at least the grace, by default
 // etcdcluster.DefaultClaimGrace.
-func New(m manager.Manager, server *podserver.Server, places *etcdbackup.Places, observer *etcdcluster.Observer, grace time.Duration) *Controller {
+func New(m manager.Manager, server *transfer.Server, places *etcdbackup.Places, observer *etcdcluster.Observer, grace time.Duration) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
 		places: places, server: server, observer: observer,
-		turns: turns.New(atOnce, perNamespace), sending: turns.New(atOnce, perNamespace), deletions: turns.NewDeletions(),
+		turns: fairqueue.New(atOnce, perNamespace), sending: fairqueue.New(atOnce, perNamespace), deletions: fairqueue.NewDeletions(),
 		grace: cmp.Or(grace, etcdcluster.DefaultClaimGrace),
 	}
 	server.SendBackups(c)

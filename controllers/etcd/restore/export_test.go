@@ -5,13 +5,13 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
+	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
-	"github.com/usher-dev/usher/controllers/etcd/turns"
 )
 
 // NewSource returns a controller that only sends backups, one at a time.
 func NewSource(reader client.Reader) *Controller {
-	return &Controller{reader: reader, places: &etcdbackup.Places{Reader: reader, Stores: here()}, sending: turns.New(1, 1)}
+	return &Controller{reader: reader, places: &etcdbackup.Places{Reader: reader, Stores: here()}, sending: fairqueue.New(1, 1)}
 }
 
 // SeedName returns the name of the pod of a restored member.

@@ -13,7 +13,7 @@ import (
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // look reads the whole backup, and checks whether it fits the cluster and may

@@ -21,7 +21,7 @@ import (
 	"github.com/usher-dev/usher/controllers"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
-	"github.com/usher-dev/usher/controllers/podserver"
+	"github.com/usher-dev/usher/controllers/transfer"
 	"github.com/usher-dev/usher/test/binaries"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/kubelet"
@@ -68,7 +68,7 @@ func runControllers(kubeconfig string) int {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err == nil {
 		o := controllers.Options{Namespace: controlplane.Namespace, HealthAddress: "0", MetricsAddress: "0", Log: logr.Discard(), EtcdBackupEndpoints: controlplane.TestEtcds(), StoreEndpoints: controlplane.TestStores()}
-		o.PodServer = podserver.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"}
+		o.PodServer = transfer.Options{Address: "127.0.0.1:0", Host: "127.0.0.1"}
 		change(&o)
 		err = controllers.Run(ctx, config, o)
 	}

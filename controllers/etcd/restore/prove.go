@@ -10,7 +10,7 @@ import (
 
 	"github.com/usher-dev/usher/controllers/etcd/answer"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
-	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // askWithin is how long the seed may take to answer.

@@ -16,7 +16,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
-	"github.com/usher-dev/usher/controllers/podserver"
+	"github.com/usher-dev/usher/controllers/transfer"
 )
 
 // annotationServer on a seed's pod names the server that it fetches the backup
@@ -162,7 +162,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed,
 		corev1.Volume{Name: fetchVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		corev1.Volume{Name: tokenVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
-				Audience: podserver.Audience, ExpirationSeconds: ptr.To[int64](600), Path: "token",
+				Audience: transfer.Audience, ExpirationSeconds: ptr.To[int64](600), Path: "token",
 			}}},
 		}}},
 	)
@@ -176,7 +176,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed,
 				usherProgram, "fetch-snapshot", "--url=" + c.server.Path(a.Namespace, a.Name), "--token-file=" + tokenMount + "/token",
 				"--data-dir=" + etcdcluster.DataFolder, "--to=" + fetchMount,
 			},
-			Env:          []corev1.EnvVar{{Name: podserver.EnvCA, Value: c.server.CA}},
+			Env:          []corev1.EnvVar{{Name: transfer.EnvCA, Value: c.server.CA}},
 			VolumeMounts: []corev1.VolumeMount{data, fetched, {Name: tokenVolume, MountPath: tokenMount, ReadOnly: true}},
 		},
 		{

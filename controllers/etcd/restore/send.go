@@ -11,7 +11,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
-	"github.com/usher-dev/usher/controllers/podserver"
+	"github.com/usher-dev/usher/controllers/transfer"
 )
 
 // sendWithin is how long a pod may hold a turn: for a verification, which took
@@ -24,7 +24,7 @@ const sendWithin = 2 * lookWithin
 //
 // It verifies the backup first: the tenant names the store, and whatever else
 // the controller can read there must not reach the tenant's pod.
-func (c *Controller) Backup(ctx context.Context, namespace, restore string, caller podserver.Caller) (io.ReadCloser, int64, error) {
+func (c *Controller) Backup(ctx context.Context, namespace, restore string, caller transfer.Caller) (io.ReadCloser, int64, error) {
 	r, err := c.seeded(ctx, namespace, restore, caller)
 	if err != nil {
 		return nil, 0, err
@@ -49,7 +49,7 @@ func (c *Controller) Backup(ctx context.Context, namespace, restore string, call
 }
 
 // seeded returns the EtcdRestore whose backup the pod may have.
-func (c *Controller) seeded(ctx context.Context, namespace, restore string, caller podserver.Caller) (*etcdv1beta2.EtcdRestore, error) {
+func (c *Controller) seeded(ctx context.Context, namespace, restore string, caller transfer.Caller) (*etcdv1beta2.EtcdRestore, error) {
 	r := &etcdv1beta2.EtcdRestore{}
 	if err := c.reader.Get(ctx, key(namespace, restore), r); err != nil {
 		return nil, fmt.Errorf("reading the EtcdRestore %s: %w", restore, err)

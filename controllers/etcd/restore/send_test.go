@@ -16,7 +16,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
-	"github.com/usher-dev/usher/controllers/podserver"
+	"github.com/usher-dev/usher/controllers/transfer"
 )
 
 // TestBackup_OnlyAVerifiedOneIsSentAndOnlyToItsPod replaces what the phase
@@ -36,7 +36,7 @@ func TestBackup_OnlyAVerifiedOneIsSentAndOnlyToItsPod(t *testing.T) {
 	if err := world.client.Status().Update(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	pod := func(name string, owner ...metav1.OwnerReference) podserver.Caller {
+	pod := func(name string, owner ...metav1.OwnerReference) transfer.Caller {
 		p := &corev1.Pod{ObjectMeta: s.meta(name), Spec: corev1.PodSpec{
 			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []corev1.Container{{Name: "etcd", Image: "none", SecurityContext: &corev1.SecurityContext{
@@ -45,7 +45,7 @@ func TestBackup_OnlyAVerifiedOneIsSentAndOnlyToItsPod(t *testing.T) {
 		}}
 		p.OwnerReferences = owner
 		s.create(p)
-		return podserver.Caller{Name: p.Name, UID: p.UID}
+		return transfer.Caller{Name: p.Name, UID: p.UID}
 	}
 	seed := pod(etcdrestore.SeedName(r), *metav1.NewControllerRef(r, etcdv1beta2.GroupVersion.WithKind("EtcdRestore")))
 	other := pod("other")
@@ -69,7 +69,7 @@ func TestBackup_OnlyAVerifiedOneIsSentAndOnlyToItsPod(t *testing.T) {
 		}
 	}
 	store(whole)
-	for name, caller := range map[string]podserver.Caller{"another pod": other, "a pod that had its name": {Name: seed.Name, UID: other.UID}} {
+	for name, caller := range map[string]transfer.Caller{"another pod": other, "a pod that had its name": {Name: seed.Name, UID: other.UID}} {
 		if body, _, err := source.Backup(t.Context(), s.namespace, r.Name, caller); err == nil || body != nil {
 			t.Errorf("%s gets the backup", name)
 		}

@@ -21,7 +21,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
-	"github.com/usher-dev/usher/controllers/podserver"
+	"github.com/usher-dev/usher/controllers/transfer"
 )
 
 func (s *scene) claim(name string) {
@@ -181,7 +181,7 @@ func TestAVolumeIsAcceptedOnlyFromItsPod(t *testing.T) {
 	}{
 		"no token":                   {},
 		"a token of another pod":     {"usher-volume", other},
-		"a token for something else": {podserver.Audience, &pods[0]},
+		"a token for something else": {transfer.Audience, &pods[0]},
 		"a token of no pod":          {"usher-volume", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

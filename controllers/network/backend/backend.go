@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
-	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/network/subnet"
 )
 
 // A Backend creates networks in one external system. Its methods may be called

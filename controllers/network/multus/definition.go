@@ -15,7 +15,7 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/controllers/network/backend"
-	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/network/subnet"
 )
 
 // cniVersion is the version of the CNI specification.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/usher-dev/usher/controllers/network/backend"
 	"github.com/usher-dev/usher/controllers/network/multus"
-	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/network/subnet"
 	"github.com/usher-dev/usher/test/cluster/components"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/usher-dev/usher/controllers/network/backend"
 	"github.com/usher-dev/usher/controllers/network/backendtest"
-	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/network/subnet"
 )
 
 func TestTheBackendConforms(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/usher-dev/usher/controllers/network/backend"
 	"github.com/usher-dev/usher/controllers/network/neutron"
-	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/network/subnet"
 	realneutron "github.com/usher-dev/usher/test/neutron"
 )
 

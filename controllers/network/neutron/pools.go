@@ -7,7 +7,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 
-	"github.com/usher-dev/usher/policies/subnet"
+	"github.com/usher-dev/usher/network/subnet"
 )
 
 // pools returns the allocation pools that Neutron selects for a new subnet: all

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
-	"github.com/usher-dev/usher/controllers/podserver"
+	"github.com/usher-dev/usher/controllers/transfer"
 )
 
 // Audience is the audience of the tokens of these pods.
@@ -41,7 +41,7 @@ func pending(format string, args ...any) error { return &Pending{fmt.Sprintf(for
 type Mounts struct {
 	client client.Client
 	reader client.Reader
-	server *podserver.Server
+	server *transfer.Server
 	log    logr.Logger
 
 	mu sync.Mutex
@@ -56,7 +56,7 @@ type mount struct {
 }
 
 // New returns Mounts whose pods call the server.
-func New(c client.Client, reader client.Reader, server *podserver.Server, log logr.Logger) *Mounts {
+func New(c client.Client, reader client.Reader, server *transfer.Server, log logr.Logger) *Mounts {
 	m := &Mounts{client: c, reader: reader, server: server, log: log, pods: map[types.UID]*mount{}}
 	server.Handle("GET /volume/{namespace}", m.accept)
 	return m
