@@ -22,7 +22,7 @@ func (c *Configuration) Handler() Handler {
 	return Handler{
 		Handler:    review.Handler{Path: "/validate-configuration", Kinds: []string{"ConfigMap"}, Decide: c.decide},
 		Validating: true,
-		Entries: fixed(webhookspec.Entry{
+		Webhooks: fixed(webhookspec.Webhook{
 			Name:            "configuration.usher.dev",
 			Rules:           []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("", "configmaps", create, update)},
 			MatchConditions: []admissionregistrationv1.MatchCondition{webhookspec.Condition("holds-the-configuration", `object.metadata.name == "`+config.ConfigMapName+`"`)},

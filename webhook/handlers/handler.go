@@ -11,17 +11,17 @@ type Handler struct {
 	review.Handler
 	// Validating handlers are called after all mutations and change nothing.
 	Validating bool
-	// Entries returns the webhooks that send requests to the path. They may change
+	// Webhooks returns the webhooks that send requests to the path. They may change
 	// with the templates and the configuration.
-	Entries func() []webhookspec.Entry
+	Webhooks func() []webhookspec.Webhook
 }
 
 // Declared returns the current path declaration of the handler.
 func (h Handler) Declared() webhookspec.Path {
-	return webhookspec.Path{Path: h.Path, Validating: h.Validating, Entries: h.Entries()}
+	return webhookspec.Path{Path: h.Path, Validating: h.Validating, Webhooks: h.Webhooks()}
 }
 
 // fixed returns entries that never change.
-func fixed(entries ...webhookspec.Entry) func() []webhookspec.Entry {
-	return func() []webhookspec.Entry { return entries }
+func fixed(entries ...webhookspec.Webhook) func() []webhookspec.Webhook {
+	return func() []webhookspec.Webhook { return entries }
 }

@@ -47,13 +47,13 @@ func hasRecord(object string) string {
 // may get is mandatory. The entries of mandatory templates fail closed. A
 // selector matches only whole values, so the entries list the values that
 // namespaces have and the names of the templates.
-func (i *Injection) entries(what string, spec entrySpec) []webhookspec.Entry {
+func (i *Injection) entries(what string, spec entrySpec) []webhookspec.Webhook {
 	policy := i.FailurePolicy
 	if policy == "" {
 		policy = admissionregistrationv1.Ignore
 	}
-	render := func(name string, policy admissionregistrationv1.FailurePolicyType, labels []webhookspec.LabelRequirement, conditions ...admissionregistrationv1.MatchCondition) webhookspec.Entry {
-		return webhookspec.Entry{
+	render := func(name string, policy admissionregistrationv1.FailurePolicyType, labels []webhookspec.LabelRequirement, conditions ...admissionregistrationv1.MatchCondition) webhookspec.Webhook {
+		return webhookspec.Webhook{
 			Name: name + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: labels,
 			MatchConditions: append(conditions, spec.conditions...), FailurePolicy: policy,
 		}
@@ -64,13 +64,13 @@ func (i *Injection) entries(what string, spec entrySpec) []webhookspec.Entry {
 
 	m := i.mandatoryTemplates()
 	if m == nil {
-		return []webhookspec.Entry{
+		return []webhookspec.Webhook{
 			render("annotated-"+what, policy, nil, asks),
 			render("labelled-namespaces-"+what, policy, labelled, silent),
 		}
 	}
 	asksFor := spec.asksFor(m.keys)
-	return []webhookspec.Entry{
+	return []webhookspec.Webhook{
 		render("annotated-"+what, policy, []webhookspec.LabelRequirement{m.open()}, asks,
 			admissionregistrationv1.MatchCondition{Name: "asks-for-no-mandatory-template", Expression: "!" + asksFor}),
 		render("labelled-namespaces-"+what, policy, []webhookspec.LabelRequirement{webhookspec.In(injector.NamespaceLabel, m.harmless...)}, silent),

@@ -21,7 +21,7 @@ func (i *Injection) Mandatory() Handler {
 	return Handler{
 		Handler:    review.Handler{Path: "/validate-mandatory", Kinds: []string{"Pod"}, Decide: i.mandatory},
 		Validating: true,
-		Entries:    i.mandatoryEntries,
+		Webhooks:   i.mandatoryEntries,
 	}
 }
 
@@ -39,13 +39,13 @@ func (i *Injection) mandatory(ctx context.Context, req *review.Request) (*review
 // version before v0.2, which may run next to this one, does not serve the path.
 // The entries select only the updates that affect what a mandatory template
 // added, so that all others pass while usher is down; these fail closed.
-func (i *Injection) mandatoryEntries() []webhookspec.Entry {
+func (i *Injection) mandatoryEntries() []webhookspec.Webhook {
 	m := i.mandatoryTemplates()
 	if m == nil {
 		return nil
 	}
 	created := []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("", "pods", admissionregistrationv1.Create)}
-	return append([]webhookspec.Entry{
+	return append([]webhookspec.Webhook{
 		{
 			Name: "annotated-pods.mandatory.usher.dev", Rules: created, FailurePolicy: admissionregistrationv1.Ignore,
 			NamespaceLabels: []webhookspec.LabelRequirement{m.open()},

@@ -27,15 +27,15 @@ type matchGroup struct {
 // of the namespace, and its conditions those of the pod. If a second entry
 // sends an object again because templates of several groups select it, it is
 // already injected by then.
-func (i *Injection) matched(what string, spec entrySpec) []webhookspec.Entry {
+func (i *Injection) matched(what string, spec entrySpec) []webhookspec.Webhook {
 	policy := i.FailurePolicy
 	if policy == "" {
 		policy = admissionregistrationv1.Ignore
 	}
 	m := i.mandatoryTemplates()
-	var entries []webhookspec.Entry
+	var entries []webhookspec.Webhook
 	for n, g := range i.matchGroups() {
-		e := webhookspec.Entry{Name: number("matched-"+what, n) + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: g.namespaces, FailurePolicy: policy}
+		e := webhookspec.Webhook{Name: number("matched-"+what, n) + ".inject.usher.dev", Rules: spec.rules, NamespaceLabels: g.namespaces, FailurePolicy: policy}
 		e.MatchConditions = []admissionregistrationv1.MatchCondition{i.isMatched(g, spec)}
 		if g.mandatory {
 			// The other entries may fail open, so they cannot replace this one.
@@ -54,15 +54,15 @@ func (i *Injection) matched(what string, spec entrySpec) []webhookspec.Entry {
 
 // matchedAfter returns the entries of mandatory templates with a match, after
 // all mutations: they split the pods like those of injection.
-func (i *Injection) matchedAfter(m *mandatory) []webhookspec.Entry {
+func (i *Injection) matchedAfter(m *mandatory) []webhookspec.Webhook {
 	spec := i.podSpec()
 	spec.injected = "true" // another webhook may have removed the record
-	var entries []webhookspec.Entry
+	var entries []webhookspec.Webhook
 	for n, g := range i.matchGroups() {
 		if !g.mandatory {
 			continue
 		}
-		entries = append(entries, webhookspec.Entry{
+		entries = append(entries, webhookspec.Webhook{
 			Name: number("matched-pods", n) + ".mandatory.usher.dev", Rules: spec.rules, FailurePolicy: admissionregistrationv1.Ignore,
 			NamespaceLabels: append(g.namespaces, m.open()),
 			MatchConditions: []admissionregistrationv1.MatchCondition{

@@ -33,7 +33,7 @@ func (n *NamespaceLabels) Handler() Handler {
 	return Handler{
 		Handler:    review.Handler{Path: "/validate-namespaces", Kinds: []string{"Namespace"}, Decide: n.decide},
 		Validating: true,
-		Entries: fixed(webhookspec.Entry{
+		Webhooks: fixed(webhookspec.Webhook{
 			Name:            "namespaces.usher.dev",
 			Rules:           []admissionregistrationv1.RuleWithOperations{namespaces},
 			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "label-set-or-changed-or-deleted", Expression: `request.operation == "DELETE" || ` + labelChanged()}},

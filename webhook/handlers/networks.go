@@ -39,7 +39,7 @@ func declares(object string) string { return has(object, injector.NetworkAnnotat
 func (n *Networks) Pods() Handler {
 	return Handler{
 		Handler: review.Handler{Path: "/attach", Kinds: []string{"Pod"}, Decide: n.decide},
-		Entries: fixed(webhookspec.Entry{
+		Webhooks: fixed(webhookspec.Webhook{
 			Name:            "pods.networks.usher.dev",
 			Rules:           []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("", "pods", admissionregistrationv1.Create)},
 			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "declares-networks", Expression: podDeclares}},
@@ -56,8 +56,8 @@ func (n *Networks) Workloads() Handler {
 	uncontrolled := webhookspec.Condition("has-no-controller", hasNoController)
 	return Handler{
 		Handler: review.Handler{Path: "/attach-workloads", Kinds: workloadKinds, Decide: n.decide},
-		Entries: fixed(
-			webhookspec.Entry{
+		Webhooks: fixed(
+			webhookspec.Webhook{
 				Name: "workloads.networks.usher.dev",
 				Rules: []admissionregistrationv1.RuleWithOperations{
 					webhookspec.Rule("apps", "deployments,statefulsets,daemonsets", create, update), webhookspec.Rule("batch", "cronjobs", create, update),
@@ -69,13 +69,13 @@ func (n *Networks) Workloads() Handler {
 				},
 				FailurePolicy: admissionregistrationv1.Ignore,
 			},
-			webhookspec.Entry{
+			webhookspec.Webhook{
 				Name:            "deployments.own-network.usher.dev",
 				Rules:           []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("apps", "deployments", create, update)},
 				MatchConditions: []admissionregistrationv1.MatchCondition{webhookspec.Condition("speaks-of-its-own", ownNetwork), webhookspec.Condition("template-or-annotation-changed", templateOrAskChanged)},
 				FailurePolicy:   admissionregistrationv1.Fail,
 			},
-			webhookspec.Entry{
+			webhookspec.Webhook{
 				Name:            "labelled-namespaces.own-network.usher.dev",
 				Rules:           []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("apps", "deployments", create)},
 				NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.Has(injector.OwnNetworkKey), webhookspec.NotIn(injector.OwnNetworkKey, "false")},

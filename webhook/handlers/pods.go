@@ -35,8 +35,8 @@ func asks(object string) string {
 func (i *Injection) Pods() Handler {
 	spec := i.podSpec()
 	return Handler{
-		Handler: review.Handler{Path: "/mutate", Kinds: []string{"Pod"}, Decide: i.pod},
-		Entries: func() []webhookspec.Entry { return append(i.entries("pods", spec), i.matched("pods", spec)...) },
+		Handler:  review.Handler{Path: "/mutate", Kinds: []string{"Pod"}, Decide: i.pod},
+		Webhooks: func() []webhookspec.Webhook { return append(i.entries("pods", spec), i.matched("pods", spec)...) },
 	}
 }
 

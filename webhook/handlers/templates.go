@@ -36,7 +36,7 @@ func (p *TemplateProof) Handler() Handler {
 	return Handler{
 		Handler:    review.Handler{Path: "/validate-templates", Kinds: []string{"ConfigMap"}, Decide: p.decide},
 		Validating: true,
-		Entries: fixed(webhookspec.Entry{
+		Webhooks: fixed(webhookspec.Webhook{
 			Name: "templates.inject.usher.dev",
 			Rules: []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("", "configmaps",
 				admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete)},

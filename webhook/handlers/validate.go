@@ -46,14 +46,14 @@ const (
 
 // Handler returns the handler of /validate.
 func (p *Policies) Handler() Handler {
-	return Handler{Handler: review.Handler{Path: "/validate", Decide: p.decide}, Validating: true, Entries: p.entries}
+	return Handler{Handler: review.Handler{Path: "/validate", Decide: p.decide}, Validating: true, Webhooks: p.entries}
 }
 
 // entries fail closed for namespaces that ask for enforcement, and open for all
 // others. Changes of replicas alone fail open everywhere, so that people and
 // autoscalers can scale during an outage. The entries do not select namespaces
 // with the level off, unless these want warnings.
-func (p *Policies) entries() []webhookspec.Entry {
+func (p *Policies) entries() []webhookspec.Webhook {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	namespaced := []admissionregistrationv1.RuleWithOperations{
 		webhookspec.Rule("", "pods", create),
@@ -74,7 +74,7 @@ func (p *Policies) entries() []webhookspec.Entry {
 	levels := finding.LevelNames()
 	enforced := webhookspec.In(config.EnforceLabel, levels...)
 	changed := webhookspec.Condition("spec-changed", specChanged)
-	return []webhookspec.Entry{
+	return []webhookspec.Webhook{
 		{
 			Name: "enforced.policy.usher.dev", Rules: apartFromScale(namespaced), MatchConditions: judged(changesMore),
 			NamespaceLabels: []webhookspec.LabelRequirement{enforced}, FailurePolicy: admissionregistrationv1.Fail,

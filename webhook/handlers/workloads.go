@@ -71,7 +71,7 @@ func (i *Injection) Workloads() Handler {
 	}
 	return Handler{
 		Handler: review.Handler{Path: "/mutate-workloads", Kinds: workloadKinds, Decide: i.workload},
-		Entries: func() []webhookspec.Entry {
+		Webhooks: func() []webhookspec.Webhook {
 			return append(i.entries("workloads", spec), i.matched("workloads", spec)...)
 		},
 	}

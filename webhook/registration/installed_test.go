@@ -78,7 +78,7 @@ func TestOnlyWebhooksThatFailClosedNeedAnInstallation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// With room for another condition, which must not end up in the declaration.
 			declared := slices.Grow([]admissionregistrationv1.MatchCondition{webhookspec.Condition("own", "true")}, 1)
-			rendered := render(Target{Namespace: "usher-system", Account: tc.account}, "/validate", webhookspec.Entry{FailurePolicy: tc.policy, MatchConditions: declared})
+			rendered := render(Target{Namespace: "usher-system", Account: tc.account}, "/validate", webhookspec.Webhook{FailurePolicy: tc.policy, MatchConditions: declared})
 			var got []string
 			for _, c := range rendered.MatchConditions {
 				got = append(got, c.Name)

@@ -61,7 +61,7 @@ func Mutating(target Target, paths ...webhookspec.Path) *admissionregistrationv1
 		if p.Validating {
 			continue
 		}
-		for _, e := range p.Entries {
+		for _, e := range p.Webhooks {
 			w := render(target, p.Path, e)
 			configuration.Webhooks = append(configuration.Webhooks, admissionregistrationv1.MutatingWebhook{
 				Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
@@ -83,7 +83,7 @@ func Validating(target Target, paths ...webhookspec.Path) *admissionregistration
 		if !p.Validating {
 			continue
 		}
-		for _, e := range p.Entries {
+		for _, e := range p.Webhooks {
 			configuration.Webhooks = append(configuration.Webhooks, render(target, p.Path, e))
 		}
 	}
@@ -107,7 +107,7 @@ func objectMeta(target Target) metav1.ObjectMeta {
 
 // render converts an entry to the API type. Both kinds of webhook have the same
 // fields, except that the API server may call mutating ones again.
-func render(target Target, path string, e webhookspec.Entry) admissionregistrationv1.ValidatingWebhook {
+func render(target Target, path string, e webhookspec.Webhook) admissionregistrationv1.ValidatingWebhook {
 	none, equivalent := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Equivalent
 	timeout, policy := int32(target.Timeout.Seconds()), e.FailurePolicy
 	conditions := e.MatchConditions
@@ -131,7 +131,7 @@ func render(target Target, path string, e webhookspec.Entry) admissionregistrati
 
 // namespaceSelector selects the namespaces that usher serves and the entry asks
 // for, without the system's and usher's own; or only that one.
-func namespaceSelector(e webhookspec.Entry, target Target) *metav1.LabelSelector {
+func namespaceSelector(e webhookspec.Webhook, target Target) *metav1.LabelSelector {
 	if e.OwnNamespace {
 		return &metav1.LabelSelector{MatchExpressions: append([]metav1.LabelSelectorRequirement{webhookspec.In(corev1.LabelMetadataName, target.Namespace)}, e.NamespaceLabels...)}
 	}

@@ -15,12 +15,12 @@ type Path struct {
 	Path string
 	// Validating webhooks are called after all mutations and change nothing.
 	Validating bool
-	Entries    []Entry
+	Webhooks   []Webhook
 }
 
-// An Entry is one webhook of a configuration: it selects requests, and decides
+// A Webhook is one webhook of a configuration: it selects requests, and decides
 // what happens while usher does not answer.
-type Entry struct {
+type Webhook struct {
 	// Name is a domain name of at least three labels; the API server uses it as a
 	// prefix of audit annotations and in messages.
 	Name            string
