@@ -8,71 +8,34 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/injector/attachment"
+	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
-
-// networkClient is a client of Networks.
-func (c *cluster) networkClient(t *testing.T) client.Client {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := samplecrdv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	networks, err := client.New(c.config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return networks
-}
-
-// network creates a Network in the state that its controller would leave it.
-func (c *cluster) network(t *testing.T, namespace, name, backend string, ready metav1.ConditionStatus, owners ...metav1.OwnerReference) {
-	t.Helper()
-	n := &samplecrdv1.Network{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, OwnerReferences: owners},
-		Spec:       samplecrdv1.NetworkSpec{CIDR: "10.9.0.0/24", Gateway: "10.9.0.1"},
-	}
-	networks := c.networkClient(t)
-	if err := networks.Create(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
-	if ready == "" {
-		return
-	}
-	n.Status.Backend = backend
-	meta.SetStatusCondition(&n.Status.Conditions, metav1.Condition{Type: samplecrdv1.Ready, Status: ready, Reason: "Tested", Message: "it is a test"})
-	if err := networks.Status().Update(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
-}
 
 const declares = `"samplecrd.k8s.io/network": `
 
 func TestPodsAreAttachedToTheNetworksTheyDeclare(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", small, "")
-	ns := c.newNamespace(t, nil)
-	c.network(t, ns, "a", injector.MultusBackend, metav1.ConditionTrue)
-	c.network(t, ns, "b", injector.MultusBackend, metav1.ConditionTrue)
-	c.network(t, ns, "slow", injector.MultusBackend, metav1.ConditionFalse)
-	c.network(t, ns, "new", "", "")
-	c.network(t, ns, "cloud", injector.NeutronBackend, metav1.ConditionTrue)
+	c := webhooktest.Started(t)
+	c.Template(t, "side", webhooktest.Small, "")
+	ns := c.NewNamespace(t, nil)
+	c.Network(t, ns, "a", injector.MultusBackend, metav1.ConditionTrue)
+	c.Network(t, ns, "b", injector.MultusBackend, metav1.ConditionTrue)
+	c.Network(t, ns, "slow", injector.MultusBackend, metav1.ConditionFalse)
+	c.Network(t, ns, "new", "", "")
+	c.Network(t, ns, "cloud", injector.NeutronBackend, metav1.ConditionTrue)
 	tests := map[string]struct{ annotations, spec, want, denied, warning string }{
 		"one":                             {annotations: declares + `a`, want: ns + "/a"},
 		"two":                             {annotations: declares + `"a,b"`, want: ns + "/a," + ns + "/b"},
 		"next to the short form":          {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: x`, want: "x," + ns + "/a"},
 		"next to a JSON list":             {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: '[ {"name": "x", "mac": "02:00:00:00:00:01"} ]'`, want: `[ {"name": "x", "mac": "02:00:00:00:00:01"},{"name":"a","namespace":"` + ns + `"} ]`},
 		"one that is there already":       {annotations: declares + `a, k8s.v1.cni.cncf.io/networks: a@eth1`, want: "a@eth1"},
-		"next to a template":              {annotations: declares + `a, ` + asks, want: ns + "/a"},
+		"next to a template":              {annotations: declares + `a, ` + webhooktest.Asks, want: ns + "/a"},
 		"one that is not ready":           {annotations: declares + `slow`, want: ns + "/slow", warning: "not ready (Tested: it is a test)"},
 		"one that was not made yet":       {annotations: declares + `new`, want: ns + "/new", warning: "not ready (it does not exist yet)"},
 		"one that does not exist":         {annotations: declares + `"a,none"`, denied: `network-missing: metadata.annotations[samplecrd.k8s.io/network]: names the Network "none"`},
@@ -84,8 +47,8 @@ func TestPodsAreAttachedToTheNetworksTheyDeclare(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			c.warnings.take()
-			got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, tc.annotations, tc.spec), metav1.CreateOptions{})
+			c.Warnings.Take()
+			got, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, tc.annotations, tc.spec), metav1.CreateOptions{})
 			if tc.denied != "" {
 				if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.denied) {
 					t.Errorf("got %v, want a denial with %q", err, tc.denied)
@@ -98,7 +61,7 @@ func TestPodsAreAttachedToTheNetworksTheyDeclare(t *testing.T) {
 			if value := got.Annotations[attachment.Annotation]; value != tc.want {
 				t.Errorf("attached to %s, want %s", value, tc.want)
 			}
-			if texts := c.warnings.take(); !strings.Contains(texts, tc.warning) || tc.warning == "" && strings.Contains(texts, "Network") {
+			if texts := c.Warnings.Take(); !strings.Contains(texts, tc.warning) || tc.warning == "" && strings.Contains(texts, "Network") {
 				t.Errorf("warnings %q, want %q", texts, tc.warning)
 			}
 		})
@@ -106,41 +69,41 @@ func TestPodsAreAttachedToTheNetworksTheyDeclare(t *testing.T) {
 }
 
 func TestTheConfiguredBackendAppliesToANetworkWithoutOne(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
-	c.network(t, ns, "new", "", "")
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
+	c.Network(t, ns, "new", "", "")
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: config.ConfigMapName},
 		Data:       map[string]string{config.ConfigMapKey: "{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, networks: {backend: neutron}}"},
 	}
-	if _, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+	if _, err := c.CoreV1().ConfigMaps(controlplane.Namespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	create := func() error {
-		_, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, declares+"new", ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, declares+"new", ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
-	c.until(t, "pods are denied", func() bool {
+	c.Until(t, "pods are denied", func() bool {
 		err := create()
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "the backend neutron, which does not attach pods")
 	})
-	if err := c.CoreV1().ConfigMaps(ownNamespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
+	if err := c.CoreV1().ConfigMaps(controlplane.Namespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.until(t, "pods are attached again", func() bool { return create() == nil })
+	c.Until(t, "pods are attached again", func() bool { return create() == nil })
 }
 
 func TestAWorkloadIsWarnedOfWhatItsPodsAreDeniedFor(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
-	d := deployment(t, "")
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
+	d := webhooktest.Deployment(t, "")
 	d.Spec.Template.Annotations = map[string]string{injector.NetworkAnnotation: "none"}
-	c.warnings.take()
+	c.Warnings.Take()
 	d, err := c.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if texts := c.warnings.take(); !strings.Contains(texts, "its pods will be denied: network-missing: spec.template.metadata.annotations[samplecrd.k8s.io/network]") {
+	if texts := c.Warnings.Take(); !strings.Contains(texts, "its pods will be denied: network-missing: spec.template.metadata.annotations[samplecrd.k8s.io/network]") {
 		t.Errorf("warnings %q", texts)
 	}
 	if value, ok := d.Spec.Template.Annotations[attachment.Annotation]; ok {
@@ -151,16 +114,16 @@ func TestAWorkloadIsWarnedOfWhatItsPodsAreDeniedFor(t *testing.T) {
 // own returns a Deployment with annotations on its own metadata.
 func own(t *testing.T, name, value string) *appsv1.Deployment {
 	t.Helper()
-	d := deployment(t, fmt.Sprintf("%q: %q", injector.OwnNetworkKey, value))
+	d := webhooktest.Deployment(t, fmt.Sprintf("%q: %q", injector.OwnNetworkKey, value))
 	d.Name, d.GenerateName = name, ""
 	return d
 }
 
 func TestADeploymentsOwnNetworkIsDeclaredInItsTemplate(t *testing.T) {
-	c := started(t)
-	plain, labelled := c.newNamespace(t, nil), c.newNamespace(t, map[string]string{injector.OwnNetworkKey: "true"})
-	c.network(t, plain, "theirs", injector.MultusBackend, metav1.ConditionTrue)
-	c.network(t, plain, "others", injector.MultusBackend, metav1.ConditionTrue, metav1.OwnerReference{
+	c := webhooktest.Started(t)
+	plain, labelled := c.NewNamespace(t, nil), c.NewNamespace(t, map[string]string{injector.OwnNetworkKey: "true"})
+	c.Network(t, plain, "theirs", injector.MultusBackend, metav1.ConditionTrue)
+	c.Network(t, plain, "others", injector.MultusBackend, metav1.ConditionTrue, metav1.OwnerReference{
 		APIVersion: "apps/v1", Kind: "Deployment", Name: "another", UID: "1", Controller: new(true),
 	})
 	silent := func(name string) *appsv1.Deployment {
@@ -209,8 +172,8 @@ func TestADeploymentsOwnNetworkIsDeclaredInItsTemplate(t *testing.T) {
 }
 
 func TestDeclaredNetworkOutlivesAReplacementWithoutARollout(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
 	deployments := c.AppsV1().Deployments(ns)
 	if _, err := deployments.Create(t.Context(), own(t, "web", "true"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -232,15 +195,15 @@ func TestDeclaredNetworkOutlivesAReplacementWithoutARollout(t *testing.T) {
 }
 
 func TestANamespacesLabelForOwnNetworksIsABoolean(t *testing.T) {
-	c := started(t)
-	_, err := c.CoreV1().Namespaces().Create(t.Context(), namespace("own-networks-yes", map[string]string{injector.OwnNetworkKey: "yes"}), metav1.CreateOptions{})
+	c := webhooktest.Started(t)
+	_, err := c.CoreV1().Namespaces().Create(t.Context(), webhooktest.Namespace("own-networks-yes", map[string]string{injector.OwnNetworkKey: "yes"}), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `metadata.labels[samplecrd.k8s.io/own-network]: is "yes"; write "true" or "false"`) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestOnlyWhatDeclaresANetworkIsRefusedWhileUsherIsDown(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

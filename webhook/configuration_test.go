@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 const configured = "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\npolicies:\n  warn: baseline\n"
@@ -19,9 +21,9 @@ func configuration(text string) *corev1.ConfigMap {
 }
 
 // configure applies a configuration until the test ends.
-func (c *cluster) configure(t *testing.T, text string) *corev1.ConfigMap {
+func configure(t *testing.T, c *webhooktest.Cluster, text string) *corev1.ConfigMap {
 	t.Helper()
-	api := c.CoreV1().ConfigMaps(ownNamespace)
+	api := c.CoreV1().ConfigMaps(controlplane.Namespace)
 	cm, err := api.Create(t.Context(), configuration(text), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -31,9 +33,9 @@ func (c *cluster) configure(t *testing.T, text string) *corev1.ConfigMap {
 }
 
 // kept returns the last valid configuration, or "" if none is stored.
-func (c *cluster) kept(t *testing.T) string {
+func kept(t *testing.T, c *webhooktest.Cluster) string {
 	t.Helper()
-	cm, err := c.CoreV1().ConfigMaps(ownNamespace).Get(t.Context(), config.LastValidName, metav1.GetOptions{})
+	cm, err := c.CoreV1().ConfigMaps(controlplane.Namespace).Get(t.Context(), config.LastValidName, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
@@ -41,7 +43,7 @@ func (c *cluster) kept(t *testing.T) string {
 }
 
 func TestConfiguration_ABrokenOneIsDeniedWhenItIsApplied(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	tests := map[string]struct {
 		cm   *corev1.ConfigMap
 		want string // "" if it is admitted
@@ -55,7 +57,7 @@ func TestConfiguration_ABrokenOneIsDeniedWhenItIsApplied(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), tc.cm, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			_, err := c.CoreV1().ConfigMaps(controlplane.Namespace).Create(t.Context(), tc.cm, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			switch {
 			case tc.want == "" && err != nil:
 				t.Error(err)
@@ -64,53 +66,53 @@ func TestConfiguration_ABrokenOneIsDeniedWhenItIsApplied(t *testing.T) {
 			}
 		})
 	}
-	elsewhere := c.newNamespace(t, nil)
+	elsewhere := c.NewNamespace(t, nil)
 	if _, err := c.CoreV1().ConfigMaps(elsewhere).Create(t.Context(), configuration("- a"), metav1.CreateOptions{}); err != nil {
 		t.Errorf("in another namespace: %v", err)
 	}
 }
 
 func TestConfiguration_TheLastValidOneOutlivesARestart(t *testing.T) {
-	c := started(t)
-	cm := c.configure(t, strings.Replace(configured, "warn", "enforce", 1))
-	c.until(t, "the configuration is kept", func() bool { return c.kept(t) == cm.Data[config.ConfigMapKey] })
+	c := webhooktest.Started(t)
+	cm := configure(t, c, strings.Replace(configured, "warn", "enforce", 1))
+	c.Until(t, "the configuration is kept", func() bool { return kept(t, c) == cm.Data[config.ConfigMapKey] })
 
 	// A configuration that is applied while usher is not called.
 	cm.Data[config.ConfigMapKey] += "  enforc: strict\n"
-	c.unguarded(t, cm)
+	c.Unguarded(t, cm)
 	const refused = "[!]configuration refused, the last valid one is in force: line 5, policies.enforc"
-	c.until(t, "it is refused at load", func() bool { return strings.Contains(c.readyz(t), refused) })
-	if got := c.gauge(t, "usher_configuration_valid"); got != 0 {
+	c.Until(t, "it is refused at load", func() bool { return strings.Contains(c.Readyz(t), refused) })
+	if got := gauge(t, c, "usher_configuration_valid"); got != 0 {
 		t.Errorf("usher_configuration_valid is %v", got)
 	}
-	restarted, err := c.plane.StartUnregistered(t.Context(), logger())
+	restarted, err := c.Plane.StartUnregistered(t.Context(), webhooktest.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = restarted.Stop() })
-	if _, text := c.get(t, "http://"+restarted.Health+"/readyz?verbose"); !strings.Contains(text, refused) {
+	if _, text := webhooktest.Get(t, "http://"+restarted.Health+"/readyz?verbose"); !strings.Contains(text, refused) {
 		t.Errorf("a replica that restarts says %s", text)
 	}
-	if got := c.kept(t); strings.Contains(got, "enforc:") {
+	if got := kept(t, c); strings.Contains(got, "enforc:") {
 		t.Errorf("%q is kept", got)
 	}
 }
 
 func TestConfiguration_WithoutItNothingIsKept(t *testing.T) {
-	c := started(t)
-	cm := c.configure(t, configured)
-	c.until(t, "the configuration is kept", func() bool { return c.kept(t) == cm.Data[config.ConfigMapKey] })
-	if err := c.CoreV1().ConfigMaps(ownNamespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
+	c := webhooktest.Started(t)
+	cm := configure(t, c, configured)
+	c.Until(t, "the configuration is kept", func() bool { return kept(t, c) == cm.Data[config.ConfigMapKey] })
+	if err := c.CoreV1().ConfigMaps(controlplane.Namespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.until(t, "it is forgotten", func() bool { return c.kept(t) == "" })
-	c.until(t, "the defaults are in force", func() bool { return strings.Contains(c.readyz(t), "[+]configuration ok: the defaults") })
+	c.Until(t, "it is forgotten", func() bool { return kept(t, c) == "" })
+	c.Until(t, "the defaults are in force", func() bool { return strings.Contains(c.Readyz(t), "[+]configuration ok: the defaults") })
 }
 
 // gauge returns the value of a metric without labels.
-func (c *cluster) gauge(t *testing.T, name string) float64 {
+func gauge(t *testing.T, c *webhooktest.Cluster, name string) float64 {
 	t.Helper()
-	families, err := c.metrics.Gather()
+	families, err := c.Metrics.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // oldNamespace contains a Deployment that is older than usher.
@@ -15,11 +17,11 @@ const oldNamespace = "older-than-usher"
 
 // createOld creates the Deployment before usher is registered, with the
 // annotation on its own metadata, which its pods do not inherit.
-func (c *cluster) createOld(ctx context.Context) error {
-	if _, err := c.CoreV1().Namespaces().Create(ctx, namespace(oldNamespace, nil), metav1.CreateOptions{}); err != nil {
+func createOld(ctx context.Context, c *webhooktest.Cluster) error {
+	if _, err := c.CoreV1().Namespaces().Create(ctx, webhooktest.Namespace(oldNamespace, nil), metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	if err := c.plane.Account(ctx, oldNamespace); err != nil {
+	if err := c.Plane.Account(ctx, oldNamespace); err != nil {
 		return err
 	}
 	one := int32(1)
@@ -40,9 +42,9 @@ func (c *cluster) createOld(ctx context.Context) error {
 // copies annotations to its ReplicaSets and compares templates, so a webhook
 // that changed one of them would make it create ReplicaSets without end.
 func TestReplicaSetsDoNotGrow(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", small, "")
-	stop, log, err := c.plane.StartControllerManager("deployment-controller,replicaset-controller")
+	c := webhooktest.Started(t)
+	c.Template(t, "side", webhooktest.Small, "")
+	stop, log, err := c.Plane.StartControllerManager("deployment-controller,replicaset-controller")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,32 +75,32 @@ func TestReplicaSetsDoNotGrow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.until(t, "the Deployment has its pod", settled(1))
+	c.Until(t, "the Deployment has its pod", settled(1))
 	patch(`{"spec":{"replicas":3}}`, "scale")
-	c.until(t, "it is scaled by kubectl scale", settled(3))
+	c.Until(t, "it is scaled by kubectl scale", settled(3))
 	patch(`{"spec":{"replicas":2}}`)
-	c.until(t, "it is scaled by an edit", settled(2))
+	c.Until(t, "it is scaled by an edit", settled(2))
 	patch(`{"metadata":{"labels":{"touched":"yes"}}}`)
-	c.until(t, "it is settled", settled(2))
+	c.Until(t, "it is settled", settled(2))
 	if n := len(replicaSets()); n != 1 {
 		t.Fatalf("%d ReplicaSets, want 1: nobody asked for a rollout", n)
 	}
 
 	patch(`{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":5}}}}`)
-	c.until(t, "the new template is rolled out with its sidecars", func() bool {
+	c.Until(t, "the new template is rolled out with its sidecars", func() bool {
 		pods, err := c.CoreV1().Pods(oldNamespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range pods.Items {
-			if containers(&pods.Items[i]) == "app side" {
+			if webhooktest.Containers(&pods.Items[i]) == "app side" {
 				return len(replicaSets()) == 2
 			}
 		}
 		return false
 	})
 	patch(`{"spec":{"replicas":4}}`)
-	c.until(t, "it is scaled again", func() bool {
+	c.Until(t, "it is scaled again", func() bool {
 		d, err := deployments.Get(t.Context(), "old", metav1.GetOptions{})
 		return err == nil && d.Status.ObservedGeneration == d.Generation && d.Status.Replicas >= 4
 	})

@@ -6,16 +6,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // A copy of a workload also has the copied keys; nobody has removed their
 // source there.
 func TestACopyOfAWorkloadKeepsTheCopiedKeysInItsTemplate(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", small, "")
-	d := deployment(t, "")
+	c := webhooktest.Started(t)
+	c.Template(t, "side", webhooktest.Small, "")
+	d := webhooktest.Deployment(t, "")
 	d.Spec.Template.Annotations = map[string]string{"inject.usher.dev/side": "true", injector.CarriedAnnotation: "inject.usher.dev/side"}
-	d, err := c.AppsV1().Deployments(c.newNamespace(t, nil)).Create(t.Context(), d, metav1.CreateOptions{})
+	d, err := c.AppsV1().Deployments(c.NewNamespace(t, nil)).Create(t.Context(), d, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,11 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/plan"
 	"github.com/usher-dev/usher/controllers/etcd/plan/states"
 	"github.com/usher-dev/usher/policies/etcd"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // etcdClient is a client of etcd clusters that records warnings.
-func etcdClient(t *testing.T, c *cluster) (client.Client, *warnings) {
+func etcdClient(t *testing.T, c *webhooktest.Cluster) (client.Client, *webhooktest.Warnings) {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{v1beta2.AddToScheme, autoscalingv1.AddToScheme, corev1.AddToScheme} {
@@ -33,8 +34,8 @@ func etcdClient(t *testing.T, c *cluster) (client.Client, *warnings) {
 			t.Fatal(err)
 		}
 	}
-	warned := &warnings{}
-	restConfig := rest.CopyConfig(c.config)
+	warned := &webhooktest.Warnings{}
+	restConfig := rest.CopyConfig(c.Plane.Config)
 	restConfig.QPS, restConfig.WarningHandler = -1, warned
 	kube, err := client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
@@ -93,9 +94,9 @@ func fieldsChanged(a, b *v1beta2.ClusterSpec) int {
 // of states: the schema or the webhook must refuse exactly what the controller
 // would refuse.
 func TestEveryChangeOfAnEtcdClusterIsJudgedAsByItsController(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	kube, _ := etcdClient(t, c)
-	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
 	all := states.Of([][]states.Variant{
 		{states.Size(1), states.Size(3)},
 		{states.Version("3.5.20"), states.Version("3.5.35"), states.Version("3.6.16"), states.Version("3.7.3")},
@@ -141,9 +142,9 @@ func TestEveryChangeOfAnEtcdClusterIsJudgedAsByItsController(t *testing.T) {
 }
 
 func TestAnEditInMidRollIsJudgedByWhatMembersRun(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	kube, _ := etcdClient(t, c)
-	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
 	spec := states.Of([][]states.Variant{{states.Size(3)}, {states.Version("3.6.16")}})[0].Spec
 	live := running(t, kube, ns, "rolling", spec, func(o *plan.Observation) {
 		o.Members[0].Version = etcd.Version{Major: 3, Minor: 5, Patch: 35}
@@ -165,9 +166,9 @@ func TestAnEditInMidRollIsJudgedByWhatMembersRun(t *testing.T) {
 }
 
 func TestScalingAnEtcdClusterIsJudgedAsAnEdit(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	kube, warned := etcdClient(t, c)
-	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
 	spec := states.Of([][]states.Variant{{states.Size(3)}, {states.Version("3.6.16")}})[0].Spec
 	scale := func(of *v1beta2.EtcdCluster, size int32) error {
 		body := &autoscalingv1.Scale{
@@ -178,16 +179,16 @@ func TestScalingAnEtcdClusterIsJudgedAsAnEdit(t *testing.T) {
 	}
 	well := running(t, kube, ns, "well", spec, asIs)
 	lost := running(t, kube, ns, "lost", spec, func(o *plan.Observation) { o.Members[0].Answers, o.Members[1].Answers = false, false })
-	warned.take()
+	warned.Take()
 	for size, want := range map[int32]string{5: "", 1: "", 0: "1 to 7", 8: "1 to 7"} {
 		if err := scale(well, size); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("to %d: got %v, want %q", size, err, want)
 		}
 	}
-	if text := warned.take(); !strings.Contains(text, "etcd-size-single: spec.size") {
+	if text := warned.Take(); !strings.Contains(text, "etcd-size-single: spec.size") {
 		t.Errorf("warnings %q, want what a single copy means", text)
 	}
-	if err := scale(well, 4); err != nil || !strings.Contains(warned.take(), "etcd-even-size: spec.size") {
+	if err := scale(well, 4); err != nil || !strings.Contains(warned.Take(), "etcd-even-size: spec.size") {
 		t.Errorf("got %v, want a warning of the even size", err)
 	}
 	if err := scale(lost, 1); err == nil || !strings.Contains(err.Error(), "etcd-size-quorum-lost") {
@@ -198,9 +199,9 @@ func TestScalingAnEtcdClusterIsJudgedAsAnEdit(t *testing.T) {
 // TestBadEtcdClustersAreToldWhatIsWrong checks that each kind of bad input has
 // a message of its own.
 func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	kube, warned := etcdClient(t, c)
-	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
 	base := func() *v1beta2.EtcdCluster {
 		return &v1beta2.EtcdCluster{
 			ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: ns},
@@ -254,12 +255,12 @@ func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			object := base()
 			tc.edit(object)
-			warned.take()
+			warned.Take()
 			err := kube.Create(t.Context(), object, client.DryRunAll)
 			if tc.refusal == "" && err != nil || tc.refusal != "" && (err == nil || !strings.Contains(err.Error(), tc.refusal)) {
 				t.Errorf("got %v, want %q", err, tc.refusal)
 			}
-			if text := warned.take(); tc.warning == "" && tc.refusal == "" && text != "" || !strings.Contains(text, tc.warning) {
+			if text := warned.Take(); tc.warning == "" && tc.refusal == "" && text != "" || !strings.Contains(text, tc.warning) {
 				t.Errorf("warnings %q, want %q", text, tc.warning)
 			}
 		})
@@ -269,8 +270,8 @@ func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 		spec.Paused = true
 		live := running(t, kube, ns, "paused", &spec, asIs)
 		live.Spec.Size = 5
-		warned.take()
-		if err := kube.Update(t.Context(), live, client.DryRunAll); err != nil || !strings.Contains(warned.take(), "etcd-paused-edit: .: in steps: has no effect until the cluster is resumed") {
+		warned.Take()
+		if err := kube.Update(t.Context(), live, client.DryRunAll); err != nil || !strings.Contains(warned.Take(), "etcd-paused-edit: .: in steps: has no effect until the cluster is resumed") {
 			t.Errorf("got %v, want a warning that it has no effect yet", err)
 		}
 	})
@@ -279,8 +280,8 @@ func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 // TestOldManifestsAreAccepted applies manifests as they were published years
 // ago.
 func TestOldManifestsAreAccepted(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
 	const seed = `
 apiVersion: "etcd.database.coreos.com/v1beta2"
 kind: "EtcdCluster"
@@ -322,17 +323,17 @@ spec:
 `
 	for name, manifest := range map[string]string{"the first one people write": seed, "every field": everything} {
 		t.Run(name, func(t *testing.T) {
-			out, err := c.plane.Kubectl(t.Context(), manifest, "apply", "-n", ns, "--validate=strict", "-f", "-")
+			out, err := c.Plane.Kubectl(t.Context(), manifest, "apply", "-n", ns, "--validate=strict", "-f", "-")
 			if err != nil || strings.Contains(out, "unknown field") {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}
-	out, err := c.plane.ReadKubectl(t.Context(), "get", "-n", ns, "etcd", "example-etcd-cluster", "-o", "jsonpath={.spec.repository} {.spec.version}")
+	out, err := c.Plane.ReadKubectl(t.Context(), "get", "-n", ns, "etcd", "example-etcd-cluster", "-o", "jsonpath={.spec.repository} {.spec.version}")
 	if err != nil || out != "quay.io/coreos/etcd 3.2.13" {
 		t.Errorf("%v: %q", err, out)
 	}
-	if out, err := c.plane.Kubectl(t.Context(), "", "scale", "-n", ns, "etcdcluster", "everything", "--replicas=5"); err != nil {
+	if out, err := c.Plane.Kubectl(t.Context(), "", "scale", "-n", ns, "etcdcluster", "everything", "--replicas=5"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -340,9 +341,9 @@ spec:
 // TestAConsentIsJudgedWhenItIsGiven annotates a cluster without a change of its
 // spec.
 func TestAConsentIsJudgedWhenItIsGiven(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	kube, _ := etcdClient(t, c)
-	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
 	spec := states.Of([][]states.Variant{{states.Size(3)}, {states.Version("3.6.16")}})[0].Spec
 	live := running(t, kube, ns, "example", spec, asIs)
 	for value, refused := range map[string]bool{"true": false, "false": false, "yes": true, "": true} {
@@ -357,8 +358,8 @@ func TestAConsentIsJudgedWhenItIsGiven(t *testing.T) {
 // TestADeletedNamespace_WarnsOfTheDataInIt deletes a namespace with claims of
 // members, and one without.
 func TestADeletedNamespace_WarnsOfTheDataInIt(t *testing.T) {
-	c := started(t)
-	full, empty := c.newNamespace(t, nil), c.newNamespace(t, nil)
+	c := webhooktest.Started(t)
+	full, empty := c.NewNamespace(t, nil), c.NewNamespace(t, nil)
 	for name, label := range map[string]string{"main-a": v1beta2.LabelCluster, "main-b": v1beta2.LabelCluster, "old-a": v1beta2.LabelAside, "files": "app"} {
 		cluster, _, _ := strings.Cut(name, "-")
 		claim := &corev1.PersistentVolumeClaim{
@@ -372,13 +373,13 @@ func TestADeletedNamespace_WarnsOfTheDataInIt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.warnings.take()
+	c.Warnings.Take()
 	for name, wants := range map[string]bool{full: true, empty: false} {
 		dryRun := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
 		if err := c.CoreV1().Namespaces().Delete(t.Context(), name, dryRun); err != nil {
 			t.Fatal(err)
 		}
-		text := c.warnings.take()
+		text := c.Warnings.Take()
 		if warned := strings.Contains(text, "3 claim(s) with the data of 2 etcd cluster(s)") && strings.Contains(text, "persistentVolumeReclaimPolicy"); warned != wants {
 			t.Errorf("warned %q", text)
 		}

@@ -1,7 +1,6 @@
 package webhook_test
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -12,13 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
-)
-
-const (
-	small = "containers: [{name: side, image: 'side:1'}]"
-	asks  = `"inject.usher.dev/side": "true"`
+	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 func seed[T any](t *testing.T, path string) *T {
@@ -27,21 +22,21 @@ func seed[T any](t *testing.T, path string) *T {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fromYAML[T](t, string(data))
+	return webhooktest.FromYAML[T](t, string(data))
 }
 
 func TestSeedPodIsInjected(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
 	cm := seed[corev1.ConfigMap](t, "../deploy/templates/envoy.yaml")
-	c.template(t, "envoy", cm.Data["config"], "")
+	c.Template(t, "envoy", cm.Data["config"], "")
 
 	got, err := c.CoreV1().Pods(ns).Create(t.Context(), seed[corev1.Pod](t, "../injector/testdata/myapp-pod.yaml"), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if containers(got) != "myapp-container envoy" {
-		t.Errorf("containers %s", containers(got))
+	if webhooktest.Containers(got) != "myapp-container envoy" {
+		t.Errorf("containers %s", webhooktest.Containers(got))
 	}
 	envoy := got.Spec.Containers[1]
 	if envoy.Image != "lyft/envoy:845747db88f102c0fd262ab234308e9e22f693a1" || envoy.VolumeMounts[0].MountPath != "/etc/envoy" {
@@ -57,16 +52,16 @@ func TestSeedPodIsInjected(t *testing.T) {
 }
 
 func TestAsked(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", small, "")
-	plain, labelled := c.newNamespace(t, nil), c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
+	c := webhooktest.Started(t)
+	c.Template(t, "side", webhooktest.Small, "")
+	plain, labelled := c.NewNamespace(t, nil), c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
 	tests := map[string]struct {
 		namespace, annotations string
 		injected               bool
 		denied                 string
 	}{
 		"nobody":                            {namespace: plain},
-		"the annotation":                    {namespace: plain, annotations: asks, injected: true},
+		"the annotation":                    {namespace: plain, annotations: webhooktest.Asks, injected: true},
 		"the Initializer's annotation":      {namespace: plain, annotations: `"initializer.kubernetes.io/side": "true"`, injected: true},
 		"the namespace":                     {namespace: labelled, injected: true},
 		"the namespace next to annotations": {namespace: labelled, annotations: `"other.io/x": "true"`, injected: true},
@@ -77,7 +72,7 @@ func TestAsked(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := c.CoreV1().Pods(tc.namespace).Create(t.Context(), pod(t, tc.annotations, ""), metav1.CreateOptions{})
+			got, err := c.CoreV1().Pods(tc.namespace).Create(t.Context(), webhooktest.Pod(t, tc.annotations, ""), metav1.CreateOptions{})
 			if tc.denied != "" {
 				if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.denied) {
 					t.Errorf("got %v, want a denial with %q", err, tc.denied)
@@ -87,7 +82,7 @@ func TestAsked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if injected := strings.Contains(containers(got), "side"); injected != tc.injected {
+			if injected := strings.Contains(webhooktest.Containers(got), "side"); injected != tc.injected {
 				t.Errorf("injected %v, want %v", injected, tc.injected)
 			}
 		})
@@ -95,41 +90,41 @@ func TestAsked(t *testing.T) {
 }
 
 func TestNamespaceLabelTakesEffectAtOnce(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", small, "")
+	c := webhooktest.Started(t)
+	c.Template(t, "side", webhooktest.Small, "")
 	for range 5 {
 		// The test does not wait in between: the informer may not have seen the label.
-		ns := c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
-		got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, "", ""), metav1.CreateOptions{})
+		ns := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
+		got, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, "", ""), metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if containers(got) != "app side" {
-			t.Errorf("containers %s", containers(got))
+		if webhooktest.Containers(got) != "app side" {
+			t.Errorf("containers %s", webhooktest.Containers(got))
 		}
 	}
 }
 
 func TestSystemNamespacesAreNeverSent(t *testing.T) {
-	c := started(t)
-	for _, ns := range []string{"kube-system", "kube-public", ownNamespace} {
-		if err := c.plane.Account(t.Context(), ns); err != nil {
+	c := webhooktest.Started(t)
+	for _, ns := range []string{"kube-system", "kube-public", controlplane.Namespace} {
+		if err := c.Plane.Account(t.Context(), ns); err != nil {
 			t.Fatal(err)
 		}
 		// A missing template would deny it.
-		if _, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, `"inject.usher.dev/none": "true"`, ""), metav1.CreateOptions{}); err != nil {
+		if _, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, `"inject.usher.dev/none": "true"`, ""), metav1.CreateOptions{}); err != nil {
 			t.Errorf("%s: %v", ns, err)
 		}
 	}
 }
 
 func TestTemplateChangesReachTheNextPod(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
-	cm := c.template(t, "side", small, "")
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
+	cm := c.Template(t, "side", webhooktest.Small, "")
 	create := func() *corev1.Pod {
 		t.Helper()
-		got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, ""), metav1.CreateOptions{})
+		got, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, webhooktest.Asks, ""), metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,30 +135,30 @@ func TestTemplateChangesReachTheNextPod(t *testing.T) {
 	}
 
 	cm.Data["config"] = "containers: [{name: side, image: 'side:2'}]"
-	cm = c.update(t, cm)
-	c.until(t, "pods get the new template", func() bool { return create().Spec.Containers[1].Image == "side:2" })
+	cm = update(t, c, cm)
+	c.Until(t, "pods get the new template", func() bool { return create().Spec.Containers[1].Image == "side:2" })
 
 	cm.Data["config"] = "containers: [{name: side, imagee: 'side:3'}]"
-	cm = c.unguarded(t, cm)
-	c.until(t, "the broken template is told", func() bool {
-		return strings.Contains(c.readyz(t), "keeps serving: template \"side\": data.config.containers[0].imagee (line 1): is not a field of this object")
+	cm = c.Unguarded(t, cm)
+	c.Until(t, "the broken template is told", func() bool {
+		return strings.Contains(c.Readyz(t), "keeps serving: template \"side\": data.config.containers[0].imagee (line 1): is not a field of this object")
 	})
 	if image := create().Spec.Containers[1].Image; image != "side:2" {
 		t.Errorf("the last good version does not serve, image %s", image)
 	}
-	if _, body := c.get(t, "http://"+c.health+"/readyz"); body != "ok\n" {
+	if _, body := webhooktest.Get(t, "http://"+c.Health()+"/readyz"); body != "ok\n" {
 		t.Errorf("a broken template changed readiness: %s", body)
 	}
 
-	if err := c.CoreV1().ConfigMaps(ownNamespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
+	if err := c.CoreV1().ConfigMaps(controlplane.Namespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.until(t, "pods that ask are denied", func() bool {
-		_, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, ""), metav1.CreateOptions{})
+	c.Until(t, "pods that ask are denied", func() bool {
+		_, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, webhooktest.Asks, ""), metav1.CreateOptions{})
 		return err != nil && strings.Contains(err.Error(), "template-missing")
 	})
-	cm.ResourceVersion, cm.Data["config"] = "", small
-	if _, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+	cm.ResourceVersion, cm.Data["config"] = "", webhooktest.Small
+	if _, err := c.CoreV1().ConfigMaps(controlplane.Namespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	// This needs no wait either: usher reads what its cache lacks.
@@ -172,64 +167,25 @@ func TestTemplateChangesReachTheNextPod(t *testing.T) {
 	}
 }
 
-func (c *cluster) update(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMap {
+func update(t *testing.T, c *webhooktest.Cluster, cm *corev1.ConfigMap) *corev1.ConfigMap {
 	t.Helper()
-	cm, err := c.CoreV1().ConfigMaps(ownNamespace).Update(t.Context(), cm, metav1.UpdateOptions{})
+	cm, err := c.CoreV1().ConfigMaps(controlplane.Namespace).Update(t.Context(), cm, metav1.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cm
 }
 
-// unguarded updates a template as if usher were down, without validation.
-func (c *cluster) unguarded(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMap {
-	t.Helper()
-	giveBack, err := c.plane.TakeLease(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	api := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	config, err := api.Get(t.Context(), config.DefaultName, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := api.Delete(t.Context(), config.Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := giveBack(); err != nil {
-			t.Error(err)
-		}
-		config.ResourceVersion = ""
-		if _, err := api.Create(context.Background(), config, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-			t.Error(err)
-		}
-		// The next test relies on the validation of templates.
-		broken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "broken-initializer"}}
-		c.until(t, "templates are proved again", func() bool {
-			_, err := c.CoreV1().ConfigMaps(ownNamespace).Create(context.Background(), broken, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-			return apierrors.IsForbidden(err)
-		})
-	})
-	var updated *corev1.ConfigMap
-	c.until(t, "the API server sees that nobody is asked", func() bool {
-		var err error
-		updated, err = c.CoreV1().ConfigMaps(ownNamespace).Update(t.Context(), cm, metav1.UpdateOptions{})
-		return err == nil
-	})
-	return updated
-}
-
 func TestDryRunIsAnsweredAndStoresNothing(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
-	c.template(t, "side", small, "")
-	got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
+	c.Template(t, "side", webhooktest.Small, "")
+	got, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, webhooktest.Asks, ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if containers(got) != "app side" {
-		t.Errorf("containers %s", containers(got))
+	if webhooktest.Containers(got) != "app side" {
+		t.Errorf("containers %s", webhooktest.Containers(got))
 	}
 	list, err := c.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) > 0 {
@@ -238,10 +194,10 @@ func TestDryRunIsAnsweredAndStoresNothing(t *testing.T) {
 }
 
 func TestSecondPassChangesNothing(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
 	cm := seed[corev1.ConfigMap](t, "../deploy/templates/envoy.yaml")
-	c.template(t, "envoy", cm.Data["config"], "")
+	c.Template(t, "envoy", cm.Data["config"], "")
 	first, err := c.CoreV1().Pods(ns).Create(t.Context(), seed[corev1.Pod](t, "../injector/testdata/myapp-pod.yaml"), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -252,21 +208,21 @@ func TestSecondPassChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if containers(second) != containers(first) || second.Annotations[injector.RecordAnnotation] != first.Annotations[injector.RecordAnnotation] {
-		t.Errorf("the second pass made %s of %s", containers(second), containers(first))
+	if webhooktest.Containers(second) != webhooktest.Containers(first) || second.Annotations[injector.RecordAnnotation] != first.Annotations[injector.RecordAnnotation] {
+		t.Errorf("the second pass made %s of %s", webhooktest.Containers(second), webhooktest.Containers(first))
 	}
 }
 
 func TestJobsGetNativeSidecars(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
-	c.template(t, "side", small, "")
-	got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, "restartPolicy: Never, initContainers: [{name: setup, image: i}], containers: [{name: app, image: app}]"), metav1.CreateOptions{})
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
+	c.Template(t, "side", webhooktest.Small, "")
+	got, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, webhooktest.Asks, "restartPolicy: Never, initContainers: [{name: setup, image: i}], containers: [{name: app, image: app}]"), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if containers(got) != "init:side init:setup app" {
-		t.Errorf("containers %s", containers(got))
+	if webhooktest.Containers(got) != "init:side init:setup app" {
+		t.Errorf("containers %s", webhooktest.Containers(got))
 	}
 	if p := got.Spec.InitContainers[0].RestartPolicy; p == nil || *p != corev1.ContainerRestartPolicyAlways {
 		t.Errorf("restartPolicy %v", p)
@@ -274,24 +230,24 @@ func TestJobsGetNativeSidecars(t *testing.T) {
 }
 
 func TestWarningsReachTheClient(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
-	c.template(t, "side", small, "")
-	c.warnings.take()
-	got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, "hostNetwork: true, containers: [{name: app, image: app}]"), metav1.CreateOptions{})
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
+	c.Template(t, "side", webhooktest.Small, "")
+	c.Warnings.Take()
+	got, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, webhooktest.Asks, "hostNetwork: true, containers: [{name: app, image: app}]"), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := c.warnings.take(); containers(got) != "app" || !strings.Contains(text, "was not injected (host-network)") {
-		t.Errorf("containers %s, warnings %q", containers(got), text)
+	if text := c.Warnings.Take(); webhooktest.Containers(got) != "app" || !strings.Contains(text, "was not injected (host-network)") {
+		t.Errorf("containers %s, warnings %q", webhooktest.Containers(got), text)
 	}
 }
 
 func TestDenialNamesTheFields(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
-	c.template(t, "side", small, "")
-	_, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, "containers: [{name: side, image: mine}]"), metav1.CreateOptions{})
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
+	c.Template(t, "side", webhooktest.Small, "")
+	_, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, webhooktest.Asks, "containers: [{name: side, image: mine}]"), metav1.CreateOptions{})
 	status := apierrors.APIStatus(nil)
 	if s, ok := err.(apierrors.APIStatus); ok {
 		status = s
@@ -305,11 +261,11 @@ func TestDenialNamesTheFields(t *testing.T) {
 }
 
 func TestDeploymentsCarryTheirOptIn(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
-	c.template(t, "side", small, "")
-	c.warnings.take()
-	d := deployment(t, `"initializer.kubernetes.io/side": "true"`)
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
+	c.Template(t, "side", webhooktest.Small, "")
+	c.Warnings.Take()
+	d := webhooktest.Deployment(t, `"initializer.kubernetes.io/side": "true"`)
 	d, err := c.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -317,7 +273,7 @@ func TestDeploymentsCarryTheirOptIn(t *testing.T) {
 	if got := d.Spec.Template.Annotations["initializer.kubernetes.io/side"]; got != "true" {
 		t.Errorf("the template's annotation is %q", got)
 	}
-	if text := c.warnings.take(); !strings.Contains(text, "copied to spec.template.metadata.annotations") {
+	if text := c.Warnings.Take(); !strings.Contains(text, "copied to spec.template.metadata.annotations") {
 		t.Errorf("warnings %q", text)
 	}
 	d, err = c.AppsV1().Deployments(ns).Patch(t.Context(), d.Name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"initializer.kubernetes.io/side":null}}}`), metav1.PatchOptions{})
@@ -330,32 +286,32 @@ func TestDeploymentsCarryTheirOptIn(t *testing.T) {
 }
 
 func TestFailureShowsOnTheWorkload(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
-	c.template(t, "side", "containers: [{name: app, image: i}]", "")
-	c.template(t, "must", "containers: [{name: app, image: i}]", "mandatory: true")
-	c.warnings.take()
-	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), deployment(t, asks), metav1.CreateOptions{}); err != nil {
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
+	c.Template(t, "side", "containers: [{name: app, image: i}]", "")
+	c.Template(t, "must", "containers: [{name: app, image: i}]", "mandatory: true")
+	c.Warnings.Take()
+	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), webhooktest.Deployment(t, webhooktest.Asks), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if text := c.warnings.take(); !strings.Contains(text, "its pods will be denied: conflict-container: spec.template.spec.containers[0].name") {
+	if text := c.Warnings.Take(); !strings.Contains(text, "its pods will be denied: conflict-container: spec.template.spec.containers[0].name") {
 		t.Errorf("warnings %q", text)
 	}
-	_, err := c.AppsV1().Deployments(ns).Create(t.Context(), deployment(t, `"inject.usher.dev/must": "true"`), metav1.CreateOptions{})
+	_, err := c.AppsV1().Deployments(ns).Create(t.Context(), webhooktest.Deployment(t, `"inject.usher.dev/must": "true"`), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "its pods will be denied: conflict-container") {
 		t.Errorf("got %v, want a denial", err)
 	}
 }
 
 func TestAbsenceWarning_MissingObject_IsWarnedOf(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
-	c.template(t, "side", small+"\nvolumes: [{name: v, configMap: {name: envoy}}]", "")
-	c.warnings.take()
-	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), deployment(t, ""), metav1.CreateOptions{}); err != nil {
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
+	c.Template(t, "side", webhooktest.Small+"\nvolumes: [{name: v, configMap: {name: envoy}}]", "")
+	c.Warnings.Take()
+	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), webhooktest.Deployment(t, ""), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if text := c.warnings.take(); !strings.Contains(text, `ConfigMap "envoy", which template side needs, is not in namespace `+ns) {
+	if text := c.Warnings.Take(); !strings.Contains(text, `ConfigMap "envoy", which template side needs, is not in namespace `+ns) {
 		t.Errorf("warnings %q", text)
 	}
 }

@@ -6,17 +6,19 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // TestOnlyWhatMatchesIsSent lets the API server evaluate the entries for
 // options.match.
 func TestOnlyWhatMatchesIsSent(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", small, `match: {namespaceSelector: {matchLabels: {team: a}}, podSelector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: NotIn, values: [db]}]}, kinds: [Pod, StatefulSet, Deployment, Job]}`)
-	c.until(t, "it is registered", func() bool {
-		return c.policies(t)["matched-pods"] == "Ignore" && c.policies(t)["matched-workloads"] == "Ignore"
+	c := webhooktest.Started(t)
+	c.Template(t, "side", webhooktest.Small, `match: {namespaceSelector: {matchLabels: {team: a}}, podSelector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: NotIn, values: [db]}]}, kinds: [Pod, StatefulSet, Deployment, Job]}`)
+	c.Until(t, "it is registered", func() bool {
+		return c.Policies(t)["matched-pods"] == "Ignore" && c.Policies(t)["matched-workloads"] == "Ignore"
 	})
-	yes, no := c.newNamespace(t, map[string]string{"team": "a"}), c.newNamespace(t, map[string]string{"team": "b"})
+	yes, no := c.NewNamespace(t, map[string]string{"team": "a"}), c.NewNamespace(t, map[string]string{"team": "b"})
 	owned := func(kind string) string {
 		return ", ownerReferences: [{apiVersion: apps/v1, kind: " + kind + ", name: o, uid: u, controller: true}]"
 	}
@@ -41,14 +43,14 @@ func TestOnlyWhatMatchesIsSent(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			before := c.decisions(t, "/mutate")
-			p := fromYAML[corev1.Pod](t, "{metadata: {generateName: p-, "+strings.TrimSuffix(tc.metadata, ", ")+"}, spec: {containers: [{name: app, image: app}]}}")
+			before := c.Decisions(t, "/mutate")
+			p := webhooktest.FromYAML[corev1.Pod](t, "{metadata: {generateName: p-, "+strings.TrimSuffix(tc.metadata, ", ")+"}, spec: {containers: [{name: app, image: app}]}}")
 			got, err := c.CoreV1().Pods(tc.namespace).Create(t.Context(), p, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sent := c.decisions(t, "/mutate") - before; containers(got) != tc.want || sent != tc.sent {
-				t.Errorf("containers %q, sent %v times; want %q, %v times", containers(got), sent, tc.want, tc.sent)
+			if sent := c.Decisions(t, "/mutate") - before; webhooktest.Containers(got) != tc.want || sent != tc.sent {
+				t.Errorf("containers %q, sent %v times; want %q, %v times", webhooktest.Containers(got), sent, tc.want, tc.sent)
 			}
 		})
 	}
@@ -61,14 +63,14 @@ func TestOnlyWhatMatchesIsSent(t *testing.T) {
 		"a Deployment elsewhere":        {no, "{app: web}", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := c.decisions(t, "/mutate-workloads")
-			d := deployment(t, "")
+			before := c.Decisions(t, "/mutate-workloads")
+			d := webhooktest.Deployment(t, "")
 			d.Spec.Template.Labels = fromYAMLMap(t, tc.labels)
 			d.Spec.Selector.MatchLabels = d.Spec.Template.Labels
 			if _, err := c.AppsV1().Deployments(tc.namespace).Create(t.Context(), d, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 				t.Fatal(err)
 			}
-			if sent := c.decisions(t, "/mutate-workloads") - before; sent != tc.sent {
+			if sent := c.Decisions(t, "/mutate-workloads") - before; sent != tc.sent {
 				t.Errorf("sent %v times, want %v", sent, tc.sent)
 			}
 		})
@@ -78,10 +80,10 @@ func TestOnlyWhatMatchesIsSent(t *testing.T) {
 // TestAMandatoryMatchFailsClosed checks that a mandatory match has an entry
 // apart from those that may fail open.
 func TestAMandatoryMatchFailsClosed(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", small, "mandatory: true\noptOut: allow\nmatch: {podSelector: {matchLabels: {app: web}}}")
-	c.until(t, "it is registered", func() bool { return c.policies(t)["mandatory-matched-pods"] == "Fail" })
-	ns := c.newNamespace(t, nil)
+	c := webhooktest.Started(t)
+	c.Template(t, "side", webhooktest.Small, "mandatory: true\noptOut: allow\nmatch: {podSelector: {matchLabels: {app: web}}}")
+	c.Until(t, "it is registered", func() bool { return c.Policies(t)["mandatory-matched-pods"] == "Fail" })
+	ns := c.NewNamespace(t, nil)
 	for name, tc := range map[string]struct {
 		annotations string
 		want        string
@@ -92,11 +94,11 @@ func TestAMandatoryMatchFailsClosed(t *testing.T) {
 		"that refuses it in old form": {`initializer.kubernetes.io/side: "false"`, "app"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := pod(t, tc.annotations, "")
+			p := webhooktest.Pod(t, tc.annotations, "")
 			p.Labels = map[string]string{"app": "web"}
 			got, err := c.CoreV1().Pods(ns).Create(t.Context(), p, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-			if err != nil || containers(got) != tc.want {
-				t.Errorf("containers %q, %v; want %q", containers(got), err, tc.want)
+			if err != nil || webhooktest.Containers(got) != tc.want {
+				t.Errorf("containers %q, %v; want %q", webhooktest.Containers(got), err, tc.want)
 			}
 		})
 	}
@@ -104,5 +106,5 @@ func TestAMandatoryMatchFailsClosed(t *testing.T) {
 
 func fromYAMLMap(t *testing.T, text string) map[string]string {
 	t.Helper()
-	return *fromYAML[map[string]string](t, text)
+	return *webhooktest.FromYAML[map[string]string](t, text)
 }

@@ -16,13 +16,14 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // networks are those of a namespace.
-func (c *cluster) networks(t *testing.T, namespace string) dynamic.ResourceInterface {
+func networks(t *testing.T, c *webhooktest.Cluster, namespace string) dynamic.ResourceInterface {
 	t.Helper()
-	config := rest.CopyConfig(c.plane.Config)
-	config.WarningHandler = c.warnings
+	config := rest.CopyConfig(c.Plane.Config)
+	config.WarningHandler = c.Warnings
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +42,7 @@ func networkObject(name, cidr, gateway string) *unstructured.Unstructured {
 }
 
 func TestNetworksAreJudgedAtAdmission(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	tests := map[string]struct {
 		cidr, gateway   string
 		denied, warning string
@@ -66,7 +67,7 @@ func TestNetworksAreJudgedAtAdmission(t *testing.T) {
 		"the address of a node":                      {cidr: "172.22.0.0/16", denied: "which has addresses in common with 172.22.7.1/32, the node "},
 		"a range of the cluster's other network":     {cidr: "172.20.1.0/24", warning: "network-overlap: spec.cidr"},
 	}
-	if _, err := c.networks(t, c.newNamespace(t, nil)).Create(t.Context(), networkObject("other", "172.20.0.0/16", ""), metav1.CreateOptions{}); err != nil {
+	if _, err := networks(t, c, c.NewNamespace(t, nil)).Create(t.Context(), networkObject("other", "172.20.0.0/16", ""), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}, Spec: corev1.NodeSpec{PodCIDR: "172.21.7.0/24", PodCIDRs: []string{"172.21.7.0/24"}}}
@@ -80,12 +81,12 @@ func TestNetworksAreJudgedAtAdmission(t *testing.T) {
 	if _, err := nodes.UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	ns := c.newNamespace(t, nil)
+	ns := c.NewNamespace(t, nil)
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			c.warnings.take()
-			_, err := c.networks(t, ns).Create(t.Context(), networkObject("net", tc.cidr, tc.gateway), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-			warned := c.warnings.take()
+			c.Warnings.Take()
+			_, err := networks(t, c, ns).Create(t.Context(), networkObject("net", tc.cidr, tc.gateway), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			warned := c.Warnings.Take()
 			switch {
 			case tc.denied == "" && err != nil:
 				t.Error(err)
@@ -99,8 +100,8 @@ func TestNetworksAreJudgedAtAdmission(t *testing.T) {
 }
 
 func TestARangeInUseIsKept(t *testing.T) {
-	c := started(t)
-	networks := c.networks(t, c.newNamespace(t, nil))
+	c := webhooktest.Started(t)
+	networks := networks(t, c, c.NewNamespace(t, nil))
 	if _, err := networks.Create(t.Context(), networkObject("net", "10.40.0.0/24", "10.40.0.1"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -131,8 +132,8 @@ func TestARangeInUseIsKept(t *testing.T) {
 }
 
 func TestNetworksFailOpen(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "strict"})
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "strict"})
 	registered, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -144,12 +145,12 @@ func TestNetworksFailOpen(t *testing.T) {
 			}
 		}
 	}
-	_, err = c.networks(t, ns).Create(t.Context(), networkObject("net", "lan", ""), metav1.CreateOptions{})
+	_, err = networks(t, c, ns).Create(t.Context(), networkObject("net", "lan", ""), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("in a namespace that enforces: %v, want a denial", err)
 	}
-	off := c.newNamespace(t, map[string]string{config.EnforceLabel: "off"})
-	if _, err := c.networks(t, off).Create(t.Context(), networkObject("net", "lan", ""), metav1.CreateOptions{}); err != nil {
+	off := c.NewNamespace(t, map[string]string{config.EnforceLabel: "off"})
+	if _, err := networks(t, c, off).Create(t.Context(), networkObject("net", "lan", ""), metav1.CreateOptions{}); err != nil {
 		t.Errorf("in a namespace that is off: %v", err)
 	}
 }

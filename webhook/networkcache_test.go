@@ -11,20 +11,21 @@ import (
 
 	facts "github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // TestPodsOfManyNetworksAreAdmittedByTheCache limits the requests to the API
 // server for a pod with the maximum number of Networks.
 func TestPodsOfManyNetworksAreAdmittedByTheCache(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
 	names := make([]string, 32)
 	for i := range names {
 		names[i] = fmt.Sprintf("net-%d", i)
-		c.network(t, ns, names[i], injector.MultusBackend, metav1.ConditionTrue)
+		c.Network(t, ns, names[i], injector.MultusBackend, metav1.ConditionTrue)
 	}
-	direct := c.networkClient(t)
-	informers, err := cache.New(c.config, cache.Options{Scheme: direct.Scheme()})
+	direct := c.NetworkClient(t)
+	informers, err := cache.New(c.Plane.Config, cache.Options{Scheme: direct.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +34,9 @@ func TestPodsOfManyNetworksAreAdmittedByTheCache(t *testing.T) {
 	go func() { _ = informers.Start(ctx) }()
 	reader := &counting{Reader: direct}
 	networks := &facts.Networks{Reader: reader, Related: &facts.RelatedCache{}}
-	networks.Follow(ctx, informers, logger())
+	networks.Follow(ctx, informers, webhooktest.Logger())
 	var found map[string]injector.Network
-	c.until(t, "the cache holds the Networks", func() (ok bool) {
+	c.Until(t, "the cache holds the Networks", func() (ok bool) {
 		found, ok = networks.Cached(t.Context(), ns, names, []byte("{}"))
 		return ok
 	})

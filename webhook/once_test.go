@@ -4,14 +4,16 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // TestAPodIsSentOnce lets the API server mount the pod's token. It sends a pod
 // again if it finds more to mount than before.
 func TestAPodIsSentOnce(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
-	c.template(t, "side", small, "")
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
+	c.Template(t, "side", webhooktest.Small, "")
 	const token = "/var/run/secrets/kubernetes.io/serviceaccount"
 	for name, tc := range map[string]struct {
 		spec   string
@@ -26,8 +28,8 @@ func TestAPodIsSentOnce(t *testing.T) {
 		"with something in the token's place": {"volumes: [{name: v, emptyDir: {}}], containers: [{name: app, image: app, volumeMounts: [{name: v, mountPath: " + token + "}]}]", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := c.decisions(t, "/mutate")
-			got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, asks, tc.spec), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			before := c.Decisions(t, "/mutate")
+			got, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, webhooktest.Asks, tc.spec), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +41,7 @@ func TestAPodIsSentOnce(t *testing.T) {
 					}
 				}
 			}
-			if sent := c.decisions(t, "/mutate") - before; sent != tc.sent || mounts != tc.mounts {
+			if sent := c.Decisions(t, "/mutate") - before; sent != tc.sent || mounts != tc.mounts {
 				t.Errorf("it was sent %v times, want %v, and has %d mounts, want %d", sent, tc.sent, mounts, tc.mounts)
 			}
 		})

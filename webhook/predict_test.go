@@ -12,16 +12,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/policies/limitrange"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // TestLimitRangesAreReadAsTheServerDoes compares package limitrange with a real
 // API server, with generated LimitRanges and pods.
 func TestLimitRangesAreReadAsTheServerDoes(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	refused, admitted := 0, 0
 	for seed := range uint64(40) {
 		g := limitGenerator{rand.New(rand.NewPCG(seed, 19))}
-		ns := c.newNamespace(t, nil)
+		ns := c.NewNamespace(t, nil)
 		written := g.limitRange()
 		if _, err := c.CoreV1().LimitRanges(ns).Create(t.Context(), written.DeepCopy(), metav1.CreateOptions{}); err != nil {
 			if !apierrors.IsInvalid(err) {
@@ -114,8 +115,8 @@ func (g limitGenerator) pod() *corev1.Pod {
 // TestWorkloadIsWarnedOfWhyItsPodsWillBeRefused checks that the API server
 // refuses exactly the pods that usher predicted.
 func TestWorkloadIsWarnedOfWhyItsPodsWillBeRefused(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", "initContainers: [{name: net, image: net, resources: {limits: {memory: 300Mi}}, securityContext: {capabilities: {add: [NET_ADMIN]}}}]", "")
+	c := webhooktest.Started(t)
+	c.Template(t, "side", "initContainers: [{name: net, image: net, resources: {limits: {memory: 300Mi}}, securityContext: {capabilities: {add: [NET_ADMIN]}}}]", "")
 	limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
 		Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}, Default: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
 	}}}}
@@ -130,23 +131,23 @@ func TestWorkloadIsWarnedOfWhyItsPodsWillBeRefused(t *testing.T) {
 		"a LimitRange":                         {limits: true, want: "the pods will be refused after injection: container net: is limited to 300Mi of memory, at most 256Mi is allowed (LimitRange small)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ns := c.newNamespace(t, tc.labels)
+			ns := c.NewNamespace(t, tc.labels)
 			if tc.limits {
 				if _, err := c.CoreV1().LimitRanges(ns).Create(t.Context(), limits.DeepCopy(), metav1.CreateOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			d := deployment(t, "")
+			d := webhooktest.Deployment(t, "")
 			d.Spec.Template.Annotations = map[string]string{"inject.usher.dev/side": "true"}
-			c.warnings.take()
+			c.Warnings.Take()
 			if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			warnings := c.warnings.take()
+			warnings := c.Warnings.Take()
 			if !strings.Contains(warnings, tc.want) || tc.want == "" && strings.Contains(warnings, "will be refused") {
 				t.Errorf("warnings %q, want %q", warnings, tc.want)
 			}
-			_, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, `inject.usher.dev/side: "true"`, ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			_, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, `inject.usher.dev/side: "true"`, ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			if apierrors.IsForbidden(err) != (tc.want != "") {
 				t.Errorf("a pod of its own: %v", err)
 			}

@@ -10,20 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // TestAMandatoryTemplateIsGuardedWithoutItsRecord lets users of pods/status and
 // pods/binding write the record, which the API server does not send, and then
 // changes the sidecar.
 func TestAMandatoryTemplateIsGuardedWithoutItsRecord(t *testing.T) {
-	c := started(t)
-	c.template(t, "must", mustRun, "mandatory: true")
-	ns := c.newNamespace(t, nil)
-	c.until(t, "the template is registered", func() bool {
-		return c.lists(t, "updated-pods.mandatory.usher.dev") && c.lists(t, "inject.usher.dev/must")
+	c := webhooktest.Started(t)
+	c.Template(t, "must", mustRun, "mandatory: true")
+	ns := c.NewNamespace(t, nil)
+	c.Until(t, "the template is registered", func() bool {
+		return c.Lists(t, "updated-pods.mandatory.usher.dev") && c.Lists(t, "inject.usher.dev/must")
 	})
 	// A resize of a pod that is bound needs its node.
-	node := fromYAML[corev1.Node](t, `{metadata: {name: bound}, status: {allocatable: {cpu: "64", memory: 64Gi, pods: "100"}, capacity: {cpu: "64", memory: 64Gi, pods: "100"}}}`)
+	node := webhooktest.FromYAML[corev1.Node](t, `{metadata: {name: bound}, status: {allocatable: {cpu: "64", memory: 64Gi, pods: "100"}, capacity: {cpu: "64", memory: 64Gi, pods: "100"}}}`)
 	if _, err := c.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -63,9 +64,9 @@ func TestAMandatoryTemplateIsGuardedWithoutItsRecord(t *testing.T) {
 		"overwritten with nonsense through pods/binding": bind("[]"),
 	} {
 		t.Run(how, func(t *testing.T) {
-			p, err := pods.Create(t.Context(), pod(t, `"inject.usher.dev/must": "true"`, ""), metav1.CreateOptions{})
-			if err != nil || containers(p) != "app must" {
-				t.Fatalf("%s: %v", containers(p), err)
+			p, err := pods.Create(t.Context(), webhooktest.Pod(t, `"inject.usher.dev/must": "true"`, ""), metav1.CreateOptions{})
+			if err != nil || webhooktest.Containers(p) != "app must" {
+				t.Fatalf("%s: %v", webhooktest.Containers(p), err)
 			}
 			before := p.Annotations[injector.RecordAnnotation]
 			if err := write(t, p.Name); err != nil {

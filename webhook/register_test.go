@@ -20,30 +20,13 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook"
 	"github.com/usher-dev/usher/webhook/registration"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
-// rendered returns a configuration's webhooks as stored by the API server.
-func (c *cluster) rendered(t *testing.T) (string, int64) {
-	t.Helper()
-	mutating, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
-	if err != nil {
-		return err.Error(), 0
-	}
-	validating, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
-	if err != nil {
-		return err.Error(), 0
-	}
-	text, err := json.MarshalIndent([]any{mutating.Webhooks, validating.Webhooks}, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text), mutating.Generation
-}
-
 func TestRegistrationIsRepaired(t *testing.T) {
-	c := started(t)
-	c.until(t, "what other tests registered is gone", func() bool { return len(c.policies(t)) == 4 && !c.lists(t, ".mandatory.usher.dev") })
-	want, _ := c.rendered(t)
+	c := webhooktest.Started(t)
+	c.Until(t, "what other tests registered is gone", func() bool { return len(c.Policies(t)) == 4 && !c.Lists(t, ".mandatory.usher.dev") })
+	want, _ := c.Rendered(t)
 	mutating, validating := c.AdmissionregistrationV1().MutatingWebhookConfigurations(), c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	patch := func(body string) func() error {
 		return func() error {
@@ -70,29 +53,29 @@ func TestRegistrationIsRepaired(t *testing.T) {
 	}
 	for name, harm := range tests {
 		t.Run(name, func(t *testing.T) {
-			before := c.versions(t)
+			before := versions(t, c)
 			if err := harm(); err != nil {
 				t.Fatal(err)
 			}
-			if c.versions(t) == before {
+			if versions(t, c) == before {
 				t.Fatal("it did no harm")
 			}
-			c.until(t, "it is repaired", func() bool { got, _ := c.rendered(t); return got == want })
+			c.Until(t, "it is repaired", func() bool { got, _ := c.Rendered(t); return got == want })
 		})
 	}
 }
 
 // versions show whether anything was written.
-func (c *cluster) versions(t *testing.T) string {
+func versions(t *testing.T, c *webhooktest.Cluster) string {
 	t.Helper()
 	mutating, _ := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	validating, _ := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	return mutating.ResourceVersion + " " + validating.ResourceVersion
 }
 
-func (c *cluster) holder(t *testing.T) string {
+func leaseHolder(t *testing.T, c *webhooktest.Cluster) string {
 	t.Helper()
-	lease, err := c.CoordinationV1().Leases(ownNamespace).Get(t.Context(), registration.LeaseName, metav1.GetOptions{})
+	lease, err := c.CoordinationV1().Leases(controlplane.Namespace).Get(t.Context(), registration.LeaseName, metav1.GetOptions{})
 	if err != nil || lease.Spec.HolderIdentity == nil {
 		return ""
 	}
@@ -102,7 +85,7 @@ func (c *cluster) holder(t *testing.T) string {
 
 // replicas creates a Deployment as its controller does, with a ReplicaSet and a
 // pod for each revision; the last one is the newest.
-func (c *cluster) replicas(t *testing.T, revisions ...string) {
+func replicas(t *testing.T, c *webhooktest.Cluster, revisions ...string) {
 	t.Helper()
 	ctx := context.Background()
 	spec := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "usher", Image: "usher"}}}}
@@ -113,18 +96,20 @@ func (c *cluster) replicas(t *testing.T, revisions ...string) {
 	owned := func(kind string, owner metav1.Object) []metav1.OwnerReference {
 		return []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind(kind))}
 	}
-	if err := c.plane.Account(ctx, ownNamespace); err != nil {
+	if err := c.Plane.Account(ctx, controlplane.Namespace); err != nil {
 		t.Fatal(err)
 	}
-	deployment, err := c.AppsV1().Deployments(ownNamespace).Create(ctx, &appsv1.Deployment{
+	deployment, err := c.AppsV1().Deployments(controlplane.Namespace).Create(ctx, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "webhook", Annotations: revision(len(revisions))}, Spec: appsv1.DeploymentSpec{Selector: selector, Template: spec},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.AppsV1().Deployments(ownNamespace).Delete(ctx, "webhook", metav1.DeleteOptions{}) })
+	t.Cleanup(func() {
+		_ = c.AppsV1().Deployments(controlplane.Namespace).Delete(ctx, "webhook", metav1.DeleteOptions{})
+	})
 	for i, name := range revisions {
-		set, err := c.AppsV1().ReplicaSets(ownNamespace).Create(ctx, &appsv1.ReplicaSet{
+		set, err := c.AppsV1().ReplicaSets(controlplane.Namespace).Create(ctx, &appsv1.ReplicaSet{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: revision(i + 1), OwnerReferences: owned("Deployment", deployment)},
 			Spec:       appsv1.ReplicaSetSpec{Selector: selector, Template: spec},
 		}, metav1.CreateOptions{})
@@ -132,41 +117,23 @@ func (c *cluster) replicas(t *testing.T, revisions ...string) {
 			t.Fatal(err)
 		}
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owned("ReplicaSet", set)}, Spec: spec.Spec}
-		if _, err := c.CoreV1().Pods(ownNamespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		if _, err := c.CoreV1().Pods(controlplane.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			_ = c.CoreV1().Pods(ownNamespace).Delete(ctx, name, metav1.DeleteOptions{})
-			_ = c.AppsV1().ReplicaSets(ownNamespace).Delete(ctx, name, metav1.DeleteOptions{})
+			_ = c.CoreV1().Pods(controlplane.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
+			_ = c.AppsV1().ReplicaSets(controlplane.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
 		})
 	}
 }
 
-// down stops usher for the rest of the test.
-func (c *cluster) down(t *testing.T) {
-	t.Helper()
-	if err := shared.server.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.up(t) })
-}
-
-func (c *cluster) up(t *testing.T) {
-	t.Helper()
-	server, err := c.plane.StartReplica(context.Background(), logger(), shortOverlap, c.count)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared.server, c.health = server, server.Health
-}
-
 func TestOldAndNewVersionSideBySideChangeTheConfigurationOnce(t *testing.T) {
-	c := started(t)
-	c.down(t)
-	c.replicas(t, "old", "new")
+	c := webhooktest.Started(t)
+	c.Down(t)
+	replicas(t, c, "old", "new")
 	replica := func(pod string, policy admissionregistrationv1.FailurePolicyType) *controlplane.Usher {
 		t.Helper()
-		u, err := c.plane.StartUnregistered(context.Background(), logger(), func(o *webhook.Options) {
+		u, err := c.Plane.StartUnregistered(context.Background(), webhooktest.Logger(), func(o *webhook.Options) {
 			o.Pod, o.InjectionFailurePolicy = pod, policy
 		})
 		if err != nil {
@@ -185,65 +152,50 @@ func TestOldAndNewVersionSideBySideChangeTheConfigurationOnce(t *testing.T) {
 	revise := func(revision string) {
 		t.Helper()
 		patch := []byte(`{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"` + revision + `"}}}`)
-		if _, err := c.AppsV1().Deployments(ownNamespace).Patch(t.Context(), "webhook", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := c.AppsV1().Deployments(controlplane.Namespace).Patch(t.Context(), "webhook", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	revise("1")
 	holder := replica("old", admissionregistrationv1.Ignore)
-	if err := c.plane.UntilRegistered(t.Context(), holder); err != nil {
+	if err := c.Plane.UntilRegistered(t.Context(), holder); err != nil {
 		t.Fatal(err)
 	}
 	revise("2")
-	before := c.versions(t)
+	before := versions(t, c)
 	other, newer := replica("old", admissionregistrationv1.Ignore), replica("new", admissionregistrationv1.Fail)
-	if c.versions(t) != before || c.holder(t) != "old" {
-		t.Fatalf("the configuration changed while %s holds the Lease", c.holder(t))
+	if versions(t, c) != before || leaseHolder(t, c) != "old" {
+		t.Fatalf("the configuration changed while %s holds the Lease", leaseHolder(t, c))
 	}
-	_, generation := c.rendered(t)
+	_, generation := c.Rendered(t)
 
 	stop(holder)
-	if err := c.plane.UntilRegistered(t.Context(), newer); err != nil {
+	if err := c.Plane.UntilRegistered(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.holder(t); got != "new" {
+	if got := leaseHolder(t, c); got != "new" {
 		t.Errorf("%q holds the Lease, which the other old one must not seek", got)
 	}
 	stop(other)
-	after, now := c.rendered(t)
+	after, now := c.Rendered(t)
 	if now != generation+1 || !strings.Contains(after, `"failurePolicy": "Fail"`) {
 		t.Errorf("the configuration changed %d times, want once, to the new version's:\n%s", now-generation, after)
 	}
 	stop(newer)
-	if got := c.holder(t); got != "" {
+	if got := leaseHolder(t, c); got != "" {
 		t.Errorf("%q holds the Lease after all were stopped", got)
 	}
 }
 
-func (c *cluster) policies(t *testing.T) map[string]string {
-	t.Helper()
-	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]string{}
-	for _, w := range config.Webhooks {
-		if name, injects := strings.CutSuffix(w.Name, ".inject.usher.dev"); injects {
-			found[name] = string(*w.FailurePolicy)
-		}
-	}
-	return found
-}
-
 func TestMandatoryTemplatesFailClosed(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", small, "")
-	c.template(t, "must", "containers: [{name: must, image: 'must:1'}]", "mandatory: true")
-	plain := c.newNamespace(t, nil)
-	labelled, both := c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side"}), c.newNamespace(t, map[string]string{injector.NamespaceLabel: "side.must"})
-	c.until(t, "they are registered apart", func() bool {
-		text, _ := c.rendered(t)
-		return c.policies(t)["mandatory-annotated-pods"] == "Fail" && strings.Contains(text, `"side.must"`)
+	c := webhooktest.Started(t)
+	c.Template(t, "side", webhooktest.Small, "")
+	c.Template(t, "must", "containers: [{name: must, image: 'must:1'}]", "mandatory: true")
+	plain := c.NewNamespace(t, nil)
+	labelled, both := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side"}), c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side.must"})
+	c.Until(t, "they are registered apart", func() bool {
+		text, _ := c.Rendered(t)
+		return c.Policies(t)["mandatory-annotated-pods"] == "Fail" && strings.Contains(text, `"side.must"`)
 	})
 	const must = `"inject.usher.dev/must": "true"`
 	tests := map[string]struct {
@@ -252,37 +204,37 @@ func TestMandatoryTemplatesFailClosed(t *testing.T) {
 	}{
 		"who asks for a mandatory template":             {plain, must, "app must", ""},
 		"who asks by the old key":                       {plain, `"initializer.kubernetes.io/must": "true"`, "app must", ""},
-		"who asks for both":                             {plain, must + "," + asks, "app must side", ""},
-		"who asks for another":                          {plain, asks, "app side", "app"},
+		"who asks for both":                             {plain, must + "," + webhooktest.Asks, "app must side", ""},
+		"who asks for another":                          {plain, webhooktest.Asks, "app side", "app"},
 		"who refuses it":                                {plain, `"inject.usher.dev/must": "false"`, "app", "app"},
 		"who asks for nothing":                          {plain, "", "app", "app"},
 		"whose namespace asks for it":                   {both, "", "app must side", ""},
-		"whose namespace asks, and itself for another":  {both, asks, "app must side", ""},
+		"whose namespace asks, and itself for another":  {both, webhooktest.Asks, "app must side", ""},
 		"whose namespace asks for another":              {labelled, "", "app side", "app"},
 		"who asks where the namespace asks for another": {labelled, must, "app must side", ""},
 	}
 	try := func(t *testing.T, namespace, annotations, want string) {
 		t.Helper()
-		got, err := c.CoreV1().Pods(namespace).Create(t.Context(), pod(t, annotations, ""), metav1.CreateOptions{})
+		got, err := c.CoreV1().Pods(namespace).Create(t.Context(), webhooktest.Pod(t, annotations, ""), metav1.CreateOptions{})
 		if want == "" {
 			if err == nil {
-				t.Errorf("it was created: %s", containers(got))
+				t.Errorf("it was created: %s", webhooktest.Containers(got))
 			}
 			return
 		}
-		if err != nil || containers(got) != want {
-			t.Errorf("got %s, %v, want %s", containers(got), err, want)
+		if err != nil || webhooktest.Containers(got) != want {
+			t.Errorf("got %s, %v, want %s", webhooktest.Containers(got), err, want)
 		}
 	}
 	deploy := func(namespace, annotations string) error {
-		_, err := c.AppsV1().Deployments(namespace).Create(t.Context(), deployment(t, annotations), metav1.CreateOptions{})
+		_, err := c.AppsV1().Deployments(namespace).Create(t.Context(), webhooktest.Deployment(t, annotations), metav1.CreateOptions{})
 		return err
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) { try(t, tc.namespace, tc.annotations, tc.up) })
 	}
 	t.Run("while usher is down", func(t *testing.T) {
-		c.down(t)
+		c.Down(t)
 		for name, tc := range tests {
 			t.Run(name, func(t *testing.T) {
 				try(t, tc.namespace, tc.annotations, tc.down)
@@ -295,13 +247,13 @@ func TestMandatoryTemplatesFailClosed(t *testing.T) {
 }
 
 func TestEntriesOfMandatoryTemplatesGoWithThem(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	t.Run("there is one", func(t *testing.T) {
-		c.template(t, "must", small, "mandatory: true")
-		c.until(t, "it is registered apart", func() bool { return c.policies(t)["mandatory-labelled-namespaces-workloads"] == "Fail" })
+		c.Template(t, "must", webhooktest.Small, "mandatory: true")
+		c.Until(t, "it is registered apart", func() bool { return c.Policies(t)["mandatory-labelled-namespaces-workloads"] == "Fail" })
 	})
-	c.until(t, "its entries are gone", func() bool {
-		found := c.policies(t)
+	c.Until(t, "its entries are gone", func() bool {
+		found := c.Policies(t)
 		return len(found) == 4 && found["annotated-pods"] == "Ignore"
 	})
 }
@@ -309,8 +261,8 @@ func TestEntriesOfMandatoryTemplatesGoWithThem(t *testing.T) {
 // TestAReplicaThatCannotRegisterSaysSo removes the right to write the webhook
 // configurations. The replica stays ready, because it still decides.
 func TestAReplicaThatCannotRegisterSaysSo(t *testing.T) {
-	c := started(t)
-	c.until(t, "it is registered", func() bool { return strings.Contains(c.readyz(t), "[+]registration ok\n") })
+	c := webhooktest.Started(t)
+	c.Until(t, "it is registered", func() bool { return strings.Contains(c.Readyz(t), "[+]registration ok\n") })
 	roles := c.RbacV1().ClusterRoles()
 	role, err := roles.Get(t.Context(), "usher-webhook", metav1.GetOptions{})
 	if err != nil {
@@ -332,10 +284,10 @@ func TestAReplicaThatCannotRegisterSaysSo(t *testing.T) {
 	}
 	// Until the API server knows about the removed right, the replica restores the
 	// configuration.
-	c.until(t, "it says that it cannot register", func() bool {
+	c.Until(t, "it says that it cannot register", func() bool {
 		_ = c.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(t.Context(), config.DefaultName, metav1.DeleteOptions{})
-		return strings.Contains(c.readyz(t), `[!]registration failed: applying the MutatingWebhookConfiguration usher: mutatingwebhookconfigurations.admissionregistration.k8s.io "usher" is forbidden`)
+		return strings.Contains(c.Readyz(t), `[!]registration failed: applying the MutatingWebhookConfiguration usher: mutatingwebhookconfigurations.admissionregistration.k8s.io "usher" is forbidden`)
 	})
 	giveBack()
-	c.until(t, "it registers again", func() bool { return strings.Contains(c.readyz(t), "[+]registration ok\n") })
+	c.Until(t, "it registers again", func() bool { return strings.Contains(c.Readyz(t), "[+]registration ok\n") })
 }

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 var restoredPods = flag.Int("restored", 300, "how many pods are created, edited and restored")
@@ -126,18 +127,18 @@ func backup(p *corev1.Pod) *corev1.Pod {
 // neither the record nor recognition covers, and a mandatory one admits only
 // differences that it tolerates.
 func TestRestoredPods(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, nil)
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, nil)
 	tolerated := map[string][]string{"soft": nil, "hard": nil, "lenient": {"image", "resources", "env"}}
 	for name, tolerate := range tolerated {
 		options := ""
 		if name != "soft" {
 			options = "{mandatory: true, tolerate: [" + strings.Join(tolerate, ",") + "]}"
 		}
-		c.template(t, name, strings.ReplaceAll(restorable, "NAME", name), options)
+		c.Template(t, name, strings.ReplaceAll(restorable, "NAME", name), options)
 	}
-	c.until(t, "the mandatory templates are registered", func() bool {
-		text, _ := c.rendered(t)
+	c.Until(t, "the mandatory templates are registered", func() bool {
+		text, _ := c.Rendered(t)
 		return strings.Contains(text, `inject.usher.dev/lenient`) && strings.Contains(text, `inject.usher.dev/hard`)
 	})
 	var mu sync.Mutex
@@ -150,7 +151,7 @@ func TestRestoredPods(t *testing.T) {
 				r := rand.New(rand.NewPCG(1, uint64(n)))
 				template := []string{"soft", "hard", "lenient"}[n%3]
 				spec := []string{"", "restartPolicy: Never, containers: [{name: app, image: app}]"}[r.IntN(2)]
-				sent := pod(t, `"inject.usher.dev/`+template+`": "true"`, spec)
+				sent := webhooktest.Pod(t, `"inject.usher.dev/`+template+`": "true"`, spec)
 				dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 				first, err := c.CoreV1().Pods(ns).Create(t.Context(), sent, dry)
 				if err != nil {
@@ -172,7 +173,7 @@ func TestRestoredPods(t *testing.T) {
 				case template == "soft" && err != nil && !collides(edited, of(first, template)):
 					t.Errorf("%d: %s is denied: %v", n, what, err)
 				case template == "soft" && err == nil && len(restored.Spec.Containers)+len(restored.Spec.InitContainers) != len(edited.Spec.Containers)+len(edited.Spec.InitContainers):
-					t.Errorf("%d: %s: has %s", n, what, containers(restored))
+					t.Errorf("%d: %s: has %s", n, what, webhooktest.Containers(restored))
 				case template != "soft" && (err != nil) != differs(edited, first, template, tolerated[template]):
 					t.Errorf("%d: %s: denied %v: %v", n, what, err != nil, err)
 				case template != "soft" && err == nil && differs(restored, first, template, tolerated[template]):

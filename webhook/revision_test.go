@@ -8,16 +8,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // TestTwoVersionsAtOnce serves one template in two revisions; a rollback is one
 // edit.
 func TestTwoVersionsAtOnce(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", "containers: [{name: side, image: 'side:1'}]", "")
+	c := webhooktest.Started(t)
+	c.Template(t, "side", "containers: [{name: side, image: 'side:1'}]", "")
 	revision := func(name string, labels map[string]string, config string) error {
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Data: map[string]string{"config": config}}
-		_, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{})
+		_, err := c.CoreV1().ConfigMaps(controlplane.Namespace).Create(t.Context(), cm, metav1.CreateOptions{})
 		return err
 	}
 	next := map[string]string{"usher.dev/revision-of": "side", "usher.dev/revision": "next"}
@@ -25,18 +28,18 @@ func TestTwoVersionsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = c.CoreV1().ConfigMaps(ownNamespace).Delete(context.Background(), "side-next", metav1.DeleteOptions{})
-		c.until(t, "the revision is gone", func() bool { return !strings.Contains(c.readyz(t), "template side/next ") })
+		_ = c.CoreV1().ConfigMaps(controlplane.Namespace).Delete(context.Background(), "side-next", metav1.DeleteOptions{})
+		c.Until(t, "the revision is gone", func() bool { return !strings.Contains(c.Readyz(t), "template side/next ") })
 	})
-	if err := revision("side-next-initializer", next, small); err == nil || !strings.Contains(err.Error(), "releases of usher without revisions") {
+	if err := revision("side-next-initializer", next, webhooktest.Small); err == nil || !strings.Contains(err.Error(), "releases of usher without revisions") {
 		t.Errorf("a revision with a template's name: %v", err)
 	}
 	if err := revision("side-broken", map[string]string{"usher.dev/revision-of": "side", "usher.dev/revision": "x"}, "containers: [{name: side}]"); err == nil || !strings.Contains(err.Error(), "image") {
 		t.Errorf("a revision that cannot be used: %v", err)
 	}
-	ns := c.newNamespace(t, map[string]string{"inject.usher.dev/templates": "side", "inject.usher.dev/revision": "side.next"})
+	ns := c.NewNamespace(t, map[string]string{"inject.usher.dev/templates": "side", "inject.usher.dev/revision": "side.next"})
 	image := func(annotations string) string {
-		got, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, annotations, ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		got, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, annotations, ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {
 			return err.Error()
 		}
@@ -50,15 +53,15 @@ func TestTwoVersionsAtOnce(t *testing.T) {
 	if got := image("inject.usher.dev/side.revision: nxt"); !strings.Contains(got, `selects the revision "nxt"`) {
 		t.Errorf("a revision that is not there: %s", got)
 	}
-	c.warnings.take()
+	c.Warnings.Take()
 	if _, err := c.CoreV1().Namespaces().Patch(t.Context(), ns, types.MergePatchType, []byte(`{"metadata":{"labels":{"inject.usher.dev/revision":"side.nxt"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Error(err)
 	}
-	if warnings := c.warnings.take(); !strings.Contains(warnings, `selects the revision "nxt" of the template "side", which does not exist`) {
+	if warnings := c.Warnings.Take(); !strings.Contains(warnings, `selects the revision "nxt" of the template "side", which does not exist`) {
 		t.Errorf("warnings of the label: %s", warnings)
 	}
 	if _, err := c.CoreV1().Namespaces().Patch(t.Context(), ns, types.MergePatchType, []byte(`{"metadata":{"labels":{"inject.usher.dev/revision":null}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.until(t, "the namespace is back", func() bool { return image("") == "side:1" })
+	c.Until(t, "the namespace is back", func() bool { return image("") == "side:1" })
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 const (
@@ -20,13 +21,13 @@ const (
 // workload was allowed to keep must not block the objects that the controllers
 // create for it.
 func TestRolloutsGoOnInNamespacesThatEnforce(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	for name, flags := range map[string][]string{
 		"each controller as its ServiceAccount": {"--use-service-account-credentials=true"},
 		"all as the controller manager":         nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			stop, log, err := c.plane.StartControllerManager("deployment-controller,replicaset-controller,statefulset-controller,job-controller", flags...)
+			stop, log, err := c.Plane.StartControllerManager("deployment-controller,replicaset-controller,statefulset-controller,job-controller", flags...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,17 +37,17 @@ func TestRolloutsGoOnInNamespacesThatEnforce(t *testing.T) {
 					t.Log(log)
 				}
 			})
-			ns := c.newNamespace(t, nil)
-			deployment := fromYAML[appsv1.Deployment](t, `{metadata: {name: a}, spec: `+withoutReadiness+`}`)
+			ns := c.NewNamespace(t, nil)
+			deployment := webhooktest.FromYAML[appsv1.Deployment](t, `{metadata: {name: a}, spec: `+withoutReadiness+`}`)
 			if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), deployment, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			set := fromYAML[appsv1.StatefulSet](t, `{metadata: {name: s}, spec: `+withoutReadiness+`}`)
+			set := webhooktest.FromYAML[appsv1.StatefulSet](t, `{metadata: {name: s}, spec: `+withoutReadiness+`}`)
 			set.Spec.ServiceName = "s"
 			if _, err := c.AppsV1().StatefulSets(ns).Create(t.Context(), set, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			job := fromYAML[batchv1.Job](t, `{metadata: {name: j}, spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}`)
+			job := webhooktest.FromYAML[batchv1.Job](t, `{metadata: {name: j}, spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}`)
 			if _, err := c.BatchV1().Jobs(ns).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -62,12 +63,12 @@ func TestRolloutsGoOnInNamespacesThatEnforce(t *testing.T) {
 				}
 				return withPods
 			}
-			c.until(t, "the Deployment has a pod", func() bool { return replicaSets() == 1 })
+			c.Until(t, "the Deployment has a pod", func() bool { return replicaSets() == 1 })
 			enforce := `{"metadata":{"labels":{"` + config.EnforceLabel + `":"strict"}}}`
 			if _, err := c.CoreV1().Namespaces().Patch(t.Context(), ns, types.MergePatchType, []byte(enforce), metav1.PatchOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			c.until(t, "the namespace enforces", func() bool {
+			c.Until(t, "the namespace enforces", func() bool {
 				d := deployment.DeepCopy()
 				d.Name = "b"
 				_, err := c.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -79,8 +80,8 @@ func TestRolloutsGoOnInNamespacesThatEnforce(t *testing.T) {
 			if _, err := c.BatchV1().Jobs(ns).Patch(t.Context(), "j", types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			c.until(t, "the new ReplicaSet has a pod", func() bool { return replicaSets() == 2 })
-			c.until(t, "the StatefulSet and the Job have a pod each", func() bool {
+			c.Until(t, "the new ReplicaSet has a pod", func() bool { return replicaSets() == 2 })
+			c.Until(t, "the StatefulSet and the Job have a pod each", func() bool {
 				s, err := c.AppsV1().StatefulSets(ns).Get(t.Context(), "s", metav1.GetOptions{})
 				if err != nil || s.Status.Replicas != 1 {
 					return false

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 const mustRun = `
@@ -21,17 +23,17 @@ labels: {must: "yes"}`
 // under running pods. Updates may change other fields, even while usher is
 // down, but not the template's items.
 func TestRunningPodsOfAMandatoryTemplateStayChangeable(t *testing.T) {
-	c := started(t)
-	cm := c.template(t, "must", mustRun, "mandatory: true")
-	ns := c.newNamespace(t, nil)
-	c.until(t, "the template is registered", func() bool {
-		text, _ := c.rendered(t)
+	c := webhooktest.Started(t)
+	cm := c.Template(t, "must", mustRun, "mandatory: true")
+	ns := c.NewNamespace(t, nil)
+	c.Until(t, "the template is registered", func() bool {
+		text, _ := c.Rendered(t)
 		return strings.Contains(text, "updated-pods.mandatory.usher.dev") && strings.Contains(text, `inject.usher.dev/must`)
 	})
 	pods := c.CoreV1().Pods(ns)
 	create := func(t *testing.T) *corev1.Pod {
 		t.Helper()
-		p := pod(t, `"inject.usher.dev/must": "true", "note": "a"`, "restartPolicy: Never, containers: [{name: app, image: app, resources: {requests: {cpu: 10m}, limits: {cpu: 20m}}}]")
+		p := webhooktest.Pod(t, `"inject.usher.dev/must": "true", "note": "a"`, "restartPolicy: Never, containers: [{name: app, image: app, resources: {requests: {cpu: 10m}, limits: {cpu: 20m}}}]")
 		p.Finalizers = []string{"batch.kubernetes.io/job-tracking"}
 		p, err := pods.Create(t.Context(), p, metav1.CreateOptions{})
 		if err != nil {
@@ -96,16 +98,16 @@ func TestRunningPodsOfAMandatoryTemplateStayChangeable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.CoreV1().ConfigMaps(ownNamespace).Patch(t.Context(), cm.Name, types.MergePatchType, text, metav1.PatchOptions{}); err != nil {
+	if _, err := c.CoreV1().ConfigMaps(controlplane.Namespace).Patch(t.Context(), cm.Name, types.MergePatchType, text, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.until(t, "the edit is known", func() bool {
-		p, err := pods.Create(t.Context(), pod(t, `"inject.usher.dev/must": "true"`, ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	c.Until(t, "the edit is known", func() bool {
+		p, err := pods.Create(t.Context(), webhooktest.Pod(t, `"inject.usher.dev/must": "true"`, ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && p.Spec.Containers[1].Image == "must:2"
 	})
 	t.Run("after the template was edited", func(t *testing.T) { play(t, after.Name, false) })
 	t.Run("while usher is down", func(t *testing.T) {
-		c.down(t)
+		c.Down(t)
 		play(t, down.Name, true)
 	})
 }
@@ -113,26 +115,26 @@ func TestRunningPodsOfAMandatoryTemplateStayChangeable(t *testing.T) {
 // TestRefusingAMandatoryTemplate labels the namespace: opt-outs that worked
 // before no longer do, unless the namespace is pinned to the earlier version.
 func TestRefusingAMandatoryTemplate(t *testing.T) {
-	c := started(t)
-	c.template(t, "must", mustRun, "mandatory: true")
-	now := c.newNamespace(t, map[string]string{injector.NamespaceLabel: "must"})
-	pinned := c.newNamespace(t, map[string]string{injector.NamespaceLabel: "must", "policy.usher.dev/enforce-version": "v0.1"})
-	c.until(t, "the template is registered", func() bool {
-		text, _ := c.rendered(t)
+	c := webhooktest.Started(t)
+	c.Template(t, "must", mustRun, "mandatory: true")
+	now := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "must"})
+	pinned := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "must", "policy.usher.dev/enforce-version": "v0.1"})
+	c.Until(t, "the template is registered", func() bool {
+		text, _ := c.Rendered(t)
 		return strings.Contains(text, "labelled-namespaces-pods.mandatory.usher.dev")
 	})
 	refusing := func(namespace string) (*corev1.Pod, error) {
-		return c.CoreV1().Pods(namespace).Create(t.Context(), pod(t, `"inject.usher.dev/must": "false"`, ""), metav1.CreateOptions{})
+		return c.CoreV1().Pods(namespace).Create(t.Context(), webhooktest.Pod(t, `"inject.usher.dev/must": "false"`, ""), metav1.CreateOptions{})
 	}
 	if _, err := refusing(now); err == nil || !strings.Contains(err.Error(), "opted-out: ") {
 		t.Errorf("got %v, want a denial for opted-out", err)
 	}
-	c.warnings.take()
+	c.Warnings.Take()
 	got, err := refusing(pinned)
-	if err != nil || containers(got) != "app" {
+	if err != nil || webhooktest.Containers(got) != "app" {
 		t.Fatalf("in a namespace that is pinned: %v, %v", got, err)
 	}
-	if said := c.warnings.take(); !strings.Contains(said, "(v0.2 denies it)") {
+	if said := c.Warnings.Take(); !strings.Contains(said, "(v0.2 denies it)") {
 		t.Errorf("warnings %q", said)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // scalable are workloads with replicas, which keep the rules of the level
@@ -36,9 +37,9 @@ func scalableManifest(kind string, replicas int) string {
 // TestWorkloadsCanBeScaledWhileUsherIsDown runs the real controllers in a
 // namespace that enforces rules.
 func TestWorkloadsCanBeScaledWhileUsherIsDown(t *testing.T) {
-	c := started(t)
-	ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
-	stop, log, err := c.plane.StartControllerManager("deployment-controller,replicaset-controller,statefulset-controller,replicationcontroller-controller")
+	c := webhooktest.Started(t)
+	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	stop, log, err := c.Plane.StartControllerManager("deployment-controller,replicaset-controller,statefulset-controller,replicationcontroller-controller")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestWorkloadsCanBeScaledWhileUsherIsDown(t *testing.T) {
 		if stdin != "" {
 			stdin = "---\n" + stdin // kubectl parses what begins with a brace as JSON
 		}
-		out, err := c.plane.Kubectl(t.Context(), stdin, append(args, "-n", ns)...)
+		out, err := c.Plane.Kubectl(t.Context(), stdin, append(args, "-n", ns)...)
 		if err != nil {
 			return fmt.Errorf("%w\n%s", err, out)
 		}
@@ -63,10 +64,10 @@ func TestWorkloadsCanBeScaledWhileUsherIsDown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.until(t, "the namespace is registered", func() bool {
-		return c.sent(t, func() { _ = kubectl(scalableManifest("deployment", 1), "create", "--dry-run=server", "-f", "-") }) > 0
+	c.Until(t, "the namespace is registered", func() bool {
+		return sent(t, c, func() { _ = kubectl(scalableManifest("deployment", 1), "create", "--dry-run=server", "-f", "-") }) > 0
 	})
-	c.down(t)
+	c.Down(t)
 	pods := func(kind string) int {
 		list, err := c.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + kind})
 		if err != nil {
@@ -117,37 +118,37 @@ func TestWorkloadsCanBeScaledWhileUsherIsDown(t *testing.T) {
 			if err := kubectl("", "scale", name, "--replicas=3"); err != nil {
 				t.Error(err)
 			}
-			c.until(t, "its controller created the pods", func() bool { return pods(kind) >= 3 })
+			c.Until(t, "its controller created the pods", func() bool { return pods(kind) >= 3 })
 		})
 	}
 }
 
 // sent returns how many requests the API server sends to /validate because of
 // an action.
-func (c *cluster) sent(t *testing.T, act func()) float64 {
+func sent(t *testing.T, c *webhooktest.Cluster, act func()) float64 {
 	t.Helper()
-	before := c.decisions(t, "/validate")
+	before := c.Decisions(t, "/validate")
 	act()
-	return c.decisions(t, "/validate") - before
+	return c.Decisions(t, "/validate") - before
 }
 
 // TestChangesOfReplicasAreJudgedOnce changes replicas on each path, in
 // namespaces that have each level.
 func TestChangesOfReplicasAreJudgedOnce(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	namespaces := map[string]string{}
 	for level, labels := range map[string]map[string]string{
 		"baseline": {config.EnforceLabel: "baseline", config.WarnLabel: "strict"},
 		"default":  {config.WarnLabel: "strict"},
 		"off":      {config.EnforceLabel: "off", config.WarnLabel: "strict"},
 	} {
-		namespaces[level] = c.newNamespace(t, labels)
+		namespaces[level] = c.NewNamespace(t, labels)
 	}
 	try := func(ns, stdin string, args ...string) (string, error) {
 		if stdin != "" {
 			stdin = "---\n" + stdin
 		}
-		return c.plane.Kubectl(t.Context(), stdin, append(args, "-n", ns)...)
+		return c.Plane.Kubectl(t.Context(), stdin, append(args, "-n", ns)...)
 	}
 	kubectl := func(t *testing.T, ns, stdin string, args ...string) {
 		t.Helper()
@@ -204,7 +205,7 @@ persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}, template: {metadata:
 			t.Run(level+", "+name, func(t *testing.T) {
 				var out string
 				var err error
-				got := c.sent(t, func() { out, err = try(ns, "", append(tc.change(tc.object), "--dry-run=server")...) })
+				got := sent(t, c, func() { out, err = try(ns, "", append(tc.change(tc.object), "--dry-run=server")...) })
 				if got != tc.sent {
 					t.Errorf("the API server sent %v requests, want %v", got, tc.sent)
 				}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // second is another mutating webhook, which the API server calls before usher
@@ -31,7 +32,7 @@ type second struct {
 // them.
 var orders = map[string]string{"before": "a-second", "after": "z-second"}
 
-func (s *second) register(t *testing.T, c *cluster) {
+func (s *second) register(t *testing.T, c *webhooktest.Cluster) {
 	t.Helper()
 	server := httptest.NewTLSServer(&admission.Webhook{Handler: admission.HandlerFunc(s.handle)})
 	t.Cleanup(server.Close)
@@ -75,12 +76,12 @@ func (s *second) handle(_ context.Context, r admission.Request) admission.Respon
 }
 
 // until makes the API server call the second webhook in a namespace.
-func (s *second) until(t *testing.T, c *cluster, namespace string) {
+func (s *second) until(t *testing.T, c *webhooktest.Cluster, namespace string) {
 	t.Helper()
 	mark := func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, "second", "asked") }
 	s.edit.Store(&mark)
-	c.until(t, "the second webhook is asked", func() bool {
-		got, err := c.CoreV1().Pods(namespace).Create(t.Context(), pod(t, "", ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	c.Until(t, "the second webhook is asked", func() bool {
+		got, err := c.CoreV1().Pods(namespace).Create(t.Context(), webhooktest.Pod(t, "", ""), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && got.Annotations["second"] == "asked"
 	})
 }
@@ -102,20 +103,20 @@ func sidecar(p *corev1.Pod) *corev1.Container {
 // webhooks in real clusters do. Templates that are not mandatory cope with it;
 // a mandatory template allows what it tolerates.
 func TestASecondWebhookEditsTheSidecar(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	s := &second{}
 	s.register(t, c)
 	for name, options := range map[string]string{"soft": "", "hard": "mandatory: true", "lenient": "{mandatory: true, tolerate: [image, resources, env, securityContext, volumeMounts, annotations]}"} {
 		config := strings.NewReplacer("NAME", name, "PORT", "15001").Replace(besides)
-		c.template(t, name, config, options)
+		c.Template(t, name, config, options)
 	}
-	c.until(t, "the mandatory templates are registered", func() bool {
-		text, _ := c.rendered(t)
+	c.Until(t, "the mandatory templates are registered", func() bool {
+		text, _ := c.Rendered(t)
 		return strings.Contains(text, "annotated-pods.mandatory.usher.dev") && strings.Contains(text, `inject.usher.dev/lenient`) && strings.Contains(text, `inject.usher.dev/hard`)
 	})
 	namespaces := map[string]string{}
 	for order := range orders {
-		namespaces[order] = c.newNamespace(t, map[string]string{"second": order})
+		namespaces[order] = c.NewNamespace(t, map[string]string{"second": order})
 		s.until(t, c, namespaces[order])
 	}
 	edits := map[string]struct {
@@ -177,7 +178,7 @@ func TestASecondWebhookEditsTheSidecar(t *testing.T) {
 			for _, template := range []string{"soft", "hard", "lenient"} {
 				t.Run(name+"/"+order+"/"+template, func(t *testing.T) {
 					s.edit.Store(&tc.edit)
-					got, err := c.CoreV1().Pods(namespace).Create(t.Context(), pod(t, `"inject.usher.dev/`+template+`": "true"`, ""), metav1.CreateOptions{})
+					got, err := c.CoreV1().Pods(namespace).Create(t.Context(), webhooktest.Pod(t, `"inject.usher.dev/`+template+`": "true"`, ""), metav1.CreateOptions{})
 					want := map[string]string{"before": tc.before, "after": tc.after}[order]
 					if template == "soft" || template == "lenient" && !tc.untolerable {
 						want = ""
@@ -191,14 +192,14 @@ func TestASecondWebhookEditsTheSidecar(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if wanted := "app " + template; containers(got) != wanted && name != "the container removed" {
-						t.Errorf("containers %s, want %s", containers(got), wanted)
+					if wanted := "app " + template; webhooktest.Containers(got) != wanted && name != "the container removed" {
+						t.Errorf("containers %s, want %s", webhooktest.Containers(got), wanted)
 					}
 					// The pod is created again, from a backup or as a copy.
 					restored := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "restored-", Labels: got.Labels, Annotations: got.Annotations}, Spec: got.Spec}
 					restored.Spec.NodeName = ""
 					again, err := c.CoreV1().Pods(namespace).Create(t.Context(), restored, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-					if err != nil || containers(again) != containers(got) && name != "the container removed" {
+					if err != nil || webhooktest.Containers(again) != webhooktest.Containers(got) && name != "the container removed" {
 						t.Errorf("restored: %v, %v", again, err)
 					}
 				})

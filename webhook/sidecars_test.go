@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	facts "github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // serverVersion answers like a server of another version.
@@ -25,8 +26,8 @@ func (v serverVersion) ServerVersion() (*version.Info, error) {
 }
 
 func TestSidecars(t *testing.T) {
-	c := started(t)
-	reader, err := client.New(c.config, client.Options{})
+	c := webhooktest.Started(t)
+	reader, err := client.New(c.Plane.Config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestSidecars(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			for _, kubelet := range tc.kubelets {
-				c.node(t, kubelet)
+				node(t, c, kubelet)
 			}
 			s := &facts.Sidecars{Discovery: tc.server, Reader: reader, Log: logr.Discard()}
 			if s.Available() {
@@ -69,7 +70,7 @@ func TestSidecars(t *testing.T) {
 }
 
 // node creates a node for one test.
-func (c *cluster) node(t *testing.T, kubelet string) {
+func node(t *testing.T, c *webhooktest.Cluster, kubelet string) {
 	t.Helper()
 	node, err := c.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}}, metav1.CreateOptions{})
 	if err != nil {

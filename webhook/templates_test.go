@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	facts "github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // counting counts the requests to the API server.
@@ -33,13 +35,13 @@ func (c *counting) List(ctx context.Context, list client.ObjectList, options ...
 // TestOnePodAsksTheServerLittle limits the requests to the API server for a pod
 // that asks for many missing templates.
 func TestOnePodAsksTheServerLittle(t *testing.T) {
-	c := started(t)
-	direct, err := client.New(c.config, client.Options{})
+	c := webhooktest.Started(t)
+	direct, err := client.New(c.Plane.Config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	reader := &counting{Reader: direct}
-	templates := facts.NewTemplates(ownNamespace, reader, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard())
+	templates := facts.NewTemplates(controlplane.Namespace, reader, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard())
 	names := make([]string, 200)
 	for i := range names {
 		names[i] = fmt.Sprintf("missing-%d", i)
@@ -55,7 +57,7 @@ func TestOnePodAsksTheServerLittle(t *testing.T) {
 // TestAnOvertakenAnswerIsIgnored adds a version after a later one, as a
 // response of the API server may arrive after the cache's event.
 func TestAnOvertakenAnswerIsIgnored(t *testing.T) {
-	templates := facts.NewTemplates(ownNamespace, nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard())
+	templates := facts.NewTemplates(controlplane.Namespace, nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard())
 	put := func(version, image string) string {
 		templates.Put(&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: "side-initializer", ResourceVersion: version},

@@ -5,12 +5,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // TestDefaultedVolumes creates pods again as they were stored, with the API
 // server's defaults in their volumes.
 func TestDefaultedVolumes(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	volumes := map[string]string{
 		"an image":             "image: {reference: 'registry.example:5000/files'}",
 		"a tagged image":       "image: {reference: 'files:latest'}",
@@ -33,9 +35,9 @@ func TestDefaultedVolumes(t *testing.T) {
 	}
 	for name, source := range volumes {
 		t.Run(name, func(t *testing.T) {
-			c.template(t, "side", small+"\nvolumes: [{name: v, "+source+"}]", "")
-			ns := c.newNamespace(t, nil)
-			stored, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, `inject.usher.dev/side: "true"`, ""), metav1.CreateOptions{})
+			c.Template(t, "side", webhooktest.Small+"\nvolumes: [{name: v, "+source+"}]", "")
+			ns := c.NewNamespace(t, nil)
+			stored, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, `inject.usher.dev/side: "true"`, ""), metav1.CreateOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
