@@ -6,4 +6,4 @@ import (
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
-func TestMain(m *testing.M) { webhooktest.Main(m, createOld) }
+func TestMain(m *testing.M) { webhooktest.Main(m) }
