@@ -15,6 +15,7 @@ import (
 	facts "github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/webhook/handlers"
 	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // shop is a Deployment that conflicts with another and with an autoscaler.
@@ -24,27 +25,27 @@ func shop(namespace string) string {
 }
 
 // hidden creates a Deployment, an autoscaler and a Network of that name.
-func (c *cluster) hidden(t *testing.T, namespace string) {
+func hidden(t *testing.T, c *webhooktest.Cluster, namespace string) {
 	t.Helper()
-	if _, err := c.AppsV1().Deployments(namespace).Create(t.Context(), labelled(t, "hidden", ""), metav1.CreateOptions{}); err != nil {
+	if _, err := c.AppsV1().Deployments(namespace).Create(t.Context(), webhooktest.Shop(t, "hidden", ""), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	scaler := fromYAML[autoscalingv2.HorizontalPodAutoscaler](t, `
+	scaler := webhooktest.FromYAML[autoscalingv2.HorizontalPodAutoscaler](t, `
 metadata: {name: hidden}
 spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}, maxReplicas: 3}
 `)
 	if _, err := c.AutoscalingV2().HorizontalPodAutoscalers(namespace).Create(t.Context(), scaler, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.network(t, namespace, "hidden", "", "")
+	c.Network(t, namespace, "hidden", "", "")
 }
 
 // TestAnswersNameNoOtherObjects sends reviews as any client that reaches the
 // port can.
 func TestAnswersNameNoOtherObjects(t *testing.T) {
-	c := started(t)
-	ns := c.enforced(t, "baseline")
-	c.hidden(t, ns)
+	c := webhooktest.Started(t)
+	ns := c.Enforced(t, "baseline")
+	hidden(t, c, ns)
 	for rule, forged := range map[string]struct{ group, version, kind, object, says string }{
 		"selector-overlap":    {"apps", "v1", "Deployment", shop(ns), "1 other workload(s)"},
 		"deploy-hpa-replicas": {"apps", "v1", "Deployment", shop(ns), "a HorizontalPodAutoscaler sets it"},
@@ -55,8 +56,8 @@ func TestAnswersNameNoOtherObjects(t *testing.T) {
 			body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"group":"` + forged.group + `","version":"` + forged.version +
 				`","kind":"` + forged.kind + `"},"namespace":"` + ns + `","operation":"CREATE","object":` + forged.object + `}}`
 			var answer string
-			c.until(t, "usher sees the other object", func() bool {
-				_, text := c.post(t, "/validate", "application/json", []byte(body))
+			c.Until(t, "usher sees the other object", func() bool {
+				_, text := c.Post(t, "/validate", "application/json", []byte(body))
 				answer = string(text)
 				return strings.Contains(answer, rule)
 			})
@@ -69,10 +70,10 @@ func TestAnswersNameNoOtherObjects(t *testing.T) {
 
 // TestAnswersToTheAPIServerNameOtherObjects asks as with client certificates.
 func TestAnswersToTheAPIServerNameOtherObjects(t *testing.T) {
-	c := started(t)
-	ns := c.enforced(t, "off")
-	c.hidden(t, ns)
-	reader, err := client.New(c.config, client.Options{Scheme: clientgoscheme.Scheme})
+	c := webhooktest.Started(t)
+	ns := c.Enforced(t, "off")
+	hidden(t, c, ns)
+	reader, err := client.New(c.Plane.Config, client.Options{Scheme: clientgoscheme.Scheme})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,22 +13,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // The failurePolicy of injection is Ignore: a failed handshake shows as a pod
 // without its sidecar.
 func TestChangesOfTheCALetNoPodPassUninjected(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", small, "")
-	ns := c.newNamespace(t, nil)
+	c := webhooktest.Started(t)
+	c.Template(t, "side", webhooktest.Small, "")
+	ns := c.NewNamespace(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	var created, bare atomic.Int64
 	var creators sync.WaitGroup
 	pace := time.NewTicker(10 * time.Millisecond)
 	defer pace.Stop()
 	for range 2 {
-		asking := pod(t, asks, "")
+		asking := webhooktest.Pod(t, webhooktest.Asks, "")
 		creators.Go(func() {
 			for ctx.Err() == nil {
 				<-pace.C
@@ -38,7 +40,7 @@ func TestChangesOfTheCALetNoPodPassUninjected(t *testing.T) {
 				case err != nil:
 					t.Error(err)
 					return
-				case containers(got) != "app side":
+				case webhooktest.Containers(got) != "app side":
 					bare.Add(1)
 				}
 				created.Add(1)
@@ -47,18 +49,18 @@ func TestChangesOfTheCALetNoPodPassUninjected(t *testing.T) {
 	}
 
 	for range 3 {
-		former := c.ca(t)
+		former := ca(t, c)
 		// Deleting the Secret requests another CA.
-		if err := c.CoreV1().Secrets(ownNamespace).Delete(t.Context(), "usher-ca", metav1.DeleteOptions{}); err != nil {
+		if err := c.CoreV1().Secrets(controlplane.Namespace).Delete(t.Context(), "usher-ca", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		c.until(t, "the next CA is registered next to the former", func() bool {
-			bundle := c.registeredBundle(t)
+		c.Until(t, "the next CA is registered next to the former", func() bool {
+			bundle := registeredBundle(t, c)
 			return bytes.Contains(bundle, former) && len(bundle) > len(former)
 		})
-		c.until(t, "the next CA is alone", func() bool {
-			current := c.ca(t)
-			return len(current) > 0 && !bytes.Equal(current, former) && bytes.Equal(c.registeredBundle(t), current)
+		c.Until(t, "the next CA is alone", func() bool {
+			current := ca(t, c)
+			return len(current) > 0 && !bytes.Equal(current, former) && bytes.Equal(registeredBundle(t, c), current)
 		})
 	}
 	cancel()
@@ -67,10 +69,10 @@ func TestChangesOfTheCALetNoPodPassUninjected(t *testing.T) {
 		t.Errorf("%d of %d pods without their sidecar", bare.Load(), created.Load())
 	}
 	t.Logf("%d pods created during three changes", created.Load())
-	if state := c.readyz(t); !strings.Contains(state, "\ncertificate serves until ") || !strings.Contains(state, "(stable)") {
+	if state := c.Readyz(t); !strings.Contains(state, "\ncertificate serves until ") || !strings.Contains(state, "(stable)") {
 		t.Errorf("/readyz?verbose is %s", state)
 	}
-	events, err := c.EventsV1().Events(ownNamespace).List(t.Context(), metav1.ListOptions{})
+	events, err := c.EventsV1().Events(controlplane.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,16 +85,16 @@ func TestChangesOfTheCALetNoPodPassUninjected(t *testing.T) {
 }
 
 // ca is the signing CA.
-func (c *cluster) ca(t *testing.T) []byte {
+func ca(t *testing.T, c *webhooktest.Cluster) []byte {
 	t.Helper()
-	secret, err := c.CoreV1().Secrets(ownNamespace).Get(t.Context(), "usher-ca", metav1.GetOptions{})
+	secret, err := c.CoreV1().Secrets(controlplane.Namespace).Get(t.Context(), "usher-ca", metav1.GetOptions{})
 	if err != nil {
 		return nil // deleted shortly before
 	}
 	return secret.Data[corev1.TLSCertKey]
 }
 
-func (c *cluster) registeredBundle(t *testing.T) []byte {
+func registeredBundle(t *testing.T, c *webhooktest.Cluster) []byte {
 	t.Helper()
 	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // closed are the labels of a namespace that fails closed while usher is down:
@@ -19,10 +21,10 @@ import (
 var closed = map[string]string{config.EnforceLabel: "baseline", injector.NamespaceLabel: "must"}
 
 // failClosed registers a mandatory template.
-func (c *cluster) failClosed(t *testing.T) {
+func failClosed(t *testing.T, c *webhooktest.Cluster) {
 	t.Helper()
-	c.template(t, "must", small, "mandatory: true")
-	c.until(t, "it is registered", func() bool { return c.policies(t)["mandatory-annotated-pods"] == "Fail" })
+	c.Template(t, "must", webhooktest.Small, "mandatory: true")
+	c.Until(t, "it is registered", func() bool { return c.Policies(t)["mandatory-annotated-pods"] == "Fail" })
 }
 
 // plainDeployment passes every rule of the baseline level.
@@ -36,41 +38,41 @@ spec:
 
 func named(t *testing.T, name string) *appsv1.Deployment {
 	t.Helper()
-	d := fromYAML[appsv1.Deployment](t, plainDeployment)
+	d := webhooktest.FromYAML[appsv1.Deployment](t, plainDeployment)
 	d.Name = name
 	return d
 }
 
 // TestWhileEveryReplicaIsDown sends each kind of request as its user would.
 func TestWhileEveryReplicaIsDown(t *testing.T) {
-	c := started(t)
-	c.template(t, "side", small, "")
-	enforced, plain := c.newNamespace(t, map[string]string{config.EnforceLabel: "invariant"}), c.newNamespace(t, nil)
-	impossible := cronJob(t, `schedule: "61 * * * *"`)
+	c := webhooktest.Started(t)
+	c.Template(t, "side", webhooktest.Small, "")
+	enforced, plain := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"}), c.NewNamespace(t, nil)
+	impossible := webhooktest.CronJob(t, `schedule: "61 * * * *"`)
 	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	create := func(ns string) error {
 		_, err := c.BatchV1().CronJobs(ns).Create(t.Context(), impossible, dryRun)
 		return err
 	}
 	asking := func() string {
-		got, err := c.CoreV1().Pods(plain).Create(t.Context(), pod(t, asks, ""), dryRun)
+		got, err := c.CoreV1().Pods(plain).Create(t.Context(), webhooktest.Pod(t, webhooktest.Asks, ""), dryRun)
 		if err != nil {
 			return err.Error()
 		}
-		return containers(got)
+		return webhooktest.Containers(got)
 	}
 	const refused = `failed calling webhook "enforced.policy.usher.dev"`
 	deploy := func() error {
 		_, err := c.AppsV1().Deployments(enforced).Create(t.Context(), named(t, "d"), dryRun)
 		return err
 	}
-	c.until(t, "the namespace is enforced, and takes what meets the rules", func() bool { return deploy() == nil })
+	c.Until(t, "the namespace is enforced, and takes what meets the rules", func() bool { return deploy() == nil })
 	made, err := c.AppsV1().Deployments(enforced).Create(t.Context(), named(t, "made"), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Run("down", func(t *testing.T) {
-		c.down(t)
+		c.Down(t)
 		if got := asking(); got != "app" {
 			t.Errorf("a pod that asks: %s, want it without the sidecar", got)
 		}
@@ -91,7 +93,7 @@ func TestWhileEveryReplicaIsDown(t *testing.T) {
 	if got := asking(); got != "app side" {
 		t.Errorf("a pod that asks, when usher is back: %s", got)
 	}
-	c.until(t, "the namespace is open again", func() bool { return deploy() == nil })
+	c.Until(t, "the namespace is open again", func() bool { return deploy() == nil })
 	if err := create(enforced); err == nil || strings.Contains(err.Error(), refused) {
 		t.Errorf("what breaks a rule, when usher is back: %v, want a denial", err)
 	}
@@ -101,10 +103,10 @@ func TestWhileEveryReplicaIsDown(t *testing.T) {
 // the objects of an installation with the real controllers, while the
 // configurations of an earlier one are in force.
 func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
-	c := started(t)
-	c.failClosed(t)
-	c.down(t)
-	stop, log, err := c.plane.StartControllerManager("deployment-controller,replicaset-controller,serviceaccount-controller")
+	c := webhooktest.Started(t)
+	failClosed(t, c)
+	c.Down(t)
+	stop, log, err := c.Plane.StartControllerManager("deployment-controller,replicaset-controller,serviceaccount-controller")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +116,7 @@ func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
 			t.Log(log)
 		}
 	})
-	deployments := c.AppsV1().Deployments(ownNamespace)
+	deployments := c.AppsV1().Deployments(controlplane.Namespace)
 	d := named(t, "installed")
 	// usher's own pods get nothing, whatever they ask for: the API server does not
 	// send them.
@@ -125,12 +127,12 @@ func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
 	t.Cleanup(func() {
 		policy := metav1.DeletePropagationBackground
 		_ = deployments.Delete(context.Background(), "installed", metav1.DeleteOptions{PropagationPolicy: &policy})
-		_ = c.CoreV1().Pods(ownNamespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=a"})
-		_ = c.AppsV1().ReplicaSets(ownNamespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=a"})
+		_ = c.CoreV1().Pods(controlplane.Namespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=a"})
+		_ = c.AppsV1().ReplicaSets(controlplane.Namespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=a"})
 	})
 	pods := func(image string) func() bool {
 		return func() bool {
-			list, err := c.CoreV1().Pods(ownNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=a"})
+			list, err := c.CoreV1().Pods(controlplane.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=a"})
 			if err != nil {
 				return false
 			}
@@ -142,27 +144,27 @@ func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
 			return false
 		}
 	}
-	c.until(t, "it has its pod", pods("app:1"))
+	c.Until(t, "it has its pod", pods("app:1"))
 	if _, err := deployments.Patch(t.Context(), "installed", "application/strategic-merge-patch+json",
 		[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"app:2"}]}}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.until(t, "its upgrade is rolled out", pods("app:2"))
+	c.Until(t, "its upgrade is rolled out", pods("app:2"))
 
 	// An upgrade applies templates and the configuration.
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "later-initializer"}, Data: map[string]string{"config": small}}
-	if _, err := c.CoreV1().ConfigMaps(ownNamespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "later-initializer"}, Data: map[string]string{"config": webhooktest.Small}}
+	if _, err := c.CoreV1().ConfigMaps(controlplane.Namespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.CoreV1().ConfigMaps(ownNamespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
+	if err := c.CoreV1().ConfigMaps(controlplane.Namespace).Delete(t.Context(), cm.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	// The cluster also needs these to recover.
 	for _, ns := range []string{"kube-system", "kube-node-lease"} {
-		if err := c.plane.Account(t.Context(), ns); err != nil {
+		if err := c.Plane.Account(t.Context(), ns); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, `"inject.usher.dev/must": "true"`, ""), metav1.CreateOptions{}); err != nil {
+		if _, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, `"inject.usher.dev/must": "true"`, ""), metav1.CreateOptions{}); err != nil {
 			t.Errorf("a pod in %s: %v", ns, err)
 		}
 	}
@@ -171,27 +173,27 @@ func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
 // TestNamespacesAreDeletedWhileUsherIsDown lets the real controllers empty a
 // namespace that fails closed.
 func TestNamespacesAreDeletedWhileUsherIsDown(t *testing.T) {
-	c := started(t)
-	c.failClosed(t)
-	ns := c.newNamespace(t, closed)
-	c.until(t, "the namespace is registered", func() bool {
-		_, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, "", "containers: [{name: app, image: 'app:1'}]"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	c := webhooktest.Started(t)
+	failClosed(t, c)
+	ns := c.NewNamespace(t, closed)
+	c.Until(t, "the namespace is registered", func() bool {
+		_, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, "", "containers: [{name: app, image: 'app:1'}]"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil
 	})
 	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), named(t, "d"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p := pod(t, "", "containers: [{name: app, image: 'app:1'}]")
+	p := webhooktest.Pod(t, "", "containers: [{name: app, image: 'app:1'}]")
 	p.Finalizers = []string{"example.com/late"}
 	p, err := c.CoreV1().Pods(ns).Create(t.Context(), p, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.down(t)
-	if _, err := c.CoreV1().Pods(ns).Create(t.Context(), pod(t, "", ""), metav1.CreateOptions{}); err == nil {
+	c.Down(t)
+	if _, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, "", ""), metav1.CreateOptions{}); err == nil {
 		t.Fatal("a pod was created: the namespace does not fail closed")
 	}
-	stop, log, err := c.plane.StartControllerManager("namespace-controller,garbage-collector-controller,deployment-controller,replicaset-controller")
+	stop, log, err := c.Plane.StartControllerManager("namespace-controller,garbage-collector-controller,deployment-controller,replicaset-controller")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +207,7 @@ func TestNamespacesAreDeletedWhileUsherIsDown(t *testing.T) {
 	if err := c.CoreV1().Pods(ns).Delete(t.Context(), p.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.until(t, "the pod is being deleted", func() bool {
+	c.Until(t, "the pod is being deleted", func() bool {
 		got, err := c.CoreV1().Pods(ns).Get(t.Context(), p.Name, metav1.GetOptions{})
 		return err == nil && got.DeletionTimestamp != nil
 	})
@@ -215,7 +217,7 @@ func TestNamespacesAreDeletedWhileUsherIsDown(t *testing.T) {
 	if err := c.CoreV1().Namespaces().Delete(t.Context(), ns, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.until(t, "the namespace is gone", func() bool {
+	c.Until(t, "the namespace is gone", func() bool {
 		_, err := c.CoreV1().Namespaces().Get(t.Context(), ns, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})

@@ -15,18 +15,20 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // TestBadRequestsHarmNoGoodOnes sends 1,000 requests that are malformed, too
 // large, slow or aborted, along with good ones.
 func TestBadRequestsHarmNoGoodOnes(t *testing.T) {
-	c := started(t)
+	c := webhooktest.Started(t)
 	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "usher", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	url := *config.Webhooks[0].ClientConfig.URL
-	trust := &tls.Config{RootCAs: pool(config.Webhooks[0].ClientConfig.CABundle)}
+	trust := &tls.Config{RootCAs: webhooktest.Pool(config.Webhooks[0].ClientConfig.CABundle)}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, MaxIdleConnsPerHost: 64}}
 	defer client.CloseIdleConnections()
 	post := func(body []byte) (int, string, error) {
@@ -52,8 +54,8 @@ func TestBadRequestsHarmNoGoodOnes(t *testing.T) {
 		then(conn)
 		return nil
 	}
-	good := reviewOf(`{"metadata":{"annotations":{"inject.usher.dev/side":"false"}},"spec":{"containers":[{"name":"app","image":"a"}]}}`)
-	large := reviewOf(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 8<<20) + `"}}}`)
+	good := webhooktest.Review(`{"metadata":{"annotations":{"inject.usher.dev/side":"false"}},"spec":{"containers":[{"name":"app","image":"a"}]}}`)
+	large := webhooktest.Review(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 8<<20) + `"}}}`)
 	begun := string(good[:len(good)/2])
 	abort := func(conn net.Conn) {}
 	trickle := func(conn net.Conn) {
@@ -118,7 +120,7 @@ func TestBadRequestsHarmNoGoodOnes(t *testing.T) {
 		t.Errorf("only %d good ones were answered", answered.Load())
 	}
 	client.CloseIdleConnections()
-	c.until(t, "memory has returned", func() bool { return heap() < before+16<<20 })
+	c.Until(t, "memory has returned", func() bool { return heap() < before+16<<20 })
 }
 
 func heap() uint64 {

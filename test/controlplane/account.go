@@ -102,7 +102,7 @@ func (c *ControlPlane) AsController(ctx context.Context) (*rest.Config, error) {
 func (c *ControlPlane) grant(ctx context.Context, a account) error {
 	args := []string{"apply"}
 	for _, manifest := range a.manifests {
-		args = append(args, "-f", filepath.Join(root(), "deploy", manifest))
+		args = append(args, "-f", filepath.Join(Root(), "deploy", manifest))
 	}
 	if out, err := c.Kubectl(ctx, "", args...); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)

@@ -20,7 +20,7 @@ const SharedVariable = "USHER_TEST_KUBECONFIG"
 func Shared(progress io.Writer) (*ControlPlane, error) {
 	file := os.Getenv(SharedVariable)
 	if file == "" {
-		return Start(progress, filepath.Join(root(), "deploy", "base", "crds"), filepath.Join(root(), "controllers", "network", "multus", "testdata"))
+		return Start(progress, filepath.Join(Root(), "deploy", "base", "crds"), filepath.Join(Root(), "controllers", "network", "multus", "testdata"))
 	}
 	content, err := os.ReadFile(file)
 	if err != nil {

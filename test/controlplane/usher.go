@@ -52,7 +52,7 @@ func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger, changes 
 	if err := c.ownNamespace(ctx); err != nil {
 		return nil, err
 	}
-	if out, err := c.Kubectl(ctx, "", "apply", "-k", filepath.Join(root(), "deploy", "base", "proof")); err != nil {
+	if out, err := c.Kubectl(ctx, "", "apply", "-k", filepath.Join(Root(), "deploy", "base", "proof")); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
 	if err := c.grant(ctx, webhookAccount()); err != nil {
@@ -287,8 +287,8 @@ func FreeAddress() (string, error) {
 	return "", fmt.Errorf("looking for a free address: %w", err)
 }
 
-// root is the repository's folder.
-func root() string {
+// Root is the repository's folder.
+func Root() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Join(filepath.Dir(file), "..", "..")
 }

@@ -1,0 +1,5 @@
+//go:build soak
+
+package handlers_test
+
+func init() { mostChanged, *restoredPods = 4, 10_000 }
