@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/reason"
 )
 
 // carry copies opt-ins from a workload's own metadata into its pod template.
 func (j *judging) carry() error {
-	if !j.step(Carry) || !injector.Carries(j.object.APIVersion, j.object.Kind) {
+	if !j.step(Carry) || !kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries) {
 		return nil
 	}
 	carried, problem := injector.Carry(j.object.Kind, j.object.JSON, j.oldJSON())

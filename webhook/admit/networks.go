@@ -58,11 +58,8 @@ func (n *Networks) Workloads() Handler {
 		Handler: review.Handler{Path: "/attach-workloads", Kinds: workloadKinds, Decide: n.decide},
 		Entries: fixed(
 			entry.Entry{
-				Name: "workloads.networks.usher.dev",
-				Rules: []admissionregistrationv1.RuleWithOperations{
-					entry.Rule("apps", "deployments,statefulsets,daemonsets", create, update), entry.Rule("batch", "cronjobs", create, update),
-					entry.Rule("apps", "replicasets", create), entry.Rule("batch", "jobs", create),
-				},
+				Name:  "workloads.networks.usher.dev",
+				Rules: workloadRules(),
 				MatchConditions: []admissionregistrationv1.MatchCondition{
 					entry.Condition("declares-networks", templateDeclares), entry.Condition("does-not-speak-of-its-own", "!"+ownNetwork), uncontrolled,
 					entry.Condition("template-changed", `oldObject == null || object.spec != oldObject.spec`),

@@ -14,6 +14,7 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/verdict"
 	"github.com/usher-dev/usher/webhook/entry"
 	"github.com/usher-dev/usher/webhook/review"
@@ -59,11 +60,12 @@ func (p *Policies) entries() []entry.Entry {
 		entry.Rule("", "pods", create),
 		entry.Rule("", "replicationcontrollers,podtemplates", create, update),
 		entry.Rule("", "services,persistentvolumeclaims", update),
-		entry.Rule("apps", "deployments,replicasets,statefulsets,daemonsets", create, update),
-		scaleRule(),
-		entry.Rule("batch", "jobs,cronjobs", create, update),
-		entry.Rule("rbac.authorization.k8s.io", "rolebindings", create, update),
 	}
+	for _, rule := range entry.Rules(kinds.With(kinds.Carries, 0), create, update) {
+		namespaced = append(namespaced, rule)
+		namespaced = append(namespaced, scaleRules(rule.APIGroups[0])...)
+	}
+	namespaced = append(namespaced, entry.Rule("rbac.authorization.k8s.io", "rolebindings", create, update))
 	custom := p.templateRules()
 	namespaced = append(namespaced, custom...)
 	own := ownRules()
