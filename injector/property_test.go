@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/usher-dev/usher/kinds"
 )
 
 // TestMutationsOnlyAdd checks for any pod, workload and templates that the
@@ -266,7 +268,7 @@ func (g generator) edited(t *testing.T, kind string, object []byte) []byte {
 		t.Fatal(err)
 	}
 	holder := whole
-	for _, step := range templatePaths[kind] {
+	for _, step := range kinds.Named(kind).Template() {
 		holder = holder[step].(map[string]any)
 	}
 	spec := holder["spec"].(map[string]any)

@@ -6,28 +6,14 @@ import (
 	"fmt"
 	"reflect"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/usher-dev/usher/kinds"
 )
 
 // ErrInexpressible means that a strategic merge patch cannot express the
 // change; the JSON Patch can.
 var ErrInexpressible = errors.New("a two-way merge patch cannot express the change")
-
-// schemas are the types whose merge keys a strategic merge patch follows.
-var schemas = map[string]any{
-	"Pod":                   corev1.Pod{},
-	"PodTemplate":           corev1.PodTemplate{},
-	"ReplicationController": corev1.ReplicationController{},
-	"Deployment":            appsv1.Deployment{},
-	"ReplicaSet":            appsv1.ReplicaSet{},
-	"StatefulSet":           appsv1.StatefulSet{},
-	"DaemonSet":             appsv1.DaemonSet{},
-	"Job":                   batchv1.Job{},
-	"CronJob":               batchv1.CronJob{},
-}
 
 // TwoWayMergePatch returns the strategic merge patch from the original object
 // to the patched one, and verifies it: applied to the original, it must give
@@ -39,10 +25,11 @@ func TwoWayMergePatch(kind string, came, leaves []byte) ([]byte, error) {
 	if kind == "" {
 		kind = "Pod"
 	}
-	schema, ok := schemas[kind]
-	if !ok {
+	k := kinds.Named(kind)
+	if !k.Is(kinds.Pods) {
 		return nil, fmt.Errorf("%w: %s has no strategic merge patch", ErrInexpressible, kind)
 	}
+	schema := k.New()
 	patch, err := strategicpatch.CreateTwoWayMergePatch(came, leaves, schema)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInexpressible, err)

@@ -1,7 +1,6 @@
 package injector
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,42 +9,8 @@ import (
 
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/kinds"
 )
-
-// templatePaths is the path of the pod template in each kind of workload.
-var templatePaths = map[string][]string{
-	"Pod":                   nil,
-	"Deployment":            {"spec", "template"},
-	"ReplicaSet":            {"spec", "template"},
-	"StatefulSet":           {"spec", "template"},
-	"DaemonSet":             {"spec", "template"},
-	"Job":                   {"spec", "template"},
-	"ReplicationController": {"spec", "template"},
-	"CronJob":               {"spec", "jobTemplate", "spec", "template"},
-	"PodTemplate":           {"template"},
-}
-
-// Injects says whether objects of a kind are pods or hold a pod template. Other
-// API groups have kinds of the same names.
-func Injects(apiVersion, kind string) bool {
-	if _, ok := templatePaths[kind]; !ok {
-		return false
-	}
-	switch kind {
-	case "Pod", "PodTemplate", "ReplicationController":
-		return apiVersion == "v1"
-	case "Job", "CronJob":
-		return apiVersion == "batch/v1"
-	}
-	return apiVersion == "apps/v1"
-}
-
-// Kinds lists the kinds that are pods or hold a pod template, sorted.
-func Kinds() []string { return slices.Sorted(maps.Keys(templatePaths)) }
-
-// TemplatePath returns the fields that lead to the pod template of a kind; none
-// for a pod, and for a kind that holds no template.
-func TemplatePath(kind string) []string { return slices.Clone(templatePaths[kind]) }
 
 // podTemplate returns the pod that an object is, or the template that it
 // holds, and where.
@@ -53,11 +18,11 @@ func podTemplate(kind string, object []byte) (jsontext.Value, []string, *finding
 	if kind == "" {
 		kind = "Pod"
 	}
-	path, ok := templatePaths[kind]
-	if !ok {
+	k := kinds.Named(kind)
+	if !k.Is(kinds.Pods) {
 		return nil, nil, new(finding.Denial(reason.Undecodable, "kind", "is "+quote(kind)+", which is not a pod and has no pod template"))
 	}
-	raw := jsontext.Value(object)
+	raw, path := jsontext.Value(object), k.Template()
 	for i, step := range path {
 		var fields map[string]jsontext.Value
 		if err := json.Unmarshal(raw, &fields); err != nil {
@@ -102,14 +67,4 @@ func repeats[T any](items []T, key func(T) string) bool {
 		seen[k] = struct{}{}
 	}
 	return false
-}
-
-// Carries reports whether opt-ins on the own metadata of objects of a kind are
-// carried into their pod templates.
-func Carries(apiVersion, kind string) bool {
-	switch kind {
-	case "Pod", "PodTemplate", "ReplicationController":
-		return false
-	}
-	return Injects(apiVersion, kind)
 }

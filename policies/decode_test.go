@@ -10,18 +10,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/kinds"
 )
 
 // sameAsTheServers fails if an object decodes differently from the API server's
 // decoder.
 func sameAsTheServers(t *testing.T, apiVersion, kind string, raw []byte) {
 	t.Helper()
-	want := newTyped(apiVersion, kind)
+	want := kinds.Find(apiVersion, kind).New()
 	if want == nil {
 		return
 	}
 	wantErr := kjson.UnmarshalCaseSensitivePreserveInts(raw, want)
-	got, _, err := unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
+	got, _, err := unmarshal(raw, func() any { return kinds.Find(apiVersion, kind).New() })
 	if (err == nil) != (wantErr == nil) {
 		t.Fatalf("%s: error %v, the API server's decoder says %v", raw, err, wantErr)
 	}

@@ -4,18 +4,15 @@ import (
 	"encoding/json"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/policies/cron"
 )
 
@@ -59,73 +56,29 @@ type Mismatch struct {
 // Decodable reports whether the object decodes as its kind.
 func (o *Object) Decodable() bool { return len(o.Undecodable) == 0 }
 
-// typed maps apiVersion and kind to the types of the kinds that rules evaluate
-// or read, built in or usher's own.
-var typed = map[[2]string]func() any{
-	{"v1", "Pod"}:                                          empty[corev1.Pod],
-	{"v1", "PodTemplate"}:                                  empty[corev1.PodTemplate],
-	{"v1", "ReplicationController"}:                        empty[corev1.ReplicationController],
-	{"v1", "Service"}:                                      empty[corev1.Service],
-	{"v1", "PersistentVolumeClaim"}:                        empty[corev1.PersistentVolumeClaim],
-	{"apps/v1", "Deployment"}:                              empty[appsv1.Deployment],
-	{"apps/v1", "ReplicaSet"}:                              empty[appsv1.ReplicaSet],
-	{"apps/v1", "StatefulSet"}:                             empty[appsv1.StatefulSet],
-	{"apps/v1", "DaemonSet"}:                               empty[appsv1.DaemonSet],
-	{"batch/v1", "Job"}:                                    empty[batchv1.Job],
-	{"batch/v1", "CronJob"}:                                empty[batchv1.CronJob],
-	{"autoscaling/v1", "HorizontalPodAutoscaler"}:          empty[autoscalingv1.HorizontalPodAutoscaler],
-	{"autoscaling/v2", "HorizontalPodAutoscaler"}:          empty[autoscalingv2.HorizontalPodAutoscaler],
-	{"rbac.authorization.k8s.io/v1", "RoleBinding"}:        empty[rbacv1.RoleBinding],
-	{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"}: empty[rbacv1.ClusterRoleBinding],
-	{"v1", "Node"}:                                         empty[corev1.Node],
-	{"networking.k8s.io/v1", "ServiceCIDR"}:                empty[networkingv1.ServiceCIDR],
-	{"v1", "Secret"}:                                       empty[corev1.Secret],
-	{"etcd.database.coreos.com/v1beta2", "EtcdCluster"}:    empty[etcdv1beta2.EtcdCluster],
-	{"samplecrd.k8s.io/v1", "Network"}:                     empty[samplecrdv1.Network],
-	{"etcd.database.coreos.com/v1beta2", "EtcdBackup"}:     empty[etcdv1beta2.EtcdBackup],
-	{"etcd.database.coreos.com/v1beta2", "EtcdRestore"}:    empty[etcdv1beta2.EtcdRestore],
-}
-
-func empty[T any]() any { return new(T) }
-
-// newTyped returns an empty object of a kind, or nil if the kind is unknown.
-func newTyped(apiVersion, kind string) any {
-	if empty, ok := typed[[2]string{apiVersion, kind}]; ok {
-		return empty()
-	}
-	return nil
-}
-
-// Kinds returns the kinds that are decoded and evaluated.
-func Kinds() []string {
-	return append(podKinds(), "Service", "PersistentVolumeClaim", "HorizontalPodAutoscaler", "RoleBinding", "ClusterRoleBinding", "EtcdCluster", "EtcdBackup", "EtcdRestore", samplecrdv1.Kind)
-}
-
 // Known reports whether objects of a kind are decoded, because rules evaluate
 // or read them.
-func Known(apiVersion, kind string) bool {
-	_, known := typed[[2]string{apiVersion, kind}]
-	return known
-}
+func Known(apiVersion, kind string) bool { return kinds.Find(apiVersion, kind) != nil }
 
 // decode decodes an object like the API server: field names are case-sensitive,
 // and unknown fields are not errors. It never fails: it records what does not
 // decode.
 func decode(apiVersion, kind string, raw []byte, templates []TemplatePath) *Object {
 	o := &Object{APIVersion: apiVersion, Kind: kind}
-	if !Known(apiVersion, kind) {
+	k := kinds.Find(apiVersion, kind)
+	if k == nil {
 		o.decodeTemplates(raw, templates)
 		return o
 	}
 	o.builtin = true
-	typed, exact, err := unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
+	typed, exact, err := unmarshal(raw, func() any { return k.New() })
 	if err != nil && ownKind(apiVersion) {
 		raw = withoutStatus(raw)
-		typed, exact, err = unmarshal(raw, func() any { return newTyped(apiVersion, kind) })
+		typed, exact, err = unmarshal(raw, func() any { return k.New() })
 	}
 	if err != nil {
 		o.Undecodable = Locate(raw, func(part []byte) error {
-			return kjson.UnmarshalCaseSensitivePreserveInts(part, newTyped(apiVersion, kind))
+			return kjson.UnmarshalCaseSensitivePreserveInts(part, k.New())
 		}, nil)
 		return o
 	}

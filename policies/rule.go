@@ -8,6 +8,7 @@ import (
 
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/release"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // A Rule describes one problem of an object, by itself or together with other
@@ -93,7 +94,7 @@ func (r *Rule) Anchor() string { return "docs/rules.md#" + r.ID }
 // Judges reports whether the rule evaluates objects of a built-in kind.
 func (r *Rule) Judges(kind string) bool {
 	if r.Pods {
-		return slices.Contains(podKinds(), kind)
+		return kinds.Named(kind).Is(kinds.Pods)
 	}
 	return slices.Contains(r.Kinds, kind)
 }
@@ -101,12 +102,7 @@ func (r *Rule) Judges(kind string) bool {
 // AllKinds returns the built-in kinds that the rule evaluates.
 func (r *Rule) AllKinds() []string {
 	if r.Pods {
-		return podKinds()
+		return kinds.Names(kinds.With(kinds.Pods, 0))
 	}
 	return slices.Clone(r.Kinds)
-}
-
-// podKinds are the built-in kinds with a pod template.
-func podKinds() []string {
-	return []string{"Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "PodTemplate", "ReplicationController"}
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // carry copies opt-ins from a workload's own metadata into its pod template.
 func (j *judging) carry() error {
-	if !j.step(Carry) || !injector.Carries(j.object.APIVersion, j.object.Kind) {
+	if !j.step(Carry) || !kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries) {
 		return nil
 	}
 	carried, problem := injector.Carry(j.object.Kind, j.object.JSON, j.oldJSON())

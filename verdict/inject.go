@@ -7,6 +7,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
@@ -23,7 +24,7 @@ func (j *judging) inject() error {
 	j.warnings(d.Warnings)
 	if d.Denied {
 		effect := DeniesPods
-		if j.pod() || injector.Carries(j.object.APIVersion, j.object.Kind) && j.mandatory(d) {
+		if j.pod() || kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries) && j.mandatory(d) {
 			effect = Denies
 		}
 		j.problems(d, effect)

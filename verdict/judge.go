@@ -5,6 +5,7 @@ import (
 
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // Judge decides about an object. old is the existing object, nil on CREATE. The
@@ -57,7 +58,9 @@ type judging struct {
 func (j *judging) step(s Steps) bool { return j.facts.Steps.has(s) }
 
 // holdsPods reports whether the object is a pod or has a pod template.
-func (j *judging) holdsPods() bool { return injector.Injects(j.object.APIVersion, j.object.Kind) }
+func (j *judging) holdsPods() bool {
+	return kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Pods)
+}
 
 // pod reports whether the object itself is a pod: a problem of its injection
 // denies the object, not its future pods.

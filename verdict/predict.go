@@ -13,6 +13,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/verdict/limitrange"
 )
 
@@ -29,15 +30,18 @@ var privileged = api.Policy{Enforce: api.LevelVersion{Level: api.LevelPrivileged
 // server refuses it directly.
 func (j *judging) predict(patch injector.Patch) error {
 	f := j.facts
-	workload := j.step(Carry) && injector.Carries(j.object.APIVersion, j.object.Kind)
+	workload := j.step(Carry) && kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries)
 	if !workload && (!j.pod() || !f.Explain && f.Validator == nil) || len(patch) == 0 {
 		return nil
 	}
 	enforced, errs := api.PolicyToEvaluate(f.NamespaceLabels, privileged)
 	restricts := len(errs) == 0 && enforced.Enforce.Level != api.LevelPrivileged
 	var ranges []corev1.LimitRange
-	if f.LimitRanges != nil {
-		ranges = f.LimitRanges()
+	if f.Lister != nil {
+		found, _ := f.Lister.List("LimitRange", j.object.Namespace) // unread ones only cost a warning
+		for _, o := range found {
+			ranges = append(ranges, *o.Typed.(*corev1.LimitRange))
+		}
 	}
 	if !restricts && len(ranges) == 0 {
 		return nil
@@ -104,10 +108,10 @@ func refusedBySecurity(enforced api.LevelVersion, before, after *corev1.PodTempl
 // podTemplateOf decodes the pod template of an object, or the pod itself.
 func podTemplateOf(kind string, object []byte) (*corev1.PodTemplateSpec, error) {
 	raw := jsontext.Value(object)
-	for _, step := range injector.TemplatePath(kind) {
+	for _, step := range kinds.Named(kind).Template() {
 		var fields map[string]jsontext.Value
 		if err := json.Unmarshal(raw, &fields); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", strings.Join(injector.TemplatePath(kind), "."), err)
+			return nil, fmt.Errorf("reading %s: %w", strings.Join(kinds.Named(kind).Template(), "."), err)
 		}
 		raw = fields[step]
 	}

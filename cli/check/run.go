@@ -18,7 +18,7 @@ import (
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
@@ -151,7 +151,7 @@ func (j *judging) file(f *file) {
 			f.errs = append(f.errs, err)
 			continue
 		}
-		if injector.Injects(d.APIVersion, d.Kind) {
+		if kinds.Find(d.APIVersion, d.Kind).Is(kinds.Pods) {
 			for _, found := range explain.WrongKeys(d, v, j.workspace.Templates.Names()) {
 				f.notes = append(f.notes, fmt.Sprintf("%s:%d: %s: %s", d.File, d.Line, d, found))
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // Advice is what to do; empty if Command is "".
@@ -108,9 +109,9 @@ func (m maker) recreate(stale []string) Advice {
 	switch {
 	case m.kind == "Pod":
 		return m.replace("deletes the pod and recreates it from its manifest FILE; no controller recreates it")
-	case m.kind == "Job" || m.kind == "CronJob":
+	case kinds.Named(m.kind).Is(kinds.Ends):
 		return Advice{Why: "nothing: its pods end by themselves, and the next Job's pods get it"}
-	case slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, m.kind):
+	case kinds.Named(m.kind).Is(kinds.Restarts):
 		return Advice{fmt.Sprintf("kubectl rollout restart %s -n %s", m, m.namespace), "replaces its pods with new ones"}
 	}
 	return Advice{fmt.Sprintf("kubectl delete pod -n %s %s", m.namespace, strings.Join(stale, " ")), m.String() + " creates them again"}
@@ -152,7 +153,7 @@ func (m maker) annotate(annotations map[string]any, why string) Advice {
 		return m.replace(fmt.Sprintf("after you have added %s to the annotations of its pod template in FILE; it cannot be changed in place", set))
 	}
 	var patch any = map[string]any{"metadata": map[string]any{"annotations": annotations}}
-	for _, field := range slices.Backward(injector.TemplatePath(m.kind)) {
+	for _, field := range slices.Backward(kinds.Named(m.kind).Template()) {
 		patch = map[string]any{field: patch}
 	}
 	text, _ := json.Marshal(patch) // strings and nil always marshal

@@ -5,38 +5,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/suggest"
 )
 
 // A Target is an object to explain.
 type Target struct{ APIVersion, Kind, Name string }
 
-// kinds are the kinds that can be explained, with kubectl's names for each.
-var kinds = []struct {
-	apiVersion, kind string
-	names            []string
-}{
-	{"v1", "Pod", []string{"pod", "pods", "po"}},
-	{"apps/v1", "Deployment", []string{"deployment", "deployments", "deploy"}},
-	{"apps/v1", "StatefulSet", []string{"statefulset", "statefulsets", "sts"}},
-	{"apps/v1", "DaemonSet", []string{"daemonset", "daemonsets", "ds"}},
-	{"apps/v1", "ReplicaSet", []string{"replicaset", "replicasets", "rs"}},
-	{"batch/v1", "Job", []string{"job", "jobs"}},
-	{"batch/v1", "CronJob", []string{"cronjob", "cronjobs", "cj"}},
-	{"v1", "ReplicationController", []string{"replicationcontroller", "replicationcontrollers", "rc"}},
+// explained are the kinds that can be explained, the most common first.
+func explained() []*kinds.Kind {
+	return slices.Concat([]*kinds.Kind{kinds.Named("Pod")}, kinds.With(kinds.Creates|kinds.Restarts, 0), kinds.With(kinds.Creates, kinds.Restarts))
 }
 
 // KindNames lists the kinds that can be explained, as kubectl names them.
 func KindNames() []string {
 	var names []string
-	for _, k := range kinds {
-		names = append(names, k.names[0])
+	for _, k := range explained() {
+		names = append(names, strings.ToLower(k.Name))
 	}
 	return names
 }
 
 // Resource returns the API server's name for the objects of the target's kind.
-func (t Target) Resource() string { return strings.ToLower(t.Kind) + "s" }
+func (t Target) Resource() string { return kinds.Named(t.Kind).Resource }
 
 // ParseTargets parses objects like kubectl: KIND/NAME..., or KIND NAME.... If
 // kind is given, NAME has that kind.
@@ -69,9 +60,9 @@ func ParseTargets(kind string, args []string) ([]Target, error) {
 func parseKind(name string) (Target, error) {
 	// kubectl also accepts deployments.apps and deployments.v1.apps.
 	plain, _, _ := strings.Cut(strings.ToLower(name), ".")
-	for _, k := range kinds {
-		if slices.Contains(k.names, plain) {
-			return Target{APIVersion: k.apiVersion, Kind: k.kind}, nil
+	for _, k := range explained() {
+		if plain == strings.ToLower(k.Name) || plain == k.Resource || slices.Contains(k.Short, plain) {
+			return Target{APIVersion: k.APIVersion, Kind: k.Name}, nil
 		}
 	}
 	return Target{}, fmt.Errorf("%q is not a kind of pod or owner; %s", name, suggest.Instead(plain, KindNames()))

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // nameSuffix is the suffix of the name of an initializer that adds a template.
@@ -22,14 +24,12 @@ const (
 	workloadsPath    = "/mutate-workloads"
 )
 
-// served are the resources that usher handles, and the paths; it answers other
-// reviews with an error.
-var served = []struct {
-	group, resources, path string
-}{
-	{"", "pods", podsPath},
-	{"apps", "daemonsets deployments replicasets statefulsets", workloadsPath},
-	{"batch", "cronjobs jobs", workloadsPath},
+// servedPath returns usher's path for a kind.
+func servedPath(k *kinds.Kind) string {
+	if k.Name == "Pod" {
+		return podsPath
+	}
+	return workloadsPath
 }
 
 // templateOf returns the template whose initializer has this name.
@@ -71,20 +71,16 @@ func (m *Migration) narrow(path string, targets []target, notes *notes) (pods, w
 // whether there was any.
 func (t target) servedByUsher(byPath map[string][]target) bool {
 	found := false
-	for _, s := range served {
-		if t.group != s.group && t.group != wildcard || t.version != "v1" && t.version != wildcard {
+	served := append(kinds.With(kinds.Carries, 0), kinds.Named("Pod"))
+	slices.SortFunc(served, func(a, b *kinds.Kind) int {
+		return cmp.Or(strings.Compare(a.Group(), b.Group()), strings.Compare(a.Resource, b.Resource))
+	})
+	for _, k := range served {
+		if t.group != k.Group() && t.group != wildcard || t.version != "v1" && t.version != wildcard || t.resource != k.Resource && t.resource != wildcard {
 			continue
 		}
-		resources := strings.Fields(s.resources)
-		if t.resource != wildcard {
-			if !slices.Contains(resources, t.resource) {
-				continue
-			}
-			resources = []string{t.resource}
-		}
-		for _, resource := range resources {
-			byPath[s.path] = append(byPath[s.path], target{s.group, "v1", resource})
-		}
+		path := servedPath(k)
+		byPath[path] = append(byPath[path], target{k.Group(), "v1", k.Resource})
 		found = true
 	}
 	return found

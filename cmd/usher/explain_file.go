@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/cli/files"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/facts/kubeconfig"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -44,7 +44,7 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 	var all []*explain.Explanation
 	denied := false
 	for _, doc := range docs {
-		if !doc.IsObject() || !injector.Injects(doc.APIVersion, doc.Kind) {
+		if !doc.IsObject() || !kinds.Find(doc.APIVersion, doc.Kind).Is(kinds.Pods) {
 			continue
 		}
 		v, err := workspace.Judge(doc, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -117,7 +118,7 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 			return err
 		}
 		r.report(s.err)
-		if doc.IsObject() && injector.Injects(doc.APIVersion, doc.Kind) {
+		if doc.IsObject() && kinds.Find(doc.APIVersion, doc.Kind).Is(kinds.Pods) {
 			for _, found := range explain.WrongKeys(doc, r.verdict, workspace.Templates.Names()) {
 				fmt.Fprintf(s.err, "%s: warning: %s\n", r.where(), found)
 			}

@@ -1,24 +1,18 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/policies"
 )
 
@@ -31,36 +25,6 @@ const (
 	walksAtOnce = 2
 	nodeLimit   = 100
 )
-
-// A listable is a kind that rules read in addition to the judged object. With
-// its Go type the API server answers in its binary form.
-type listable struct {
-	apiVersion string
-	list       client.ObjectList
-	// limit is how many are read; the default is listLimit.
-	limit int
-}
-
-func listables() map[string]listable {
-	core, apps, batch := corev1.SchemeGroupVersion.String(), appsv1.SchemeGroupVersion.String(), batchv1.SchemeGroupVersion.String()
-	return map[string]listable{
-		"Service":                 {apiVersion: core, list: &corev1.ServiceList{}},
-		"PersistentVolumeClaim":   {apiVersion: core, list: &corev1.PersistentVolumeClaimList{}},
-		"HorizontalPodAutoscaler": {apiVersion: autoscalingv2.SchemeGroupVersion.String(), list: &autoscalingv2.HorizontalPodAutoscalerList{}},
-		"Deployment":              {apiVersion: apps, list: &appsv1.DeploymentList{}},
-		"ReplicaSet":              {apiVersion: apps, list: &appsv1.ReplicaSetList{}},
-		"StatefulSet":             {apiVersion: apps, list: &appsv1.StatefulSetList{}},
-		"DaemonSet":               {apiVersion: apps, list: &appsv1.DaemonSetList{}},
-		"Job":                     {apiVersion: batch, list: &batchv1.JobList{}},
-		"CronJob":                 {apiVersion: batch, list: &batchv1.CronJobList{}},
-		"Pod":                     {apiVersion: core, list: &corev1.PodList{}},
-		"ReplicationController":   {apiVersion: core, list: &corev1.ReplicationControllerList{}},
-		"ServiceCIDR":             {apiVersion: networkingv1.SchemeGroupVersion.String(), list: &networkingv1.ServiceCIDRList{}},
-		// A Node may have tens of kilobytes, mostly names of images.
-		"Node":    {apiVersion: core, list: &corev1.NodeList{}, limit: nodeLimit},
-		"Network": {apiVersion: samplecrdv1.GroupVersion().String(), list: &samplecrdv1.NetworkList{}},
-	}
-}
 
 // A Lister lists the other objects that rules read.
 type Lister struct {
@@ -163,18 +127,21 @@ func unread(kind string) listResult {
 // read lists the objects of a kind. Of the kinds that RelatedCache stores it
 // keeps the same fields, because a page of whole objects is large.
 func (l *Lister) read(ctx context.Context, kind, namespace string) listResult {
-	of, ok := listables()[kind]
-	if !ok {
+	of := kinds.Named(kind)
+	if !of.Is(kinds.Listed) {
 		return listResult{unseen: fmt.Sprintf("usher does not read objects of kind %s in the cluster", kind)}
 	}
 	var p listResult
-	limit := cmp.Or(of.limit, listLimit)
-	complete, err := l.pages.each(ctx, of.list, namespace, limit, func(o client.Object) {
+	limit := listLimit
+	if kind == "Node" { // it may have tens of kilobytes, mostly names of images
+		limit = nodeLimit
+	}
+	complete, err := l.pages.each(ctx, of.NewList().(client.ObjectList), namespace, limit, func(o client.Object) {
 		if related, ok := trim(o).(*trimmed); ok {
 			p.found = append(p.found, related.object)
 			return
 		}
-		p.found = append(p.found, policies.NewObject(of.apiVersion, kind, o))
+		p.found = append(p.found, policies.NewObject(of.APIVersion, kind, o))
 	})
 	switch {
 	case meta.IsNoMatchError(err): // a cluster without the kind has no objects of it

@@ -10,31 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/verdict"
 )
-
-// A scalable is a kind whose …/scale is registered.
-type scalable struct {
-	apiVersion, kind string
-	replicas         []string // the field that a Scale sets
-}
-
-// scaled are the scalable kinds by their resources.
-var scaled = map[string]scalable{
-	"deployments":  {"apps/v1", "Deployment", []string{"spec", "replicas"}},
-	"replicasets":  {"apps/v1", "ReplicaSet", []string{"spec", "replicas"}},
-	"statefulsets": {"apps/v1", "StatefulSet", []string{"spec", "replicas"}},
-	"etcdclusters": {etcdv1beta2.GroupVersion.String(), "EtcdCluster", []string{"spec", "size"}},
-}
 
 // Scale converts a request about a Scale to a request about the scaled object,
 // before and after. A Scale that does not decode becomes a finding that denies.
 func (f *Facts) Scale(ctx context.Context, r *Request, resource string) (*finding.Finding, error) {
-	of, ok := scaled[resource]
-	if !ok {
+	of := kinds.Scaled(resource)
+	if of == nil {
 		return nil, fmt.Errorf("the request is a Scale of %s, for which no webhook is registered", resource)
 	}
 	if r.Old == nil {
@@ -49,18 +35,18 @@ func (f *Facts) Scale(ctx context.Context, r *Request, resource string) (*findin
 		return new(finding.Denial(reason.Undecodable, "spec.replicas", err.Error())), nil
 	}
 	object := &unstructured.Unstructured{}
-	object.SetAPIVersion(of.apiVersion)
-	object.SetKind(of.kind)
+	object.SetAPIVersion(of.APIVersion)
+	object.SetKind(of.Name)
 	err := f.Reader.Get(ctx, client.ObjectKey{Namespace: r.Object.Namespace, Name: r.Object.Name}, object)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("%w: reading the scaled %s: %w", errUnavailable, of.kind, err)
+		return nil, fmt.Errorf("%w: reading the scaled %s: %w", errUnavailable, of.Name, err)
 	}
 	scaledTo := func(n int64) (verdict.Object, error) {
-		if err := unstructured.SetNestedField(object.Object, n, of.replicas...); err != nil {
+		if err := unstructured.SetNestedField(object.Object, n, of.Replicas()...); err != nil {
 			return verdict.Object{}, err
 		}
 		text, err := object.MarshalJSON()
-		return verdict.Object{APIVersion: of.apiVersion, Kind: of.kind, Namespace: r.Object.Namespace, Name: r.Object.Name, JSON: text}, err
+		return verdict.Object{APIVersion: of.APIVersion, Kind: of.Name, Namespace: r.Object.Namespace, Name: r.Object.Name, JSON: text}, err
 	}
 	if *r.Old, err = scaledTo(old.Spec.Replicas); err != nil {
 		return nil, err

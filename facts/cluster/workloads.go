@@ -5,18 +5,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/verdict"
 )
 
-// workloadKinds are the kinds of workloads that a namespace's levels affect.
-var workloadKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job", "ReplicaSet", "Pod"}
+// existing are the kinds of workloads that a namespace's levels affect. Those that
+// controllers create come last, because they count towards the limit, too: most
+// Pods, then most ReplicaSets, then many Jobs have a controller.
+func existing() []*kinds.Kind {
+	created := append([]*kinds.Kind{kinds.Named("Pod")}, kinds.With(kinds.Carries|kinds.Fixed, 0)...)
+	slices.Reverse(created)
+	return append(kinds.With(kinds.Carries, kinds.Fixed), created...)
+}
 
 // ErrLimit says that a namespace has more workloads than were to be judged.
 var ErrLimit = errors.New("the namespace has more workloads than the limit")
@@ -27,10 +35,10 @@ var ErrLimit = errors.New("the namespace has more workloads than the limit")
 func (l *Lister) JudgeWorkloads(ctx context.Context, namespace string, limit int, known *verdict.Facts, visit func(workload string, v *verdict.Verdict)) (read int, unread []error, err error) {
 	facts := *known
 	facts.Lister = l.Direct(ctx, namespace)
-	for _, kind := range workloadKinds {
-		of := listables()[kind]
+	for _, of := range existing() {
+		kind := of.Name
 		var failed error
-		complete, listing := l.walks.each(ctx, of.list, namespace, limit-read, func(o client.Object) {
+		complete, listing := l.walks.each(ctx, of.NewList().(client.ObjectList), namespace, limit-read, func(o client.Object) {
 			if ctx.Err() != nil {
 				return
 			}
@@ -39,7 +47,7 @@ func (l *Lister) JudgeWorkloads(ctx context.Context, namespace string, limit int
 				return
 			}
 			var v *verdict.Verdict
-			if v, failed = judgeExisting(ctx, of.apiVersion, kind, o, &facts); failed == nil {
+			if v, failed = judgeExisting(ctx, of.APIVersion, kind, o, &facts); failed == nil {
 				visit(strings.ToLower(kind)+"/"+o.GetName(), v)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/facts/kubeconfig"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // A Restart restarts the owners of the pods that drifted.
@@ -67,7 +68,7 @@ func (r *Restart) targets(findings []Finding) []*target {
 		case f.top == nil:
 			r.say("%s/%s: not restarted, because no workload recreates it; delete and create it yourself", f.Namespace, f.Pod)
 			continue
-		case !rollable(f.top.Kind):
+		case !kinds.Named(f.top.Kind).Is(kinds.Restarts):
 			r.say("%s/%s: not restarted, because %s cannot be restarted; its next pods get the template", f.Namespace, f.Pod, f.Owner)
 			continue
 		}

@@ -12,18 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/kinds"
 )
 
 // restartedAt is the annotation that kubectl rollout restart sets.
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
-
-func rollable(kind string) bool {
-	switch kind {
-	case "Deployment", "StatefulSet", "DaemonSet":
-		return true
-	}
-	return false
-}
 
 // allowed waits until the PodDisruptionBudgets of the workload's pods allow a
 // disruption.
@@ -78,14 +72,10 @@ func (r *Restart) annotate(ctx context.Context, t *target, options ...client.Pat
 }
 
 func (t *target) object() client.Object {
-	meta := metav1.ObjectMeta{Namespace: t.owner.Namespace, Name: t.owner.Name}
-	switch t.owner.Kind {
-	case "StatefulSet":
-		return &appsv1.StatefulSet{ObjectMeta: meta}
-	case "DaemonSet":
-		return &appsv1.DaemonSet{ObjectMeta: meta}
-	}
-	return &appsv1.Deployment{ObjectMeta: meta}
+	object := kinds.Named(t.owner.Kind).New().(client.Object)
+	object.SetNamespace(t.owner.Namespace)
+	object.SetName(t.owner.Name)
+	return object
 }
 
 // rolledOut waits until every pod of the workload is new and available.

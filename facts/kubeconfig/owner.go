@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // An Owner is a controller of pods, directly or through other objects.
@@ -30,7 +30,9 @@ type Owner struct {
 func (o Owner) String() string { return strings.ToLower(o.Kind) + "/" + o.Name }
 
 // HoldsTemplate reports whether the owner has the template of its pods.
-func (o Owner) HoldsTemplate() bool { return o.Known && injector.Injects(o.APIVersion, o.Kind) }
+func (o Owner) HoldsTemplate() bool {
+	return o.Known && kinds.Find(o.APIVersion, o.Kind).Is(kinds.Pods)
+}
 
 // Owners follows the controllers of an object upwards: from a Deployment's pod
 // to the ReplicaSet and the Deployment. An unreadable owner ends the list. The

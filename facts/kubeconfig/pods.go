@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // Page is how many objects to list at once.
@@ -65,11 +66,10 @@ func (c *Cluster) PodsOf(ctx context.Context, w Workload) ([]Workload, error) {
 // the topmost of its owners. It skips kinds that are not listable.
 func (c *Cluster) Making(ctx context.Context, namespace string, selector labels.Selector) ([]Workload, error) {
 	var found []Workload
-	for _, kind := range injector.Kinds() {
-		if kind == "Pod" || kind == "PodTemplate" {
-			continue
-		}
-		list, err := c.workloads(ctx, groupVersion(kind).WithKind(kind), namespace)
+	creators := kinds.With(kinds.Creates, 0)
+	slices.SortFunc(creators, func(a, b *kinds.Kind) int { return strings.Compare(a.Name, b.Name) })
+	for _, kind := range creators {
+		list, err := c.workloads(ctx, schema.FromAPIVersionAndKind(kind.APIVersion, kind.Name), namespace)
 		if apierrors.IsForbidden(err) {
 			continue
 		}
@@ -106,15 +106,4 @@ func (c *Cluster) workloads(ctx context.Context, kind schema.GroupVersionKind, n
 			return found, nil
 		}
 	}
-}
-
-// groupVersion returns the group and version of a built-in kind with a pod
-// template.
-func groupVersion(kind string) schema.GroupVersion {
-	for _, gv := range []schema.GroupVersion{{Version: "v1"}, {Group: "apps", Version: "v1"}, {Group: "batch", Version: "v1"}} {
-		if injector.Injects(gv.String(), kind) {
-			return gv
-		}
-	}
-	return schema.GroupVersion{}
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // A Workload is a pod, or an object with a pod template.
@@ -48,7 +49,7 @@ func (w Workload) IsPod() bool { return w.GetKind() == "Pod" }
 
 // Template returns the pod template, or the pod itself; nil if there is none.
 func (w Workload) Template() map[string]any {
-	template, _, _ := unstructured.NestedMap(w.Object, injector.TemplatePath(w.GetKind())...)
+	template, _, _ := unstructured.NestedMap(w.Object, kinds.Named(w.GetKind()).Template()...)
 	return template
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/servererrors"
@@ -40,6 +41,9 @@ const (
 	InjectWarning = "inject-warning"
 )
 
+// podKinds are the kinds that are pods or have a pod template, by their names.
+var podKinds = slices.Sorted(slices.Values(kinds.Names(kinds.With(kinds.Pods, 0))))
+
 // otherEntries describes findings that do not come from rules.
 func otherEntries() []Entry {
 	entries := []Entry{
@@ -65,7 +69,7 @@ func otherEntries() []Entry {
 			"pass the CustomResourceDefinition with --crds, or correct apiVersion and kind"),
 		entry(ServerWarning, finding.Baseline, []string{"any"}, "The API server accepts the object with a warning",
 			"a later API server may refuse the object, or this one ignores part of it", "change what the warning names"),
-		entry(InjectWarning, finding.Baseline, injector.Kinds(), "Injection proceeds, or is skipped, with a warning",
+		entry(InjectWarning, finding.Baseline, podKinds, "Injection proceeds, or is skipped, with a warning",
 			"pods may start without the template, or with containers that conflict", "correct the field that the finding names"),
 	}
 	for _, r := range servererrors.All() {
@@ -88,7 +92,7 @@ func otherEntries() []Entry {
 				continue
 			}
 		}
-		e := entry(r.Rule(), finding.Invariant, injector.Kinds(),
+		e := entry(r.Rule(), finding.Invariant, podKinds,
 			"Injection denies the pods for the reason "+string(r), "the webhook denies the pods, so none of them run", r.Explain())
 		switch r {
 		case reason.RecordMismatch, reason.MandatoryChanged, reason.OptedOut:

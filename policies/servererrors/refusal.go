@@ -7,6 +7,8 @@ package servererrors
 import (
 	"slices"
 	"strings"
+
+	"github.com/usher-dev/usher/kinds"
 )
 
 // A Refusal explains the server's errors about some fields.
@@ -69,23 +71,29 @@ func under(path, field string) bool {
 	return ok && (rest == "" || rest[0] == '.')
 }
 
-// templates are the paths of pods and Jobs in the kinds that have them, the
-// longest first.
-var templates = []struct {
-	kinds      []string
-	place, are string
-}{
-	{[]string{"CronJob"}, "spec.jobTemplate.spec.template.spec", "pod"},
-	{[]string{"CronJob"}, "spec.jobTemplate.spec.template.metadata", "labels"},
-	{[]string{"CronJob"}, "spec.jobTemplate.spec", "job"},
-	{[]string{"Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"}, "spec.template.spec", "pod"},
-	{[]string{"Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"}, "spec.template.metadata", "labels"},
-	{[]string{"Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"}, "spec.template.labels", "labels.labels"},
-	{[]string{"Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"}, "spec.template.annotations", "labels.annotations"},
-	{[]string{"Job"}, "spec", "job"},
-	{[]string{"PodTemplate"}, "template.spec", "pod"},
-	{[]string{"PodTemplate"}, "template.metadata", "labels"},
-	{[]string{"Pod"}, "spec", "pod"},
+// shared returns a field's path with the specification of the pods under "pod",
+// their metadata under "labels", and the specification of Jobs under "job".
+func shared(k *kinds.Kind, path string) string {
+	template := strings.Join(k.Template(), ".")
+	var parts [][2]string
+	switch {
+	case k.Is(kinds.Pods) && template == "":
+		parts = [][2]string{{"spec", "pod"}}
+	case k.Is(kinds.Pods):
+		parts = [][2]string{{template + ".spec", "pod"}, {template + ".metadata", "labels"}}
+	}
+	if template == "spec.template" {
+		parts = append(parts, [2]string{"spec.template.labels", "labels.labels"}, [2]string{"spec.template.annotations", "labels.annotations"})
+	}
+	if k.Is(kinds.Ends) {
+		parts = append(parts, [2]string{strings.TrimSuffix(template, ".template"), "job"})
+	}
+	for _, part := range parts {
+		if under(path, part[0]) {
+			return part[1] + strings.TrimPrefix(path, part[0])
+		}
+	}
+	return path
 }
 
 // normal returns a field without its indexes, with the pods' fields under one
@@ -103,13 +111,7 @@ func normal(kind, field string) string {
 			b.WriteRune(r)
 		}
 	}
-	path := b.String()
-	for _, t := range templates {
-		if slices.Contains(t.kinds, kind) && under(path, t.place) {
-			path = t.are + strings.TrimPrefix(path, t.place)
-			break
-		}
-	}
+	path := shared(kinds.Named(kind), b.String())
 	for _, list := range []string{"initContainers", "ephemeralContainers"} {
 		if under(path, "pod."+list) {
 			return "pod.containers" + strings.TrimPrefix(path, "pod."+list)

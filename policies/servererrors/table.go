@@ -3,14 +3,16 @@ package servererrors
 import (
 	"cmp"
 	"slices"
+
+	"github.com/usher-dev/usher/kinds"
 )
 
 // Kinds that keep pods running, and kinds with pods.
 var (
-	running   = []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"}
-	workloads = append([]string{"Job", "CronJob"}, running...)
-	holders   = append([]string{"Pod", "PodTemplate"}, workloads...)
-	jobs      = []string{"Job", "CronJob"}
+	running   = kinds.Names(kinds.With(kinds.Runs, 0))
+	jobs      = kinds.Names(kinds.With(kinds.Ends, 0))
+	workloads = slices.Concat(jobs, running)
+	holders   = slices.Concat(kinds.Names(kinds.With(kinds.Pods, kinds.Creates)), workloads)
 )
 
 // Texts of the server's errors for any field.

@@ -56,13 +56,10 @@ func (n *Networks) Workloads() Handler {
 	uncontrolled := webhookspec.Condition("has-no-controller", hasNoController)
 	return Handler{
 		Handler: review.Handler{Path: "/attach-workloads", Kinds: workloadKinds, Decide: n.decide},
-		Webhooks: fixed(
-			webhookspec.Webhook{
-				Name: "workloads.networks.usher.dev",
-				Rules: []admissionregistrationv1.RuleWithOperations{
-					webhookspec.Rule("apps", "deployments,statefulsets,daemonsets", create, update), webhookspec.Rule("batch", "cronjobs", create, update),
-					webhookspec.Rule("apps", "replicasets", create), webhookspec.Rule("batch", "jobs", create),
-				},
+		Entries: fixed(
+			entry.Entry{
+				Name:  "workloads.networks.usher.dev",
+				Rules: workloadRules(),
 				MatchConditions: []admissionregistrationv1.MatchCondition{
 					webhookspec.Condition("declares-networks", templateDeclares), webhookspec.Condition("does-not-speak-of-its-own", "!"+ownNetwork), uncontrolled,
 					webhookspec.Condition("template-changed", `oldObject == null || object.spec != oldObject.spec`),

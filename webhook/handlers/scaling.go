@@ -2,9 +2,11 @@ package handlers
 
 import (
 	"slices"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
@@ -24,15 +26,30 @@ var (
 	changesMore         = webhookspec.Condition("changes-more-than-replicas", "!("+onlyReplicas+")")
 )
 
-// scaleRule selects the subresource scale of workloads.
-func scaleRule() admissionregistrationv1.RuleWithOperations {
-	return webhookspec.Rule("apps", "deployments/scale,replicasets/scale,statefulsets/scale", admissionregistrationv1.Update)
+// scale is the subresource that sets only the number of replicas.
+const scale = "/scale"
+
+// scalable are the rules of the workloads whose Scale is sent.
+func scalable() []admissionregistrationv1.RuleWithOperations {
+	sent := slices.DeleteFunc(kinds.With(kinds.Carries, 0), func(k *kinds.Kind) bool { return k.Replicas() == nil })
+	return webhookspec.Rules(sent, admissionregistrationv1.Update)
 }
 
-// apartFromScale returns the rules without scaleRule.
+// scaleRules select the subresource scale of the workloads of an API group.
+func scaleRules(group string) []admissionregistrationv1.RuleWithOperations {
+	rules := scalable()
+	for _, r := range rules {
+		for i := range r.Resources {
+			r.Resources[i] += scale
+		}
+	}
+	return slices.DeleteFunc(rules, func(r admissionregistrationv1.RuleWithOperations) bool { return r.APIGroups[0] != group })
+}
+
+// apartFromScale returns the rules that do not select the subresource scale.
 func apartFromScale(rules []admissionregistrationv1.RuleWithOperations) []admissionregistrationv1.RuleWithOperations {
 	return slices.DeleteFunc(slices.Clone(rules), func(r admissionregistrationv1.RuleWithOperations) bool {
-		return slices.Equal(r.Resources, scaleRule().Resources)
+		return strings.HasSuffix(r.Resources[0], scale)
 	})
 }
 
@@ -40,10 +57,10 @@ func apartFromScale(rules []admissionregistrationv1.RuleWithOperations) []admiss
 // their subresource scale, and of custom kinds.
 func scalingRules(custom []admissionregistrationv1.RuleWithOperations) []admissionregistrationv1.RuleWithOperations {
 	const update = admissionregistrationv1.Update
-	rules := []admissionregistrationv1.RuleWithOperations{
-		webhookspec.Rule("", "replicationcontrollers", update),
-		webhookspec.Rule("apps", "deployments,replicasets,statefulsets", update),
-		scaleRule(),
+	rules := []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("", "replicationcontrollers", update)}
+	for _, rule := range scalable() {
+		rules = append(rules, rule)
+		rules = append(rules, scaleRules(rule.APIGroups[0])...)
 	}
 	for _, rule := range custom {
 		rule.Operations = []admissionregistrationv1.OperationType{update}

@@ -14,6 +14,7 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/verdict"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/webhookspec"
@@ -56,14 +57,15 @@ func (p *Policies) Handler() Handler {
 func (p *Policies) entries() []webhookspec.Webhook {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	namespaced := []admissionregistrationv1.RuleWithOperations{
-		webhookspec.Rule("", "pods", create),
-		webhookspec.Rule("", "replicationcontrollers,podtemplates", create, update),
-		webhookspec.Rule("", "services,persistentvolumeclaims", update),
-		webhookspec.Rule("apps", "deployments,replicasets,statefulsets,daemonsets", create, update),
-		scaleRule(),
-		webhookspec.Rule("batch", "jobs,cronjobs", create, update),
-		webhookspec.Rule("rbac.authorization.k8s.io", "rolebindings", create, update),
+		entry.Rule("", "pods", create),
+		entry.Rule("", "replicationcontrollers,podtemplates", create, update),
+		entry.Rule("", "services,persistentvolumeclaims", update),
 	}
+	for _, rule := range entry.Rules(kinds.With(kinds.Carries, 0), create, update) {
+		namespaced = append(namespaced, rule)
+		namespaced = append(namespaced, scaleRules(rule.APIGroups[0])...)
+	}
+	namespaced = append(namespaced, entry.Rule("rbac.authorization.k8s.io", "rolebindings", create, update))
 	custom := p.templateRules()
 	namespaced = append(namespaced, custom...)
 	own := ownRules()

@@ -8,6 +8,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/verdict"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/webhookspec"
@@ -41,28 +42,32 @@ func lacks(a, b string) string {
 		`(!has(` + b + `.metadata.annotations) || !(k in ` + b + `.metadata.annotations) || ` + b + `.metadata.annotations[k] != ` + a + `.metadata.annotations[k])))`
 }
 
-// workloadKinds are the kinds whose pod templates usher checks.
-var workloadKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "CronJob", "ReplicaSet", "Job"}
+// The workloads whose pod templates usher checks: those whose templates a user may
+// change, and those that only have to be checked when they are created. A Job's
+// template is immutable, and a ReplicaSet's template is its Deployment's.
+var (
+	changeable   = kinds.With(kinds.Carries, kinds.Fixed)
+	unchangeable = kinds.With(kinds.Carries|kinds.Fixed, 0)
+
+	workloadKinds = kinds.Names(slices.Concat(changeable, unchangeable))
+)
+
+// workloadRules select the workloads whose templates may have changed.
+func workloadRules() []admissionregistrationv1.RuleWithOperations {
+	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
+	return slices.Concat(entry.Rules(changeable, create, update), entry.Rules(unchangeable, create))
+}
 
 // Workloads is the handler of /mutate-workloads: it copies opt-ins on a
 // workload's own metadata into its pod template, and tests the injection there,
 // so that a failure shows when the workload is applied and not as missing pods.
 func (i *Injection) Workloads() Handler {
-	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
-	rules := []admissionregistrationv1.RuleWithOperations{
-		webhookspec.Rule("apps", "deployments,statefulsets,daemonsets", create, update),
-		webhookspec.Rule("batch", "cronjobs", create, update),
-		// A Job's template is immutable, and a ReplicaSet's template is its
-		// Deployment's.
-		webhookspec.Rule("apps", "replicasets", create),
-		webhookspec.Rule("batch", "jobs", create),
-	}
 	conditions := []admissionregistrationv1.MatchCondition{
 		{Name: "has-no-controller", Expression: hasNoController},
 		{Name: "opt-in-or-template-changed", Expression: templateOrKeysChanged},
 	}
 	spec := entrySpec{
-		rules: rules, conditions: conditions, asks: "(" + workloadAsks + " || " + workloadAsked + ")",
+		rules: workloadRules(), conditions: conditions, asks: "(" + workloadAsks + " || " + workloadAsked + ")",
 		asksFor: func(keys string) string {
 			return "(" + asksFor("object", keys) + " || has(" + podTemplate + ".metadata) && " + asksFor(podTemplate, keys) + ")"
 		},

@@ -8,6 +8,8 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/kinds"
 )
 
 // A Path is a path of usher's server and the webhooks that call it.
@@ -68,6 +70,19 @@ func Rule(group, resources string, operations ...admissionregistrationv1.Operati
 			APIGroups: []string{group}, APIVersions: []string{"v1"}, Resources: strings.Split(resources, ","), Scope: &namespaced,
 		},
 	}
+}
+
+// Rules selects operations on the resources of kinds, with a rule for each group.
+func Rules(of []*kinds.Kind, operations ...admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {
+	var rules []admissionregistrationv1.RuleWithOperations
+	for _, k := range of {
+		if last := len(rules) - 1; last >= 0 && rules[last].APIGroups[0] == k.Group() {
+			rules[last].Resources = append(rules[last].Resources, k.Resource)
+			continue
+		}
+		rules = append(rules, Rule(k.Group(), k.Resource, operations...))
+	}
+	return rules
 }
 
 // Condition is a match condition: a name and an expression in CEL.
