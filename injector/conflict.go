@@ -112,6 +112,8 @@ type wantedPort struct {
 	boundPort
 	port      int32
 	container string
+	// clash and shared say that the port's conflict, and the warning of it, is told.
+	clash, shared bool
 }
 
 func (m *merge) ports(t *Template) []wantedPort {

@@ -100,10 +100,14 @@ func Skipped(r reason.Reason) *Decision {
 // Decide decides about one object. It never fails: it denies what it cannot
 // read.
 func Decide(r Request) *Decision {
-	d := &decision{ledger: ledger{explain: r.Explain}, request: r}
+	return decide(r, false)
+}
+
+func decide(r Request, compared bool) *Decision {
+	d := &decision{ledger: ledger{explain: r.Explain}, request: r, compared: compared}
 	d.run()
 	for more := d.ending(); len(more) > 0; more = d.ending() { // each time with more templates
-		d = &decision{ledger: ledger{explain: r.Explain}, request: r, endings: append(d.endings, more...)}
+		d = &decision{ledger: ledger{explain: r.Explain}, request: r, endings: append(d.endings, more...), compared: compared}
 		d.run()
 	}
 	return d.summarize()
@@ -123,6 +127,8 @@ type decision struct {
 	recorded bool
 	// verify checks that the pod has what it must have, and adds nothing.
 	verify bool
+	// compared decides by comparisons.
+	compared bool
 }
 
 func (d *decision) run() {
@@ -222,6 +228,9 @@ func (d *decision) template(a ask) bool {
 			return false
 		}
 	}
+	if t.Options.Mandatory && d.compared {
+		return d.holdCompared(a, entry.versions(d.request.Now), where)
+	}
 	if t.Options.Mandatory {
 		return d.hold(a, entry.versions(d.request.Now), where)
 	}
@@ -229,6 +238,9 @@ func (d *decision) template(a ask) bool {
 	if problem != nil {
 		d.deny(a, *problem)
 		return false
+	}
+	if d.compared {
+		return d.injectCompared(a, t.withProbePorts(d.probePorts), where)
 	}
 	return d.inject(a, t.withProbePorts(d.probePorts), where)
 }
@@ -253,6 +265,72 @@ func (d *decision) refused(a ask, t *Template) {
 		return
 	}
 	d.deny(a, problem)
+}
+
+// injectCompared adds the parts of the template that the pod lacks, unless the
+// pod has what its record says.
+func (d *decision) injectCompared(a ask, t *Template, where placement) bool {
+	claim := d.claim(t)
+	if claim != nil && d.merge.believes(t, *claim) && d.merge.hasAppItems(t, *claim) {
+		if claim.Content != t.content {
+			d.warn("the pod has version %s of the template %s; the current version is %s", claim.Version(), t.Name, t.Version)
+		}
+		d.Warnings = append(d.Warnings, d.merge.stuck(t, *claim)...)
+		d.step("record", claim.Version(), "matches the pod")
+		d.done(a, reason.AlreadyInjected, t.Version, "")
+		return false
+	}
+	if claim != nil {
+		d.step("record", claim.Version(), "does not match the pod")
+	}
+	targets, problem := d.merge.appTargets(t, a.containers, d.templatesContainers)
+	if problem != nil {
+		d.deny(a, *problem)
+		return false
+	}
+	c := d.merge.compare(t, claim, where, targets)
+	return d.add(a, &c, claim)
+}
+
+// claim returns the record's entry for a template, or nil.
+func (d *decision) claim(t *Template) *RecordEntry {
+	claim, claimed := d.record[t.Name]
+	if !claimed {
+		return nil
+	}
+	return &claim
+}
+
+// add judges a comparison with a template that others may change: what is
+// missing is added, unless the pod has other items in its place.
+func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
+	t := c.template
+	if problems := c.conflicts(); len(problems) > 0 {
+		if claim != nil {
+			problems = append([]finding.Finding{claim.mismatch(t)}, problems...)
+		}
+		d.deny(a, problems...)
+		return false
+	}
+	d.Warnings = append(d.Warnings, c.sharedPorts()...)
+	before := d.merge.size()
+	entry := d.merge.addMissing(c)
+	if names := c.recognized(); len(names) > 0 && !c.lacksContainer() {
+		list := strings.Join(names, ", ")
+		d.warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them", list, t.Name)
+		d.done(a, reason.AlreadyPresent, t.Version, "recognized "+list)
+		if c.exact() { // the record is true, so write it; the pod would look uninjected otherwise
+			d.record[t.Name], d.recorded = entry, true
+		}
+		return d.recorded || d.merge.size() > before
+	}
+	d.record[t.Name], d.recorded = entry, true
+	detail := ""
+	if c.where == native {
+		detail = "as native sidecars"
+	}
+	d.done(a, reason.Injected, t.Version, detail)
+	return true
 }
 
 // inject adds the parts of the template that the pod lacks.

@@ -66,6 +66,9 @@ func (d *decision) update(old []byte) {
 		}
 		for _, t := range r.Templates.Variants(name) {
 			found := before.bears(t)
+			if d.compared {
+				found = before.resembling(t)
+			}
 			if !t.Options.Mandatory || len(found) == 0 {
 				continue
 			}
@@ -74,7 +77,9 @@ func (d *decision) update(old []byte) {
 				g.template = t
 			}
 		}
-		if g.template != nil && g.template.Options.Mandatory {
+		if g.template != nil && g.template.Options.Mandatory && d.compared {
+			d.update1(&g, before, after)
+		} else if g.template != nil && g.template.Options.Mandatory {
 			d.unchanged(&g, before, after)
 		}
 	}
@@ -107,6 +112,30 @@ func (m *merge) bears(t *Template) []string {
 		}
 	}
 	return names
+}
+
+// update1 decides about a pod's items of a template.
+func (d *decision) update1(g *guard, was, is *merge) {
+	t := g.template
+	a := ask{template: t.Name, source: "content of the pod"}
+	if g.claimed {
+		a.source = "annotation " + RecordAnnotation
+	}
+	before, after := was.compareMetadata(t), is.compareMetadata(t)
+	changes := keep(&before, &after, g.containers)
+	if now, problem := ParseRecord(is.pod.annotations()); g.claimed && (problem != nil || !now[t.Name].same(g.claim)) {
+		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
+			"the update changes the entry of the mandatory template %s; leave it as it is", t.Name)), true})
+	}
+	if problems := d.tolerable(changes); len(problems) > 0 {
+		d.deny(a, problems...)
+		return
+	}
+	version := t.Version
+	if g.claimed {
+		version = g.claim.Version()
+	}
+	d.done(a, reason.AlreadyInjected, version, "")
 }
 
 // unchanged compares a pod's items of a template before and after an update.

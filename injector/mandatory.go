@@ -88,6 +88,48 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 	return d.fulfil(a, t, missing, has, where, targets)
 }
 
+// holdCompared compares the pod with the currently valid versions of a mandatory
+// template.
+func (d *decision) holdCompared(a ask, versions []*Template, where placement) bool {
+	t, problem := versions[0].with(a.overrides)
+	if problem != nil {
+		d.deny(a, *problem)
+		return false
+	}
+	if a.containers != nil && !t.app.empty() {
+		d.deny(a, *a.containers.problem("cannot be applied: the template %q is mandatory, so its appContainers apply to every container of the pod's own", t.Name))
+		return false
+	}
+	t = t.withProbePorts(d.probePorts)
+	targets, problem := d.merge.appTargets(t, a.containers, d.askedContainers)
+	if problem != nil {
+		d.deny(a, *problem)
+		return false
+	}
+	claim := d.claim(t)
+	for _, v := range versions[1:] {
+		if v, problem := v.with(a.overrides); problem == nil && claim != nil && d.hasVersion(v.withProbePorts(d.probePorts), claim) {
+			d.step("record", claim.Version(), "is from a version that was replaced less than a minute ago")
+			d.done(a, reason.AlreadyInjected, v.Version, "")
+			return false
+		}
+	}
+	c := d.merge.compare(t, claim, where, targets)
+	return d.require(a, &c, claim)
+}
+
+// hasVersion reports whether a pod has all items of a version of a template
+// unchanged, and says so.
+func (d *decision) hasVersion(t *Template, claim *RecordEntry) bool {
+	where := t.place(d.merge.pod, d.request.NativeSidecars)
+	if where == nowhere || !claim.tells(t, d.merge.pod.annotations()[RecordAnnotation]) {
+		return false
+	}
+	targets, _ := d.merge.appTargets(t, nil, d.askedContainers) // no names are given, so none is wrong
+	c := d.merge.compare(t, claim, where, targets)
+	return c.equal()
+}
+
 // fulfil adds the missing items of a mandatory template, and writes the record.
 func (d *decision) fulfil(a ask, t, missing *Template, has presence, where placement, targets []*appContainer) bool {
 	d.Warnings = append(d.Warnings, d.merge.sharedPorts(missing)...)

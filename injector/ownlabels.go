@@ -131,6 +131,11 @@ func (d *decision) recognized(t *Template) bool {
 	if len(t.containers)+len(t.initContainers) == 0 || !d.merge.mayHave(t) {
 		return false
 	}
+	if d.compared {
+		c := comparison{template: t, pod: d.merge}
+		c.containers(nil)
+		return !slices.ContainsFunc(c.matches, func(m itemMatch) bool { return !m.ours() })
+	}
 	has := d.merge.present(t, nil)
 	return len(has.recognized) == len(t.containers)+len(t.initContainers)
 }

@@ -302,3 +302,23 @@ func hasMounts(want, have []corev1.VolumeMount) bool {
 		return !slices.ContainsFunc(have, func(h corev1.VolumeMount) bool { return h.Name == w.Name && h.MountPath == w.MountPath })
 	})
 }
+
+// field is the path of the container in the pod.
+func (l *located) field() string { return fmt.Sprintf("spec.%s[%d]", l.list, l.index) }
+
+func alwaysRestart() *corev1.ContainerRestartPolicy { return new(corev1.ContainerRestartPolicyAlways) }
+
+// recognize says whether a container of the pod is the template's although no
+// record names it. It recognizes the container by the name, the last component
+// of the image's repository, and one of the fields that identify a container, or
+// all that the template writes.
+func recognize(want, have *corev1.Container) evidence {
+	sameImage, identified := repository(want.Image) == repository(have.Image), identifies(want, have)
+	switch {
+	case sameImage && (identified || within(canonical(*want), canonical(*have))):
+		return byRecognition
+	case sameImage || identified:
+		return resembling
+	}
+	return foreign
+}
