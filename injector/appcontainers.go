@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/reason"
 )
 
 // AppItems are what a template added to one of the pod's own containers, by the
@@ -148,88 +147,6 @@ func (m *merge) appTargets(t *Template, named *override, foreign func() map[stri
 	return targets, nil
 }
 
-// each visits the items of a template along with the container's list that they
-// belong to.
-func (c *appContainer) each(items *appItems, visit func(list *appList, item appItem)) {
-	for _, of := range []struct {
-		list  *appList
-		items []appItem
-	}{{&c.env, items.env}, {&c.from, items.envFrom}, {&c.mount, items.mounts}} {
-		for _, item := range of.items {
-			visit(of.list, item)
-		}
-	}
-}
-
-// appConflicts lists the variables and paths that the containers already use
-// differently.
-func (m *merge) appConflicts(t *Template, targets []*appContainer) []finding.Finding {
-	var problems []finding.Finding
-	for _, c := range targets {
-		c.each(&t.app, func(list *appList, item appItem) {
-			at, taken := list.last[item.key]
-			if !taken || list.field == "envFrom" || item.same(list.items[at]) {
-				return
-			}
-			field, by := fmt.Sprintf("spec.%s[%d].%s[%d]", c.list, c.index, list.field, at), "the pod"
-			if origin := list.origins[at]; origin != "" {
-				field, by = fmt.Sprintf("spec.%s[%d]", c.list, c.index), "template "+origin
-			}
-			why, what, alike := reason.ConflictEnv, "variable", "give both the same value"
-			if list.field == "volumeMounts" {
-				why, what, alike = reason.ConflictMount, "mount at", "mount the same there"
-			}
-			problems = append(problems, finding.Denial(why, field, fmt.Sprintf(
-				"%s gives the container %q another %s %s than template %s; %s, or name the containers that get it with %s%s.%s",
-				by, c.name, what, quote(item.key), t.Name, alike, InjectPrefix, t.Name, AppContainersKey)))
-		})
-	}
-	return problems
-}
-
-// addApp adds the missing items to the containers, and returns what each
-// container got according to claim. Variables and mounts go after the user's;
-// sources of variables go before them, because with two sources of the same
-// variable the last one wins.
-func (m *merge) addApp(t *Template, targets []*appContainer, claim RecordEntry) map[string]AppItems {
-	if len(targets) == 0 {
-		return nil
-	}
-	added := map[string]AppItems{}
-	for _, c := range targets {
-		sources := 0
-		index, claimed := c.index, claim.AppContainers[c.name]
-		if c.list == "initContainers" {
-			index += m.natives
-		}
-		items := AppItems{}
-		m.duplicates = m.duplicates || c.env.repeats || c.mount.repeats
-		c.each(&t.app, func(list *appList, item appItem) {
-			_, has := list.last[item.key]
-			if names := items.of(list.field); !has || slices.Contains(*claimed.of(list.field), item.key) {
-				*names = append(*names, item.key)
-			}
-			if has {
-				return
-			}
-			where := "-"
-			if list.field == "envFrom" {
-				where = fmt.Sprint(sources)
-				sources++
-			}
-			m.item(fmt.Sprintf("%s/%d/%s", c.list, index, list.field), list.absent, where, item.raw)
-			list.absent = false
-			list.last[item.key] = len(list.items)
-			list.origins[len(list.items)] = t.Name
-			list.items = append(list.items, item.raw)
-		})
-		if len(items.Env)+len(items.EnvFrom)+len(items.VolumeMounts) > 0 {
-			added[c.name] = items
-		}
-	}
-	return added
-}
-
 // of returns the keys of the items in one list.
 func (i *AppItems) of(field string) *[]string {
 	switch field {
@@ -239,54 +156,6 @@ func (i *AppItems) of(field string) *[]string {
 		return &i.EnvFrom
 	}
 	return &i.VolumeMounts
-}
-
-// lacksApp describes which required items the containers lack.
-func (m *merge) lacksApp(t *Template, targets []*appContainer) []string {
-	var lacking []string
-	for _, c := range targets {
-		c.each(&t.app, func(list *appList, item appItem) {
-			if _, has := list.last[item.key]; !has {
-				lacking = append(lacking, fmt.Sprintf("%s %s of the container %s", list.field, quote(item.key), c.name))
-			}
-		})
-	}
-	return lacking
-}
-
-// holdsApp reports whether the pod has its own containers that the record
-// names, with the items that they got: for the template's current version all
-// of its items unchanged, for another version items with those keys. It ignores
-// a container that another webhook added since.
-func (m *merge) holdsApp(t *Template, claim RecordEntry) bool {
-	if len(claim.AppContainers) == 0 {
-		return true
-	}
-	found := 0
-	for _, c := range m.appContainers() {
-		items, named := claim.AppContainers[c.name]
-		if !named {
-			continue
-		}
-		found++
-		if claim.Content != t.content {
-			for _, list := range []*appList{&c.env, &c.from, &c.mount} {
-				if slices.ContainsFunc(*items.of(list.field), func(key string) bool { _, has := list.last[key]; return !has }) {
-					return false
-				}
-			}
-			continue
-		}
-		holds := true
-		c.each(&t.app, func(list *appList, item appItem) {
-			at, has := list.last[item.key]
-			holds = holds && has && (list.field == "envFrom" || item.same(list.items[at]))
-		})
-		if !holds {
-			return false
-		}
-	}
-	return found >= len(claim.AppContainers)
 }
 
 // appField is the container's list of a kind of items.

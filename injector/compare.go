@@ -3,6 +3,8 @@ package injector
 import (
 	"fmt"
 	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // A comparison says, for each item of a template in the template's order, what
@@ -27,9 +29,9 @@ type itemMatch struct {
 	at *located
 	// app is the container of the pod's own that gets the item.
 	app *appContainer
-	// differs says how the pod's item is not as the template's; empty if they are
-	// equal. Changes of a container that is the template's are compared only for a
-	// mandatory template.
+	// differs says how the pod's item is not as the template's. It is empty for the
+	// containers and volumes that are the template's: differences finds what others
+	// changed in them, which only require needs.
 	differs []difference
 }
 
@@ -81,7 +83,7 @@ func (m *merge) compare(t *Template, claim *RecordEntry, where placement, target
 	c.containers(claim)
 	has := c.hasContainer()
 	for i := range c.matches {
-		c.compareContainer(&c.matches[i])
+		c.namesakes(&c.matches[i])
 	}
 	mounts := c.mounts()
 	for i := range t.volumes {
@@ -128,24 +130,33 @@ func (c *comparison) find(kind itemKind, i int, sidecar bool, claim *RecordEntry
 	c.matches = append(c.matches, m)
 }
 
-// compareContainer compares a container with the template's, or finds the
-// containers that have its name.
-func (c *comparison) compareContainer(m *itemMatch) {
-	want := c.container(m)
-	if !m.ours() {
-		if m.differs = c.pod.namesakes(want.name); m.by == absent && len(m.differs) > 0 {
-			m.by = foreign
+// namesakes finds the containers that have the name of one that the pod lacks.
+func (c *comparison) namesakes(m *itemMatch) {
+	if m.ours() {
+		return
+	}
+	if m.differs = c.pod.namesakes(c.container(m).name); m.by == absent && len(m.differs) > 0 {
+		m.by = foreign
+	}
+}
+
+// differences returns how an item that is the template's differs from it.
+func (c *comparison) differences(m *itemMatch) []difference {
+	switch m.kind {
+	case sidecarItem, initContainerItem:
+		want := c.container(m).typed
+		if m.kind == sidecarItem && m.at.list == "initContainers" {
+			want.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 		}
-		return
+		return differences(&want, m.at.typed, c.pod.pod, &c.template.Options.Tolerate)
+	case volumeItem:
+		want, volumes := &c.template.volumes[m.index], c.pod.pod.Spec.Volumes
+		at := slices.IndexFunc(volumes, func(have podVolume) bool { return have.Name == want.name })
+		if !sameSource(want.typed, &volumes[at]) {
+			return []difference{{field: fmt.Sprintf("spec.volumes[%d]", at)}}
+		}
 	}
-	if !c.template.Options.Mandatory {
-		return
-	}
-	typed := want.typed
-	if m.kind == sidecarItem && m.at.list == "initContainers" {
-		typed.RestartPolicy = alwaysRestart()
-	}
-	m.differs = differences(&typed, m.at.typed, c.pod.pod, &c.template.Options.Tolerate)
+	return m.differs
 }
 
 // volume compares a volume: the template's if one of its containers in the pod
@@ -167,8 +178,7 @@ func (c *comparison) volume(i int, claim *RecordEntry, has bool, mounts map[stri
 			continue
 		}
 		m.by = by
-		compared := by == foreign || c.template.Options.Mandatory
-		if compared && !sameSource(want.typed, have) {
+		if by == foreign && !sameSource(want.typed, have) {
 			m.differs = []difference{{field: fmt.Sprintf("spec.volumes[%d]", n), owner: side(have.origin, "volumes", n)}}
 		}
 		if by != foreign || len(m.differs) > 0 {

@@ -100,14 +100,10 @@ func Skipped(r reason.Reason) *Decision {
 // Decide decides about one object. It never fails: it denies what it cannot
 // read.
 func Decide(r Request) *Decision {
-	return decide(r, false)
-}
-
-func decide(r Request, compared bool) *Decision {
-	d := &decision{ledger: ledger{explain: r.Explain}, request: r, compared: compared}
+	d := &decision{ledger: ledger{explain: r.Explain}, request: r}
 	d.run()
 	for more := d.ending(); len(more) > 0; more = d.ending() { // each time with more templates
-		d = &decision{ledger: ledger{explain: r.Explain}, request: r, endings: append(d.endings, more...), compared: compared}
+		d = &decision{ledger: ledger{explain: r.Explain}, request: r, endings: append(d.endings, more...)}
 		d.run()
 	}
 	return d.summarize()
@@ -127,8 +123,6 @@ type decision struct {
 	recorded bool
 	// verify checks that the pod has what it must have, and adds nothing.
 	verify bool
-	// compared decides by comparisons.
-	compared bool
 }
 
 func (d *decision) run() {
@@ -228,9 +222,6 @@ func (d *decision) template(a ask) bool {
 			return false
 		}
 	}
-	if t.Options.Mandatory && d.compared {
-		return d.holdCompared(a, entry.versions(d.request.Now), where)
-	}
 	if t.Options.Mandatory {
 		return d.hold(a, entry.versions(d.request.Now), where)
 	}
@@ -238,9 +229,6 @@ func (d *decision) template(a ask) bool {
 	if problem != nil {
 		d.deny(a, *problem)
 		return false
-	}
-	if d.compared {
-		return d.injectCompared(a, t.withProbePorts(d.probePorts), where)
 	}
 	return d.inject(a, t.withProbePorts(d.probePorts), where)
 }
@@ -267,9 +255,9 @@ func (d *decision) refused(a ask, t *Template) {
 	d.deny(a, problem)
 }
 
-// injectCompared adds the parts of the template that the pod lacks, unless the
+// inject adds the parts of the template that the pod lacks, unless the
 // pod has what its record says.
-func (d *decision) injectCompared(a ask, t *Template, where placement) bool {
+func (d *decision) inject(a ask, t *Template, where placement) bool {
 	claim := d.claim(t)
 	if claim != nil && d.merge.believes(t, *claim) && d.merge.hasAppItems(t, *claim) {
 		if claim.Content != t.content {
@@ -327,68 +315,6 @@ func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
 	d.record[t.Name], d.recorded = entry, true
 	detail := ""
 	if c.where == native {
-		detail = "as native sidecars"
-	}
-	d.done(a, reason.Injected, t.Version, detail)
-	return true
-}
-
-// inject adds the parts of the template that the pod lacks.
-func (d *decision) inject(a ask, t *Template, where placement) bool {
-	claim, claimed := d.record[t.Name]
-	if claimed && d.merge.believes(t, claim) && d.merge.holdsApp(t, claim) {
-		if claim.Content != t.content {
-			d.warn("the pod has version %s of the template %s; the current version is %s", claim.Version(), t.Name, t.Version)
-		}
-		d.Warnings = append(d.Warnings, d.merge.stuck(t, claim)...)
-		d.step("record", claim.Version(), "matches the pod")
-		d.done(a, reason.AlreadyInjected, t.Version, "")
-		return false
-	}
-	var names *RecordEntry
-	if claimed {
-		d.step("record", claim.Version(), "does not match the pod")
-		names = &claim
-	}
-	targets, problem := d.merge.appTargets(t, a.containers, d.templatesContainers)
-	if problem != nil {
-		d.deny(a, *problem)
-		return false
-	}
-	has, missing := presence{}, t
-	if d.merge.mayHave(t) {
-		if has = d.merge.present(t, names); has.any() {
-			missing = t.without(has, d.merge.pod)
-		}
-	}
-	if problems := append(d.merge.conflicts(missing), d.merge.appConflicts(t, targets)...); len(problems) > 0 {
-		if claimed {
-			problems = append([]finding.Finding{claim.mismatch(t)}, problems...)
-		}
-		d.deny(a, problems...)
-		return false
-	}
-	return d.complete(a, t, missing, has, where, targets)
-}
-
-// complete adds what is missing and records the outcome.
-func (d *decision) complete(a ask, t, missing *Template, has presence, where placement, targets []*appContainer) bool {
-	d.Warnings = append(d.Warnings, d.merge.sharedPorts(missing)...)
-	before := d.merge.size()
-	entry := d.merge.add(missing, where)
-	entry.AppContainers = d.merge.addApp(t, targets, d.record[t.Name])
-	if len(missing.containers)+len(missing.initContainers) == 0 && len(has.recognized) > 0 {
-		d.warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them",
-			strings.Join(has.recognized, ", "), t.Name)
-		d.done(a, reason.AlreadyPresent, t.Version, "recognized "+strings.Join(has.recognized, ", "))
-		if has.exact(t) { // the record is true, so write it; the pod would look uninjected otherwise
-			d.record[t.Name], d.recorded = entry.with(t, has), true
-		}
-		return d.recorded || d.merge.size() > before
-	}
-	d.record[t.Name], d.recorded = entry.with(t, has), true
-	detail := ""
-	if where == native {
 		detail = "as native sidecars"
 	}
 	d.done(a, reason.Injected, t.Version, detail)

@@ -33,41 +33,6 @@ type merge struct {
 	notes  []pair // annotations
 }
 
-// add merges a template without conflicts: its items go after the user's, but
-// native sidecars go before the user's init containers.
-func (m *merge) add(t *Template, where placement) RecordEntry {
-	entry := RecordEntry{Content: t.content, Options: t.options}
-	spec := m.pod.Spec
-	for i := range t.containers {
-		c := &t.containers[i]
-		if where == native {
-			m.addNative(t, c, c.native)
-			entry.InitContainers = append(entry.InitContainers, c.name)
-			continue
-		}
-		m.item("containers", spec.Containers == nil, "-", c.raw)
-		m.mountToken("containers", len(spec.Containers), c)
-		spec.Containers = append(spec.Containers, seen(t, c))
-		entry.Containers = append(entry.Containers, c.name)
-	}
-	for i := range t.initContainers {
-		c := &t.initContainers[i]
-		if c.isNative() {
-			m.addNative(t, c, c.raw)
-		} else {
-			m.item("initContainers", spec.InitContainers == nil, "-", c.raw)
-			m.mountToken("initContainers", len(spec.InitContainers), c)
-			spec.InitContainers = append(spec.InitContainers, seen(t, c))
-		}
-		entry.InitContainers = append(entry.InitContainers, c.name)
-	}
-	entry.Volumes = m.addVolumes(t)
-	m.addPullSecrets(t)
-	m.addHostAliases(t)
-	m.addMetadata(t)
-	return entry
-}
-
 // size counts the additions so far.
 func (m *merge) size() int { return len(m.patch) + len(m.labels) + len(m.notes) }
 
@@ -96,77 +61,6 @@ func seen(t *Template, c *container) podContainer {
 		view.Ports = append(view.Ports, podPort{ContainerPort: p.ContainerPort, HostPort: p.HostPort, HostIP: p.HostIP, Protocol: string(p.Protocol)})
 	}
 	return view
-}
-
-// addVolumes adds the volumes that the pod lacks and returns their names; the
-// pod's volume of the same name and source is shared.
-func (m *merge) addVolumes(t *Template) []string {
-	spec := m.pod.Spec
-	var added []string
-	for i := range t.volumes {
-		v := &t.volumes[i]
-		if slices.ContainsFunc(spec.Volumes, func(have podVolume) bool { return have.Name == v.name }) {
-			continue
-		}
-		m.item("volumes", spec.Volumes == nil, "-", v.raw)
-		spec.Volumes = append(spec.Volumes, podVolume{Name: v.name, Raw: v.raw, origin: t.Name})
-		added = append(added, v.name)
-	}
-	return added
-}
-
-func (m *merge) addPullSecrets(t *Template) {
-	spec := m.pod.Spec
-	for _, name := range t.pullSecrets {
-		if slices.Contains(spec.ImagePullSecrets, podPullSecret{name}) {
-			continue
-		}
-		m.item("imagePullSecrets", spec.ImagePullSecrets == nil, "-", object("name", quoted(name)))
-		spec.ImagePullSecrets = append(spec.ImagePullSecrets, podPullSecret{name})
-	}
-}
-
-// addHostAliases adds the names that the pod lacks for an address. An existing
-// address stays unchanged and gets an additional entry: the kubelet writes
-// every entry to the hosts file.
-func (m *merge) addHostAliases(t *Template) {
-	spec := m.pod.Spec
-	for _, alias := range t.hostAliases {
-		missing := slices.Clone(alias.Hostnames)
-		known := false
-		for _, have := range spec.HostAliases {
-			if have.IP == alias.IP {
-				known = true
-				missing = slices.DeleteFunc(missing, func(name string) bool { return slices.Contains(have.Hostnames, name) })
-			}
-		}
-		if known && len(missing) == 0 {
-			continue
-		}
-		m.duplicates = m.duplicates || known
-		value, _ := json.Marshal(podHostAlias{alias.IP, missing})
-		m.item("hostAliases", spec.HostAliases == nil, "-", value)
-		spec.HostAliases = append(spec.HostAliases, podHostAlias{alias.IP, missing})
-	}
-}
-
-// addMetadata collects the labels and annotations that the pod lacks; they are
-// written once for all templates.
-func (m *merge) addMetadata(t *Template) {
-	if m.pod.Metadata == nil {
-		m.pod.Metadata = &podMeta{absent: true}
-	}
-	meta := m.pod.Metadata
-	for _, p := range t.labels {
-		if !p.in(meta.Labels) && !slices.Contains(m.labels, p) {
-			m.labels = append(m.labels, p)
-		}
-	}
-	for _, p := range t.annotations {
-		if !p.in(meta.Annotations) && !slices.Contains(m.notes, p) {
-			m.notes = append(m.notes, p)
-		}
-	}
 }
 
 // finish writes the metadata, and the record unless it is nil, and returns the

@@ -63,7 +63,7 @@ func (c *comparison) changes() []change {
 		if m.kind == sidecarItem && m.at.list == "containers" && c.where == native {
 			note(m.at.field(), false, "is the container %s of the mandatory template %s, which must be a native sidecar in this pod; move it to spec.initContainers with restartPolicy: Always", c.container(m).name, t.Name)
 		}
-		for _, d := range m.differs {
+		for _, d := range c.differences(m) {
 			switch m.kind {
 			case sidecarItem, initContainerItem:
 				note(m.at.field()+"."+d.field, d.added, "of the container %s of the mandatory template %s %s; %s", c.container(m).name, t.Name, d, remedy(d.field))
