@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/finding/reason"
 )
 
 // AppItems are what a template added to one of the pod's own containers, by the
@@ -148,88 +147,6 @@ func (m *merge) appTargets(t *Template, named *override, foreign func() map[stri
 	return targets, nil
 }
 
-// each visits the items of a template along with the container's list that they
-// belong to.
-func (c *appContainer) each(items *appItems, visit func(list *appList, item appItem)) {
-	for _, of := range []struct {
-		list  *appList
-		items []appItem
-	}{{&c.env, items.env}, {&c.from, items.envFrom}, {&c.mount, items.mounts}} {
-		for _, item := range of.items {
-			visit(of.list, item)
-		}
-	}
-}
-
-// appConflicts lists the variables and paths that the containers already use
-// differently.
-func (m *merge) appConflicts(t *Template, targets []*appContainer) []finding.Finding {
-	var problems []finding.Finding
-	for _, c := range targets {
-		c.each(&t.app, func(list *appList, item appItem) {
-			at, taken := list.last[item.key]
-			if !taken || list.field == "envFrom" || item.same(list.items[at]) {
-				return
-			}
-			field, by := fmt.Sprintf("spec.%s[%d].%s[%d]", c.list, c.index, list.field, at), "the pod"
-			if origin := list.origins[at]; origin != "" {
-				field, by = fmt.Sprintf("spec.%s[%d]", c.list, c.index), "template "+origin
-			}
-			why, what, alike := reason.ConflictEnv, "variable", "give both the same value"
-			if list.field == "volumeMounts" {
-				why, what, alike = reason.ConflictMount, "mount at", "mount the same there"
-			}
-			problems = append(problems, finding.Denial(why, field, fmt.Sprintf(
-				"%s gives the container %q another %s %s than template %s; %s, or name the containers that get it with %s%s.%s",
-				by, c.name, what, quote(item.key), t.Name, alike, InjectPrefix, t.Name, AppContainersKey)))
-		})
-	}
-	return problems
-}
-
-// addApp adds the missing items to the containers, and returns what each
-// container got according to claim. Variables and mounts go after the user's;
-// sources of variables go before them, because with two sources of the same
-// variable the last one wins.
-func (m *merge) addApp(t *Template, targets []*appContainer, claim RecordEntry) map[string]AppItems {
-	if len(targets) == 0 {
-		return nil
-	}
-	added := map[string]AppItems{}
-	for _, c := range targets {
-		sources := 0
-		index, claimed := c.index, claim.AppContainers[c.name]
-		if c.list == "initContainers" {
-			index += m.natives
-		}
-		items := AppItems{}
-		m.duplicates = m.duplicates || c.env.repeats || c.mount.repeats
-		c.each(&t.app, func(list *appList, item appItem) {
-			_, has := list.last[item.key]
-			if names := items.of(list.field); !has || slices.Contains(*claimed.of(list.field), item.key) {
-				*names = append(*names, item.key)
-			}
-			if has {
-				return
-			}
-			where := "-"
-			if list.field == "envFrom" {
-				where = fmt.Sprint(sources)
-				sources++
-			}
-			m.item(fmt.Sprintf("%s/%d/%s", c.list, index, list.field), list.absent, where, item.raw)
-			list.absent = false
-			list.last[item.key] = len(list.items)
-			list.origins[len(list.items)] = t.Name
-			list.items = append(list.items, item.raw)
-		})
-		if len(items.Env)+len(items.EnvFrom)+len(items.VolumeMounts) > 0 {
-			added[c.name] = items
-		}
-	}
-	return added
-}
-
 // of returns the keys of the items in one list.
 func (i *AppItems) of(field string) *[]string {
 	switch field {
@@ -241,24 +158,121 @@ func (i *AppItems) of(field string) *[]string {
 	return &i.VolumeMounts
 }
 
-// lacksApp describes which required items the containers lack.
-func (m *merge) lacksApp(t *Template, targets []*appContainer) []string {
-	var lacking []string
-	for _, c := range targets {
-		c.each(&t.app, func(list *appList, item appItem) {
-			if _, has := list.last[item.key]; !has {
-				lacking = append(lacking, fmt.Sprintf("%s %s of the container %s", list.field, quote(item.key), c.name))
-			}
-		})
+// appField is the container's list of a kind of items.
+func (k itemKind) appField() string {
+	switch k {
+	case envItem:
+		return "env"
+	case envFromItem:
+		return "envFrom"
 	}
-	return lacking
+	return "volumeMounts"
 }
 
-// holdsApp reports whether the pod has its own containers that the record
+// listOf is the container's list of a kind of items.
+func (c *appContainer) listOf(k itemKind) *appList {
+	switch k {
+	case envItem:
+		return &c.env
+	case envFromItem:
+		return &c.from
+	}
+	return &c.mount
+}
+
+// compare appends what the container has of a template's items. A variable with
+// two sources has the value of the last one, so a source of the same key is
+// equal.
+func (c *appContainer) compare(matches []itemMatch, items *appItems, claim *RecordEntry) []itemMatch {
+	var claimed AppItems
+	if claim != nil {
+		claimed = claim.AppContainers[c.name]
+	}
+	for _, kind := range []itemKind{envItem, envFromItem, mountItem} {
+		list := c.listOf(kind)
+		for i, item := range items.items(kind) {
+			m := itemMatch{kind: kind, index: i, app: c}
+			if at, has := list.last[item.key]; has {
+				m.by = foreign
+				if slices.Contains(*claimed.of(list.field), item.key) {
+					m.by = byRecord
+				}
+				if kind != envFromItem && !item.same(list.items[at]) {
+					m.differs = []difference{c.taken(list, at)}
+				}
+			}
+			matches = append(matches, m)
+		}
+	}
+	return matches
+}
+
+// taken says who has another item.
+func (c *appContainer) taken(list *appList, at int) difference {
+	if origin := list.origins[at]; origin != "" {
+		return difference{field: fmt.Sprintf("spec.%s[%d]", c.list, c.index), owner: "template " + origin}
+	}
+	return difference{field: fmt.Sprintf("spec.%s[%d].%s[%d]", c.list, c.index, list.field, at), owner: "the pod"}
+}
+
+// lacksAppItem reports whether one of the pod's own containers lacks an item.
+func (c *comparison) lacksAppItem() bool {
+	return slices.ContainsFunc(c.matches, func(m itemMatch) bool { return m.app != nil && m.by == absent })
+}
+
+// addAppItems adds the missing items to the containers, and returns what each
+// container got according to the record. Variables and mounts go after the
+// user's; sources of variables go before them, because with two sources of the
+// same variable the last one wins.
+func (m *merge) addAppItems(c *comparison) map[string]AppItems {
+	var added map[string]AppItems
+	var target *appContainer
+	var items AppItems
+	sources := 0
+	for i := range c.matches {
+		match := &c.matches[i]
+		if match.app == nil {
+			continue
+		}
+		if match.app != target {
+			target, items, sources = match.app, AppItems{}, 0
+			m.duplicates = m.duplicates || target.env.repeats || target.mount.repeats
+		}
+		list, item := target.listOf(match.kind), &c.template.app.items(match.kind)[match.index]
+		_, has := list.last[item.key] // a template may name a source twice
+		if !has || match.by == byRecord {
+			names := items.of(list.field)
+			*names = append(*names, item.key)
+			if added == nil {
+				added = map[string]AppItems{}
+			}
+			added[target.name] = items
+		}
+		if has {
+			continue
+		}
+		where, index := "-", target.index
+		if target.list == "initContainers" {
+			index += m.natives
+		}
+		if match.kind == envFromItem {
+			where = fmt.Sprint(sources)
+			sources++
+		}
+		m.item(fmt.Sprintf("%s/%d/%s", target.list, index, list.field), list.absent, where, item.raw)
+		list.absent = false
+		list.last[item.key] = len(list.items)
+		list.origins[len(list.items)] = c.template.Name
+		list.items = append(list.items, item.raw)
+	}
+	return added
+}
+
+// hasAppItems reports whether the pod has its own containers that the record
 // names, with the items that they got: for the template's current version all
 // of its items unchanged, for another version items with those keys. It ignores
 // a container that another webhook added since.
-func (m *merge) holdsApp(t *Template, claim RecordEntry) bool {
+func (m *merge) hasAppItems(t *Template, claim RecordEntry) bool {
 	if len(claim.AppContainers) == 0 {
 		return true
 	}
@@ -269,21 +283,16 @@ func (m *merge) holdsApp(t *Template, claim RecordEntry) bool {
 			continue
 		}
 		found++
-		if claim.Content != t.content {
-			for _, list := range []*appList{&c.env, &c.from, &c.mount} {
-				if slices.ContainsFunc(*items.of(list.field), func(key string) bool { _, has := list.last[key]; return !has }) {
-					return false
-				}
+		if claim.Content == t.content {
+			if slices.ContainsFunc(c.compare(nil, &t.app, nil), func(m itemMatch) bool { return m.by == absent || len(m.differs) > 0 }) {
+				return false
 			}
 			continue
 		}
-		holds := true
-		c.each(&t.app, func(list *appList, item appItem) {
-			at, has := list.last[item.key]
-			holds = holds && has && (list.field == "envFrom" || item.same(list.items[at]))
-		})
-		if !holds {
-			return false
+		for _, list := range []*appList{&c.env, &c.from, &c.mount} {
+			if slices.ContainsFunc(*items.of(list.field), func(key string) bool { _, has := list.last[key]; return !has }) {
+				return false
+			}
 		}
 	}
 	return found >= len(claim.AppContainers)

@@ -255,62 +255,66 @@ func (d *decision) refused(a ask, t *Template) {
 	d.deny(a, problem)
 }
 
-// inject adds the parts of the template that the pod lacks.
+// inject adds the parts of the template that the pod lacks, unless the
+// pod has what its record says.
 func (d *decision) inject(a ask, t *Template, where placement) bool {
-	claim, claimed := d.record[t.Name]
-	if claimed && d.merge.believes(t, claim) && d.merge.holdsApp(t, claim) {
+	claim := d.claim(t)
+	if claim != nil && d.merge.believes(t, *claim) && d.merge.hasAppItems(t, *claim) {
 		if claim.Content != t.content {
 			d.warn("the pod has version %s of the template %s; the current version is %s", claim.Version(), t.Name, t.Version)
 		}
-		d.Warnings = append(d.Warnings, d.merge.stuck(t, claim)...)
+		d.Warnings = append(d.Warnings, d.merge.stuck(t, *claim)...)
 		d.step("record", claim.Version(), "matches the pod")
 		d.done(a, reason.AlreadyInjected, t.Version, "")
 		return false
 	}
-	var names *RecordEntry
-	if claimed {
+	if claim != nil {
 		d.step("record", claim.Version(), "does not match the pod")
-		names = &claim
 	}
 	targets, problem := d.merge.appTargets(t, a.containers, d.templatesContainers)
 	if problem != nil {
 		d.deny(a, *problem)
 		return false
 	}
-	has, missing := presence{}, t
-	if d.merge.mayHave(t) {
-		if has = d.merge.present(t, names); has.any() {
-			missing = t.without(has, d.merge.pod)
-		}
+	c := d.merge.compare(t, claim, where, targets)
+	return d.add(a, &c, claim)
+}
+
+// claim returns the record's entry for a template, or nil.
+func (d *decision) claim(t *Template) *RecordEntry {
+	claim, claimed := d.record[t.Name]
+	if !claimed {
+		return nil
 	}
-	if problems := append(d.merge.conflicts(missing), d.merge.appConflicts(t, targets)...); len(problems) > 0 {
-		if claimed {
+	return &claim
+}
+
+// add judges a comparison with a template that others may change: what is
+// missing is added, unless the pod has other items in its place.
+func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
+	t := c.template
+	if problems := c.conflicts(); len(problems) > 0 {
+		if claim != nil {
 			problems = append([]finding.Finding{claim.mismatch(t)}, problems...)
 		}
 		d.deny(a, problems...)
 		return false
 	}
-	return d.complete(a, t, missing, has, where, targets)
-}
-
-// complete adds what is missing and records the outcome.
-func (d *decision) complete(a ask, t, missing *Template, has presence, where placement, targets []*appContainer) bool {
-	d.Warnings = append(d.Warnings, d.merge.sharedPorts(missing)...)
+	d.Warnings = append(d.Warnings, c.sharedPorts()...)
 	before := d.merge.size()
-	entry := d.merge.add(missing, where)
-	entry.AppContainers = d.merge.addApp(t, targets, d.record[t.Name])
-	if len(missing.containers)+len(missing.initContainers) == 0 && len(has.recognized) > 0 {
-		d.warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them",
-			strings.Join(has.recognized, ", "), t.Name)
-		d.done(a, reason.AlreadyPresent, t.Version, "recognized "+strings.Join(has.recognized, ", "))
-		if has.exact(t) { // the record is true, so write it; the pod would look uninjected otherwise
-			d.record[t.Name], d.recorded = entry.with(t, has), true
+	entry := d.merge.addMissing(c)
+	if names := c.recognized(); len(names) > 0 && !c.lacksContainer() {
+		list := strings.Join(names, ", ")
+		d.warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them", list, t.Name)
+		d.done(a, reason.AlreadyPresent, t.Version, "recognized "+list)
+		if c.exact() { // the record is true, so write it; the pod would look uninjected otherwise
+			d.record[t.Name], d.recorded = entry, true
 		}
 		return d.recorded || d.merge.size() > before
 	}
-	d.record[t.Name], d.recorded = entry.with(t, has), true
+	d.record[t.Name], d.recorded = entry, true
 	detail := ""
-	if where == native {
+	if c.where == native {
 		detail = "as native sidecars"
 	}
 	d.done(a, reason.Injected, t.Version, detail)

@@ -10,11 +10,13 @@
 //	revision       select the revision of a template
 //	template       parse the template strictly from its ConfigMap
 //	record         read the record of earlier injections from the pod's annotation
-//	presence       find what the pod already has, by the record or by recognition
+//	presence       recognize the pod's containers that are a template's
 //	sidecar        choose between ordinary containers and native sidecars
 //	override       apply the pod's overrides to the template
-//	mandatory      compare the pod's items of a mandatory template with the template
-//	conflict       find what cannot be added, and name both sides
+//	compare        find what the pod has of each item of a template
+//	conflict       name both sides of what cannot be added
+//	require        judge the comparison with a mandatory template
+//	keep           judge an update, which compares a pod with itself
 //	merge          add to the raw JSON
 //	appcontainers  add to the pod's own containers
 //	patch          the additions as JSON Patch, and as a two-way merge patch

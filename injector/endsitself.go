@@ -72,11 +72,11 @@ func (l *link) give(s *Set, first *Template) (ends pair, violated *labels.Requir
 		l.given = labels.Set{}
 	}
 	for _, p := range s.labelsOf(l.template.Name) {
-		if l.given.Has(p.key) || !satisfiable(append(slices.Clone(l.wanted), absent(p.key))) {
+		if l.given.Has(p.key) || !satisfiable(append(slices.Clone(l.wanted), withoutLabel(p.key))) {
 			continue // the pod has a value before, and that one wins
 		}
 		l.given[p.key] = p.value
-		l.wanted = append(slices.Clone(l.wanted), absent(p.key))
+		l.wanted = append(slices.Clone(l.wanted), withoutLabel(p.key))
 		for _, r := range requirementsOf(first) {
 			if r.Key() == p.key && r.Matches(labels.Set{}) && !r.Matches(labels.Set{p.key: p.value}) {
 				return p, &r
@@ -166,8 +166,8 @@ func (m *Match) requirements() labels.Requirements {
 	return requirements
 }
 
-// absent requires that a pod does not have a label.
-func absent(key string) labels.Requirement {
+// withoutLabel requires that a pod does not have a label.
+func withoutLabel(key string) labels.Requirement {
 	r, _ := labels.NewRequirement(key, selection.DoesNotExist, nil) // the key of a label is valid
 	return *r
 }

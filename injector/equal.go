@@ -10,13 +10,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A difference is a field of a container that is not as required.
+// A difference is a field of a pod that is not as required.
 type difference struct {
-	field      string // within the container
+	// field is within the container if the container is the template's, and within
+	// the pod otherwise.
+	field      string
 	want, have any
 	// added is true if the container has all that is required, unchanged, and
 	// something more.
 	added bool
+	// owner names who has the other item of a conflict.
+	owner string
 }
 
 // String describes the actual and the required value, without the field.
@@ -52,7 +56,7 @@ func differences(want, have *corev1.Container, p *pod, tolerate *Tolerate) []dif
 	h, _ := canonical(*have).(map[string]any)
 	var found []difference
 	for _, field := range fieldsOf(w, h) {
-		if d, differs := compare(field, w[field], h[field]); differs {
+		if d, differs := firstDifference(field, w[field], h[field]); differs {
 			found = append(found, d)
 		}
 	}
@@ -101,8 +105,8 @@ func defaulted(want, have corev1.ResourceList, set []string) {
 	}
 }
 
-// compare returns the first difference between two values.
-func compare(field string, want, have any) (difference, bool) {
+// firstDifference returns the first difference between two values.
+func firstDifference(field string, want, have any) (difference, bool) {
 	if reflect.DeepEqual(want, have) {
 		return difference{}, false
 	}
@@ -114,7 +118,7 @@ func compare(field string, want, have any) (difference, bool) {
 			return d, true
 		}
 		for _, key := range fieldsOf(w, h) {
-			if inner, differs := compare(field+"."+key, w[key], h[key]); differs {
+			if inner, differs := firstDifference(field+"."+key, w[key], h[key]); differs {
 				inner.added = d.added
 				return inner, true
 			}

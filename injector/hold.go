@@ -65,8 +65,11 @@ func (d *decision) update(old []byte) {
 			g.template = r.Templates.had(name, claim, asks)
 		}
 		for _, t := range r.Templates.Variants(name) {
-			found := before.bears(t)
-			if !t.Options.Mandatory || len(found) == 0 {
+			if !t.Options.Mandatory {
+				continue
+			}
+			found := before.resembling(t)
+			if len(found) == 0 {
 				continue
 			}
 			g.containers = append(g.containers, found...)
@@ -93,62 +96,18 @@ type guard struct {
 	containers []string
 }
 
-// bears names the containers of the pod that are recognizably the template's. An
-// override or a tolerance may have changed the image, and an edit of the template
-// the other fields, so either is enough.
-func (m *merge) bears(t *Template) []string {
-	var names []string
-	for _, list := range [][]container{t.containers, t.initContainers} {
-		for i := range list {
-			want := &list[i].typed
-			if at := m.locate(want.Name); at != nil && (repository(want.Image) == repository(at.typed.Image) || identifies(want, at.typed)) {
-				names = append(names, want.Name)
-			}
-		}
-	}
-	return names
-}
-
-// unchanged compares a pod's items of a template before and after an update.
+// unchanged decides about a pod's items of a template.
 func (d *decision) unchanged(g *guard, was, is *merge) {
 	t := g.template
 	a := ask{template: t.Name, source: "content of the pod"}
 	if g.claimed {
 		a.source = "annotation " + RecordAnnotation
 	}
-	var changes []change
-	note := func(why reason.Reason, field, format string, args ...any) {
-		changes = append(changes, change{finding.Denial(why, field, fmt.Sprintf(format, args...)), true})
-	}
-	seen := map[string]bool{}
-	for _, name := range g.containers {
-		if seen[name] {
-			continue
-		}
-		seen[name] = true
-		before, after := was.locate(name), is.locate(name)
-		switch {
-		case before == nil: // the record claims an item that the pod never had
-		case after == nil:
-			note(reason.MandatoryChanged, "spec.containers", "the update removes the container %s of the mandatory template %s", name, t.Name)
-		default:
-			for _, diff := range differences(before.typed, after.typed, is.pod, &t.Options.Tolerate) {
-				note(reason.MandatoryChanged, fmt.Sprintf("spec.%s[%d].%s", after.list, after.index, diff.field),
-					"of the container %s of the mandatory template %s %s as before the update; %s", name, t.Name, diff, remedy(diff.field))
-			}
-		}
-	}
-	metadata := func(kind string, tolerance Tolerance, wanted []pair, before, after map[string]string) {
-		for _, p := range wanted {
-			if value, set := after[p.key]; p.in(before) && (!set || value != p.value) && !t.Options.Tolerate.any(tolerance) {
-				note(reason.MandatoryChanged, "metadata."+kind+"["+p.key+"]", "is part of the mandatory template %s and %s, and the update changes it; %s", t.Name, quote(p.value), remedy(kind))
-			}
-		}
-	}
-	metadata("labels", TolerateLabels, t.labels, was.pod.labels(), is.pod.labels())
-	metadata("annotations", TolerateAnnotations, t.annotations, was.pod.annotations(), is.pod.annotations())
+	before, after := was.compareMetadata(t), is.compareMetadata(t)
+	changes := keep(&before, &after, g.containers)
 	if now, problem := ParseRecord(is.pod.annotations()); g.claimed && (problem != nil || !now[t.Name].same(g.claim)) {
-		note(reason.RecordMismatch, annotationField(RecordAnnotation), "the update changes the entry of the mandatory template %s; leave it as it is", t.Name)
+		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
+			"the update changes the entry of the mandatory template %s; leave it as it is", t.Name)), true})
 	}
 	if problems := d.tolerable(changes); len(problems) > 0 {
 		d.deny(a, problems...)

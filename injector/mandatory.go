@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/finding/release"
@@ -27,9 +25,8 @@ func (s *Set) AnyMandatory() bool {
 	return false
 }
 
-// hold adds a mandatory template to a pod that has none of its items, and
-// otherwise holds the pod to it: the pod's items must match one of the
-// currently valid versions.
+// hold compares the pod with the currently valid versions of a mandatory
+// template.
 func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 	t, problem := versions[0].with(a.overrides)
 	if problem != nil {
@@ -46,65 +43,28 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 		d.deny(a, *problem)
 		return false
 	}
-	claim, claimed := d.record[t.Name]
-	var names *RecordEntry
-	if claimed {
-		names = &claim
-	}
+	claim := d.claim(t)
 	for _, v := range versions[1:] {
-		if v, problem := v.with(a.overrides); problem == nil && claimed && d.hasAll(v.withProbePorts(d.probePorts), claim) {
+		if v, problem := v.with(a.overrides); problem == nil && claim != nil && d.hasVersion(v.withProbePorts(d.probePorts), claim) {
 			d.step("record", claim.Version(), "is from a version that was replaced less than a minute ago")
 			d.done(a, reason.AlreadyInjected, v.Version, "")
 			return false
 		}
 	}
-	has, missing := presence{}, t
-	if d.merge.mayHave(t) {
-		if has = d.merge.present(t, names); has.any() {
-			missing = t.without(has, d.merge.pod)
-		}
-	}
-	problems := d.tolerable(d.merge.changed(t, has, where))
-	problems = append(problems, d.merge.conflicts(missing)...)
-	problems = append(problems, d.merge.appConflicts(t, targets)...)
-	lacking := append(d.merge.lacks(missing), d.merge.lacksApp(t, targets)...)
-	told := claimed && claim.tells(t, d.merge.pod.annotations()[RecordAnnotation])
-	if d.verify && len(problems) == 0 {
-		problems = d.tolerable(d.unfulfilled(t, lacking, told))
-	}
-	switch {
-	case len(problems) > 0:
-		d.deny(a, problems...)
-		return false
-	case d.verify:
-		d.done(a, reason.AlreadyInjected, t.Version, "")
-		return false
-	}
-	if told && len(lacking) == 0 {
-		d.step("record", claim.Version(), "is true")
-		d.done(a, reason.AlreadyInjected, t.Version, "")
-		return false
-	}
-	return d.fulfil(a, t, missing, has, where, targets)
+	c := d.merge.compare(t, claim, where, targets)
+	return d.require(a, &c, claim)
 }
 
-// fulfil adds the missing items of a mandatory template, and writes the record.
-func (d *decision) fulfil(a ask, t, missing *Template, has presence, where placement, targets []*appContainer) bool {
-	d.Warnings = append(d.Warnings, d.merge.sharedPorts(missing)...)
-	entry := d.merge.add(missing, where)
-	before := d.merge.size()
-	entry.AppContainers = d.merge.addApp(t, targets, d.record[t.Name])
-	app := d.merge.size() > before
-	d.record[t.Name], d.recorded = entry.with(t, has), true
-	switch {
-	case len(missing.containers)+len(missing.initContainers) == 0 && !app:
-		d.done(a, reason.AlreadyPresent, t.Version, "as in the template; recorded")
-	case where == native:
-		d.done(a, reason.Injected, t.Version, "as native sidecars")
-	default:
-		d.done(a, reason.Injected, t.Version, "")
+// hasVersion reports whether a pod has all items of a version of a template
+// unchanged, and a record that says so.
+func (d *decision) hasVersion(t *Template, claim *RecordEntry) bool {
+	where := t.place(d.merge.pod, d.request.NativeSidecars)
+	if where == nowhere || !claim.tells(t, d.merge.pod.annotations()[RecordAnnotation]) {
+		return false
 	}
-	return true
+	targets, _ := d.merge.appTargets(t, nil, d.askedContainers) // no names are given, so none is wrong
+	c := d.merge.compare(t, claim, where, targets)
+	return c.equal()
 }
 
 // A change is an item of a mandatory template that is not as required.
@@ -142,69 +102,6 @@ func (d *decision) unfulfilled(t *Template, lacking []string, told bool) []chang
 	return changes
 }
 
-// hasAll reports whether a pod has all items of a version of a template
-// unchanged.
-func (d *decision) hasAll(t *Template, claim RecordEntry) bool {
-	m, where := d.merge, t.place(d.merge.pod, d.request.NativeSidecars)
-	if where == nowhere || !claim.tells(t, m.pod.annotations()[RecordAnnotation]) {
-		return false
-	}
-	has := m.present(t, &claim)
-	missing := t.without(has, m.pod)
-	targets, _ := m.appTargets(t, nil, d.askedContainers) // no names are given, so none is wrong
-	return len(m.changed(t, has, where)) == 0 && len(m.lacks(missing)) == 0 && len(m.conflicts(missing)) == 0 &&
-		len(m.lacksApp(t, targets)) == 0 && len(m.appConflicts(t, targets)) == 0
-}
-
-// changed lists the pod's items that differ from the template.
-func (m *merge) changed(t *Template, has presence, where placement) []change {
-	if !has.any() {
-		return nil
-	}
-	var changes []change
-	note := func(field string, added bool, format string, args ...any) {
-		changes = append(changes, change{finding.Denial(reason.MandatoryChanged, field, fmt.Sprintf(format, args...)), added})
-	}
-	for n, found := range [][]*located{has.containers, has.initContainers} {
-		wanted := [][]container{t.containers, t.initContainers}[n]
-		for i, at := range found {
-			if at == nil {
-				continue
-			}
-			want := wanted[i].typed
-			if n == 0 && at.list == "initContainers" {
-				want.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
-			} else if n == 0 && where == native {
-				note(fmt.Sprintf("spec.%s[%d]", at.list, at.index), false, "is the container %s of the mandatory template %s, which must be a native sidecar in this pod; move it to spec.initContainers with restartPolicy: Always", want.Name, t.Name)
-			}
-			for _, d := range differences(&want, at.typed, m.pod, &t.Options.Tolerate) {
-				note(fmt.Sprintf("spec.%s[%d].%s", at.list, at.index, d.field), d.added,
-					"of the container %s of the mandatory template %s %s; %s", want.Name, t.Name, d, remedy(d.field))
-			}
-		}
-	}
-	for i, there := range has.volumes {
-		v := &t.volumes[i]
-		if !there {
-			continue
-		}
-		at := slices.IndexFunc(m.pod.Spec.Volumes, func(have podVolume) bool { return have.Name == v.name })
-		if !sameSource(v.typed, &m.pod.Spec.Volumes[at]) {
-			note(fmt.Sprintf("spec.volumes[%d]", at), false, "has another source than the volume %s of the mandatory template %s", v.name, t.Name)
-		}
-	}
-	metadata := func(kind string, tolerance Tolerance, wanted []pair, have map[string]string) {
-		for _, p := range wanted {
-			if value, set := have[p.key]; set && value != p.value && !t.Options.Tolerate.any(tolerance) {
-				note("metadata."+kind+"["+p.key+"]", false, "is %s, and must be %s as in the mandatory template %s; %s", quote(value), quote(p.value), t.Name, remedy(kind))
-			}
-		}
-	}
-	metadata("labels", TolerateLabels, t.labels, m.pod.labels())
-	metadata("annotations", TolerateAnnotations, t.annotations, m.pod.annotations())
-	return changes
-}
-
 // remedy explains what to do about a changed field.
 func remedy(field string) string {
 	name, _, _ := strings.Cut(field, ".")
@@ -221,45 +118,4 @@ func remedy(field string) string {
 		return "undo the change, or allow it with " + example(Tolerance(name)) + " in the template's options.tolerate"
 	}
 	return "undo the change"
-}
-
-// lacks describes which items of a template the pod lacks.
-func (m *merge) lacks(t *Template) []string {
-	var lacking []string
-	for _, list := range [][]container{t.containers, t.initContainers} {
-		for _, c := range list {
-			lacking = append(lacking, "the container "+c.name)
-		}
-	}
-	spec := m.pod.Spec
-	for i := range t.volumes {
-		if name := t.volumes[i].name; !slices.ContainsFunc(spec.Volumes, func(v podVolume) bool { return v.Name == name }) {
-			lacking = append(lacking, "the volume "+name)
-		}
-	}
-	for _, name := range t.pullSecrets {
-		if !slices.Contains(spec.ImagePullSecrets, podPullSecret{name}) {
-			lacking = append(lacking, "the pull secret "+name)
-		}
-	}
-	for _, alias := range t.hostAliases {
-		for _, name := range alias.Hostnames {
-			if !slices.ContainsFunc(spec.HostAliases, func(have podHostAlias) bool {
-				return have.IP == alias.IP && slices.Contains(have.Hostnames, name)
-			}) {
-				lacking = append(lacking, "the host alias "+name)
-			}
-		}
-	}
-	for _, p := range t.labels {
-		if !p.in(m.pod.labels()) {
-			lacking = append(lacking, "the label "+p.key)
-		}
-	}
-	for _, p := range t.annotations {
-		if !p.in(m.pod.annotations()) {
-			lacking = append(lacking, "the annotation "+p.key)
-		}
-	}
-	return lacking
 }

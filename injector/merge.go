@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // merge collects the additions to one pod. Each template extends its view of
@@ -30,41 +31,6 @@ type merge struct {
 
 	labels []pair
 	notes  []pair // annotations
-}
-
-// add merges a template without conflicts: its items go after the user's, but
-// native sidecars go before the user's init containers.
-func (m *merge) add(t *Template, where placement) RecordEntry {
-	entry := RecordEntry{Content: t.content, Options: t.options}
-	spec := m.pod.Spec
-	for i := range t.containers {
-		c := &t.containers[i]
-		if where == native {
-			m.addNative(t, c, c.native)
-			entry.InitContainers = append(entry.InitContainers, c.name)
-			continue
-		}
-		m.item("containers", spec.Containers == nil, "-", c.raw)
-		m.mountToken("containers", len(spec.Containers), c)
-		spec.Containers = append(spec.Containers, seen(t, c))
-		entry.Containers = append(entry.Containers, c.name)
-	}
-	for i := range t.initContainers {
-		c := &t.initContainers[i]
-		if c.isNative() {
-			m.addNative(t, c, c.raw)
-		} else {
-			m.item("initContainers", spec.InitContainers == nil, "-", c.raw)
-			m.mountToken("initContainers", len(spec.InitContainers), c)
-			spec.InitContainers = append(spec.InitContainers, seen(t, c))
-		}
-		entry.InitContainers = append(entry.InitContainers, c.name)
-	}
-	entry.Volumes = m.addVolumes(t)
-	m.addPullSecrets(t)
-	m.addHostAliases(t)
-	m.addMetadata(t)
-	return entry
 }
 
 // size counts the additions so far.
@@ -95,77 +61,6 @@ func seen(t *Template, c *container) podContainer {
 		view.Ports = append(view.Ports, podPort{ContainerPort: p.ContainerPort, HostPort: p.HostPort, HostIP: p.HostIP, Protocol: string(p.Protocol)})
 	}
 	return view
-}
-
-// addVolumes adds the volumes that the pod lacks and returns their names; the
-// pod's volume of the same name and source is shared.
-func (m *merge) addVolumes(t *Template) []string {
-	spec := m.pod.Spec
-	var added []string
-	for i := range t.volumes {
-		v := &t.volumes[i]
-		if slices.ContainsFunc(spec.Volumes, func(have podVolume) bool { return have.Name == v.name }) {
-			continue
-		}
-		m.item("volumes", spec.Volumes == nil, "-", v.raw)
-		spec.Volumes = append(spec.Volumes, podVolume{Name: v.name, Raw: v.raw, origin: t.Name})
-		added = append(added, v.name)
-	}
-	return added
-}
-
-func (m *merge) addPullSecrets(t *Template) {
-	spec := m.pod.Spec
-	for _, name := range t.pullSecrets {
-		if slices.Contains(spec.ImagePullSecrets, podPullSecret{name}) {
-			continue
-		}
-		m.item("imagePullSecrets", spec.ImagePullSecrets == nil, "-", object("name", quoted(name)))
-		spec.ImagePullSecrets = append(spec.ImagePullSecrets, podPullSecret{name})
-	}
-}
-
-// addHostAliases adds the names that the pod lacks for an address. An existing
-// address stays unchanged and gets an additional entry: the kubelet writes
-// every entry to the hosts file.
-func (m *merge) addHostAliases(t *Template) {
-	spec := m.pod.Spec
-	for _, alias := range t.hostAliases {
-		missing := slices.Clone(alias.Hostnames)
-		known := false
-		for _, have := range spec.HostAliases {
-			if have.IP == alias.IP {
-				known = true
-				missing = slices.DeleteFunc(missing, func(name string) bool { return slices.Contains(have.Hostnames, name) })
-			}
-		}
-		if known && len(missing) == 0 {
-			continue
-		}
-		m.duplicates = m.duplicates || known
-		value, _ := json.Marshal(podHostAlias{alias.IP, missing})
-		m.item("hostAliases", spec.HostAliases == nil, "-", value)
-		spec.HostAliases = append(spec.HostAliases, podHostAlias{alias.IP, missing})
-	}
-}
-
-// addMetadata collects the labels and annotations that the pod lacks; they are
-// written once for all templates.
-func (m *merge) addMetadata(t *Template) {
-	if m.pod.Metadata == nil {
-		m.pod.Metadata = &podMeta{absent: true}
-	}
-	meta := m.pod.Metadata
-	for _, p := range t.labels {
-		if !p.in(meta.Labels) && !slices.Contains(m.labels, p) {
-			m.labels = append(m.labels, p)
-		}
-	}
-	for _, p := range t.annotations {
-		if !p.in(meta.Annotations) && !slices.Contains(m.notes, p) {
-			m.notes = append(m.notes, p)
-		}
-	}
 }
 
 // finish writes the metadata, and the record unless it is nil, and returns the
@@ -213,4 +108,127 @@ func appendMap(patch Patch, path string, have map[string]string, pairs []pair) P
 
 func object(key string, value jsontext.Value) jsontext.Value {
 	return slices.Concat(jsontext.Value(`{"`+key+`":`), value, jsontext.Value("}"))
+}
+
+// addMissing adds the items that the pod lacks: they go after the user's, but
+// native sidecars go before the user's init containers. It returns the record's
+// entry, in which the added items precede those that the pod already had.
+func (m *merge) addMissing(c *comparison) RecordEntry {
+	t := c.template
+	entry := RecordEntry{Content: t.content, Options: t.options}
+	for i := range c.matches {
+		match := &c.matches[i]
+		if match.by != absent {
+			continue
+		}
+		switch match.kind {
+		case sidecarItem, initContainerItem:
+			m.addContainer(c, match, &entry)
+		case volumeItem:
+			m.addVolume(t, &t.volumes[match.index])
+			entry.Volumes = append(entry.Volumes, t.volumes[match.index].name)
+		case pullSecretItem:
+			m.addPullSecret(t.pullSecrets[match.index])
+		case hostAliasItem:
+			m.addHostAlias(&t.hostAliases[match.index])
+		case labelItem, annotationItem:
+			m.addPair(match.kind, c.pair(match))
+		}
+	}
+	for i := range c.matches {
+		match := &c.matches[i]
+		switch {
+		case !match.ours():
+		case match.kind == volumeItem:
+			entry.Volumes = append(entry.Volumes, t.volumes[match.index].name)
+		case match.at == nil:
+		case match.at.list == "containers":
+			entry.Containers = append(entry.Containers, c.container(match).name)
+		default:
+			entry.InitContainers = append(entry.InitContainers, c.container(match).name)
+		}
+	}
+	if m.pod.Metadata == nil {
+		m.pod.Metadata = &podMeta{absent: true}
+	}
+	entry.AppContainers = m.addAppItems(c)
+	return entry
+}
+
+// addContainer adds a container and names it in the record's entry.
+func (m *merge) addContainer(c *comparison, match *itemMatch, entry *RecordEntry) {
+	want, spec := c.container(match), m.pod.Spec
+	switch {
+	case match.kind == sidecarItem && c.where == native:
+		m.addNative(c.template, want, want.native)
+		entry.InitContainers = append(entry.InitContainers, want.name)
+	case match.kind == sidecarItem:
+		m.item("containers", spec.Containers == nil, "-", want.raw)
+		m.mountToken("containers", len(spec.Containers), want)
+		spec.Containers = append(spec.Containers, seen(c.template, want))
+		entry.Containers = append(entry.Containers, want.name)
+	case want.isNative():
+		m.addNative(c.template, want, want.raw)
+		entry.InitContainers = append(entry.InitContainers, want.name)
+	default:
+		m.item("initContainers", spec.InitContainers == nil, "-", want.raw)
+		m.mountToken("initContainers", len(spec.InitContainers), want)
+		spec.InitContainers = append(spec.InitContainers, seen(c.template, want))
+		entry.InitContainers = append(entry.InitContainers, want.name)
+	}
+}
+
+func (m *merge) addVolume(t *Template, v *volume) {
+	spec := m.pod.Spec
+	m.item("volumes", spec.Volumes == nil, "-", v.raw)
+	spec.Volumes = append(spec.Volumes, podVolume{Name: v.name, Raw: v.raw, origin: t.Name})
+}
+
+func (m *merge) addPullSecret(name string) {
+	spec := m.pod.Spec
+	if slices.Contains(spec.ImagePullSecrets, podPullSecret{name}) {
+		return // the template names it twice
+	}
+	m.item("imagePullSecrets", spec.ImagePullSecrets == nil, "-", object("name", quoted(name)))
+	spec.ImagePullSecrets = append(spec.ImagePullSecrets, podPullSecret{name})
+}
+
+// addHostAlias adds the names that the pod lacks for an address. An existing
+// address stays unchanged and gets an additional entry: the kubelet writes
+// every entry to the hosts file.
+func (m *merge) addHostAlias(alias *corev1.HostAlias) {
+	spec := m.pod.Spec
+	missing, known := spec.missingHostnames(alias)
+	if known && len(missing) == 0 {
+		return // the template repeats the address
+	}
+	m.duplicates = m.duplicates || known
+	value, _ := json.Marshal(podHostAlias{alias.IP, missing})
+	m.item("hostAliases", spec.HostAliases == nil, "-", value)
+	spec.HostAliases = append(spec.HostAliases, podHostAlias{alias.IP, missing})
+}
+
+// missingHostnames returns the names that the pod lacks for an address, and
+// whether it has the address.
+func (s *podSpec) missingHostnames(alias *corev1.HostAlias) (missing []string, known bool) {
+	missing = slices.Clone(alias.Hostnames)
+	for _, have := range s.HostAliases {
+		if have.IP == alias.IP {
+			known = true
+			missing = slices.DeleteFunc(missing, func(name string) bool { return slices.Contains(have.Hostnames, name) })
+		}
+	}
+	return missing, known
+}
+
+// addPair adds a label or an annotation that no template has added yet; they are
+// written once for all templates.
+func (m *merge) addPair(kind itemKind, p pair) {
+	list := &m.notes
+	if kind == labelItem {
+		list = &m.labels
+	}
+	if !slices.Contains(*list, p) {
+		*list = append(*list, p)
+	}
 }

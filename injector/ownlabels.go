@@ -128,9 +128,11 @@ func (d *decision) keepOwn() {
 // recognized reports whether the pod has all containers of a template,
 // recognizably.
 func (d *decision) recognized(t *Template) bool {
-	if len(t.containers)+len(t.initContainers) == 0 || !d.merge.mayHave(t) {
+	lacks := func(c container) bool { return !d.merge.has(c.name) }
+	if len(t.containers)+len(t.initContainers) == 0 || slices.ContainsFunc(t.containers, lacks) || slices.ContainsFunc(t.initContainers, lacks) {
 		return false
 	}
-	has := d.merge.present(t, nil)
-	return len(has.recognized) == len(t.containers)+len(t.initContainers)
+	c := comparison{template: t, pod: d.merge}
+	c.containers(nil)
+	return !c.lacksContainer()
 }

@@ -45,7 +45,7 @@ func (t *Template) withProbePorts(ports func(container string) string) *Template
 					changed.Env[n].Value = value
 				}
 			}
-			raw, err := json.Marshal(changed)
+			raw, err := json.Marshal(changed, json.Deterministic(true))
 			if err != nil {
 				continue // a decoded container can be encoded
 			}

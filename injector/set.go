@@ -196,8 +196,10 @@ func (s *Set) together(a, b string) []finding.Finding {
 // together returns what prevents a pod from having both templates.
 func together(a, b *Template) []finding.Finding {
 	m := &merge{pod: &pod{Spec: &podSpec{}}}
-	m.add(a, ordinary)
-	problems := m.conflicts(b)
+	first := m.compare(a, nil, ordinary, nil)
+	m.addMissing(&first)
+	second := m.compare(b, nil, ordinary, nil)
+	problems := second.conflicts()
 	for i := range problems {
 		problems[i].Field = "" // the field belongs to a pod that does not exist yet
 	}

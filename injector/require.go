@@ -1,0 +1,121 @@
+package injector
+
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
+)
+
+// require judges a comparison with a mandatory template: the pod's items must
+// be as the template's, and what is missing is added, or denies the pod if
+// nothing can be added any more.
+func (d *decision) require(a ask, c *comparison, claim *RecordEntry) bool {
+	t := c.template
+	problems := append(d.tolerable(c.changes()), c.conflicts()...)
+	lacking := c.lacking()
+	recordTrue := claim != nil && claim.tells(t, d.merge.pod.annotations()[RecordAnnotation])
+	if d.verify && len(problems) == 0 {
+		problems = d.tolerable(d.unfulfilled(t, lacking, recordTrue))
+	}
+	switch {
+	case len(problems) > 0:
+		d.deny(a, problems...)
+		return false
+	case d.verify:
+		d.done(a, reason.AlreadyInjected, t.Version, "")
+		return false
+	case recordTrue && len(lacking) == 0:
+		d.step("record", claim.Version(), "is true")
+		d.done(a, reason.AlreadyInjected, t.Version, "")
+		return false
+	}
+	d.Warnings = append(d.Warnings, c.sharedPorts()...)
+	d.record[t.Name], d.recorded = d.merge.addMissing(c), true
+	switch {
+	case !c.lacksContainer() && !c.lacksAppItem():
+		d.done(a, reason.AlreadyPresent, t.Version, "as in the template; recorded")
+	case c.where == native:
+		d.done(a, reason.Injected, t.Version, "as native sidecars")
+	default:
+		d.done(a, reason.Injected, t.Version, "")
+	}
+	return true
+}
+
+// equal reports whether the pod has all of the template's items unchanged.
+func (c *comparison) equal() bool {
+	return len(c.changes()) == 0 && len(c.conflicts()) == 0 && len(c.lacking()) == 0
+}
+
+// changes lists the template's items that the pod has and that differ.
+func (c *comparison) changes() []change {
+	var changes []change
+	t := c.template
+	note := func(field string, added bool, format string, args ...any) {
+		changes = append(changes, change{finding.Denial(reason.MandatoryChanged, field, fmt.Sprintf(format, args...)), added})
+	}
+	for i := range c.matches {
+		m := &c.matches[i]
+		if !m.ours() {
+			continue
+		}
+		if m.kind == sidecarItem && m.at.list == "containers" && c.where == native {
+			note(m.at.field(), false, "is the container %s of the mandatory template %s, which must be a native sidecar in this pod; move it to spec.initContainers with restartPolicy: Always", c.container(m).name, t.Name)
+		}
+		for _, d := range c.differences(m) {
+			switch m.kind {
+			case sidecarItem, initContainerItem:
+				note(m.at.field()+"."+d.field, d.added, "of the container %s of the mandatory template %s %s; %s", c.container(m).name, t.Name, d, remedy(d.field))
+			case volumeItem:
+				note(d.field, false, "has another source than the volume %s of the mandatory template %s", t.volumes[m.index].name, t.Name)
+			default:
+				if !t.Options.Tolerate.any(m.kind.tolerance()) {
+					p := c.pair(m)
+					note(d.field, false, "is %s, and must be %s as in the mandatory template %s; %s", quote(fmt.Sprint(d.have)), quote(p.value), t.Name, remedy(string(m.kind.tolerance())))
+				}
+			}
+		}
+	}
+	return changes
+}
+
+// tolerance is the tolerance for changes of labels, or of annotations.
+func (k itemKind) tolerance() Tolerance {
+	if k == labelItem {
+		return TolerateLabels
+	}
+	return TolerateAnnotations
+}
+
+// lacking describes the items that the pod lacks.
+func (c *comparison) lacking() []string {
+	var lacking []string
+	t := c.template
+	for i := range c.matches {
+		m := &c.matches[i]
+		if m.by != absent {
+			continue
+		}
+		switch m.kind {
+		case sidecarItem, initContainerItem:
+			lacking = append(lacking, "the container "+c.container(m).name)
+		case volumeItem:
+			lacking = append(lacking, "the volume "+t.volumes[m.index].name)
+		case pullSecretItem:
+			lacking = append(lacking, "the pull secret "+t.pullSecrets[m.index])
+		case hostAliasItem:
+			missing, _ := c.pod.pod.Spec.missingHostnames(&t.hostAliases[m.index])
+			for _, name := range missing {
+				lacking = append(lacking, "the host alias "+name)
+			}
+		case labelItem:
+			lacking = append(lacking, "the label "+t.labels[m.index].key)
+		case annotationItem:
+			lacking = append(lacking, "the annotation "+t.annotations[m.index].key)
+		default:
+			lacking = append(lacking, fmt.Sprintf("%s %s of the container %s", m.kind.appField(), quote(t.app.items(m.kind)[m.index].key), m.app.name))
+		}
+	}
+	return lacking
+}
