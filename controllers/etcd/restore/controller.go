@@ -36,6 +36,7 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/answer"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/turns"
 	"github.com/usher-dev/usher/controllers/podserver"
 )
@@ -87,13 +88,13 @@ type Controller struct {
 // New returns the controller for that manager's cluster. The server sends
 // backups to pods; the observer is that of the controller of clusters. Old
 // members' claims are kept for at least the grace, by default
-// etcdcluster.DefaultClaimGrace.
+// member.DefaultClaimGrace.
 func New(m manager.Manager, server *podserver.Server, places *etcdbackup.Places, observer *etcdcluster.Observer, grace time.Duration) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
 		places: places, server: server, observer: observer,
 		turns: turns.New(atOnce, perNamespace), sending: turns.New(atOnce, perNamespace), deletions: turns.NewDeletions(),
-		grace: cmp.Or(grace, etcdcluster.DefaultClaimGrace),
+		grace: cmp.Or(grace, member.DefaultClaimGrace),
 	}
 	server.SendBackups(c)
 	return c
