@@ -12,31 +12,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // execute executes a step, and reports whether it did more than wait. Repeating
 // it after a crash has no further effect.
-func (c *Controller) execute(ctx context.Context, d *desired, s *observed, t *plan.Step) (done bool, err error) {
+func (c *Controller) execute(ctx context.Context, d *member.Desired, s *observed, t *plan.Step) (done bool, err error) {
 	switch t.Action {
 	case plan.Wait, plan.Settle:
 		return false, nil
 	case plan.Recover, plan.CatchUp, plan.Upgrade, plan.Restart, plan.Seal, plan.Expose, plan.Discard:
 		return c.onPod(ctx, d, s, t)
 	case plan.Choose:
-		return true, c.choose(ctx, d.cluster)
+		return true, c.choose(ctx, d.Cluster)
 	case plan.Form:
-		return true, c.makeMember(ctx, d, s, t.Member, t.Version, first(d.addresses, t.Member))
+		return true, c.makeMember(ctx, d, s, t.Member, t.Version, member.First(d.Addresses, t.Member))
 	case plan.Record:
-		return true, c.record(ctx, d.cluster, s)
+		return true, c.record(ctx, d.Cluster, s)
 	case plan.AddLearner:
 		// The URL contains its name, from which a later controller creates the pod.
-		return true, ignoreDone(s.etcd.AddLearner(ctx, d.addresses.peerURL(memberName(d.cluster.Name))))
+		return true, ignoreDone(s.etcd.AddLearner(ctx, d.Addresses.PeerURL(member.NewName(d.Cluster.Name))))
 	case plan.Promote:
 		return true, ignoreDone(s.etcd.Promote(ctx, s.details[t.Member].id))
 	case plan.MoveLeader:
-		return true, ignoreDone(s.etcd.MoveLeader(ctx, d.addresses.clientURL(s.leader()), s.details[t.Member].id))
+		return true, ignoreDone(s.etcd.MoveLeader(ctx, d.Addresses.ClientURL(s.leader()), s.details[t.Member].id))
 	case plan.Remove:
 		return true, c.remove(ctx, d, s, t)
 	case plan.SetAsideClaim:
@@ -46,20 +47,20 @@ func (c *Controller) execute(ctx context.Context, d *desired, s *observed, t *pl
 	case plan.Delete:
 		return true, c.delete(ctx, s.aside[t.Member])
 	case plan.Adopt:
-		return true, c.adopt(ctx, d.cluster, s)
+		return true, c.adopt(ctx, d.Cluster, s)
 	}
 	return false, fmt.Errorf("step %q does not exist", t.Action)
 }
 
 // onPod executes a step that creates, changes or deletes a member's pod.
-func (c *Controller) onPod(ctx context.Context, d *desired, s *observed, t *plan.Step) (done bool, err error) {
+func (c *Controller) onPod(ctx context.Context, d *member.Desired, s *observed, t *plan.Step) (done bool, err error) {
 	p, m := s.pods[t.Member], s.byName(t.Member)
 	if p == nil {
 		switch {
 		case t.Action == plan.Recover && m.Started && m.Durable && m.Claim.Exists && !m.Claim.Ending:
-			return true, c.makePod(ctx, d, t.Member, t.Version, sealed(d.addresses, t.Member), storage{claim: true, revision: m.StorageRevision})
+			return true, c.makePod(ctx, d, t.Member, t.Version, member.Pinned(d.Addresses, t.Member), member.Storage{Claim: true, Revision: m.StorageRevision})
 		case t.Action == plan.CatchUp && !m.Started && !m.Claim.Ending:
-			return true, c.makeMember(ctx, d, s, t.Member, t.Version, s.joining(d.addresses, t.Member))
+			return true, c.makeMember(ctx, d, s, t.Member, t.Version, joining(d, s, t.Member))
 		}
 		return false, nil
 	}
@@ -69,12 +70,12 @@ func (c *Controller) onPod(ctx context.Context, d *desired, s *observed, t *plan
 	switch t.Action {
 	case plan.Seal:
 		return true, c.patchPod(ctx, p, func(p *corev1.Pod) {
-			for key, value := range sealed(d.addresses, t.Member).annotations() {
+			for key, value := range member.Pinned(d.Addresses, t.Member).Annotations() {
 				p.Annotations[key] = value
 			}
 		})
 	case plan.Expose:
-		return true, c.patchPod(ctx, p, func(p *corev1.Pod) { p.Labels[LabelVoter] = "true" })
+		return true, c.patchPod(ctx, p, func(p *corev1.Pod) { p.Labels[member.LabelVoter] = "true" })
 	case plan.Restart, plan.Discard:
 		return true, c.delete(ctx, p)
 	case plan.Upgrade:
@@ -82,10 +83,10 @@ func (c *Controller) onPod(ctx context.Context, d *desired, s *observed, t *plan
 			return false, nil
 		}
 		return true, c.patchPod(ctx, p, func(p *corev1.Pod) {
-			p.Annotations[AnnotationVersion] = t.Version.String()
+			p.Annotations[member.AnnotationVersion] = t.Version.String()
 			for i := range p.Spec.Containers {
-				if p.Spec.Containers[i].Name == containerName {
-					p.Spec.Containers[i].Image = d.image(t.Version.String())
+				if p.Spec.Containers[i].Name == member.ContainerName {
+					p.Spec.Containers[i].Image = d.Image(t.Version.String())
 				}
 			}
 		})
@@ -95,9 +96,9 @@ func (c *Controller) onPod(ctx context.Context, d *desired, s *observed, t *plan
 
 // remove removes a member from etcd's list. If that was not requested, it
 // probes the member once more, which may have recovered since the observation.
-func (c *Controller) remove(ctx context.Context, d *desired, s *observed, t *plan.Step) error {
+func (c *Controller) remove(ctx context.Context, d *member.Desired, s *observed, t *plan.Step) error {
 	if !t.Cause.Asked() && s.pods[t.Member] != nil {
-		if _, err := s.etcd.Status(ctx, d.addresses.clientURL(t.Member)); err == nil || asRefusal(err) != nil {
+		if _, err := s.etcd.Status(ctx, d.Addresses.ClientURL(t.Member)); err == nil || asRefusal(err) != nil {
 			return fmt.Errorf("%w: %s answers again", errNotYet, t.Member)
 		}
 	}
@@ -127,13 +128,13 @@ func ignoreDone(err error) error {
 // makeMember creates a new member's claim, if it has one, and its pod. It does
 // not use an existing claim of the name that belongs to something else, or that
 // is set aside.
-func (c *Controller) makeMember(ctx context.Context, d *desired, s *observed, name string, version etcd.Version, b birth) error {
-	if d.storage().claim && s.claims[name] == nil {
-		namespace, err := c.namespaceUID(ctx, d.cluster.Namespace)
+func (c *Controller) makeMember(ctx context.Context, d *member.Desired, s *observed, name string, version etcd.Version, b member.InitialState) error {
+	if d.Storage().Claim && s.claims[name] == nil {
+		namespace, err := c.namespaceUID(ctx, d.Cluster.Namespace)
 		if err != nil {
 			return err
 		}
-		err = c.client.Create(ctx, d.claimOf(name, namespace))
+		err = c.client.Create(ctx, d.Claim(name, namespace))
 		if apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("%w: the claim %s exists", errNotYet, name)
 		}
@@ -141,11 +142,23 @@ func (c *Controller) makeMember(ctx context.Context, d *desired, s *observed, na
 			return fmt.Errorf("creating the claim of %s: %w", name, err)
 		}
 	}
-	return c.makePod(ctx, d, name, version, b, d.storage())
+	return c.makePod(ctx, d, name, version, b, d.Storage())
 }
 
-func (c *Controller) makePod(ctx context.Context, d *desired, name string, version etcd.Version, b birth, s storage) error {
-	if err := client.IgnoreAlreadyExists(c.client.Create(ctx, d.podOf(name, version.String(), b, s))); err != nil {
+// joining returns the initial state of a member that finds the others in the
+// cluster.
+func joining(d *member.Desired, s *observed, name string) member.InitialState {
+	var others []string
+	for _, m := range s.Members {
+		if m.Listed && m.Name != name {
+			others = append(others, m.Name+"="+s.details[m.Name].peerURL)
+		}
+	}
+	return member.Joining(d.Addresses, name, others)
+}
+
+func (c *Controller) makePod(ctx context.Context, d *member.Desired, name string, version etcd.Version, b member.InitialState, s member.Storage) error {
+	if err := client.IgnoreAlreadyExists(c.client.Create(ctx, d.Pod(name, version.String(), b, s))); err != nil {
 		return fmt.Errorf("creating the pod of %s: %w", name, err)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -116,7 +117,7 @@ func (w *observed) addParts() {
 // oldMembers returns the pods and claims of the cluster except the seed's.
 func (c *Controller) oldMembers(ctx context.Context, a *attempt, w *observed) error {
 	var pods corev1.PodList
-	if err := c.reader.List(ctx, &pods, client.InNamespace(a.Namespace), client.MatchingLabels(etcdcluster.LabelsOf(a.cluster.Name))); err != nil {
+	if err := c.reader.List(ctx, &pods, client.InNamespace(a.Namespace), client.MatchingLabels(member.LabelsOf(a.cluster.Name))); err != nil {
 		return fmt.Errorf("listing the cluster's pods: %w", err)
 	}
 	for i := range pods.Items {
@@ -124,7 +125,7 @@ func (c *Controller) oldMembers(ctx context.Context, a *attempt, w *observed) er
 			w.pods[p.Name] = p
 		}
 	}
-	claims, err := c.claims(ctx, a.Namespace, etcdcluster.LabelsOf(a.cluster.Name))
+	claims, err := c.claims(ctx, a.Namespace, member.LabelsOf(a.cluster.Name))
 	if err != nil {
 		return err
 	}
@@ -159,13 +160,13 @@ func (c *Controller) execute(ctx context.Context, a *attempt, w *observed, t *pl
 // setAside sets the claim of an old member aside. It is kept while the EtcdRestore
 // exists, and for a while afterwards.
 func (c *Controller) setAside(ctx context.Context, a *attempt, claim *corev1.PersistentVolumeClaim, t *plan.Step) error {
-	namespace, err := etcdcluster.NamespaceUID(ctx, c.reader, a.Namespace)
+	namespace, err := member.NamespaceUID(ctx, c.reader, a.Namespace)
 	if err != nil {
 		return err
 	}
 	changed, now := claim.DeepCopy(), metav1.Now().Rfc3339Copy()
 	metav1.SetMetaDataLabel(&changed.ObjectMeta, LabelKept, a.Name)
-	if err := etcdcluster.SetAside(changed, a.cluster, etcdcluster.Aside{
+	if err := member.SetAside(changed, a.cluster, member.Aside{
 		By: "EtcdRestore/" + a.Name, Restore: a.Name, Reason: t.Cause, Why: t.String(), At: now, Until: metav1.NewTime(now.Add(c.grace)),
 	}, namespace); err != nil {
 		return err
@@ -224,7 +225,7 @@ func (c *Controller) adopt(ctx context.Context, a *attempt, seed *proved) error 
 		was := o.DeepCopyObject().(client.Object)
 		owners := []metav1.OwnerReference{owner}
 		if o == claim {
-			if owners, err = etcdcluster.ClaimOwners(ctx, c.reader, a.Namespace, owner); err != nil {
+			if owners, err = member.ClaimOwners(ctx, c.reader, a.Namespace, owner); err != nil {
 				return err
 			}
 		}

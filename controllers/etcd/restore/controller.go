@@ -37,6 +37,7 @@ import (
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/transfer"
 )
 
@@ -87,13 +88,13 @@ type Controller struct {
 // New returns the controller for that manager's cluster. The server sends
 // backups to pods; the observer is that of the controller of clusters. Old
 // members' claims are kept for at least the grace, by default
-// etcdcluster.DefaultClaimGrace.
+// member.DefaultClaimGrace.
 func New(m manager.Manager, server *transfer.Server, places *etcdbackup.Places, observer *etcdcluster.Observer, grace time.Duration) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
 		places: places, server: server, observer: observer,
 		turns: fairqueue.New(atOnce, perNamespace), sending: fairqueue.New(atOnce, perNamespace), deletions: fairqueue.NewDeletions(),
-		grace: cmp.Or(grace, etcdcluster.DefaultClaimGrace),
+		grace: cmp.Or(grace, member.DefaultClaimGrace),
 	}
 	server.SendBackups(c)
 	return c

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -23,7 +23,7 @@ func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
 	}
 	for i := range kept {
 		claim := &kept[i]
-		if claim.Labels[etcdcluster.LabelAside] != "" || claim.DeletionTimestamp != nil {
+		if claim.Labels[member.LabelAside] != "" || claim.DeletionTimestamp != nil {
 			continue
 		}
 		if a.cluster == nil {
@@ -59,7 +59,7 @@ func (c *Controller) discardSeed(ctx context.Context, r *etcdv1beta2.EtcdRestore
 
 // disown leaves the namespace as the only owner of a claim.
 func (c *Controller) disown(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
-	owners, err := etcdcluster.ClaimOwners(ctx, c.reader, claim.Namespace, metav1.OwnerReference{})
+	owners, err := member.ClaimOwners(ctx, c.reader, claim.Namespace, metav1.OwnerReference{})
 	if err != nil {
 		return err
 	}
