@@ -56,8 +56,8 @@ func (n *Networks) Workloads() Handler {
 	uncontrolled := webhookspec.Condition("has-no-controller", hasNoController)
 	return Handler{
 		Handler: review.Handler{Path: "/attach-workloads", Kinds: workloadKinds, Decide: n.decide},
-		Entries: fixed(
-			entry.Entry{
+		Webhooks: fixed(
+			webhookspec.Webhook{
 				Name:  "workloads.networks.usher.dev",
 				Rules: workloadRules(),
 				MatchConditions: []admissionregistrationv1.MatchCondition{

@@ -57,15 +57,15 @@ func (p *Policies) Handler() Handler {
 func (p *Policies) entries() []webhookspec.Webhook {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
 	namespaced := []admissionregistrationv1.RuleWithOperations{
-		entry.Rule("", "pods", create),
-		entry.Rule("", "replicationcontrollers,podtemplates", create, update),
-		entry.Rule("", "services,persistentvolumeclaims", update),
+		webhookspec.Rule("", "pods", create),
+		webhookspec.Rule("", "replicationcontrollers,podtemplates", create, update),
+		webhookspec.Rule("", "services,persistentvolumeclaims", update),
 	}
-	for _, rule := range entry.Rules(kinds.With(kinds.Carries, 0), create, update) {
+	for _, rule := range webhookspec.Rules(kinds.With(kinds.Carries, 0), create, update) {
 		namespaced = append(namespaced, rule)
 		namespaced = append(namespaced, scaleRules(rule.APIGroups[0])...)
 	}
-	namespaced = append(namespaced, entry.Rule("rbac.authorization.k8s.io", "rolebindings", create, update))
+	namespaced = append(namespaced, webhookspec.Rule("rbac.authorization.k8s.io", "rolebindings", create, update))
 	custom := p.templateRules()
 	namespaced = append(namespaced, custom...)
 	own := ownRules()

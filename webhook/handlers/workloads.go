@@ -55,7 +55,7 @@ var (
 // workloadRules select the workloads whose templates may have changed.
 func workloadRules() []admissionregistrationv1.RuleWithOperations {
 	const create, update = admissionregistrationv1.Create, admissionregistrationv1.Update
-	return slices.Concat(entry.Rules(changeable, create, update), entry.Rules(unchangeable, create))
+	return slices.Concat(webhookspec.Rules(changeable, create, update), webhookspec.Rules(unchangeable, create))
 }
 
 // Workloads is the handler of /mutate-workloads: it copies opt-ins on a
