@@ -292,7 +292,13 @@ func (d *decision) claim(t *Template) *RecordEntry {
 // add judges a comparison with a template that others may change: what is
 // missing is added, unless the pod has other items in its place.
 func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
-	t := c.template
+	t, copied := c.template, c.recognized()
+	if c.lacksContainer() {
+		copied = nil
+	}
+	// The author of a copy may have edited what the template added to the pod's own
+	// containers.
+	c.keepsAppItems = len(copied) > 0
 	if problems := c.conflicts(); len(problems) > 0 {
 		if claim != nil {
 			problems = append([]finding.Finding{claim.mismatch(t)}, problems...)
@@ -303,8 +309,8 @@ func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
 	before := d.merge.size()
 	entry := d.merge.addMissing(c)
-	if names := c.recognized(); len(names) > 0 && !c.lacksContainer() {
-		list := strings.Join(names, ", ")
+	if len(copied) > 0 {
+		list := strings.Join(copied, ", ")
 		d.warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them", list, t.Name)
 		d.done(a, reason.AlreadyPresent, t.Version, "recognized "+list)
 		if c.exact() { // the record is true, so write it; the pod would look uninjected otherwise

@@ -135,6 +135,12 @@ func identifies(want, have *corev1.Container) bool {
 		hasMounts(want.VolumeMounts, have.VolumeMounts)
 }
 
+// identifiable reports whether a template's container has a field that identifies
+// it.
+func identifiable(want *corev1.Container) bool {
+	return len(want.Ports)+len(want.Args)+len(want.Command)+len(want.VolumeMounts) > 0
+}
+
 // repository returns the last component of an image's repository: users change
 // registries, tags and digests.
 func repository(image string) string {
@@ -165,12 +171,12 @@ func (l *located) field() string { return fmt.Sprintf("spec.%s[%d]", l.list, l.i
 
 // recognize says whether a container of the pod is the template's although no
 // record names it. It recognizes the container by the name, the last component
-// of the image's repository, and one of the fields that identify a container, or
-// all that the template writes.
+// of the image's repository, and one of the fields that identify a container, if
+// the template writes any, or all that the template writes.
 func recognize(want, have *corev1.Container) evidence {
 	sameImage, identified := repository(want.Image) == repository(have.Image), identifies(want, have)
 	switch {
-	case sameImage && (identified || within(canonical(*want), canonical(*have))):
+	case sameImage && (identified || !identifiable(want) || within(canonical(*want), canonical(*have))):
 		return byRecognition
 	case sameImage || identified:
 		return resembling
