@@ -1,8 +1,6 @@
 package injector
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -182,77 +180,25 @@ func (d *decision) run() {
 
 // template decides about one template and reports whether it adds anything.
 func (d *decision) template(a ask) bool {
-	if a.problem != nil {
-		d.deny(a, *a.problem)
-		return false
-	}
-	entry, ok := d.request.Templates.Get(a.key())
-	switch {
-	case a.refused:
-		d.refused(a, entry.Template)
-		return false
-	case !ok:
-		d.deny(a, a.missing(d.request.Templates))
-		return false
-	}
-	t := entry.Template
-	if t == nil {
-		d.deny(a, finding.Denial(reason.TemplateInvalid, "", fmt.Sprintf("%s asks for a template that cannot be used: %v", a.source, entry.Err)))
-		return false
-	}
-	d.step("template "+a.key(), t.Version, "is used")
-	if field, is := d.merge.pod.windows(); is {
-		d.withhold(a, t, finding.Denial(reason.Windows, field, fmt.Sprintf("is windows, and the containers of the template %s run on Linux", t.Name)))
-		return false
-	}
-	if d.merge.pod.Spec.HostNetwork && t.Options.HostNetwork != "allow" {
-		d.withhold(a, t, finding.Denial(reason.HostNetwork, "spec.hostNetwork", fmt.Sprintf(
-			"is true, and the template %s does not allow pods on the host network (options.hostNetwork)", t.Name)))
-		return false
-	}
-	where := t.place(d.merge.pod, d.request.NativeSidecars)
-	if where == nowhere {
-		d.withhold(a, t, finding.Denial(reason.NoNativeSidecars, "spec.restartPolicy", d.whyNoSidecars(t)))
-		return false
-	}
-	for _, other := range d.Outcomes {
-		problems := d.request.Templates.together(other.Name(), a.key())
-		if len(problems) > 0 && other.Reason.Has() {
-			d.deny(a, problems...)
+	c := candidate{ask: a}
+	c.entry, c.known = d.request.Templates.Get(a.key())
+	for i := range preconditions {
+		p := &preconditions[i]
+		if problems := p.unmet(d, c); len(problems) > 0 {
+			p.otherwise(d, c, problems)
 			return false
 		}
 	}
-	if t.Options.Mandatory {
-		return d.hold(a, entry.versions(d.request.Now), where)
+	where := c.entry.Template.place(d.merge.pod, d.request.NativeSidecars)
+	if c.entry.Template.Options.Mandatory {
+		return d.hold(a, c.entry.versions(d.request.Now), where)
 	}
-	t, problem := t.with(a.overrides)
+	t, problem := c.entry.Template.with(a.overrides)
 	if problem != nil {
 		d.deny(a, *problem)
 		return false
 	}
 	return d.inject(a, t.withProbePorts(d.probePorts), where)
-}
-
-// refused skips a template that the pod opts out of, unless the template does
-// not allow that. For a missing revision the template itself decides.
-func (d *decision) refused(a ask, t *Template) {
-	if t == nil {
-		entry, _ := d.request.Templates.Get(a.template)
-		t = entry.Template
-	}
-	if t == nil || t.Options.OptOut != "deny" || a.nevertheless == "" {
-		d.skip(a, reason.OptedOut, "")
-		return
-	}
-	key := strings.TrimPrefix(a.source, "annotation ")
-	problem := finding.Denial(reason.OptedOut, annotationField(key), fmt.Sprintf(
-		`is "false", and the template %s, which the %s asks for, does not let pods opt out (options.optOut); remove the annotation`, t.Name, a.nevertheless))
-	if !d.request.Pin.Includes(strictSince) {
-		d.warn("%s (%s denies it)", d.prefix()+problem.Statement(), strictSince)
-		d.skip(a, reason.OptedOut, "")
-		return
-	}
-	d.deny(a, problem)
 }
 
 // inject adds the parts of the template that the pod lacks, unless the
@@ -354,30 +300,6 @@ func (d *decision) askedContainers() map[string]bool {
 		}
 	}
 	return names
-}
-
-func (d *decision) whyNoSidecars(t *Template) string {
-	is := "is " + cmp.Or(d.merge.pod.Spec.RestartPolicy, "Always")
-	why := "this cluster does not run native sidecars (Kubernetes 1.29 on every node)"
-	switch {
-	case !d.merge.pod.ends():
-		return fmt.Sprintf("%s: the template %s adds native sidecars to every pod, and %s", is, t.Name, why)
-	case t.Options.Native == NativeNever:
-		why = "the template forbids native sidecars (options.native)"
-	}
-	return fmt.Sprintf("%s: the pod ends by itself, the template %s would keep it from ending, and %s", is, t.Name, why)
-}
-
-// withhold skips a template that this pod cannot have, with a warning; a
-// mandatory template denies the pod.
-func (d *decision) withhold(a ask, t *Template, p finding.Finding) {
-	if t.Options.Mandatory {
-		p.Message += "; the template is mandatory"
-		d.deny(a, p)
-		return
-	}
-	d.warn("the template %s was not injected (%s): %s%s %s", t.Name, p.Reason, d.prefix(), p.Field, p.Message)
-	d.skip(a, p.Reason, p.Message)
 }
 
 // Message explains in a sentence why the object was denied, with every problem.

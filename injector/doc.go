@@ -10,6 +10,7 @@
 //	revision       select the revision of a template
 //	template       parse the template strictly from its ConfigMap
 //	record         read the record of earlier injections from the pod's annotation
+//	precondition   check, in order, what rules a template out
 //	presence       recognize the pod's containers that are a template's
 //	sidecar        choose between ordinary containers and native sidecars
 //	override       apply the pod's overrides to the template
