@@ -98,10 +98,10 @@ func Skipped(r reason.Reason) *Decision {
 // Decide decides about one object. It never fails: it denies what it cannot
 // read.
 func Decide(r Request) *Decision {
-	d := &decision{ledger: ledger{explain: r.Explain}, request: r}
+	d := &decision{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r}
 	d.run()
 	for more := d.ending(); len(more) > 0; more = d.ending() { // each time with more templates
-		d = &decision{ledger: ledger{explain: r.Explain}, request: r, endings: append(d.endings, more...)}
+		d = &decision{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r, endings: append(d.endings, more...)}
 		d.run()
 	}
 	return d.summarize()
@@ -109,7 +109,7 @@ func Decide(r Request) *Decision {
 
 // decision is the state of a decision about an object's templates.
 type decision struct {
-	ledger
+	decisionBuilder
 	request Request
 	merge   *merge
 	record  Record
@@ -205,11 +205,11 @@ func (d *decision) template(a ask) bool {
 // pod has what its record says.
 func (d *decision) inject(a ask, t *Template, where placement) bool {
 	claim := d.claim(t)
-	if claim != nil && d.merge.believes(t, *claim) && d.merge.hasAppItems(t, *claim) {
+	if claim != nil && d.merge.recordHolds(t, *claim) && d.merge.hasAppItems(t, *claim) {
 		if claim.Content != t.content {
 			d.warn("the pod has version %s of the template %s; the current version is %s", claim.Version(), t.Name, t.Version)
 		}
-		d.Warnings = append(d.Warnings, d.merge.stuck(t, *claim)...)
+		d.Warnings = append(d.Warnings, d.merge.lostRestartPolicy(t, *claim)...)
 		d.step("record", claim.Version(), "matches the pod")
 		d.done(a, reason.AlreadyInjected, t.Version, "")
 		return false

@@ -17,9 +17,9 @@ var preconditions = []precondition{
 	{reason.OptedOut, refusal, (*decision).refused},
 	{reason.TemplateMissing, missingTemplate, (*decision).denyCandidate},
 	{reason.TemplateInvalid, invalidTemplate, (*decision).denyCandidate},
-	{reason.Windows, windowsPod, (*decision).withhold},
-	{reason.HostNetwork, hostNetworkPod, (*decision).withhold},
-	{reason.NoNativeSidecars, needsNativeSidecars, (*decision).withhold},
+	{reason.Windows, windowsPod, (*decision).skipOrDeny},
+	{reason.HostNetwork, hostNetworkPod, (*decision).skipOrDeny},
+	{reason.NoNativeSidecars, needsNativeSidecars, (*decision).skipOrDeny},
 	{"", otherTemplates, (*decision).denyCandidate}, // the reason of the conflict
 }
 
@@ -93,7 +93,7 @@ func hostNetworkPod(d *decision, c candidate) []finding.Finding {
 
 func needsNativeSidecars(d *decision, c candidate) []finding.Finding {
 	t := c.entry.Template
-	if t.place(d.merge.pod, d.request.NativeSidecars) != nowhere {
+	if t.place(d.merge.pod, d.request.NativeSidecars) != unsupported {
 		return nil
 	}
 	return []finding.Finding{finding.Denial(reason.NoNativeSidecars, "spec.restartPolicy", d.whyNoSidecars(t))}
@@ -125,9 +125,9 @@ func otherTemplates(d *decision, c candidate) []finding.Finding {
 
 func (d *decision) denyCandidate(c candidate, problems []finding.Finding) { d.deny(c.ask, problems...) }
 
-// withhold skips a template that this pod cannot have, with a warning; a
+// skipOrDeny skips a template that this pod cannot have, with a warning; a
 // mandatory template denies the pod.
-func (d *decision) withhold(c candidate, problems []finding.Finding) {
+func (d *decision) skipOrDeny(c candidate, problems []finding.Finding) {
 	p := problems[0]
 	if c.entry.Template.Options.Mandatory {
 		p.Message += "; the template is mandatory"
@@ -146,12 +146,12 @@ func (d *decision) refused(c candidate, _ []finding.Finding) {
 		entry, _ := d.request.Templates.Get(c.ask.template)
 		t = entry.Template
 	}
-	if t == nil || t.Options.OptOut != "deny" || c.ask.nevertheless == "" {
+	if t == nil || t.Options.OptOut != "deny" || c.ask.askedBy == "" {
 		d.skip(c.ask, reason.OptedOut, "")
 		return
 	}
 	problem := finding.Denial(reason.OptedOut, annotationField(strings.TrimPrefix(c.ask.source, "annotation ")), fmt.Sprintf(
-		`is "false", and the template %s, which the %s asks for, does not let pods opt out (options.optOut); remove the annotation`, t.Name, c.ask.nevertheless))
+		`is "false", and the template %s, which the %s asks for, does not let pods opt out (options.optOut); remove the annotation`, t.Name, c.ask.askedBy))
 	if !d.request.Pin.Includes(strictSince) {
 		d.warn("%s (%s denies it)", d.prefix()+problem.Statement(), strictSince)
 		d.skip(c.ask, reason.OptedOut, "")

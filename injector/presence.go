@@ -22,10 +22,10 @@ func (l *located) native() bool {
 	return l.list == "initContainers" && l.typed.RestartPolicy != nil && *l.typed.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// believes reports whether the pod has everything that an entry of its record
+// recordHolds reports whether the pod has everything that an entry of its record
 // names, whatever others changed in it. An entry of the template's current
 // version must name all of the template's containers.
-func (m *merge) believes(t *Template, claim RecordEntry) bool {
+func (m *merge) recordHolds(t *Template, claim RecordEntry) bool {
 	spec := m.pod.Spec
 	switch named := len(claim.Containers) + len(claim.InitContainers); {
 	case named == 0 && (len(t.containers)+len(t.initContainers) > 0 || claim.Content != t.content && len(claim.AppContainers) == 0):
@@ -49,10 +49,10 @@ func (m *merge) believes(t *Template, claim RecordEntry) bool {
 	return claim.Content != t.content || !slices.ContainsFunc(t.containers, unnamed) && !slices.ContainsFunc(t.initContainers, unnamed)
 }
 
-// stuck warns of a native sidecar that has become an ordinary init container: a
+// lostRestartPolicy warns of a native sidecar that has become an ordinary init container: a
 // webhook that does not know restartPolicy removed it, and the pod waits for
 // the container to end.
-func (m *merge) stuck(t *Template, claim RecordEntry) []string {
+func (m *merge) lostRestartPolicy(t *Template, claim RecordEntry) []string {
 	if claim.Content != t.content {
 		return nil
 	}
