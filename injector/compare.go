@@ -17,6 +17,8 @@ type comparison struct {
 	matches  []itemMatch
 	// ports are those of the containers that the pod lacks.
 	ports []wantedPort
+	// keepsAppItems keeps other variables and mounts of the pod's own containers.
+	keepsAppItems bool
 }
 
 // An itemMatch is what a pod has of one item of a template.
@@ -257,10 +259,10 @@ func (c *comparison) recognized() []string {
 }
 
 // exact reports whether the pod has every container with all that the template
-// writes.
+// writes, and no other variables and mounts than the template's.
 func (c *comparison) exact() bool {
 	return !slices.ContainsFunc(c.matches, func(m itemMatch) bool {
-		return m.kind <= initContainerItem && (!m.ours() || !within(canonical(c.container(&m).typed), canonical(*m.at.typed)))
+		return m.app != nil && len(m.differs) > 0 || m.kind <= initContainerItem && (!m.ours() || !within(canonical(c.container(&m).typed), canonical(*m.at.typed)))
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 func (c *comparison) conflicts() []finding.Finding {
 	var problems []finding.Finding
 	for i := range c.matches {
-		if m := &c.matches[i]; !m.ours() {
+		if m := &c.matches[i]; !m.ours() && (m.app == nil || !c.keepsAppItems) {
 			for _, d := range m.differs {
 				problems = append(problems, c.conflict(m, d))
 			}

@@ -1,8 +1,6 @@
 package injector
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -100,10 +98,10 @@ func Skipped(r reason.Reason) *Decision {
 // Decide decides about one object. It never fails: it denies what it cannot
 // read.
 func Decide(r Request) *Decision {
-	d := &decision{ledger: ledger{explain: r.Explain}, request: r}
+	d := &decision{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r}
 	d.run()
 	for more := d.ending(); len(more) > 0; more = d.ending() { // each time with more templates
-		d = &decision{ledger: ledger{explain: r.Explain}, request: r, endings: append(d.endings, more...)}
+		d = &decision{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r, endings: append(d.endings, more...)}
 		d.run()
 	}
 	return d.summarize()
@@ -111,7 +109,7 @@ func Decide(r Request) *Decision {
 
 // decision is the state of a decision about an object's templates.
 type decision struct {
-	ledger
+	decisionBuilder
 	request Request
 	merge   *merge
 	record  Record
@@ -182,50 +180,20 @@ func (d *decision) run() {
 
 // template decides about one template and reports whether it adds anything.
 func (d *decision) template(a ask) bool {
-	if a.problem != nil {
-		d.deny(a, *a.problem)
-		return false
-	}
-	entry, ok := d.request.Templates.Get(a.key())
-	switch {
-	case a.refused:
-		d.refused(a, entry.Template)
-		return false
-	case !ok:
-		d.deny(a, a.missing(d.request.Templates))
-		return false
-	}
-	t := entry.Template
-	if t == nil {
-		d.deny(a, finding.Denial(reason.TemplateInvalid, "", fmt.Sprintf("%s asks for a template that cannot be used: %v", a.source, entry.Err)))
-		return false
-	}
-	d.step("template "+a.key(), t.Version, "is used")
-	if field, is := d.merge.pod.windows(); is {
-		d.withhold(a, t, finding.Denial(reason.Windows, field, fmt.Sprintf("is windows, and the containers of the template %s run on Linux", t.Name)))
-		return false
-	}
-	if d.merge.pod.Spec.HostNetwork && t.Options.HostNetwork != "allow" {
-		d.withhold(a, t, finding.Denial(reason.HostNetwork, "spec.hostNetwork", fmt.Sprintf(
-			"is true, and the template %s does not allow pods on the host network (options.hostNetwork)", t.Name)))
-		return false
-	}
-	where := t.place(d.merge.pod, d.request.NativeSidecars)
-	if where == nowhere {
-		d.withhold(a, t, finding.Denial(reason.NoNativeSidecars, "spec.restartPolicy", d.whyNoSidecars(t)))
-		return false
-	}
-	for _, other := range d.Outcomes {
-		problems := d.request.Templates.together(other.Name(), a.key())
-		if len(problems) > 0 && other.Reason.Has() {
-			d.deny(a, problems...)
+	c := candidate{ask: a}
+	c.entry, c.known = d.request.Templates.Get(a.key())
+	for i := range preconditions {
+		p := &preconditions[i]
+		if problems := p.unmet(d, c); len(problems) > 0 {
+			p.otherwise(d, c, problems)
 			return false
 		}
 	}
-	if t.Options.Mandatory {
-		return d.hold(a, entry.versions(d.request.Now), where)
+	where := c.entry.Template.place(d.merge.pod, d.request.NativeSidecars)
+	if c.entry.Template.Options.Mandatory {
+		return d.hold(a, c.entry.versions(d.request.Now), where)
 	}
-	t, problem := t.with(a.overrides)
+	t, problem := c.entry.Template.with(a.overrides)
 	if problem != nil {
 		d.deny(a, *problem)
 		return false
@@ -233,37 +201,15 @@ func (d *decision) template(a ask) bool {
 	return d.inject(a, t.withProbePorts(d.probePorts), where)
 }
 
-// refused skips a template that the pod opts out of, unless the template does
-// not allow that. For a missing revision the template itself decides.
-func (d *decision) refused(a ask, t *Template) {
-	if t == nil {
-		entry, _ := d.request.Templates.Get(a.template)
-		t = entry.Template
-	}
-	if t == nil || t.Options.OptOut != "deny" || a.nevertheless == "" {
-		d.skip(a, reason.OptedOut, "")
-		return
-	}
-	key := strings.TrimPrefix(a.source, "annotation ")
-	problem := finding.Denial(reason.OptedOut, annotationField(key), fmt.Sprintf(
-		`is "false", and the template %s, which the %s asks for, does not let pods opt out (options.optOut); remove the annotation`, t.Name, a.nevertheless))
-	if !d.request.Pin.Includes(strictSince) {
-		d.warn("%s (%s denies it)", d.prefix()+problem.Statement(), strictSince)
-		d.skip(a, reason.OptedOut, "")
-		return
-	}
-	d.deny(a, problem)
-}
-
 // inject adds the parts of the template that the pod lacks, unless the
 // pod has what its record says.
 func (d *decision) inject(a ask, t *Template, where placement) bool {
 	claim := d.claim(t)
-	if claim != nil && d.merge.believes(t, *claim) && d.merge.hasAppItems(t, *claim) {
+	if claim != nil && d.merge.recordHolds(t, *claim) && d.merge.hasAppItems(t, *claim) {
 		if claim.Content != t.content {
 			d.warn("the pod has version %s of the template %s; the current version is %s", claim.Version(), t.Name, t.Version)
 		}
-		d.Warnings = append(d.Warnings, d.merge.stuck(t, *claim)...)
+		d.Warnings = append(d.Warnings, d.merge.lostRestartPolicy(t, *claim)...)
 		d.step("record", claim.Version(), "matches the pod")
 		d.done(a, reason.AlreadyInjected, t.Version, "")
 		return false
@@ -292,7 +238,13 @@ func (d *decision) claim(t *Template) *RecordEntry {
 // add judges a comparison with a template that others may change: what is
 // missing is added, unless the pod has other items in its place.
 func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
-	t := c.template
+	t, copied := c.template, c.recognized()
+	if c.lacksContainer() {
+		copied = nil
+	}
+	// The author of a copy may have edited what the template added to the pod's own
+	// containers.
+	c.keepsAppItems = len(copied) > 0
 	if problems := c.conflicts(); len(problems) > 0 {
 		if claim != nil {
 			problems = append([]finding.Finding{claim.mismatch(t)}, problems...)
@@ -303,8 +255,8 @@ func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
 	before := d.merge.size()
 	entry := d.merge.addMissing(c)
-	if names := c.recognized(); len(names) > 0 && !c.lacksContainer() {
-		list := strings.Join(names, ", ")
+	if len(copied) > 0 {
+		list := strings.Join(copied, ", ")
 		d.warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them", list, t.Name)
 		d.done(a, reason.AlreadyPresent, t.Version, "recognized "+list)
 		if c.exact() { // the record is true, so write it; the pod would look uninjected otherwise
@@ -348,30 +300,6 @@ func (d *decision) askedContainers() map[string]bool {
 		}
 	}
 	return names
-}
-
-func (d *decision) whyNoSidecars(t *Template) string {
-	is := "is " + cmp.Or(d.merge.pod.Spec.RestartPolicy, "Always")
-	why := "this cluster does not run native sidecars (Kubernetes 1.29 on every node)"
-	switch {
-	case !d.merge.pod.ends():
-		return fmt.Sprintf("%s: the template %s adds native sidecars to every pod, and %s", is, t.Name, why)
-	case t.Options.Native == NativeNever:
-		why = "the template forbids native sidecars (options.native)"
-	}
-	return fmt.Sprintf("%s: the pod ends by itself, the template %s would keep it from ending, and %s", is, t.Name, why)
-}
-
-// withhold skips a template that this pod cannot have, with a warning; a
-// mandatory template denies the pod.
-func (d *decision) withhold(a ask, t *Template, p finding.Finding) {
-	if t.Options.Mandatory {
-		p.Message += "; the template is mandatory"
-		d.deny(a, p)
-		return
-	}
-	d.warn("the template %s was not injected (%s): %s%s %s", t.Name, p.Reason, d.prefix(), p.Field, p.Message)
-	d.skip(a, p.Reason, p.Message)
 }
 
 // Message explains in a sentence why the object was denied, with every problem.

@@ -10,6 +10,7 @@
 //	revision       select the revision of a template
 //	template       parse the template strictly from its ConfigMap
 //	record         read the record of earlier injections from the pod's annotation
+//	precondition   check, in order, what rules a template out
 //	presence       recognize the pod's containers that are a template's
 //	sidecar        choose between ordinary containers and native sidecars
 //	override       apply the pod's overrides to the template
@@ -32,10 +33,11 @@
 //     pod's own containers (appContainers) must be true, too.
 //   - Without such a record, usher recognizes a container by its name, the last
 //     component of its image's repository, and one of ports, args, command and
-//     mounts, or all that the template writes. The reason is already-present, with a
-//     warning. usher writes a record if it is true: if it adds a container, or if
-//     all of them have all that the template writes. It recognizes volumes, labels
-//     and annotations of recognized containers by name.
+//     mounts if the template writes any, or all that the template writes. The reason
+//     is already-present, with a warning. usher writes a record if it is true: if it
+//     adds a container, or if all of them have all that the template writes. It
+//     recognizes volumes, labels and annotations of recognized containers by name,
+//     and if all containers are recognized, what appContainers added as well.
 //   - usher adds only what is missing, and does not add an existing ordinary
 //     container as a native sidecar. Any other item of the same name is a conflict;
 //     if a record claims it, the reason is record-mismatch.

@@ -13,7 +13,7 @@ import (
 // mutating webhooks. It adds nothing: a missing item denies the pod. It ignores
 // other templates.
 func Hold(r Request) *Decision {
-	d := &decision{ledger: ledger{explain: r.Explain}, request: r, verify: true}
+	d := &decision{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r, verify: true}
 	d.run()
 	d.Patch = nil
 	return d.summarize()
@@ -25,7 +25,7 @@ func Hold(r Request) *Decision {
 // are recognizably a template's as well as those that the record names, because
 // users of pods/status and pods/binding can write the record.
 func HoldUpdate(r Request, old []byte) *Decision {
-	d := &decision{ledger: ledger{explain: r.Explain}, request: r, verify: true}
+	d := &decision{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r, verify: true}
 	d.update(old)
 	return d.summarize()
 }

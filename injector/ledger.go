@@ -9,9 +9,9 @@ import (
 	"github.com/usher-dev/usher/finding/reason"
 )
 
-// A ledger is a Decision under construction. Every kind of decision in this
+// A decisionBuilder is a Decision under construction. Every kind of decision in this
 // package writes its outcomes, problems and steps to it.
-type ledger struct {
+type decisionBuilder struct {
 	Decision
 	// explain requests steps.
 	explain bool
@@ -20,20 +20,20 @@ type ledger struct {
 }
 
 // prefix is the path of the pod template, for field paths.
-func (l *ledger) prefix() string {
+func (l *decisionBuilder) prefix() string {
 	if len(l.path) == 0 {
 		return ""
 	}
 	return strings.Join(l.path, ".") + "."
 }
 
-func (l *ledger) step(looked, found, so string) {
+func (l *decisionBuilder) step(looked, found, so string) {
 	if l.explain {
 		l.Steps = append(l.Steps, Step{looked, found, so})
 	}
 }
 
-func (l *ledger) deny(a ask, problems ...finding.Finding) {
+func (l *decisionBuilder) deny(a ask, problems ...finding.Finding) {
 	l.Denied = true
 	for _, p := range problems {
 		if p.Field != "" {
@@ -44,9 +44,9 @@ func (l *ledger) deny(a ask, problems ...finding.Finding) {
 	l.done(a, problems[0].Reason, "", problems[0].Message)
 }
 
-func (l *ledger) skip(a ask, why reason.Reason, detail string) { l.done(a, why, "", detail) }
+func (l *decisionBuilder) skip(a ask, why reason.Reason, detail string) { l.done(a, why, "", detail) }
 
-func (l *ledger) done(a ask, why reason.Reason, version, detail string) {
+func (l *decisionBuilder) done(a ask, why reason.Reason, version, detail string) {
 	l.Outcomes = append(l.Outcomes, Outcome{Template: a.template, Revision: a.revision, Version: version, Reason: why, Source: a.source, Detail: detail})
 	what := "decision"
 	if a.template != "" {
@@ -55,13 +55,13 @@ func (l *ledger) done(a ask, why reason.Reason, version, detail string) {
 	l.step(what, string(why), detail)
 }
 
-func (l *ledger) warn(format string, args ...any) {
+func (l *decisionBuilder) warn(format string, args ...any) {
 	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
 }
 
 // summarize selects the reason of the whole decision: a denial before an
 // injection before anything else.
-func (l *ledger) summarize() *Decision {
+func (l *decisionBuilder) summarize() *Decision {
 	if len(l.Outcomes) == 0 {
 		return &l.Decision // it ended early
 	}

@@ -59,7 +59,7 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 // unchanged, and a record that says so.
 func (d *decision) hasVersion(t *Template, claim *RecordEntry) bool {
 	where := t.place(d.merge.pod, d.request.NativeSidecars)
-	if where == nowhere || !claim.tells(t, d.merge.pod.annotations()[RecordAnnotation]) {
+	if where == unsupported || !claim.matchesTemplate(t, d.merge.pod.annotations()[RecordAnnotation]) {
 		return false
 	}
 	targets, _ := d.merge.appTargets(t, nil, d.askedContainers) // no names are given, so none is wrong
@@ -89,13 +89,13 @@ func (d *decision) tolerable(changes []change) []finding.Finding {
 }
 
 // unfulfilled lists what a pod lacks after injection is over.
-func (d *decision) unfulfilled(t *Template, lacking []string, told bool) []change {
+func (d *decision) unfulfilled(t *Template, lacking []string, recordTrue bool) []change {
 	var changes []change
 	for _, what := range lacking {
 		changes = append(changes, change{finding.Denial(reason.MandatoryChanged, "", fmt.Sprintf(
 			"the pod lacks %s of the mandatory template %s after all webhooks were called: make sure that none of them removes it", what, t.Name)), true})
 	}
-	if !told && len(changes) == 0 {
+	if !recordTrue && len(changes) == 0 {
 		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
 			"does not record the mandatory template %s after all webhooks were called: make sure that none of them changes it", t.Name)), true})
 	}

@@ -107,14 +107,14 @@ func annotationField(key string) string { return "metadata.annotations[" + key +
 // the annotation by which Multus attaches the pod, in the form of the existing
 // value. It never fails: it denies what it cannot read.
 func Attach(r AttachRequest) *Decision {
-	d := &attaching{ledger: ledger{explain: r.Explain}, request: r}
+	d := &attaching{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r}
 	d.run()
 	return d.summarize()
 }
 
 // attaching is the decision about the Networks that an object declares.
 type attaching struct {
-	ledger
+	decisionBuilder
 	request AttachRequest
 }
 

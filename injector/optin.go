@@ -37,8 +37,8 @@ type ask struct {
 	template string
 	source   string // the key that decides, for messages
 	refused  bool
-	// nevertheless names the key that asks for a template that the pod refuses.
-	nevertheless string
+	// askedBy names the key that asks for a template that the pod refuses.
+	askedBy string
 	// overrides are the pod's changes to the template, keyed by the part after the
 	// template's name.
 	overrides []override
@@ -85,7 +85,7 @@ func asked(annotations map[string]string, set *Set, s Subject) []ask {
 			if a := find(asks, template); a == nil {
 				asks = append(asks, fromLabel(template, value))
 			} else if a.refused {
-				a.nevertheless = "namespace label " + NamespaceLabel
+				a.askedBy = "namespace label " + NamespaceLabel
 			}
 		}
 	}

@@ -22,10 +22,10 @@ func (l *located) native() bool {
 	return l.list == "initContainers" && l.typed.RestartPolicy != nil && *l.typed.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// believes reports whether the pod has everything that an entry of its record
+// recordHolds reports whether the pod has everything that an entry of its record
 // names, whatever others changed in it. An entry of the template's current
 // version must name all of the template's containers.
-func (m *merge) believes(t *Template, claim RecordEntry) bool {
+func (m *merge) recordHolds(t *Template, claim RecordEntry) bool {
 	spec := m.pod.Spec
 	switch named := len(claim.Containers) + len(claim.InitContainers); {
 	case named == 0 && (len(t.containers)+len(t.initContainers) > 0 || claim.Content != t.content && len(claim.AppContainers) == 0):
@@ -49,10 +49,10 @@ func (m *merge) believes(t *Template, claim RecordEntry) bool {
 	return claim.Content != t.content || !slices.ContainsFunc(t.containers, unnamed) && !slices.ContainsFunc(t.initContainers, unnamed)
 }
 
-// stuck warns of a native sidecar that has become an ordinary init container: a
+// lostRestartPolicy warns of a native sidecar that has become an ordinary init container: a
 // webhook that does not know restartPolicy removed it, and the pod waits for
 // the container to end.
-func (m *merge) stuck(t *Template, claim RecordEntry) []string {
+func (m *merge) lostRestartPolicy(t *Template, claim RecordEntry) []string {
 	if claim.Content != t.content {
 		return nil
 	}
@@ -135,6 +135,12 @@ func identifies(want, have *corev1.Container) bool {
 		hasMounts(want.VolumeMounts, have.VolumeMounts)
 }
 
+// identifiable reports whether a template's container has a field that identifies
+// it.
+func identifiable(want *corev1.Container) bool {
+	return len(want.Ports)+len(want.Args)+len(want.Command)+len(want.VolumeMounts) > 0
+}
+
 // repository returns the last component of an image's repository: users change
 // registries, tags and digests.
 func repository(image string) string {
@@ -165,12 +171,12 @@ func (l *located) field() string { return fmt.Sprintf("spec.%s[%d]", l.list, l.i
 
 // recognize says whether a container of the pod is the template's although no
 // record names it. It recognizes the container by the name, the last component
-// of the image's repository, and one of the fields that identify a container, or
-// all that the template writes.
+// of the image's repository, and one of the fields that identify a container, if
+// the template writes any, or all that the template writes.
 func recognize(want, have *corev1.Container) evidence {
 	sameImage, identified := repository(want.Image) == repository(have.Image), identifies(want, have)
 	switch {
-	case sameImage && (identified || within(canonical(*want), canonical(*have))):
+	case sameImage && (identified || !identifiable(want) || within(canonical(*want), canonical(*have))):
 		return byRecognition
 	case sameImage || identified:
 		return resembling

@@ -86,10 +86,10 @@ func inList(text, container string) bool {
 	return strings.Contains(text, `"`+container+`",`) || strings.Contains(text, `"`+container+`"]`)
 }
 
-// tells reports whether the text of a record, decoded as the entry, names
+// matchesTemplate reports whether the text of a record, decoded as the entry, names
 // exactly the template's items in the pod, in the form that the API server
 // searches for. A record from a release before v0.2 qualifies, too.
-func (e RecordEntry) tells(t *Template, text string) bool {
+func (e RecordEntry) matchesTemplate(t *Template, text string) bool {
 	if !e.current(t) || !strings.Contains(text, InRecord(t.Name)) || len(e.Containers)+len(e.InitContainers) != len(t.containers)+len(t.initContainers) {
 		return false
 	}

@@ -14,7 +14,7 @@ func (d *decision) require(a ask, c *comparison, claim *RecordEntry) bool {
 	t := c.template
 	problems := append(d.tolerable(c.changes()), c.conflicts()...)
 	lacking := c.lacking()
-	recordTrue := claim != nil && claim.tells(t, d.merge.pod.annotations()[RecordAnnotation])
+	recordTrue := claim != nil && claim.matchesTemplate(t, d.merge.pod.annotations()[RecordAnnotation])
 	if d.verify && len(problems) == 0 {
 		problems = d.tolerable(d.unfulfilled(t, lacking, recordTrue))
 	}

@@ -67,8 +67,8 @@ func match(asks []ask, set *Set, selects func(*Template) bool) []ask {
 		switch {
 		case a == nil && selects(t):
 			asks = append(asks, ask{template: t.Name, source: matchSource})
-		case a != nil && a.refused && a.nevertheless == "" && selects(t):
-			a.nevertheless = matchSource
+		case a != nil && a.refused && a.askedBy == "" && selects(t):
+			a.askedBy = matchSource
 		}
 	}
 	return asks
@@ -214,7 +214,7 @@ func (d *decision) ending() []string {
 	var names []string
 	for _, t := range r.Templates.Matches() {
 		a := find(d.asks, t.Name)
-		unknown := a == nil || a.refused && a.nevertheless == ""
+		unknown := a == nil || a.refused && a.askedBy == ""
 		if t.Options.Mandatory && unknown && t.selects(subject, labels.Set(subject.Labels)) {
 			names = append(names, t.Name)
 		}

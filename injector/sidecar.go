@@ -7,9 +7,9 @@ import "slices"
 type placement int
 
 const (
-	ordinary placement = iota // next to the pod's containers
-	native                    // native sidecars: init containers with restartPolicy: Always
-	nowhere                   // the pod needs native sidecars, and the cluster or the template does not allow them
+	ordinary    placement = iota // next to the pod's containers
+	native                       // native sidecars: init containers with restartPolicy: Always
+	unsupported                  // the pod needs native sidecars, and the cluster or the template does not allow them
 )
 
 // place selects the placement for a pod. available is true if the cluster
@@ -18,11 +18,11 @@ const (
 func (t *Template) place(p *pod, available bool) placement {
 	switch {
 	case slices.ContainsFunc(t.initContainers, func(c container) bool { return c.isNative() }) && !available:
-		return nowhere
+		return unsupported
 	case len(t.containers) == 0, t.Options.Native != NativeAlways && !p.ends():
 		return ordinary
 	case t.Options.Native != NativeNever && available:
 		return native
 	}
-	return nowhere
+	return unsupported
 }
