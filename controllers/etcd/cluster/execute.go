@@ -22,11 +22,11 @@ func (c *Controller) execute(ctx context.Context, d *desired, s *observed, t *pl
 	switch t.Action {
 	case plan.Wait, plan.Settle:
 		return false, nil
-	case plan.Recover, plan.CatchUp, plan.Upgrade, plan.Restart, plan.Seal, plan.Expose, plan.Discard:
+	case plan.Recover, plan.CatchUp, plan.Upgrade, plan.Restart, plan.PinInitialState, plan.AddToService, plan.DeletePod:
 		return c.onPod(ctx, d, s, t)
-	case plan.Choose:
+	case plan.NameFirstMember:
 		return true, c.choose(ctx, d.cluster)
-	case plan.Form:
+	case plan.Bootstrap:
 		return true, c.makeMember(ctx, d, s, t.Member, t.Version, first(d.addresses, t.Member))
 	case plan.Record:
 		return true, c.record(ctx, d.cluster, s)
@@ -39,11 +39,11 @@ func (c *Controller) execute(ctx context.Context, d *desired, s *observed, t *pl
 		return true, ignoreDone(s.etcd.MoveLeader(ctx, d.addresses.clientURL(s.leader()), s.details[t.Member].id))
 	case plan.Remove:
 		return true, c.remove(ctx, d, s, t)
-	case plan.SetAsideClaim:
+	case plan.RetainUntil:
 		return true, c.setAside(ctx, d, s, t)
-	case plan.Reattach:
+	case plan.Unretain:
 		return true, c.reattach(ctx, d, s, t.Member)
-	case plan.Delete:
+	case plan.DeleteClaim:
 		return true, c.delete(ctx, s.aside[t.Member])
 	case plan.Adopt:
 		return true, c.adopt(ctx, d.cluster, s)
@@ -67,15 +67,15 @@ func (c *Controller) onPod(ctx context.Context, d *desired, s *observed, t *plan
 		return false, nil
 	}
 	switch t.Action {
-	case plan.Seal:
+	case plan.PinInitialState:
 		return true, c.patchPod(ctx, p, func(p *corev1.Pod) {
 			for key, value := range sealed(d.addresses, t.Member).annotations() {
 				p.Annotations[key] = value
 			}
 		})
-	case plan.Expose:
+	case plan.AddToService:
 		return true, c.patchPod(ctx, p, func(p *corev1.Pod) { p.Labels[LabelVoter] = "true" })
-	case plan.Restart, plan.Discard:
+	case plan.Restart, plan.DeletePod:
 		return true, c.delete(ctx, p)
 	case plan.Upgrade:
 		if m.Target == t.Version {

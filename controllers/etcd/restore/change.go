@@ -36,7 +36,7 @@ func (c *Controller) change(ctx context.Context, a *attempt) error {
 			return recovered(a)
 		case t == nil:
 			return wait(ReasonUnproved, "%s", p.Message)
-		case t.Action == plan.Yield:
+		case t.Action == plan.Release:
 			return nil // which growing does
 		}
 		if err := c.execute(ctx, a, w, t); err != nil {
@@ -76,13 +76,13 @@ func (c *Controller) observe(ctx context.Context, a *attempt) (*observed, error)
 	}
 	a.Status.WayBack = wayBack(a.EtcdRestore, names)
 	r := &plan.Restore{
-		Name: a.Name, Seed: seed.pod.Name, Held: true, Left: true, Proved: true, Touched: len(kept) > 0,
+		Name: a.Name, Seed: seed.pod.Name, Held: true, Acknowledged: true, Proved: true, DataMoved: len(kept) > 0,
 		Forced:   a.forced(),
 		Recorded: a.cluster.Status.ClusterID == etcdcluster.ID(seed.clusterID),
 		Adopted:  metav1.IsControlledBy(seed.pod, a.cluster),
 	}
 	w.observation = &plan.Observation{Now: time.Now(), Formed: true}
-	if !r.Recorded && !r.Touched && !r.Forced {
+	if !r.Recorded && !r.DataMoved && !r.Forced {
 		if w.observation, err = c.observer.Observe(ctx, a.cluster); err != nil {
 			return nil, err
 		}
@@ -139,9 +139,9 @@ func (c *Controller) oldMembers(ctx context.Context, a *attempt, w *observed) er
 // execute executes a step of the switchover.
 func (c *Controller) execute(ctx context.Context, a *attempt, w *observed, t *plan.Step) error {
 	switch t.Action {
-	case plan.SetAsideClaim:
+	case plan.RetainUntil:
 		return c.setAside(ctx, a, w.claims[t.Member], t)
-	case plan.Discard:
+	case plan.DeletePod:
 		p := w.pods[t.Member]
 		if err := c.client.Delete(ctx, p, client.Preconditions{UID: &p.UID}); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting the old member %s: %w", p.Name, err)

@@ -41,7 +41,7 @@ func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
 
 // restoredStep is the step that would have set the claim aside.
 func restoredStep(claim *corev1.PersistentVolumeClaim) *plan.Step {
-	return &plan.Step{Action: plan.SetAsideClaim, Member: claim.Name, Cause: plan.Restored, Why: "a restored member has its place"}
+	return &plan.Step{Action: plan.RetainUntil, Member: claim.Name, Cause: plan.Restored, Why: "a restored member has its place"}
 }
 
 // discardSeed deletes the claim of a restored member that does not belong to
