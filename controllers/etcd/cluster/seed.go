@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/etcd"
 )
 
 // DataFolder is the folder of a member's data in its pod, below its volume at
@@ -78,28 +77,6 @@ func Connect(ctx context.Context, reader client.Reader, c *etcdv1beta2.EtcdClust
 
 // LabelsOf returns the labels of every pod and claim of a cluster's members.
 func LabelsOf(cluster string) labels.Set { return labelsOf(cluster) }
-
-// Adopted returns the status of a cluster whose only member is the seed.
-func Adopted(c *etcdv1beta2.EtcdCluster, p *corev1.Pod, clusterID, memberID uint64, version string) etcdv1beta2.ClusterStatus {
-	d := desire(c)
-	m := etcdv1beta2.MemberStatus{
-		Name: p.Name, ID: hex(memberID), Version: version, TargetVersion: p.Annotations[AnnotationVersion], Ready: true,
-		PodRevision: p.Annotations[AnnotationPodRevision], StorageRevision: p.Annotations[AnnotationStorageRevision],
-		Since: &p.CreationTimestamp,
-	}
-	if d.storage().claim {
-		m.Claim = p.Name
-	}
-	return etcdv1beta2.ClusterStatus{
-		Phase: etcdv1beta2.ClusterPhaseCreating, ClusterID: hex(clusterID), ControlPaused: true, Size: 1,
-		TLS: etcd.Encrypted(&c.Spec), MemberStatuses: []etcdv1beta2.MemberStatus{m}, CurrentVersion: version,
-		Members: etcdv1beta2.MembersStatus{Ready: []string{p.Name}}, Quorum: &etcdv1beta2.QuorumStatus{Voters: 1, Healthy: 1},
-		ServiceName: clientService(c.Name), ClientPort: clientPort,
-	}
-}
-
-// ID formats etcd's ID for a status.
-func ID(id uint64) string { return hex(id) }
 
 // leave does not change a cluster that an EtcdRestore has reserved: it only
 // creates what the members need, and sets the status.

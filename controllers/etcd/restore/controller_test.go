@@ -62,7 +62,7 @@ func (s *scene) pods(cluster string) map[string]string {
 func (s *scene) kept(restore string) []string {
 	s.Helper()
 	var claims corev1.PersistentVolumeClaimList
-	if err := world.client.List(s.Context(), &claims, client.InNamespace(s.namespace), client.MatchingLabels{etcdrestore.LabelKept: restore}); err != nil {
+	if err := world.client.List(s.Context(), &claims, client.InNamespace(s.namespace), client.MatchingLabels{etcdcluster.LabelKept: restore}); err != nil {
 		s.Fatal(err)
 	}
 	var names []string
