@@ -13,6 +13,7 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/controllers"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/healing"
 	"github.com/usher-dev/usher/controllers/network/multus"
 	"github.com/usher-dev/usher/controllers/network/neutron"
@@ -70,7 +71,7 @@ In a cluster only one replica at a time is active, the one that holds the Lease
 	f.StringVar(&o.HealthAddress, "health-address", ":8081", `address of /healthz and /readyz, "0" for none`)
 	f.StringVar(&o.MetricsAddress, "metrics-address", ":8080", `address of /metrics, "0" for none`)
 	f.DurationVar(&o.EtcdCluster.Settling, "etcd-member-timeout", etcdcluster.DefaultSettling, "how long a member of an EtcdCluster may be down before it is replaced, provided that the others have a quorum")
-	f.DurationVar(&o.EtcdCluster.ClaimGrace, "etcd-claim-grace", etcdcluster.DefaultClaimGrace, "how long to keep the claims of removed members of an EtcdCluster before deleting them")
+	f.DurationVar(&o.EtcdCluster.ClaimGrace, "etcd-claim-grace", member.DefaultClaimGrace, "how long to keep the claims of removed members of an EtcdCluster before deleting them")
 	f.StringSliceVar(&o.EtcdBackupEndpoints, "etcd-backup-endpoints", nil, "etcd hosts in other namespaces or outside the cluster that EtcdBackups may read: HOST, *.DOMAIN or either with :PORT")
 	f.StringSliceVar(&o.StoreEndpoints, "store-endpoints", nil, "object stores at addresses that EtcdBackups and EtcdRestores may not use otherwise (private, in other namespaces): HOST:PORT, *.DOMAIN:PORT, ADDRESS:PORT or CIDR:PORT, * for every port")
 	f.BoolVar(&o.StoreProxy, "store-proxy-from-environment", false, "connect to stores through the proxy of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; only to those that --store-endpoints names")

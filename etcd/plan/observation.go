@@ -259,6 +259,22 @@ func (o *Observation) voters() (all, healthy int) {
 	return all, healthy
 }
 
+// Voters counts the voting members.
+func (o *Observation) Voters() int {
+	all, _ := o.voters()
+	return all
+}
+
+// Durable reports whether every voting member has its data on a claim.
+func (o *Observation) Durable() bool {
+	for i := range o.Members {
+		if m := &o.Members[i]; m.voting() && !m.Durable {
+			return false
+		}
+	}
+	return o.Voters() > 0
+}
+
 // decides reports whether the voters have a quorum, and agreed on the list of
 // members.
 func (o *Observation) decides() bool {

@@ -11,25 +11,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 )
 
 // errUnknownClaim means that the owner of the data on a claim is unknown.
-var errUnknownClaim = errors.New("it does not name in the annotation " + AnnotationMember + " the member whose data it has: restore a backup, or delete the claim")
+var errUnknownClaim = errors.New("it does not name in the annotation " + member.AnnotationMember + " the member whose data it has: restore a backup, or delete the claim")
 
 // adopt forms the cluster from the claims of a former one of its name, whose
 // annotations name the members. It writes the status last: until then nothing
 // starts on them.
 func (c *Controller) adopt(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, s *observed) error {
-	members := map[string]identity{}
+	members := map[string]member.Identity{}
 	clusterID := ""
 	claims := slices.Clone(s.retained)
 	for _, name := range slices.Sorted(maps.Keys(s.claims)) {
 		claims = append(claims, s.claims[name]) // by an earlier attempt
 	}
 	for _, claim := range claims {
-		var of identity
-		if json.Unmarshal([]byte(claim.Annotations[AnnotationMember]), &of) != nil || of.ID == "" {
+		var of member.Identity
+		if json.Unmarshal([]byte(claim.Annotations[member.AnnotationMember]), &of) != nil || of.ID == "" {
 			return fmt.Errorf("adopting the claim %s: %w", claim.Name, errUnknownClaim)
 		}
 		if clusterID != "" && of.ClusterID != clusterID {
@@ -47,7 +48,7 @@ func (c *Controller) adopt(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 	cluster.Status.MemberStatuses = nil
 	for _, claim := range claims {
 		changed := claim.DeepCopy()
-		changed.OwnerReferences = claimOwners(cluster, namespace)
+		changed.OwnerReferences = member.Owners(cluster, namespace)
 		if err := c.patchClaim(ctx, claim, changed); err != nil {
 			return err
 		}
@@ -57,11 +58,11 @@ func (c *Controller) adopt(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 	return c.writeStatus(ctx, cluster)
 }
 
-func adopted(claim *corev1.PersistentVolumeClaim, of identity) etcdv1beta2.MemberStatus {
+func adopted(claim *corev1.PersistentVolumeClaim, of member.Identity) etcdv1beta2.MemberStatus {
 	asked := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	return etcdv1beta2.MemberStatus{
 		Name: claim.Name, ID: of.ID, Version: of.Version, TargetVersion: of.Version,
 		Claim: claim.Name, ClaimUID: string(claim.UID), Storage: &asked, Since: &claim.CreationTimestamp,
-		StorageRevision: claim.Annotations[AnnotationStorageRevision],
+		StorageRevision: claim.Annotations[member.AnnotationStorageRevision],
 	}
 }

@@ -2,11 +2,9 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,69 +14,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
-
-const (
-	// LabelAside on a claim that is set aside names the cluster. Such claims have
-	// neither the labels of the cluster's claims nor its owner reference, so that
-	// other versions of the controller do not take them for a removed member's.
-	LabelAside = etcdv1beta2.LabelAside
-	// AnnotationAside records in JSON who set the claim aside, why, and until
-	// when.
-	AnnotationAside = "etcd.usher.dev/set-aside"
-)
-
-// An Aside is the content of AnnotationAside.
-type Aside struct {
-	// By is who set it aside: EtcdCluster/NAME or EtcdRestore/NAME.
-	By string `json:"by"`
-	// ClusterUID is the UID of the EtcdCluster; one with another UID ignores the
-	// claim.
-	ClusterUID types.UID `json:"clusterUID"`
-	// Reason is why its member was removed, and Why explains it in a sentence.
-	Reason plan.Cause `json:"reason,omitempty"`
-	Why    string     `json:"why"`
-	// At is when it was set aside, Until when it may be deleted.
-	At    metav1.Time `json:"at"`
-	Until metav1.Time `json:"until"`
-	// Restore names the EtcdRestore that keeps it while it exists.
-	Restore string `json:"restore,omitempty"`
-}
-
-// SetAside marks a claim for deletion, and detaches it from the cluster. It no
-// longer belongs to a member, and its only remaining owner is the namespace.
-func SetAside(claim *corev1.PersistentVolumeClaim, cluster *etcdv1beta2.EtcdCluster, a Aside, namespace types.UID) error {
-	a.ClusterUID = cluster.UID
-	text, err := json.Marshal(a)
-	if err != nil {
-		return fmt.Errorf("recording why the claim %s is set aside: %w", claim.Name, err)
-	}
-	for name := range labelsOf(cluster.Name) {
-		delete(claim.Labels, name)
-	}
-	metav1.SetMetaDataLabel(&claim.ObjectMeta, LabelAside, cluster.Name)
-	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, AnnotationAside, string(text))
-	claim.OwnerReferences = keptBy(claim.Namespace, namespace)
-	return nil
-}
-
-// asideOf parses the annotation.
-func asideOf(claim *corev1.PersistentVolumeClaim) (a Aside, ok bool) {
-	return a, json.Unmarshal([]byte(claim.Annotations[AnnotationAside]), &a) == nil && !a.Until.IsZero()
-}
 
 // lookAside reads the claims that are set aside. A claim without a valid date
 // in the annotation, or of another cluster with the name, is kept forever.
 func (o *Observer) lookAside(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, s *observed) error {
 	var claims corev1.PersistentVolumeClaimList
-	of := client.MatchingLabels{LabelAside: cluster.Name}
+	of := client.MatchingLabels{member.LabelAside: cluster.Name}
 	if err := o.reader.List(ctx, &claims, client.InNamespace(cluster.Namespace), of); err != nil {
 		return fmt.Errorf("listing claims set aside: %w", err)
 	}
 	for i := range claims.Items {
 		claim := &claims.Items[i]
-		a, ok := asideOf(claim)
+		a, ok := member.AsideOf(claim)
 		if !ok || a.ClusterUID != cluster.UID || claim.DeletionTimestamp != nil {
 			continue
 		}
@@ -109,30 +59,30 @@ func (o *Observer) restoreExists(ctx context.Context, namespace, name string) (b
 }
 
 // setAside sets the claim of a removed member aside.
-func (c *Controller) setAside(ctx context.Context, d *desired, s *observed, t plan.Step) error {
+func (c *Controller) setAside(ctx context.Context, d *member.Desired, s *observed, t plan.Step) error {
 	claim := s.claims[t.Member]
 	if claim == nil {
 		return nil
 	}
 	why := t.Why
-	for _, announced := range d.cluster.Status.SetAside {
+	for _, announced := range d.Cluster.Status.SetAside {
 		if announced.Claim == t.Member && announced.Message != "" {
 			why = announced.Message
 		}
 	}
-	return c.retain(ctx, d.cluster, claim, Aside{By: "EtcdCluster/" + d.cluster.Name, Reason: t.Cause, Why: why}, "changing the claim "+claim.Name)
+	return c.retain(ctx, d.Cluster, claim, member.Aside{By: "EtcdCluster/" + d.Cluster.Name, Reason: t.Cause, Why: why}, "changing the claim "+claim.Name)
 }
 
 // RetainForRestore sets the claim of an old member aside, which a restored one
 // has replaced. It is kept while the EtcdRestore exists, and for a while
 // afterwards.
 func (c *Controller) RetainForRestore(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, restore string, claim *corev1.PersistentVolumeClaim, why string) error {
-	return c.retain(ctx, cluster, claim, Aside{By: "EtcdRestore/" + restore, Restore: restore, Reason: plan.Restored, Why: why}, "setting the claim "+claim.Name+" aside")
+	return c.retain(ctx, cluster, claim, member.Aside{By: "EtcdRestore/" + restore, Restore: restore, Reason: plan.Restored, Why: why}, "setting the claim "+claim.Name+" aside")
 }
 
 // retain sets a claim aside, unless it was replaced since it was read. Errors
 // call that what.
-func (c *Controller) retain(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, claim *corev1.PersistentVolumeClaim, a Aside, what string) error {
+func (c *Controller) retain(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, claim *corev1.PersistentVolumeClaim, a member.Aside, what string) error {
 	namespace, err := c.namespaceUID(ctx, claim.Namespace)
 	if err != nil {
 		return err
@@ -143,7 +93,7 @@ func (c *Controller) retain(ctx context.Context, cluster *etcdv1beta2.EtcdCluste
 	if a.Restore != "" {
 		metav1.SetMetaDataLabel(&changed.ObjectMeta, LabelKept, a.Restore)
 	}
-	if err := SetAside(changed, cluster, a, namespace); err != nil {
+	if err := member.SetAside(changed, cluster, a, namespace); err != nil {
 		return err
 	}
 	if err := c.client.Patch(ctx, changed, client.MergeFromWithOptions(claim, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -153,17 +103,17 @@ func (c *Controller) retain(ctx context.Context, cluster *etcdv1beta2.EtcdCluste
 }
 
 // reattach returns a claim that was set aside to its member.
-func (c *Controller) reattach(ctx context.Context, d *desired, s *observed, name string) error {
+func (c *Controller) reattach(ctx context.Context, d *member.Desired, s *observed, name string) error {
 	claim := s.aside[name]
 	namespace, err := c.namespaceUID(ctx, claim.Namespace)
 	if err != nil {
 		return err
 	}
 	changed := claim.DeepCopy()
-	delete(changed.Labels, LabelAside)
-	delete(changed.Annotations, AnnotationAside)
-	changed.Labels = labels.Merge(changed.Labels, labelsOf(d.cluster.Name))
-	changed.OwnerReferences = claimOwners(d.cluster, namespace)
+	delete(changed.Labels, member.LabelAside)
+	delete(changed.Annotations, member.AnnotationAside)
+	changed.Labels = labels.Merge(changed.Labels, member.LabelsOf(d.Cluster.Name))
+	changed.OwnerReferences = member.Owners(d.Cluster, namespace)
 	return c.patchClaim(ctx, claim, changed)
 }
 
@@ -184,7 +134,7 @@ func (s *observed) announce(st *etcdv1beta2.ClusterStatus, t *plan.Step) {
 		}
 	}
 	for name, claim := range s.aside {
-		a, _ := asideOf(claim)
+		a, _ := member.AsideOf(claim)
 		all[name] = etcdv1beta2.SetAsideClaim{Claim: name, Reason: string(a.Reason), Message: a.Why, Until: &a.Until}
 	}
 	if t != nil && t.Action == plan.Remove {
@@ -206,6 +156,3 @@ func (s *observed) byName(name string) *plan.Member {
 	}
 	return nil
 }
-
-// DefaultClaimGrace is how long a claim is set aside before it is deleted.
-const DefaultClaimGrace = 24 * time.Hour

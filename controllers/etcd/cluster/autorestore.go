@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -31,7 +32,7 @@ func (c *Controller) autoRestore(ctx context.Context, cluster *etcdv1beta2.EtcdC
 	if err := yaml.UnmarshalStrict([]byte(cluster.Status.Restore.Manifest), r); err != nil {
 		return fmt.Errorf("reading status.restore.manifest: %w", err)
 	}
-	r.OwnerReferences = ownedBy(cluster)
+	r.OwnerReferences = member.OwnedBy(cluster)
 	if err := c.client.Create(ctx, r); client.IgnoreAlreadyExists(err) != nil {
 		return fmt.Errorf("creating the EtcdRestore %s: %w", r.Name, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -86,15 +87,15 @@ func (j *judgement) when(t etcdv1beta2.ClusterConditionType, holds bool, reason,
 }
 
 // judge sets the phase and the conditions.
-func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, d *desired, s *observed, p plan.Plan) {
+func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, d *member.Desired, s *observed, p plan.Plan) {
 	j := &judgement{cluster: cluster, now: metav1.Now().Rfc3339Copy()}
 	c.judgeQuorum(ctx, j, s, p)
 	j.when(etcdv1beta2.ClusterUnsupportedVersion, p.Blocked == plan.UnsupportedVersion, string(p.Blocked), p.Message)
 	j.when(etcdv1beta2.ClusterRefusedChange, len(p.Refusals) > 0 || p.Blocked == plan.InvalidSize, "Refused", refused(p))
 	j.when(etcdv1beta2.ClusterIgnoredFields, len(cluster.Status.IgnoredFields) > 0, ReasonSet,
 		"ignored fields: "+strings.Join(cluster.Status.IgnoredFields, ", "))
-	j.when(etcdv1beta2.ClusterMissingReference, d.unable != "", ReasonMissing, d.unable)
-	j.when(etcdv1beta2.ClusterMissingCredentials, s.credentials != "", ReasonRefused, d.missingCredentials(s.credentials))
+	j.when(etcdv1beta2.ClusterMissingReference, d.Missing != "", ReasonMissing, d.Missing)
+	j.when(etcdv1beta2.ClusterMissingCredentials, s.credentials != "", ReasonRefused, missingCredentials(d, s.credentials))
 	j.when(etcdv1beta2.ClusterRetainedClaims, len(s.Retained) > 0, ReasonRetained, retained(s, p))
 	j.when(etcdv1beta2.ClusterClaimsSetAside, len(cluster.Status.SetAside) > 0, ReasonSetAside, setAsideClaims(cluster.Status.SetAside))
 	if p.Stalled != nil {
@@ -157,17 +158,17 @@ var warnings = []etcdv1beta2.ClusterConditionType{
 }
 
 // missingCredentials explains which credentials usher's client lacks.
-func (d *desired) missingCredentials(why string) string {
+func missingCredentials(d *member.Desired, why string) string {
 	text := "members refuse usher's client, and usher does not change the cluster: " + why
-	if d.tls.operator == nil {
+	if d.TLS.Operator == nil {
 		return text + "; the client has no certificate, and the cluster has no TLS to show one: run etcdctl auth disable"
 	}
 	return text + fmt.Sprintf("; its certificate is %s of the Secret %s: with etcd's authentication its common name must be that of an etcd user with the role root, and its CA that of the members",
-		d.tls.operator.keys[0], d.tls.operator.secret)
+		d.TLS.Operator.Keys[0], d.TLS.Operator.Secret)
 }
 
 // available reports whether the cluster accepts reads and writes.
-func (c *Controller) available(j *judgement, d *desired, s *observed, p plan.Plan) {
+func (c *Controller) available(j *judgement, d *member.Desired, s *observed, p plan.Plan) {
 	st := &j.cluster.Status
 	proof := s.Serving()
 	silent := c.silence.of(client.ObjectKeyFromObject(j.cluster), s.Formed && proof == "")
@@ -179,14 +180,14 @@ func (c *Controller) available(j *judgement, d *desired, s *observed, p plan.Pla
 	case proof != "" && s.Formed:
 		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionTrue, ReasonReady, proof+" says that it is ready; no majority answers usher's client")
 		st.Phase = etcdv1beta2.ClusterPhaseRunning
-	case d.unable != "" && s.Formed:
-		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionUnknown, ReasonMissing, d.unable)
-		st.Phase, st.Reason = etcdv1beta2.ClusterPhaseFailed, d.unable
+	case d.Missing != "" && s.Formed:
+		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionUnknown, ReasonMissing, d.Missing)
+		st.Phase, st.Reason = etcdv1beta2.ClusterPhaseFailed, d.Missing
 	case !s.Formed:
 		why := st.Step
-		if p.Blocked != "" || d.unable != "" {
+		if p.Blocked != "" || d.Missing != "" {
 			st.Phase = etcdv1beta2.ClusterPhaseFailed
-			why = cmp.Or(d.unable, p.Message)
+			why = cmp.Or(d.Missing, p.Message)
 			st.Reason = why
 		}
 		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionFalse, ReasonCreating, why)
@@ -220,7 +221,7 @@ func (s *observed) activities(j *judgement, p plan.Plan) {
 		rolling = rolling || m.Pod.Exists && (m.PodRevision != podRevision || m.StorageRevision != storageRevision)
 		failed = failed || !m.Learner && (m.DataGone || m.Unresponsive != nil && s.Now.Sub(m.Unresponsive.Since) > unavailableAfter)
 	}
-	changing := s.voters() != cluster.Spec.Size || s.voters() != st.Size
+	changing := s.Voters() != cluster.Spec.Size || s.Voters() != st.Size
 	was := st.Condition(etcdv1beta2.ClusterRecovering)
 	recovering := s.Formed && (failed || !s.Quorum || (down || changing) && was != nil && was.Status == corev1.ConditionTrue)
 	rolling = rolling && s.Formed && !cluster.Spec.Paused
@@ -229,7 +230,7 @@ func (s *observed) activities(j *judgement, p plan.Plan) {
 	j.when(etcdv1beta2.ClusterUpgrading, upgrading, ReasonUnderWay, fmt.Sprintf("from %s to %s", st.CurrentVersion, st.TargetVersion))
 	j.when(etcdv1beta2.ClusterRolling, rolling, ReasonUnderWay, "members get the pods and the storage of the manifest")
 	j.when(etcdv1beta2.ClusterScaling, changing && !recovering && !rolling && !cluster.Spec.Paused && p.Now() != nil, ReasonUnderWay,
-		fmt.Sprintf("from %d to %d members", s.voters(), cluster.Spec.Size))
+		fmt.Sprintf("from %d to %d members", s.Voters(), cluster.Spec.Size))
 }
 
 // refused lists all changes that the controller refuses.

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -47,7 +48,7 @@ type Options struct {
 	// a minute.
 	Busy, Calm time.Duration
 	// ClaimGrace is how long to keep claims of removed members before deleting
-	// them. The default is DefaultClaimGrace.
+	// them. The default is member.DefaultClaimGrace.
 	ClaimGrace time.Duration
 	// Namespace is the only namespace to watch, if the cache of the manager has no
 	// other; "" means all.
@@ -55,7 +56,7 @@ type Options struct {
 }
 
 func (o *Options) complete() {
-	for value, otherwise := range map[*time.Duration]time.Duration{&o.Settling: DefaultSettling, &o.ClaimGrace: DefaultClaimGrace, &o.Busy: time.Second, &o.Calm: 30 * time.Second} {
+	for value, otherwise := range map[*time.Duration]time.Duration{&o.Settling: DefaultSettling, &o.ClaimGrace: member.DefaultClaimGrace, &o.Busy: time.Second, &o.Calm: 30 * time.Second} {
 		if *value == 0 {
 			*value = otherwise
 		}
@@ -136,7 +137,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	d := desire(effective(cluster, s))
+	d := member.Desire(effective(cluster, s))
 	if err := c.prepare(ctx, d); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -150,9 +151,9 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	c.setMembers(d, s, &cluster.Status)
-	s.Missing = d.unable
+	s.Missing = d.Missing
 	p := plan.Next(&cluster.Spec, &s.Observation)
-	if err := c.ensureDisruptionBudget(ctx, d, s); err != nil {
+	if err := c.objects().DisruptionBudget(ctx, d, s.Voters(), s.Durable()); err != nil {
 		return reconcile.Result{}, err
 	}
 	if why, ok := c.denied.Load(req.NamespacedName); ok && p.Now() != nil && s.credentials == "" {
@@ -169,21 +170,26 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return c.take(ctx, d, s, p.Now())
 }
 
+// objects writes what members need, besides their pods and claims.
+func (c *Controller) objects() member.Writer {
+	return member.Writer{Client: c.client, Reader: c.reader}
+}
+
 // prepare creates what members need before they exist. It records what is
 // missing but created by others.
-func (c *Controller) prepare(ctx context.Context, d *desired) error {
-	err := errors.Join(c.ensureServices(ctx, d), c.ensureCertificates(ctx, d))
+func (c *Controller) prepare(ctx context.Context, d *member.Desired) error {
+	err := errors.Join(c.objects().Services(ctx, d), c.objects().Certificates(ctx, d))
 	if err == nil {
-		err = d.tls.read(ctx, c.reader, d.cluster.Namespace)
+		err = d.TLS.Read(ctx, c.reader, d.Cluster.Namespace)
 	}
-	if m := (missing{}); errors.As(err, &m) {
-		d.unable, err = m.what, nil
+	if m := (member.MissingError{}); errors.As(err, &m) {
+		d.Missing, err = m.What, nil
 	}
 	return err
 }
 
 // take takes a step and returns when to observe again.
-func (c *Controller) take(ctx context.Context, d *desired, s *observed, t *plan.Step) (reconcile.Result, error) {
+func (c *Controller) take(ctx context.Context, d *member.Desired, s *observed, t *plan.Step) (reconcile.Result, error) {
 	if t == nil {
 		return reconcile.Result{RequeueAfter: c.options.Calm}, nil
 	}
@@ -192,9 +198,9 @@ func (c *Controller) take(ctx context.Context, d *desired, s *observed, t *plan.
 		return reconcile.Result{RequeueAfter: c.options.Busy}, nil
 	}
 	if r := asRefusal(classify(err, false)); r != nil && r.credentials {
-		c.denied.Store(client.ObjectKeyFromObject(d.cluster), r.why)
+		c.denied.Store(client.ObjectKeyFromObject(d.Cluster), r.why)
 	} else {
-		c.denied.Delete(client.ObjectKeyFromObject(d.cluster))
+		c.denied.Delete(client.ObjectKeyFromObject(d.Cluster))
 	}
 	switch {
 	case errors.Is(err, errNotYet), apierrors.IsConflict(err):
@@ -205,7 +211,7 @@ func (c *Controller) take(ctx context.Context, d *desired, s *observed, t *plan.
 	}
 	log.FromContext(ctx).Info("step", "action", t.Action, "member", t.Member, "why", t.String())
 	c.metrics.steps.WithLabelValues(string(t.Action)).Inc()
-	c.events.Eventf(d.cluster, nil, corev1.EventTypeNormal, eventReasons[t.Action], eventReasons[t.Action], "%s", t)
+	c.events.Eventf(d.Cluster, nil, corev1.EventTypeNormal, eventReasons[t.Action], eventReasons[t.Action], "%s", t)
 	// Not every change by a step triggers the controller.
 	return reconcile.Result{RequeueAfter: min(c.options.Busy, 100*time.Millisecond)}, nil
 }

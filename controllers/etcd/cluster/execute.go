@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -20,7 +21,7 @@ import (
 // one after a crash has no further effect.
 type steps struct {
 	c *Controller
-	d *desired
+	d *member.Desired
 	s *observed
 }
 
@@ -43,23 +44,23 @@ func (e *steps) Release(context.Context, plan.Step) error { return errWaits }
 
 // NameFirstMember implements plan.Executor.
 func (e *steps) NameFirstMember(ctx context.Context, _ plan.Step) error {
-	return e.c.choose(ctx, e.d.cluster)
+	return e.c.choose(ctx, e.d.Cluster)
 }
 
 // Bootstrap implements plan.Executor.
 func (e *steps) Bootstrap(ctx context.Context, t plan.Step) error {
-	return e.c.makeMember(ctx, e.d, e.s, t.Member, t.Version, first(e.d.addresses, t.Member))
+	return e.c.makeMember(ctx, e.d, e.s, t.Member, t.Version, member.First(e.d.Addresses, t.Member))
 }
 
 // Record implements plan.Executor.
 func (e *steps) Record(ctx context.Context, _ plan.Step) error {
-	return e.c.record(ctx, e.d.cluster, e.s)
+	return e.c.record(ctx, e.d.Cluster, e.s)
 }
 
 // AddLearner implements plan.Executor. The URL contains the member's name, from
 // which a later controller creates the pod.
 func (e *steps) AddLearner(ctx context.Context, _ plan.Step) error {
-	return ignoreDone(e.s.etcd.AddLearner(ctx, e.d.addresses.peerURL(memberName(e.d.cluster.Name))))
+	return ignoreDone(e.s.etcd.AddLearner(ctx, e.d.Addresses.PeerURL(member.NewName(e.d.Cluster.Name))))
 }
 
 // CatchUp implements plan.Executor.
@@ -68,13 +69,13 @@ func (e *steps) CatchUp(ctx context.Context, t plan.Step) error {
 	if e.s.pods[t.Member] != nil || m.Started || m.Claim.Ending {
 		return errWaits
 	}
-	return e.c.makeMember(ctx, e.d, e.s, t.Member, t.Version, e.s.joining(e.d.addresses, t.Member))
+	return e.c.makeMember(ctx, e.d, e.s, t.Member, t.Version, joining(e.d, e.s, t.Member))
 }
 
 // PinInitialState implements plan.Executor.
 func (e *steps) PinInitialState(ctx context.Context, t plan.Step) error {
 	return e.patchPod(ctx, t, func(p *corev1.Pod) {
-		for key, value := range sealed(e.d.addresses, t.Member).annotations() {
+		for key, value := range member.Pinned(e.d.Addresses, t.Member).Annotations() {
 			p.Annotations[key] = value
 		}
 	})
@@ -87,7 +88,7 @@ func (e *steps) Promote(ctx context.Context, t plan.Step) error {
 
 // AddToService implements plan.Executor.
 func (e *steps) AddToService(ctx context.Context, t plan.Step) error {
-	return e.patchPod(ctx, t, func(p *corev1.Pod) { p.Labels[LabelVoter] = "true" })
+	return e.patchPod(ctx, t, func(p *corev1.Pod) { p.Labels[member.LabelVoter] = "true" })
 }
 
 // Recover implements plan.Executor.
@@ -96,7 +97,7 @@ func (e *steps) Recover(ctx context.Context, t plan.Step) error {
 	if e.s.pods[t.Member] != nil || !m.Started || !m.Durable || !m.Claim.Exists || m.Claim.Ending {
 		return errWaits
 	}
-	return e.c.makePod(ctx, e.d, t.Member, t.Version, sealed(e.d.addresses, t.Member), storage{claim: true, revision: m.StorageRevision})
+	return e.c.makePod(ctx, e.d, t.Member, t.Version, member.Pinned(e.d.Addresses, t.Member), member.Storage{Claim: true, Revision: m.StorageRevision})
 }
 
 // Upgrade implements plan.Executor.
@@ -105,10 +106,10 @@ func (e *steps) Upgrade(ctx context.Context, t plan.Step) error {
 		return errWaits
 	}
 	return e.patchPod(ctx, t, func(p *corev1.Pod) {
-		p.Annotations[AnnotationVersion] = t.Version.String()
+		p.Annotations[member.AnnotationVersion] = t.Version.String()
 		for i := range p.Spec.Containers {
-			if p.Spec.Containers[i].Name == containerName {
-				p.Spec.Containers[i].Image = e.d.image(t.Version.String())
+			if p.Spec.Containers[i].Name == member.ContainerName {
+				p.Spec.Containers[i].Image = e.d.Image(t.Version.String())
 			}
 		}
 	})
@@ -119,14 +120,14 @@ func (e *steps) Restart(ctx context.Context, t plan.Step) error { return e.delet
 
 // MoveLeader implements plan.Executor.
 func (e *steps) MoveLeader(ctx context.Context, t plan.Step) error {
-	return ignoreDone(e.s.etcd.MoveLeader(ctx, e.d.addresses.clientURL(e.s.leader()), e.s.details[t.Member].id))
+	return ignoreDone(e.s.etcd.MoveLeader(ctx, e.d.Addresses.ClientURL(e.s.leader()), e.s.details[t.Member].id))
 }
 
 // Remove implements plan.Executor. If the removal was not requested, it asks the
 // member once more, which may have recovered since the observation.
 func (e *steps) Remove(ctx context.Context, t plan.Step) error {
 	if !t.Cause.Asked() && e.s.pods[t.Member] != nil {
-		if _, err := e.s.etcd.Status(ctx, e.d.addresses.clientURL(t.Member)); err == nil || asRefusal(err) != nil {
+		if _, err := e.s.etcd.Status(ctx, e.d.Addresses.ClientURL(t.Member)); err == nil || asRefusal(err) != nil {
 			return fmt.Errorf("%w: %s answers again", errNotYet, t.Member)
 		}
 	}
@@ -155,7 +156,7 @@ func (e *steps) DeleteClaim(ctx context.Context, t plan.Step) error {
 
 // Adopt implements plan.Executor.
 func (e *steps) Adopt(ctx context.Context, _ plan.Step) error {
-	return e.c.adopt(ctx, e.d.cluster, e.s)
+	return e.c.adopt(ctx, e.d.Cluster, e.s)
 }
 
 // pod returns the pod of the step's member: nil if there is none, or if it is
@@ -207,13 +208,13 @@ func ignoreDone(err error) error {
 // makeMember creates a new member's claim, if it has one, and its pod. It does
 // not use an existing claim of the name that belongs to something else, or that
 // is set aside.
-func (c *Controller) makeMember(ctx context.Context, d *desired, s *observed, name string, version etcd.Version, b birth) error {
-	if d.storage().claim && s.claims[name] == nil {
-		namespace, err := c.namespaceUID(ctx, d.cluster.Namespace)
+func (c *Controller) makeMember(ctx context.Context, d *member.Desired, s *observed, name string, version etcd.Version, b member.InitialState) error {
+	if d.Storage().Claim && s.claims[name] == nil {
+		namespace, err := c.namespaceUID(ctx, d.Cluster.Namespace)
 		if err != nil {
 			return err
 		}
-		err = c.client.Create(ctx, d.claimOf(name, namespace))
+		err = c.client.Create(ctx, d.Claim(name, namespace))
 		if apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("%w: the claim %s exists", errNotYet, name)
 		}
@@ -221,11 +222,23 @@ func (c *Controller) makeMember(ctx context.Context, d *desired, s *observed, na
 			return fmt.Errorf("creating the claim of %s: %w", name, err)
 		}
 	}
-	return c.makePod(ctx, d, name, version, b, d.storage())
+	return c.makePod(ctx, d, name, version, b, d.Storage())
 }
 
-func (c *Controller) makePod(ctx context.Context, d *desired, name string, version etcd.Version, b birth, s storage) error {
-	if err := client.IgnoreAlreadyExists(c.client.Create(ctx, d.podOf(name, version.String(), b, s))); err != nil {
+// joining returns the initial state of a member that finds the others in the
+// cluster.
+func joining(d *member.Desired, s *observed, name string) member.InitialState {
+	var others []string
+	for _, m := range s.Members {
+		if m.Listed && m.Name != name {
+			others = append(others, m.Name+"="+s.details[m.Name].peerURL)
+		}
+	}
+	return member.Joining(d.Addresses, name, others)
+}
+
+func (c *Controller) makePod(ctx context.Context, d *member.Desired, name string, version etcd.Version, b member.InitialState, s member.Storage) error {
+	if err := client.IgnoreAlreadyExists(c.client.Create(ctx, d.Pod(name, version.String(), b, s))); err != nil {
 		return fmt.Errorf("creating the pod of %s: %w", name, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -27,10 +28,10 @@ func effective(cluster *etcdv1beta2.EtcdCluster, s *observed) *etcdv1beta2.EtcdC
 func (s *observed) recordedTLS() *etcdv1beta2.TLSPolicy {
 	var records []string
 	for _, p := range s.pods {
-		records = append(records, p.Annotations[AnnotationTLS])
+		records = append(records, p.Annotations[member.AnnotationTLS])
 	}
 	for _, claim := range s.claims {
-		records = append(records, claim.Annotations[AnnotationTLS])
+		records = append(records, claim.Annotations[member.AnnotationTLS])
 	}
 	for _, record := range records {
 		var policy etcdv1beta2.TLSPolicy
@@ -39,16 +40,4 @@ func (s *observed) recordedTLS() *etcdv1beta2.TLSPolicy {
 		}
 	}
 	return nil
-}
-
-// recordOf encodes what recordedTLS decodes.
-func recordOf(policy *etcdv1beta2.TLSPolicy) string {
-	if policy == nil {
-		return ""
-	}
-	data, err := json.Marshal(policy)
-	if err != nil {
-		return "" // API types are always JSON
-	}
-	return string(data)
 }

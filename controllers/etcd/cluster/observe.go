@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -65,7 +66,7 @@ func (o *Observer) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) (
 		pods: map[string]*corev1.Pod{}, claims: map[string]*corev1.PersistentVolumeClaim{}, aside: map[string]*corev1.PersistentVolumeClaim{},
 		details: map[string]*detail{}, before: *cluster.Status.DeepCopy(),
 	}
-	mine := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels(labelsOf(cluster.Name))}
+	mine := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels(member.LabelsOf(cluster.Name))}
 	var pods corev1.PodList
 	if err := o.reader.List(ctx, &pods, mine...); err != nil {
 		return nil, fmt.Errorf("listing the cluster's pods: %w", err)
@@ -84,7 +85,7 @@ func (o *Observer) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) (
 		switch {
 		case metav1.IsControlledBy(claim, cluster):
 			s.claims[claim.Name] = claim
-		case ofFormer(claim):
+		case member.OfFormer(claim):
 			s.retained = append(s.retained, claim)
 			s.Retained = append(s.Retained, claim.Name)
 		}
@@ -96,7 +97,7 @@ func (o *Observer) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) (
 // know collects information about the members from the pods, and then from
 // etcd. The order matters: the controller creates a pod after its member is
 // listed, so that a pod without a listed member is left over.
-func (o *Observer) know(ctx context.Context, d *desired, s *observed) error {
+func (o *Observer) know(ctx context.Context, d *member.Desired, s *observed) error {
 	found := map[string]*plan.Member{}
 	for name := range s.pods {
 		s.member(found, name)
@@ -104,15 +105,15 @@ func (o *Observer) know(ctx context.Context, d *desired, s *observed) error {
 	for name := range s.claims {
 		s.member(found, name)
 	}
-	s.recall(d.cluster, found)
-	if d.unable == "" {
+	s.recall(d.Cluster, found)
+	if d.Missing == "" {
 		if err := o.ask(ctx, d, s, found); err != nil {
 			return err
 		}
 	} else {
-		s.remembered(d.cluster, found)
+		s.remembered(d.Cluster, found)
 	}
-	o.askPeers(ctx, client.ObjectKeyFromObject(d.cluster), s, found)
+	o.askPeers(ctx, client.ObjectKeyFromObject(d.Cluster), s, found)
 	for _, m := range found {
 		s.describe(m)
 		s.Members = append(s.Members, *m)
@@ -130,7 +131,7 @@ func (o *Observer) know(ctx context.Context, d *desired, s *observed) error {
 	if err := o.doubtKubelets(ctx, s); err != nil {
 		return err
 	}
-	o.memories.update(client.ObjectKeyFromObject(d.cluster), &s.Observation)
+	o.memories.update(client.ObjectKeyFromObject(d.Cluster), &s.Observation)
 	s.judgeData()
 	return nil
 }
@@ -178,15 +179,15 @@ func seedOf(c *etcdv1beta2.EtcdCluster) string {
 // ask reads the list of members from etcd, and the status of each. Without a
 // majority it uses any member's answer, and without any answer the cluster's
 // status.
-func (o *Observer) ask(ctx context.Context, d *desired, s *observed, found map[string]*plan.Member) error {
-	endpoints := d.endpoints(s.pods)
+func (o *Observer) ask(ctx context.Context, d *member.Desired, s *observed, found map[string]*plan.Member) error {
+	endpoints := endpointsOf(d, s.pods)
 	if len(endpoints) == 0 {
-		s.remembered(d.cluster, found)
+		s.remembered(d.Cluster, found)
 		return nil
 	}
 	var secure *tls.Config
-	if d.addresses.clientTLS {
-		secure = d.tls.client
+	if d.Addresses.ClientTLS {
+		secure = d.TLS.Client
 	}
 	var err error
 	if s.etcd, err = o.connect(ctx, endpoints, secure); err != nil {
@@ -194,7 +195,7 @@ func (o *Observer) ask(ctx context.Context, d *desired, s *observed, found map[s
 	}
 	usable := s.askEach(ctx, d, endpoints, found)
 	if len(usable) == 0 {
-		s.remembered(d.cluster, found)
+		s.remembered(d.Cluster, found)
 		return nil
 	}
 	s.etcd.Use(usable...)
@@ -205,14 +206,14 @@ func (o *Observer) ask(ctx context.Context, d *desired, s *observed, found map[s
 			s.credentials = r.why
 		}
 		if list, err = s.etcd.List(ctx, false); err != nil {
-			s.remembered(d.cluster, found)
+			s.remembered(d.Cluster, found)
 			return nil
 		}
 	}
 	s.clusterID = list.Header.ClusterId
-	if known := d.cluster.Status.ClusterID; known != "" && known != hex(s.clusterID) {
+	if known := d.Cluster.Status.ClusterID; known != "" && known != hex(s.clusterID) {
 		s.Foreign, s.Quorum = hex(s.clusterID), false
-		s.remembered(d.cluster, found)
+		s.remembered(d.Cluster, found)
 		return nil
 	}
 	s.list(d, list, found)
@@ -222,9 +223,9 @@ func (o *Observer) ask(ctx context.Context, d *desired, s *observed, found map[s
 // list adds etcd's list of members. It identifies a member by its ID, even if a
 // person has changed its peer URL; else by its name, which etcd knows once it
 // has started; and until then by its URL, which contains its name.
-func (s *observed) list(d *desired, list *clientv3.MemberListResponse, found map[string]*plan.Member) {
+func (s *observed) list(d *member.Desired, list *clientv3.MemberListResponse, found map[string]*plan.Member) {
 	names := map[uint64]string{}
-	for _, known := range d.cluster.Status.MemberStatuses {
+	for _, known := range d.Cluster.Status.MemberStatuses {
 		if id, err := strconv.ParseUint(known.ID, 16, 64); err == nil {
 			names[id] = known.Name
 		}
@@ -240,13 +241,13 @@ func (s *observed) list(d *desired, list *clientv3.MemberListResponse, found map
 			name = listed.Name
 		}
 		if name == "" {
-			name = memberOf(listed.PeerURLs)
+			name = member.NameIn(listed.PeerURLs)
 		}
 		_, was := found[name]
 		m := s.member(found, name)
 		if !was {
-			for i := range d.cluster.Status.MemberStatuses {
-				if known := &d.cluster.Status.MemberStatuses[i]; known.Name == name {
+			for i := range d.Cluster.Status.MemberStatuses {
+				if known := &d.Cluster.Status.MemberStatuses[i]; known.Name == name {
 					recallOne(m, known)
 				}
 			}
@@ -261,7 +262,7 @@ func (s *observed) list(d *desired, list *clientv3.MemberListResponse, found map
 
 // askEach requests every member's status, and returns the URLs of the voters
 // that answer, because learners accept no other calls.
-func (s *observed) askEach(ctx context.Context, d *desired, endpoints []endpoint, found map[string]*plan.Member) []string {
+func (s *observed) askEach(ctx context.Context, d *member.Desired, endpoints []endpoint, found map[string]*plan.Member) []string {
 	answers, errs := make([]*clientv3.StatusResponse, len(endpoints)), make([]error, len(endpoints))
 	var all sync.WaitGroup
 	for i, e := range endpoints {
@@ -282,7 +283,7 @@ func (s *observed) askEach(ctx context.Context, d *desired, endpoints []endpoint
 			of.problem = silent(ctx, endpoints[i].member, errs[i])
 			continue
 		}
-		if known := d.cluster.Status.ClusterID; known != "" && known != hex(answer.Header.ClusterId) {
+		if known := d.Cluster.Status.ClusterID; known != "" && known != hex(answer.Header.ClusterId) {
 			of.problem = "answers for another cluster, " + hex(answer.Header.ClusterId)
 			m.Stranger = true
 			continue
@@ -317,17 +318,17 @@ func (s *observed) remembered(c *etcdv1beta2.EtcdCluster, found map[string]*plan
 	}
 }
 
-// endpoints returns the endpoints of members: the pods with an address.
-func (d *desired) endpoints(pods map[string]*corev1.Pod) []endpoint {
+// endpointsOf returns the endpoints of members: the pods with an address.
+func endpointsOf(d *member.Desired, pods map[string]*corev1.Pod) []endpoint {
 	var out []endpoint
 	for name, p := range pods {
 		if p.Status.PodIP == "" || finished(p) {
 			continue
 		}
-		port := strconv.Itoa(clientPort)
+		port := strconv.Itoa(member.ClientPort)
 		out = append(out, endpoint{
-			member: name, url: d.addresses.clientURL(name),
-			host: net.JoinHostPort(d.addresses.host(name), port), address: net.JoinHostPort(p.Status.PodIP, port),
+			member: name, url: d.Addresses.ClientURL(name),
+			host: net.JoinHostPort(d.Addresses.Host(name), port), address: net.JoinHostPort(p.Status.PodIP, port),
 		})
 	}
 	slices.SortFunc(out, func(a, b endpoint) int { return strings.Compare(a.member, b.member) })

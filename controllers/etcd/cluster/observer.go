@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -36,13 +37,13 @@ func (o *Observer) Observe(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 	if err != nil {
 		return nil, err
 	}
-	d := desire(effective(cluster, s))
-	if err := d.tls.read(ctx, o.reader, cluster.Namespace); err != nil {
-		m := (missing{})
+	d := member.Desire(effective(cluster, s))
+	if err := d.TLS.Read(ctx, o.reader, cluster.Namespace); err != nil {
+		m := (member.MissingError{})
 		if !errors.As(err, &m) {
 			return nil, err
 		}
-		d.unable = m.what // the kubelets and the other members are asked all the same
+		d.Missing = m.What // the kubelets and the other members are asked all the same
 	}
 	err = o.know(ctx, d, s)
 	if s.etcd != nil {

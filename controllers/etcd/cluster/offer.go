@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 )
 
@@ -50,7 +51,7 @@ func leadsTo(endpoint string, c *etcdv1beta2.EtcdCluster) bool {
 	}
 	labels := strings.Split(strings.TrimSuffix(u.Hostname(), "."), ".")
 	switch {
-	case labels[0] == clientService(c.Name), labels[0] == c.Name:
+	case labels[0] == member.ClientService(c.Name), labels[0] == c.Name:
 		labels = labels[1:]
 	case len(labels) > 1 && labels[1] == c.Name && strings.HasPrefix(labels[0], c.Name+"-"):
 		labels = labels[2:]

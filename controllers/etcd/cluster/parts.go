@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -23,7 +24,7 @@ func (s *observed) describe(m *plan.Member) {
 			of.problem = "its claim was replaced by another one of the same name, without its data"
 		}
 		m.Storage = claim.Spec.Resources.Requests[corev1.ResourceStorage]
-		m.StorageRevision = claim.Annotations[AnnotationStorageRevision]
+		m.StorageRevision = claim.Annotations[member.AnnotationStorageRevision]
 		of.since = claim.CreationTimestamp.Time
 	}
 	p := s.pods[m.Name]
@@ -34,15 +35,15 @@ func (s *observed) describe(m *plan.Member) {
 		of.since = p.CreationTimestamp.Time
 	}
 	m.Durable = onClaim(p)
-	m.Target = etcd.ReadVersion(p.Annotations[AnnotationVersion])
-	m.PodRevision = p.Annotations[AnnotationPodRevision]
-	if revision := p.Annotations[AnnotationStorageRevision]; s.claims[m.Name] == nil || revision != m.StorageRevision {
+	m.Target = etcd.ReadVersion(p.Annotations[member.AnnotationVersion])
+	m.PodRevision = p.Annotations[member.AnnotationPodRevision]
+	if revision := p.Annotations[member.AnnotationStorageRevision]; s.claims[m.Name] == nil || revision != m.StorageRevision {
 		m.StorageRevision = revision
 	}
 	m.Pod = plan.Pod{
 		ID: string(p.UID), Exists: true, Ready: ready(p), Ending: p.DeletionTimestamp != nil, Ended: finished(p),
-		Sealed:  p.Annotations[AnnotationState] == "existing" && !strings.Contains(p.Annotations[AnnotationCluster], ","),
-		Exposed: p.Labels[LabelVoter] == "true",
+		Sealed:  p.Annotations[member.AnnotationState] == "existing" && !strings.Contains(p.Annotations[member.AnnotationCluster], ","),
+		Exposed: p.Labels[member.LabelVoter] == "true",
 	}
 	if !m.Answers {
 		m.Pod.Reason, m.Pod.Message = trouble(p)
@@ -77,7 +78,7 @@ func (s *observed) known(name string) *etcdv1beta2.MemberStatus {
 // onClaim reports whether the pod's data is on a claim.
 func onClaim(p *corev1.Pod) bool {
 	for _, v := range p.Spec.Volumes {
-		if v.Name == dataVolume {
+		if v.Name == member.DataVolume {
 			return v.PersistentVolumeClaim != nil
 		}
 	}
@@ -99,7 +100,7 @@ func ready(p *corev1.Pod) bool {
 // said before it ended is over.
 func saysEmpty(p *corev1.Pod) bool {
 	for _, container := range p.Status.ContainerStatuses {
-		if container.Name != containerName || container.State.Running != nil {
+		if container.Name != member.ContainerName || container.State.Running != nil {
 			continue
 		}
 		for _, ended := range []*corev1.ContainerStateTerminated{container.State.Terminated, container.LastTerminationState.Terminated} {
@@ -137,7 +138,7 @@ func trouble(p *corev1.Pod) (reason, message string) {
 			ended = container.State.Terminated
 		}
 		switch {
-		case container.Name != containerName || container.State.Running != nil:
+		case container.Name != member.ContainerName || container.State.Running != nil:
 		case waiting != nil && ended == nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing":
 			return waiting.Reason, "its container waits: " + strings.TrimSpace(waiting.Reason+" "+waiting.Message)
 		case ended != nil:

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/usher-dev/usher/controllers/etcd/member"
 )
 
 func TestLastLine(t *testing.T) {
@@ -60,7 +62,7 @@ func TestSaysEmpty_BelievesNothingThatIsOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
 				{Name: "sidecar", State: corev1.ContainerState{Terminated: empty}},
-				{Name: containerName, State: tc.now, LastTerminationState: tc.last},
+				{Name: member.ContainerName, State: tc.now, LastTerminationState: tc.last},
 			}}}
 			if got := saysEmpty(p); got != tc.want {
 				t.Errorf("it says that it is empty: %t", got)

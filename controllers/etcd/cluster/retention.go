@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 )
 
 // hold adds the finalizer to a cluster whose claims are deleted with it, and
@@ -51,10 +52,10 @@ func (c *Controller) release(ctx context.Context, cluster *etcdv1beta2.EtcdClust
 func (c *Controller) deleteClaims(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	var members, aside corev1.PersistentVolumeClaimList
 	in := client.InNamespace(cluster.Namespace)
-	if err := c.reader.List(ctx, &members, in, client.MatchingLabels(labelsOf(cluster.Name))); err != nil {
+	if err := c.reader.List(ctx, &members, in, client.MatchingLabels(member.LabelsOf(cluster.Name))); err != nil {
 		return fmt.Errorf("listing the cluster's claims: %w", err)
 	}
-	if err := c.reader.List(ctx, &aside, in, client.MatchingLabels{LabelAside: cluster.Name}); err != nil {
+	if err := c.reader.List(ctx, &aside, in, client.MatchingLabels{member.LabelAside: cluster.Name}); err != nil {
 		return fmt.Errorf("listing claims set aside: %w", err)
 	}
 	for i := range members.Items {
@@ -66,7 +67,7 @@ func (c *Controller) deleteClaims(ctx context.Context, cluster *etcdv1beta2.Etcd
 	}
 	for i := range aside.Items {
 		claim := &aside.Items[i]
-		if a, ok := asideOf(claim); ok && a.ClusterUID == cluster.UID && claim.DeletionTimestamp == nil {
+		if a, ok := member.AsideOf(claim); ok && a.ClusterUID == cluster.UID && claim.DeletionTimestamp == nil {
 			if err := c.delete(ctx, claim); err != nil {
 				return err
 			}

@@ -10,64 +10,30 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 )
-
-// DataFolder is the folder of a member's data in its pod, below its volume at
-// DataMount.
-const (
-	DataMount  = dataFolder
-	DataFolder = dataFolder + "/data"
-	DataVolume = dataVolume
-)
-
-// A Seed is the first member of a cluster whose data comes from a backup: its
-// etcd settings, pod and claim.
-type Seed struct {
-	// Pod starts only with the data. It gets no client traffic.
-	Pod *corev1.Pod
-	// Claim is nil if the cluster's members have none.
-	Claim *corev1.PersistentVolumeClaim
-	// PeerURL and Token are the settings with which to create its data.
-	PeerURL, Token string
-	// ClientURL is where it serves clients.
-	ClientURL string
-}
-
-// SeedOf returns a cluster's seed with that name and version.
-func SeedOf(c *etcdv1beta2.EtcdCluster, name, version string) *Seed {
-	d := desire(c)
-	s := &Seed{
-		Pod:     d.podOf(name, version, sealed(d.addresses, name), d.storage()),
-		PeerURL: d.addresses.peerURL(name), ClientURL: d.addresses.clientURL(name), Token: string(c.UID),
-	}
-	if d.storage().claim {
-		s.Claim = d.claimOf(name, "")
-	}
-	return s
-}
 
 // Connect connects to the member in a pod like the controller.
 func Connect(ctx context.Context, reader client.Reader, c *etcdv1beta2.EtcdCluster, p *corev1.Pod) (*clientv3.Client, error) {
-	d := desire(c)
-	if err := d.tls.read(ctx, reader, c.Namespace); err != nil {
+	d := member.Desire(c)
+	if err := d.TLS.Read(ctx, reader, c.Namespace); err != nil {
 		return nil, err
 	}
 	var secure *tls.Config
-	if d.addresses.clientTLS {
-		secure = d.tls.client
+	if d.Addresses.ClientTLS {
+		secure = d.TLS.Client
 	}
 	if p.Status.PodIP == "" {
 		return nil, fmt.Errorf("the pod %s has no address yet", p.Name)
 	}
-	port := strconv.Itoa(clientPort)
+	port := strconv.Itoa(member.ClientPort)
 	made, err := connect(ctx, []endpoint{{
-		member: p.Name, url: d.addresses.clientURL(p.Name),
-		host: net.JoinHostPort(d.addresses.host(p.Name), port), address: net.JoinHostPort(p.Status.PodIP, port),
+		member: p.Name, url: d.Addresses.ClientURL(p.Name),
+		host: net.JoinHostPort(d.Addresses.Host(p.Name), port), address: net.JoinHostPort(p.Status.PodIP, port),
 	}}, secure)
 	if err != nil {
 		return nil, err
@@ -75,14 +41,11 @@ func Connect(ctx context.Context, reader client.Reader, c *etcdv1beta2.EtcdClust
 	return made.(*connection).Client, nil
 }
 
-// LabelsOf returns the labels of every pod and claim of a cluster's members.
-func LabelsOf(cluster string) labels.Set { return labelsOf(cluster) }
-
 // leave does not change a cluster that an EtcdRestore has reserved: it only
 // creates what the members need, and sets the status.
 func (c *Controller) leave(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, restore string) (ctrl.Result, error) {
 	was := cluster.Status.DeepCopy()
-	if err := c.prepare(ctx, desire(cluster)); err != nil {
+	if err := c.prepare(ctx, member.Desire(cluster)); err != nil {
 		return ctrl.Result{}, err
 	}
 	// The previous release reads from the sentence what this one reads from

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -16,7 +17,7 @@ import (
 // choose records the name of the member that will form the cluster. The write
 // fails if the status changed since it was read.
 func (c *Controller) choose(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
-	cluster.Status.MemberStatuses = []etcdv1beta2.MemberStatus{{Name: memberName(cluster.Name)}}
+	cluster.Status.MemberStatuses = []etcdv1beta2.MemberStatus{{Name: member.NewName(cluster.Name)}}
 	return c.writeStatus(ctx, cluster)
 }
 
@@ -35,11 +36,11 @@ func (c *Controller) writeStatus(ctx context.Context, cluster *etcdv1beta2.EtcdC
 
 // report writes the observation and the next step, if they changed. The step
 // follows afterwards: the write fails if the status changed since it was read.
-func (c *Controller) report(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, d *desired, s *observed, p plan.Plan) error {
+func (c *Controller) report(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, d *member.Desired, s *observed, p plan.Plan) error {
 	st := &cluster.Status
 	st.ObservedGeneration, st.ControlPaused, st.HeldBy = cluster.Generation, cluster.Spec.Paused, ""
-	st.ServiceName, st.ClientPort = clientService(cluster.Name), clientPort
-	st.Selector = votersOf(cluster.Name).AsSelector().String()
+	st.ServiceName, st.ClientPort = member.ClientService(cluster.Name), member.ClientPort
+	st.Selector = member.VotersOf(cluster.Name).AsSelector().String()
 	st.IgnoredFields = ignored(&cluster.Spec)
 	t := p.Now()
 	st.Step = ""
@@ -69,7 +70,7 @@ func ignored(spec *etcdv1beta2.ClusterSpec) []string {
 	fields := etcd.IgnoredFields(spec)
 	if spec.Pod != nil {
 		for i, e := range spec.Pod.EtcdEnv {
-			if reserved(e) {
+			if etcd.ReservedVariable(e.Name) {
 				fields = append(fields, fmt.Sprintf("spec.pod.etcdEnv[%d]", i))
 			}
 		}
@@ -79,7 +80,7 @@ func ignored(spec *etcdv1beta2.ClusterSpec) []string {
 
 // setMembers sets the status of each member, and the version that they have in
 // common.
-func (c *Controller) setMembers(d *desired, s *observed, st *etcdv1beta2.ClusterStatus) {
+func (c *Controller) setMembers(d *member.Desired, s *observed, st *etcdv1beta2.ClusterStatus) {
 	st.Members, st.MemberStatuses = etcdv1beta2.MembersStatus{}, nil
 	st.Quorum = &etcdv1beta2.QuorumStatus{}
 	for i := range s.Members {
@@ -107,7 +108,7 @@ func (c *Controller) setMembers(d *desired, s *observed, st *etcdv1beta2.Cluster
 	st.Quorum.Margin = st.Quorum.Healthy - etcd.Quorum(st.Quorum.Voters)
 	st.Size = len(st.MemberStatuses)
 	if s.Formed {
-		st.TLS = etcd.Encrypted(&d.cluster.Spec)
+		st.TLS = etcd.Encrypted(&d.Cluster.Spec)
 	}
 	s.setVersions(st)
 	s.TLS, s.ClusterVersion, s.StorageVersion = st.TLS, etcd.ReadVersion(st.ClusterVersion), etcd.ReadVersion(st.StorageVersion)
@@ -115,7 +116,7 @@ func (c *Controller) setMembers(d *desired, s *observed, st *etcdv1beta2.Cluster
 
 // status returns the status of a member. Previous values stay while the member
 // does not answer.
-func (s *observed) status(m *plan.Member, d *desired) etcdv1beta2.MemberStatus {
+func (s *observed) status(m *plan.Member, d *member.Desired) etcdv1beta2.MemberStatus {
 	of, known := s.details[m.Name], s.known(m.Name)
 	status := etcdv1beta2.MemberStatus{
 		Name: m.Name, Version: m.Version.String(), TargetVersion: m.Target.String(),
@@ -136,7 +137,7 @@ func (s *observed) status(m *plan.Member, d *desired) etcdv1beta2.MemberStatus {
 	}
 	if m.Listed && !m.Started && !m.Pod.Exists {
 		// Its pod will be created from the current manifest.
-		status.PodRevision, status.StorageRevision = d.podRevision, d.storageRevision
+		status.PodRevision, status.StorageRevision = d.PodRevision, d.StorageRevision
 	}
 	since := metav1.NewTime(of.since)
 	switch {
@@ -199,14 +200,4 @@ func (s *observed) leader() string {
 		}
 	}
 	return ""
-}
-
-// voters counts the voting members.
-func (s *observed) voters() (n int) {
-	for i := range s.Members {
-		if m := &s.Members[i]; m.Listed && !m.Learner {
-			n++
-		}
-	}
-	return n
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -49,7 +50,7 @@ var _ plan.Executor = (*Switchover)(nil)
 // waits until the cluster cannot have a quorum.
 func (c *Controller) Switchover(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, restore string, restored Restored, forced bool) (*Switchover, error) {
 	s := &Switchover{
-		steps:   steps{c, desire(cluster), &observed{pods: map[string]*corev1.Pod{}, claims: map[string]*corev1.PersistentVolumeClaim{}}},
+		steps:   steps{c, member.Desire(cluster), &observed{pods: map[string]*corev1.Pod{}, claims: map[string]*corev1.PersistentVolumeClaim{}}},
 		restore: restore, restored: restored,
 	}
 	if err := s.listOld(ctx); err != nil {
@@ -81,8 +82,8 @@ func (c *Controller) Switchover(ctx context.Context, cluster *etcdv1beta2.EtcdCl
 
 // listOld lists the pods and claims of the old members.
 func (s *Switchover) listOld(ctx context.Context) error {
-	cluster, reader := s.d.cluster, s.c.reader
-	of := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels(labelsOf(cluster.Name))}
+	cluster, reader := s.d.Cluster, s.c.reader
+	of := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels(member.LabelsOf(cluster.Name))}
 	var pods corev1.PodList
 	if err := reader.List(ctx, &pods, of...); err != nil {
 		return fmt.Errorf("listing the cluster's pods: %w", err)
@@ -129,7 +130,7 @@ func (s *Switchover) addParts() {
 // RetainUntil implements plan.Executor: the claim is kept while the EtcdRestore
 // exists, and for a while afterwards.
 func (s *Switchover) RetainUntil(ctx context.Context, t plan.Step) error {
-	return s.c.RetainForRestore(ctx, s.d.cluster, s.restore, s.s.claims[t.Member], t.String())
+	return s.c.RetainForRestore(ctx, s.d.Cluster, s.restore, s.s.claims[t.Member], t.String())
 }
 
 // DeletePod implements plan.Executor.
@@ -140,21 +141,21 @@ func (s *Switchover) DeletePod(ctx context.Context, t plan.Step) error {
 // Record implements plan.Executor: it writes the status of a cluster whose only
 // member is the restored one.
 func (s *Switchover) Record(ctx context.Context, _ plan.Step) error {
-	cluster := s.d.cluster
+	cluster := s.d.Cluster
 	p, held, step := s.restored.Pod, cluster.Status.HeldBy, cluster.Status.Step
 	m := etcdv1beta2.MemberStatus{
-		Name: p.Name, ID: hex(s.restored.MemberID), Version: s.restored.Version, TargetVersion: p.Annotations[AnnotationVersion], Ready: true,
-		PodRevision: p.Annotations[AnnotationPodRevision], StorageRevision: p.Annotations[AnnotationStorageRevision],
+		Name: p.Name, ID: hex(s.restored.MemberID), Version: s.restored.Version, TargetVersion: p.Annotations[member.AnnotationVersion], Ready: true,
+		PodRevision: p.Annotations[member.AnnotationPodRevision], StorageRevision: p.Annotations[member.AnnotationStorageRevision],
 		Since: &p.CreationTimestamp,
 	}
-	if s.d.storage().claim {
+	if s.d.Storage().Claim {
 		m.Claim = p.Name
 	}
 	cluster.Status = etcdv1beta2.ClusterStatus{
 		Phase: etcdv1beta2.ClusterPhaseCreating, ClusterID: hex(s.restored.ClusterID), ControlPaused: true, HeldBy: held, Step: step, Size: 1,
 		TLS: etcd.Encrypted(&cluster.Spec), MemberStatuses: []etcdv1beta2.MemberStatus{m}, CurrentVersion: s.restored.Version,
 		Members: etcdv1beta2.MembersStatus{Ready: []string{p.Name}}, Quorum: &etcdv1beta2.QuorumStatus{Voters: 1, Healthy: 1},
-		ServiceName: clientService(cluster.Name), ClientPort: clientPort,
+		ServiceName: member.ClientService(cluster.Name), ClientPort: member.ClientPort,
 	}
 	if err := s.c.client.Status().Update(ctx, cluster); err != nil {
 		return fmt.Errorf("recording the restored member: %w", err)
@@ -165,7 +166,7 @@ func (s *Switchover) Record(ctx context.Context, _ plan.Step) error {
 // Adopt implements plan.Executor: it makes the cluster the owner of the restored
 // member's pod and claim.
 func (s *Switchover) Adopt(ctx context.Context, _ plan.Step) error {
-	cluster, p := s.d.cluster, s.restored.Pod
+	cluster, p := s.d.Cluster, s.restored.Pod
 	claim := &corev1.PersistentVolumeClaim{}
 	err := s.c.reader.Get(ctx, client.ObjectKeyFromObject(p), claim)
 	if client.IgnoreNotFound(err) != nil {
@@ -176,14 +177,14 @@ func (s *Switchover) Adopt(ctx context.Context, _ plan.Step) error {
 		if err != nil {
 			return err
 		}
-		if err := s.adopt(ctx, claim, claimOwners(cluster, namespace)); err != nil {
+		if err := s.adopt(ctx, claim, member.Owners(cluster, namespace)); err != nil {
 			return err
 		}
 	}
 	if metav1.IsControlledBy(p, cluster) {
 		return nil
 	}
-	return s.adopt(ctx, p, ownedBy(cluster))
+	return s.adopt(ctx, p, member.OwnedBy(cluster))
 }
 
 func (s *Switchover) adopt(ctx context.Context, o client.Object, owners []metav1.OwnerReference) error {

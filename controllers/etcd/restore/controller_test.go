@@ -18,6 +18,7 @@ import (
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
 )
 
@@ -48,7 +49,7 @@ func (s *scene) lose(cluster string) {
 func (s *scene) pods(cluster string) map[string]string {
 	s.Helper()
 	var pods corev1.PodList
-	if err := world.client.List(s.Context(), &pods, client.InNamespace(s.namespace), client.MatchingLabels(etcdcluster.LabelsOf(cluster))); err != nil {
+	if err := world.client.List(s.Context(), &pods, client.InNamespace(s.namespace), client.MatchingLabels(member.LabelsOf(cluster))); err != nil {
 		s.Fatal(err)
 	}
 	all := map[string]string{}

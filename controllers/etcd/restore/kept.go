@@ -10,6 +10,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 )
 
 // keepClaims removes the owner references from old members' claims that the
@@ -22,7 +23,7 @@ func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
 	}
 	for i := range kept.Items {
 		claim := &kept.Items[i]
-		if claim.Labels[etcdcluster.LabelAside] != "" || claim.DeletionTimestamp != nil {
+		if claim.Labels[member.LabelAside] != "" || claim.DeletionTimestamp != nil {
 			continue
 		}
 		if a.cluster == nil {
@@ -54,7 +55,7 @@ func (c *Controller) discardSeed(ctx context.Context, r *etcdv1beta2.EtcdRestore
 
 // disown leaves the namespace as the only owner of a claim.
 func (c *Controller) disown(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
-	owners, err := etcdcluster.ClaimOwners(ctx, c.reader, claim.Namespace, metav1.OwnerReference{})
+	owners, err := member.ClaimOwners(ctx, c.reader, claim.Namespace, metav1.OwnerReference{})
 	if err != nil {
 		return err
 	}

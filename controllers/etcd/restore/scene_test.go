@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 )
 
 // A scene is a namespace with a cluster in it.
@@ -168,7 +168,7 @@ func (s *scene) untilServing(name string, size int) *etcdv1beta2.EtcdCluster {
 func (s *scene) endpoints(cluster string) []string {
 	s.Helper()
 	var pods corev1.PodList
-	if err := world.client.List(s.Context(), &pods, client.InNamespace(s.namespace), client.MatchingLabels(etcdcluster.LabelsOf(cluster))); err != nil {
+	if err := world.client.List(s.Context(), &pods, client.InNamespace(s.namespace), client.MatchingLabels(member.LabelsOf(cluster))); err != nil {
 		s.Fatal(err)
 	}
 	var all []string

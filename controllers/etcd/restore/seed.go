@@ -15,6 +15,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 	"github.com/usher-dev/usher/controllers/transfer"
 )
@@ -127,7 +128,7 @@ func (c *Controller) pod(ctx context.Context, a *attempt) (*corev1.Pod, error) {
 	return p, err
 }
 
-func (c *Controller) make(ctx context.Context, s *etcdcluster.Seed) error {
+func (c *Controller) make(ctx context.Context, s *member.Seed) error {
 	if s.Claim != nil {
 		if err := c.client.Create(ctx, s.Claim); client.IgnoreAlreadyExists(err) != nil {
 			return fmt.Errorf("creating the claim %s: %w", s.Claim.Name, err)
@@ -142,16 +143,16 @@ func (c *Controller) make(ctx context.Context, s *etcdcluster.Seed) error {
 // seedOf returns the cluster's first member, with the containers that create
 // its data. It belongs to the EtcdRestore until it has replaced the old
 // members.
-func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed, error) {
+func (c *Controller) seedOf(ctx context.Context, a *attempt) (*member.Seed, error) {
 	image, err := c.server.Image(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := etcdcluster.SeedOf(a.cluster, seedName(a.EtcdRestore), strings.TrimPrefix(a.cluster.Spec.Version, "v"))
+	s := member.SeedOf(a.cluster, seedName(a.EtcdRestore), strings.TrimPrefix(a.cluster.Spec.Version, "v"))
 	owner := []metav1.OwnerReference{*metav1.NewControllerRef(a.EtcdRestore, etcdv1beta2.GroupVersion.WithKind("EtcdRestore"))}
 	s.Pod.OwnerReferences = owner
 	if s.Claim != nil {
-		if s.Claim.OwnerReferences, err = etcdcluster.ClaimOwners(ctx, c.reader, a.Namespace, owner[0]); err != nil {
+		if s.Claim.OwnerReferences, err = member.ClaimOwners(ctx, c.reader, a.Namespace, owner[0]); err != nil {
 			return nil, err
 		}
 	}
@@ -166,7 +167,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed,
 			}}},
 		}}},
 	)
-	data := corev1.VolumeMount{Name: etcdcluster.DataVolume, MountPath: etcdcluster.DataMount}
+	data := corev1.VolumeMount{Name: member.DataVolume, MountPath: member.DataMount}
 	fetched := corev1.VolumeMount{Name: fetchVolume, MountPath: fetchMount}
 	etcd := spec.Containers[0]
 	spec.InitContainers = []corev1.Container{
@@ -174,7 +175,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed,
 			Name: fetchContainer, Image: image,
 			Command: []string{
 				usherProgram, "fetch-snapshot", "--url=" + c.server.Path(a.Namespace, a.Name), "--token-file=" + tokenMount + "/token",
-				"--data-dir=" + etcdcluster.DataFolder, "--to=" + fetchMount,
+				"--data-dir=" + member.DataFolder, "--to=" + fetchMount,
 			},
 			Env:          []corev1.EnvVar{{Name: transfer.EnvCA, Value: c.server.CA}},
 			VolumeMounts: []corev1.VolumeMount{data, fetched, {Name: tokenVolume, MountPath: tokenMount, ReadOnly: true}},
@@ -182,7 +183,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*etcdcluster.Seed,
 		{
 			Name: restoreContainer, Image: etcd.Image,
 			Command: []string{
-				fetchMount + usherProgram, "restore-snapshot", "--from=" + fetchMount, "--data-dir=" + etcdcluster.DataFolder, "--",
+				fetchMount + usherProgram, "restore-snapshot", "--from=" + fetchMount, "--data-dir=" + member.DataFolder, "--",
 				etcdutlProgram, "snapshot", "restore", "--name=" + s.Pod.Name, "--initial-cluster=" + s.Pod.Name + "=" + s.PeerURL,
 				"--initial-advertise-peer-urls=" + s.PeerURL, "--initial-cluster-token=" + s.Token,
 			},

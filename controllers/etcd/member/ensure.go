@@ -1,4 +1,4 @@
-package cluster
+package member
 
 import (
 	"context"
@@ -15,19 +15,27 @@ import (
 // needs.
 var errForeign = errors.New("exists and does not belong to the cluster: rename it, or the cluster")
 
+// A Writer creates what a cluster's members need, besides their pods and
+// claims.
+type Writer struct {
+	Client client.Client
+	// Reader reads from the API server.
+	Reader client.Reader
+}
+
 // ensure creates an object, or updates it as mutate says; it does not write an
 // unchanged one.
-func (c *Controller) ensure(ctx context.Context, d *desired, o client.Object, mutate func()) error {
-	err := c.reader.Get(ctx, client.ObjectKeyFromObject(o), o)
+func (w Writer) ensure(ctx context.Context, d *Desired, o client.Object, mutate func()) error {
+	err := w.Reader.Get(ctx, client.ObjectKeyFromObject(o), o)
 	if apierrors.IsNotFound(err) {
-		o.SetOwnerReferences(ownedBy(d.cluster))
+		o.SetOwnerReferences(OwnedBy(d.Cluster))
 		mutate()
-		return c.client.Create(ctx, o)
+		return w.Client.Create(ctx, o)
 	}
 	if err != nil {
 		return err
 	}
-	if !metav1.IsControlledBy(o, d.cluster) {
+	if !metav1.IsControlledBy(o, d.Cluster) {
 		return fmt.Errorf("%s %w", o.GetName(), errForeign)
 	}
 	was := o.DeepCopyObject()
@@ -35,5 +43,5 @@ func (c *Controller) ensure(ctx context.Context, d *desired, o client.Object, mu
 	if reflect.DeepEqual(was, o) {
 		return nil
 	}
-	return c.client.Update(ctx, o)
+	return w.Client.Update(ctx, o)
 }

@@ -1,4 +1,4 @@
-package cluster
+package member
 
 import (
 	"testing"
@@ -24,9 +24,8 @@ func TestLeastAvailable_OnlyASingleMemberOnAClaimMayBeDrained(t *testing.T) {
 		"five":                               {[]plan.Member{voter, voter, voter, voter, inMemory}, 5, 3},
 		"none yet":                           {nil, 1, 1},
 	} {
-		s := &observed{}
-		s.Members = tc.members
-		if got := leastAvailable(s.voters(), tc.size, s.durable()); got != tc.want {
+		o := &plan.Observation{Members: tc.members}
+		if got := leastAvailable(o.Voters(), tc.size, o.Durable()); got != tc.want {
 			t.Errorf("%s: a drain leaves %d, want %d", name, got, tc.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package cluster
+package member
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// ensureServices creates the headless Service, through which members find each
+// Services creates the headless Service, through which members find each
 // other before they are ready, and the one for clients, which only leads to
 // voters.
-func (c *Controller) ensureServices(ctx context.Context, d *desired) error {
-	client := port("client", clientPort)
-	if err := c.ensureService(ctx, d, d.cluster.Name, labelsOf(d.cluster.Name), func(s *corev1.ServiceSpec) {
+func (w Writer) Services(ctx context.Context, d *Desired) error {
+	client := port("client", ClientPort)
+	if err := w.ensureService(ctx, d, d.Cluster.Name, LabelsOf(d.Cluster.Name), func(s *corev1.ServiceSpec) {
 		s.ClusterIP = corev1.ClusterIPNone
 		s.PublishNotReadyAddresses = true
-		s.Ports = []corev1.ServicePort{client, port("peer", peerPort)}
+		s.Ports = []corev1.ServicePort{client, port("peer", PeerPort)}
 	}); err != nil {
 		return err
 	}
-	return c.ensureService(ctx, d, clientService(d.cluster.Name), votersOf(d.cluster.Name), func(s *corev1.ServiceSpec) {
+	return w.ensureService(ctx, d, ClientService(d.Cluster.Name), VotersOf(d.Cluster.Name), func(s *corev1.ServiceSpec) {
 		// A node port that others requested is kept.
 		if len(s.Ports) != 1 || s.Ports[0].Port != client.Port || s.Ports[0].TargetPort != client.TargetPort {
 			s.Ports = []corev1.ServicePort{client}
@@ -30,10 +30,10 @@ func (c *Controller) ensureServices(ctx context.Context, d *desired) error {
 	})
 }
 
-func (c *Controller) ensureService(ctx context.Context, d *desired, name string, selector labels.Set, set func(*corev1.ServiceSpec)) error {
-	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: d.cluster.Namespace, Name: name}}
-	err := c.ensure(ctx, d, s, func() {
-		s.Labels = labels.Merge(s.Labels, labelsOf(d.cluster.Name))
+func (w Writer) ensureService(ctx context.Context, d *Desired, name string, selector labels.Set, set func(*corev1.ServiceSpec)) error {
+	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: d.Cluster.Namespace, Name: name}}
+	err := w.ensure(ctx, d, s, func() {
+		s.Labels = labels.Merge(s.Labels, LabelsOf(d.Cluster.Name))
 		s.Spec.Selector = selector
 		set(&s.Spec)
 	})

@@ -1,4 +1,4 @@
-package cluster
+package member
 
 import (
 	"context"
@@ -11,15 +11,15 @@ import (
 	"github.com/usher-dev/usher/etcd"
 )
 
-// ensureDisruptionBudget prevents drains from breaking the quorum. It sets
+// DisruptionBudget prevents drains from breaking the quorum. It sets
 // minAvailable to a number: a percentage, or maxUnavailable, depends on the
 // existing pods, and decreases with them.
-func (c *Controller) ensureDisruptionBudget(ctx context.Context, d *desired, s *observed) error {
-	least := intstr.FromInt32(int32(leastAvailable(s.voters(), d.cluster.Spec.Size, s.durable())))
-	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: d.cluster.Namespace, Name: d.cluster.Name}}
-	err := c.ensure(ctx, d, b, func() {
-		b.Labels = labelsOf(d.cluster.Name)
-		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: votersOf(d.cluster.Name)}
+func (w Writer) DisruptionBudget(ctx context.Context, d *Desired, voters int, durable bool) error {
+	least := intstr.FromInt32(int32(leastAvailable(voters, d.Cluster.Spec.Size, durable)))
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: d.Cluster.Namespace, Name: d.Cluster.Name}}
+	err := w.ensure(ctx, d, b, func() {
+		b.Labels = LabelsOf(d.Cluster.Name)
+		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: VotersOf(d.Cluster.Name)}
 		b.Spec.MinAvailable, b.Spec.MaxUnavailable = &least, nil
 	})
 	if err != nil {
@@ -38,14 +38,4 @@ func leastAvailable(voters, size int, durable bool) int {
 		return 0
 	}
 	return etcd.Quorum(members)
-}
-
-// durable reports whether every voting member has its data on a claim.
-func (s *observed) durable() bool {
-	for i := range s.Members {
-		if m := &s.Members[i]; m.Listed && !m.Learner && !m.Durable {
-			return false
-		}
-	}
-	return s.voters() > 0
 }

@@ -1,4 +1,4 @@
-package cluster
+package member
 
 import (
 	"fmt"
@@ -42,49 +42,50 @@ const (
 	AnnotationTLS = "etcd.usher.dev/tls"
 	// AnnotationState and AnnotationCluster are the member's flags
 	// --initial-cluster-state and --initial-cluster. The kubelet reads them
-	// whenever it starts the container: see sealed.
+	// whenever it starts the container: see Pinned.
 	AnnotationState   = "etcd.usher.dev/initial-cluster-state"
 	AnnotationCluster = "etcd.usher.dev/initial-cluster"
 )
 
+// Ports of a member.
 const (
-	clientPort  = 2379
-	peerPort    = 2380
-	metricsPort = 2381
+	ClientPort  = 2379
+	PeerPort    = 2380
+	MetricsPort = 2381
 )
 
-// memberName returns a new member's name. A name is never reused, since the
-// data of an earlier member may still exist.
-func memberName(cluster string) string { return cluster + "-" + rand.String(10) }
+// NewName returns a new member's name. A name is never reused, since the data
+// of an earlier member may still exist.
+func NewName(cluster string) string { return cluster + "-" + rand.String(10) }
 
-// clientService returns the name of the Service for clients.
-func clientService(cluster string) string { return cluster + "-client" }
+// ClientService returns the name of the Service for clients.
+func ClientService(cluster string) string { return cluster + "-client" }
 
-// labelsOf returns the labels of all objects of a cluster.
-func labelsOf(cluster string) labels.Set {
+// LabelsOf returns the labels of all objects of a cluster.
+func LabelsOf(cluster string) labels.Set {
 	return labels.Set{LabelApp: "etcd", LabelCluster: cluster}
 }
 
-// votersOf selects the pods of the voting members.
-func votersOf(cluster string) labels.Set {
-	return labels.Merge(labelsOf(cluster), labels.Set{LabelVoter: "true"})
+// VotersOf selects the pods of the voting members.
+func VotersOf(cluster string) labels.Set {
+	return labels.Merge(LabelsOf(cluster), labels.Set{LabelVoter: "true"})
 }
 
-// ownedBy makes the cluster the owner of an object, so that it is deleted with
+// OwnedBy makes the cluster the owner of an object, so that it is deleted with
 // it.
-func ownedBy(c *etcdv1beta2.EtcdCluster) []metav1.OwnerReference {
+func OwnedBy(c *etcdv1beta2.EtcdCluster) []metav1.OwnerReference {
 	return []metav1.OwnerReference{*metav1.NewControllerRef(c, etcdv1beta2.GroupVersion.WithKind("EtcdCluster"))}
 }
 
-// addresses are the names by which a cluster's members reach each other.
-type addresses struct {
+// Addresses are the names by which a cluster's members reach each other.
+type Addresses struct {
 	cluster, namespace, domain string
-	// peerTLS and clientTLS report what is encrypted.
-	peerTLS, clientTLS bool
+	// PeerTLS and ClientTLS report what is encrypted.
+	PeerTLS, ClientTLS bool
 }
 
-// host returns a member's DNS name.
-func (a addresses) host(member string) string {
+// Host returns a member's DNS name.
+func (a Addresses) Host(member string) string {
 	host := fmt.Sprintf("%s.%s.%s.svc", member, a.cluster, a.namespace)
 	if a.domain != "" {
 		host += "." + a.domain
@@ -92,12 +93,14 @@ func (a addresses) host(member string) string {
 	return host
 }
 
-func (a addresses) peerURL(member string) string {
-	return fmt.Sprintf("%s://%s:%d", scheme(a.peerTLS), a.host(member), peerPort)
+// PeerURL returns the URL at which a member serves the others.
+func (a Addresses) PeerURL(member string) string {
+	return fmt.Sprintf("%s://%s:%d", scheme(a.PeerTLS), a.Host(member), PeerPort)
 }
 
-func (a addresses) clientURL(member string) string {
-	return fmt.Sprintf("%s://%s:%d", scheme(a.clientTLS), a.host(member), clientPort)
+// ClientURL returns the URL at which a member serves clients.
+func (a Addresses) ClientURL(member string) string {
+	return fmt.Sprintf("%s://%s:%d", scheme(a.ClientTLS), a.Host(member), ClientPort)
 }
 
 func scheme(tls bool) string {
@@ -107,9 +110,9 @@ func scheme(tls bool) string {
 	return "http"
 }
 
-// memberOf returns the member with those peer URLs: etcd knows the name of a
+// NameIn returns the member with those peer URLs: etcd knows the name of a
 // member only once it has started.
-func memberOf(peerURLs []string) string {
+func NameIn(peerURLs []string) string {
 	for _, peerURL := range peerURLs {
 		if u, err := url.Parse(peerURL); err == nil && u.Hostname() != "" {
 			name, _, _ := strings.Cut(u.Hostname(), ".")

@@ -1,4 +1,4 @@
-package cluster
+package member
 
 import (
 	"maps"
@@ -16,37 +16,37 @@ import (
 )
 
 const (
-	containerName = "etcd"
+	// ContainerName is the name of etcd's container.
+	ContainerName = "etcd"
+	// DataVolume is the name of the volume with the member's data, DataMount where
+	// it is mounted, and DataFolder the folder of the data in it.
+	DataVolume = "etcd-data"
+	DataMount  = "/var/etcd"
+	DataFolder = DataMount + "/data"
+
 	// etcdUser is the default user of etcd.
 	etcdUser = 65532
-
-	dataFolder = "/var/etcd"
-	dataVolume = "etcd-data"
 )
 
-// A birth is how a member's pod starts: see sealed.
-type birth struct {
-	state   string // of --initial-cluster-state
-	cluster string // of --initial-cluster
+// An InitialState is how a member's pod starts: see Pinned.
+type InitialState struct {
+	State   string // of --initial-cluster-state
+	Cluster string // of --initial-cluster
 }
 
-// first returns the birth of the member that forms the cluster.
-func first(a addresses, name string) birth {
-	return birth{state: "new", cluster: name + "=" + a.peerURL(name)}
+// First returns the initial state of the member that forms the cluster.
+func First(a Addresses, name string) InitialState {
+	return InitialState{State: "new", Cluster: name + "=" + a.PeerURL(name)}
 }
 
-// joining returns the birth of a member that finds the others in the cluster.
-func (s *observed) joining(a addresses, name string) birth {
-	all := []string{name + "=" + a.peerURL(name)}
-	for _, m := range s.Members {
-		if m.Listed && m.Name != name {
-			all = append(all, m.Name+"="+s.details[m.Name].peerURL)
-		}
-	}
-	return birth{state: "existing", cluster: strings.Join(all, ",")}
+// Joining returns the initial state of a member that finds the others in the
+// cluster, each as name=peerURL.
+func Joining(a Addresses, name string, others []string) InitialState {
+	all := append([]string{name + "=" + a.PeerURL(name)}, others...)
+	return InitialState{State: "existing", Cluster: strings.Join(all, ",")}
 }
 
-// sealed returns the birth of a voting member: it starts only with its data.
+// Pinned returns the initial state of a voting member: it starts only with its data.
 //
 // A voter that forgets its votes can elect a leader that lacks acknowledged
 // writes; one that formed the cluster would form another of the same name. With
@@ -54,36 +54,37 @@ func (s *observed) joining(a addresses, name string) birth {
 // --initial-cluster for the list of members, and without any it ends. So a
 // voter's pod lists only itself, from before it votes: the kubelet reads the
 // annotations whenever it starts the container.
-func sealed(a addresses, name string) birth {
-	return birth{state: "existing", cluster: name + "=" + a.peerURL(name)}
+func Pinned(a Addresses, name string) InitialState {
+	return InitialState{State: "existing", Cluster: name + "=" + a.PeerURL(name)}
 }
 
-func (b birth) annotations() map[string]string {
-	return map[string]string{AnnotationState: b.state, AnnotationCluster: b.cluster}
+// Annotations returns the annotations of the pod that set the flags.
+func (b InitialState) Annotations() map[string]string {
+	return map[string]string{AnnotationState: b.State, AnnotationCluster: b.Cluster}
 }
 
-// podOf returns a member's pod.
-func (d *desired) podOf(name, version string, b birth, storage storage) *corev1.Pod {
+// Pod returns a member's pod.
+func (d *Desired) Pod(name, version string, b InitialState, storage Storage) *corev1.Pod {
 	policy := d.policy()
 	annotations := maps.Clone(policy.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	maps.Copy(annotations, b.annotations())
+	maps.Copy(annotations, b.Annotations())
 	annotations[AnnotationVersion] = version
-	annotations[AnnotationPodRevision] = d.podRevision
-	annotations[AnnotationStorageRevision] = storage.revision
-	annotations[AnnotationTLS] = d.tls.recorded
+	annotations[AnnotationPodRevision] = d.PodRevision
+	annotations[AnnotationStorageRevision] = storage.Revision
+	annotations[AnnotationTLS] = d.TLS.Recorded
 
 	node := labels.Set{LabelNode: name}
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: d.cluster.Namespace, Name: name, OwnerReferences: ownedBy(d.cluster),
-			Labels:      labels.Merge(labels.Merge(own(policy.Labels), labelsOf(d.cluster.Name)), node),
+			Namespace: d.Cluster.Namespace, Name: name, OwnerReferences: OwnedBy(d.Cluster),
+			Labels:      labels.Merge(labels.Merge(own(policy.Labels), LabelsOf(d.Cluster.Name)), node),
 			Annotations: annotations,
 		},
 		Spec: corev1.PodSpec{
-			Hostname: name, Subdomain: d.cluster.Name,
+			Hostname: name, Subdomain: d.Cluster.Name,
 			RestartPolicy:                corev1.RestartPolicyAlways,
 			AutomountServiceAccountToken: ptr.To(false),
 			// A Service named etcd would set variables that etcd reads.
@@ -91,12 +92,12 @@ func (d *desired) podOf(name, version string, b birth, storage storage) *corev1.
 			SecurityContext:    podSecurity(policy.SecurityContext),
 			NodeSelector:       policy.NodeSelector,
 			Tolerations:        policy.Tolerations,
-			Affinity:           affinity(d.cluster.Name, policy),
+			Affinity:           affinity(d.Cluster.Name, policy),
 			Containers:         []corev1.Container{d.container(name, version, policy)},
 			Volumes:            []corev1.Volume{dataOf(name, storage)},
 		},
 	}
-	d.tls.mount(&p.Spec)
+	d.TLS.mount(&p.Spec)
 	return p
 }
 
@@ -116,20 +117,20 @@ func own(written labels.Set) labels.Set {
 // reserved reports whether a variable repeats a flag, which makes etcd end.
 func reserved(e corev1.EnvVar) bool { return etcd.ReservedVariable(e.Name) }
 
-func (d *desired) container(name, version string, policy etcdv1beta2.PodPolicy) corev1.Container {
+func (d *Desired) container(name, version string, policy etcdv1beta2.PodPolicy) corev1.Container {
 	env := []corev1.EnvVar{
 		{Name: "INITIAL_CLUSTER", ValueFrom: annotation(AnnotationCluster)},
 		{Name: "INITIAL_CLUSTER_STATE", ValueFrom: annotation(AnnotationState)},
 	}
 	return corev1.Container{
-		Name: containerName, Image: d.image(version),
+		Name: ContainerName, Image: d.Image(version),
 		Command: append([]string{"/usr/local/bin/etcd"}, d.arguments(name)...),
 		Env:     append(env, slices.DeleteFunc(slices.Clone(policy.EtcdEnv), reserved)...),
 		Ports: []corev1.ContainerPort{
-			{Name: "client", ContainerPort: clientPort}, {Name: "peer", ContainerPort: peerPort}, {Name: "metrics", ContainerPort: metricsPort},
+			{Name: "client", ContainerPort: ClientPort}, {Name: "peer", ContainerPort: PeerPort}, {Name: "metrics", ContainerPort: MetricsPort},
 		},
 		Resources:    policy.Resources,
-		VolumeMounts: []corev1.VolumeMount{{Name: dataVolume, MountPath: dataFolder}},
+		VolumeMounts: []corev1.VolumeMount{{Name: DataVolume, MountPath: DataMount}},
 		// A member that loads a large store is not dead.
 		StartupProbe:   probe("/livez", 2, 900),
 		LivenessProbe:  probe("/livez", 10, 6),
@@ -145,20 +146,20 @@ func (d *desired) container(name, version string, policy etcdv1beta2.PodPolicy) 
 }
 
 // arguments returns etcd's flags.
-func (d *desired) arguments(name string) []string {
-	a := d.addresses
+func (d *Desired) arguments(name string) []string {
+	a := d.Addresses
 	return append([]string{
 		"--name=" + name,
-		"--data-dir=" + dataFolder + "/data",
-		"--initial-advertise-peer-urls=" + a.peerURL(name),
-		"--listen-peer-urls=" + scheme(a.peerTLS) + "://0.0.0.0:2380",
-		"--advertise-client-urls=" + a.clientURL(name),
-		"--listen-client-urls=" + scheme(a.clientTLS) + "://0.0.0.0:2379",
+		"--data-dir=" + DataFolder,
+		"--initial-advertise-peer-urls=" + a.PeerURL(name),
+		"--listen-peer-urls=" + scheme(a.PeerTLS) + "://0.0.0.0:2380",
+		"--advertise-client-urls=" + a.ClientURL(name),
+		"--listen-client-urls=" + scheme(a.ClientTLS) + "://0.0.0.0:2379",
 		"--listen-metrics-urls=http://0.0.0.0:2381",
 		"--initial-cluster=$(INITIAL_CLUSTER)",
 		"--initial-cluster-state=$(INITIAL_CLUSTER_STATE)",
-		"--initial-cluster-token=" + string(d.cluster.UID),
-	}, d.tls.arguments()...)
+		"--initial-cluster-token=" + string(d.Cluster.UID),
+	}, d.TLS.arguments()...)
 }
 
 func annotation(key string) *corev1.EnvVarSource {
@@ -202,7 +203,7 @@ func affinity(cluster string, policy etcdv1beta2.PodPolicy) *corev1.Affinity {
 		return policy.Affinity
 	}
 	apart := corev1.PodAffinityTerm{
-		LabelSelector: &metav1.LabelSelector{MatchLabels: labelsOf(cluster)},
+		LabelSelector: &metav1.LabelSelector{MatchLabels: LabelsOf(cluster)},
 		TopologyKey:   corev1.LabelHostname,
 	}
 	if policy.AntiAffinity {
