@@ -57,12 +57,12 @@ func known() []controller {
 				if err != nil {
 					return err
 				}
-				return etcdrestore.New(m, shared.server, shared.places, o.EtcdCluster.Observer, o.EtcdCluster.ClaimGrace).SetupWithManager(m)
+				return etcdrestore.New(m, shared.server, shared.places, o.clusters()).SetupWithManager(m)
 			},
 		},
 		{
 			name: "etcdcluster", scheme: etcdcluster.AddToScheme,
-			setup: func(m manager.Manager, o Options) error { return etcdcluster.New(m, o.EtcdCluster).SetupWithManager(m) },
+			setup: func(m manager.Manager, o Options) error { return o.clusters().SetupWithManager(m) },
 		},
 		{
 			name: "ownnetwork", scheme: ownnetwork.AddToScheme,

@@ -64,6 +64,8 @@ type Options struct {
 
 	// backups is shared by the controllers of backups and restores.
 	backups func() (*backups, error)
+	// clusters executes what restores plan for clusters, too.
+	clusters func() *etcdcluster.Controller
 }
 
 // Validate reports invalid options.
@@ -109,7 +111,7 @@ func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
 		return err
 	}
 	o.backups = sync.OnceValues(func() (*backups, error) { return serveBackups(m, o) })
-	o.EtcdCluster.Observer = etcdcluster.NewObserver(m.GetAPIReader(), o.EtcdCluster)
+	o.clusters = sync.OnceValue(func() *etcdcluster.Controller { return etcdcluster.New(m, o.EtcdCluster) })
 	for _, c := range all {
 		if err := c.setup(m, o); err != nil {
 			return fmt.Errorf("setting up the controller %s: %w", c.name, err)

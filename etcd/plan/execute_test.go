@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"context"
 	"slices"
 
 	"github.com/usher-dev/usher/etcd"
@@ -63,65 +64,140 @@ func (w *world) reconcile(c *controller, between func()) (step *plan.Step) {
 
 // execute executes a step as far as the API server and etcd allow it.
 func (w *world) execute(c *controller, o *plan.Observation, s *plan.Step, uids map[string]string) {
-	n, p := w.member(s.Member), w.pods[s.Member]
-	if p != nil && uids[s.Member] != p.uid {
+	if p := w.pods[s.Member]; p != nil && uids[s.Member] != p.uid {
 		return // not the observed pod
 	}
-	switch s.Action {
-	case plan.Choose:
-		c.call(func() { w.api.seed = w.name(); w.api.known = nil; w.api.version++ })
-	case plan.Form:
-		if w.remembers() {
-			w.violate("%s: a cluster that took writes is formed again", s)
-		}
-		c.call(func() { w.createPod(s.Member, s.Version, true) })
-	case plan.Record:
-		c.call(func() { w.api.formed, w.api.seed = true, ""; w.api.version++ })
-	case plan.AddLearner:
-		w.addLearner(c)
-	case plan.Recover, plan.CatchUp:
-		w.comeBack(c, s, n)
-	case plan.Seal:
-		c.call(func() { p.sealed = true })
-	case plan.Expose:
-		c.call(func() { p.exposed = true })
-	case plan.Promote:
-		if n != nil && n.learner && w.takesPart(n.name) && p.disk.has >= w.acknowledged-1 {
-			c.call(func() { n.learner = false })
-		}
-	case plan.MoveLeader:
-		if n != nil && !n.learner && w.takesPart(n.name) {
-			c.call(func() {
-				p.disk.has = w.acknowledged // etcd hands over only then
-				for _, other := range w.members {
-					other.leader = other == n
-				}
-			})
-		}
-	case plan.Remove:
-		w.remove(c, s, n)
-	case plan.Upgrade:
-		w.mayRun(s, n)
-		w.takesAway(s, n)
-		if p != nil && p.target != s.Version {
-			c.call(func() { p.target, p.up = s.Version, false })
-		}
-	case plan.Restart, plan.Discard:
-		if p != nil && !p.ending {
-			w.ends(s, n, p)
-			w.takesAway(s, n)
-			c.call(func() { p.ending = true })
-		}
-	case plan.SetAsideClaim:
-		w.setAside(c, s, n, o)
-	case plan.Reattach:
-		c.call(func() { w.claims[s.Member].aside = nil })
-	case plan.Delete:
-		w.deleteClaim(c, s, n)
-	case plan.Adopt:
-		w.adoptClaims(c)
+	w.do(&worldSteps{w, c, o}, s)
+}
+
+// do has an executor execute a step.
+func (w *world) do(e plan.Executor, s *plan.Step) {
+	if err := s.Do(context.Background(), e); err != nil {
+		w.violate("%w", err)
 	}
 }
+
+// worldSteps executes the steps of the cluster's controller in the world.
+type worldSteps struct {
+	*world
+	c *controller
+	o *plan.Observation
+}
+
+var _ plan.Executor = (*worldSteps)(nil)
+
+func (w *worldSteps) Wait(context.Context, plan.Step) error   { return nil }
+func (w *worldSteps) Settle(context.Context, plan.Step) error { return nil }
+
+func (w *worldSteps) NameFirstMember(context.Context, plan.Step) error {
+	w.c.call(func() { w.api.seed = w.name(); w.api.known = nil; w.api.version++ })
+	return nil
+}
+
+func (w *worldSteps) Bootstrap(_ context.Context, s plan.Step) error {
+	if w.remembers() {
+		w.violate("%s: a cluster that took writes is formed again", s)
+	}
+	w.c.call(func() { w.createPod(s.Member, s.Version, true) })
+	return nil
+}
+
+func (w *worldSteps) Record(context.Context, plan.Step) error {
+	w.c.call(func() { w.api.formed, w.api.seed = true, ""; w.api.version++ })
+	return nil
+}
+
+func (w *worldSteps) AddLearner(context.Context, plan.Step) error {
+	w.addLearner(w.c)
+	return nil
+}
+
+func (w *worldSteps) CatchUp(ctx context.Context, s plan.Step) error { return w.Recover(ctx, s) }
+
+func (w *worldSteps) Recover(_ context.Context, s plan.Step) error {
+	w.comeBack(w.c, &s, w.member(s.Member))
+	return nil
+}
+
+func (w *worldSteps) PinInitialState(_ context.Context, s plan.Step) error {
+	w.c.call(func() { w.pods[s.Member].sealed = true })
+	return nil
+}
+
+func (w *worldSteps) AddToService(_ context.Context, s plan.Step) error {
+	w.c.call(func() { w.pods[s.Member].exposed = true })
+	return nil
+}
+
+func (w *worldSteps) Promote(_ context.Context, s plan.Step) error {
+	if n := w.member(s.Member); n != nil && n.learner && w.takesPart(n.name) && w.pods[n.name].disk.has >= w.acknowledged-1 {
+		w.c.call(func() { n.learner = false })
+	}
+	return nil
+}
+
+func (w *worldSteps) MoveLeader(_ context.Context, s plan.Step) error {
+	if n := w.member(s.Member); n != nil && !n.learner && w.takesPart(n.name) {
+		w.c.call(func() {
+			w.pods[n.name].disk.has = w.acknowledged // etcd hands over only then
+			for _, other := range w.members {
+				other.leader = other == n
+			}
+		})
+	}
+	return nil
+}
+
+func (w *worldSteps) Remove(_ context.Context, s plan.Step) error {
+	w.remove(w.c, &s, w.member(s.Member))
+	return nil
+}
+
+func (w *worldSteps) Upgrade(_ context.Context, s plan.Step) error {
+	n, p := w.member(s.Member), w.pods[s.Member]
+	w.mayRun(&s, n)
+	w.takesAway(&s, n)
+	if p != nil && p.target != s.Version {
+		w.c.call(func() { p.target, p.up = s.Version, false })
+	}
+	return nil
+}
+
+func (w *worldSteps) Restart(_ context.Context, s plan.Step) error {
+	if n, p := w.member(s.Member), w.pods[s.Member]; p != nil && !p.ending {
+		w.ends(&s, n, p)
+		w.takesAway(&s, n)
+		w.c.call(func() { p.ending = true })
+	}
+	return nil
+}
+
+func (w *worldSteps) DeletePod(ctx context.Context, s plan.Step) error { return w.Restart(ctx, s) }
+
+func (w *worldSteps) RetainUntil(_ context.Context, s plan.Step) error {
+	w.setAside(w.c, &s, w.member(s.Member), w.o)
+	return nil
+}
+
+func (w *worldSteps) Unretain(_ context.Context, s plan.Step) error {
+	w.c.call(func() { w.claims[s.Member].aside = nil })
+	return nil
+}
+
+func (w *worldSteps) DeleteClaim(_ context.Context, s plan.Step) error {
+	w.deleteClaim(w.c, &s, w.member(s.Member))
+	return nil
+}
+
+func (w *worldSteps) Adopt(context.Context, plan.Step) error {
+	w.adoptClaims(w.c)
+	return nil
+}
+
+// Reserve and Release are steps of a restore.
+
+func (w *worldSteps) Reserve(context.Context, plan.Step) error { return nil }
+func (w *worldSteps) Release(context.Context, plan.Step) error { return nil }
 
 func (w *world) addLearner(c *controller) {
 	connected := w.leader() != nil

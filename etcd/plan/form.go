@@ -15,7 +15,7 @@ func (d *decision) form() *Step {
 	if !d.version.Supported() {
 		return d.blocked(UnsupportedVersion, etcd.Unsupported(d.Version))
 	}
-	step := &Step{Action: Form, Member: d.Seed, Version: d.version}
+	step := &Step{Action: Bootstrap, Member: d.Seed, Version: d.version}
 	if d.Seed == "" {
 		return d.choose(step)
 	}
@@ -30,18 +30,18 @@ func (d *decision) form() *Step {
 	case m.Pod.Ending || m.Claim.Ending:
 		return wait(m, "waits for the deletion of the pod and claim of an earlier attempt")
 	case m.Pod.Exists && (stale || m.Pod.Ended):
-		return &Step{Action: Discard, Member: m.Name, Why: "recreates the first member from the current manifest"}
+		return &Step{Action: DeletePod, Member: m.Name, Why: "recreates the first member from the current manifest"}
 	case stale:
-		return &Step{Action: SetAsideClaim, Member: m.Name, Cause: NeverFormed, Why: "it belongs to an attempt to form the cluster from another spec"}
+		return &Step{Action: RetainUntil, Member: m.Name, Cause: NeverFormed, Why: "it belongs to an attempt to form the cluster from another spec"}
 	case aside:
-		return &Step{Action: Choose, Why: step.String()}
+		return &Step{Action: NameFirstMember, Why: step.String()}
 	case !m.Pod.Exists:
 		return step
 	case !m.Answers || !d.Quorum:
 		d.watch(m, "")
 		return wait(m, step.String())
 	case !m.Pod.Sealed:
-		return &Step{Action: Seal, Member: m.Name, Why: "it must not form a second cluster"}
+		return &Step{Action: PinInitialState, Member: m.Name, Why: "it must not form a second cluster"}
 	}
 	return &Step{Action: Record, Member: m.Name}
 }
@@ -65,5 +65,5 @@ func (d *decision) choose(form *Step) *Step {
 		return d.blocked(RetainedClaims, "claims of a former cluster of this name exist: "+strings.Join(d.Retained, ", ")+
 			`; write the annotation etcd.usher.dev/retained-claims: "adopt" to form the cluster from them, or "ignore" to form another next to them`)
 	}
-	return &Step{Action: Choose, Why: form.String()}
+	return &Step{Action: NameFirstMember, Why: form.String()}
 }

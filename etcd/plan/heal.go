@@ -41,7 +41,7 @@ func (d *decision) learner() *Step {
 		case !d.wanting():
 			return d.remove(m, Unneeded, "the cluster does not need it any more")
 		case m.Ready() && !m.Pod.Sealed:
-			return &Step{Action: Seal, Member: m.Name, Why: "it is about to vote"}
+			return &Step{Action: PinInitialState, Member: m.Name, Why: "it is about to vote"}
 		case m.Ready():
 			return &Step{Action: Promote, Member: m.Name}
 		case d.voterDown():

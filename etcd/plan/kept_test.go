@@ -22,7 +22,7 @@ func TestNext_TakesNoStepThatCostsData(t *testing.T) {
 		"a claim is not deleted while a member is down": {func(o *plan.Observation, m *plan.Member) {
 			m.Unresponsive.Since = now
 			o.SetAside = []plan.SetAside{{Claim: "old", Until: now.Add(-time.Hour)}}
-		}, plan.Delete},
+		}, plan.DeleteClaim},
 		"an ended pod keeps a claim that is being deleted": {func(_ *plan.Observation, m *plan.Member) {
 			m.Unresponsive.Since = now
 			m.Pod.Ended, m.Claim.Ending = true, true

@@ -199,11 +199,11 @@ func TestARemnantThatTakesPart_IsNotDiscarded(t *testing.T) {
 		change func(*plan.Member)
 		want   plan.Action
 	}{
-		"nobody sees it":          {func(*plan.Member) {}, plan.Discard},
+		"nobody sees it":          {func(*plan.Member) {}, plan.DeletePod},
 		"it answers":              {func(m *plan.Member) { m.Answers = true }, ""},
 		"another member hears it": {func(m *plan.Member) { m.PeersReach = true }, ""},
 		"its kubelet says so":     {func(m *plan.Member) { m.Pod.Ready = true }, ""},
-		"it has no leader":        {func(m *plan.Member) { m.Leaderless = true }, plan.Discard},
+		"it has no leader":        {func(m *plan.Member) { m.Leaderless = true }, plan.DeletePod},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := plan.Settled("c", spec())

@@ -139,7 +139,7 @@ var mistakes = []mistake{
 			o.Members[len(o.Members)-1].Leader = true
 		}
 	}},
-	{name: "a claim set aside is deleted at once", done: instead(plan.SetAsideClaim, plan.Delete)},
+	{name: "a claim set aside is deleted at once", done: instead(plan.RetainUntil, plan.DeleteClaim)},
 	{name: "claims set aside have expired", shown: func(o *plan.Observation) {
 		for i := range o.SetAside {
 			o.SetAside[i].Until = o.Now
@@ -167,12 +167,12 @@ var mistakes = []mistake{
 			s.Version = etcd.Version{Major: 3, Minor: 8}
 		}
 	}},
-	{name: "clients are sent to nobody new", done: instead(plan.Expose, plan.Wait)},
-	{name: "what is left of members stays", done: instead(plan.Discard, plan.Wait)},
+	{name: "clients are sent to nobody new", done: instead(plan.AddToService, plan.Wait)},
+	{name: "what is left of members stays", done: instead(plan.DeletePod, plan.Wait)},
 	{name: "members are known by their URLs", world: func(w *world) { w.byURL = true }},
 	{name: "a restore ends members before it sets their claims aside", done: func(_ *v1beta2.ClusterSpec, o *plan.Observation, s *plan.Step) {
-		if o.Restore != nil && s.Action == plan.SetAsideClaim {
-			s.Action = plan.Discard
+		if o.Restore != nil && s.Action == plan.RetainUntil {
+			s.Action = plan.DeletePod
 		}
 	}},
 	{name: "a restore does not prove its member", shown: func(o *plan.Observation) {
@@ -185,7 +185,7 @@ var mistakes = []mistake{
 			o.Members = slices.DeleteFunc(o.Members, func(m plan.Member) bool { return m.Pod.Ending })
 		}
 	}},
-	{name: "a restore never gives the cluster back", done: instead(plan.Yield, plan.Wait)},
+	{name: "a restore never gives the cluster back", done: instead(plan.Release, plan.Wait)},
 	{name: "claims that a restore keeps are deleted", shown: func(o *plan.Observation) {
 		for i := range o.SetAside {
 			o.SetAside[i].Held = false

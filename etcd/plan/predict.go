@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -10,76 +11,145 @@ import (
 // predict changes the observation to the result of a step if all goes well, and
 // names a member that the step creates.
 func (w *wanted) predict(o *Observation, step *Step) {
-	m := o.named(step.Member)
-	switch step.Action {
-	case Choose:
-		o.Seed = freeName(o)
-	case Form:
-		m := w.member(step.Member, step.Version)
-		m.serve(step.Version)
-		m.Leader, m.Pod.Exposed = true, true
-		o.Members = []Member{m}
-		o.Formed, o.Quorum, o.TLS = true, true, w.encrypted
-		o.ClusterVersion, o.StorageVersion = minor(step.Version), minor(step.Version)
-	case Record:
-		o.Formed = true
-	case AddLearner:
-		m := w.member(freeName(o), step.Version)
-		m.Learner, m.Unresponsive = true, &Unresponsive{Since: o.Now, According: Client | Kubelet}
-		o.Members = append(o.Members, m)
-		step.Member = m.Name
-	case Settle:
-		o.ClusterVersion = minor(step.Version)
-		if o.StorageVersion != (etcd.Version{}) || step.Version.Minor > 5 {
-			o.StorageVersion = o.ClusterVersion
-		}
-	case SetAsideClaim, Delete, Reattach:
-		o.SetAside = slices.DeleteFunc(o.SetAside, func(s SetAside) bool { return s.Claim == step.Member })
-	}
-	if m != nil {
-		w.predictMember(o, m, step)
-	}
+	// A prediction cannot fail.
+	_ = step.Do(context.Background(), &prediction{wanted: w, o: o, step: step})
 	elect(o)
 	voters, healthy := o.voters()
 	o.Quorum = o.Quorum || healthy >= etcd.Quorum(voters)
 }
 
-func (w *wanted) predictMember(o *Observation, m *Member, step *Step) {
-	switch step.Action {
-	case Recover, CatchUp:
+// A prediction executes a step on an observation: everything succeeds at once.
+type prediction struct {
+	*wanted
+	o *Observation
+	// step is the step in the plan.
+	step *Step
+}
+
+var _ Executor = (*prediction)(nil)
+
+// change changes the step's member, if it is known.
+func (p *prediction) change(s Step, change func(*Member)) error {
+	if m := p.o.named(s.Member); m != nil {
+		change(m)
+	}
+	return nil
+}
+
+func (p *prediction) Wait(context.Context, Step) error { return nil }
+
+func (p *prediction) NameFirstMember(context.Context, Step) error {
+	p.o.Seed = freeName(p.o)
+	return nil
+}
+
+func (p *prediction) Bootstrap(_ context.Context, s Step) error {
+	m := p.member(s.Member, s.Version)
+	m.serve(s.Version)
+	m.Leader, m.Pod.Exposed = true, true
+	p.o.Members = []Member{m}
+	p.o.Formed, p.o.Quorum, p.o.TLS = true, true, p.encrypted
+	p.o.ClusterVersion, p.o.StorageVersion = minor(s.Version), minor(s.Version)
+	return nil
+}
+
+func (p *prediction) Record(context.Context, Step) error {
+	p.o.Formed = true
+	return nil
+}
+
+func (p *prediction) AddLearner(_ context.Context, s Step) error {
+	m := p.member(freeName(p.o), s.Version)
+	m.Learner, m.Unresponsive = true, &Unresponsive{Since: p.o.Now, According: Client | Kubelet}
+	p.o.Members = append(p.o.Members, m)
+	p.step.Member = m.Name
+	return nil
+}
+
+func (p *prediction) CatchUp(ctx context.Context, s Step) error { return p.Recover(ctx, s) }
+
+func (p *prediction) Recover(_ context.Context, s Step) error {
+	return p.change(s, func(m *Member) {
 		if !m.made() {
 			learner := m.Learner
-			*m = w.member(m.Name, step.Version)
+			*m = p.member(m.Name, s.Version)
 			m.Learner = learner
 		}
 		m.serve(m.Target)
 		m.Pod.Exposed = !m.Learner
-	case Seal:
-		m.Pod.Sealed = true
-	case Expose:
-		m.Pod.Exposed = true
-	case Promote:
-		m.Learner, m.Pod.Exposed = false, true
-	case MoveLeader:
-		for j := range o.Members {
-			o.Members[j].Leader = &o.Members[j] == m
-		}
-	case Remove, Discard:
-		o.Members = slices.DeleteFunc(o.Members, func(other Member) bool { return other.Name == step.Member })
-	case SetAsideClaim:
-		m.Claim.Exists = false
-	case Upgrade:
-		m.Target = step.Version
+	})
+}
+
+func (p *prediction) PinInitialState(_ context.Context, s Step) error {
+	return p.change(s, func(m *Member) { m.Pod.Sealed = true })
+}
+
+func (p *prediction) Promote(_ context.Context, s Step) error {
+	return p.change(s, func(m *Member) { m.Learner, m.Pod.Exposed = false, true })
+}
+
+func (p *prediction) AddToService(_ context.Context, s Step) error {
+	return p.change(s, func(m *Member) { m.Pod.Exposed = true })
+}
+
+func (p *prediction) Upgrade(_ context.Context, s Step) error {
+	return p.change(s, func(m *Member) {
+		m.Target = s.Version
 		if !m.Learner {
-			m.serve(step.Version)
+			m.serve(s.Version)
 		}
-	case Restart:
-		m.PodRevision = w.podRevision
+	})
+}
+
+func (p *prediction) Restart(_ context.Context, s Step) error {
+	return p.change(s, func(m *Member) {
+		m.PodRevision = p.podRevision
 		if !m.Learner {
 			m.serve(m.Target)
 		}
-	}
+	})
 }
+
+func (p *prediction) Settle(_ context.Context, s Step) error {
+	p.o.ClusterVersion = minor(s.Version)
+	if p.o.StorageVersion != (etcd.Version{}) || s.Version.Minor > 5 {
+		p.o.StorageVersion = p.o.ClusterVersion
+	}
+	return nil
+}
+
+func (p *prediction) MoveLeader(_ context.Context, s Step) error {
+	return p.change(s, func(m *Member) {
+		for i := range p.o.Members {
+			p.o.Members[i].Leader = &p.o.Members[i] == m
+		}
+	})
+}
+
+func (p *prediction) Remove(_ context.Context, s Step) error {
+	p.o.Members = slices.DeleteFunc(p.o.Members, func(m Member) bool { return m.Name == s.Member })
+	return nil
+}
+
+func (p *prediction) DeletePod(ctx context.Context, s Step) error { return p.Remove(ctx, s) }
+
+func (p *prediction) RetainUntil(ctx context.Context, s Step) error {
+	_ = p.change(s, func(m *Member) { m.Claim.Exists = false })
+	return p.Unretain(ctx, s)
+}
+
+func (p *prediction) Unretain(_ context.Context, s Step) error {
+	p.o.SetAside = slices.DeleteFunc(p.o.SetAside, func(c SetAside) bool { return c.Claim == s.Member })
+	return nil
+}
+
+func (p *prediction) DeleteClaim(ctx context.Context, s Step) error { return p.Unretain(ctx, s) }
+
+func (p *prediction) Reserve(context.Context, Step) error { return nil }
+
+func (p *prediction) Release(context.Context, Step) error { return nil }
+
+func (p *prediction) Adopt(context.Context, Step) error { return nil }
 
 // elect keeps exactly one leader in the prediction if the voters have a quorum.
 func elect(o *Observation) {

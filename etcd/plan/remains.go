@@ -11,7 +11,7 @@ import (
 func (d *decision) reattach() *Step {
 	for _, s := range d.SetAside {
 		if s.Listed {
-			return &Step{Action: Reattach, Member: s.Claim, Why: "etcd lists its member"}
+			return &Step{Action: Unretain, Member: s.Claim, Why: "etcd lists its member"}
 		}
 	}
 	return nil
@@ -26,9 +26,9 @@ func (d *decision) discard() *Step {
 		switch {
 		case m.Listed || m.takesPart(): // etcd may list it by another name
 		case m.Pod.Exists && !m.Pod.Ending:
-			return &Step{Action: Discard, Member: m.Name, Why: "it left the cluster"}
+			return &Step{Action: DeletePod, Member: m.Name, Why: "it left the cluster"}
 		case !m.Pod.Exists && m.Claim.Exists && !m.Claim.Ending:
-			return &Step{Action: SetAsideClaim, Member: m.Name, Cause: m.Leaving, Why: "it left the cluster"}
+			return &Step{Action: RetainUntil, Member: m.Name, Cause: m.Leaving, Why: "it left the cluster"}
 		}
 	}
 	return nil
@@ -44,7 +44,7 @@ func (d *decision) expire() *Step {
 	}
 	for _, s := range d.SetAside {
 		if !s.Listed && !s.Held && !s.Until.After(d.Now) {
-			return &Step{Action: Delete, Member: s.Claim, Why: "it was set aside until " + s.Until.UTC().Format("2006-01-02 15:04:05")}
+			return &Step{Action: DeleteClaim, Member: s.Claim, Why: "it was set aside until " + s.Until.UTC().Format("2006-01-02 15:04:05")}
 		}
 	}
 	return nil

@@ -4,15 +4,15 @@ package plan
 type Restore struct {
 	// Name is the name of the EtcdRestore, Seed that of the restored member.
 	Name, Seed string
-	// Held: it has reserved the cluster. Left: the cluster's controller knows, and
-	// does not change the cluster.
-	Held, Left bool
+	// Held: it has reserved the cluster. Acknowledged: the cluster's controller
+	// knows, and does not change the cluster.
+	Held, Acknowledged bool
 	// Forced: it may replace a working cluster.
 	Forced bool
 	// Proved: the restored member answers, and has the data of the backup.
 	Proved bool
-	// Touched: claims of old members were already set aside.
-	Touched bool
+	// DataMoved: claims of old members were already set aside.
+	DataMoved bool
 	// Recorded: the cluster's status is that of the restored member. Adopted: so
 	// are the owners of its pod and claim.
 	Recorded, Adopted bool
@@ -25,11 +25,11 @@ type Restore struct {
 func (d *decision) restore() *Step {
 	r := d.Restore
 	switch {
-	case !r.Recorded && !r.Touched && !r.Forced && d.MayHaveQuorum():
+	case !r.Recorded && !r.DataMoved && !r.Forced && d.MayHaveQuorum():
 		return d.blocked(ClusterRunning, "the old members may have a quorum")
 	case !r.Held:
-		return &Step{Action: Hold, Member: r.Seed}
-	case !r.Left:
+		return &Step{Action: Reserve, Member: r.Seed}
+	case !r.Acknowledged:
 		return &Step{Action: Wait, Why: "waits for the EtcdCluster controller to release the cluster"}
 	case !r.Proved:
 		return &Step{Action: Wait, Why: "waits for the restored member " + r.Seed}
@@ -38,14 +38,14 @@ func (d *decision) restore() *Step {
 	case !r.Adopted:
 		return &Step{Action: Adopt, Member: r.Seed}
 	}
-	return &Step{Action: Yield, Member: r.Seed}
+	return &Step{Action: Release, Member: r.Seed}
 }
 
 func (d *decision) switchover() *Step {
 	r := d.Restore
 	for i := range d.Members {
 		if m := &d.Members[i]; m.Name != r.Seed && m.Claim.Exists {
-			return &Step{Action: SetAsideClaim, Member: m.Name, Cause: Restored, Why: "a restored member takes its place"}
+			return &Step{Action: RetainUntil, Member: m.Name, Cause: Restored, Why: "a restored member takes its place"}
 		}
 	}
 	for i := range d.Members {
@@ -55,7 +55,7 @@ func (d *decision) switchover() *Step {
 		case m.Pod.Ending:
 			return wait(m, "waits for the old member "+m.Name+" to end")
 		default:
-			return &Step{Action: Discard, Member: m.Name, Why: "a restored member takes its place"}
+			return &Step{Action: DeletePod, Member: m.Name, Why: "a restored member takes its place"}
 		}
 	}
 	return &Step{Action: Record, Member: r.Seed}

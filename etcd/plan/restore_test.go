@@ -26,11 +26,11 @@ func switching(o plan.Observation) (steps []string, blocked plan.Block) {
 			}
 		}
 		switch step.Action {
-		case plan.Hold:
-			o.Restore.Held, o.Restore.Left, o.Restore.Proved = true, true, true
-		case plan.SetAsideClaim:
-			m.Claim.Exists, o.Restore.Touched = false, true
-		case plan.Discard:
+		case plan.Reserve:
+			o.Restore.Held, o.Restore.Acknowledged, o.Restore.Proved = true, true, true
+		case plan.RetainUntil:
+			m.Claim.Exists, o.Restore.DataMoved = false, true
+		case plan.DeletePod:
 			m.Pod.Ending = true
 		case plan.Wait:
 			m.Pod = plan.Pod{}
@@ -38,7 +38,7 @@ func switching(o plan.Observation) (steps []string, blocked plan.Block) {
 			o.Restore.Recorded = true
 		case plan.Adopt:
 			o.Restore.Adopted = true
-		case plan.Yield:
+		case plan.Release:
 			return steps, p.Blocked
 		}
 	}
@@ -67,7 +67,7 @@ func TestARestore_SetsClaimsAsideBeforeAnythingEnds(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := plan.Observation{Now: time.Unix(0, 0), Formed: true, Quorum: tc.quorum, Members: []plan.Member{old("a"), old("b")}, Restore: &plan.Restore{Name: "back", Seed: "seed", Forced: tc.forced, Touched: tc.touched}}
+			o := plan.Observation{Now: time.Unix(0, 0), Formed: true, Quorum: tc.quorum, Members: []plan.Member{old("a"), old("b")}, Restore: &plan.Restore{Name: "back", Seed: "seed", Forced: tc.forced, DataMoved: tc.touched}}
 			for i := range o.Members {
 				o.Members[i].Pod.Ready = tc.living
 			}
@@ -86,7 +86,7 @@ func TestRetainedClaims_AreAdoptedOnlyWhenAsked(t *testing.T) {
 	}{
 		plan.AdoptUndecided: {blocked: plan.RetainedClaims},
 		plan.AdoptClaims:    {action: plan.Adopt},
-		plan.IgnoreClaims:   {action: plan.Choose},
+		plan.IgnoreClaims:   {action: plan.NameFirstMember},
 	} {
 		p := plan.Next(spec(), &plan.Observation{Retained: []string{"c-1", "c-2"}, Adopt: adopt})
 		var action plan.Action

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"context"
 	"slices"
 
 	"github.com/usher-dev/usher/etcd"
@@ -64,7 +65,7 @@ func (w *world) goOn(c *controller) {
 		return // its own status reports it
 	}
 	w.events = append(w.events, "restore: "+step.String())
-	w.switchOver(c, r, step)
+	w.do(&switchOver{worldSteps{w, c, o}, r}, step)
 }
 
 // touched reports whether anything of the old members was set aside for it.
@@ -98,8 +99,8 @@ func (w *world) lookRestore(c *controller) *plan.Observation {
 	seed := w.pods[r.seed]
 	o := w.look(c)
 	o.Restore = &plan.Restore{
-		Name: "back", Seed: r.seed, Held: w.api.held != "", Left: w.api.left, Forced: r.forced,
-		Proved: seed != nil && seed.up, Touched: w.touched(), Recorded: r.recorded, Adopted: r.adopted,
+		Name: "back", Seed: r.seed, Held: w.api.held != "", Acknowledged: w.api.left, Forced: r.forced,
+		Proved: seed != nil && seed.up, DataMoved: w.touched(), Recorded: r.recorded, Adopted: r.adopted,
 	}
 	o.Members = slices.DeleteFunc(o.Members, func(m plan.Member) bool { return m.Name == r.seed })
 	for i := range o.Members {
@@ -122,34 +123,53 @@ func (w *world) startSeed(r *restoring) {
 	p.up = !p.ending && (p.up || w.random.IntN(2) == 0) // it takes a while
 }
 
-// switchOver takes a step, and checks that the restore does not violate its
-// invariants.
-func (w *world) switchOver(c *controller, r *restoring, s *plan.Step) {
-	claim, p := w.claims[s.Member], w.pods[s.Member]
-	switch s.Action {
-	case plan.Hold:
-		c.call(func() { w.api.held = "back"; w.api.version++ })
-	case plan.SetAsideClaim:
-		if !r.forced && !w.touched() && w.witnessed() {
-			w.violate("%s: a restore takes the place of a cluster that works", s)
-		}
-		if claim != nil && claim.aside == nil {
-			c.call(func() { claim.aside = &aside{s.Cause, w.now.Add(c.clock).Add(claimGrace), r} })
-		}
-	case plan.Discard:
-		if claim != nil && claim.aside == nil {
-			w.violate("%s: it ends before its claim is set aside", s)
-		}
-		if p != nil {
-			c.call(func() { p.ending = true })
-		}
-	case plan.Record:
-		c.call(func() { w.recordSeed(s, r) })
-	case plan.Adopt:
-		c.call(func() { r.adopted = true })
-	case plan.Yield:
-		c.call(func() { r.done, w.api.held, w.api.left = true, "", false; w.api.version++ })
+// switchOver executes the steps of a restore in the world, and checks that it
+// does not violate its invariants.
+type switchOver struct {
+	worldSteps
+	r *restoring
+}
+
+var _ plan.Executor = (*switchOver)(nil)
+
+func (w *switchOver) Reserve(context.Context, plan.Step) error {
+	w.c.call(func() { w.api.held = "back"; w.api.version++ })
+	return nil
+}
+
+func (w *switchOver) RetainUntil(_ context.Context, s plan.Step) error {
+	if !w.r.forced && !w.touched() && w.witnessed() {
+		w.violate("%s: a restore takes the place of a cluster that works", s)
 	}
+	if claim := w.claims[s.Member]; claim != nil && claim.aside == nil {
+		w.c.call(func() { claim.aside = &aside{s.Cause, w.now.Add(w.c.clock).Add(claimGrace), w.r} })
+	}
+	return nil
+}
+
+func (w *switchOver) DeletePod(_ context.Context, s plan.Step) error {
+	if claim := w.claims[s.Member]; claim != nil && claim.aside == nil {
+		w.violate("%s: it ends before its claim is set aside", s)
+	}
+	if p := w.pods[s.Member]; p != nil {
+		w.c.call(func() { p.ending = true })
+	}
+	return nil
+}
+
+func (w *switchOver) Record(_ context.Context, s plan.Step) error {
+	w.c.call(func() { w.recordSeed(&s, w.r) })
+	return nil
+}
+
+func (w *switchOver) Adopt(context.Context, plan.Step) error {
+	w.c.call(func() { w.r.adopted = true })
+	return nil
+}
+
+func (w *switchOver) Release(context.Context, plan.Step) error {
+	w.c.call(func() { w.r.done, w.api.held, w.api.left = true, "", false; w.api.version++ })
+	return nil
 }
 
 // witnessed reports whether the cluster works, and some witness could tell so of

@@ -12,9 +12,9 @@ func (d *decision) seal() *Step {
 		switch {
 		case m.Learner || !m.running() || m.Pod.Ending:
 		case !m.Pod.Sealed:
-			return &Step{Action: Seal, Member: m.Name, Why: "it votes"}
+			return &Step{Action: PinInitialState, Member: m.Name, Why: "it votes"}
 		case !m.Pod.Exposed:
-			return &Step{Action: Expose, Member: m.Name, Why: "it votes"}
+			return &Step{Action: AddToService, Member: m.Name, Why: "it votes"}
 		}
 	}
 	return nil

@@ -10,13 +10,25 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/test/objectstore"
+	"github.com/usher-dev/usher/test/previous"
 )
+
+// releases are the commits whose restores another release may have to continue:
+// the previous release, and a later one that adds claims set aside, HeldBy, and
+// a plan of the switchover.
+var releases = []string{previous.Commit, "64a732d"}
 
 // TestARunningRestore_ChangesHands starts a restore with one release and
 // continues it with the other from each phase on, as in an upgrade of usher and
 // in its rollback.
 func TestARunningRestore_ChangesHands(t *testing.T) {
-	w, before, stop := underPreviousRelease(t)
+	for _, commit := range releases {
+		t.Run(commit, func(t *testing.T) { handOver(t, commit) })
+	}
+}
+
+func handOver(t *testing.T, commit string) {
+	w, before, stop := underRelease(t, commit)
 	store, err := objectstore.Start(t.TempDir(), "backups")
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@
 package etcdsafety_test
 
 import (
+	"context"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,16 +23,20 @@ func (s *scene) running() belonging {
 	return all
 }
 
-// underPreviousRelease starts a world with the controller of the previous release,
-// and returns its program.
-func underPreviousRelease(t *testing.T) (w *world, before string, stop func()) {
+// underRelease starts a world with the controllers of another release, and
+// returns its program.
+func underRelease(t *testing.T, commit string) (w *world, before string, stop func()) {
 	t.Helper()
 	w, err := newWorld(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.end)
-	if before, err = previous.Build(t.Context(), t.TempDir()); err != nil {
+	build := previous.Build
+	if commit != previous.Commit {
+		build = func(ctx context.Context, folder string) (string, error) { return previous.BuildAt(ctx, folder, commit) }
+	}
+	if before, err = build(t.Context(), t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	if stop, err = w.startControllerOf(before); err != nil {
@@ -43,7 +48,7 @@ func underPreviousRelease(t *testing.T) (w *world, before string, stop func()) {
 // TestAnUpgradeAndARollback_ReplaceNoMember gives a cluster of the previous
 // release to the current controller, back, and repeatedly.
 func TestAnUpgradeAndARollback_ReplaceNoMember(t *testing.T) {
-	w, before, stop := underPreviousRelease(t)
+	w, before, stop := underRelease(t, previous.Commit)
 	var err error
 	s := newScene(t, w, 3)
 	was := s.running()

@@ -58,15 +58,11 @@ func (o *Observer) restoreExists(ctx context.Context, namespace, name string) (b
 	return true, nil
 }
 
-// setAside sets a claim aside, unless it was replaced since it was read.
-func (c *Controller) setAside(ctx context.Context, d *member.Desired, s *observed, t *plan.Step) error {
+// setAside sets the claim of a removed member aside.
+func (c *Controller) setAside(ctx context.Context, d *member.Desired, s *observed, t plan.Step) error {
 	claim := s.claims[t.Member]
 	if claim == nil {
 		return nil
-	}
-	namespace, err := c.namespaceUID(ctx, claim.Namespace)
-	if err != nil {
-		return err
 	}
 	why := t.Why
 	for _, announced := range d.Cluster.Status.SetAside {
@@ -74,14 +70,36 @@ func (c *Controller) setAside(ctx context.Context, d *member.Desired, s *observe
 			why = announced.Message
 		}
 	}
-	now := metav1.Now().Rfc3339Copy()
-	changed := claim.DeepCopy()
-	if err := member.SetAside(changed, d.Cluster, member.Aside{
-		By: "EtcdCluster/" + d.Cluster.Name, Reason: t.Cause, Why: why, At: now, Until: metav1.NewTime(now.Add(c.options.ClaimGrace)),
-	}, namespace); err != nil {
+	return c.retain(ctx, d.Cluster, claim, member.Aside{By: "EtcdCluster/" + d.Cluster.Name, Reason: t.Cause, Why: why}, "changing the claim "+claim.Name)
+}
+
+// RetainForRestore sets the claim of an old member aside, which a restored one
+// has replaced. It is kept while the EtcdRestore exists, and for a while
+// afterwards.
+func (c *Controller) RetainForRestore(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, restore string, claim *corev1.PersistentVolumeClaim, why string) error {
+	return c.retain(ctx, cluster, claim, member.Aside{By: "EtcdRestore/" + restore, Restore: restore, Reason: plan.Restored, Why: why}, "setting the claim "+claim.Name+" aside")
+}
+
+// retain sets a claim aside, unless it was replaced since it was read. Errors
+// call that what.
+func (c *Controller) retain(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, claim *corev1.PersistentVolumeClaim, a member.Aside, what string) error {
+	namespace, err := c.namespaceUID(ctx, claim.Namespace)
+	if err != nil {
 		return err
 	}
-	return c.patchClaim(ctx, claim, changed)
+	now := metav1.Now().Rfc3339Copy()
+	a.At, a.Until = now, metav1.NewTime(now.Add(c.options.ClaimGrace))
+	changed := claim.DeepCopy()
+	if a.Restore != "" {
+		metav1.SetMetaDataLabel(&changed.ObjectMeta, LabelKept, a.Restore)
+	}
+	if err := member.SetAside(changed, cluster, a, namespace); err != nil {
+		return err
+	}
+	if err := c.client.Patch(ctx, changed, client.MergeFromWithOptions(claim, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
 // reattach returns a claim that was set aside to its member.

@@ -53,8 +53,6 @@ type Options struct {
 	// Namespace is the only namespace to watch, if the cache of the manager has no
 	// other; "" means all.
 	Namespace string
-	// Observer is shared with the controller of restores. The default is a new one.
-	Observer *Observer
 }
 
 func (o *Options) complete() {
@@ -85,14 +83,12 @@ type Controller struct {
 	denied sync.Map
 }
 
-// New returns the controller for that manager's cluster.
+// New returns the controller for that manager's cluster. The controller of
+// restores shares it.
 func New(m manager.Manager, o Options) *Controller {
 	o.complete()
-	if o.Observer == nil {
-		o.Observer = NewObserver(m.GetAPIReader(), o)
-	}
 	return &Controller{
-		Observer: o.Observer, client: m.GetClient(), events: m.GetEventRecorder("usher-etcdcluster"), options: o, metrics: newMetrics(),
+		Observer: NewObserver(m.GetAPIReader(), o), client: m.GetClient(), events: m.GetEventRecorder("usher-etcdcluster"), options: o, metrics: newMetrics(),
 	}
 }
 
@@ -197,10 +193,13 @@ func (c *Controller) take(ctx context.Context, d *member.Desired, s *observed, t
 	if t == nil {
 		return reconcile.Result{RequeueAfter: c.options.Calm}, nil
 	}
-	done, err := c.execute(ctx, d, s, t)
+	err := t.Do(ctx, &steps{c, d, s})
+	if errors.Is(err, errWaits) {
+		return reconcile.Result{RequeueAfter: c.options.Busy}, nil
+	}
 	if r := asRefusal(classify(err, false)); r != nil && r.credentials {
 		c.denied.Store(client.ObjectKeyFromObject(d.Cluster), r.why)
-	} else if done {
+	} else {
 		c.denied.Delete(client.ObjectKeyFromObject(d.Cluster))
 	}
 	switch {
@@ -209,8 +208,6 @@ func (c *Controller) take(ctx context.Context, d *member.Desired, s *observed, t
 		return reconcile.Result{RequeueAfter: c.options.Busy}, nil
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("%s: %w", t, err)
-	case !done:
-		return reconcile.Result{RequeueAfter: c.options.Busy}, nil
 	}
 	log.FromContext(ctx).Info("step", "action", t.Action, "member", t.Member, "why", t.String())
 	c.metrics.steps.WithLabelValues(string(t.Action)).Inc()

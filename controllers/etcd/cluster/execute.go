@@ -17,92 +17,172 @@ import (
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
-// execute executes a step, and reports whether it did more than wait. Repeating
-// it after a crash has no further effect.
-func (c *Controller) execute(ctx context.Context, d *member.Desired, s *observed, t *plan.Step) (done bool, err error) {
-	switch t.Action {
-	case plan.Wait, plan.Settle:
-		return false, nil
-	case plan.Recover, plan.CatchUp, plan.Upgrade, plan.Restart, plan.Seal, plan.Expose, plan.Discard:
-		return c.onPod(ctx, d, s, t)
-	case plan.Choose:
-		return true, c.choose(ctx, d.Cluster)
-	case plan.Form:
-		return true, c.makeMember(ctx, d, s, t.Member, t.Version, member.First(d.Addresses, t.Member))
-	case plan.Record:
-		return true, c.record(ctx, d.Cluster, s)
-	case plan.AddLearner:
-		// The URL contains its name, from which a later controller creates the pod.
-		return true, ignoreDone(s.etcd.AddLearner(ctx, d.Addresses.PeerURL(member.NewName(d.Cluster.Name))))
-	case plan.Promote:
-		return true, ignoreDone(s.etcd.Promote(ctx, s.details[t.Member].id))
-	case plan.MoveLeader:
-		return true, ignoreDone(s.etcd.MoveLeader(ctx, d.Addresses.ClientURL(s.leader()), s.details[t.Member].id))
-	case plan.Remove:
-		return true, c.remove(ctx, d, s, t)
-	case plan.SetAsideClaim:
-		return true, c.setAside(ctx, d, s, t)
-	case plan.Reattach:
-		return true, c.reattach(ctx, d, s, t.Member)
-	case plan.Delete:
-		return true, c.delete(ctx, s.aside[t.Member])
-	case plan.Adopt:
-		return true, c.adopt(ctx, d.Cluster, s)
-	}
-	return false, fmt.Errorf("step %q does not exist", t.Action)
+// steps executes the steps of a cluster's plan on what was observed. Repeating
+// one after a crash has no further effect.
+type steps struct {
+	c *Controller
+	d *member.Desired
+	s *observed
 }
 
-// onPod executes a step that creates, changes or deletes a member's pod.
-func (c *Controller) onPod(ctx context.Context, d *member.Desired, s *observed, t *plan.Step) (done bool, err error) {
-	p, m := s.pods[t.Member], s.byName(t.Member)
-	if p == nil {
-		switch {
-		case t.Action == plan.Recover && m.Started && m.Durable && m.Claim.Exists && !m.Claim.Ending:
-			return true, c.makePod(ctx, d, t.Member, t.Version, member.Pinned(d.Addresses, t.Member), member.Storage{Claim: true, Revision: m.StorageRevision})
-		case t.Action == plan.CatchUp && !m.Started && !m.Claim.Ending:
-			return true, c.makeMember(ctx, d, s, t.Member, t.Version, joining(d, s, t.Member))
-		}
-		return false, nil
-	}
-	if p.DeletionTimestamp != nil {
-		return false, nil
-	}
-	switch t.Action {
-	case plan.Seal:
-		return true, c.patchPod(ctx, p, func(p *corev1.Pod) {
-			for key, value := range member.Pinned(d.Addresses, t.Member).Annotations() {
-				p.Annotations[key] = value
-			}
-		})
-	case plan.Expose:
-		return true, c.patchPod(ctx, p, func(p *corev1.Pod) { p.Labels[member.LabelVoter] = "true" })
-	case plan.Restart, plan.Discard:
-		return true, c.delete(ctx, p)
-	case plan.Upgrade:
-		if m.Target == t.Version {
-			return false, nil
-		}
-		return true, c.patchPod(ctx, p, func(p *corev1.Pod) {
-			p.Annotations[member.AnnotationVersion] = t.Version.String()
-			for i := range p.Spec.Containers {
-				if p.Spec.Containers[i].Name == member.ContainerName {
-					p.Spec.Containers[i].Image = d.Image(t.Version.String())
-				}
-			}
-		})
-	}
-	return false, nil // it is running, and the step waits for it
+var _ plan.Executor = (*steps)(nil)
+
+// errWaits means that there is nothing to do but to wait.
+var errWaits = errors.New("it waits")
+
+// Wait implements plan.Executor.
+func (e *steps) Wait(context.Context, plan.Step) error { return errWaits }
+
+// Settle implements plan.Executor.
+func (e *steps) Settle(context.Context, plan.Step) error { return errWaits }
+
+// Reserve implements plan.Executor: the controller of restores does it.
+func (e *steps) Reserve(context.Context, plan.Step) error { return errWaits }
+
+// Release implements plan.Executor: the controller of restores does it.
+func (e *steps) Release(context.Context, plan.Step) error { return errWaits }
+
+// NameFirstMember implements plan.Executor.
+func (e *steps) NameFirstMember(ctx context.Context, _ plan.Step) error {
+	return e.c.choose(ctx, e.d.Cluster)
 }
 
-// remove removes a member from etcd's list. If that was not requested, it
-// probes the member once more, which may have recovered since the observation.
-func (c *Controller) remove(ctx context.Context, d *member.Desired, s *observed, t *plan.Step) error {
-	if !t.Cause.Asked() && s.pods[t.Member] != nil {
-		if _, err := s.etcd.Status(ctx, d.Addresses.ClientURL(t.Member)); err == nil || asRefusal(err) != nil {
+// Bootstrap implements plan.Executor.
+func (e *steps) Bootstrap(ctx context.Context, t plan.Step) error {
+	return e.c.makeMember(ctx, e.d, e.s, t.Member, t.Version, member.First(e.d.Addresses, t.Member))
+}
+
+// Record implements plan.Executor.
+func (e *steps) Record(ctx context.Context, _ plan.Step) error {
+	return e.c.record(ctx, e.d.Cluster, e.s)
+}
+
+// AddLearner implements plan.Executor. The URL contains the member's name, from
+// which a later controller creates the pod.
+func (e *steps) AddLearner(ctx context.Context, _ plan.Step) error {
+	return ignoreDone(e.s.etcd.AddLearner(ctx, e.d.Addresses.PeerURL(member.NewName(e.d.Cluster.Name))))
+}
+
+// CatchUp implements plan.Executor.
+func (e *steps) CatchUp(ctx context.Context, t plan.Step) error {
+	m := e.s.byName(t.Member)
+	if e.s.pods[t.Member] != nil || m.Started || m.Claim.Ending {
+		return errWaits
+	}
+	return e.c.makeMember(ctx, e.d, e.s, t.Member, t.Version, joining(e.d, e.s, t.Member))
+}
+
+// PinInitialState implements plan.Executor.
+func (e *steps) PinInitialState(ctx context.Context, t plan.Step) error {
+	return e.patchPod(ctx, t, func(p *corev1.Pod) {
+		for key, value := range member.Pinned(e.d.Addresses, t.Member).Annotations() {
+			p.Annotations[key] = value
+		}
+	})
+}
+
+// Promote implements plan.Executor.
+func (e *steps) Promote(ctx context.Context, t plan.Step) error {
+	return ignoreDone(e.s.etcd.Promote(ctx, e.s.details[t.Member].id))
+}
+
+// AddToService implements plan.Executor.
+func (e *steps) AddToService(ctx context.Context, t plan.Step) error {
+	return e.patchPod(ctx, t, func(p *corev1.Pod) { p.Labels[member.LabelVoter] = "true" })
+}
+
+// Recover implements plan.Executor.
+func (e *steps) Recover(ctx context.Context, t plan.Step) error {
+	m := e.s.byName(t.Member)
+	if e.s.pods[t.Member] != nil || !m.Started || !m.Durable || !m.Claim.Exists || m.Claim.Ending {
+		return errWaits
+	}
+	return e.c.makePod(ctx, e.d, t.Member, t.Version, member.Pinned(e.d.Addresses, t.Member), member.Storage{Claim: true, Revision: m.StorageRevision})
+}
+
+// Upgrade implements plan.Executor.
+func (e *steps) Upgrade(ctx context.Context, t plan.Step) error {
+	if e.s.byName(t.Member).Target == t.Version {
+		return errWaits
+	}
+	return e.patchPod(ctx, t, func(p *corev1.Pod) {
+		p.Annotations[member.AnnotationVersion] = t.Version.String()
+		for i := range p.Spec.Containers {
+			if p.Spec.Containers[i].Name == member.ContainerName {
+				p.Spec.Containers[i].Image = e.d.Image(t.Version.String())
+			}
+		}
+	})
+}
+
+// Restart implements plan.Executor.
+func (e *steps) Restart(ctx context.Context, t plan.Step) error { return e.deletePod(ctx, t, t.Member) }
+
+// MoveLeader implements plan.Executor.
+func (e *steps) MoveLeader(ctx context.Context, t plan.Step) error {
+	return ignoreDone(e.s.etcd.MoveLeader(ctx, e.d.Addresses.ClientURL(e.s.leader()), e.s.details[t.Member].id))
+}
+
+// Remove implements plan.Executor. If the removal was not requested, it asks the
+// member once more, which may have recovered since the observation.
+func (e *steps) Remove(ctx context.Context, t plan.Step) error {
+	if !t.Cause.Asked() && e.s.pods[t.Member] != nil {
+		if _, err := e.s.etcd.Status(ctx, e.d.Addresses.ClientURL(t.Member)); err == nil || asRefusal(err) != nil {
 			return fmt.Errorf("%w: %s answers again", errNotYet, t.Member)
 		}
 	}
-	return ignoreDone(s.etcd.Remove(ctx, s.details[t.Member].id))
+	return ignoreDone(e.s.etcd.Remove(ctx, e.s.details[t.Member].id))
+}
+
+// DeletePod implements plan.Executor.
+func (e *steps) DeletePod(ctx context.Context, t plan.Step) error {
+	return e.deletePod(ctx, t, t.Member)
+}
+
+// RetainUntil implements plan.Executor.
+func (e *steps) RetainUntil(ctx context.Context, t plan.Step) error {
+	return e.c.setAside(ctx, e.d, e.s, t)
+}
+
+// Unretain implements plan.Executor.
+func (e *steps) Unretain(ctx context.Context, t plan.Step) error {
+	return e.c.reattach(ctx, e.d, e.s, t.Member)
+}
+
+// DeleteClaim implements plan.Executor.
+func (e *steps) DeleteClaim(ctx context.Context, t plan.Step) error {
+	return e.c.delete(ctx, e.s.aside[t.Member])
+}
+
+// Adopt implements plan.Executor.
+func (e *steps) Adopt(ctx context.Context, _ plan.Step) error {
+	return e.c.adopt(ctx, e.d.Cluster, e.s)
+}
+
+// pod returns the pod of the step's member: nil if there is none, or if it is
+// being deleted.
+func (e *steps) pod(t plan.Step) *corev1.Pod {
+	if p := e.s.pods[t.Member]; p != nil && p.DeletionTimestamp == nil {
+		return p
+	}
+	return nil
+}
+
+func (e *steps) patchPod(ctx context.Context, t plan.Step, change func(*corev1.Pod)) error {
+	p := e.pod(t)
+	if p == nil {
+		return errWaits
+	}
+	return e.c.patchPod(ctx, p, change)
+}
+
+// deletePod deletes the pod of the step's member, which errors call what.
+func (e *steps) deletePod(ctx context.Context, t plan.Step, what string) error {
+	p := e.pod(t)
+	if p == nil {
+		return errWaits
+	}
+	return e.c.deleteAs(ctx, p, what)
 }
 
 // errNotYet means that etcd postpones a change: the next observation decides
@@ -195,6 +275,11 @@ func (c *Controller) patchPod(ctx context.Context, p *corev1.Pod, change func(*c
 // delete deletes an object, unless it was replaced since the observation. A
 // pod's status changes all the time; a claim must be completely unchanged.
 func (c *Controller) delete(ctx context.Context, o client.Object) error {
+	return c.deleteAs(ctx, o, o.GetName())
+}
+
+// deleteAs deletes an object, which errors call what.
+func (c *Controller) deleteAs(ctx context.Context, o client.Object, what string) error {
 	uid, version := o.GetUID(), o.GetResourceVersion()
 	only := client.Preconditions{UID: &uid}
 	if _, ok := o.(*corev1.PersistentVolumeClaim); ok {
@@ -202,7 +287,7 @@ func (c *Controller) delete(ctx context.Context, o client.Object) error {
 	}
 	err := c.client.Delete(ctx, o, only)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("deleting %s: %w", o.GetName(), err)
+		return fmt.Errorf("deleting %s: %w", what, err)
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/member"
-	"github.com/usher-dev/usher/etcd"
 )
 
 // Connect connects to the member in a pod like the controller.
@@ -41,28 +40,6 @@ func Connect(ctx context.Context, reader client.Reader, c *etcdv1beta2.EtcdClust
 	}
 	return made.(*connection).Client, nil
 }
-
-// Adopted returns the status of a cluster whose only member is the seed.
-func Adopted(c *etcdv1beta2.EtcdCluster, p *corev1.Pod, clusterID, memberID uint64, version string) etcdv1beta2.ClusterStatus {
-	d := member.Desire(c)
-	m := etcdv1beta2.MemberStatus{
-		Name: p.Name, ID: hex(memberID), Version: version, TargetVersion: p.Annotations[member.AnnotationVersion], Ready: true,
-		PodRevision: p.Annotations[member.AnnotationPodRevision], StorageRevision: p.Annotations[member.AnnotationStorageRevision],
-		Since: &p.CreationTimestamp,
-	}
-	if d.Storage().Claim {
-		m.Claim = p.Name
-	}
-	return etcdv1beta2.ClusterStatus{
-		Phase: etcdv1beta2.ClusterPhaseCreating, ClusterID: hex(clusterID), ControlPaused: true, Size: 1,
-		TLS: etcd.Encrypted(&c.Spec), MemberStatuses: []etcdv1beta2.MemberStatus{m}, CurrentVersion: version,
-		Members: etcdv1beta2.MembersStatus{Ready: []string{p.Name}}, Quorum: &etcdv1beta2.QuorumStatus{Voters: 1, Healthy: 1},
-		ServiceName: member.ClientService(c.Name), ClientPort: member.ClientPort,
-	}
-}
-
-// ID formats etcd's ID for a status.
-func ID(id uint64) string { return hex(id) }
 
 // leave does not change a cluster that an EtcdRestore has reserved: it only
 // creates what the members need, and sets the status.

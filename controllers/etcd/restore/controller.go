@@ -8,7 +8,6 @@
 package restore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -37,7 +36,6 @@ import (
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
-	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/transfer"
 )
 
@@ -74,27 +72,23 @@ type Controller struct {
 	events events.EventRecorder
 	places *etcdbackup.Places
 	server *transfer.Server
-	// observer tells whether a cluster may have a quorum.
-	observer *etcdcluster.Observer
+	// clusters tells whether a cluster may have a quorum, and executes the steps
+	// that replace its members.
+	clusters *etcdcluster.Controller
 	// turns are those of restores in progress, sending those of backups on their
 	// way to a pod.
 	turns, sending *fairqueue.Turns
 	// deletions interrupts the work on a deleted EtcdRestore.
 	deletions *fairqueue.Deletions
-	// grace is how long old members' claims are kept after they were set aside.
-	grace time.Duration
 }
 
 // New returns the controller for that manager's cluster. The server sends
-// backups to pods; the observer is that of the controller of clusters. Old
-// members' claims are kept for at least the grace, by default
-// member.DefaultClaimGrace.
-func New(m manager.Manager, server *transfer.Server, places *etcdbackup.Places, observer *etcdcluster.Observer, grace time.Duration) *Controller {
+// backups to pods.
+func New(m manager.Manager, server *transfer.Server, places *etcdbackup.Places, clusters *etcdcluster.Controller) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
-		places: places, server: server, observer: observer,
+		places: places, server: server, clusters: clusters,
 		turns: fairqueue.New(atOnce, perNamespace), sending: fairqueue.New(atOnce, perNamespace), deletions: fairqueue.NewDeletions(),
-		grace: cmp.Or(grace, member.DefaultClaimGrace),
 	}
 	server.SendBackups(c)
 	return c

@@ -22,7 +22,7 @@ func (c *Controller) replaceable(ctx context.Context, a *attempt) error {
 	if a.forced() {
 		return nil
 	}
-	o, err := c.observer.Observe(ctx, a.cluster)
+	o, err := c.clusters.Observe(ctx, a.cluster)
 	if err != nil {
 		return err
 	}

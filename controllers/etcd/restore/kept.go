@@ -9,20 +9,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/member"
-	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // keepClaims removes the owner references from old members' claims that the
 // previous release left to the garbage collector: otherwise they would be
 // deleted with the EtcdRestore.
 func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
-	kept, err := c.claims(ctx, a.Namespace, map[string]string{LabelKept: a.Name})
-	if err != nil {
-		return err
+	var kept corev1.PersistentVolumeClaimList
+	if err := c.reader.List(ctx, &kept, client.InNamespace(a.Namespace), client.MatchingLabels{etcdcluster.LabelKept: a.Name}); err != nil {
+		return fmt.Errorf("listing claims: %w", err)
 	}
-	for i := range kept {
-		claim := &kept[i]
+	for i := range kept.Items {
+		claim := &kept.Items[i]
 		if claim.Labels[member.LabelAside] != "" || claim.DeletionTimestamp != nil {
 			continue
 		}
@@ -32,16 +32,12 @@ func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
 			}
 			continue
 		}
-		if err := c.setAside(ctx, a, claim, restoredStep(claim)); err != nil {
+		why := "set the claim of " + claim.Name + " aside: a restored member has its place"
+		if err := c.clusters.RetainForRestore(ctx, a.cluster, a.Name, claim, why); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// restoredStep is the step that would have set the claim aside.
-func restoredStep(claim *corev1.PersistentVolumeClaim) *plan.Step {
-	return &plan.Step{Action: plan.SetAsideClaim, Member: claim.Name, Cause: plan.Restored, Why: "a restored member has its place"}
 }
 
 // discardSeed deletes the claim of a restored member that does not belong to

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/controllers/etcd/answer"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
@@ -15,13 +14,6 @@ import (
 
 // askWithin is how long the seed may take to answer.
 const askWithin = 10 * time.Second
-
-// A proved is a seed that answered, and its state.
-type proved struct {
-	pod                 *corev1.Pod
-	clusterID, memberID uint64
-	version             string
-}
 
 // prove verifies the data of the seed, and that the old members still have no
 // quorum.
@@ -34,7 +26,7 @@ func (c *Controller) prove(ctx context.Context, a *attempt) error {
 
 // proved returns the seed, which must be the only member and have at least the
 // revision of the backup.
-func (c *Controller) proved(ctx context.Context, a *attempt) (*proved, error) {
+func (c *Controller) proved(ctx context.Context, a *attempt) (*etcdcluster.Restored, error) {
 	p, err := c.pod(ctx, a)
 	if err != nil {
 		return nil, err
@@ -70,5 +62,5 @@ func (c *Controller) proved(ctx context.Context, a *attempt) (*proved, error) {
 	case read.Header.Revision < a.Status.EtcdRevision:
 		return nil, stop(ReasonUnproved, "the restored member %s is at revision %d instead of %d: usher did not change the old cluster", p.Name, read.Header.Revision, a.Status.EtcdRevision)
 	}
-	return &proved{pod: p, clusterID: read.Header.ClusterId, memberID: read.Header.MemberId, version: etcd.ReadVersion(status.Version).String()}, nil
+	return &etcdcluster.Restored{Pod: p, ClusterID: read.Header.ClusterId, MemberID: read.Header.MemberId, Version: etcd.ReadVersion(status.Version).String()}, nil
 }
