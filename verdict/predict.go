@@ -27,11 +27,13 @@ var privileged = api.Policy{Enforce: api.LevelVersion{Level: api.LevelPrivileged
 // predict warns if the API server will refuse the injected pods because of the
 // namespace's Pod Security level or its LimitRanges. The workload is admitted
 // all the same, but its pods are never created. If the object is a pod, the API
-// server refuses it directly.
+// server refuses it directly. An explanation also predicts what becomes of pods
+// that get nothing.
 func (j *judging) predict(patch injector.Patch) error {
 	f := j.facts
+	explains := f.Explain && j.step(Evaluate)
 	workload := j.step(Carry) && kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries)
-	if !workload && (!j.pod() || !f.Explain && f.Validator == nil) || len(patch) == 0 {
+	if !explains && (!workload && (!j.pod() || !f.Explain && f.Validator == nil) || len(patch) == 0) {
 		return nil
 	}
 	enforced, errs := api.PolicyToEvaluate(f.NamespaceLabels, privileged)
@@ -60,7 +62,7 @@ func (j *judging) predict(patch injector.Patch) error {
 	}
 	var texts []string
 	if restricts {
-		text, err := refusedBySecurity(enforced.Enforce, before, after)
+		text, err := refusedBySecurity(enforced.Enforce, before, after, len(patch) > 0)
 		if err != nil {
 			return err
 		}
@@ -71,22 +73,30 @@ func (j *judging) predict(patch injector.Patch) error {
 		without[why] = true
 	}
 	for _, why := range limitrange.Refused(&after.Spec, ranges) {
-		text := "the pods will be refused after injection: " + why
-		if without[why] {
-			text = "the pods will be refused, with and without injection: " + why
+		when := " after injection"
+		switch {
+		case len(patch) == 0:
+			when = ""
+		case without[why]:
+			when = ", with and without injection"
 		}
-		texts = append(texts, text)
+		texts = append(texts, "the pods will be refused"+when+": "+why)
 	}
 	const most = 5
 	if len(texts) > most {
 		texts = append(texts[:most], fmt.Sprintf("and %d more reasons", len(texts)-most))
 	}
+	known := len(j.Findings)
 	j.warnings(texts)
+	for i := range j.Findings[known:] {
+		j.Findings[known+i].Predicted = true
+	}
 	return nil
 }
 
-// refusedBySecurity explains why Pod Security refuses the pods.
-func refusedBySecurity(enforced api.LevelVersion, before, after *corev1.PodTemplateSpec) ([]string, error) {
+// refusedBySecurity explains why Pod Security refuses the pods. injected is true
+// if injection changes them.
+func refusedBySecurity(enforced api.LevelVersion, before, after *corev1.PodTemplateSpec, injected bool) ([]string, error) {
 	evaluator, err := podSecurity()
 	if err != nil {
 		return nil, fmt.Errorf("reading the Pod Security Standards: %w", err)
@@ -98,11 +108,14 @@ func refusedBySecurity(enforced api.LevelVersion, before, after *corev1.PodTempl
 	if result.Allowed {
 		return nil, nil
 	}
-	when := "after injection"
-	if !judge(before).Allowed {
-		when = "with and without injection"
+	when := " after injection"
+	switch {
+	case !injected:
+		when = ""
+	case !judge(before).Allowed:
+		when = " with and without injection"
 	}
-	return []string{fmt.Sprintf("the pods will be refused %s: the namespace enforces the Pod Security level %q: %s", when, enforced.String(), result.ForbiddenDetail())}, nil
+	return []string{fmt.Sprintf("the pods will be refused%s: the namespace enforces the Pod Security level %q: %s", when, enforced.String(), result.ForbiddenDetail())}, nil
 }
 
 // podTemplateOf decodes the pod template of an object, or the pod itself.

@@ -95,6 +95,9 @@ type Finding struct {
 	Existing bool
 	// Audited is true if the namespace wants the finding in the audit log.
 	Audited bool
+	// Predicted is true if the API server will refuse the object's pods because of
+	// the finding, although it admits the object.
+	Predicted bool
 
 	found finding.Key
 }
@@ -102,6 +105,18 @@ type Finding struct {
 // Effects returns the findings with a given effect.
 func (v *Verdict) Effects(e Effect) []Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return f.Effect != e })
+}
+
+// InjectionReason returns the decision about templates and Networks in one word,
+// whatever the rules say.
+func (v *Verdict) InjectionReason() reason.Reason {
+	switch {
+	case v.Attachment != nil && (v.Injection == nil || v.Injection.Reason == reason.NotAsked):
+		return v.Attachment.Reason
+	case v.Injection != nil:
+		return v.Injection.Reason
+	}
+	return reason.NotAsked
 }
 
 // Missing names the templates that the object asks for and that Facts.Templates

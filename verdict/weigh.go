@@ -66,10 +66,6 @@ func (j *judging) reason() reason.Reason {
 			return reason.PolicyWarned
 		}
 		return reason.PolicyClean
-	case j.Attachment != nil && (j.Injection == nil || j.Injection.Reason == reason.NotAsked):
-		return j.Attachment.Reason
-	case j.Injection != nil:
-		return j.Injection.Reason
 	}
-	return reason.NotAsked
+	return j.InjectionReason()
 }

@@ -71,6 +71,8 @@ func adviseFile(next *kubeconfig.Next, slips []Slip) Advice {
 		return Advice{Why: fmt.Sprintf("add %s: %q to the annotations of the pod template", slips[0].Key, slips[0].Value)}
 	case next.Denied:
 		return Advice{Why: "correct what the denial names"}
+	case slices.ContainsFunc(next.Templates, func(t kubeconfig.Template) bool { return t.Misrecorded }):
+		return Advice{Why: fmt.Sprintf("remove the annotation %s of the pod, and usher adds the template", injector.RecordAnnotation)}
 	}
 	return Advice{Why: "nothing"}
 }

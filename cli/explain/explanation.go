@@ -142,7 +142,7 @@ func (e Explainer) explain(ctx context.Context, w kubeconfig.Workload, pods []ku
 	if explanation.Next, err = e.Cluster.Next(ctx, made.NextPod(e.Cluster.Templates)); err != nil {
 		return nil, err
 	}
-	explanation.slipped(slips(made, ns, e.Cluster.Templates.Names()))
+	explanation.slipped(slips(made, ns, e.Cluster.Templates.Names()), explanation.Next.InjectionDenied())
 	explanation.Do = advise(m, explanation.Now, explanation.Next, explanation.Slips, e.Cluster.Own)
 	return explanation, nil
 }
@@ -150,7 +150,7 @@ func (e Explainer) explain(ctx context.Context, w kubeconfig.Workload, pods []ku
 // File explains a workload from a file, without any existing pods.
 func File(w kubeconfig.Workload, next *kubeconfig.Next, templates []string) *Explanation {
 	e := &Explanation{Object: w.String(), Namespace: w.GetNamespace(), Now: []Pod{}, Next: next, file: true}
-	e.slipped(slips(w, &metav1.PartialObjectMetadata{}, templates))
+	e.slipped(slips(w, &metav1.PartialObjectMetadata{}, templates), next.InjectionDenied())
 	e.Do = adviseFile(next, e.Slips)
 	return e
 }
@@ -165,9 +165,9 @@ func WrongKeys(d *manifest.Document, v *verdict.Verdict, templates []string) []s
 	if w.UnmarshalJSON(d.JSON) != nil {
 		return nil // the verdict says what is wrong
 	}
-	e := &Explanation{Next: kubeconfig.Decided(v)}
+	e := &Explanation{Next: kubeconfig.Decided(v, nil, nil)}
 	annotations, podLabels := w.TemplateMetadata()
-	e.slipped(slipsInTemplate(metadata{"its pods", annotations, podLabels}, templates))
+	e.slipped(slipsInTemplate(metadata{"its pods", annotations, podLabels}, templates), v.Denied || v.PodsDenied)
 	var found []string
 	for _, s := range e.Slips {
 		found = append(found, s.Found)
@@ -187,11 +187,11 @@ func mayAsk(object []byte) bool {
 }
 
 // slipped keeps the keys that ask for what the next pod does not get, or refuse
-// what it gets.
-func (e *Explanation) slipped(slips []Slip) {
+// what it gets. denied is true if it gets nothing.
+func (e *Explanation) slipped(slips []Slip, denied bool) {
 	for _, s := range slips {
 		t := e.Next.Template(s.Template)
-		if gets := t != nil && t.Gets() && !e.Next.Denied; gets == (s.Value == "false") {
+		if gets := t != nil && t.Gets() && !denied; gets == (s.Value == "false") {
 			e.Slips = append(e.Slips, s)
 		}
 	}

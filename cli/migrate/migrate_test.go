@@ -142,7 +142,7 @@ func TestServedIsWhatTheServerDeclares(t *testing.T) {
 	}}
 	for _, handler := range []handlers.Handler{injection.Pods(), injection.Workloads()} {
 		want[handler.Path] = map[target]bool{}
-		for _, entry := range handler.Entries() {
+		for _, entry := range handler.Webhooks() {
 			for _, rule := range entry.Rules {
 				for _, resource := range rule.Resources {
 					want[handler.Path][target{rule.APIGroups[0], rule.APIVersions[0], resource}] = true

@@ -32,8 +32,16 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 	}
 	given, more := readTemplates(ctx, o.templates, s.in)
 	errs = append(errs, more...)
+	version, err := c.Server()
+	if err != nil {
+		return nil, err
+	}
+	server, err := newServer(version, c)
+	if err != nil {
+		return nil, err
+	}
 	workspace, more := files.Load(docs, given, files.Options{
-		Steps: verdict.Carry | verdict.Inject | verdict.Connect, Configuration: c, Rules: c.Options(),
+		Steps: verdict.All, Configuration: c, Rules: c.Options(), Server: version, Validator: server,
 		Namespace: cmp.Or(f.connect.Given(), "default"), OwnNamespace: f.own, NamespaceLabels: o.namespaceLabels,
 		NativeSidecars: o.nativeSidecars, Explain: true,
 	})
@@ -51,13 +59,15 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 		if err != nil {
 			return nil, err
 		}
-		denied = denied || v.Denied || v.PodsDenied
 		w := kubeconfig.Workload{Unstructured: &unstructured.Unstructured{}}
 		if err := w.UnmarshalJSON(doc.JSON); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", doc.File, doc.Line, err)
 		}
 		w.SetNamespace(workspace.NamespaceOf(doc))
-		all = append(all, explain.File(w, kubeconfig.Decided(v), workspace.Templates.Names()))
+		annotations, _ := w.TemplateMetadata()
+		next := kubeconfig.Decided(v, annotations, workspace.Templates)
+		denied = denied || next.Denied
+		all = append(all, explain.File(w, next, workspace.Templates.Names()))
 	}
 	if len(all) == 0 && len(errs) == 0 {
 		errs = append(errs, errors.New("the files contain neither a pod nor an object with a pod template"))

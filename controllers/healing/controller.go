@@ -14,6 +14,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +35,7 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/facts/drift"
 	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/injector"
 )
@@ -75,7 +78,8 @@ type Controller struct {
 	gauge            *prometheus.GaugeVec
 	known            map[string]bool // ConfigMaps of templates
 	scope            injector.Scope  // of the last registration
-	healing          sync.Mutex      // held while workloads are being restarted
+	verdicts         verdicts
+	healing          sync.Mutex // held while workloads are being restarted
 	running          sync.WaitGroup
 }
 
@@ -167,21 +171,21 @@ func (c *Controller) look(ctx context.Context) error {
 	} else if registered {
 		c.scope = scope
 	}
-	counts, lacking := c.count()
+	counts, missing, judging := c.count(ctx)
 	c.gauge.Reset()
 	for of, n := range counts {
 		c.gauge.WithLabelValues(of.template, string(of.state)).Set(float64(n))
 	}
-	if len(lacking) > 0 && c.healing.TryLock() {
+	if len(missing) > 0 && c.healing.TryLock() {
 		// Healing waits for rollouts, while the controller keeps counting pods.
 		c.running.Go(func() {
 			defer c.healing.Unlock()
-			if err := c.heal(ctx, lacking); err != nil && ctx.Err() == nil {
+			if err := c.heal(ctx, missing); err != nil && ctx.Err() == nil {
 				c.log.Error(err, "cannot restart every workload whose pods lack a template")
 			}
 		})
 	}
-	return nil
+	return judging
 }
 
 // readTemplates reads the ConfigMaps in usher's namespace.
@@ -210,36 +214,87 @@ type counted struct {
 	state    injector.SidecarState
 }
 
-// count counts the pods by template and state, and names the namespaces with pods
-// that lack a template with healing.
-func (c *Controller) count() (counts map[counted]int, lacking map[string]bool) {
-	counts, lacking = map[counted]int{}, map[string]bool{}
+// lacking is a pod whose metadata says that it lacks templates.
+type lacking struct {
+	pod, namespace *metav1.PartialObjectMetadata
+	templates      []string
+}
+
+// count counts the pods by template and state, and returns the findings about pods
+// that lack a template with healing. A pod whose metadata says that it lacks a
+// template is counted by its verdict. After an error, those that have none yet are
+// counted by their metadata.
+func (c *Controller) count(ctx context.Context) (counts map[counted]int, missing []drift.Finding, err error) {
+	counts = map[counted]int{}
 	set := c.templates.Set()
 	for _, name := range set.Names() {
 		for _, state := range []injector.SidecarState{injector.Current, injector.Outdated, injector.Missing} {
 			counts[counted{name, state}] = 0 // include a template without pods
 		}
 	}
+	var candidates []lacking
 	for _, object := range c.pods.GetStore().List() {
 		pod, ok := object.(*metav1.PartialObjectMetadata)
 		if !ok || pod.DeletionTimestamp != nil {
 			continue
 		}
-		var labels map[string]string
-		if ns, found, _ := c.namespaces.GetStore().GetByKey(pod.Namespace); found {
-			labels = ns.(*metav1.PartialObjectMetadata).Labels
+		namespace := &metav1.PartialObjectMetadata{}
+		if found, ok, _ := c.namespaces.GetStore().GetByKey(pod.Namespace); ok {
+			namespace = found.(*metav1.PartialObjectMetadata)
 		}
-		if c.scope.Excludes(pod.Namespace, labels) {
+		if c.scope.Excludes(pod.Namespace, namespace.Labels) {
 			continue
 		}
-		for _, s := range injector.Sidecars(pod.Annotations, injector.PodSubject(pod, labels), set) {
+		candidate := lacking{pod: pod, namespace: namespace}
+		for _, s := range injector.Sidecars(pod.Annotations, injector.PodSubject(pod, namespace.Labels), set) {
+			if s.State == injector.Missing {
+				candidate.templates = append(candidate.templates, s.Template)
+				continue
+			}
 			counts[counted{s.Template, s.State}]++
-			if s.State == injector.Missing && heals(set, s.Template) {
-				lacking[pod.Namespace] = true
+		}
+		if len(candidate.templates) > 0 {
+			candidates = append(candidates, candidate)
+		}
+	}
+	known, err := c.verdicts.look(ctx, set, candidates, time.Now(), c.judgement())
+	for _, candidate := range candidates {
+		v, judged := known[candidate.pod.UID]
+		for _, template := range candidate.templates {
+			if !judged || v.lacks(template) {
+				counts[counted{template, injector.Missing}]++
+			}
+		}
+		for _, f := range v.findings {
+			if f.State == drift.Missing && heals(set, f.Template) {
+				missing = append(missing, f)
 			}
 		}
 	}
-	return counts, lacking
+	slices.SortFunc(missing, func(a, b drift.Finding) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Pod, b.Pod), strings.Compare(a.Template, b.Template))
+	})
+	return counts, missing, err
+}
+
+// judgement decides like usher drift. It connects to the cluster once there is a pod
+// to decide about.
+func (c *Controller) judgement() judgement {
+	var finder *drift.Finder
+	return func(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]drift.Finding, error) {
+		if finder == nil {
+			now, err := kubeconfig.Connect(ctx, c.config, c.installation())
+			if err != nil {
+				return nil, err
+			}
+			finder = drift.NewFinder(now)
+		}
+		findings, err := finder.Pod(ctx, pod)
+		if err != nil {
+			return nil, fmt.Errorf("deciding whether pod %s/%s lacks a template: %w", pod.Namespace, pod.Name, err)
+		}
+		return findings, nil
+	}
 }
 
 func (c *Controller) installation() kubeconfig.Installation {

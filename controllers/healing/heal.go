@@ -3,7 +3,6 @@ package healing
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +22,7 @@ import (
 const HealedAnnotation = "usher.dev/healed"
 
 // heal restarts the workloads whose pods lack a template, while usher serves.
-func (c *Controller) heal(ctx context.Context, namespaces map[string]bool) error {
+func (c *Controller) heal(ctx context.Context, missing []drift.Finding) error {
 	since, err := c.serving(ctx)
 	if err != nil || since.IsZero() {
 		return err
@@ -35,21 +34,8 @@ func (c *Controller) heal(ctx context.Context, namespaces map[string]bool) error
 	if !clusterNow.IsRegistered {
 		return nil
 	}
-	var wanted []drift.Finding
-	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
-		found, err := drift.FindMissing(ctx, clusterNow, namespace)
-		if apierrors.IsNotFound(err) {
-			continue // deleted in the meantime
-		}
-		if err != nil {
-			return fmt.Errorf("looking for pods that lack a template in namespace %s: %w", namespace, err)
-		}
-		wanted = append(wanted, slices.DeleteFunc(found, func(f drift.Finding) bool {
-			return !heals(c.templates.Set(), f.Template)
-		})...)
-	}
 	causes := map[string][]string{} // by workload
-	for _, f := range wanted {
+	for _, f := range missing {
 		workload := f.Namespace + "/" + f.Owner
 		if cause := f.Template + "@" + since.UTC().Format(time.RFC3339); !slices.Contains(causes[workload], cause) {
 			causes[workload] = append(causes[workload], cause)
@@ -62,7 +48,7 @@ func (c *Controller) heal(ctx context.Context, namespaces map[string]bool) error
 			return record(annotations, causes[namespace+"/"+owner])
 		},
 	}
-	return restart.Run(ctx, wanted)
+	return restart.Run(ctx, missing)
 }
 
 // record returns the annotations of a workload that is restarted for some

@@ -50,10 +50,16 @@ type Finding struct {
 	labels map[string]string
 }
 
-// finder finds pods that drifted.
-type finder struct {
+// A Finder decides which pods drifted. It decides once for the pods of one owner,
+// and sees the cluster's templates as they were when it connected.
+type Finder struct {
 	*kubeconfig.Cluster
 	next map[types.UID]*kubeconfig.Next // by the pods' controller
+}
+
+// NewFinder returns a Finder for a cluster.
+func NewFinder(c *kubeconfig.Cluster) *Finder {
+	return &Finder{Cluster: c, next: map[types.UID]*kubeconfig.Next{}}
 }
 
 // A Scope selects pods.
@@ -90,7 +96,7 @@ func (s Scope) outside(f Finding) bool {
 // template is mandatory it also reads the pods, because their metadata does not
 // show later changes to the template's items.
 func Find(ctx context.Context, c *kubeconfig.Cluster, scope Scope) ([]Finding, error) {
-	f := &finder{Cluster: c, next: map[types.UID]*kubeconfig.Next{}}
+	f := NewFinder(c)
 	findings, err := f.byMetadata(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -102,16 +108,8 @@ func Find(ctx context.Context, c *kubeconfig.Cluster, scope Scope) ([]Finding, e
 	return slices.DeleteFunc(instead(findings, denied), scope.outside), nil
 }
 
-// FindMissing lists the pods of a namespace that lack a template, using only
-// their metadata.
-func FindMissing(ctx context.Context, c *kubeconfig.Cluster, namespace string) ([]Finding, error) {
-	f := &finder{Cluster: c, next: map[types.UID]*kubeconfig.Next{}}
-	findings, err := f.byMetadata(ctx, Scope{Namespace: namespace})
-	return slices.DeleteFunc(findings, func(f Finding) bool { return f.State != Missing }), err
-}
-
 // byMetadata lists the pods whose metadata shows that they drifted.
-func (f *finder) byMetadata(ctx context.Context, scope Scope) ([]Finding, error) {
+func (f *Finder) byMetadata(ctx context.Context, scope Scope) ([]Finding, error) {
 	if f.Templates == nil {
 		return nil, fmt.Errorf("you may not read the templates in namespace %s; use `usher explain` for single workloads instead", f.Own)
 	}
@@ -129,7 +127,7 @@ func (f *finder) byMetadata(ctx context.Context, scope Scope) ([]Finding, error)
 			return nil, fmt.Errorf("listing pods: %w", err)
 		}
 		for i := range list.Items {
-			found, err := f.pod(ctx, &list.Items[i])
+			found, err := f.Pod(ctx, &list.Items[i])
 			if err != nil {
 				return nil, err
 			}
@@ -141,7 +139,9 @@ func (f *finder) byMetadata(ctx context.Context, scope Scope) ([]Finding, error)
 	}
 }
 
-func (f *finder) pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]Finding, error) {
+// Pod returns how a pod drifted, by its metadata and by what the next pod of its
+// owner gets.
+func (f *Finder) Pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]Finding, error) {
 	if pod.DeletionTimestamp != nil || pod.Namespace == f.Own {
 		return nil, nil
 	}
@@ -184,7 +184,7 @@ func (f *finder) pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]
 
 // nextPod returns what the next pod of the topmost owner with a pod template
 // gets, or what the pod itself would get without such an owner.
-func (f *finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata, owners []kubeconfig.Owner) (*kubeconfig.Next, error) {
+func (f *Finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata, owners []kubeconfig.Owner) (*kubeconfig.Next, error) {
 	maker := kubeconfig.Owner{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 	for _, owner := range owners {
 		if owner.HoldsTemplate() {
@@ -210,9 +210,12 @@ func (f *finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata,
 func compare(s injector.Sidecar, next *kubeconfig.Next) (Finding, bool) {
 	f := Finding{Template: s.Template, State: State(s.State), Have: s.Version, Want: s.Serving}
 	gets := next.Template(s.Template)
+	without := gets != nil && (!gets.Gets() || gets.Reason == reason.AlreadyPresent)
 	switch {
 	case next.Reason == string(reason.NamespaceExclude):
 		return f, false
+	case without && s.State == injector.Missing && !next.InjectionDenied():
+		return f, false // a new pod also runs without it, or already has it
 	case next.Denied:
 		f.State, f.Reason = Denied, denial(next)
 	case s.State == injector.Outdated:
@@ -221,13 +224,11 @@ func compare(s injector.Sidecar, next *kubeconfig.Next) (Finding, bool) {
 			serving = "the revision " + s.Revision
 		}
 		f.Reason = fmt.Sprintf("has version %s, %s is %s", kubeconfig.Short(s.Version), serving, kubeconfig.Short(s.Serving))
-	case gets != nil && (!gets.Gets() || gets.Reason == reason.AlreadyPresent):
-		return f, false // a new pod also runs without it, or already has it
 	default:
 		f.Reason = fmt.Sprintf("%s asks for it; the pod was created before that, or while usher was down", s.Source)
 	}
-	if len(next.Warnings) > 0 && !next.Denied {
-		f.Reason += "; " + next.Warnings[0]
+	if len(next.Notices) > 0 && !next.Denied {
+		f.Reason += "; " + next.Notices[0]
 	}
 	return f, true
 }

@@ -9,16 +9,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/verdict"
 )
 
 // mandatory lists the pods that would be denied if they were recreated: another
 // webhook that changed a mandatory template's items will change those of the
 // next pod, too, and a pod that refuses the template is denied. It reads whole
 // pods, in pages, and only if a template is mandatory.
-func (f *finder) mandatory(ctx context.Context, scope Scope) ([]Finding, error) {
+func (f *Finder) mandatory(ctx context.Context, scope Scope) ([]Finding, error) {
 	if !slices.ContainsFunc(f.Templates.Names(), f.Templates.Mandatory) {
 		return nil, nil
 	}
@@ -43,7 +43,7 @@ func (f *finder) mandatory(ctx context.Context, scope Scope) ([]Finding, error) 
 	}
 }
 
-func (f *finder) mandatoryTemplate(name string) *injector.Template {
+func (f *Finder) mandatoryTemplate(name string) *injector.Template {
 	entry, _ := f.Templates.Get(name)
 	if entry.Template == nil || !entry.Template.Options.Mandatory {
 		return nil
@@ -52,27 +52,18 @@ func (f *finder) mandatoryTemplate(name string) *injector.Template {
 }
 
 // held checks whether a pod would be admitted as it is.
-func (f *finder) held(ctx context.Context, pod *unstructured.Unstructured) ([]Finding, error) {
+func (f *Finder) held(ctx context.Context, pod *unstructured.Unstructured) ([]Finding, error) {
 	if pod.GetDeletionTimestamp() != nil || pod.GetNamespace() == f.Own {
 		return nil, nil
 	}
-	labels, err := f.NamespaceLabels(ctx, pod.GetNamespace())
+	v, _, err := f.Judge(ctx, pod, verdict.Hold)
 	if apierrors.IsNotFound(err) {
-		return nil, nil // deleted in the meantime
+		return nil, nil // its namespace was deleted in the meantime
 	}
 	if err != nil {
 		return nil, err
 	}
-	object, err := pod.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	// An invalid pin has no effect, as in the webhook.
-	levels, _ := config.FromLabels(labels, config.Policies{})
-	decision := injector.Hold(injector.Request{
-		Object: object, Kind: "Pod", Namespace: pod.GetNamespace(), NamespaceLabels: labels, Scope: f.Scope,
-		Templates: f.Templates, NativeSidecars: f.NativeSidecars, Pin: levels.Pin,
-	})
+	decision := v.Injection
 	record, _ := injector.ParseRecord(pod.GetAnnotations()) // an unreadable record is treated as empty
 	var findings []Finding
 	for _, o := range decision.Outcomes {

@@ -3,12 +3,11 @@ package kubeconfig
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
@@ -33,6 +32,8 @@ type Next struct {
 	Templates []Template `json:"templates"`
 	Problems  []Problem  `json:"problems,omitempty"`
 	Warnings  []string   `json:"warnings,omitempty"`
+	// Notices are the warnings about templates and Networks.
+	Notices []string `json:"-"`
 	// Steps are the considered inputs, and the findings.
 	Steps []injector.Step `json:"steps,omitempty"`
 }
@@ -43,6 +44,14 @@ const (
 	ByDryRun  = "dry-run" // the API server, which asks usher about a pod that is not stored
 )
 
+// InjectionDenied reports whether the decision about a template or a Network
+// denies the pod.
+func (n *Next) InjectionDenied() bool {
+	return n.Denied && slices.ContainsFunc(n.Problems, func(p Problem) bool {
+		return p.Reason != "" && reason.Reason(p.Reason).Explain() != ""
+	})
+}
+
 // A Template is the decision about one template.
 type Template struct {
 	Name    string        `json:"name"`
@@ -52,11 +61,14 @@ type Template struct {
 	Detail  string        `json:"detail,omitempty"`
 	// Record is the entry in the pod's record after a dry run.
 	Record injector.RecordEntry `json:"-"`
+	// Misrecorded is true if the pod's record claims the template and names none of
+	// its containers.
+	Misrecorded bool `json:"-"`
 }
 
 // Gets reports whether the pod gets the template.
 func (t Template) Gets() bool {
-	return t.Reason.Has()
+	return t.Reason.Has() && !t.Misrecorded
 }
 
 // A Problem is a reason for a denial.
@@ -88,40 +100,18 @@ func (n *Next) Template(name string) *Template {
 	return nil
 }
 
-// Next returns what a newly created pod gets. If the user may not read the
-// templates, it creates the pod with a dry run.
+// Next returns what a newly created pod gets, and whether it is denied: the whole
+// verdict on it. If the user may not read the templates, it creates the pod with
+// a dry run.
 func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Next, error) {
 	if c.Templates == nil {
 		return c.dryRun(ctx, pod)
 	}
-	object, err := pod.MarshalJSON()
+	v, listed, err := c.Judge(ctx, pod, verdict.All)
 	if err != nil {
 		return nil, err
 	}
-	labels, err := c.NamespaceLabels(ctx, pod.GetNamespace())
-	if err != nil {
-		return nil, err
-	}
-	networks, listed, err := c.networks(ctx, pod.GetNamespace(), object)
-	if err != nil {
-		return nil, err
-	}
-	levels, _ := config.FromLabels(labels, c.configuration.Policies)
-	steps := verdict.Inject
-	if listed {
-		steps |= verdict.Connect
-	}
-	v, err := verdict.Judge(
-		ctx, verdict.Object{APIVersion: "v1", Kind: "Pod", Namespace: pod.GetNamespace(), Name: pod.GetName(), JSON: object}, nil,
-		&verdict.Facts{
-			Steps: steps, NamespaceLabels: labels, Scope: c.Scope, Levels: levels, Configuration: c.configuration.Configuration,
-			Templates: c.Templates, NativeSidecars: c.NativeSidecars, Networks: networks, Lister: lister{ctx, c}, Explain: true,
-			LimitRanges: func() []corev1.LimitRange { return cluster.LimitRanges(ctx, c, pod.GetNamespace()) },
-		})
-	if err != nil {
-		return nil, err
-	}
-	n := Decided(v)
+	n := Decided(v, pod.GetAnnotations(), c.Templates)
 	n.Unregistered = !c.IsRegistered
 	if !listed {
 		n.Warnings = append(n.Warnings, fmt.Sprintf("usher did not read the Networks of namespace %s: you may not list them", pod.GetNamespace()))
@@ -129,30 +119,74 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 	return n, nil
 }
 
-// Decided returns what the next pod gets by a verdict on it, or on its
-// workload.
-func Decided(v *verdict.Verdict) *Next {
+// Decided returns what the next pod gets by a verdict on it, or on its workload.
+// annotations are those of the judged pod, set the templates of the verdict.
+func Decided(v *verdict.Verdict, annotations map[string]string, set *injector.Set) *Next {
 	n := &Next{By: ByVerdict, Denied: v.Denied || v.PodsDenied, Reason: string(v.Reason), Templates: []Template{}}
+	if !v.Denied {
+		n.Reason = string(v.InjectionReason())
+	}
 	if v.Injection != nil {
 		n.Steps = v.Injection.Steps
+		record, _ := injector.ParseRecord(annotations) // injection denies an unreadable record
 		for _, o := range v.Injection.Outcomes {
 			if o.Template != "" {
-				n.Templates = append(n.Templates, Template{Name: o.Template, Reason: o.Reason, Version: o.Version, Source: o.Source, Detail: o.Detail})
+				n.Templates = append(n.Templates, decided(o, record, set))
 			}
 		}
 	}
 	if v.Attachment != nil {
 		n.Steps = append(n.Steps, v.Attachment.Steps...)
 	}
-	for _, f := range v.Findings {
-		switch f.Effect {
-		case verdict.Denies, verdict.DeniesPods:
-			n.Problems = append(n.Problems, Problem{f.Code(), f.Field, f.Message})
-		case verdict.Warns:
-			n.Warnings = append(n.Warnings, f.Statement())
-		}
+	for i := range v.Findings {
+		n.add(&v.Findings[i])
 	}
 	return n
+}
+
+// decided returns the decision about one template. A pod whose record is believed
+// keeps the version that the record names. If the record names only other
+// containers than the template's, the pod has nothing of it.
+func decided(o injector.Outcome, record injector.Record, set *injector.Set) Template {
+	t := Template{Name: o.Template, Reason: o.Reason, Version: o.Version, Source: o.Source, Detail: o.Detail}
+	entry, recorded := record[o.Template]
+	if !recorded || o.Reason != reason.AlreadyInjected {
+		return t
+	}
+	t.Version = entry.Version()
+	known, _ := set.Get(o.Name())
+	if known.Template == nil {
+		return t
+	}
+	added, named := known.Template.Containers(), slices.Concat(entry.InitContainers, entry.Containers)
+	if len(added) > 0 && !slices.ContainsFunc(named, func(name string) bool { return slices.Contains(added, name) }) {
+		t.Misrecorded, t.Version = true, ""
+		t.Detail = fmt.Sprintf("the record names %s, and the template adds %s; usher believes the record and adds nothing", strings.Join(named, ", "), strings.Join(added, ", "))
+	}
+	return t
+}
+
+// add adds a finding: a reason for a denial, or a warning.
+func (n *Next) add(f *verdict.Finding) {
+	ofRules := f.Source == verdict.FromRule || f.Source == verdict.FromTransition
+	switch {
+	case f.Predicted:
+		if !n.Denied {
+			n.Denied, n.Reason = true, "" // it is the API server that refuses the pod
+		}
+		n.Problems = append(n.Problems, Problem{Message: f.Message})
+	case f.Effect == verdict.Denies && f.Source == verdict.FromRule:
+		n.Problems = append(n.Problems, Problem{f.Code(), f.Field, f.Message + "; " + f.Harm})
+	case f.Effect == verdict.Denies || f.Effect == verdict.DeniesPods:
+		n.Problems = append(n.Problems, Problem{f.Code(), f.Field, f.Message})
+	case f.Effect == verdict.Warns && ofRules:
+		n.Warnings = append(n.Warnings, f.String())
+	case f.Effect == verdict.Warns:
+		n.Warnings = append(n.Warnings, f.Statement())
+		if f.Source == verdict.FromInjection {
+			n.Notices = append(n.Notices, f.Statement())
+		}
+	}
 }
 
 // Short returns a template's version in its short form.

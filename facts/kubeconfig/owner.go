@@ -20,8 +20,6 @@ type Owner struct {
 	Kind, Namespace, Name string
 	APIVersion            string
 	UID                   types.UID
-	// Annotations are on the owner's own metadata; nil if it is not readable.
-	Annotations map[string]string
 	// Known is true if the owner was read.
 	Known bool
 }
@@ -66,7 +64,7 @@ func (c *Cluster) readOwners(ctx context.Context, namespace string, ref *metav1.
 		if err != nil {
 			return nil, fmt.Errorf("reading the owner %s: %w", owner, err)
 		}
-		owner.Annotations, owner.Known = object.Annotations, true
+		owner.Known = true
 		owners = append(owners, owner)
 		ref = metav1.GetControllerOfNoCopy(object)
 	}

@@ -95,19 +95,30 @@ func TestAPlantedExplanationIsFound(t *testing.T) {
 		}{"envoy", reason})
 		return e
 	}
+	unknown := says(false, "injected")
+	unknown.Next.Unknown = "you may not create pods"
+	byRules := &outcome{Denied: true, Findings: []finding{{"pod-no-liveness", "spec", denies}}}
+	const byUsher, byServer = "denied by usher: not so", "refused by the API server: not so"
 	for name, c := range map[string]struct {
 		cluster *outcome
+		denial  string
 		says    *explanation
 		found   int
 	}{
-		"the same":                          {admitted(), says(false, "injected"), 0},
-		"another reason":                    {admitted(), says(false, "already-injected"), 1},
-		"a denial that is not":              {admitted(), says(true, "injected"), 1},
-		"an injection that is denied":       {refused(), says(false, "injected"), 1},
-		"the same denial":                   {refused(), says(true, "template-missing"), 0},
-		"a denial by rules, which it skips": {&outcome{Denied: true, Findings: []finding{{"pod-no-liveness", "spec", denies}}}, says(false, "injected"), 0},
+		"the same":                          {admitted(), "", says(false, "injected"), 0},
+		"another reason":                    {admitted(), "", says(false, "already-injected"), 1},
+		"a denial that is not":              {admitted(), "", says(true, "injected"), 1},
+		"an injection that is denied":       {refused(), byUsher, says(false, "injected"), 1},
+		"the same denial":                   {refused(), byUsher, says(true, "template-missing"), 0},
+		"a denial by rules":                 {byRules, byUsher, says(true, "injected"), 0},
+		"a denial by rules, and not said":   {byRules, byUsher, says(false, "injected"), 1},
+		"a refusal of the server":           {&outcome{}, byServer, says(true, "injected"), 0},
+		"a refusal of it, and not said":     {&outcome{}, byServer, says(false, "injected"), 1},
+		"nothing known":                     {admitted(), "", unknown, 1},
+		"nothing said":                      {admitted(), "", nil, 1},
+		"nothing said of a denial by usher": {refused(), byUsher, nil, 1},
 	} {
-		if found := compareExplain(pod, c.cluster, c.says); len(found) != c.found {
+		if found := compareExplain("explain", pod, c.denial, c.cluster, c.says); len(found) != c.found {
 			t.Errorf("%s: differences %v, want %d", name, found, c.found)
 		}
 	}
@@ -137,27 +148,27 @@ func TestAPlantedDriftIsFound(t *testing.T) {
 	recorded := &scene{Name: "pod", Namespace: "default", Object: injectedPod()}
 	current := admitted()
 	current.Reasons["template envoy"] = "already-injected"
+	byRules := &outcome{Denied: true, Reasons: admitted().Reasons, Findings: []finding{{"pod-no-liveness", "spec", denies}}}
 	for name, c := range map[string]struct {
 		scene   *scene
 		cluster *outcome
 		says    []drifted
 		found   int
 	}{
-		"missing":                  {bare, admitted(), []drifted{{"envoy", "missing"}}, 0},
-		"missing, and not said":    {bare, admitted(), nil, 1},
-		"missing, called outdated": {bare, admitted(), []drifted{{"envoy", "outdated"}}, 1},
-		"another template":         {bare, admitted(), []drifted{{"logs", "missing"}}, 1},
-		"outdated":                 {recorded, admitted(), []drifted{{"envoy", "outdated"}}, 0},
-		"outdated, called missing": {recorded, admitted(), []drifted{{"envoy", "missing"}}, 1},
-		"current":                  {recorded, current, nil, 0},
-		"current, called outdated": {recorded, current, []drifted{{"envoy", "outdated"}}, 1},
-		"denied":                   {bare, refused(), []drifted{{"ghost", "denied"}}, 0},
-		"denied, and not said":     {bare, refused(), nil, 1},
-		"denied, called missing":   {bare, refused(), []drifted{{"ghost", "missing"}}, 1},
-		"denied by rules, which drift skips": {
-			bare, &outcome{Denied: true, Reasons: admitted().Reasons, Findings: []finding{{"pod-no-liveness", "spec", denies}}},
-			[]drifted{{"envoy", "missing"}}, 0,
-		},
+		"missing":                         {bare, admitted(), []drifted{{"envoy", "missing"}}, 0},
+		"missing, and not said":           {bare, admitted(), nil, 1},
+		"missing, called outdated":        {bare, admitted(), []drifted{{"envoy", "outdated"}}, 1},
+		"another template":                {bare, admitted(), []drifted{{"logs", "missing"}}, 1},
+		"outdated":                        {recorded, admitted(), []drifted{{"envoy", "outdated"}}, 0},
+		"outdated, called missing":        {recorded, admitted(), []drifted{{"envoy", "missing"}}, 1},
+		"current":                         {recorded, current, nil, 0},
+		"current, called outdated":        {recorded, current, []drifted{{"envoy", "outdated"}}, 1},
+		"denied":                          {bare, refused(), []drifted{{"ghost", "denied"}}, 0},
+		"denied, and not said":            {bare, refused(), nil, 1},
+		"denied, called missing":          {bare, refused(), []drifted{{"ghost", "missing"}}, 1},
+		"denied by rules":                 {bare, byRules, []drifted{{"envoy", "denied"}}, 0},
+		"denied by rules, called missing": {bare, byRules, []drifted{{"envoy", "missing"}}, 1},
+		"denied by rules, and not said":   {bare, byRules, nil, 1},
 	} {
 		if found := compareDrift(c.scene, c.cluster, c.says); len(found) != c.found {
 			t.Errorf("%s: differences %v, want %d", name, found, c.found)

@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 )
 
 // A drifted is one finding of usher drift: a running pod, and a template that
@@ -23,13 +26,33 @@ func (d drifted) String() string { return d.Template + " " + d.State }
 
 // A running is the command line's result for the running pods in the cluster.
 type running struct {
-	drift        map[string][]drifted // by the pod's name
-	explanations map[string]*explanation
+	drift map[string][]drifted // by the pod's name
+	// explanations are an administrator's, dryRuns a tenant's.
+	explanations, dryRuns map[string]*explanation
+}
+
+// tenant is a user who may create pods, and may not read templates.
+const tenant = "tenant"
+
+// grant gives the tenant these rights in every namespace.
+func grant(ctx context.Context, clients kubernetes.Interface) error {
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: tenant}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "create"}},
+	}}
+	_, err := clients.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	_, err = clients.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: tenant},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: tenant}},
+	}, metav1.CreateOptions{})
+	return err
 }
 
 // running runs usher drift and usher explain on the cluster.
 func (s *stand) running(ctx context.Context, b *batch) (*running, error) {
-	r := &running{drift: map[string][]drifted{}, explanations: map[string]*explanation{}}
+	r := &running{drift: map[string][]drifted{}, explanations: map[string]*explanation{}, dryRuns: map[string]*explanation{}}
 	out, _, err := s.commandLine.run(ctx, "drift", "-A", "-o", "json", "--kubeconfig", s.kubeconfig)
 	if err != nil {
 		return nil, err
@@ -53,13 +76,15 @@ func (s *stand) running(ctx context.Context, b *batch) (*running, error) {
 		}
 	}
 	for _, namespace := range sortedKeys(pods) {
-		out, _, err := s.commandLine.run(ctx, append([]string{"explain", "pod", "-o", "json", "--kubeconfig", s.kubeconfig, "-n", namespace}, pods[namespace]...)...)
-		found, readErr := explanations(out)
-		if err := errors.Join(err, readErr); err != nil {
-			return nil, err
-		}
-		for name, e := range found {
-			r.explanations[strings.TrimPrefix(name, "pod/")] = e
+		for as, into := range map[string]map[string]*explanation{"": r.explanations, tenant: r.dryRuns} {
+			out, _, err := s.commandLine.run(ctx, append([]string{"explain", "pod", "-o", "json", "--kubeconfig", s.kubeconfig, "--as", as, "-n", namespace}, pods[namespace]...)...)
+			found, readErr := explanations(out)
+			if err := errors.Join(err, readErr); err != nil {
+				return nil, err
+			}
+			for name, e := range found {
+				into[strings.TrimPrefix(name, "pod/")] = e
+			}
 		}
 	}
 	return r, nil
@@ -94,6 +119,9 @@ func compareDrift(s *scene, cluster *outcome, found []drifted) []difference {
 		state := "missing"
 		if recorded(s.Object, template) {
 			state = "outdated"
+		}
+		if cluster.Denied {
+			state = "denied" // by the rules
 		}
 		want = append(want, drifted{template, state})
 	}

@@ -1,21 +1,28 @@
 package differential
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/test/admission"
 )
 
 // An explanation is the result of usher explain for the next pod of a scene.
 type explanation struct {
 	Object string `json:"object"`
 	Next   struct {
-		Denied    bool   `json:"denied"`
-		Reason    string `json:"reason"`
+		Denied   bool   `json:"denied"`
+		Unknown  string `json:"unknown"`
+		Reason   string `json:"reason"`
+		Problems []struct {
+			Message string `json:"message"`
+		} `json:"problems"`
 		Templates []struct {
 			Name   string `json:"name"`
 			Reason string `json:"reason"`
@@ -34,7 +41,7 @@ func (e *explanation) reasons() map[string]string {
 
 // explain runs usher explain and returns its result by kind and name.
 func (c *commandLine) explain(ctx context.Context, d folder) (map[string]*explanation, error) {
-	out, _, err := c.run(ctx, "explain", "-o", "json", "-t", d.sub("templates"), "-f", d.sub("namespaces"), "-f", d.sub("scenes"))
+	out, _, err := c.runIn(ctx, string(d), "explain", "-o", "json", "-t", d.sub("templates"), "-f", d.sub("namespaces"), "-f", d.sub("scenes"))
 	found, readErr := explanations(out)
 	if readErr != nil {
 		return nil, errors.Join(err, readErr)
@@ -57,20 +64,20 @@ func explanations(out string) (map[string]*explanation, error) {
 	return found, nil
 }
 
-// compareExplain compares the result of usher explain for the next pod with
-// that of the cluster. explain ignores the rules, and the consequences of an
-// own Network.
-func compareExplain(s *scene, cluster *outcome, e *explanation) []difference {
-	byRules := cluster.Denied && firstStage(cluster) == judging
-	if byRules || s.ownNetwork {
+// compareExplain compares the result of usher explain for the next pod with what
+// the cluster does. denial is who denies the object or its pod; "" for nobody.
+// explain ignores the consequences of an own Network.
+func compareExplain(surface string, s *scene, denial string, cluster *outcome, e *explanation) []difference {
+	if s.ownNetwork {
 		return nil
 	}
 	if e == nil {
-		return []difference{{"explain says nothing", s.kind(), verdict(cluster.Denied, cluster.PodsDenied), "nothing"}}
+		return []difference{{surface + " says nothing", s.kind(), denial, "nothing"}}
 	}
-	denied := cluster.Denied || cluster.PodsDenied
-	if denied != e.Next.Denied {
-		return []difference{{"explain's verdict differs", s.kind(), fmt.Sprint(denied), fmt.Sprintf("%t: %s", e.Next.Denied, e.Next.Reason)}}
+	denied := denial != ""
+	if denied != e.Next.Denied || e.Next.Unknown != "" {
+		by, _, _ := strings.Cut(denial, ":")
+		return []difference{{surface + "'s verdict differs", strings.TrimSpace(s.kind() + " " + by), cmp.Or(denial, "admitted"), fmt.Sprintf("%+v", e.Next)}}
 	}
 	want := map[string]string{}
 	for name, reason := range cluster.Reasons {
@@ -78,8 +85,27 @@ func compareExplain(s *scene, cluster *outcome, e *explanation) []difference {
 			want[name] = reason
 		}
 	}
-	if diff := cmp.Diff(want, e.reasons()); !denied && cluster.Reasons != nil && diff != "" {
-		return []difference{{"explain's reasons differ", reasons(want) + "/" + reasons(e.reasons()), fmt.Sprint(want), fmt.Sprint(e.reasons())}}
+	if diff := gocmp.Diff(want, e.reasons()); !denied && cluster.Reasons != nil && diff != "" && surface != dryRun {
+		return []difference{{surface + "'s reasons differ", reasons(want) + "/" + reasons(e.reasons()), fmt.Sprint(want), fmt.Sprint(e.reasons())}}
 	}
 	return nil
+}
+
+// dryRun is the surface that explains without the right to read templates: it sees
+// what a pod gets, and not why.
+const dryRun = "explain by dry run"
+
+// denial returns who denies an object, or the pod of an admitted workload, and
+// why; "" if nobody does.
+func (p *played) denial() string {
+	for _, a := range []*admission.Answer{&p.Answer, p.pod} {
+		switch {
+		case a == nil || a.Object != nil:
+		case a.DeniedBy() != "":
+			return "denied by usher: " + a.Message
+		default:
+			return "refused by the API server: " + a.Message
+		}
+	}
+	return ""
 }

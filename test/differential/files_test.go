@@ -31,7 +31,13 @@ func buildCommandLine(dir, server string) (*commandLine, error) {
 
 // run runs usher and returns both streams. A status above 1 is an error.
 func (c *commandLine) run(ctx context.Context, args ...string) (out, errs string, err error) {
+	return c.runIn(ctx, "", args...)
+}
+
+// runIn runs usher in a folder.
+func (c *commandLine) runIn(ctx context.Context, dir string, args ...string) (out, errs string, err error) {
 	cmd := exec.CommandContext(ctx, c.binary, args...)
+	cmd.Dir = dir
 	var o, e bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &o, &e
 	err = cmd.Run()
@@ -109,8 +115,10 @@ func (d folder) write(b *batch, was bool) error {
 	if text == "" {
 		text = "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\n"
 	}
-	if err := os.WriteFile(filepath.Join(string(d), "config.yaml"), []byte(text), 0o600); err != nil {
-		return err
+	for _, name := range []string{"config.yaml", ".usher.yaml"} { // explain finds the second
+		if err := os.WriteFile(d.sub(name), []byte(text), 0o600); err != nil {
+			return err
+		}
 	}
 	files := map[string][]object{}
 	for i, t := range b.Templates {

@@ -53,6 +53,9 @@ func newStand(t *testing.T) *stand {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := grant(t.Context(), clients); err != nil {
+		t.Fatal(err)
+	}
 	version, err := clients.ServerVersion()
 	if err != nil {
 		t.Fatal(err)
@@ -139,6 +142,11 @@ func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*pla
 		sc.ownNetwork = sc.kind() == "Deployment" && (asks || asked)
 		if p.refused() {
 			r.refused++
+			if podOf(sc.Object) != nil && sc.Old == nil && !sc.Earlier {
+				if found := compareExplain("explain", sc, p.denial(), &outcome{}, explanations[strings.ToLower(sc.kind())+"/"+sc.Name]); len(found) > 0 {
+					r.differences[sc.Name] = found
+				}
+			}
 			continue
 		}
 		r.compared++
@@ -156,11 +164,12 @@ func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*pla
 		}
 		if podOf(sc.Object) != nil && sc.Old == nil {
 			differences = append(differences, compareInject(sc, cluster, injected(ctx, s.cluster, sc, i))...)
-			differences = append(differences, compareExplain(sc, cluster, explanations[strings.ToLower(sc.kind())+"/"+sc.Name])...)
+			differences = append(differences, compareExplain("explain", sc, p.denial(), cluster, explanations[strings.ToLower(sc.kind())+"/"+sc.Name])...)
 		}
 		if sc.Earlier {
 			differences = append(differences, compareDrift(sc, cluster, running.drift[sc.Name])...)
-			differences = append(differences, compareExplain(sc, cluster, running.explanations[sc.Name])...)
+			differences = append(differences, compareExplain("explain of the cluster", sc, p.denial(), cluster, running.explanations[sc.Name])...)
+			differences = append(differences, compareExplain(dryRun, sc, p.denial(), cluster, running.dryRuns[sc.Name])...)
 		}
 		if len(differences) > 0 {
 			r.differences[sc.Name] = differences
