@@ -19,22 +19,22 @@ import (
 // mayName are the ends of the paths of files, and of folders, that name workloads'
 // kinds: they say something about one kind in particular. All others ask the table.
 var mayName = map[string]string{
-	"apiserver/complete.go":    "what the API server writes into a Job",
-	"apiserver/strategies.go":  "the API server's code for each kind",
-	"apiserver/template.go":    "the PodTemplate in which a template is validated",
-	"explain/explanation.go":   "whether a Job's pods ended",
-	"usher/diff_rows.go":       "the kinds with a number of replicas in the plan",
-	"usher/explain_cronjob.go": "the calendar of CronJobs",
-	"cluster/ownnetwork.go":    "the owners of the pods of a Deployment",
-	"cluster/relatedcache.go":  "the fields of each kind that rules compare",
-	"live/workload.go":         "the claims and the selector of kinds whose controllers differ",
-	"injector/maker.go":        "the kinds of options.match, which is a contract",
-	"kinds/table.go":           "the table",
-	"refusal/":                 "the API server's errors about each kind",
-	"rules/":                   "the kinds of each rule",
-	"transition/":              "the rows of each kind",
-	"admit/matchedentries.go":  "the kinds of options.match, in CEL",
-	"registration/revision.go": "the ReplicaSets of usher's Deployment",
+	"apiserver/complete.go":      "what the API server writes into a Job",
+	"apiserver/strategies.go":    "the API server's code for each kind",
+	"apiserver/template.go":      "the PodTemplate in which a template is validated",
+	"explain/explanation.go":     "whether a Job's pods ended",
+	"usher/diff_rows.go":         "the kinds with a number of replicas in the plan",
+	"usher/explain_cronjob.go":   "the calendar of CronJobs",
+	"cluster/ownnetwork.go":      "the owners of the pods of a Deployment",
+	"cluster/relatedcache.go":    "the fields of each kind that rules compare",
+	"kubeconfig/workload.go":     "the claims and the selector of kinds whose controllers differ",
+	"injector/maker.go":          "the kinds of options.match, which is a contract",
+	"kinds/table.go":             "the table",
+	"servererrors/":              "the API server's errors about each kind",
+	"rules/":                     "the kinds of each rule",
+	"transition/":                "the rows of each kind",
+	"handlers/matchedentries.go": "the kinds of options.match, in CEL",
+	"registration/revision.go":   "the ReplicaSets of usher's Deployment",
 }
 
 // TestNamed finds the files that name the kind of a workload.

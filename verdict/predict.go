@@ -39,11 +39,8 @@ func (j *judging) predict(patch injector.Patch) error {
 	enforced, errs := api.PolicyToEvaluate(f.NamespaceLabels, privileged)
 	restricts := len(errs) == 0 && enforced.Enforce.Level != api.LevelPrivileged
 	var ranges []corev1.LimitRange
-	if f.Lister != nil {
-		found, _ := f.Lister.List("LimitRange", j.object.Namespace) // unread ones only cost a warning
-		for _, o := range found {
-			ranges = append(ranges, *o.Typed.(*corev1.LimitRange))
-		}
+	if f.LimitRanges != nil {
+		ranges = f.LimitRanges()
 	}
 	if !restricts && len(ranges) == 0 {
 		return nil
