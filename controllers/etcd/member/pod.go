@@ -18,10 +18,11 @@ import (
 const (
 	// ContainerName is the name of etcd's container.
 	ContainerName = "etcd"
-	// DataVolume is the name of the volume with the member's data, DataMount where
-	// it is mounted, and DataFolder the folder of the data in it.
+	// DataVolume is the name of the volume with the member's data.
 	DataVolume = "etcd-data"
-	DataMount  = "/var/etcd"
+	// DataMount is the path where DataVolume is mounted.
+	DataMount = "/var/etcd"
+	// DataFolder is the path of the member's data.
 	DataFolder = DataMount + "/data"
 
 	// etcdUser is the default user of etcd.
