@@ -50,7 +50,7 @@ const (
 func (s Steps) has(step Steps) bool { return s&step != 0 }
 
 // Facts is everything besides the object that a verdict depends on. Packages
-// facts/cluster, facts/files and facts/live gather it; Judge does not change
+// facts/cluster, cli/files and facts/kubeconfig gather it; Judge does not change
 // it, so one value may serve many objects of a namespace at once.
 type Facts struct {
 	// Steps are the steps to take.
