@@ -150,7 +150,7 @@ func (c cluster) applied(t *testing.T, old, new, live *unstructured.Unstructured
 func judgeUpdate(t *testing.T, s *score, old, new, manifest *unstructured.Unstructured, what string, refusal error) {
 	t.Helper()
 	o := object{kind: new.GetKind(), apiVersion: new.GetAPIVersion(), namespace: cmp.Or(new.GetNamespace(), "default"), raw: marshal(t, withoutStatus(new))}
-	found := refusals(o, &verdict.Object{APIVersion: old.GetAPIVersion(), Kind: old.GetKind(), Namespace: o.namespace, Name: old.GetName(), JSON: marshal(t, old)})
+	_, found := predictions(o, &verdict.Object{APIVersion: old.GetAPIVersion(), Kind: old.GetKind(), Namespace: o.namespace, Name: old.GetName(), JSON: marshal(t, old)})
 	why := "invented: " + o.kind
 	if refusal != nil {
 		why = "missed: " + o.kind + " " + cause(refusal)
