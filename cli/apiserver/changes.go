@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/batch"
@@ -29,7 +30,7 @@ type change struct {
 	// keep saves fields that the newest version drops, and returns a function that
 	// restores them.
 	keep func(object runtime.Object) (restore func())
-	// drop removes fields that older servers drop on creation.
+	// drop removes fields that older servers drop.
 	drop func(object runtime.Object)
 	// admit reports an error that older servers do not have.
 	admit func(*field.Error) bool
@@ -41,11 +42,9 @@ type change struct {
 // allChanges are ordered by version.
 var allChanges = []*change{
 	{
-		id: "job-success-policy", since: 31, kinds: []string{"Job", "CronJob"},
+		id: "job-success-policy", since: 31, kinds: []string{"Job"},
 		drop: func(object runtime.Object) {
-			if spec := jobSpec(object); spec != nil {
-				spec.SuccessPolicy = nil // alpha in 1.30: JobSuccessPolicy
-			}
+			object.(*batch.Job).Spec.SuccessPolicy = nil // alpha in 1.30: JobSuccessPolicy
 		},
 	},
 	{
@@ -71,6 +70,43 @@ var allChanges = []*change{
 				return nil
 			}
 			return field.ErrorList{field.Forbidden(field.NewPath("spec"), "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")}
+		},
+	},
+	{
+		id: "pre-stop-sleep-zero", since: 33, // PodLifecycleSleepActionAllowZero
+		refuse: func(object, _ runtime.Object) (errs field.ErrorList) {
+			eachContainer(object, func(c *core.Container, at *field.Path) {
+				if c.Lifecycle == nil {
+					return
+				}
+				for name, h := range map[string]*core.LifecycleHandler{"preStop": c.Lifecycle.PreStop, "postStart": c.Lifecycle.PostStart} {
+					if h != nil && h.Sleep != nil && h.Sleep.Seconds == 0 {
+						errs = append(errs, field.Invalid(at.Child("lifecycle", name, "sleep"), int64(0), "must be greater than 0 and less than terminationGracePeriodSeconds"))
+					}
+				}
+			})
+			return errs
+		},
+	},
+	{
+		id: "dns-search", since: 33, // RelaxedDNSSearchValidation
+		refuse: func(object, _ runtime.Object) (errs field.ErrorList) {
+			spec, at := validatedPod(object)
+			if spec == nil || spec.DNSConfig == nil {
+				return nil
+			}
+			for i, search := range spec.DNSConfig.Searches {
+				for _, message := range validation.IsDNS1123Subdomain(strings.TrimSuffix(search, ".")) {
+					errs = append(errs, field.Invalid(at.Child("dnsConfig", "searches").Index(i), search, message))
+				}
+			}
+			return errs
+		},
+	},
+	{
+		id: "autoscaler-target-group", since: 34, kinds: []string{"HorizontalPodAutoscaler"},
+		admit: func(e *field.Error) bool {
+			return strings.HasSuffix(e.Field, ".apiVersion") && e.Detail == "apiVersion must specify API group"
 		},
 	},
 	{
@@ -104,7 +140,7 @@ var allChanges = []*change{
 	{
 		id: "container-restart-policy", since: 34,
 		keep: func(object runtime.Object) func() {
-			spec := podSpec(object)
+			spec, _ := podSpec(object)
 			if spec == nil {
 				return func() {}
 			}
@@ -150,38 +186,54 @@ func (s server) changes(kind string) (found []*change) {
 	return found
 }
 
-// jobSpec is the one of a Job or of a CronJob's Jobs, else nil.
-func jobSpec(object runtime.Object) *batch.JobSpec {
-	switch o := object.(type) {
-	case *batch.Job:
-		return &o.Spec
-	case *batch.CronJob:
-		return &o.Spec.JobTemplate.Spec
-	}
-	return nil
-}
-
-// podSpec is the one of a pod or of an object's pods, else nil.
-func podSpec(object runtime.Object) *core.PodSpec {
+// podSpec is the one of a pod or of an object's pods, and its path; nil for other
+// kinds.
+func podSpec(object runtime.Object) (*core.PodSpec, *field.Path) {
+	template := field.NewPath("spec", "template", "spec")
 	switch o := object.(type) {
 	case *core.Pod:
-		return &o.Spec
+		return &o.Spec, field.NewPath("spec")
 	case *core.PodTemplate:
-		return &o.Template.Spec
+		return &o.Template.Spec, field.NewPath("template", "spec")
 	case *core.ReplicationController:
 		if o.Spec.Template != nil {
-			return &o.Spec.Template.Spec
+			return &o.Spec.Template.Spec, template
 		}
 	case *apps.Deployment:
-		return &o.Spec.Template.Spec
+		return &o.Spec.Template.Spec, template
 	case *apps.ReplicaSet:
-		return &o.Spec.Template.Spec
+		return &o.Spec.Template.Spec, template
 	case *apps.DaemonSet:
-		return &o.Spec.Template.Spec
+		return &o.Spec.Template.Spec, template
 	case *apps.StatefulSet:
-		return &o.Spec.Template.Spec
-	case *batch.Job, *batch.CronJob:
-		return &jobSpec(o).Template.Spec
+		return &o.Spec.Template.Spec, template
+	case *batch.Job:
+		return &o.Spec.Template.Spec, template
+	case *batch.CronJob:
+		return &o.Spec.JobTemplate.Spec.Template.Spec, field.NewPath("spec", "jobTemplate", "spec", "template", "spec")
 	}
-	return nil
+	return nil, nil
+}
+
+// validatedPod is like podSpec without StatefulSets, whose templates servers
+// before 1.34 do not validate.
+func validatedPod(object runtime.Object) (*core.PodSpec, *field.Path) {
+	if _, ok := object.(*apps.StatefulSet); ok {
+		return nil, nil
+	}
+	return podSpec(object)
+}
+
+// eachContainer visits the containers of validated pods, with their paths.
+func eachContainer(object runtime.Object, visit func(*core.Container, *field.Path)) {
+	spec, at := validatedPod(object)
+	if spec == nil {
+		return
+	}
+	for i := range spec.InitContainers {
+		visit(&spec.InitContainers[i], at.Child("initContainers").Index(i))
+	}
+	for i := range spec.Containers {
+		visit(&spec.Containers[i], at.Child("containers").Index(i))
+	}
 }

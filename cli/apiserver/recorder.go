@@ -23,11 +23,6 @@ func (r *recorder) PrepareForCreate(ctx context.Context, object runtime.Object) 
 	restore := r.keep(object)
 	r.RESTCreateUpdateStrategy.PrepareForCreate(ctx, object)
 	restore()
-	for _, c := range r.changes {
-		if c.drop != nil {
-			c.drop(object)
-		}
-	}
 }
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
@@ -37,12 +32,16 @@ func (r *recorder) PrepareForUpdate(ctx context.Context, object, old runtime.Obj
 	restore()
 }
 
-// keep saves what the newest version drops and the server's does not.
+// keep saves what the newest version drops and the server's does not, and drops
+// what only the server's drops.
 func (r *recorder) keep(object runtime.Object) (restore func()) {
 	var all []func()
 	for _, c := range r.changes {
 		if c.keep != nil {
 			all = append(all, c.keep(object))
+		}
+		if c.drop != nil {
+			c.drop(object)
 		}
 	}
 	return func() {

@@ -37,7 +37,7 @@ func (c *call) update(old, new []byte) ([]finding.Finding, error) {
 			return nil, err
 		}
 	}
-	before, _ := c.decode(live)
+	before := c.existing(live)
 	if object == nil || before == nil {
 		return nil, fmt.Errorf("the existing %s does not decode", c.kind.Kind)
 	}
@@ -130,8 +130,15 @@ func (c *call) applied(old, new, live []byte) (runtime.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("applying the %s: %w", c.kind.Kind, err)
 	}
-	object, _ := c.decode(merged)
-	return object, nil
+	return c.existing(merged), nil
+}
+
+// existing decodes an object that usher wrote, which may have fields that the
+// server's version does not have; nil if it does not decode.
+func (c *call) existing(raw []byte) runtime.Object {
+	_, _, rest := c.fields.take(raw)
+	object, _ := c.decode(rest)
+	return object
 }
 
 // replace updates an object.

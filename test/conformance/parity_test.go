@@ -118,7 +118,7 @@ func TestCreatesAreJudgedAsTheServerJudgesThem(t *testing.T) {
 			return o.from + "\n" + string(o.raw) + "\nserver: " + o.server.message
 		})
 	}
-	s.report(t, 99.9)
+	s.report(t, required())
 }
 
 // validObjects are fixtures that the server accepts, the richer ones more often.
