@@ -63,7 +63,7 @@ func TestTheServerLinksNoAPIServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path := range strings.Lines(string(out)) {
-		if strings.HasPrefix(path, "k8s.io/kubernetes/") || strings.HasPrefix(path, "github.com/usher-dev/usher/apiserver") {
+		if strings.HasPrefix(path, "k8s.io/kubernetes/") || strings.HasPrefix(path, "github.com/usher-dev/usher/cli/apiserver") {
 			t.Errorf("the server links %s", strings.TrimSpace(path))
 		}
 	}
