@@ -100,9 +100,11 @@ func FromLabels(labels map[string]string, defaults Policies) (Namespace, []*Labe
 		}
 		return nil
 	})
-	if warn, err := finding.ParseLevel(labels[WarnLabel]); labels[EnforceLabel] == "off" && (err != nil || warn == finding.Off) {
-		// The API server sends nothing from a namespace without a level.
-		n.Warn, n.Audit = finding.Off, finding.Off
+	if labels[EnforceLabel] == "off" {
+		if warn, err := finding.ParseLevel(labels[WarnLabel]); err != nil || warn == finding.Off {
+			// The API server sends nothing from a namespace without a level.
+			n.Warn, n.Audit = finding.Off, finding.Off
+		}
 	}
 	return n, errs
 }

@@ -1,10 +1,10 @@
 // Package verdict decides about objects. It is the only place that assembles
-// usher's decision: the webhook, the command line and the documents gather
-// [Facts], call [Judge], and render the [Verdict].
+// usher's decision from the [Facts] of a source; package facts gathers them, calls
+// [Judge], and renews what the [Verdict] needs before it takes effect.
 //
-//	AdmissionReview ─ facts/cluster ─┐
-//	files ─────────── facts/files ───┼─ Judge ─ Verdict ─┬─ AdmissionResponse
-//	kubeconfig ────── facts/live ────┘                   └─ text, JSON, SARIF, …
+//	AdmissionReview ─ facts/cluster ────┐
+//	files ─────────── cli/files ────────┼─ facts.Judge ─ Verdict ─┬─ AdmissionResponse
+//	kubeconfig ────── facts/kubeconfig ─┘                         └─ text, JSON, SARIF, …
 //
 // The steps of Judge, one per file:
 //

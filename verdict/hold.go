@@ -8,10 +8,16 @@ func (j *judging) hold() error {
 	if !j.pod() {
 		return nil
 	}
+	if j.step(Hold) && !j.facts.Templates.AnyMandatory() {
+		// The API server sends the pod because of a registration, maybe another
+		// replica's, that knows of a mandatory template.
+		j.need(MandatoryTemplates)
+	}
 	var d *injector.Decision
 	switch {
 	case j.old == nil && j.step(Hold):
 		d = injector.Hold(j.request(j.object.JSON))
+		j.doubt(d)
 	case j.old != nil && j.step(Keep):
 		d = injector.HoldUpdate(j.request(j.object.JSON), j.old.JSON)
 	default:

@@ -21,6 +21,7 @@ func (j *judging) inject() error {
 		return err
 	}
 	j.Injection = d
+	j.doubt(d)
 	j.warnings(d.Warnings)
 	if d.Denied {
 		effect := DeniesPods

@@ -57,12 +57,12 @@ func facts(t *testing.T, options string) *verdict.Facts {
 		t.Fatal(err)
 	}
 	c := config.Default()
-	levels, _ := config.FromLabels(nil, c.Policies)
-	return &verdict.Facts{
-		Steps: verdict.All, Scope: injector.Scope{Own: "usher-system"}, Levels: levels, Configuration: c, NativeSidecars: true,
+	world := &verdict.World{
+		Scope: injector.Scope{Own: "usher-system"}, Configuration: c, NativeSidecars: true,
 		Templates: injector.NewSet(map[string]injector.Entry{"logs": {Template: template, ConfigMap: "logs-initializer"}}),
 		Evaluator: evaluator, Transitions: transition.All(),
 	}
+	return world.About(nil, verdict.All)
 }
 
 // effects lists the findings that deny or warn about injection and settings, as

@@ -56,7 +56,7 @@ func (f *Finder) held(ctx context.Context, pod *unstructured.Unstructured) ([]Fi
 	if pod.GetDeletionTimestamp() != nil || pod.GetNamespace() == f.Own {
 		return nil, nil
 	}
-	v, _, err := f.Judge(ctx, pod, verdict.Hold)
+	v, err := f.Judge(ctx, pod, verdict.Hold)
 	if apierrors.IsNotFound(err) {
 		return nil, nil // its namespace was deleted in the meantime
 	}

@@ -107,14 +107,14 @@ func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Ne
 	if c.Templates == nil {
 		return c.dryRun(ctx, pod)
 	}
-	v, listed, err := c.Judge(ctx, pod, verdict.All)
+	v, err := c.Judge(ctx, pod, verdict.All)
 	if err != nil {
 		return nil, err
 	}
 	n := Decided(v, pod.GetAnnotations(), c.Templates)
 	n.Unregistered = !c.IsRegistered
-	if !listed {
-		n.Warnings = append(n.Warnings, fmt.Sprintf("usher did not read the Networks of namespace %s: you may not list them", pod.GetNamespace()))
+	if v.Attachment == nil { // an explanation that takes the step has one
+		n.Warnings = append(n.Warnings, unlistedNetworks(pod.GetNamespace()))
 	}
 	return n, nil
 }
