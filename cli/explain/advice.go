@@ -50,6 +50,9 @@ func advise(m maker, pods []Pod, next *kubeconfig.Next, slips []Slip, own string
 		return m.undeny(next)
 	}
 	stale := stalePods(pods, next)
+	if m.kind == "Pod" && slices.ContainsFunc(next.Templates, misrecorded) {
+		return m.replace(fmt.Sprintf("after you have removed the annotation %s in FILE, recreates the pod, and usher adds the template", injector.RecordAnnotation))
+	}
 	if len(stale) == 0 {
 		switch {
 		case len(pods) == 0:
@@ -71,11 +74,13 @@ func adviseFile(next *kubeconfig.Next, slips []Slip) Advice {
 		return Advice{Why: fmt.Sprintf("add %s: %q to the annotations of the pod template", slips[0].Key, slips[0].Value)}
 	case next.Denied:
 		return Advice{Why: "correct what the denial names"}
-	case slices.ContainsFunc(next.Templates, func(t kubeconfig.Template) bool { return t.Misrecorded }):
+	case slices.ContainsFunc(next.Templates, misrecorded):
 		return Advice{Why: fmt.Sprintf("remove the annotation %s of the pod, and usher adds the template", injector.RecordAnnotation)}
 	}
 	return Advice{Why: "nothing"}
 }
+
+func misrecorded(t kubeconfig.Template) bool { return t.Misrecorded }
 
 // stalePods returns the pods that have other templates, or other versions of
 // them, than a new pod gets.
