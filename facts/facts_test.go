@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/finding/reason"
@@ -92,13 +93,13 @@ func TestJudge(t *testing.T) {
 				if n.Fact != verdict.NamespaceLabels {
 					return take(with)(known, n)
 				}
-				known.NamespaceLabels = map[string]string{injector.NamespaceLabel: "side"}
+				known.NamespaceLabels = map[string]string{wellknown.LabelTemplates: "side"}
 				return true, nil
 			}}, pod(""), verdict.Inject, []verdict.Need{labels, missing}, reason.Injected, nil},
 		"the facts are renewed in their order": {
 			stale{}, pod(""), verdict.Hold, []verdict.Need{mandatories, labels}, reason.NotAsked, nil},
 		"a fact that has changed is judged before the next is renewed": {
-			stale{labels: map[string]string{injector.NamespaceLabel: "side"}, renew: take(mandatory)}, pod(""), verdict.Hold,
+			stale{labels: map[string]string{wellknown.LabelTemplates: "side"}, renew: take(mandatory)}, pod(""), verdict.Hold,
 			[]verdict.Need{mandatories, replaced}, reason.MandatoryChanged, nil},
 		"a source that cannot gather": {
 			stale{err: broken}, pod(asks), verdict.Inject, nil, "", broken},

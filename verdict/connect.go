@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
 )
@@ -80,7 +81,7 @@ func (j *judging) connect() error {
 // namespace's label does not declare one for each Deployment. The API server sends
 // only objects that declare one, so the label may be newer.
 func (j *judging) doubtOwnNetworkLabel() {
-	if j.old == nil && j.facts.NamespaceLabels[injector.OwnNetworkKey] == "" {
+	if j.old == nil && j.facts.NamespaceLabels[wellknown.OwnNetwork] == "" {
 		j.need(NamespaceLabels)
 	}
 }
@@ -88,6 +89,6 @@ func (j *judging) doubtOwnNetworkLabel() {
 // mayDeclare reports whether the object could declare a Network, without
 // decoding it. It may return true for an object that does not.
 func (j *judging) mayDeclare() bool {
-	return j.facts.Explain || j.facts.NamespaceLabels[injector.OwnNetworkKey] != "" ||
+	return j.facts.Explain || j.facts.NamespaceLabels[wellknown.OwnNetwork] != "" ||
 		bytes.Contains(j.object.JSON, []byte(samplecrdv1.GroupName)) || bytes.IndexByte(j.object.JSON, '\\') >= 0
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
 )
@@ -58,7 +59,7 @@ func TestJudge_Needs(t *testing.T) {
 		}},
 		"a Deployment without a Network":              {object: quiet, steps: verdict.Connect, want: need(verdict.NamespaceLabels)},
 		"an update of one without":                    {object: quiet, old: quiet, steps: verdict.Connect},
-		"a Deployment whose namespace declares one":   {object: quiet, steps: verdict.Connect, change: labelled(injector.OwnNetworkKey)},
+		"a Deployment whose namespace declares one":   {object: quiet, steps: verdict.Connect, change: labelled(wellknown.OwnNetwork)},
 		"a Deployment with its own Network":           {object: own, steps: verdict.Connect},
 		"a Deployment whose Network belongs to other": {object: own, steps: verdict.Connect, change: func(f *verdict.Facts) { f.OwnNetworkTaken = true }, want: need(verdict.Networks)},
 		"a Namespace that asks for missing templates": {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -34,7 +34,7 @@ func TestJudge_PredictsRefusals(t *testing.T) {
 			f := facts(t, "")
 			world := *f.World
 			world.Explain = c.explain
-			labels := map[string]string{config.EnforceLabel: "off"}
+			labels := map[string]string{wellknown.LabelEnforce: "off"}
 			if c.level != "" {
 				labels["pod-security.kubernetes.io/enforce"] = c.level
 			}

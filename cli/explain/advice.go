@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
@@ -51,7 +52,7 @@ func advise(m maker, pods []Pod, next *kubeconfig.Next, slips []Slip, own string
 	}
 	stale := stalePods(pods, next)
 	if m.kind == "Pod" && slices.ContainsFunc(next.Templates, misrecorded) {
-		return m.replace(fmt.Sprintf("after you have removed the annotation %s in FILE, recreates the pod, and usher adds the template", injector.RecordAnnotation))
+		return m.replace(fmt.Sprintf("after you have removed the annotation %s in FILE, recreates the pod, and usher adds the template", wellknown.AnnotationInjected))
 	}
 	if len(stale) == 0 {
 		switch {
@@ -75,7 +76,7 @@ func adviseFile(next *kubeconfig.Next, slips []Slip) Advice {
 	case next.Denied:
 		return Advice{Why: "correct what the denial names"}
 	case slices.ContainsFunc(next.Templates, misrecorded):
-		return Advice{Why: fmt.Sprintf("remove the annotation %s of the pod, and usher adds the template", injector.RecordAnnotation)}
+		return Advice{Why: fmt.Sprintf("remove the annotation %s of the pod, and usher adds the template", wellknown.AnnotationInjected)}
 	}
 	return Advice{Why: "nothing"}
 }

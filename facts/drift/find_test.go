@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/drift"
 	"github.com/usher-dev/usher/injector"
 )
@@ -145,9 +145,9 @@ func TestFind_TakesTheWholeVerdict(t *testing.T) {
 	}{
 		"nothing":           {want: "missing"},
 		"Pod Security":      {labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}, want: "denied", reason: `the namespace enforces the Pod Security level "restricted:latest"`},
-		"the label":         {labels: map[string]string{config.EnforceLabel: "strict"}, want: "denied", reason: "sa-default: "},
+		"the label":         {labels: map[string]string{wellknown.LabelEnforce: "strict"}, want: "denied", reason: "sa-default: "},
 		"the configuration": {configuration: "policies: {enforce: strict}", want: "denied", reason: "sa-default: "},
-		"the label wins":    {labels: map[string]string{config.EnforceLabel: "off"}, configuration: "policies: {enforce: strict}", want: "missing"},
+		"the label wins":    {labels: map[string]string{wellknown.LabelEnforce: "off"}, configuration: "policies: {enforce: strict}", want: "missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i.configure(t, tt.configuration)
@@ -178,15 +178,15 @@ func TestFind_Mandatory(t *testing.T) {
 		"with a configuration":      {options: "mandatory: true", configuration: "policies: {enforce: strict}", want: []string{"changed side denied", "refuses side denied"}},
 		"a change is tolerated":     {options: "{mandatory: true, tolerate: [image]}", want: []string{"refuses side denied"}},
 		"a pod may refuse it":       {options: "{mandatory: true, optOut: allow}", want: []string{"changed side denied"}},
-		"an older release's pin":    {options: "mandatory: true", labels: map[string]string{config.EnforceVersionLabel: "v0.1"}, want: []string{"changed side denied"}},
-		"a pin that is not a value": {options: "mandatory: true", labels: map[string]string{config.EnforceVersionLabel: "yesterday"}, want: []string{"changed side denied", "refuses side denied"}},
+		"an older release's pin":    {options: "mandatory: true", labels: map[string]string{wellknown.LabelEnforceVersion: "v0.1"}, want: []string{"changed side denied"}},
+		"a pin that is not a value": {options: "mandatory: true", labels: map[string]string{wellknown.LabelEnforceVersion: "yesterday"}, want: []string{"changed side denied", "refuses side denied"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newInstallation(t, current, tt.options)
 			if tt.configuration != "" {
 				i.configure(t, tt.configuration)
 			}
-			labels := map[string]string{injector.NamespaceLabel: "side"}
+			labels := map[string]string{wellknown.LabelTemplates: "side"}
 			for key, value := range tt.labels {
 				labels[key] = value
 			}

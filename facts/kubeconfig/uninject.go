@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 )
 
@@ -30,10 +31,10 @@ func uninject(pod *unstructured.Unstructured, templates *injector.Set) {
 		}
 	}
 	if len(record) > 0 {
-		annotations[injector.RecordAnnotation] = record.String()
+		annotations[wellknown.AnnotationInjected] = record.String()
 	} else {
-		delete(annotations, injector.RecordAnnotation)
-		delete(annotations, injector.OwnLabelsAnnotation)
+		delete(annotations, wellknown.AnnotationInjected)
+		delete(annotations, wellknown.AnnotationOwnLabels)
 	}
 	pod.SetAnnotations(annotations)
 }

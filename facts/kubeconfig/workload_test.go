@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/injector"
 )
@@ -115,7 +116,7 @@ func TestNextPod_RecordsThatUsherDidNotWrite(t *testing.T) {
 			if diff := cmp.Diff(tt.containers, names); diff != "" {
 				t.Errorf("containers (-want +got):\n%s", diff)
 			}
-			if _, keeps := next.GetAnnotations()[injector.RecordAnnotation]; keeps != tt.keeps {
+			if _, keeps := next.GetAnnotations()[wellknown.AnnotationInjected]; keeps != tt.keeps {
 				t.Errorf("the record is %v", next.GetAnnotations())
 			}
 			if volumes, _, _ := unstructured.NestedSlice(next.Object, "spec", "volumes"); len(volumes) != 1 {
