@@ -97,9 +97,9 @@ func TestJudge(t *testing.T) {
 				return true, nil
 			}}, pod(""), verdict.Inject, []verdict.Need{labels, missing}, reason.Injected, nil},
 		"the facts are renewed in their order": {
-			stale{}, pod(""), verdict.Hold, []verdict.Need{mandatories, labels}, reason.NotAsked, nil},
+			stale{}, pod(""), verdict.VerifyMandatory, []verdict.Need{mandatories, labels}, reason.NotAsked, nil},
 		"a fact that has changed is judged before the next is renewed": {
-			stale{labels: map[string]string{wellknown.LabelTemplates: "side"}, renew: take(mandatory)}, pod(""), verdict.Hold,
+			stale{labels: map[string]string{wellknown.LabelTemplates: "side"}, renew: take(mandatory)}, pod(""), verdict.VerifyMandatory,
 			[]verdict.Need{mandatories, replaced}, reason.MandatoryChanged, nil},
 		"a source that cannot gather": {
 			stale{err: broken}, pod(asks), verdict.Inject, nil, "", broken},

@@ -8,15 +8,15 @@
 //
 // The steps of Judge, one per file:
 //
-//	carry     copy opt-ins from a workload's own metadata into its pod template
-//	inject    add the templates that the pod asks for
-//	connect   attach the pod to the Networks that it declares
-//	hold      hold a pod to the mandatory templates
-//	decode    decode the object after these steps
-//	validate  find what the API server refuses
-//	evaluate  apply the rules
-//	compare   look up what the change does to the existing object
-//	weigh     turn findings into denials and warnings by the namespace's levels
+//	propagate  copy opt-ins from a workload's own metadata into its pod template
+//	inject     add the templates that the pod asks for
+//	connect    attach the pod to the Networks that it declares
+//	mandatory  hold a pod to the mandatory templates
+//	decode     decode the object after these steps
+//	validate   find what the API server refuses
+//	evaluate   apply the rules
+//	compare    look up what the change does to the existing object
+//	weigh      turn findings into denials and warnings by the namespace's levels
 //
 // The package is pure: the same object and facts give the same verdict on every
 // surface. It reads no cluster, no network and no disk.

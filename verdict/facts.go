@@ -29,18 +29,20 @@ type Steps uint8
 
 // The selectable steps.
 const (
-	Carry Steps = 1 << iota
+	// PropagateOptIn copies opt-ins from a workload's own metadata into its pod
+	// template.
+	PropagateOptIn Steps = 1 << iota
 	Inject
 	Connect
-	// Hold holds a new pod to the mandatory templates after injection is over;
-	// Keep holds an update of a pod to what its mandatory templates added.
-	Hold
-	Keep
+	// VerifyMandatory holds a new pod to the mandatory templates after injection is
+	// over; VerifyUpdate holds an update of a pod to what they added.
+	VerifyMandatory
+	VerifyUpdate
 	Validate
 	Evaluate
 	Compare
 
-	All = Carry | Inject | Connect | Keep | Validate | Evaluate | Compare
+	All = PropagateOptIn | Inject | Connect | VerifyUpdate | Validate | Evaluate | Compare
 )
 
 func (s Steps) has(step Steps) bool { return s&step != 0 }

@@ -28,7 +28,7 @@ func (r recordingLister) Get(kind, namespace, name string) (*policies.Object, st
 }
 
 func (r recordingLister) record(unseen string) {
-	if unseen != "" && !slices.Contains(r.verdict.Unseen, unseen) {
-		r.verdict.Unseen = append(r.verdict.Unseen, unseen)
+	if unseen != "" && !slices.Contains(r.verdict.Incomplete, unseen) {
+		r.verdict.Incomplete = append(r.verdict.Incomplete, unseen)
 	}
 }

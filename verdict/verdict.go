@@ -26,9 +26,9 @@ type Verdict struct {
 	// Needs are the facts to read again before the verdict takes effect, if the
 	// source may have them in an older state.
 	Needs []Need
-	// Unseen names, as clauses, the other objects that the rules asked for but
+	// Incomplete names, as clauses, the other objects that the rules asked for but
 	// could not read: there may be more findings.
-	Unseen []string
+	Incomplete []string
 
 	// Injection is the decision about templates, Attachment that about Networks;
 	// nil if the step was not taken.

@@ -103,7 +103,7 @@ func TestAPodIsHeldToTheTemplatesOfTheRegistration(t *testing.T) {
 			f.Namespaces.Put(labelled("1", "side"))
 			v, err := f.Judge(t.Context(), facts.Request{
 				Object: verdict.Object{APIVersion: "v1", Kind: "Pod", Namespace: "a", JSON: []byte(`{"metadata":{"annotations":{"inject.usher.dev/side":"false"}},"spec":{"containers":[{"name":"app","image":"app"}]}}`)},
-				Steps:  verdict.Hold | verdict.Keep,
+				Steps:  verdict.VerifyMandatory | verdict.VerifyUpdate,
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/drift"
-	"github.com/usher-dev/usher/injector"
 )
 
 const (

@@ -42,7 +42,7 @@ func (c *Cluster) gather(ctx context.Context, r facts.Request, labels map[string
 	known := c.world.About(labels, r.Steps)
 	known.Lister, known.Scaled = objects, r.Scaled
 	if c.Templates == nil {
-		known.Steps &^= verdict.Carry | verdict.Inject | verdict.Hold | verdict.Keep
+		known.Steps &^= verdict.PropagateOptIn | verdict.Inject | verdict.VerifyMandatory | verdict.VerifyUpdate
 	}
 	if r.Object.Kind == "Pod" && controlled(r.Object.JSON) {
 		// The rules judge its workload.

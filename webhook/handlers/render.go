@@ -76,8 +76,8 @@ func render(v *verdict.Verdict) *review.Response {
 	if len(audit) > 0 {
 		res.Audit["findings"] = strings.Join(audit, "; ")
 	}
-	if len(v.Unseen) > 0 {
-		res.Audit["unseen"] = strings.Join(v.Unseen, "; ")
+	if len(v.Incomplete) > 0 {
+		res.Audit["unseen"] = strings.Join(v.Incomplete, "; ")
 	}
 	return res
 }
