@@ -11,9 +11,9 @@ import (
 	"github.com/usher-dev/usher/suggest"
 )
 
-// A Slip is a key that a user wrote to ask for a template, but where usher does
+// A Typo is a key that a user wrote to ask for a template, but where usher does
 // not read it.
-type Slip struct {
+type Typo struct {
 	// Found describes the key and its place, and what usher reads instead.
 	Found string `json:"found"`
 	// Template is the template that was probably meant.
@@ -35,33 +35,33 @@ type metadata struct {
 	annotations, labels map[string]string
 }
 
-// slipsInTemplate finds misspelt keys and labels in a pod template.
-func slipsInTemplate(m metadata, templates []string) []Slip {
-	var slips []Slip
+// typosInTemplate finds misspelt keys and labels in a pod template.
+func typosInTemplate(m metadata, templates []string) []Typo {
+	var typos []Typo
 	for _, key := range slices.Sorted(maps.Keys(m.annotations)) {
 		if meant, template := meantKey(key, m.annotations[key], templates); meant != "" && meant != key {
 			found := fmt.Sprintf("annotation %s of %s is not a key that usher reads: write %s", key, m.of, meant)
 			if len(injector.OptIns(map[string]string{key: ""})) > 0 {
 				found = fmt.Sprintf("annotation %s of %s names a template that does not exist: write %s", key, m.of, meant)
 			}
-			slips = append(slips, Slip{Found: found, Template: template, Key: meant, Value: m.annotations[key], misspelt: key})
+			typos = append(typos, Typo{Found: found, Template: template, Key: meant, Value: m.annotations[key], misspelt: key})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.labels)) {
 		if meant, template := meantKey(key, m.labels[key], templates); meant != "" {
-			slips = append(slips, Slip{
+			typos = append(typos, Typo{
 				Found:    fmt.Sprintf("label %s of %s: usher reads annotations of pods, not labels: write the annotation %s", key, m.of, meant),
 				Template: template, Key: meant, Value: m.labels[key],
 			})
 		}
 	}
-	return slips
+	return typos
 }
 
-// slipsInOwner finds keys on an owner's own metadata, which its pods do not
-// inherit. A key that the pod template also has is not a slip.
-func slipsInOwner(owner metadata, template map[string]string, templates []string) []Slip {
-	var slips []Slip
+// typosInOwner finds keys on an owner's own metadata, which its pods do not
+// inherit. A key that the pod template also has is not a typo.
+func typosInOwner(owner metadata, template map[string]string, templates []string) []Typo {
+	var typos []Typo
 	for _, place := range []struct {
 		what string
 		keys map[string]string
@@ -71,19 +71,19 @@ func slipsInOwner(owner metadata, template map[string]string, templates []string
 			if meant == "" || says(template, name) {
 				continue
 			}
-			slips = append(slips, Slip{
+			typos = append(typos, Typo{
 				Found:    fmt.Sprintf("%s %s is on the metadata of %s itself, where its pods do not get it: write the annotation %s into its pod template", place.what, key, owner.of, meant),
 				Template: name, Key: meant, Value: place.keys[key],
 			})
 		}
 	}
-	return slips
+	return typos
 }
 
-// slipsInNamespace finds a misspelt label of a namespace, or an annotation in
+// typosInNamespace finds a misspelt label of a namespace, or an annotation in
 // its place.
-func slipsInNamespace(ns metadata) []Slip {
-	var slips []Slip
+func typosInNamespace(ns metadata) []Typo {
+	var typos []Typo
 	add := func(what, key, value string) {
 		template, isKey := value, strings.HasSuffix(key, "/templates") || strings.HasSuffix(key, "/template")
 		prefix, name, _ := strings.Cut(key, "/")
@@ -95,7 +95,7 @@ func slipsInNamespace(ns metadata) []Slip {
 				return
 			}
 		}
-		slips = append(slips, Slip{
+		typos = append(typos, Typo{
 			Found: fmt.Sprintf("%s %s of %s is not a key that usher reads: a namespace asks by the label %s", what, key, ns.of, wellknown.LabelTemplates),
 			Key:   wellknown.LabelTemplates, Value: template, Template: template, Namespace: true,
 		})
@@ -106,7 +106,7 @@ func slipsInNamespace(ns metadata) []Slip {
 	for _, key := range slices.Sorted(maps.Keys(ns.annotations)) {
 		add("annotation", key, ns.annotations[key])
 	}
-	return slips
+	return typos
 }
 
 // says reports whether annotations mention a template.

@@ -11,7 +11,7 @@ import (
 
 func TestRequestsThatAskAtOnceShareAPageReadAfterTheyAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := coalescer{timeout: ListTimeout}
+		c := listGroup{timeout: ListTimeout}
 		begun, release := 0, make(chan struct{})
 		list := func(context.Context) listResult {
 			begun++
@@ -48,7 +48,7 @@ func TestRequestsThatAskAtOnceShareAPageReadAfterTheyAsked(t *testing.T) {
 
 func TestAPageThatDoesNotComeIsSaidToBeUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := coalescer{timeout: ListTimeout}
+		c := listGroup{timeout: ListTimeout}
 		got := c.do(t.Context(), listKey{"Service", "default"}, func(ctx context.Context) listResult {
 			<-ctx.Done()
 			return unread("Service")
@@ -61,7 +61,7 @@ func TestAPageThatDoesNotComeIsSaidToBeUnread(t *testing.T) {
 
 func TestCoalescer_APanicReachesEveryRequestAndEndsNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := coalescer{timeout: ListTimeout}
+		c := listGroup{timeout: ListTimeout}
 		release := make(chan struct{})
 		key := listKey{"Service", "default"}
 		panicking := func(context.Context) listResult {

@@ -11,9 +11,9 @@ import (
 	"github.com/usher-dev/usher/config"
 )
 
-// feed fills the stores from informers and keeps them up to date. They are
+// startInformers fills the stores from informers and keeps them up to date. They are
 // complete when every returned function reports true.
-func feed(ctx context.Context, c cache.Cache, templateStore *Templates, namespaceStore *Namespaces, configuration *Configuration) ([]toolscache.InformerSynced, error) {
+func startInformers(ctx context.Context, c cache.Cache, templateStore *Templates, namespaceStore *Namespaces, configuration *Configuration) ([]toolscache.InformerSynced, error) {
 	templates, err := c.GetInformer(ctx, &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, err

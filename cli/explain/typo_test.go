@@ -56,9 +56,9 @@ func TestSlipsInNamespace(t *testing.T) {
 		"a pod's key":      {labels: map[string]string{"inject.usher.dev/envoy": "true"}, want: "envoy"},
 		"a pod's, refused": {labels: map[string]string{"inject.usher.dev/envoy": "false"}},
 	} {
-		slips := slipsInNamespace(metadata{"namespace team", tt.annotations, tt.labels})
+		typos := typosInNamespace(metadata{"namespace team", tt.annotations, tt.labels})
 		got := ""
-		for _, s := range slips {
+		for _, s := range typos {
 			got += s.Value
 			if s.Key != "inject.usher.dev/templates" || !s.Namespace {
 				t.Errorf("%s: %+v", name, s)

@@ -13,8 +13,8 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// A Next describes what a newly created pod gets.
-type Next struct {
+// A Prediction describes what a newly created pod gets.
+type Prediction struct {
 	// By is the source of the answer: ByVerdict or ByDryRun; "" if there is none.
 	By string `json:"by,omitempty"`
 	// Unknown explains why the answer is unknown.
@@ -38,7 +38,7 @@ type Next struct {
 	Steps []injector.Step `json:"steps,omitempty"`
 }
 
-// Sources of a Next.
+// Sources of a Prediction.
 const (
 	ByVerdict = "verdict" // usher's verdict on the templates of the cluster
 	ByDryRun  = "dry-run" // the API server, which asks usher about a pod that is not stored
@@ -46,7 +46,7 @@ const (
 
 // InjectionDenied reports whether the decision about a template or a Network
 // denies the pod.
-func (n *Next) InjectionDenied() bool {
+func (n *Prediction) InjectionDenied() bool {
 	return n.Denied && slices.ContainsFunc(n.Problems, func(p Problem) bool {
 		return p.Reason != "" && reason.Reason(p.Reason).Explain() != ""
 	})
@@ -91,7 +91,7 @@ func (p Problem) String() string {
 
 // Template returns the decision about a template; nil if the pod does not
 // mention it.
-func (n *Next) Template(name string) *Template {
+func (n *Prediction) Template(name string) *Template {
 	for i := range n.Templates {
 		if n.Templates[i].Name == name {
 			return &n.Templates[i]
@@ -100,29 +100,29 @@ func (n *Next) Template(name string) *Template {
 	return nil
 }
 
-// Next returns what a newly created pod gets, and whether it is denied: the whole
+// Predict returns what a newly created pod gets, and whether it is denied: the whole
 // verdict on it. If the user may not read the templates, it creates the pod with
 // a dry run.
-func (c *Cluster) Next(ctx context.Context, pod *unstructured.Unstructured) (*Next, error) {
+func (c *Cluster) Predict(ctx context.Context, pod *unstructured.Unstructured) (*Prediction, error) {
 	if c.Templates == nil {
 		return c.dryRun(ctx, pod)
 	}
-	v, listed, err := c.Judge(ctx, pod, verdict.All)
+	v, err := c.Judge(ctx, pod, verdict.All)
 	if err != nil {
 		return nil, err
 	}
-	n := Decided(v, pod.GetAnnotations(), c.Templates)
+	n := PredictionOf(v, pod.GetAnnotations(), c.Templates)
 	n.Unregistered = !c.IsRegistered
-	if !listed {
-		n.Warnings = append(n.Warnings, fmt.Sprintf("usher did not read the Networks of namespace %s: you may not list them", pod.GetNamespace()))
+	if v.Attachment == nil { // an explanation that takes the step has one
+		n.Warnings = append(n.Warnings, unlistedNetworks(pod.GetNamespace()))
 	}
 	return n, nil
 }
 
-// Decided returns what the next pod gets by a verdict on it, or on its workload.
+// PredictionOf returns what the next pod gets by a verdict on it, or on its workload.
 // annotations are those of the judged pod, set the templates of the verdict.
-func Decided(v *verdict.Verdict, annotations map[string]string, set *injector.Set) *Next {
-	n := &Next{By: ByVerdict, Denied: v.Denied || v.PodsDenied, Reason: string(v.Reason), Templates: []Template{}}
+func PredictionOf(v *verdict.Verdict, annotations map[string]string, set *injector.Set) *Prediction {
+	n := &Prediction{By: ByVerdict, Denied: v.Denied || v.PodsDenied, Reason: string(v.Reason), Templates: []Template{}}
 	if !v.Denied {
 		n.Reason = string(v.InjectionReason())
 	}
@@ -167,7 +167,7 @@ func decided(o injector.Outcome, record injector.Record, set *injector.Set) Temp
 }
 
 // add adds a finding: a reason for a denial, or a warning.
-func (n *Next) add(f *verdict.Finding) {
+func (n *Prediction) add(f *verdict.Finding) {
 	ofRules := f.Source == verdict.FromRule || f.Source == verdict.FromTransition
 	switch {
 	case f.Predicted:

@@ -9,11 +9,11 @@ import (
 // A listKey names the objects that a list returns.
 type listKey struct{ kind, namespace string }
 
-// A coalescer shares lists among the requests that need the same one at the
+// A listGroup shares lists among the requests that need the same one at the
 // same time. A request never gets a list that began before the request asked:
 // while a list is running, the requests that arrive wait for the next one and
 // share it.
-type coalescer struct {
+type listGroup struct {
 	timeout time.Duration // of a list, and of the wait for one
 
 	mu      sync.Mutex
@@ -26,7 +26,7 @@ type call struct {
 	timeout time.Duration
 	done    chan struct{}
 	result  listResult
-	panic   *contained
+	panic   *goroutinePanic
 }
 
 // wait returns the result, or one that says that the list did not end in time.
@@ -45,40 +45,40 @@ func (c *call) wait(ctx context.Context, kind string) listResult {
 
 // do returns the call of a key that begins next. The first request starts it;
 // the call outlives the requests that wait for it.
-func (c *coalescer) do(ctx context.Context, key listKey, list func(context.Context) listResult) *call {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if next := c.next[key]; next != nil {
+func (g *listGroup) do(ctx context.Context, key listKey, list func(context.Context) listResult) *call {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if next := g.next[key]; next != nil {
 		return next
 	}
-	begun := &call{timeout: c.timeout, done: make(chan struct{})}
-	if c.next == nil {
-		c.next, c.running = map[listKey]*call{}, map[listKey]*call{}
+	begun := &call{timeout: g.timeout, done: make(chan struct{})}
+	if g.next == nil {
+		g.next, g.running = map[listKey]*call{}, map[listKey]*call{}
 	}
-	c.next[key] = begun
-	go c.run(context.WithoutCancel(ctx), key, begun, c.running[key], list)
+	g.next[key] = begun
+	go g.run(context.WithoutCancel(ctx), key, begun, g.running[key], list)
 	return begun
 }
 
 // run executes a call after the one before it. However the list ends, the call
 // ends too: no request hangs, and the next call begins.
-func (c *coalescer) run(ctx context.Context, key listKey, this, before *call, list func(context.Context) listResult) {
+func (g *listGroup) run(ctx context.Context, key listKey, this, before *call, list func(context.Context) listResult) {
 	if before != nil {
 		<-before.done
 	}
-	c.mu.Lock()
-	delete(c.next, key)
-	c.running[key] = this
-	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	g.mu.Lock()
+	delete(g.next, key)
+	g.running[key] = this
+	g.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
 	defer func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.running[key] == this {
-			delete(c.running, key)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.running[key] == this {
+			delete(g.running, key)
 		}
 		close(this.done)
 	}()
-	this.panic = contain(func() { this.result = list(ctx) })
+	this.panic = recoverGoroutine(func() { this.result = list(ctx) })
 }

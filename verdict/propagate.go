@@ -8,9 +8,9 @@ import (
 	"github.com/usher-dev/usher/kinds"
 )
 
-// carry copies opt-ins from a workload's own metadata into its pod template.
-func (j *judging) carry() error {
-	if !j.step(Carry) || !kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries) {
+// propagateOptIn copies opt-ins from a workload's own metadata into its pod template.
+func (j *judging) propagateOptIn() error {
+	if !j.step(PropagateOptIn) || !kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries) {
 		return nil
 	}
 	carried, problem := injector.Carry(j.object.Kind, j.object.JSON, j.oldJSON())
