@@ -25,15 +25,23 @@ help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z0-9-]*:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/usher, the command line, and bin/usher-server
-	$(GO) build -o $(BIN)/ ./cmd/usher ./cmd/usher-server
+build: ## Build bin/usher, the command line, and the programs of the images
+	$(GO) build -o $(BIN)/ ./cmd/...
 
+# The main image has all programs, the one for users' pods only those of pods. The
+# first program is /usher, which runs the others.
+POD_PROGRAMS = usher-entrypoint usher-redirect usher-pod
+MAIN_PROGRAMS = $(POD_PROGRAMS) usher-webhook usher-controller
+BINARIES = $(foreach program,$(1),-binary $(CURDIR)/$(DIST)/$(ARCH)/$(program):/$(program:usher-entrypoint=usher))
 IMAGE ?= usher:latest
+POD_IMAGE ?= usher-pod:latest
 ARCH ?= $(shell $(GO) env GOARCH)
 .PHONY: image
-image: ## Write dist/usher.tar, an OCI image archive of the server, and print its digest
-	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/$(ARCH)/usher ./cmd/usher-server
-	@$(GO) -C tools/packaging run ./image -binary $(CURDIR)/$(DIST)/$(ARCH)/usher -arch $(ARCH) -name $(IMAGE) -o $(CURDIR)/$(DIST)/usher.tar
+image: ## Write dist/usher.tar and dist/usher-pod.tar, OCI image archives, and print their digests
+	@mkdir -p $(DIST)/$(ARCH)
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/$(ARCH)/ $(addprefix ./cmd/,$(MAIN_PROGRAMS))
+	@$(GO) -C tools/packaging run ./image $(call BINARIES,$(MAIN_PROGRAMS)) -arch $(ARCH) -name $(IMAGE) -o $(CURDIR)/$(DIST)/usher.tar
+	@$(GO) -C tools/packaging run ./image $(call BINARIES,$(POD_PROGRAMS)) -arch $(ARCH) -name $(POD_IMAGE) -o $(CURDIR)/$(DIST)/usher-pod.tar
 
 # GORELEASER are arguments of goreleaser, in place of those that keep it from
 # publishing anything.
@@ -195,7 +203,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (default 30s)
 BENCH ?=
 .PHONY: bench
 bench: ## Compare usher with the floor and write docs/performance.md
-	$(GO) build -o $(BIN)/ ./cmd/usher ./cmd/usher-server ./test/bench
+	$(GO) build -o $(BIN)/ ./cmd/... ./test/bench
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(BIN)/bench $(BENCH)
 
 .PHONY: bench-short

@@ -176,7 +176,7 @@ func TestValuesBecomeFlags(t *testing.T) {
 			if diff := cmp.Diff(tc.want, args); diff != "" {
 				t.Errorf("arguments (-want +got):\n%s", diff)
 			}
-			if out, err := exec.Command(filepath.Join(programs(t), "usher-server"), append(args, "--help")...).CombinedOutput(); err != nil {
+			if out, err := exec.Command(filepath.Join(programs(t), "usher-entrypoint"), append(args, "--help")...).CombinedOutput(); err != nil {
 				t.Errorf("usher does not know them: %v\n%s", err, out)
 			}
 		})

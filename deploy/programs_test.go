@@ -29,8 +29,11 @@ var buildPrograms = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	shared.stops = append(shared.stops, func() error { return os.RemoveAll(folder) })
-	for _, program := range []string{"usher", "usher-server"} {
-		path, err := binaries.Build("..", folder, program)
+	for program, build := range map[string]func(root, dir string) (string, error){
+		"usher":            func(root, dir string) (string, error) { return binaries.Build(root, dir, "usher") },
+		"usher-entrypoint": binaries.Entrypoint,
+	} {
+		path, err := build("..", folder)
 		if err == nil && filepath.Dir(path) != folder {
 			err = os.Symlink(path, filepath.Join(folder, program))
 		}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/usher-dev/usher/controllers/transfer"
+	"github.com/usher-dev/usher/controllers/transfer/podclient"
 )
 
 // Annotations of a volume's pod: the server that it calls, and the claim that
@@ -76,7 +76,7 @@ func (m *Mounts) podOf(ctx context.Context, owner client.Object, claim string) (
 					usherProgram, "serve-volume", "--url=" + m.server.URL + "/volume/" + owner.GetNamespace(),
 					"--token-file=" + tokenMount + "/token", "--folder=" + dataMount,
 				},
-				Env: []corev1.EnvVar{{Name: transfer.EnvCA, Value: m.server.CA}},
+				Env: []corev1.EnvVar{{Name: podclient.EnvCA, Value: m.server.CA}},
 				VolumeMounts: []corev1.VolumeMount{
 					{Name: dataVolume, MountPath: dataMount}, {Name: tokenVolume, MountPath: tokenMount, ReadOnly: true},
 				},
