@@ -28,6 +28,7 @@ var commands = []command{
 	{"fetch-snapshot", "usher-pod", true, ""},
 	{"restore-snapshot", "usher-pod", true, ""},
 	{"serve-volume", "usher-pod", true, ""},
+	{"test-admission", "usher-pod", true, ""},
 }
 
 const usage = 2 // the exit status

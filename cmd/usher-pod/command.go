@@ -31,6 +31,7 @@ var commands = []command{
 	{"fetch-snapshot", "Fetch the backup that this pod is restored from", fetchSnapshot},
 	{"restore-snapshot", "Create a member's data from the fetched backup", restoreSnapshot},
 	{"serve-volume", "Serve the folder with the backups to the controller", serveVolume},
+	{"test-admission", "Check that usher decides about pods (helm test)", testAdmission},
 }
 
 // errUsage is wrapped by errors of the arguments.
@@ -80,7 +81,7 @@ func execute(ctx context.Context, args []string, out, errs io.Writer) error {
 
 func help() string {
 	var b strings.Builder
-	b.WriteString("usher-pod is what usher's containers in the pods of backups and restores run.\n\nCommands:\n")
+	b.WriteString("usher-pod is what usher's containers in the pods of backups, restores and tests run.\n\nCommands:\n")
 	for _, c := range commands {
 		fmt.Fprintf(&b, "  %-17s %s\n", c.name, c.short)
 	}

@@ -1,5 +1,5 @@
-// Command usher-pod is what usher's containers in the pods of backups and
-// restores run. usher's controller writes its arguments; it is not for users.
+// Command usher-pod is what usher's containers in the pods of backups, restores
+// and helm test run. usher writes its arguments; it is not for users.
 package main
 
 import (
