@@ -43,21 +43,29 @@ image: ## Write dist/usher.tar and dist/usher-pod.tar, OCI image archives, and p
 	@$(GO) -C tools/packaging run ./image $(call BINARIES,$(MAIN_PROGRAMS)) -arch $(ARCH) -name $(IMAGE) -o $(CURDIR)/$(DIST)/usher.tar
 	@$(GO) -C tools/packaging run ./image $(call BINARIES,$(POD_PROGRAMS)) -arch $(ARCH) -name $(POD_IMAGE) -o $(CURDIR)/$(DIST)/usher-pod.tar
 
-# GORELEASER are arguments of goreleaser, in place of those that keep it from
-# publishing anything.
-GORELEASER ?=
 VERSION ?= $(shell sed -n 's/^const Next = "\(.*\)"/\1/p' finding/release/version.go)
 .PHONY: release
 release: ## Write the files of release VERSION into dist/release (docs/releasing.md)
-	@assets=$(ASSETS); GO=$(GO) KUBECTL=$$assets/kubectl tools/release/build "$(VERSION)" $(GORELEASER)
+	@assets=$(ASSETS); GO=$(GO) KUBECTL=$$assets/kubectl tools/release/build "$(VERSION)"
 
 .PHONY: release-check
 release-check: ## Check dist/release, or the folder RELEASE
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets RELEASE="$(abspath $(or $(RELEASE),$(DIST)/release))" $(GO) test -tags release -count=1 -v ./test/release
 
 .PHONY: release-push
-release-push: ## Push the image and the chart of dist/release (GITHUB_ACTOR, GITHUB_TOKEN)
-	@tools/release/push "$(VERSION)"
+release-push: ## Push the images and the chart of dist/release (GITHUB_ACTOR, GITHUB_TOKEN)
+	@GO=$(GO) tools/release/push "$(VERSION)"
+
+# COSIGN are flags of cosign, such as --key cosign.key; without a key the identity
+# of the workflow signs.
+COSIGN ?=
+.PHONY: release-sign
+release-sign: ## Sign what was pushed, and attest its provenance and SBOMs
+	@GO=$(GO) tools/release/sign "$(VERSION)" $(COSIGN)
+
+.PHONY: release-scan
+release-scan: ## Look for known vulnerabilities in what make release built (VULNDB=https://vuln.go.dev or file://...)
+	@GO=$(GO) VULNDB=$(VULNDB) tools/release/scan
 
 # ARGS are further arguments of go test, such as -count=1, SUMMARY those of the
 # suite. Test binaries link faster without debug information.

@@ -23,6 +23,17 @@ func programs(t *testing.T) string {
 	return folder
 }
 
+// entrypoint returns the path of the program that runs the others of the main
+// image, which are in its folder.
+func entrypoint(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.EvalSymlinks(filepath.Join(programs(t), "usher-entrypoint"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 var buildPrograms = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "usher-deploy-programs-")
 	if err != nil {
@@ -41,7 +52,7 @@ var buildPrograms = sync.OnceValues(func() (string, error) {
 			return "", err
 		}
 	}
-	for _, name := range []string{"dockerfile", "alerts", "helm", "helm-docs", "image", "sbom"} {
+	for _, name := range []string{"dockerfile", "alerts", "helm", "helm-docs", "image", "cyclonedx-gomod"} {
 		// Go keeps the tools of a module in its build cache, and prints their path.
 		cmd := exec.Command("go", "tool", "-n", name)
 		cmd.Dir = filepath.Join("..", "tools", "packaging")
