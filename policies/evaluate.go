@@ -143,7 +143,7 @@ func (e *Evaluator) Evaluate(o *Object, in Input) []finding.Finding {
 		if in.Err != nil && in.Err() != nil {
 			return nil
 		}
-		if r.Manifests && in.Defaulted || !r.Servers.include(in.Server) {
+		if !r.Servers.include(in.Server) {
 			continue
 		}
 		pass.untested = newer && r.Servers != nil

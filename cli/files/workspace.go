@@ -60,6 +60,9 @@ type Validator interface {
 	// Note describes how the validation differs from the server's, "" if it does
 	// not.
 	Note() string
+	// Unjudged describes what it left out of the objects that it validated, "" if
+	// nothing.
+	Unjudged() string
 }
 
 // A Workspace contains the facts from files. It is a facts.Source, and safe for

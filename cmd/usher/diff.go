@@ -111,6 +111,7 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 			report.errs = append(report.errs, err)
 		} else {
 			diffFiles(ctx, report, workspace, old, new)
+			report.note(workspace)
 		}
 	}
 	if ctx.Err() != nil {
