@@ -25,31 +25,47 @@ help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z0-9-]*:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/usher, the command line, and bin/usher-server
-	$(GO) build -o $(BIN)/ ./cmd/usher ./cmd/usher-server
+build: ## Build bin/usher, the command line, and the programs of the images
+	$(GO) build -o $(BIN)/ ./cmd/...
 
+# The main image has all programs, the one for users' pods only those of pods. The
+# first program is /usher, which runs the others.
+POD_PROGRAMS = usher-entrypoint usher-redirect usher-pod
+MAIN_PROGRAMS = $(POD_PROGRAMS) usher-webhook usher-controller
+BINARIES = $(foreach program,$(1),-binary $(CURDIR)/$(DIST)/$(ARCH)/$(program):/$(program:usher-entrypoint=usher))
 IMAGE ?= usher:latest
+POD_IMAGE ?= usher-pod:latest
 ARCH ?= $(shell $(GO) env GOARCH)
 .PHONY: image
-image: ## Write dist/usher.tar, an OCI image archive of the server, and print its digest
-	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/$(ARCH)/usher ./cmd/usher-server
-	@$(GO) -C tools/packaging run ./image -binary $(CURDIR)/$(DIST)/$(ARCH)/usher -arch $(ARCH) -name $(IMAGE) -o $(CURDIR)/$(DIST)/usher.tar
+image: ## Write dist/usher.tar and dist/usher-pod.tar, OCI image archives, and print their digests
+	@mkdir -p $(DIST)/$(ARCH)
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/$(ARCH)/ $(addprefix ./cmd/,$(MAIN_PROGRAMS))
+	@$(GO) -C tools/packaging run ./image $(call BINARIES,$(MAIN_PROGRAMS)) -arch $(ARCH) -name $(IMAGE) -o $(CURDIR)/$(DIST)/usher.tar
+	@$(GO) -C tools/packaging run ./image $(call BINARIES,$(POD_PROGRAMS)) -arch $(ARCH) -name $(POD_IMAGE) -o $(CURDIR)/$(DIST)/usher-pod.tar
 
-# GORELEASER are arguments of goreleaser, in place of those that keep it from
-# publishing anything.
-GORELEASER ?=
 VERSION ?= $(shell sed -n 's/^const Next = "\(.*\)"/\1/p' finding/release/version.go)
 .PHONY: release
 release: ## Write the files of release VERSION into dist/release (docs/releasing.md)
-	@assets=$(ASSETS); GO=$(GO) KUBECTL=$$assets/kubectl tools/release/build "$(VERSION)" $(GORELEASER)
+	@assets=$(ASSETS); GO=$(GO) KUBECTL=$$assets/kubectl tools/release/build "$(VERSION)"
 
 .PHONY: release-check
 release-check: ## Check dist/release, or the folder RELEASE
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets RELEASE="$(abspath $(or $(RELEASE),$(DIST)/release))" $(GO) test -tags release -count=1 -v ./test/release
 
 .PHONY: release-push
-release-push: ## Push the image and the chart of dist/release (GITHUB_ACTOR, GITHUB_TOKEN)
-	@tools/release/push "$(VERSION)"
+release-push: ## Push the images and the chart of dist/release (GITHUB_ACTOR, GITHUB_TOKEN)
+	@GO=$(GO) tools/release/push "$(VERSION)"
+
+# COSIGN are flags of cosign, such as --key cosign.key; without a key the identity
+# of the workflow signs.
+COSIGN ?=
+.PHONY: release-sign
+release-sign: ## Sign what was pushed, and attest its provenance and SBOMs
+	@GO=$(GO) tools/release/sign "$(VERSION)" $(COSIGN)
+
+.PHONY: release-scan
+release-scan: ## Look for known vulnerabilities in what make release built (VULNDB=https://vuln.go.dev or file://...)
+	@GO=$(GO) VULNDB=$(VULNDB) tools/release/scan
 
 # ARGS are further arguments of go test, such as -count=1, SUMMARY those of the
 # suite. Test binaries link faster without debug information.
@@ -204,7 +220,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (default 30s)
 BENCH ?=
 .PHONY: bench
 bench: ## Compare usher with the floor and write docs/performance.md
-	$(GO) build -o $(BIN)/ ./cmd/usher ./cmd/usher-server ./test/bench
+	$(GO) build -o $(BIN)/ ./cmd/... ./test/bench
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(BIN)/bench $(BENCH)
 
 .PHONY: bench-short
