@@ -18,7 +18,7 @@ func TestRepeatsDoNotMakeTheAnswerLong(t *testing.T) {
 		"volumes":    `"volumes":[` + strings.Repeat(`{"name":"v"},`, many) + `{}],"containers":[{"name":"app"}]`,
 		"ports":      `"containers":[{"name":"app","ports":[` + port + `]}]`,
 	}
-	templates := set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80, hostPort: 80}]}]\nvolumes: [{name: v, configMap: {name: c}}]", ""))
+	templates := set(mustParse(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80, hostPort: 80}]}]\nvolumes: [{name: v, configMap: {name: c}}]", ""))
 	for name, spec := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(Request{Object: []byte(`{"metadata":{"annotations":{"inject.usher.dev/side":"true"}},"spec":{` + spec + `}}`), Templates: templates})
@@ -37,7 +37,7 @@ func TestARecordThatNamesWithoutEnd(t *testing.T) {
 		return []byte(`{"metadata":{"annotations":{"inject.usher.dev/side":"true","usher.dev/injected":"{\"side\":{\"version\":\"\",\"containers\":[` + names + `]}}"}},` +
 			`"spec":{"containers":[{"name":"app","image":"app"},{"name":"side","image":"` + image + `"}]}}`)
 	}
-	r := Request{Object: pod("other"), Templates: set(template(t, "side", small, "mandatory: true"))}
+	r := Request{Object: pod("other"), Templates: set(mustParse(t, "side", small, "mandatory: true"))}
 	if d := HoldUpdate(r, pod("side:1")); !d.Denied || len(d.Problems) != 1 {
 		t.Errorf("denied %v with %d problems", d.Denied, len(d.Problems))
 	}

@@ -44,7 +44,7 @@ func TestCredentials(t *testing.T) {
 		"a flag without value":   {`containers: [{name: c, image: i, args: [--password, --port, "80"]}]`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, template(t, "t", tc.config, "").Credentials()); diff != "" {
+			if diff := cmp.Diff(tc.want, mustParse(t, "t", tc.config, "").Credentials()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -19,7 +19,7 @@ func seedTemplate(t testing.TB) *Template {
 	if err := yaml.UnmarshalStrict(data, &cm); err != nil {
 		t.Fatal(err)
 	}
-	return template(t, TemplateName(cm.Name, cm.Labels), cm.Data[ConfigKey], cm.Data[OptionsKey])
+	return mustParse(t, TemplateName(cm.Name, cm.Labels), cm.Data[ConfigKey], cm.Data[OptionsKey])
 }
 
 func seedPod(t testing.TB) []byte {
@@ -31,7 +31,7 @@ func seedPod(t testing.TB) []byte {
 	return fromYAML(t, string(data))
 }
 
-func template(t testing.TB, name, config, options string) *Template {
+func mustParse(t testing.TB, name, config, options string) *Template {
 	t.Helper()
 	data := map[string]string{ConfigKey: config}
 	if options != "" {

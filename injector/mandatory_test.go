@@ -115,7 +115,7 @@ func TestMandatory(t *testing.T) {
 				if tolerated != "" {
 					options = "{mandatory: true, tolerate: [" + string(tolerated) + "]}"
 				}
-				r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", guarding, options))}
+				r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", guarding, options))}
 				once := apply(t, r, Decide(r))
 				r.Object = edited(t, string(once), c.edit)
 				denied := c.allowed == "" || c.allowed != tolerated
@@ -154,7 +154,7 @@ func TestMandatory(t *testing.T) {
 // TestMandatory_AdmissionOfTheServer applies the API server's own admission and
 // defaulting to the pod.
 func TestMandatory_AdmissionOfTheServer(t *testing.T) {
-	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", guarding, "mandatory: true"))}
+	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", guarding, "mandatory: true"))}
 	once := string(apply(t, r, Decide(r)))
 	tests := map[string]struct {
 		edit func(pod, side map[string]any)
@@ -199,7 +199,7 @@ func TestMandatory_AdmissionOfTheServer(t *testing.T) {
 			at(p, "metadata", "annotations")[limitRangerNote] = "LimitRanger plugin set: cpu limit for container side"
 		}, false},
 		"a record of the previous release": {func(p, _ map[string]any) {
-			recordAs(p, `,"options":"`+template(t, "side", guarding, "mandatory: true").options+`"`, "")
+			recordAs(p, `,"options":"`+mustParse(t, "side", guarding, "mandatory: true").options+`"`, "")
 		}, true},
 		"the record is gone":                  {func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), wellknown.AnnotationInjected) }, false},
 		"the record names another container":  {func(p, _ map[string]any) { recordAs(p, `"side"]`, `"app"]`) }, false},
@@ -232,7 +232,7 @@ func TestMandatory_AdmissionOfTheServer(t *testing.T) {
 
 // TestMandatory_AsNativeSidecars admits a pod that ends by itself twice.
 func TestMandatory_AsNativeSidecars(t *testing.T) {
-	r := Request{Object: fromYAML(t, asking(asks, "restartPolicy: Never, containers: [{name: app}]")), NativeSidecars: true, Templates: set(template(t, "side", guarding, "mandatory: true"))}
+	r := Request{Object: fromYAML(t, asking(asks, "restartPolicy: Never, containers: [{name: app}]")), NativeSidecars: true, Templates: set(mustParse(t, "side", guarding, "mandatory: true"))}
 	once := apply(t, r, Decide(r))
 	r.Object = once
 	for by, d := range map[string]*Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)} {
@@ -243,7 +243,7 @@ func TestMandatory_AsNativeSidecars(t *testing.T) {
 	// As an ordinary container it would keep the pod from ending, and would not
 	// run before the pod's own containers.
 	r.Object = fromYAML(t, asking(asks, "restartPolicy: Never, containers: [{name: app}, {name: side, image: 'side:1', args: [run]}]"))
-	r.Templates = set(template(t, "side", "containers: [{name: side, image: 'side:1', args: [run]}]", "mandatory: true"))
+	r.Templates = set(mustParse(t, "side", "containers: [{name: side, image: 'side:1', args: [run]}]", "mandatory: true"))
 	if d := Decide(r); d.Reason != reason.MandatoryChanged || !strings.Contains(d.Message(), "must be a native sidecar") {
 		t.Errorf("as an ordinary container: %s (%s)", d.Reason, d.Message())
 	}
@@ -254,7 +254,7 @@ func TestMandatory_AsNativeSidecars(t *testing.T) {
 func TestOptOut_InAPinnedNamespace(t *testing.T) {
 	r := Request{
 		Object: fromYAML(t, asking(`"inject.usher.dev/side": "false"`, "")), NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"},
-		Templates: set(template(t, "side", guarding, "mandatory: true")), Pin: release.V(0, 1),
+		Templates: set(mustParse(t, "side", guarding, "mandatory: true")), Pin: release.V(0, 1),
 	}
 	if d := Decide(r); d.Denied || d.Reason != reason.OptedOut || len(d.Warnings) != 1 {
 		t.Errorf("%s (%s), warnings %v", d.Reason, d.Message(), d.Warnings)
@@ -267,7 +267,7 @@ func recordAs(pod map[string]any, old, new string) {
 }
 
 func TestHold_NothingWasInjected_IsDenied(t *testing.T) {
-	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", guarding, "mandatory: true"))}
+	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", guarding, "mandatory: true"))}
 	d := Hold(r)
 	for _, what := range []string{"the container side", "the volume v", "the label sidecar", "the annotation side.example.com/port"} {
 		if !strings.Contains(d.Message(), "the pod lacks "+what) {
@@ -279,16 +279,16 @@ func TestHold_NothingWasInjected_IsDenied(t *testing.T) {
 		t.Errorf("in a namespace pinned to v0.1: denied %v, warnings %v", d.Denied, d.Warnings)
 	}
 	r.Pin = release.Version{}
-	r.Templates = set(template(t, "side", guarding, ""))
+	r.Templates = set(mustParse(t, "side", guarding, ""))
 	if d := Hold(r); d.Denied || d.Reason != reason.NotAsked {
 		t.Errorf("of a template that is not mandatory: %s (%s)", d.Reason, d.Message())
 	}
-	r.Templates = set(template(t, "other", guarding, "mandatory: true"))
+	r.Templates = set(mustParse(t, "other", guarding, "mandatory: true"))
 	if d := Hold(r); d.Reason != reason.TemplateMissing {
 		t.Errorf("of a template that is not known: %s (%s)", d.Reason, d.Message())
 	}
 	r.Object = fromYAML(t, asking(`"inject.usher.dev/side": "maybe"`, ""))
-	r.Templates = set(template(t, "side", guarding, "mandatory: true"))
+	r.Templates = set(mustParse(t, "side", guarding, "mandatory: true"))
 	if d := Hold(r); d.Reason != reason.BadValue {
 		t.Errorf("of a value that was changed after injection: %s (%s)", d.Reason, d.Message())
 	}
@@ -297,7 +297,7 @@ func TestHold_NothingWasInjected_IsDenied(t *testing.T) {
 // TestMandatory_Replaced edits the template while pods are created: a replica
 // that does not have the edit yet injects, and one that has it validates.
 func TestMandatory_Replaced(t *testing.T) {
-	was, is := template(t, "side", guarding, "mandatory: true"), template(t, "side", strings.Replace(guarding, "side:1", "side:2", 1), "mandatory: true")
+	was, is := mustParse(t, "side", guarding, "mandatory: true"), mustParse(t, "side", strings.Replace(guarding, "side:1", "side:2", 1), "mandatory: true")
 	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(was)}
 	once := apply(t, r, Decide(r))
 	edit := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -326,7 +326,7 @@ func TestMandatory_Replaced(t *testing.T) {
 // TestHoldUpdate_WhatIsNotTheTemplates covers updates that do not affect a
 // mandatory template, or that usher must never deny.
 func TestHoldUpdate_WhatIsNotTheTemplates(t *testing.T) {
-	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", guarding, "mandatory: true"))}
+	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", guarding, "mandatory: true"))}
 	once := string(apply(t, r, Decide(r)))
 	recordless := edited(t, once, func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), wellknown.AnnotationInjected) })
 	edits := map[string]struct {
@@ -372,11 +372,11 @@ func TestTolerances_AreForMandatoryTemplates(t *testing.T) {
 			t.Errorf("%s: %v, want %s", options, err, want)
 		}
 	}
-	plain, same := template(t, "side", small, "mandatory: true"), template(t, "side", small, "{mandatory: true, optOut: deny}")
+	plain, same := mustParse(t, "side", small, "mandatory: true"), mustParse(t, "side", small, "{mandatory: true, optOut: deny}")
 	if plain.Version != same.Version {
 		t.Error("the default of optOut changes the version")
 	}
-	a, b := template(t, "side", small, "{mandatory: true, tolerate: [env, image]}"), template(t, "side", small, "{mandatory: true, tolerate: [image, env, env]}")
+	a, b := mustParse(t, "side", small, "{mandatory: true, tolerate: [env, image]}"), mustParse(t, "side", small, "{mandatory: true, tolerate: [image, env, env]}")
 	if a.Version != b.Version || a.Version == plain.Version {
 		t.Errorf("versions %v", slices.Compact([]string{a.Version, b.Version, plain.Version}))
 	}

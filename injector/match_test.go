@@ -53,7 +53,7 @@ func TestMatch(t *testing.T) {
 			case "CronJob":
 				object = "{spec: {jobTemplate: {spec: {template: " + object + "}}}}"
 			}
-			templates := set(template(t, "side", small, "match: "+tc.options))
+			templates := set(mustParse(t, "side", small, "match: "+tc.options))
 			d := Decide(Request{Object: fromYAML(t, object), Kind: tc.kind, Namespace: tc.namespace, Scope: Scope{Own: "usher-system"}, NamespaceLabels: tc.labels, Templates: templates})
 			if d.Reason != tc.want {
 				t.Errorf("got %s (%s), want %s", d.Reason, d.Message(), tc.want)
@@ -67,7 +67,7 @@ func TestMatch(t *testing.T) {
 
 // The first matching source wins, and the reason names it.
 func TestMatchComesLast(t *testing.T) {
-	templates := set(template(t, "side", small, "match: {namespaceSelector: {}}"))
+	templates := set(mustParse(t, "side", small, "match: {namespaceSelector: {}}"))
 	for source, r := range map[string]Request{
 		"annotation inject.usher.dev/side":           {Object: fromYAML(t, asking(`"inject.usher.dev/side": "true"`, ""))},
 		"namespace label inject.usher.dev/templates": {Object: fromYAML(t, asking("", "")), NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"}},
@@ -81,7 +81,7 @@ func TestMatchComesLast(t *testing.T) {
 
 // The selection of pods does not change the template's version.
 func TestMatchDoesNotChangeTheVersion(t *testing.T) {
-	if a, b := template(t, "side", small, ""), template(t, "side", small, "match: {kinds: [Job]}"); a.Version != b.Version {
+	if a, b := mustParse(t, "side", small, ""), mustParse(t, "side", small, "match: {kinds: [Job]}"); a.Version != b.Version {
 		t.Errorf("the version is %s with a match, %s without", b.Version, a.Version)
 	}
 }
@@ -103,9 +103,9 @@ func TestMatchIsChecked(t *testing.T) {
 }
 
 func TestSidecarsOfAMatch(t *testing.T) {
-	templates := set(template(t, "side", small, "match: {podSelector: {matchLabels: {app: web}}}"))
+	templates := set(mustParse(t, "side", small, "match: {podSelector: {matchLabels: {app: web}}}"))
 	got := Sidecars(nil, Subject{Labels: map[string]string{"app": "web"}}, templates)
-	want := []Sidecar{{Template: "side", State: Missing, Source: "options.match of the template", Serving: template(t, "side", small, "").Version}}
+	want := []Sidecar{{Template: "side", State: Missing, Source: "options.match of the template", Serving: mustParse(t, "side", small, "").Version}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -118,7 +118,7 @@ func TestSidecarsOfAMatch(t *testing.T) {
 // looks at it.
 func TestMatch_LabelOfATemplate_SelectsAnother(t *testing.T) {
 	adds := func(name, label, options string) *Template {
-		return template(t, name, "containers: [{name: "+name+", image: 'i:1'}]\nlabels: {"+label+"}", options)
+		return mustParse(t, name, "containers: [{name: "+name+", image: 'i:1'}]\nlabels: {"+label+"}", options)
 	}
 	const matching = "match: {podSelector: {matchLabels: {%}}}"
 	match := func(label string) string { return strings.Replace(matching, "%", label, 1) }

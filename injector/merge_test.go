@@ -99,7 +99,7 @@ initContainers:
 		t.Run(name, func(t *testing.T) {
 			r := Request{
 				Object: fromYAML(t, asking(asks, tc.spec)), NativeSidecars: true,
-				Templates: set(template(t, "side", config, tc.options)),
+				Templates: set(mustParse(t, "side", config, tc.options)),
 			}
 			d := Decide(r)
 			if d.Denied {
@@ -136,7 +136,7 @@ annotations: {n: v}
 `
 	r := Request{
 		Object:    fromYAML(t, asking(asks, "imagePullSecrets: [{name: have}], hostAliases: [{ip: 10.0.0.1, hostnames: [a]}], containers: [{name: app}]")),
-		Templates: set(template(t, "side", config, "")),
+		Templates: set(mustParse(t, "side", config, "")),
 	}
 	d := Decide(r)
 	var got map[string]any
@@ -167,7 +167,7 @@ annotations: {n: v}
 func TestExplainTellsEachStep(t *testing.T) {
 	d := Decide(Request{
 		Object: fromYAML(t, asking(`"inject.usher.dev/side": "false"`, "")), Namespace: "shop",
-		NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"}, Templates: set(template(t, "side", small, "")), Explain: true,
+		NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"}, Templates: set(mustParse(t, "side", small, "")), Explain: true,
 	})
 	var got []string
 	for _, s := range d.Steps {

@@ -64,7 +64,7 @@ func TestOverrides(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			tpl := template(t, "side", config, tc.options)
+			tpl := mustParse(t, "side", config, tc.options)
 			r := Request{Object: fromYAML(t, asking(asks+", "+tc.overrides, "")), Templates: set(tpl)}
 			d := Decide(r)
 			if tc.message != "" {
@@ -103,7 +103,7 @@ func resources(text string) corev1.ResourceRequirements {
 }
 
 func TestOverrideOfAnUnrequestedTemplateChangesNothing(t *testing.T) {
-	d := Decide(Request{Object: fromYAML(t, asking(`"inject.usher.dev/side.image": "x"`, "")), Templates: set(template(t, "side", small, ""))})
+	d := Decide(Request{Object: fromYAML(t, asking(`"inject.usher.dev/side.image": "x"`, "")), Templates: set(mustParse(t, "side", small, ""))})
 	if d.Reason != reason.NotAsked || d.Denied {
 		t.Errorf("got %s, want not-asked", d.Reason)
 	}

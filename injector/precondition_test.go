@@ -39,7 +39,7 @@ func TestPreconditions_AreDocumentedInTheirOrder(t *testing.T) {
 // TestPreconditions_TheFirstDecides corrects one thing after the other in a
 // request in which everything is wrong.
 func TestPreconditions_TheFirstDecides(t *testing.T) {
-	usable := set(template(t, "side", "containers: [{name: side, image: side:1}]", "native: never"))
+	usable := set(mustParse(t, "side", "containers: [{name: side, image: side:1}]", "native: never"))
 	value, revision, spec := "maybe", "", "restartPolicy: Never, hostNetwork: true, os: {name: windows}, containers: [{name: app}]"
 	templates := set()
 	corrections := []struct {

@@ -36,7 +36,7 @@ func TestProofNamesTheEffects(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			proof, err := Prove(template(t, "side", tc.config, ""))
+			proof, err := Prove(mustParse(t, "side", tc.config, ""))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ func TestShippedTemplatesAreProved(t *testing.T) {
 		if err := yaml.UnmarshalStrict(data, &cm); err != nil {
 			t.Fatal(err)
 		}
-		proof, err := Prove(template(t, TemplateName(cm.Name, cm.Labels), cm.Data[ConfigKey], cm.Data[OptionsKey]))
+		proof, err := Prove(mustParse(t, TemplateName(cm.Name, cm.Labels), cm.Data[ConfigKey], cm.Data[OptionsKey]))
 		if err != nil || len(proof.Problems) > 0 || len(proof.Trials) == 0 {
 			t.Errorf("%s: %v, problems %v, %d trials", file.Name(), err, proof.Problems, len(proof.Trials))
 		}

@@ -177,7 +177,7 @@ func (g generator) templates(t *testing.T) *Set {
 			t.Fatal(err)
 		}
 		options := "hostNetwork: allow\noverrideContainer: " + name + "-0\noverrides: [image, env]\nnative: " + g.one("auto", "always", "never")
-		list = append(list, template(t, name, string(text), options))
+		list = append(list, mustParse(t, name, string(text), options))
 	}
 	return set(list...)
 }

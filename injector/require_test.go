@@ -23,8 +23,8 @@ func TestMandatory_ReplacedVersionsAreCompared(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			was := template(t, "side", tc.was, tc.options)
-			is := template(t, "side", strings.NewReplacer("side:1", "side:2", "value: a", "value: b").Replace(tc.was), "mandatory: true")
+			was := mustParse(t, "side", tc.was, tc.options)
+			is := mustParse(t, "side", strings.NewReplacer("side:1", "side:2", "value: a", "value: b").Replace(tc.was), "mandatory: true")
 			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(was)}
 			once := apply(t, r, Decide(r))
 			r.Now, r.Templates = edit, NewSet(map[string]Entry{"side": {Template: is, Replaced: []Replaced{{was, edit}}}})

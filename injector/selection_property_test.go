@@ -139,7 +139,7 @@ func (s *selectionScene) set(t *testing.T, names map[string]string) *Set {
 		if tpl.match != nil {
 			options["match"] = map[string]any{"podSelector": tpl.match}
 		}
-		list = append(list, template(t, name, string(encode(t, config)), string(encode(t, options))))
+		list = append(list, mustParse(t, name, string(encode(t, config)), string(encode(t, options))))
 	}
 	return set(list...)
 }

@@ -20,7 +20,7 @@ func gives(t testing.TB, name, label, options string) *Template {
 	if label != "" {
 		config += "\nlabels: {" + label + "}"
 	}
-	return template(t, name, config, options)
+	return mustParse(t, name, config, options)
 }
 
 // requires is options.match with requirements on the pod's labels.

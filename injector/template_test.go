@@ -132,9 +132,9 @@ func TestParseTemplate(t *testing.T) {
 func conf(text string) map[string]string { return map[string]string{ConfigKey: text} }
 
 func TestVersion_LayoutAndComments_DoNotCount(t *testing.T) {
-	base := template(t, "t", "containers:\n- name: a\n  image: i\n", "").Version
-	same := template(t, "t", "# a comment\ncontainers: [{image: i, name: a}]", "native: auto # the default").Version
-	other := template(t, "t", "containers: [{image: j, name: a}]", "").Version
+	base := mustParse(t, "t", "containers:\n- name: a\n  image: i\n", "").Version
+	same := mustParse(t, "t", "# a comment\ncontainers: [{image: i, name: a}]", "native: auto # the default").Version
+	other := mustParse(t, "t", "containers: [{image: j, name: a}]", "").Version
 	if base != same {
 		t.Errorf("layout changed the version: %s, %s", base, same)
 	}
@@ -163,7 +163,7 @@ func TestTemplateName(t *testing.T) {
 }
 
 func TestConflictsBetweenTemplatesAreKnownAtLoad(t *testing.T) {
-	s := set(template(t, "a", small, ""), template(t, "b", small, ""), template(t, "c", second, ""))
+	s := set(mustParse(t, "a", small, ""), mustParse(t, "b", small, ""), mustParse(t, "c", second, ""))
 	want := []string{`templates a and b cannot be injected together: conflict-container: the container "side" of template b (containers) has the name of one of template a; rename one of them`}
 	if diff := cmp.Diff(want, s.Conflicts()); diff != "" {
 		t.Errorf("conflicts (-want +got):\n%s", diff)
@@ -184,7 +184,7 @@ volumes:
 imagePullSecrets: [{name: pull}]
 `
 	want := []Reference{{"ConfigMap", "c"}, {"Secret", "pull"}, {"Secret", "s"}}
-	if diff := cmp.Diff(want, template(t, "t", config, "").References()); diff != "" {
+	if diff := cmp.Diff(want, mustParse(t, "t", config, "").References()); diff != "" {
 		t.Errorf("references (-want +got):\n%s", diff)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/usher-dev/usher/image"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/yaml/strict"
 )
 
@@ -56,7 +56,7 @@ type Tolerate struct {
 	listed    bool
 	// registries limit the images, names the variables, and paths the mounts.
 	registries   []string
-	images       []image.Registry
+	images       []template.Registry
 	names, paths []string
 }
 
@@ -174,7 +174,7 @@ func (t *Tolerate) parseLimits(bad *InvalidTemplate, text []byte) {
 	slices.Sort(t.unlimited)
 	if form.Image != nil {
 		t.registries = limited(bad, TolerateImage, "registries", form.Image.Registries, func(text string) error {
-			registry, err := image.ParseRegistry(text)
+			registry, err := template.ParseRegistry(text)
 			t.images = append(t.images, registry)
 			return err
 		})
@@ -237,7 +237,7 @@ func (t *Tolerate) image(want, have string) bool {
 	if repository(want) != repository(have) {
 		return false
 	}
-	return t.any(TolerateImage) || len(t.images) > 0 && (want == have || slices.ContainsFunc(t.images, func(r image.Registry) bool { return r.Holds(have) }))
+	return t.any(TolerateImage) || len(t.images) > 0 && (want == have || slices.ContainsFunc(t.images, func(r template.Registry) bool { return r.Holds(have) }))
 }
 
 // variable reports whether a container may have an additional variable.

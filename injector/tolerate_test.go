@@ -57,7 +57,7 @@ func TestTolerate_Limits(t *testing.T) {
 		"the command, which nothing allows": {func(_, s map[string]any) { s["command"] = []any{"/bin/true"} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", guarding, options))}
+			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", guarding, options))}
 			once := apply(t, r, Decide(r))
 			r.Object = edited(t, string(once), tc.edit)
 			for by, d := range map[string]*Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)} {
@@ -73,7 +73,7 @@ func TestTolerate_Limits(t *testing.T) {
 func TestTolerate_Mapping(t *testing.T) {
 	for _, key := range []Tolerance{TolerateResources, TolerateSecurityContext, TolerateLabels, TolerateAnnotations} {
 		for name, c := range changes {
-			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", guarding, "{mandatory: true, tolerate: {"+string(key)+": {}}}"))}
+			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", guarding, "{mandatory: true, tolerate: {"+string(key)+": {}}}"))}
 			once := apply(t, r, Decide(r))
 			r.Object = edited(t, string(once), c.edit)
 			if d := Hold(r); d.Denied != (c.allowed != key) {
@@ -121,13 +121,13 @@ func TestTolerate_Versions(t *testing.T) {
 	const plain = "sha256:103a1c69805a95924e6c0de4b2cce80c6ec12e50ded580d423fd729159c7abfa"
 	const listed = "sha256:b94ec3f090d51b65698b9b5464d0fad92aebb1375e5a05537804d47d9addd929"
 	for tolerate, want := range map[string]string{"[image, env, env, volumeMounts]": listed, "[volumeMounts, env, image]": listed, "[]": plain, "null": plain} {
-		if got := template(t, "side", config, "{mandatory: true, tolerate: "+tolerate+"}").Version; got != want {
+		if got := mustParse(t, "side", config, "{mandatory: true, tolerate: "+tolerate+"}").Version; got != want {
 			t.Errorf("tolerate: %s: version %s, want %s", tolerate, got, want)
 		}
 	}
-	a := template(t, "side", config, "{mandatory: true, tolerate: {env: {names: [B, A, A]}, image: {registries: [a.io, b.io]}, labels: {}}}").Version
-	b := template(t, "side", config, "{mandatory: true, tolerate: {labels: {}, image: {registries: [b.io, a.io]}, env: {names: [A, B]}}}").Version
-	c := template(t, "side", config, "{mandatory: true, tolerate: {labels: {}, image: {registries: [b.io]}, env: {names: [A, B]}}}").Version
+	a := mustParse(t, "side", config, "{mandatory: true, tolerate: {env: {names: [B, A, A]}, image: {registries: [a.io, b.io]}, labels: {}}}").Version
+	b := mustParse(t, "side", config, "{mandatory: true, tolerate: {labels: {}, image: {registries: [b.io, a.io]}, env: {names: [A, B]}}}").Version
+	c := mustParse(t, "side", config, "{mandatory: true, tolerate: {labels: {}, image: {registries: [b.io]}, env: {names: [A, B]}}}").Version
 	if a != b || a == c || a == plain {
 		t.Errorf("versions %s, %s and %s", a, b, c)
 	}
@@ -135,7 +135,7 @@ func TestTolerate_Versions(t *testing.T) {
 
 func TestTolerate_Wide(t *testing.T) {
 	for tolerate, want := range map[string]int{"[image, env, volumeMounts, resources]": 3, "[resources, securityContext, labels, annotations]": 0, "{env: {names: ['*']}, image: {registries: [a.io]}}": 0, "[]": 0} {
-		options := template(t, "side", small, "{mandatory: true, tolerate: "+tolerate+"}").Options
+		options := mustParse(t, "side", small, "{mandatory: true, tolerate: "+tolerate+"}").Options
 		if got := options.Tolerate.Wide(); len(got) != want {
 			t.Errorf("tolerate: %s: %q, want %d", tolerate, got, want)
 		}

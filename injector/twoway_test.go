@@ -56,7 +56,7 @@ spec:
 func TestTwoWayMergePatchSaysWhatItCannotExpress(t *testing.T) {
 	r := Request{
 		Object:    fromYAML(t, asking(asks, "hostAliases: [{ip: 10.0.0.1, hostnames: [a]}], containers: [{name: app}]")),
-		Templates: set(template(t, "side", small+"\nhostAliases: [{ip: 10.0.0.1, hostnames: [b]}]", "")),
+		Templates: set(mustParse(t, "side", small+"\nhostAliases: [{ip: 10.0.0.1, hostnames: [b]}]", "")),
 	}
 	d := Decide(r)
 	_, err := TwoWayMergePatch("Pod", r.Object, apply(t, r, d))

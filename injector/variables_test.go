@@ -29,7 +29,7 @@ func TestUndefinedVariables(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, template(t, "t", tc.config, "").UndefinedVariables()); diff != "" {
+			if diff := cmp.Diff(tc.want, mustParse(t, "t", tc.config, "").UndefinedVariables()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -5,7 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/usher-dev/usher/image"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // sameSource reports whether the pod's volume has the template's source, after
@@ -61,7 +61,7 @@ func defaultVolume(v *corev1.Volume) {
 		orDefault(&s.VolumeClaimTemplate.Spec.VolumeMode, new(corev1.PersistentVolumeFilesystem))
 	}
 	if s := v.Image; s != nil {
-		orDefault(&s.PullPolicy, image.DefaultPullPolicy(s.Reference))
+		orDefault(&s.PullPolicy, kinds.DefaultPullPolicy(s.Reference))
 	}
 	if s := v.ISCSI; s != nil {
 		orDefault(&s.ISCSIInterface, "default")

@@ -1,5 +1,4 @@
-// Package image knows what Kubernetes derives from the name of an image.
-package image
+package kinds
 
 import (
 	"github.com/distribution/reference"

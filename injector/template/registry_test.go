@@ -1,10 +1,10 @@
-package image_test
+package template_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/usher-dev/usher/image"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 func TestRegistry(t *testing.T) {
@@ -23,7 +23,7 @@ func TestRegistry(t *testing.T) {
 		"index.docker.io/team": {"team/side": true, "side": false},
 		"localhost":            {"localhost/side": true, "side": false},
 	} {
-		r, err := image.ParseRegistry(registry)
+		r, err := template.ParseRegistry(registry)
 		if err != nil {
 			t.Errorf("%s: %v", registry, err)
 			continue
@@ -44,7 +44,7 @@ func TestRegistry(t *testing.T) {
 		"registry.example.com/":        "a host with an optional port",
 		"registry.example.com/Team":    "a host with an optional port",
 	} {
-		if _, err := image.ParseRegistry(registry); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := template.ParseRegistry(registry); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", registry, err, want)
 		}
 	}
