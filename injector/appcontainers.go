@@ -190,7 +190,7 @@ func (c *appContainer) compare(matches []itemMatch, items *appItems, claim *Reco
 	}
 	for _, kind := range []itemKind{envItem, envFromItem, mountItem} {
 		list := c.listOf(kind)
-		for i, item := range items.items(kind) {
+		for i, item := range itemsOf(items, kind) {
 			m := itemMatch{kind: kind, index: i, app: c}
 			if at, has := list.last[item.key]; has {
 				m.by = foreign
@@ -238,7 +238,7 @@ func (m *merge) addAppItems(c *comparison) map[string]AppItems {
 			target, items, sources = match.app, AppItems{}, 0
 			m.duplicates = m.duplicates || target.env.repeats || target.mount.repeats
 		}
-		list, item := target.listOf(match.kind), &c.template.app.items(match.kind)[match.index]
+		list, item := target.listOf(match.kind), &itemsOf(&c.template.app, match.kind)[match.index]
 		_, has := list.last[item.key] // a template may name a source twice
 		if !has || match.by == byRecord {
 			names := items.of(list.field)

@@ -162,14 +162,3 @@ func (t *Template) checkApp(bad *InvalidTemplate, volumes map[string]bool) {
 
 // size counts the items.
 func (a *appItems) size() int { return len(a.env) + len(a.envFrom) + len(a.mounts) }
-
-// items is the list of a kind.
-func (a *appItems) items(k itemKind) []appItem {
-	switch k {
-	case envItem:
-		return a.env
-	case envFromItem:
-		return a.envFrom
-	}
-	return a.mounts
-}

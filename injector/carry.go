@@ -112,26 +112,6 @@ func usherAnnotations(w workload) map[string]string {
 	return ours
 }
 
-// templateAnnotations reads the annotations of a workload's pod template.
-// exists is true if the template has metadata.
-func templateAnnotations(kind string, object []byte) (annotations map[string]string, exists bool, path []string, problem *finding.Finding) {
-	raw, path, problem := podTemplate(kind, object)
-	if problem != nil {
-		return nil, false, nil, problem
-	}
-	var template struct {
-		Metadata *podMeta `json:"metadata"`
-	}
-	if err := json.Unmarshal(raw, &template); err != nil {
-		field, detail := decodeProblem(err)
-		return nil, false, nil, new(finding.Denial(reason.Undecodable, strings.Join(path, ".")+"."+field, detail))
-	}
-	if template.Metadata == nil {
-		return nil, false, path, nil
-	}
-	return template.Metadata.Annotations, true, path, nil
-}
-
 // carriedKeys lists the opt-in keys that the template records as copied. Anyone
 // can write the list, so usher never removes other keys in it.
 func carriedKeys(annotations map[string]string) []string {

@@ -307,3 +307,14 @@ func (k itemKind) field(key string) string {
 	}
 	return "metadata.annotations[" + key + "]"
 }
+
+// itemsOf is the list of a kind.
+func itemsOf(a *appItems, k itemKind) []appItem {
+	switch k {
+	case envItem:
+		return a.env
+	case envFromItem:
+		return a.envFrom
+	}
+	return a.mounts
+}

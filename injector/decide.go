@@ -44,57 +44,6 @@ type Request struct {
 // ended reports whether the decision shall end early.
 func (r *Request) ended() bool { return r.Err != nil && r.Err() != nil }
 
-// A Decision is the result for an object, and its reasons.
-type Decision struct {
-	// Reason is the decision in one word; that of a denial if the object is
-	// denied.
-	Reason reason.Reason
-	// Denied refuses the object; Problems say why.
-	Denied   bool
-	Problems []finding.Finding
-	// Outcomes has one entry for each template that the keys mention, by name;
-	// without any, one entry without a template.
-	Outcomes []Outcome
-	// Warnings are for the user who sent the object.
-	Warnings []string
-	// Patch adds to the object; it is empty if nothing is added.
-	Patch Patch
-	// JSONOnly is true if a two-way merge patch may be unable to express the
-	// patch.
-	JSONOnly bool
-	// Steps is the path of the decision, if the request asks for it.
-	Steps []Step
-}
-
-// An Outcome is the decision about one template, or one Network.
-type Outcome struct {
-	Template string
-	Version  string
-	// Network is the Network that Attach decided about.
-	Network string
-	// Revision is the selected revision of the template, "" for none.
-	Revision string
-	Reason   reason.Reason
-	// Source is the key that asked for or refused the template.
-	Source string
-	Detail string
-}
-
-// Name returns the name of the template or revision in a Set.
-func (o Outcome) Name() string { return RevisionName(o.Template, o.Revision) }
-
-// Denial returns the decision about an object that is refused before any
-// template is considered.
-func Denial(f finding.Finding) *Decision {
-	return &Decision{Reason: f.Reason, Denied: true, Problems: []finding.Finding{f}, Outcomes: []Outcome{{Reason: f.Reason}}}
-}
-
-// Skipped returns the decision about an object for which no template is
-// considered.
-func Skipped(r reason.Reason) *Decision {
-	return &Decision{Reason: r, Outcomes: []Outcome{{Reason: r}}}
-}
-
 // Decide decides about one object. It never fails: it denies what it cannot
 // read.
 func Decide(r Request) *Decision {
@@ -127,18 +76,18 @@ func (d *decision) run() {
 	r := &d.request
 	if r.Scope.Excludes(r.Namespace, r.NamespaceLabels) {
 		d.step("namespace", r.Namespace, "is excluded")
-		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
+		d.skip(Outcome{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
 	}
 	raw, path, problem := podTemplate(r.Kind, r.Object)
 	if problem != nil {
-		d.deny(ask{}, *problem)
+		d.deny(Outcome{}, *problem)
 		return
 	}
 	d.path = path
 	view, problem := decodePod(raw)
 	if problem != nil {
-		d.deny(ask{}, *problem)
+		d.deny(Outcome{}, *problem)
 		return
 	}
 	d.merge = &merge{pod: view, raw: raw}
@@ -152,12 +101,12 @@ func (d *decision) run() {
 	d.believed(view)
 	d.explainAsks(view, asks)
 	if len(asks) == 0 {
-		d.skip(ask{}, reason.NotAsked, "")
+		d.skip(Outcome{}, reason.NotAsked, "")
 		return
 	}
 	d.merge.token = view.tokenVolume()
 	if d.record, problem = ParseRecord(view.annotations()); problem != nil {
-		d.deny(ask{}, *problem)
+		d.deny(Outcome{}, *problem)
 		return
 	}
 	changed := false
@@ -195,7 +144,7 @@ func (d *decision) template(a ask) bool {
 	}
 	t, problem := c.entry.Template.with(a.overrides)
 	if problem != nil {
-		d.deny(a, *problem)
+		d.deny(a.outcome(), *problem)
 		return false
 	}
 	return d.inject(a, t.withProbePorts(d.probePorts), where)
@@ -211,7 +160,7 @@ func (d *decision) inject(a ask, t *Template, where placement) bool {
 		}
 		d.Warnings = append(d.Warnings, d.merge.lostRestartPolicy(t, *claim)...)
 		d.step("record", claim.Version(), "matches the pod")
-		d.done(a, reason.AlreadyInjected, t.Version, "")
+		d.done(a.outcome(), reason.AlreadyInjected, t.Version, "")
 		return false
 	}
 	if claim != nil {
@@ -219,7 +168,7 @@ func (d *decision) inject(a ask, t *Template, where placement) bool {
 	}
 	targets, problem := d.merge.appTargets(t, a.containers, d.templatesContainers)
 	if problem != nil {
-		d.deny(a, *problem)
+		d.deny(a.outcome(), *problem)
 		return false
 	}
 	c := d.merge.compare(t, claim, where, targets)
@@ -249,7 +198,7 @@ func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
 		if claim != nil {
 			problems = append([]finding.Finding{claim.mismatch(t)}, problems...)
 		}
-		d.deny(a, problems...)
+		d.deny(a.outcome(), problems...)
 		return false
 	}
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
@@ -258,7 +207,7 @@ func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
 	if len(copied) > 0 {
 		list := strings.Join(copied, ", ")
 		d.warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them", list, t.Name)
-		d.done(a, reason.AlreadyPresent, t.Version, "recognized "+list)
+		d.done(a.outcome(), reason.AlreadyPresent, t.Version, "recognized "+list)
 		if c.exact() { // the record is true, so write it; the pod would look uninjected otherwise
 			d.record[t.Name], d.recorded = entry, true
 		}
@@ -269,7 +218,7 @@ func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
 	if c.where == native {
 		detail = "as native sidecars"
 	}
-	d.done(a, reason.Injected, t.Version, detail)
+	d.done(a.outcome(), reason.Injected, t.Version, detail)
 	return true
 }
 
@@ -300,9 +249,4 @@ func (d *decision) askedContainers() map[string]bool {
 		}
 	}
 	return names
-}
-
-// Message explains in a sentence why the object was denied, with every problem.
-func (d *Decision) Message() string {
-	return finding.Join(d.Problems)
 }

@@ -26,8 +26,8 @@ func effects(t *Template, before, after map[string]*corev1.Pod) ([]string, error
 			lines = append(lines, fmt.Sprintf("pods of QoS class %s become %s", was, is))
 		}
 	}
-	if totals := t.totals(); totals != "" {
-		lines = append(lines, "each pod needs more resources: "+totals)
+	if needs := totals(t); needs != "" {
+		lines = append(lines, "each pod needs more resources: "+needs)
 	}
 	return lines, nil
 }
@@ -79,7 +79,7 @@ func QOSClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 }
 
 // totals sums up the resources of the containers that run along with the pod's.
-func (t *Template) totals() string {
+func totals(t *Template) string {
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	add := func(sum, list corev1.ResourceList) {
 		for name, quantity := range list {

@@ -103,7 +103,7 @@ func (l *link) next(s *Set, first, u *Template) *link {
 			next.wanted = append(next.wanted, r)
 		}
 	}
-	namespaces := slices.Concat(first.Options.Match.requirements(), u.Options.Match.requirements())
+	namespaces := slices.Concat(namespaceRequirements(first.Options.Match), namespaceRequirements(u.Options.Match))
 	if next.by.key == "" || !satisfiable(next.wanted) || !satisfiable(namespaces) || !sameKind(first.Options.Match.Kinds, u.Options.Match.Kinds) {
 		return nil
 	}
@@ -156,13 +156,13 @@ func (s *Set) labelsOf(template string) []pair {
 
 // requirementsOf are what a template's match requires of a pod's labels.
 func requirementsOf(t *Template) labels.Requirements {
-	requirements, _ := t.Options.Match.pods.Requirements()
+	requirements, _ := t.Options.Match.Pods().Requirements()
 	return requirements
 }
 
-// requirements are what a match requires of a namespace's labels.
-func (m *Match) requirements() labels.Requirements {
-	requirements, _ := m.namespaces.Requirements()
+// namespaceRequirements are what a match requires of a namespace's labels.
+func namespaceRequirements(m *Match) labels.Requirements {
+	requirements, _ := m.Namespaces().Requirements()
 	return requirements
 }
 

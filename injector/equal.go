@@ -51,7 +51,7 @@ func differences(want, have *corev1.Container, p *pod, tolerate *Tolerate) []dif
 	tolerate.allow(want, have)
 	defaultContainer(want, p.Spec.HostNetwork)
 	defaultContainer(have, p.Spec.HostNetwork)
-	p.explainAdmission(want, have)
+	explainAdmission(p, want, have)
 	w, _ := canonical(*want).(map[string]any)
 	h, _ := canonical(*have).(map[string]any)
 	var found []difference
@@ -67,7 +67,7 @@ func differences(want, have *corev1.Container, p *pod, tolerate *Tolerate) []dif
 // plugins added: the token's mount (ServiceAccount), the pull policy
 // (AlwaysPullImages), and the namespace's default resources (LimitRanger),
 // which LimitRanger records on the pod.
-func (p *pod) explainAdmission(want, have *corev1.Container) {
+func explainAdmission(p *pod, want, have *corev1.Container) {
 	if !mountsToken(want) {
 		have.VolumeMounts = slices.DeleteFunc(have.VolumeMounts, func(m corev1.VolumeMount) bool {
 			return m.MountPath == tokenPath && m.ReadOnly && m.SubPath == "" && p.holdsToken(m.Name)

@@ -34,21 +34,21 @@ func HoldUpdate(r Request, old []byte) *Decision {
 func (d *decision) update(old []byte) {
 	r := &d.request
 	if r.Scope.Excludes(r.Namespace, r.NamespaceLabels) {
-		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
+		d.skip(Outcome{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
 	}
 	was, problem := decodePod(old)
 	if problem != nil { // the API server has already stored it
-		d.skip(ask{}, reason.NotAsked, "")
+		d.skip(Outcome{}, reason.NotAsked, "")
 		return
 	}
 	is, problem := decodePod(r.Object)
 	if problem != nil {
-		d.deny(ask{}, *problem)
+		d.deny(Outcome{}, *problem)
 		return
 	}
 	if is.deleted() {
-		d.skip(ask{}, reason.NotAsked, "")
+		d.skip(Outcome{}, reason.NotAsked, "")
 		return
 	}
 	record, _ := ParseRecord(was.annotations()) // an unreadable record names nothing
@@ -83,7 +83,7 @@ func (d *decision) update(old []byte) {
 		}
 	}
 	if len(d.Outcomes) == 0 {
-		d.skip(ask{}, reason.NotAsked, "")
+		d.skip(Outcome{}, reason.NotAsked, "")
 	}
 }
 
@@ -111,18 +111,15 @@ func (d *decision) unchanged(g *guard, was, is *merge) {
 			"the update changes the entry of the mandatory template %s; leave it as it is", t.Name)), true})
 	}
 	if problems := d.tolerable(changes); len(problems) > 0 {
-		d.deny(a, problems...)
+		d.deny(a.outcome(), problems...)
 		return
 	}
 	version := t.Version
 	if g.claimed {
 		version = g.claim.Version()
 	}
-	d.done(a, reason.AlreadyInjected, version, "")
+	d.done(a.outcome(), reason.AlreadyInjected, version, "")
 }
-
-// deleted reports whether the pod is being deleted.
-func (p *pod) deleted() bool { return p.Metadata != nil && p.Metadata.DeletionTimestamp != "" }
 
 // same reports whether two entries are equal.
 func (e RecordEntry) same(other RecordEntry) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/usher-dev/usher/finding/reason"
 )
 
-// A decisionBuilder is a Decision under construction. Every kind of decision in this
-// package writes its outcomes, problems and steps to it.
+// A decisionBuilder is a Decision under construction: decisions about templates and
+// about Networks write their outcomes, problems and steps to it.
 type decisionBuilder struct {
 	Decision
 	// explain requests steps.
@@ -20,61 +20,69 @@ type decisionBuilder struct {
 }
 
 // prefix is the path of the pod template, for field paths.
-func (l *decisionBuilder) prefix() string {
-	if len(l.path) == 0 {
+func (b *decisionBuilder) prefix() string {
+	if len(b.path) == 0 {
 		return ""
 	}
-	return strings.Join(l.path, ".") + "."
+	return strings.Join(b.path, ".") + "."
 }
 
-func (l *decisionBuilder) step(looked, found, so string) {
-	if l.explain {
-		l.Steps = append(l.Steps, Step{looked, found, so})
+// step records one input, if the request asks for steps.
+func (b *decisionBuilder) step(looked, found, so string) {
+	if b.explain {
+		b.Steps = append(b.Steps, Step{looked, found, so})
 	}
 }
 
-func (l *decisionBuilder) deny(a ask, problems ...finding.Finding) {
-	l.Denied = true
+// deny refuses the object because of a template or a Network.
+func (b *decisionBuilder) deny(about Outcome, problems ...finding.Finding) {
+	b.Denied = true
 	for _, p := range problems {
 		if p.Field != "" {
-			p.Field = l.prefix() + p.Field
+			p.Field = b.prefix() + p.Field
 		}
-		l.Problems = append(l.Problems, p)
+		b.Problems = append(b.Problems, p)
 	}
-	l.done(a, problems[0].Reason, "", problems[0].Message)
+	b.done(about, problems[0].Reason, "", problems[0].Message)
 }
 
-func (l *decisionBuilder) skip(a ask, why reason.Reason, detail string) { l.done(a, why, "", detail) }
+// skip leaves the object without a template.
+func (b *decisionBuilder) skip(about Outcome, why reason.Reason, detail string) {
+	b.done(about, why, "", detail)
+}
 
-func (l *decisionBuilder) done(a ask, why reason.Reason, version, detail string) {
-	l.Outcomes = append(l.Outcomes, Outcome{Template: a.template, Revision: a.revision, Version: version, Reason: why, Source: a.source, Detail: detail})
+// done records the outcome for a template or a Network.
+func (b *decisionBuilder) done(about Outcome, why reason.Reason, version, detail string) {
+	about.Reason, about.Version, about.Detail = why, version, detail
+	b.Outcomes = append(b.Outcomes, about)
 	what := "decision"
-	if a.template != "" {
-		what += " about " + a.template
+	if about.Template != "" {
+		what += " about " + about.Template
 	}
-	l.step(what, string(why), detail)
+	b.step(what, string(why), detail)
 }
 
-func (l *decisionBuilder) warn(format string, args ...any) {
-	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
+// warn adds a warning for the user who sent the object.
+func (b *decisionBuilder) warn(format string, args ...any) {
+	b.Warnings = append(b.Warnings, fmt.Sprintf(format, args...))
 }
 
 // summarize selects the reason of the whole decision: a denial before an
 // injection before anything else.
-func (l *decisionBuilder) summarize() *Decision {
-	if len(l.Outcomes) == 0 {
-		return &l.Decision // it ended early
+func (b *decisionBuilder) summarize() *Decision {
+	if len(b.Outcomes) == 0 {
+		return &b.Decision // it ended early
 	}
 	rank := func(o Outcome) int {
 		switch {
-		case l.Denied && len(l.Problems) > 0 && o.Reason == l.Problems[0].Reason:
+		case b.Denied && len(b.Problems) > 0 && o.Reason == b.Problems[0].Reason:
 			return 0
 		case o.Reason == reason.Injected, o.Reason == reason.NetworkAttached:
 			return 1
 		}
 		return 2
 	}
-	best := slices.MinFunc(l.Outcomes, func(a, b Outcome) int { return rank(a) - rank(b) })
-	l.Reason = best.Reason
-	return &l.Decision
+	best := slices.MinFunc(b.Outcomes, func(one, other Outcome) int { return rank(one) - rank(other) })
+	b.Reason = best.Reason
+	return &b.Decision
 }

@@ -65,16 +65,9 @@ func CreatorOf(user string, others []string) Creator {
 
 // selectsMaker reports whether the template's match selects a pod by its
 // controller.
-func (t *Template) selectsMaker(s Subject) bool {
+func selectsMaker(t *Template, s Subject) bool {
 	kinds := t.Options.Match.Kinds
 	return len(kinds) == 0 || slices.Contains(kinds, s.Kind()) || s.Unproved && t.DoubtsMakers()
-}
-
-// DoubtsMakers reports whether the template's match also selects the pods whose
-// controller is not proved: otherwise the author of a pod could write an owner
-// reference to do without a mandatory template for pods that have none.
-func (t *Template) DoubtsMakers() bool {
-	return t.Options.Mandatory && t.Options.Match != nil && slices.Contains(t.Options.Match.Kinds, kindPod)
 }
 
 // believed warns of each mandatory template that the pod does without because its
@@ -89,7 +82,7 @@ func (d *decision) believed(view *pod) {
 	for _, t := range r.Templates.Matches() {
 		doubted := subject
 		doubted.Unproved = true
-		if t.DoubtsMakers() && find(d.asks, t.Name) == nil && !t.selects(subject, own) && t.selects(doubted, own) {
+		if t.DoubtsMakers() && find(d.asks, t.Name) == nil && !selects(t, subject, own) && selects(t, doubted, own) {
 			d.warn("metadata.ownerReferences of the pod is believed: the mandatory template %s selects the pod in a cluster, unless one of Kubernetes' controllers or of the configuration's controllers creates it", t.Name)
 		}
 	}
@@ -132,5 +125,13 @@ func (r *Request) subject(view *pod) Subject {
 		}
 		_ = json.Unmarshal(r.Object, &pod) // an unreadable object has no controller
 		return Maker(view.labels(), pod.Metadata.OwnerReferences)
+	}}
+}
+
+// PodSubject returns the Subject of an existing pod, from its metadata and the
+// labels of its namespace.
+func PodSubject(pod metav1.Object, namespaceLabels map[string]string) Subject {
+	return Subject{NamespaceLabels: namespaceLabels, Labels: pod.GetLabels(), Kind: func() string {
+		return Maker(pod.GetLabels(), pod.GetOwnerReferences())
 	}}
 }

@@ -2,8 +2,6 @@ package injector
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
@@ -31,24 +29,24 @@ func (s *Set) AnyMandatory() bool {
 func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 	t, problem := versions[0].with(a.overrides)
 	if problem != nil {
-		d.deny(a, *problem)
+		d.deny(a.outcome(), *problem)
 		return false
 	}
 	if a.containers != nil && !t.app.empty() {
-		d.deny(a, *a.containers.problem("cannot be applied: the template %q is mandatory, so its appContainers apply to every container of the pod's own", t.Name))
+		d.deny(a.outcome(), *a.containers.problem("cannot be applied: the template %q is mandatory, so its appContainers apply to every container of the pod's own", t.Name))
 		return false
 	}
 	t = t.withProbePorts(d.probePorts)
 	targets, problem := d.merge.appTargets(t, a.containers, d.askedContainers)
 	if problem != nil {
-		d.deny(a, *problem)
+		d.deny(a.outcome(), *problem)
 		return false
 	}
 	claim := d.claim(t)
 	for _, v := range versions[1:] {
 		if v, problem := v.with(a.overrides); problem == nil && claim != nil && d.hasVersion(v.withProbePorts(d.probePorts), claim) {
 			d.step("record", claim.Version(), "is from a version that was replaced less than a minute ago")
-			d.done(a, reason.AlreadyInjected, v.Version, "")
+			d.done(a.outcome(), reason.AlreadyInjected, v.Version, "")
 			return false
 		}
 	}
@@ -101,22 +99,4 @@ func (d *decision) unfulfilled(t *Template, lacking []string, recordTrue bool) [
 			"does not record the mandatory template %s after all webhooks were called: make sure that none of them changes it", t.Name)), true})
 	}
 	return changes
-}
-
-// remedy explains what to do about a changed field.
-func remedy(field string) string {
-	name, _, _ := strings.Cut(field, ".")
-	name, _, _ = strings.Cut(name, "[")
-	switch name {
-	case "imagePullPolicy":
-		name = string(TolerateImage)
-	case "resizePolicy":
-		name = string(TolerateResources)
-	case "envFrom":
-		name = string(TolerateEnv)
-	}
-	if slices.Contains(tolerances, Tolerance(name)) {
-		return "undo the change, or allow it with " + example(Tolerance(name)) + " in the template's options.tolerate"
-	}
-	return "undo the change"
 }

@@ -24,6 +24,12 @@ type Match struct {
 	namespaces, pods labels.Selector
 }
 
+// Kinds of Match.Kinds with a meaning of their own.
+const (
+	withoutController = "Pod"
+	cronJob           = "CronJob" // whose pods belong to Jobs
+)
+
 var kindPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
 
 // parse reads the selectors.
@@ -48,36 +54,12 @@ func (m *Match) parse(bad *InvalidTemplate) {
 	for i, kind := range m.Kinds {
 		at := fmt.Sprintf("%s.kinds[%d]", field, i)
 		switch {
-		case kind == kindCronJob:
+		case kind == cronJob:
 			bad.add(at, 0, "is CronJob, whose pods belong to Jobs; write Job")
 		case !kindPattern.MatchString(kind):
 			bad.add(at, 0, "is %q; write the kind of a pod's controller, such as Deployment, or Pod for pods without one", kind)
 		}
 	}
-}
-
-// MayMatch reports whether a template's match may select pods of a namespace with
-// these labels.
-func (s *Set) MayMatch(namespaceLabels map[string]string) bool {
-	return s != nil && slices.ContainsFunc(s.matches, func(t *Template) bool {
-		return t.Options.Match.namespaces.Matches(labels.Set(namespaceLabels))
-	})
-}
-
-// Matches lists the templates with a match, by name.
-func (s *Set) Matches() []*Template {
-	if s == nil {
-		return nil
-	}
-	return s.matches
-}
-
-// PodSubject returns the Subject of an existing pod, from its metadata and the
-// labels of its namespace.
-func PodSubject(pod metav1.Object, namespaceLabels map[string]string) Subject {
-	return Subject{NamespaceLabels: namespaceLabels, Labels: pod.GetLabels(), Kind: func() string {
-		return Maker(pod.GetLabels(), pod.GetOwnerReferences())
-	}}
 }
 
 // String describes what the match selects.
@@ -101,3 +83,16 @@ func everything(s labels.Selector) string {
 	}
 	return s.String()
 }
+
+// DoubtsMakers reports whether the template's match also selects the pods whose
+// controller is not proved: otherwise the author of a pod could write an owner
+// reference to do without a mandatory template for pods that have none.
+func (t *Template) DoubtsMakers() bool {
+	return t.Options.Mandatory && t.Options.Match != nil && slices.Contains(t.Options.Match.Kinds, withoutController)
+}
+
+// Namespaces is the selector of namespaces.
+func (m *Match) Namespaces() labels.Selector { return m.namespaces }
+
+// Pods is the selector of pods.
+func (m *Match) Pods() labels.Selector { return m.pods }

@@ -81,33 +81,6 @@ func (m *merge) finish(record Record) Patch {
 	return append(patch, m.patch...)
 }
 
-// appendMap adds keys to a map, and creates the map if necessary.
-func appendMap(patch Patch, path string, have map[string]string, pairs []pair) Patch {
-	if have != nil {
-		for _, p := range pairs {
-			op := "add"
-			if _, set := have[p.key]; set {
-				op = "replace" // the record, which is usher's own
-			}
-			patch = append(patch, Operation{op, path + "/" + escape(p.key), quoted(p.value)})
-		}
-		return patch
-	}
-	if len(pairs) == 0 {
-		return patch
-	}
-	value := jsontext.Value("{")
-	for i, p := range pairs {
-		if i > 0 {
-			value = append(value, ',')
-		}
-		value, _ = jsontext.AppendQuote(value, p.key)
-		value = append(value, ':')
-		value, _ = jsontext.AppendQuote(value, p.value)
-	}
-	return append(patch, Operation{"add", path, append(value, '}')})
-}
-
 func object(key string, value jsontext.Value) jsontext.Value {
 	return slices.Concat(jsontext.Value(`{"`+key+`":`), value, jsontext.Value("}"))
 }
@@ -208,19 +181,6 @@ func (m *merge) addHostAlias(alias *corev1.HostAlias) {
 	value, _ := json.Marshal(podHostAlias{alias.IP, missing})
 	m.item("hostAliases", spec.HostAliases == nil, "-", value)
 	spec.HostAliases = append(spec.HostAliases, podHostAlias{alias.IP, missing})
-}
-
-// missingHostnames returns the names that the pod lacks for an address, and
-// whether it has the address.
-func (s *podSpec) missingHostnames(alias *corev1.HostAlias) (missing []string, known bool) {
-	missing = slices.Clone(alias.Hostnames)
-	for _, have := range s.HostAliases {
-		if have.IP == alias.IP {
-			known = true
-			missing = slices.DeleteFunc(missing, func(name string) bool { return slices.Contains(have.Hostnames, name) })
-		}
-	}
-	return missing, known
 }
 
 // addPair adds a label or an annotation that no template has added yet; they are

@@ -97,8 +97,6 @@ func declared(annotations map[string]string) ([]string, *finding.Finding) {
 	return names, nil
 }
 
-func annotationField(key string) string { return "metadata.annotations[" + key + "]" }
-
 // Attach decides about the Networks that one object declares: it adds each to
 // the annotation by which Multus attaches the pod, in the form of the existing
 // value. It never fails: it denies what it cannot read.
@@ -117,28 +115,28 @@ type attaching struct {
 func (d *attaching) run() {
 	r := &d.request
 	if r.Scope.Excludes(r.Namespace, r.NamespaceLabels) {
-		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
+		d.skip(Outcome{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
 	}
 	raw, path, problem := podTemplate(r.Kind, r.Object)
 	if problem != nil {
-		d.deny(ask{}, *problem)
+		d.deny(Outcome{}, *problem)
 		return
 	}
 	d.path = path
 	pod, problem := decodePod(raw)
 	if problem != nil {
-		d.deny(ask{}, *problem)
+		d.deny(Outcome{}, *problem)
 		return
 	}
-	source := ask{source: "annotation " + wellknown.AnnotationNetwork}
+	source := Outcome{Source: "annotation " + wellknown.AnnotationNetwork}
 	names, problem := declared(pod.annotations())
 	if problem != nil {
 		d.deny(source, *problem)
 		return
 	}
 	if len(names) == 0 {
-		d.skip(ask{}, reason.NotAsked, "")
+		d.skip(Outcome{}, reason.NotAsked, "")
 		return
 	}
 	list, err := multus.Parse(pod.annotations()[multus.Annotation])
@@ -154,12 +152,12 @@ func (d *attaching) run() {
 
 // add adds the Networks to the list and records the outcomes.
 func (d *attaching) add(pod *pod, names []string, list multus.List) multus.List {
-	r, a := &d.request, ask{source: "annotation " + wellknown.AnnotationNetwork}
+	r := &d.request
 	for _, name := range names {
+		about := Outcome{Source: "annotation " + wellknown.AnnotationNetwork, Network: name}
 		d.step("network "+r.Namespace+"/"+name, r.Networks[name].state(), "")
 		if problem := r.unattachable(name, pod.Spec.HostNetwork); problem != nil {
-			d.deny(a, *problem)
-			d.Outcomes[len(d.Outcomes)-1].Network = name
+			d.deny(about, *problem)
 			continue
 		}
 		if why := r.Networks[name].Unready; why != "" {
@@ -169,8 +167,7 @@ func (d *attaching) add(pod *pod, names []string, list multus.List) multus.List 
 		if !list.Has(r.Namespace, r.Namespace, name) {
 			outcome, list = reason.NetworkAttached, list.With(r.Namespace, name)
 		}
-		d.done(a, outcome, "", "")
-		d.Outcomes[len(d.Outcomes)-1].Network = name
+		d.done(about, outcome, "", "")
 	}
 	return list
 }

@@ -42,17 +42,9 @@ type ask struct {
 	problem  *finding.Finding
 }
 
-// cutKey splits one of usher's annotation keys into the template's name and,
-// for an override, the part after its dot.
-func cutKey(key string) (template, rest string, ours bool) {
-	name, ok := strings.CutPrefix(key, wellknown.InitializerPrefix)
-	if !ok {
-		if name, ok = strings.CutPrefix(key, wellknown.InjectPrefix); !ok {
-			return "", "", false
-		}
-	}
-	template, rest, _ = strings.Cut(name, ".")
-	return template, rest, true
+// outcome is the outcome of the ask before it is decided.
+func (a *ask) outcome() Outcome {
+	return Outcome{Template: a.template, Revision: a.revision, Source: a.source}
 }
 
 // asked lists, by name, the templates mentioned by the pod's annotations, then
@@ -186,12 +178,4 @@ func find(asks []ask, template string) *ask {
 		}
 	}
 	return nil
-}
-
-func quote(s string) string {
-	const most = 80
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return `"` + s + `"`
 }

@@ -75,7 +75,7 @@ func (s *Set) knows(template, content string) bool {
 func (s *Set) readLabels() {
 	s.reads = map[string]bool{}
 	for _, t := range s.matches {
-		requirements, _ := t.Options.Match.pods.Requirements()
+		requirements, _ := t.Options.Match.Pods().Requirements()
 		for _, r := range requirements {
 			s.reads[r.Key()] = true
 		}

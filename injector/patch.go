@@ -97,3 +97,38 @@ func quoted(s string) jsontext.Value {
 	b, _ := jsontext.AppendQuote(make([]byte, 0, len(s)+2), s)
 	return b
 }
+
+type pair struct{ key, value string }
+
+// in reports whether a map has the key with the value, which may be empty.
+func (p pair) in(have map[string]string) bool {
+	value, ok := have[p.key]
+	return ok && value == p.value
+}
+
+// appendMap adds keys to a map, and creates the map if necessary.
+func appendMap(patch Patch, path string, have map[string]string, pairs []pair) Patch {
+	if have != nil {
+		for _, p := range pairs {
+			op := "add"
+			if _, set := have[p.key]; set {
+				op = "replace" // the record, which is usher's own
+			}
+			patch = append(patch, Operation{op, path + "/" + escape(p.key), quoted(p.value)})
+		}
+		return patch
+	}
+	if len(pairs) == 0 {
+		return patch
+	}
+	value := jsontext.Value("{")
+	for i, p := range pairs {
+		if i > 0 {
+			value = append(value, ',')
+		}
+		value, _ = jsontext.AppendQuote(value, p.key)
+		value = append(value, ':')
+		value, _ = jsontext.AppendQuote(value, p.value)
+	}
+	return append(patch, Operation{"add", path, append(value, '}')})
+}

@@ -1,6 +1,8 @@
 package injector
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	corev1 "k8s.io/api/core/v1"
@@ -149,4 +151,23 @@ func (p *pod) ends() bool {
 		return true
 	}
 	return false
+}
+
+// annotationField is the path of an annotation of a pod.
+func annotationField(key string) string { return "metadata.annotations[" + key + "]" }
+
+// deleted reports whether the pod is being deleted.
+func (p *pod) deleted() bool { return p.Metadata != nil && p.Metadata.DeletionTimestamp != "" }
+
+// missingHostnames returns the names that the pod lacks for an address, and
+// whether it has the address.
+func (s *podSpec) missingHostnames(alias *corev1.HostAlias) (missing []string, known bool) {
+	missing = slices.Clone(alias.Hostnames)
+	for _, have := range s.HostAliases {
+		if have.IP == alias.IP {
+			known = true
+			missing = slices.DeleteFunc(missing, func(name string) bool { return slices.Contains(have.Hostnames, name) })
+		}
+	}
+	return missing, known
 }

@@ -123,7 +123,9 @@ func otherTemplates(d *decision, c candidate) []finding.Finding {
 	return nil
 }
 
-func (d *decision) denyCandidate(c candidate, problems []finding.Finding) { d.deny(c.ask, problems...) }
+func (d *decision) denyCandidate(c candidate, problems []finding.Finding) {
+	d.deny(c.ask.outcome(), problems...)
+}
 
 // skipOrDeny skips a template that this pod cannot have, with a warning; a
 // mandatory template denies the pod.
@@ -131,11 +133,11 @@ func (d *decision) skipOrDeny(c candidate, problems []finding.Finding) {
 	p := problems[0]
 	if c.entry.Template.Options.Mandatory {
 		p.Message += "; the template is mandatory"
-		d.deny(c.ask, p)
+		d.deny(c.ask.outcome(), p)
 		return
 	}
 	d.warn("the template %s was not injected (%s): %s%s %s", c.entry.Template.Name, p.Reason, d.prefix(), p.Field, p.Message)
-	d.skip(c.ask, p.Reason, p.Message)
+	d.skip(c.ask.outcome(), p.Reason, p.Message)
 }
 
 // refused skips a template that the pod opts out of, unless the template does
@@ -147,15 +149,15 @@ func (d *decision) refused(c candidate, _ []finding.Finding) {
 		t = entry.Template
 	}
 	if t == nil || t.Options.OptOut != "deny" || c.ask.askedBy == "" {
-		d.skip(c.ask, reason.OptedOut, "")
+		d.skip(c.ask.outcome(), reason.OptedOut, "")
 		return
 	}
 	problem := finding.Denial(reason.OptedOut, annotationField(strings.TrimPrefix(c.ask.source, "annotation ")), fmt.Sprintf(
 		`is "false", and the template %s, which the %s asks for, does not let pods opt out (options.optOut); remove the annotation`, t.Name, c.ask.askedBy))
 	if !d.request.Pin.Includes(strictSince) {
 		d.warn("%s (%s denies it)", d.prefix()+problem.Statement(), strictSince)
-		d.skip(c.ask, reason.OptedOut, "")
+		d.skip(c.ask.outcome(), reason.OptedOut, "")
 		return
 	}
-	d.deny(c.ask, problem)
+	d.deny(c.ask.outcome(), problem)
 }

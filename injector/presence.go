@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -139,15 +138,6 @@ func identifies(want, have *corev1.Container) bool {
 // it.
 func identifiable(want *corev1.Container) bool {
 	return len(want.Ports)+len(want.Args)+len(want.Command)+len(want.VolumeMounts) > 0
-}
-
-// repository returns the last component of an image's repository: users change
-// registries, tags and digests.
-func repository(image string) string {
-	name, _, _ := strings.Cut(image, "@")
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	name, _, _ = strings.Cut(name, ":")
-	return name
 }
 
 func sameText(want, have []string) bool { return len(want) > 0 && slices.Equal(want, have) }

@@ -10,54 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// ProbePortsEnv is a variable that usher sets in containers of a template that
-// declare it without a value: the ports, separated by commas, at which the
-// kubelet calls the pod's containers. A container that redirects inbound
-// traffic excludes them, so that probes reach the application whatever the
-// proxy does.
-const ProbePortsEnv = "USHER_PROBE_PORTS"
-
-// wantsProbePorts reports whether a container declares the variable.
-func wantsProbePorts(c *corev1.Container) bool {
-	return slices.ContainsFunc(c.Env, isProbePorts)
-}
-
-func isProbePorts(e corev1.EnvVar) bool {
-	return e.Name == ProbePortsEnv && e.Value == "" && e.ValueFrom == nil
-}
-
-// withProbePorts returns the template with the variable set in the containers that
-// declare it, to what ports returns for a container's name.
-func (t *Template) withProbePorts(ports func(container string) string) *Template {
-	declares := func(c container) bool { return wantsProbePorts(&c.typed) }
-	if !slices.ContainsFunc(t.containers, declares) && !slices.ContainsFunc(t.initContainers, declares) {
-		return t
-	}
-	set := func(list []container) []container {
-		list = slices.Clone(list)
-		for i := range list {
-			if !declares(list[i]) {
-				continue
-			}
-			value, changed := ports(list[i].name), list[i].typed.DeepCopy()
-			for n := range changed.Env {
-				if isProbePorts(changed.Env[n]) {
-					changed.Env[n].Value = value
-				}
-			}
-			raw, err := json.Marshal(changed, json.Deterministic(true))
-			if err != nil {
-				continue // a decoded container can be encoded
-			}
-			list = replaced(list, list[i].name, changed, raw)
-		}
-		return list
-	}
-	copied := *t
-	copied.containers, copied.initContainers = set(t.containers), set(t.initContainers)
-	return &copied
-}
-
 // probePorts returns the value of the variable in a container. An existing
 // value stays if it contains each port that the kubelet calls, so that a
 // container with a probe that another webhook added later does not make the pod

@@ -43,7 +43,7 @@ func (s *Set) LeadsToMandatory(template string) bool {
 			return true
 		}
 		for _, t := range s.Matches() {
-			if !visited[t.Name] && slices.ContainsFunc(s.labelsOf(reached[0]), t.needs) {
+			if !visited[t.Name] && slices.ContainsFunc(s.labelsOf(reached[0]), func(p pair) bool { return needs(t, p) }) {
 				visited[t.Name] = true
 				reached = append(reached, t.Name)
 			}
@@ -54,7 +54,7 @@ func (s *Set) LeadsToMandatory(template string) bool {
 
 // needs reports whether a match requires the pod to have a label, and the given
 // one is such.
-func (t *Template) needs(p pair) bool {
+func needs(t *Template, p pair) bool {
 	return slices.ContainsFunc(requirementsOf(t), func(r labels.Requirement) bool {
 		return r.Key() == p.key && !r.Matches(labels.Set{}) && r.Matches(labels.Set{p.key: p.value})
 	})

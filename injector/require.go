@@ -21,25 +21,25 @@ func (d *decision) require(a ask, c *comparison, claim *RecordEntry) bool {
 	}
 	switch {
 	case len(problems) > 0:
-		d.deny(a, problems...)
+		d.deny(a.outcome(), problems...)
 		return false
 	case d.verify:
-		d.done(a, reason.AlreadyInjected, t.Version, "")
+		d.done(a.outcome(), reason.AlreadyInjected, t.Version, "")
 		return false
 	case recordTrue && len(lacking) == 0:
 		d.step("record", claim.Version(), "is true")
-		d.done(a, reason.AlreadyInjected, t.Version, "")
+		d.done(a.outcome(), reason.AlreadyInjected, t.Version, "")
 		return false
 	}
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
 	d.record[t.Name], d.recorded = d.merge.addMissing(c), true
 	switch {
 	case !c.lacksContainer() && !c.lacksAppItem():
-		d.done(a, reason.AlreadyPresent, t.Version, "as in the template; recorded")
+		d.done(a.outcome(), reason.AlreadyPresent, t.Version, "as in the template; recorded")
 	case c.where == native:
-		d.done(a, reason.Injected, t.Version, "as native sidecars")
+		d.done(a.outcome(), reason.Injected, t.Version, "as native sidecars")
 	default:
-		d.done(a, reason.Injected, t.Version, "")
+		d.done(a.outcome(), reason.Injected, t.Version, "")
 	}
 	return true
 }
@@ -115,7 +115,7 @@ func (c *comparison) lacking() []string {
 		case annotationItem:
 			lacking = append(lacking, "the annotation "+t.annotations[m.index].key)
 		default:
-			lacking = append(lacking, fmt.Sprintf("%s %s of the container %s", m.kind.appField(), quote(t.app.items(m.kind)[m.index].key), m.app.name))
+			lacking = append(lacking, fmt.Sprintf("%s %s of the container %s", m.kind.appField(), quote(itemsOf(&t.app, m.kind)[m.index].key), m.app.name))
 		}
 	}
 	return lacking

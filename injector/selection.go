@@ -55,21 +55,21 @@ func choose(asks []ask, annotations map[string]string, set *Set, s Subject) []as
 			}
 		}
 		before := len(asks)
-		asks = match(asks, set, func(t *Template) bool { return t.selects(s, seen) })
+		asks = match(asks, set, func(t *Template) bool { return selects(t, s, seen) })
 		fresh = asks[before:]
 	}
-	return match(asks, set, func(t *Template) bool { return t.keeps(s, seen.own) })
+	return match(asks, set, func(t *Template) bool { return keeps(t, s, seen.own) })
 }
 
 // match adds the templates with a match that selects, unless the pod asks for
 // them or refuses them.
-func match(asks []ask, set *Set, selects func(*Template) bool) []ask {
+func match(asks []ask, set *Set, selected func(*Template) bool) []ask {
 	for _, t := range set.Matches() {
 		a := find(asks, t.Name)
 		switch {
-		case a == nil && selects(t):
+		case a == nil && selected(t):
 			asks = append(asks, ask{template: t.Name, source: matchSource})
-		case a != nil && a.refused && a.askedBy == "" && selects(t):
+		case a != nil && a.refused && a.askedBy == "" && selected(t):
 			a.askedBy = matchSource
 		}
 	}
@@ -77,9 +77,9 @@ func match(asks []ask, set *Set, selects func(*Template) bool) []ask {
 }
 
 // selects reports whether a template's match selects the pod with some labels.
-func (t *Template) selects(s Subject, pod labels.Labels) bool {
+func selects(t *Template, s Subject, pod labels.Labels) bool {
 	m := t.Options.Match
-	return m != nil && m.namespaces.Matches(labels.Set(s.NamespaceLabels)) && m.pods.Matches(pod) && t.selectsMaker(s)
+	return m != nil && m.Namespaces().Matches(labels.Set(s.NamespaceLabels)) && m.Pods().Matches(pod) && selectsMaker(t, s)
 }
 
 // keeps reports whether a template selects the pod although the rounds did not
@@ -88,11 +88,11 @@ func (t *Template) selects(s Subject, pod labels.Labels) bool {
 // a record that usher did not write. A template that the record names also
 // selects it by its own labels, which the pod may have had before: the record
 // does not tell, and earlier versions did not write the annotation own-labels.
-func (t *Template) keeps(s Subject, own map[string]string) bool {
+func keeps(t *Template, s Subject, own map[string]string) bool {
 	if slices.Contains(s.ending, t.Name) {
 		return true
 	}
-	if t.Options.Mandatory && len(own) != len(s.Labels) && t.selects(s, labels.Set(s.Labels)) {
+	if t.Options.Mandatory && len(own) != len(s.Labels) && selects(t, s, labels.Set(s.Labels)) {
 		return true
 	}
 	if _, named := s.record[t.Name]; !named {
@@ -104,7 +104,7 @@ func (t *Template) keeps(s Subject, own map[string]string) bool {
 			with.given[p.key] = givenLabel{value: p.value}
 		}
 	}
-	return t.selects(s, with)
+	return selects(t, s, with)
 }
 
 // roundLabels are the labels that a round sees: the pod's own, and those of the
@@ -217,7 +217,7 @@ func (d *decision) ending() []string {
 	for _, t := range r.Templates.Matches() {
 		a := find(d.asks, t.Name)
 		unknown := a == nil || a.refused && a.askedBy == ""
-		if t.Options.Mandatory && unknown && t.selects(subject, labels.Set(subject.Labels)) {
+		if t.Options.Mandatory && unknown && selects(t, subject, labels.Set(subject.Labels)) {
 			names = append(names, t.Name)
 		}
 	}

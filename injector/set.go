@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/suggest"
 )
@@ -204,4 +206,20 @@ func together(a, b *Template) []finding.Finding {
 		problems[i].Field = "" // the field belongs to a pod that does not exist yet
 	}
 	return problems
+}
+
+// MayMatch reports whether a template's match may select pods of a namespace with
+// these labels.
+func (s *Set) MayMatch(namespaceLabels map[string]string) bool {
+	return s != nil && slices.ContainsFunc(s.matches, func(t *Template) bool {
+		return t.Options.Match.Namespaces().Matches(labels.Set(namespaceLabels))
+	})
+}
+
+// Matches lists the templates with a match, by name.
+func (s *Set) Matches() []*Template {
+	if s == nil {
+		return nil
+	}
+	return s.matches
 }

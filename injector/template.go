@@ -68,14 +68,6 @@ type volume struct {
 	raw   jsontext.Value
 }
 
-type pair struct{ key, value string }
-
-// in reports whether a map has the key with the value, which may be empty.
-func (p pair) in(have map[string]string) bool {
-	value, ok := have[p.key]
-	return ok && value == p.value
-}
-
 // fragment is the schema of the data key config.
 type fragment struct {
 	Containers       []corev1.Container            `json:"containers,omitempty"`

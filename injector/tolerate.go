@@ -303,3 +303,30 @@ func overlap(a, b string) bool {
 	a, b = strings.Replace(a, "//", "/", 1), strings.Replace(b, "//", "/", 1)
 	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
+
+// repository returns the last component of an image's repository: users change
+// registries, tags and digests.
+func repository(image string) string {
+	name, _, _ := strings.Cut(image, "@")
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	name, _, _ = strings.Cut(name, ":")
+	return name
+}
+
+// remedy explains what to do about a changed field.
+func remedy(field string) string {
+	name, _, _ := strings.Cut(field, ".")
+	name, _, _ = strings.Cut(name, "[")
+	switch name {
+	case "imagePullPolicy":
+		name = string(TolerateImage)
+	case "resizePolicy":
+		name = string(TolerateResources)
+	case "envFrom":
+		name = string(TolerateEnv)
+	}
+	if slices.Contains(tolerances, Tolerance(name)) {
+		return "undo the change, or allow it with " + example(Tolerance(name)) + " in the template's options.tolerate"
+	}
+	return "undo the change"
+}
