@@ -1,9 +1,9 @@
-package injector
+package finding
 
 import "strings"
 
 // quote returns a value for a message, at most 80 bytes of it.
-func quote(s string) string {
+func Quote(s string) string {
 	const most = 80
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"

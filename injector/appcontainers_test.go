@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // logs gives the pod's own containers an item in each list.
@@ -150,11 +152,11 @@ func TestAppContainersAreRecorded(t *testing.T) {
 
 func recorded(t *testing.T, pod []byte) Record {
 	t.Helper()
-	p, problem := decodePod(pod)
+	p, problem := podjson.Decode(pod)
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	record, problem := ParseRecord(p.annotations())
+	record, problem := ParseRecord(p.Annotations())
 	if problem != nil {
 		t.Fatal(problem)
 	}
@@ -174,7 +176,7 @@ func TestAppContainersAreChecked(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseTemplate("t", map[string]string{ConfigKey: tc.config})
+			_, err := template.Parse("t", map[string]string{template.ConfigKey: tc.config})
 			if (err == nil) != (tc.problem == "") || err != nil && !strings.Contains(err.Error(), tc.problem) {
 				t.Errorf("got %v, want %s", err, tc.problem)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // TestRepeatsDoNotMakeTheAnswerLong limits the cost of a pod that repeats a
@@ -55,7 +56,7 @@ func TestHostileTemplatesAreRefusedShortly(t *testing.T) {
 	}
 	for name, config := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseTemplate("side", map[string]string{ConfigKey: config})
+			_, err := template.Parse("side", map[string]string{template.ConfigKey: config})
 			if err == nil || len(err.Error()) > 4096 || !strings.HasSuffix(err.Error(), " more") {
 				t.Errorf("got an error of %d bytes: %.200s", len(fmt.Sprint(err)), fmt.Sprint(err))
 			}
@@ -83,7 +84,7 @@ func TestHostPortsClashByAddress(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseTemplate("side", map[string]string{ConfigKey: fmt.Sprintf(
+			_, err := template.Parse("side", map[string]string{template.ConfigKey: fmt.Sprintf(
 				"containers: [{name: a, image: i, ports: [{containerPort: 1, hostPort: 5, hostIP: %q}, {containerPort: 2, hostPort: 5, hostIP: %q}]}]", tc.a, tc.b)})
 			if (err != nil) != tc.clash {
 				t.Errorf("got %v", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // guardingApp is a mandatory template with items for the pod's own containers.
@@ -113,7 +114,7 @@ func TestMandatory_Matched(t *testing.T) {
 		t.Errorf("%s (%s)", d.Reason, d.Message())
 	}
 	r.Object = fromYAML(t, `{metadata: {labels: {app: web}, annotations: {inject.usher.dev/side: "false"}}, spec: {containers: [{name: app}]}}`)
-	for _, d := range []*Decision{Decide(r), Hold(r)} {
+	for _, d := range []*decision.Decision{Decide(r), Hold(r)} {
 		if d.Reason != reason.OptedOut || !d.Denied {
 			t.Errorf("refused: %s (%s)", d.Reason, d.Message())
 		}

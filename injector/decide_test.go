@@ -8,6 +8,8 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 const (
@@ -138,7 +140,7 @@ func TestEveryReason(t *testing.T) {
 		},
 		"a template that cannot be used says why": {
 			object:    asking(asks, ""),
-			templates: NewSet(map[string]Entry{"side": {Err: &InvalidTemplate{Name: "side", Problems: []finding.Finding{{Field: "data.config", Message: "is missing"}}}}}),
+			templates: NewSet(map[string]Entry{"side": {Err: &template.InvalidError{Name: "side", Problems: []finding.Finding{{Field: "data.config", Message: "is missing"}}}}}),
 			want:      reason.TemplateInvalid, denied: true, message: "data.config: is missing",
 		},
 		"a value that is not a boolean is denied": {
@@ -262,7 +264,7 @@ func TestEveryReason(t *testing.T) {
 				tc.templates = set(side)
 			}
 			d := Decide(Request{
-				Object: fromYAML(t, tc.object), Kind: tc.kind, Namespace: tc.namespace, Scope: Scope{Own: "usher-system"},
+				Object: fromYAML(t, tc.object), Kind: tc.kind, Namespace: tc.namespace, Scope: decision.Scope{ReleaseNamespace: "usher-system"},
 				NamespaceLabels: tc.labels, Templates: tc.templates, NativeSidecars: tc.sidecars,
 			})
 			if d.Reason != tc.want || d.Denied != tc.denied {

@@ -7,6 +7,9 @@ import (
 	"github.com/go-json-experiment/json"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // Kinds of controllers that Kinds distinguishes.
@@ -65,14 +68,14 @@ func CreatorOf(user string, others []string) Creator {
 
 // selectsMaker reports whether the template's match selects a pod by its
 // controller.
-func selectsMaker(t *Template, s Subject) bool {
+func selectsMaker(t *template.Template, s Subject) bool {
 	kinds := t.Options.Match.Kinds
 	return len(kinds) == 0 || slices.Contains(kinds, s.Kind()) || s.Unproved && t.DoubtsMakers()
 }
 
 // believed warns of each mandatory template that the pod does without because its
 // owner is believed.
-func (d *decision) believed(view *pod) {
+func (d *decider) believed(view *podjson.Pod) {
 	r := &d.request
 	if r.Creator != UnknownCreator || r.Kind != "" && r.Kind != kindPod {
 		return
@@ -83,7 +86,7 @@ func (d *decision) believed(view *pod) {
 		doubted := subject
 		doubted.Unproved = true
 		if t.DoubtsMakers() && find(d.asks, t.Name) == nil && !selects(t, subject, own) && selects(t, doubted, own) {
-			d.warn("metadata.ownerReferences of the pod is believed: the mandatory template %s selects the pod in a cluster, unless one of Kubernetes' controllers or of the configuration's controllers creates it", t.Name)
+			d.Warn("metadata.ownerReferences of the pod is believed: the mandatory template %s selects the pod in a cluster, unless one of Kubernetes' controllers or of the configuration's controllers creates it", t.Name)
 		}
 	}
 }
@@ -112,9 +115,9 @@ func Maker(podLabels map[string]string, owners []metav1.OwnerReference) string {
 }
 
 // subject returns the Subject of the request's object.
-func (r *Request) subject(view *pod) Subject {
+func (r *Request) subject(view *podjson.Pod) Subject {
 	unproved := r.Creator == OtherCreator && (r.Kind == "" || r.Kind == kindPod)
-	return Subject{NamespaceLabels: r.NamespaceLabels, Labels: view.labels(), Unproved: unproved, Kind: func() string {
+	return Subject{NamespaceLabels: r.NamespaceLabels, Labels: view.Labels(), Unproved: unproved, Kind: func() string {
 		if r.Kind != "" && r.Kind != kindPod {
 			return MakerOf(r.Kind)
 		}
@@ -124,7 +127,7 @@ func (r *Request) subject(view *pod) Subject {
 			} `json:"metadata"`
 		}
 		_ = json.Unmarshal(r.Object, &pod) // an unreadable object has no controller
-		return Maker(view.labels(), pod.Metadata.OwnerReferences)
+		return Maker(view.Labels(), pod.Metadata.OwnerReferences)
 	}}
 }
 

@@ -10,6 +10,9 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/finding/release"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 const guarding = `
@@ -45,36 +48,36 @@ func edited(t *testing.T, object string, edit func(pod, side map[string]any)) []
 // allows them.
 var changes = map[string]struct {
 	edit    func(pod, side map[string]any)
-	allowed Tolerance
+	allowed template.Tolerance
 	added   bool // versions before v0.2 do not deny it
 	field   string
 }{
-	"the image is pinned":     {func(_, s map[string]any) { s["image"] = "registry.example.com/side@sha256:1" }, TolerateImage, false, "spec.containers[1].image"},
-	"the registry is swapped": {func(_, s map[string]any) { s["image"] = "mirror.example.com/side:1" }, TolerateImage, false, "spec.containers[1].image"},
+	"the image is pinned":     {func(_, s map[string]any) { s["image"] = "registry.example.com/side@sha256:1" }, template.TolerateImage, false, "spec.containers[1].image"},
+	"the registry is swapped": {func(_, s map[string]any) { s["image"] = "mirror.example.com/side:1" }, template.TolerateImage, false, "spec.containers[1].image"},
 	"the image is another":    {func(_, s map[string]any) { s["image"] = "registry.example.com/evil:1" }, "", false, "spec.containers[1].image"},
-	"requests are set":        {func(_, s map[string]any) { at(s, "resources")["requests"] = map[string]any{"memory": "1Gi"} }, TolerateResources, true, "spec.containers[1].resources.requests.memory"},
-	"a limit is changed":      {func(_, s map[string]any) { at(s, "resources", "limits")["cpu"] = "2" }, TolerateResources, false, "spec.containers[1].resources.limits.cpu"},
+	"requests are set":        {func(_, s map[string]any) { at(s, "resources")["requests"] = map[string]any{"memory": "1Gi"} }, template.TolerateResources, true, "spec.containers[1].resources.requests.memory"},
+	"a limit is changed":      {func(_, s map[string]any) { at(s, "resources", "limits")["cpu"] = "2" }, template.TolerateResources, false, "spec.containers[1].resources.limits.cpu"},
 	"a variable is added": {func(_, s map[string]any) {
 		s["env"] = append(s["env"].([]any), map[string]any{"name": "B", "value": "b"})
-	}, TolerateEnv, true, "spec.containers[1].env[1]"},
+	}, template.TolerateEnv, true, "spec.containers[1].env[1]"},
 	"a variable is given twice": {func(_, s map[string]any) {
 		s["env"] = append(s["env"].([]any), map[string]any{"name": "A", "value": "b"})
 	}, "", true, "spec.containers[1].env[1]"},
 	"a variable is changed": {func(_, s map[string]any) { s["env"].([]any)[0].(map[string]any)["value"] = "b" }, "", false, "spec.containers[1].env[0]"},
 	"all variables of a Secret": {func(_, s map[string]any) {
 		s["envFrom"] = []any{map[string]any{"secretRef": map[string]any{"name": "x"}}}
-	}, TolerateEnv, true, "spec.containers[1].envFrom"},
-	"a mount is added":                {func(_, s map[string]any) { mount(s, "w", "/var/run/identity") }, TolerateVolumeMounts, true, "spec.containers[1].volumeMounts[1]"},
+	}, template.TolerateEnv, true, "spec.containers[1].envFrom"},
+	"a mount is added":                {func(_, s map[string]any) { mount(s, "w", "/var/run/identity") }, template.TolerateVolumeMounts, true, "spec.containers[1].volumeMounts[1]"},
 	"a mount hides the template's":    {func(_, s map[string]any) { mount(s, "w", "/etc/side/rules") }, "", true, "spec.containers[1].volumeMounts[1]"},
 	"a mount is above the template's": {func(_, s map[string]any) { mount(s, "w", "/etc") }, "", true, "spec.containers[1].volumeMounts[1]"},
-	"the security context":            {func(_, s map[string]any) { at(s, "securityContext")["runAsUser"] = 0 }, TolerateSecurityContext, false, "spec.containers[1].securityContext.runAsUser"},
+	"the security context":            {func(_, s map[string]any) { at(s, "securityContext")["runAsUser"] = 0 }, template.TolerateSecurityContext, false, "spec.containers[1].securityContext.runAsUser"},
 	"the command is emptied":          {func(_, s map[string]any) { s["command"] = []any{"/bin/true"} }, "", true, "spec.containers[1].command"},
 	"an argument is added":            {func(_, s map[string]any) { s["args"] = append(s["args"].([]any), "--allow-all") }, "", true, "spec.containers[1].args[2]"},
 	"an argument is removed":          {func(_, s map[string]any) { s["args"] = s["args"].([]any)[:1] }, "", false, "spec.containers[1].args[1]"},
 	"a probe":                         {func(_, s map[string]any) { delete(s, "livenessProbe") }, "", false, "spec.containers[1].livenessProbe"},
 	"it is not restarted":             {func(_, s map[string]any) { s["restartPolicy"] = "Never" }, "", true, "spec.containers[1].restartPolicy"},
-	"the label has another value":     {func(p, _ map[string]any) { at(p, "metadata", "labels")["sidecar"] = "none" }, TolerateLabels, false, "metadata.labels[sidecar]"},
-	"the annotation has another one":  {func(p, _ map[string]any) { at(p, "metadata", "annotations")["side.example.com/port"] = "1" }, TolerateAnnotations, false, "metadata.annotations[side.example.com/port]"},
+	"the label has another value":     {func(p, _ map[string]any) { at(p, "metadata", "labels")["sidecar"] = "none" }, template.TolerateLabels, false, "metadata.labels[sidecar]"},
+	"the annotation has another one":  {func(p, _ map[string]any) { at(p, "metadata", "annotations")["side.example.com/port"] = "1" }, template.TolerateAnnotations, false, "metadata.annotations[side.example.com/port]"},
 	"its volume has another source": {func(p, _ map[string]any) {
 		v := at(p, "spec")["volumes"].([]any)[0].(map[string]any)
 		delete(v, "configMap")
@@ -83,8 +86,8 @@ var changes = map[string]struct {
 	"an emptyDir named as the token's volume": {func(p, s map[string]any) {
 		spec := at(p, "spec")
 		spec["volumes"] = append(spec["volumes"].([]any), map[string]any{"name": "kube-api-access-x", "emptyDir": map[string]any{}})
-		mount(s, "kube-api-access-x", tokenPath)
-	}, TolerateVolumeMounts, true, "spec.containers[1].volumeMounts[1]"},
+		mount(s, "kube-api-access-x", podjson.TokenPath)
+	}, template.TolerateVolumeMounts, true, "spec.containers[1].volumeMounts[1]"},
 }
 
 func at(o map[string]any, path ...string) map[string]any {
@@ -110,7 +113,7 @@ func mount(c map[string]any, name, path string) {
 func TestMandatory(t *testing.T) {
 	for name, c := range changes {
 		t.Run(name, func(t *testing.T) {
-			for _, tolerated := range []Tolerance{"", TolerateImage, TolerateResources, TolerateEnv, TolerateVolumeMounts, TolerateSecurityContext, TolerateLabels, TolerateAnnotations} {
+			for _, tolerated := range []template.Tolerance{"", template.TolerateImage, template.TolerateResources, template.TolerateEnv, template.TolerateVolumeMounts, template.TolerateSecurityContext, template.TolerateLabels, template.TolerateAnnotations} {
 				options := "{mandatory: true}"
 				if tolerated != "" {
 					options = "{mandatory: true, tolerate: [" + string(tolerated) + "]}"
@@ -119,7 +122,7 @@ func TestMandatory(t *testing.T) {
 				once := apply(t, r, Decide(r))
 				r.Object = edited(t, string(once), c.edit)
 				denied := c.allowed == "" || c.allowed != tolerated
-				decisions := map[string]*Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)}
+				decisions := map[string]*decision.Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)}
 				for by, d := range decisions {
 					if by == "HoldUpdate" && strings.HasPrefix(c.field, "spec.volumes") {
 						continue // immutable
@@ -138,7 +141,7 @@ func TestMandatory(t *testing.T) {
 				}
 				// Earlier versions denied only changed or missing items, and no updates.
 				r.Pin = release.V(0, 1)
-				for by, d := range map[string]*Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)} {
+				for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)} {
 					if by == "HoldUpdate" && strings.HasPrefix(c.field, "spec.volumes") {
 						continue
 					}
@@ -179,12 +182,12 @@ func TestMandatory_AdmissionOfTheServer(t *testing.T) {
 			spec["volumes"] = append(spec["volumes"].([]any), map[string]any{"name": "kube-api-access-x", "projected": map[string]any{"sources": []any{
 				map[string]any{"serviceAccountToken": map[string]any{"path": "token"}}, map[string]any{"configMap": map[string]any{"name": "kube-root-ca.crt"}}, map[string]any{"downwardAPI": map[string]any{}},
 			}}})
-			mount(s, "kube-api-access-x", tokenPath)
+			mount(s, "kube-api-access-x", podjson.TokenPath)
 		}, true},
 		"a token of the pod's own in its place": {func(p, s map[string]any) {
 			spec := at(p, "spec")
 			spec["volumes"] = append(spec["volumes"].([]any), map[string]any{"name": "mine", "projected": map[string]any{"sources": []any{map[string]any{"serviceAccountToken": map[string]any{"path": "token"}}}}})
-			mount(s, "mine", tokenPath)
+			mount(s, "mine", podjson.TokenPath)
 		}, false},
 		"a LimitRange": {func(p, s map[string]any) {
 			at(s, "resources")["requests"] = map[string]any{"memory": "1Gi", "cpu": "1"}
@@ -199,7 +202,7 @@ func TestMandatory_AdmissionOfTheServer(t *testing.T) {
 			at(p, "metadata", "annotations")[limitRangerNote] = "LimitRanger plugin set: cpu limit for container side"
 		}, false},
 		"a record of the previous release": {func(p, _ map[string]any) {
-			recordAs(p, `,"options":"`+mustParse(t, "side", guarding, "mandatory: true").options+`"`, "")
+			recordAs(p, `,"options":"`+mustParse(t, "side", guarding, "mandatory: true").OptionsDigest+`"`, "")
 		}, true},
 		"the record is gone":                  {func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), wellknown.AnnotationInjected) }, false},
 		"the record names another container":  {func(p, _ map[string]any) { recordAs(p, `"side"]`, `"app"]`) }, false},
@@ -235,7 +238,7 @@ func TestMandatory_AsNativeSidecars(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(asks, "restartPolicy: Never, containers: [{name: app}]")), NativeSidecars: true, Templates: set(mustParse(t, "side", guarding, "mandatory: true"))}
 	once := apply(t, r, Decide(r))
 	r.Object = once
-	for by, d := range map[string]*Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)} {
+	for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)} {
 		if d.Denied || len(d.Patch) > 0 {
 			t.Errorf("%s: %s (%s) with %s", by, d.Reason, d.Message(), d.Patch.JSON())
 		}
@@ -305,7 +308,7 @@ func TestMandatory_Replaced(t *testing.T) {
 	r.Templates = NewSet(map[string]Entry{"side": {Template: is, Replaced: []Replaced{{was, edit}}}})
 	for after, want := range map[time.Duration]bool{0: true, ReplacedFor - 1: true, ReplacedFor: false} {
 		r.Now = edit.Add(after)
-		for by, d := range map[string]*Decision{"Decide": Decide(r), "Hold": Hold(r)} {
+		for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "Hold": Hold(r)} {
 			if d.Denied == want || want && (len(d.Patch) > 0 || d.Outcomes[0].Version != was.Version) {
 				t.Errorf("%s, %s after the edit: %s (%s) with %s", by, after, d.Reason, d.Message(), d.Patch.JSON())
 			}
@@ -367,7 +370,7 @@ func TestTolerances_AreForMandatoryTemplates(t *testing.T) {
 	for options, want := range map[string]string{
 		"tolerate: [image]": "is only for mandatory templates", "{mandatory: true, tolerate: [images]}": `is "images"; write one of image, resources, env`, "optOut: maybe": `is "maybe"; write one of allow, deny`,
 	} {
-		_, err := ParseTemplate("side", map[string]string{ConfigKey: small, OptionsKey: options})
+		_, err := template.Parse("side", map[string]string{template.ConfigKey: small, template.OptionsKey: options})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", options, err, want)
 		}

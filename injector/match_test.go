@@ -8,6 +8,8 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 func TestMatch(t *testing.T) {
@@ -54,7 +56,7 @@ func TestMatch(t *testing.T) {
 				object = "{spec: {jobTemplate: {spec: {template: " + object + "}}}}"
 			}
 			templates := set(mustParse(t, "side", small, "match: "+tc.options))
-			d := Decide(Request{Object: fromYAML(t, object), Kind: tc.kind, Namespace: tc.namespace, Scope: Scope{Own: "usher-system"}, NamespaceLabels: tc.labels, Templates: templates})
+			d := Decide(Request{Object: fromYAML(t, object), Kind: tc.kind, Namespace: tc.namespace, Scope: decision.Scope{ReleaseNamespace: "usher-system"}, NamespaceLabels: tc.labels, Templates: templates})
 			if d.Reason != tc.want {
 				t.Errorf("got %s (%s), want %s", d.Reason, d.Message(), tc.want)
 			}
@@ -95,7 +97,7 @@ func TestMatchIsChecked(t *testing.T) {
 		"{namespaceSelector: {matchExpressions: [{key: a, operator: In}]}}": "data.options.match.namespaceSelector: ",
 		"{labels: {}}": `unknown field "labels"`,
 	} {
-		_, err := ParseTemplate("t", map[string]string{ConfigKey: small, OptionsKey: "match: " + options})
+		_, err := template.Parse("t", map[string]string{template.ConfigKey: small, template.OptionsKey: "match: " + options})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", options, err, want)
 		}
@@ -117,7 +119,7 @@ func TestSidecarsOfAMatch(t *testing.T) {
 // A pod has the labels that templates add when it is validated, and when drift
 // looks at it.
 func TestMatch_LabelOfATemplate_SelectsAnother(t *testing.T) {
-	adds := func(name, label, options string) *Template {
+	adds := func(name, label, options string) *template.Template {
 		return mustParse(t, name, "containers: [{name: "+name+", image: 'i:1'}]\nlabels: {"+label+"}", options)
 	}
 	const matching = "match: {podSelector: {matchLabels: {%}}}"

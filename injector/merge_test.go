@@ -9,6 +9,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/podjson"
 )
 
 func TestSeedPodGetsTheSeedsEnvoy(t *testing.T) {
@@ -105,7 +106,7 @@ initContainers:
 			if d.Denied {
 				t.Fatal(d.Message())
 			}
-			var got pod
+			var got podjson.Pod
 			if err := json.Unmarshal(apply(t, r, d), &got); err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +120,7 @@ initContainers:
 	}
 }
 
-func names(containers []podContainer) []string {
+func names(containers []podjson.Container) []string {
 	var list []string
 	for _, c := range containers {
 		list = append(list, c.Name)

@@ -10,6 +10,8 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/podjson"
 	"github.com/usher-dev/usher/network/multus"
 )
 
@@ -47,7 +49,7 @@ type AttachRequest struct {
 	Namespace       string
 	NamespaceLabels map[string]string
 	// Scope is the namespaces that usher serves.
-	Scope Scope
+	Scope decision.Scope
 	// Networks are the existing Networks among those that Declared names.
 	Networks map[string]Network
 	// Backend will create the Networks that do not have a backend yet; "" means
@@ -60,7 +62,7 @@ type AttachRequest struct {
 // Declared names the Networks that a pod, or the template in a workload,
 // declares, each once.
 func Declared(kind string, object []byte) ([]string, *finding.Finding) {
-	annotations, _, path, problem := templateAnnotations(kind, object)
+	annotations, _, path, problem := podjson.TemplateAnnotations(kind, object)
 	if problem != nil {
 		return nil, problem
 	}
@@ -79,14 +81,14 @@ func declared(annotations map[string]string) ([]string, *finding.Finding) {
 		return nil, nil
 	}
 	bad := func(format string, args ...any) *finding.Finding {
-		return new(finding.Denial(reason.BadValue, annotationField(wellknown.AnnotationNetwork), "is "+quote(value)+fmt.Sprintf(format, args...)))
+		return new(finding.Denial(reason.BadValue, podjson.AnnotationField(wellknown.AnnotationNetwork), "is "+finding.Quote(value)+fmt.Sprintf(format, args...)))
 	}
 	var names []string
 	for name := range strings.SplitSeq(value, ",") {
 		name = strings.TrimSpace(name)
 		switch {
 		case !networkName.MatchString(name) || len(name) > 253:
-			return nil, bad("; write names of Networks separated by commas, %s is none", quote(name))
+			return nil, bad("; write names of Networks separated by commas, %s is none", finding.Quote(name))
 		case slices.Contains(names, name):
 		case len(names) == maxNetworks:
 			return nil, bad("; write at most %d names", maxNetworks)
@@ -100,74 +102,74 @@ func declared(annotations map[string]string) ([]string, *finding.Finding) {
 // Attach decides about the Networks that one object declares: it adds each to
 // the annotation by which Multus attaches the pod, in the form of the existing
 // value. It never fails: it denies what it cannot read.
-func Attach(r AttachRequest) *Decision {
-	d := &attaching{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r}
+func Attach(r AttachRequest) *decision.Decision {
+	d := &attaching{Builder: decision.Builder{Explain: r.Explain}, request: r}
 	d.run()
-	return d.summarize()
+	return d.Summarize()
 }
 
 // attaching is the decision about the Networks that an object declares.
 type attaching struct {
-	decisionBuilder
+	decision.Builder
 	request AttachRequest
 }
 
 func (d *attaching) run() {
 	r := &d.request
 	if r.Scope.Excludes(r.Namespace, r.NamespaceLabels) {
-		d.skip(Outcome{}, reason.NamespaceExclude, "namespace "+r.Namespace)
+		d.Skip(decision.Outcome{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
 	}
-	raw, path, problem := podTemplate(r.Kind, r.Object)
+	raw, path, problem := podjson.Template(r.Kind, r.Object)
 	if problem != nil {
-		d.deny(Outcome{}, *problem)
+		d.Deny(decision.Outcome{}, *problem)
 		return
 	}
-	d.path = path
-	pod, problem := decodePod(raw)
+	d.Path = path
+	pod, problem := podjson.Decode(raw)
 	if problem != nil {
-		d.deny(Outcome{}, *problem)
+		d.Deny(decision.Outcome{}, *problem)
 		return
 	}
-	source := Outcome{Source: "annotation " + wellknown.AnnotationNetwork}
-	names, problem := declared(pod.annotations())
+	source := decision.Outcome{Source: "annotation " + wellknown.AnnotationNetwork}
+	names, problem := declared(pod.Annotations())
 	if problem != nil {
-		d.deny(source, *problem)
+		d.Deny(source, *problem)
 		return
 	}
 	if len(names) == 0 {
-		d.skip(Outcome{}, reason.NotAsked, "")
+		d.Skip(decision.Outcome{}, reason.NotAsked, "")
 		return
 	}
-	list, err := multus.Parse(pod.annotations()[multus.Annotation])
+	list, err := multus.Parse(pod.Annotations()[multus.Annotation])
 	if err != nil {
-		d.deny(source, finding.Denial(reason.BadValue, annotationField(multus.Annotation), err.Error()))
+		d.Deny(source, finding.Denial(reason.BadValue, podjson.AnnotationField(multus.Annotation), err.Error()))
 		return
 	}
 	added := d.add(pod, names, list)
 	if !d.Denied && added.String() != list.String() {
-		d.Patch = appendMap(nil, "/metadata/annotations", pod.annotations(), []pair{{multus.Annotation, added.String()}}).under(pointer(d.path))
+		d.Patch = podjson.AppendMap(nil, "/metadata/annotations", pod.Annotations(), []podjson.Pair{{Key: multus.Annotation, Value: added.String()}}).Under(podjson.Pointer(d.Path))
 	}
 }
 
 // add adds the Networks to the list and records the outcomes.
-func (d *attaching) add(pod *pod, names []string, list multus.List) multus.List {
+func (d *attaching) add(pod *podjson.Pod, names []string, list multus.List) multus.List {
 	r := &d.request
 	for _, name := range names {
-		about := Outcome{Source: "annotation " + wellknown.AnnotationNetwork, Network: name}
-		d.step("network "+r.Namespace+"/"+name, r.Networks[name].state(), "")
+		about := decision.Outcome{Source: "annotation " + wellknown.AnnotationNetwork, Network: name}
+		d.Step("network "+r.Namespace+"/"+name, r.Networks[name].state(), "")
 		if problem := r.unattachable(name, pod.Spec.HostNetwork); problem != nil {
-			d.deny(about, *problem)
+			d.Deny(about, *problem)
 			continue
 		}
 		if why := r.Networks[name].Unready; why != "" {
-			d.warn("the Network %s/%s is not ready (%s); pods wait for it", r.Namespace, name, why)
+			d.Warn("the Network %s/%s is not ready (%s); pods wait for it", r.Namespace, name, why)
 		}
 		outcome := reason.NetworkPresent
 		if !list.Has(r.Namespace, r.Namespace, name) {
 			outcome, list = reason.NetworkAttached, list.With(r.Namespace, name)
 		}
-		d.done(about, outcome, "", "")
+		d.Done(about, outcome, "", "")
 	}
 	return list
 }
@@ -175,17 +177,17 @@ func (d *attaching) add(pod *pod, names []string, list multus.List) multus.List 
 // unattachable explains why no pod can be attached to a Network.
 func (r *AttachRequest) unattachable(name string, hostNetwork bool) *finding.Finding {
 	network, known := r.Networks[name]
-	field := annotationField(wellknown.AnnotationNetwork)
+	field := podjson.AnnotationField(wellknown.AnnotationNetwork)
 	switch {
 	case network.Reason != "":
-		return new(finding.Denial(network.Reason, field, "names the Network "+quote(name)+", which "+network.Detail))
+		return new(finding.Denial(network.Reason, field, "names the Network "+finding.Quote(name)+", which "+network.Detail))
 	case !known:
-		return new(finding.Denial(reason.NetworkMissing, field, fmt.Sprintf("names the Network %s, which does not exist in namespace %s: apply it, or correct the name", quote(name), r.Namespace)))
+		return new(finding.Denial(reason.NetworkMissing, field, fmt.Sprintf("names the Network %s, which does not exist in namespace %s: apply it, or correct the name", finding.Quote(name), r.Namespace)))
 	case hostNetwork:
-		return new(finding.Denial(reason.NetworkBackend, "spec.hostNetwork", fmt.Sprintf("is true, and a pod on the host network cannot be attached to another network, such as %s: remove one of them", quote(name))))
+		return new(finding.Denial(reason.NetworkBackend, "spec.hostNetwork", fmt.Sprintf("is true, and a pod on the host network cannot be attached to another network, such as %s: remove one of them", finding.Quote(name))))
 	}
 	if backend := cmp.Or(network.Backend, r.Backend, MultusBackend); backend != MultusBackend {
-		return new(finding.Denial(reason.NetworkBackend, field, fmt.Sprintf("names the Network %s of the backend %s, which does not attach pods: use a Network of the backend %s", quote(name), backend, MultusBackend)))
+		return new(finding.Denial(reason.NetworkBackend, field, fmt.Sprintf("names the Network %s of the backend %s, which does not attach pods: use a Network of the backend %s", finding.Quote(name), backend, MultusBackend)))
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/podjson"
 	"github.com/usher-dev/usher/network/multus"
 )
 
@@ -50,7 +52,7 @@ func TestAttach(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := AttachRequest{Object: fromYAML(t, tc.object), Kind: tc.kind, Namespace: "ns", Scope: Scope{Own: "usher-system"}, Networks: ready, Backend: tc.backend}
+			r := AttachRequest{Object: fromYAML(t, tc.object), Kind: tc.kind, Namespace: "ns", Scope: decision.Scope{ReleaseNamespace: "usher-system"}, Networks: ready, Backend: tc.backend}
 			if tc.networks != nil {
 				r.Networks = tc.networks
 			}
@@ -72,7 +74,7 @@ func TestAttach(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tc.attached != "" {
-				annotations, _, _, _ := templateAnnotations(tc.kind, after)
+				annotations, _, _, _ := podjson.TemplateAnnotations(tc.kind, after)
 				if diff := cmp.Diff(tc.attached, annotations[multus.Annotation]); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}

@@ -81,7 +81,7 @@ func TestOverrides(t *testing.T) {
 			if err := json.Unmarshal(out, &got); err != nil {
 				t.Fatal(err)
 			}
-			want := tpl.containers[0].typed.DeepCopy()
+			want := tpl.Containers[0].Typed.DeepCopy()
 			tc.change(want)
 			if diff := cmp.Diff(canonical(*want), canonical(got.Spec.Containers[1])); diff != "" {
 				t.Errorf("container (-want +got):\n%s", diff)

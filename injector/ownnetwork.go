@@ -10,6 +10,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/podjson"
 )
 
 // OwnNetworkCondition is the condition of a Deployment that reports the state
@@ -47,7 +48,7 @@ type Own struct {
 	Network string
 	// Patch declares the Network in the pod template; it is empty if the Network
 	// is already declared, or nothing may change.
-	Patch    Patch
+	Patch    podjson.Patch
 	Warnings []string
 }
 
@@ -92,7 +93,7 @@ func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *fi
 // Foreign returns the problem of a Deployment that asks for its own Network
 // while another Network with its name exists.
 func Foreign(namespace, name string) finding.Finding {
-	return finding.Denial(reason.NetworkForeign, annotationField(wellknown.OwnNetwork), fmt.Sprintf(
+	return finding.Denial(reason.NetworkForeign, podjson.AnnotationField(wellknown.OwnNetwork), fmt.Sprintf(
 		"asks for a Network with the Deployment's name, and the Network %s/%s was not created for it: rename the Deployment, remove that Network, or declare it with %s in the pod template",
 		namespace, name, wellknown.AnnotationNetwork))
 }
@@ -106,7 +107,7 @@ type deployment struct {
 	} `json:"metadata"`
 	Spec struct {
 		Template struct {
-			Metadata *podMeta `json:"metadata"`
+			Metadata *podjson.Metadata `json:"metadata"`
 		} `json:"template"`
 	} `json:"spec"`
 }
@@ -118,7 +119,7 @@ type ownerReference struct {
 func readDeployment(object []byte) (deployment, *finding.Finding) {
 	var d deployment
 	if err := json.Unmarshal(object, &d); err != nil {
-		field, detail := decodeProblem(err)
+		field, detail := podjson.DecodeProblem(err)
 		return deployment{}, new(finding.Denial(reason.Undecodable, field, detail))
 	}
 	return d, nil
@@ -140,7 +141,7 @@ func (d deployment) networks() []string {
 // Deployment without the annotation.
 func (d deployment) asksForNetwork(labels map[string]string, create bool) (asks, byNamespace bool, _ *finding.Finding) {
 	value, ok := d.Metadata.Annotations[wellknown.OwnNetwork]
-	field := annotationField(wellknown.OwnNetwork)
+	field := podjson.AnnotationField(wellknown.OwnNetwork)
 	what := "is "
 	if !ok && create {
 		if value, ok = labels[wellknown.OwnNetwork]; ok {
@@ -151,27 +152,27 @@ func (d deployment) asksForNetwork(labels map[string]string, create bool) (asks,
 	case !ok || value == "false":
 		return false, false, nil
 	case value != "true":
-		return false, false, new(finding.Denial(reason.BadValue, field, what+quote(value)+`; write "true" or "false"`))
+		return false, false, new(finding.Denial(reason.BadValue, field, what+finding.Quote(value)+`; write "true" or "false"`))
 	}
 	return true, byNamespace, nil
 }
 
 // declare adds the Deployment's name to the Networks that its template
 // declares, and the annotation if the namespace's label asked for it.
-func (d deployment) declare(names []string, byNamespace bool) Patch {
-	var patch Patch
+func (d deployment) declare(names []string, byNamespace bool) podjson.Patch {
+	var patch podjson.Patch
 	if byNamespace {
-		patch = appendMap(patch, "/metadata/annotations", d.Metadata.Annotations, []pair{{wellknown.OwnNetwork, "true"}})
+		patch = podjson.AppendMap(patch, "/metadata/annotations", d.Metadata.Annotations, []podjson.Pair{{Key: wellknown.OwnNetwork, Value: "true"}})
 	}
 	if slices.Contains(names, d.Metadata.Name) {
 		return patch
 	}
 	if d.Spec.Template.Metadata == nil {
-		patch = append(patch, Operation{"add", "/spec/template/metadata", []byte("{}")})
+		patch = append(patch, podjson.Add("/spec/template/metadata", []byte("{}")))
 	}
 	value := d.Metadata.Name
 	if was := d.annotations()[wellknown.AnnotationNetwork]; was != "" {
 		value = strings.Join([]string{was, value}, ",")
 	}
-	return append(patch, appendMap(nil, "/metadata/annotations", d.annotations(), []pair{{wellknown.AnnotationNetwork, value}}).under("/spec/template")...)
+	return append(patch, podjson.AppendMap(nil, "/metadata/annotations", d.annotations(), []podjson.Pair{{Key: wellknown.AnnotationNetwork, Value: value}}).Under("/spec/template")...)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 const recognizable = `
@@ -145,7 +146,7 @@ func TestRepository(t *testing.T) {
 	for image, want := range map[string]string{
 		"envoy": "envoy", "envoy:1": "envoy", "a/b/envoy:1": "envoy", "host:5000/envoy": "envoy", "host:5000/a/envoy:1@sha256:2": "envoy", "envoy@sha256:1": "envoy", "": "",
 	} {
-		if got := repository(image); got != want {
+		if got := template.Repository(image); got != want {
 			t.Errorf("%s: %q, want %q", image, got, want)
 		}
 	}

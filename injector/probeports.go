@@ -8,19 +8,21 @@ import (
 	"github.com/go-json-experiment/json"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // probePorts returns the value of the variable in a container. An existing
 // value stays if it contains each port that the kubelet calls, so that a
 // container with a probe that another webhook added later does not make the pod
 // differ from its template.
-func (d *decision) probePorts(container string) string {
+func (d *decider) probePorts(container string) string {
 	called := d.probedPorts()
 	at := d.merge.locate(container)
 	if at == nil {
 		return called
 	}
-	had := slices.IndexFunc(at.typed.Env, func(e corev1.EnvVar) bool { return e.Name == ProbePortsEnv && e.ValueFrom == nil })
+	had := slices.IndexFunc(at.typed.Env, func(e corev1.EnvVar) bool { return e.Name == template.ProbePortsEnv && e.ValueFrom == nil })
 	if had < 0 {
 		return called
 	}
@@ -36,7 +38,7 @@ func (d *decision) probePorts(container string) string {
 // probedPorts lists the ports of the probes and lifecycle hooks of the pod's own
 // containers and of the requested templates, in order. The result does not
 // depend on whether a template was already added.
-func (d *decision) probedPorts() string {
+func (d *decider) probedPorts() string {
 	var object struct {
 		Spec struct {
 			Containers     []probed `json:"containers"`
@@ -56,9 +58,9 @@ func (d *decision) probedPorts() string {
 		if !ok || entry.Template == nil || a.refused {
 			continue
 		}
-		for _, list := range [][]container{entry.Template.containers, entry.Template.initContainers} {
+		for _, list := range [][]template.Container{entry.Template.Containers, entry.Template.InitContainers} {
 			for i := range list {
-				c := &list[i].typed
+				c := &list[i].Typed
 				probed{c.Name, c.Ports, c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle}.ports(ports)
 			}
 		}

@@ -35,7 +35,7 @@ containers: [{name: proxy, image: p, startupProbe: {httpGet: {port: 15021}}}]`, 
 			}
 		})
 	}
-	if strings.Contains(string(takeover.initContainers[0].raw), "15021") {
+	if strings.Contains(string(takeover.InitContainers[0].Raw), "15021") {
 		t.Error("the template was changed")
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/kinds"
 )
 
@@ -55,7 +57,7 @@ func checkDecision(t *testing.T, g generator, r Request) bool {
 	if where := lost(decodeExactly(t, r.Object), decodeExactly(t, after), ""); where != "" {
 		t.Errorf("%s was lost or changed\nbefore %s\nafter  %s", where, r.Object, after)
 	}
-	_, err := TwoWayMergePatch(r.Kind, r.Object, after)
+	_, err := podjson.TwoWayMergePatch(r.Kind, r.Object, after)
 	if err != nil && !d.JSONOnly {
 		t.Errorf("the two-way merge patch fails and nobody said so: %v", err)
 	}
@@ -138,7 +140,7 @@ func (g generator) maybe(n int, text func() string) string {
 }
 
 func (g generator) templates(t *testing.T) *Set {
-	var list []*Template
+	var list []*template.Template
 	for _, name := range []string{"envoy", "log", "agent"}[:1+g.IntN(3)] {
 		config := map[string]any{}
 		var containers []any
@@ -297,7 +299,7 @@ func FuzzDecide(f *testing.F) {
 	}
 	f.Add(seedPod(f), small, "true")
 	f.Fuzz(func(t *testing.T, object []byte, config, value string) {
-		tpl, err := ParseTemplate("side", map[string]string{ConfigKey: config})
+		tpl, err := template.Parse("side", map[string]string{template.ConfigKey: config})
 		if err != nil {
 			return
 		}
@@ -327,7 +329,7 @@ func FuzzParseTemplate(f *testing.F) {
 	f.Add(proved, "native: auto")
 	f.Add("containers: [{name: &a a, image: *a}]", "overrides: [image]")
 	f.Fuzz(func(t *testing.T, config, options string) {
-		tpl, err := ParseTemplate("t", map[string]string{ConfigKey: config, OptionsKey: options})
+		tpl, err := template.Parse("t", map[string]string{template.ConfigKey: config, template.OptionsKey: options})
 		if (tpl == nil) == (err == nil) {
 			t.Errorf("template %v, error %v", tpl, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // pickRevisions sets the revision of each ask from the namespace's label,
@@ -17,7 +18,7 @@ func pickRevisions(asks []ask, label string) {
 	if label == "" {
 		return
 	}
-	picked, err := Picked(label)
+	picked, err := template.PickedRevisions(label)
 	for i := range asks {
 		a := &asks[i]
 		switch {
@@ -31,25 +32,25 @@ func pickRevisions(asks []ask, label string) {
 }
 
 // pick sets the revision that the pod selects by an annotation.
-func (a *ask) pick(o *override) {
-	a.picked, a.revision = o, o.value
-	if wrong := validRevision(o.value); wrong != "" && o.value != DefaultRevision && a.problem == nil {
-		a.problem = o.problem("is %s; write the name of a revision, which %s, or %s for the template itself", quote(o.value), wrong, DefaultRevision)
+func (a *ask) pick(o *template.PodOverride) {
+	a.picked, a.revision = o, o.Value
+	if wrong := template.ValidateRevision(o.Value); wrong != "" && o.Value != template.DefaultRevision && a.problem == nil {
+		a.problem = o.Problem("is %s; write the name of a revision, which %s, or %s for the template itself", finding.Quote(o.Value), wrong, template.DefaultRevision)
 	}
 }
 
 // key returns the name of the requested template or revision in a Set.
-func (a *ask) key() string { return RevisionName(a.template, a.revision) }
+func (a *ask) key() string { return template.RevisionName(a.template, a.revision) }
 
 // missing returns the problem of a requested template or revision that does not
 // exist.
 func (a *ask) missing(set *Set) finding.Finding {
-	if a.revision == "" || a.revision == DefaultRevision {
+	if a.revision == "" || a.revision == template.DefaultRevision {
 		return finding.Denial(reason.TemplateMissing, "", fmt.Sprintf("%s asks for the template %q, which does not exist; %s", a.source, a.template, set.known(a.template)))
 	}
 	by, field := "namespace label "+wellknown.LabelRevisions, ""
 	if a.picked != nil {
-		by, field = "annotation "+a.picked.key, "metadata.annotations["+a.picked.key+"]"
+		by, field = "annotation "+a.picked.Key, "metadata.annotations["+a.picked.Key+"]"
 	}
 	known := "it has none"
 	if revisions := set.Revisions(a.template); len(revisions) > 0 {
@@ -98,10 +99,10 @@ func inheritMandatory(entries map[string]Entry) map[string]Entry {
 }
 
 // Variants are a template and its revisions, those that can be used.
-func (s *Set) Variants(template string) []*Template {
-	var variants []*Template
-	for _, revision := range append([]string{""}, s.Revisions(template)...) {
-		if known, _ := s.Get(RevisionName(template, revision)); known.Template != nil {
+func (s *Set) Variants(name string) []*template.Template {
+	var variants []*template.Template
+	for _, revision := range append([]string{""}, s.Revisions(name)...) {
+		if known, _ := s.Get(template.RevisionName(name, revision)); known.Template != nil {
 			variants = append(variants, known.Template)
 		}
 	}
@@ -109,13 +110,13 @@ func (s *Set) Variants(template string) []*Template {
 }
 
 // Mandatory reports whether a template, or one of its revisions, is mandatory.
-func (s *Set) Mandatory(template string) bool {
-	return slices.ContainsFunc(s.Variants(template), func(t *Template) bool { return t.Options.Mandatory })
+func (s *Set) Mandatory(name string) bool {
+	return slices.ContainsFunc(s.Variants(name), func(t *template.Template) bool { return t.Options.Mandatory })
 }
 
 // had returns the version that a pod has according to its record, or that it
 // asks for if the record names a version that no longer serves.
-func (s *Set) had(template string, entry RecordEntry, asks []ask) *Template {
+func (s *Set) had(template string, entry RecordEntry, asks []ask) *template.Template {
 	variants := s.Variants(template)
 	if at := slices.IndexFunc(variants, entry.current); at >= 0 {
 		return variants[at]

@@ -9,6 +9,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // connect declares a Deployment's own Network in its pod template, and attaches
@@ -26,7 +27,7 @@ func (j *judging) connect() error {
 			problem = &foreign
 		}
 		if problem != nil {
-			j.Attachment = injector.Denial(*problem)
+			j.Attachment = decision.Denial(*problem)
 			j.problems(j.Attachment, Denies)
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/transition"
 )
@@ -60,7 +61,7 @@ type Facts struct {
 	// cluster-scoped object.
 	NamespaceLabels map[string]string
 	// Scope is the namespaces that usher serves.
-	Scope injector.Scope
+	Scope decision.Scope
 	// Levels are the levels that the namespace's labels select.
 	Levels config.Namespace
 	// Configuration is usher's own configuration.

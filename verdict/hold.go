@@ -1,6 +1,9 @@
 package verdict
 
-import "github.com/usher-dev/usher/injector"
+import (
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
+)
 
 // hold holds a pod to the mandatory templates: a new one to what they add, and an
 // update to what the pod already has of them.
@@ -8,7 +11,7 @@ func (j *judging) hold() error {
 	if !j.pod() {
 		return nil
 	}
-	var d *injector.Decision
+	var d *decision.Decision
 	switch {
 	case j.old == nil && j.step(Hold):
 		d = injector.Hold(j.request(j.object.JSON))

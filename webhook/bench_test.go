@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	facts "github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/webhook/handlers"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/tracing"
@@ -97,7 +97,7 @@ func benchValidate(b *testing.B) http.Handler {
 // benchFacts are facts with a namespace without labels.
 func benchFacts() *facts.Facts {
 	known := &facts.Facts{
-		Scope: injector.Scope{Own: "usher-system"}, Templates: facts.NewTemplates("usher-system", nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
+		Scope: decision.Scope{ReleaseNamespace: "usher-system"}, Templates: facts.NewTemplates("usher-system", nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
 		Namespaces: facts.NewNamespaces(nil), Configuration: facts.NewConfiguration(facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()), NativeSidecars: func() bool { return true },
 	}
 	known.Namespaces.Put(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "default"}})

@@ -15,6 +15,7 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/transition"
@@ -139,11 +140,11 @@ func (w *Workspace) factsOf(namespace string, own map[string]string) *verdict.Fa
 		levels.Enforce = *o.Enforce
 	}
 	steps := o.Steps
-	if slices.Contains(injector.SystemNamespaces, namespace) {
+	if slices.Contains(decision.SystemNamespaces, namespace) {
 		steps &= verdict.Validate // usher skips these namespaces, but the API server does not
 	}
 	facts := &verdict.Facts{
-		Steps: steps, NamespaceLabels: labels, Scope: injector.Scope{Own: o.OwnNamespace}, Levels: levels, Configuration: o.Configuration,
+		Steps: steps, NamespaceLabels: labels, Scope: decision.Scope{ReleaseNamespace: o.OwnNamespace}, Levels: levels, Configuration: o.Configuration,
 		Templates: w.Templates, NativeSidecars: o.NativeSidecars, Networks: w.networks[namespace],
 		Evaluator: w.evaluator, Server: o.Server, Lister: w.objects.lister(w.evaluator),
 		UnseenTemplates: "usher read only the given templates", UnseenNetworks: unseen,
@@ -184,7 +185,7 @@ func (w *Workspace) Judged(doc *manifest.Document) { w.objects.judged(doc) }
 // JudgeObject decides about an object in the namespace of a document.
 func (w *Workspace) JudgeObject(object verdict.Object, old *verdict.Object) (*verdict.Verdict, error) {
 	facts := w.facts[object.Namespace]
-	if object.APIVersion == "v1" && object.Kind == "Namespace" && slices.Contains(injector.SystemNamespaces, object.Name) {
+	if object.APIVersion == "v1" && object.Kind == "Namespace" && slices.Contains(decision.SystemNamespaces, object.Name) {
 		own := *facts
 		own.Steps &= verdict.Validate
 		facts = &own

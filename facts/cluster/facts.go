@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // serverInterval is how often the versions of the server and the kubelets are
@@ -31,7 +31,7 @@ const usableInterval = time.Second
 // Facts are what decisions know about a cluster.
 type Facts struct {
 	// Scope is the namespaces that usher serves.
-	Scope         injector.Scope
+	Scope         decision.Scope
 	Templates     *Templates
 	Namespaces    *Namespaces
 	Configuration *Configuration
@@ -53,7 +53,7 @@ type Facts struct {
 
 // New returns the facts of a manager's cluster, whose caches ByObject limits.
 // They are complete after Sync. proof is the namespace for dry runs of pods.
-func New(ctx context.Context, m manager.Manager, scope injector.Scope, proof string, registry prometheus.Registerer, log logr.Logger) (*Facts, error) {
+func New(ctx context.Context, m manager.Manager, scope decision.Scope, proof string, registry prometheus.Registerer, log logr.Logger) (*Facts, error) {
 	versions, err := discovery.NewDiscoveryClientForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func New(ctx context.Context, m manager.Manager, scope injector.Scope, proof str
 	sidecars := &Sidecars{Discovery: versions, Reader: reader, Interval: serverInterval, Metrics: metrics, Log: log}
 	f := &Facts{
 		Scope:         scope,
-		Templates:     NewTemplates(scope.Own, reader, metrics, log),
+		Templates:     NewTemplates(scope.ReleaseNamespace, reader, metrics, log),
 		Namespaces:    NewNamespaces(reader),
 		Configuration: NewConfiguration(metrics, log),
 		Server:        sidecars.Server, NativeSidecars: sidecars.Available, sidecars: sidecars,

@@ -13,6 +13,7 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/transition"
 	"github.com/usher-dev/usher/verdict"
@@ -109,7 +110,7 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 // owner references of their pods truly: usher's controllers, and those that the
 // configuration lists.
 func (f *Facts) Controllers() []string {
-	own := "system:serviceaccount:" + f.Scope.Own + ":usher-controller"
+	own := "system:serviceaccount:" + f.Scope.ReleaseNamespace + ":usher-controller"
 	return append([]string{own}, f.Configuration.Current().Controllers...)
 }
 
@@ -216,12 +217,12 @@ func (f *Facts) missing(r Request, v *verdict.Verdict) []string {
 	set := f.Templates.Set()
 	names := slices.DeleteFunc(strings.Split(labels[wellknown.LabelTemplates], "."), func(name string) bool {
 		_, known := set.Get(name)
-		return known || injector.ValidTemplateName(name) != ""
+		return known || template.ValidateName(name) != ""
 	})
-	picked, _ := injector.Picked(labels[wellknown.LabelRevisions])
-	for template, revision := range picked {
-		name := injector.RevisionName(template, revision)
-		if _, known := set.Get(name); !known && revision != injector.DefaultRevision {
+	picked, _ := template.PickedRevisions(labels[wellknown.LabelRevisions])
+	for of, revision := range picked {
+		name := template.RevisionName(of, revision)
+		if _, known := set.Get(name); !known && revision != template.DefaultRevision {
 			names = append(names, name)
 		}
 	}

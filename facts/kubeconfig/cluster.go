@@ -28,6 +28,7 @@ import (
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // A Cluster is a connection, and what was read from the cluster.
@@ -36,7 +37,7 @@ type Cluster struct {
 	Installation
 	// Scope is the namespaces that the installation serves, and IsRegistered
 	// whether the API server calls it.
-	Scope        injector.Scope
+	Scope        decision.Scope
 	IsRegistered bool
 	// Templates are those of usher's namespace; nil if the user may not read them,
 	// which is common for users with rights in one namespace: templates may

@@ -19,6 +19,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/kinds"
 )
 
@@ -139,7 +140,7 @@ func uninjectApp(container map[string]any, record map[string]injector.AppItems) 
 	}{
 		"env":          {added.Env, func(item map[string]any) string { key, _ := item["name"].(string); return key }},
 		"envFrom":      {added.EnvFrom, envSource},
-		"volumeMounts": {added.VolumeMounts, func(item map[string]any) string { key, _ := item["mountPath"].(string); return injector.MountKey(key) }},
+		"volumeMounts": {added.VolumeMounts, func(item map[string]any) string { key, _ := item["mountPath"].(string); return template.MountKey(key) }},
 	} {
 		items, _ := container[list].([]any)
 		items = slices.DeleteFunc(items, func(item any) bool {
@@ -160,7 +161,7 @@ func envSource(item map[string]any) string {
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(item, &source) != nil {
 		return ""
 	}
-	return injector.EnvSource(source)
+	return template.EnvSource(source)
 }
 
 // claim adds the volumes of a StatefulSet's claims, which replace others of the

@@ -1,8 +1,10 @@
-package injector
+package decision
 
 import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // A Decision is the result for an object, and its reasons.
@@ -19,7 +21,7 @@ type Decision struct {
 	// Warnings are for the user who sent the object.
 	Warnings []string
 	// Patch adds to the object; it is empty if nothing is added.
-	Patch Patch
+	Patch podjson.Patch
 	// JSONOnly is true if a two-way merge patch may be unable to express the
 	// patch.
 	JSONOnly bool
@@ -42,7 +44,7 @@ type Outcome struct {
 }
 
 // Name returns the name of the template or revision in a Set.
-func (o Outcome) Name() string { return RevisionName(o.Template, o.Revision) }
+func (o Outcome) Name() string { return template.RevisionName(o.Template, o.Revision) }
 
 // Denial returns the decision about an object that is refused before any
 // template is considered.

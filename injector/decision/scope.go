@@ -1,4 +1,4 @@
-package injector
+package decision
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ var SystemNamespaces = []string{"kube-system", "kube-public", "kube-node-lease"}
 // has every namespace but the system's.
 type Scope struct {
 	// Own is usher's own namespace, which is excluded like the system namespaces.
-	Own string
+	ReleaseNamespace string
 	// Selector selects namespaces by their labels; nil selects all.
 	Selector labels.Selector
 }
@@ -25,7 +25,7 @@ func (s Scope) Excludes(namespace string, namespaceLabels map[string]string) boo
 	switch {
 	case namespace == "":
 		return false
-	case namespace == s.Own, slices.Contains(SystemNamespaces, namespace):
+	case namespace == s.ReleaseNamespace, slices.Contains(SystemNamespaces, namespace):
 		return true
 	}
 	return s.Selector != nil && !s.Selector.Matches(labels.Set(namespaceLabels))

@@ -1,4 +1,4 @@
-package injector
+package podjson
 
 import (
 	"fmt"
@@ -13,6 +13,11 @@ type Operation struct {
 	Op    string         `json:"op"`
 	Path  string         `json:"path"`
 	Value jsontext.Value `json:"value,omitempty"`
+}
+
+// Add returns the operation that adds a value.
+func Add(path string, value jsontext.Value) Operation {
+	return Operation{Op: "add", Path: path, Value: value}
 }
 
 // A Patch is a JSON Patch, the only type that an admission webhook may answer
@@ -73,7 +78,7 @@ func (p Patch) Apply(object []byte) ([]byte, error) {
 }
 
 // under returns the patch for an object that contains the patched one at path.
-func (p Patch) under(path string) Patch {
+func (p Patch) Under(path string) Patch {
 	if path == "" {
 		return p
 	}
@@ -86,35 +91,35 @@ func (p Patch) under(path string) Patch {
 }
 
 // escape writes a key as a JSON Pointer's token (RFC 6901).
-func escape(key string) string {
+func Escape(key string) string {
 	if !strings.ContainsAny(key, "~/") {
 		return key
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
-func quoted(s string) jsontext.Value {
+func Quoted(s string) jsontext.Value {
 	b, _ := jsontext.AppendQuote(make([]byte, 0, len(s)+2), s)
 	return b
 }
 
-type pair struct{ key, value string }
+type Pair struct{ Key, Value string }
 
 // in reports whether a map has the key with the value, which may be empty.
-func (p pair) in(have map[string]string) bool {
-	value, ok := have[p.key]
-	return ok && value == p.value
+func (p Pair) In(have map[string]string) bool {
+	value, ok := have[p.Key]
+	return ok && value == p.Value
 }
 
 // appendMap adds keys to a map, and creates the map if necessary.
-func appendMap(patch Patch, path string, have map[string]string, pairs []pair) Patch {
+func AppendMap(patch Patch, path string, have map[string]string, pairs []Pair) Patch {
 	if have != nil {
 		for _, p := range pairs {
 			op := "add"
-			if _, set := have[p.key]; set {
+			if _, set := have[p.Key]; set {
 				op = "replace" // the record, which is usher's own
 			}
-			patch = append(patch, Operation{op, path + "/" + escape(p.key), quoted(p.value)})
+			patch = append(patch, Operation{op, path + "/" + Escape(p.Key), Quoted(p.Value)})
 		}
 		return patch
 	}
@@ -126,9 +131,9 @@ func appendMap(patch Patch, path string, have map[string]string, pairs []pair) P
 		if i > 0 {
 			value = append(value, ',')
 		}
-		value, _ = jsontext.AppendQuote(value, p.key)
+		value, _ = jsontext.AppendQuote(value, p.Key)
 		value = append(value, ':')
-		value, _ = jsontext.AppendQuote(value, p.value)
+		value, _ = jsontext.AppendQuote(value, p.Value)
 	}
 	return append(patch, Operation{"add", path, append(value, '}')})
 }

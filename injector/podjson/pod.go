@@ -1,4 +1,4 @@
-package injector
+package podjson
 
 import (
 	"slices"
@@ -13,48 +13,48 @@ import (
 
 // pod is the part of a pod that a decision reads. The pod itself stays the
 // original JSON, with fields that this build does not know.
-type pod struct {
-	Metadata *podMeta `json:"metadata"`
-	Spec     *podSpec `json:"spec"`
+type Pod struct {
+	Metadata *Metadata `json:"metadata"`
+	Spec     *Spec     `json:"spec"`
 }
 
-type podMeta struct {
+type Metadata struct {
 	Name        string            `json:"name"`
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 	// DeletionTimestamp is "" unless the object is being deleted.
 	DeletionTimestamp string `json:"deletionTimestamp"`
 
-	absent bool
+	Absent bool
 }
 
 // podSpec's lists are nil if the pod does not have them, or has null.
-type podSpec struct {
-	RestartPolicy       string          `json:"restartPolicy"`
-	HostNetwork         bool            `json:"hostNetwork"`
-	Automount           *bool           `json:"automountServiceAccountToken"`
-	OS                  *podOS          `json:"os"`
-	NodeSelector        nodeSelector    `json:"nodeSelector"`
-	Containers          []podContainer  `json:"containers"`
-	InitContainers      []podContainer  `json:"initContainers"`
-	EphemeralContainers []podContainer  `json:"ephemeralContainers"`
-	Volumes             []podVolume     `json:"volumes"`
-	ImagePullSecrets    []podPullSecret `json:"imagePullSecrets"`
-	HostAliases         []podHostAlias  `json:"hostAliases"`
+type Spec struct {
+	RestartPolicy       string       `json:"restartPolicy"`
+	HostNetwork         bool         `json:"hostNetwork"`
+	Automount           *bool        `json:"automountServiceAccountToken"`
+	OS                  *OS          `json:"os"`
+	NodeSelector        NodeSelector `json:"nodeSelector"`
+	Containers          []Container  `json:"containers"`
+	InitContainers      []Container  `json:"initContainers"`
+	EphemeralContainers []Container  `json:"ephemeralContainers"`
+	Volumes             []Volume     `json:"volumes"`
+	ImagePullSecrets    []PullSecret `json:"imagePullSecrets"`
+	HostAliases         []HostAlias  `json:"hostAliases"`
 }
 
-type podOS struct {
+type OS struct {
 	Name string `json:"name"`
 }
 
 // nodeSelector is the only relevant label of nodes.
-type nodeSelector struct {
+type NodeSelector struct {
 	OS string `json:"kubernetes.io/os"`
 }
 
 // windows reports whether the pod runs on Windows, where a template's
 // containers do not run. field is the field that selects it.
-func (p *pod) windows() (field string, is bool) {
+func (p *Pod) Windows() (field string, is bool) {
 	switch {
 	case p.Spec.OS != nil && p.Spec.OS.Name == string(corev1.Windows):
 		return "spec.os.name", true
@@ -64,35 +64,35 @@ func (p *pod) windows() (field string, is bool) {
 	return "", false
 }
 
-type podContainer struct {
-	Name         string     `json:"name"`
-	Ports        []podPort  `json:"ports"`
-	VolumeMounts []podMount `json:"volumeMounts"`
+type Container struct {
+	Name         string  `json:"name"`
+	Ports        []Port  `json:"ports"`
+	VolumeMounts []Mount `json:"volumeMounts"`
 
-	origin string // the template that added it, "" for the pod's own
+	Origin string // the template that added it, "" for the pod's own
 }
 
-type podPort struct {
+type Port struct {
 	ContainerPort int32  `json:"containerPort"`
 	HostPort      int32  `json:"hostPort"`
 	HostIP        string `json:"hostIP"`
 	Protocol      string `json:"protocol"`
 }
 
-type podMount struct {
+type Mount struct {
 	Name      string `json:"name"`
 	MountPath string `json:"mountPath"`
 }
 
 // podVolume keeps the source encoded: it is compared only if names match.
-type podVolume struct {
+type Volume struct {
 	Name string
 	Raw  jsontext.Value
 
-	origin string
+	Origin string
 }
 
-func (v *podVolume) UnmarshalJSON(raw []byte) error {
+func (v *Volume) UnmarshalJSON(raw []byte) error {
 	var named struct {
 		Name string `json:"name"`
 	}
@@ -103,21 +103,21 @@ func (v *podVolume) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-type podPullSecret struct {
+type PullSecret struct {
 	Name string `json:"name"`
 }
 
-type podHostAlias struct {
+type HostAlias struct {
 	IP        string   `json:"ip"`
 	Hostnames []string `json:"hostnames"`
 }
 
 // decodePod decodes a pod, or a pod template. It returns a problem for a pod
 // that the API server would refuse as well.
-func decodePod(raw []byte) (*pod, *finding.Finding) {
-	p := &pod{}
+func Decode(raw []byte) (*Pod, *finding.Finding) {
+	p := &Pod{}
 	if err := json.Unmarshal(raw, p); err != nil {
-		field, detail := decodeProblem(err)
+		field, detail := DecodeProblem(err)
 		return nil, new(finding.Denial(reason.Undecodable, field, detail))
 	}
 	if p.Spec == nil {
@@ -129,14 +129,14 @@ func decodePod(raw []byte) (*pod, *finding.Finding) {
 	return p, nil
 }
 
-func (p *pod) labels() map[string]string {
+func (p *Pod) Labels() map[string]string {
 	if p.Metadata == nil {
 		return nil
 	}
 	return p.Metadata.Labels
 }
 
-func (p *pod) annotations() map[string]string {
+func (p *Pod) Annotations() map[string]string {
 	if p.Metadata == nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (p *pod) annotations() map[string]string {
 
 // ends reports whether the pod ends by itself, as a Job's does: an ordinary
 // sidecar would keep it from ending.
-func (p *pod) ends() bool {
+func (p *Pod) RunsToCompletion() bool {
 	switch corev1.RestartPolicy(p.Spec.RestartPolicy) {
 	case corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure:
 		return true
@@ -154,14 +154,14 @@ func (p *pod) ends() bool {
 }
 
 // annotationField is the path of an annotation of a pod.
-func annotationField(key string) string { return "metadata.annotations[" + key + "]" }
+func AnnotationField(key string) string { return "metadata.annotations[" + key + "]" }
 
 // deleted reports whether the pod is being deleted.
-func (p *pod) deleted() bool { return p.Metadata != nil && p.Metadata.DeletionTimestamp != "" }
+func (p *Pod) Deleted() bool { return p.Metadata != nil && p.Metadata.DeletionTimestamp != "" }
 
 // missingHostnames returns the names that the pod lacks for an address, and
 // whether it has the address.
-func (s *podSpec) missingHostnames(alias *corev1.HostAlias) (missing []string, known bool) {
+func (s *Spec) MissingHostnames(alias *corev1.HostAlias) (missing []string, known bool) {
 	missing = slices.Clone(alias.Hostnames)
 	for _, have := range s.HostAliases {
 		if have.IP == alias.IP {

@@ -1,4 +1,4 @@
-package injector
+package podjson
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 
 // decodeProblem turns a decoder's error into a field path and the problem of
 // the field.
-func decodeProblem(err error) (field, detail string) {
+func DecodeProblem(err error) (field, detail string) {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
 		if errors.Is(err, jsontext.ErrDuplicateName) {

@@ -1,4 +1,4 @@
-package injector
+package podjson
 
 import (
 	"slices"
@@ -15,25 +15,25 @@ import (
 // webhook once more. To avoid this, usher adds its containers with the mount
 // that the plugin would add.
 const (
-	tokenPath         = "/var/run/secrets/kubernetes.io/serviceaccount"
+	TokenPath         = "/var/run/secrets/kubernetes.io/serviceaccount"
 	tokenVolumePrefix = "kube-api-access-"
 )
 
 // tokenVolume returns the volume that the plugin mounts in added containers, or
 // "" if it does not: the plugin has processed every container of the pod, so a
 // container without the mount shows that the token is not mounted.
-func (p *pod) tokenVolume() string {
+func (p *Pod) TokenVolume() string {
 	if p.Spec.Automount != nil && !*p.Spec.Automount {
 		return ""
 	}
-	at := slices.IndexFunc(p.Spec.Volumes, func(v podVolume) bool { return strings.HasPrefix(v.Name, tokenVolumePrefix) })
+	at := slices.IndexFunc(p.Spec.Volumes, func(v Volume) bool { return strings.HasPrefix(v.Name, tokenVolumePrefix) })
 	if at < 0 {
 		return ""
 	}
 	volume, mounted := p.Spec.Volumes[at].Name, false
-	for _, list := range [][]podContainer{p.Spec.Containers, p.Spec.InitContainers} {
+	for _, list := range [][]Container{p.Spec.Containers, p.Spec.InitContainers} {
 		for _, c := range list {
-			at := slices.IndexFunc(c.VolumeMounts, func(m podMount) bool { return m.MountPath == tokenPath })
+			at := slices.IndexFunc(c.VolumeMounts, func(m Mount) bool { return m.MountPath == TokenPath })
 			if at < 0 {
 				return ""
 			}
@@ -47,14 +47,14 @@ func (p *pod) tokenVolume() string {
 }
 
 // mountsToken reports whether a container mounts something where the token is.
-func mountsToken(c *corev1.Container) bool {
-	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == tokenPath })
+func MountsToken(c *corev1.Container) bool {
+	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == TokenPath })
 }
 
 // holdsToken reports whether a volume of the pod is the one that the plugin
 // adds: only the token, the API server's certificates and the namespace.
-func (p *pod) holdsToken(name string) bool {
-	at := slices.IndexFunc(p.Spec.Volumes, func(v podVolume) bool { return v.Name == name })
+func (p *Pod) HoldsToken(name string) bool {
+	at := slices.IndexFunc(p.Spec.Volumes, func(v Volume) bool { return v.Name == name })
 	if at < 0 || !strings.HasPrefix(name, tokenVolumePrefix) {
 		return false
 	}

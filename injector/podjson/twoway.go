@@ -1,4 +1,4 @@
-package injector
+package podjson
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package injector
+package podjson
 
 import (
 	"slices"
@@ -14,19 +14,19 @@ import (
 
 // podTemplate returns the pod that an object is, or the template that it
 // holds, and where.
-func podTemplate(kind string, object []byte) (jsontext.Value, []string, *finding.Finding) {
+func Template(kind string, object []byte) (jsontext.Value, []string, *finding.Finding) {
 	if kind == "" {
 		kind = "Pod"
 	}
 	k := kinds.Named(kind)
 	if !k.Is(kinds.Pods) {
-		return nil, nil, new(finding.Denial(reason.Undecodable, "kind", "is "+quote(kind)+", which is not a pod and has no pod template"))
+		return nil, nil, new(finding.Denial(reason.Undecodable, "kind", "is "+finding.Quote(kind)+", which is not a pod and has no pod template"))
 	}
 	raw, path := jsontext.Value(object), k.Template()
 	for i, step := range path {
 		var fields map[string]jsontext.Value
 		if err := json.Unmarshal(raw, &fields); err != nil {
-			field, detail := decodeProblem(err)
+			field, detail := DecodeProblem(err)
 			return nil, nil, new(finding.Denial(reason.Undecodable, strings.TrimSuffix(strings.Join(append(slices.Clone(path[:i]), field), "."), "."), detail))
 		}
 		if raw = fields[step]; len(raw) == 0 || raw.Kind() == 'n' {
@@ -37,7 +37,7 @@ func podTemplate(kind string, object []byte) (jsontext.Value, []string, *finding
 }
 
 // pointer writes a path as a JSON Pointer.
-func pointer(path []string) string {
+func Pointer(path []string) string {
 	if len(path) == 0 {
 		return ""
 	}
@@ -45,13 +45,13 @@ func pointer(path []string) string {
 }
 
 // repeatsKeys says whether a list that usher may add to has a merge key twice.
-func (p *pod) repeatsKeys() bool {
+func (p *Pod) RepeatsKeys() bool {
 	s := p.Spec
-	return repeats(s.Containers, func(c podContainer) string { return c.Name }) ||
-		repeats(s.InitContainers, func(c podContainer) string { return c.Name }) ||
-		repeats(s.Volumes, func(v podVolume) string { return v.Name }) ||
-		repeats(s.ImagePullSecrets, func(s podPullSecret) string { return s.Name }) ||
-		repeats(s.HostAliases, func(a podHostAlias) string { return a.IP })
+	return repeats(s.Containers, func(c Container) string { return c.Name }) ||
+		repeats(s.InitContainers, func(c Container) string { return c.Name }) ||
+		repeats(s.Volumes, func(v Volume) string { return v.Name }) ||
+		repeats(s.ImagePullSecrets, func(s PullSecret) string { return s.Name }) ||
+		repeats(s.HostAliases, func(a HostAlias) string { return a.IP })
 }
 
 func repeats[T any](items []T, key func(T) string) bool {
@@ -71,16 +71,16 @@ func repeats[T any](items []T, key func(T) string) bool {
 
 // templateAnnotations reads the annotations of a workload's pod template.
 // exists is true if the template has metadata.
-func templateAnnotations(kind string, object []byte) (annotations map[string]string, exists bool, path []string, problem *finding.Finding) {
-	raw, path, problem := podTemplate(kind, object)
+func TemplateAnnotations(kind string, object []byte) (annotations map[string]string, exists bool, path []string, problem *finding.Finding) {
+	raw, path, problem := Template(kind, object)
 	if problem != nil {
 		return nil, false, nil, problem
 	}
 	var template struct {
-		Metadata *podMeta `json:"metadata"`
+		Metadata *Metadata `json:"metadata"`
 	}
 	if err := json.Unmarshal(raw, &template); err != nil {
-		field, detail := decodeProblem(err)
+		field, detail := DecodeProblem(err)
 		return nil, false, nil, new(finding.Denial(reason.Undecodable, strings.Join(path, ".")+"."+field, detail))
 	}
 	if template.Metadata == nil {

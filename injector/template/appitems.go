@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"fmt"
@@ -29,22 +29,22 @@ type appFragment struct {
 // appItems are the items of an appFragment. An item's key identifies it in a
 // container: the name of a variable, the source of envFrom, or the path of a
 // mount.
-type appItems struct {
+type AppItems struct {
 	typed                *appFragment
-	env, envFrom, mounts []appItem
+	Env, EnvFrom, Mounts []AppItem
 }
 
-type appItem struct {
-	key string
-	raw jsontext.Value
+type AppItem struct {
+	Key string
+	Raw jsontext.Value
 	// same reports whether an item of the pod is equal to this one.
-	same func(other jsontext.Value) bool
+	Same func(other jsontext.Value) bool
 }
 
-func (a *appItems) empty() bool { return len(a.env)+len(a.envFrom)+len(a.mounts) == 0 }
+func (a *AppItems) Empty() bool { return len(a.Env)+len(a.EnvFrom)+len(a.Mounts) == 0 }
 
 // newAppItems keeps each item as the author wrote it.
-func newAppItems(typed *appFragment, canonical jsontext.Value) appItems {
+func newAppItems(typed *appFragment, canonical jsontext.Value) AppItems {
 	var raw struct {
 		Env          []jsontext.Value `json:"env"`
 		EnvFrom      []jsontext.Value `json:"envFrom"`
@@ -52,15 +52,15 @@ func newAppItems(typed *appFragment, canonical jsontext.Value) appItems {
 	}
 	// The strict parse accepted it, so this one does.
 	_ = json.Unmarshal(canonical, &raw)
-	items := appItems{typed: typed}
+	items := AppItems{typed: typed}
 	for i, e := range typed.Env {
-		items.env = append(items.env, appItem{e.Name, raw.Env[i], sameAs(e, defaultEnv)})
+		items.Env = append(items.Env, AppItem{e.Name, raw.Env[i], sameAs(e, defaultEnv)})
 	}
 	for i, f := range typed.EnvFrom {
-		items.envFrom = append(items.envFrom, appItem{EnvSource(f), raw.EnvFrom[i], sameAs(f, nil)})
+		items.EnvFrom = append(items.EnvFrom, AppItem{EnvSource(f), raw.EnvFrom[i], sameAs(f, nil)})
 	}
 	for i, m := range typed.VolumeMounts {
-		items.mounts = append(items.mounts, appItem{MountKey(m.MountPath), raw.VolumeMounts[i], sameAs(m, defaultMount)})
+		items.Mounts = append(items.Mounts, AppItem{MountKey(m.MountPath), raw.VolumeMounts[i], sameAs(m, defaultMount)})
 	}
 	return items
 }
@@ -116,8 +116,8 @@ func EnvSource(f corev1.EnvFromSource) string {
 }
 
 // checkApp adds the problems of appContainers that do not depend on the pod.
-func (t *Template) checkApp(bad *InvalidTemplate, volumes map[string]bool) {
-	typed := t.app.typed
+func (t *Template) checkApp(bad *InvalidError, volumes map[string]bool) {
+	typed := t.App.typed
 	const path = configField + "appContainers."
 	seen := map[string]int{}
 	for i, e := range typed.Env {
@@ -161,4 +161,4 @@ func (t *Template) checkApp(bad *InvalidTemplate, volumes map[string]bool) {
 }
 
 // size counts the items.
-func (a *appItems) size() int { return len(a.env) + len(a.envFrom) + len(a.mounts) }
+func (a *AppItems) Len() int { return len(a.Env) + len(a.EnvFrom) + len(a.Mounts) }

@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"fmt"
@@ -16,29 +16,29 @@ import (
 // check adds the problems of a template that do not depend on the pod: what no
 // pod could run, and what usher could not merge. The API server has the last
 // word: usher validates an applied template with a dry run.
-func (t *Template) check(bad *InvalidTemplate) {
-	if len(t.containers)+len(t.initContainers) == 0 && t.app.empty() {
+func (t *Template) check(bad *InvalidError) {
+	if len(t.Containers)+len(t.InitContainers) == 0 && t.App.Empty() {
 		bad.add("data.config", 0, "has no container; write at least one under containers or initContainers, or write appContainers for what the pod's own containers get")
 	}
 	volumes := map[string]bool{}
-	for i, v := range t.volumes {
+	for i, v := range t.Volumes {
 		t.checkVolume(bad, i, v, volumes)
 	}
 	names, ports := map[string]string{}, hostPorts{}
-	for i := range t.containers {
-		c, path := &t.containers[i], fmt.Sprintf("%scontainers[%d]", configField, i)
+	for i := range t.Containers {
+		c, path := &t.Containers[i], fmt.Sprintf("%scontainers[%d]", configField, i)
 		t.checkContainer(bad, path, c, names, volumes)
-		if c.typed.RestartPolicy != nil && !c.isNative() {
-			bad.add(path+".restartPolicy", 0, "is %s; a sidecar runs as long as its pod: remove it", *c.typed.RestartPolicy)
+		if c.Typed.RestartPolicy != nil && !c.IsNative() {
+			bad.add(path+".restartPolicy", 0, "is %s; a sidecar runs as long as its pod: remove it", *c.Typed.RestartPolicy)
 		}
 		ports.check(bad, path, c)
 	}
-	for i := range t.initContainers {
-		c, path := &t.initContainers[i], fmt.Sprintf("%sinitContainers[%d]", configField, i)
+	for i := range t.InitContainers {
+		c, path := &t.InitContainers[i], fmt.Sprintf("%sinitContainers[%d]", configField, i)
 		t.checkContainer(bad, path, c, names, volumes)
 		ports.check(bad, path, c)
 	}
-	for i, s := range t.pullSecrets {
+	for i, s := range t.PullSecrets {
 		if s == "" {
 			bad.add(fmt.Sprintf("%simagePullSecrets[%d].name", configField, i), 0, "is missing")
 		}
@@ -49,36 +49,36 @@ func (t *Template) check(bad *InvalidTemplate) {
 	t.checkOverrides(bad)
 }
 
-func (t *Template) checkVolume(bad *InvalidTemplate, i int, v volume, seen map[string]bool) {
+func (t *Template) checkVolume(bad *InvalidError, i int, v Volume, seen map[string]bool) {
 	path := fmt.Sprintf("%svolumes[%d].name", configField, i)
 	switch {
-	case v.name == "":
+	case v.Name == "":
 		bad.add(path, 0, "is missing")
-	case seen[v.name]:
+	case seen[v.Name]:
 		bad.put(finding.Denial(reason.ConflictVolume, path,
-			fmt.Sprintf("is %q, which another volume of the template has", v.name)))
-	case len(validation.IsDNS1123Label(v.name)) > 0:
-		bad.add(path, 0, "is %q; must be lower case letters, digits and '-'", v.name)
+			fmt.Sprintf("is %q, which another volume of the template has", v.Name)))
+	case len(validation.IsDNS1123Label(v.Name)) > 0:
+		bad.add(path, 0, "is %q; must be lower case letters, digits and '-'", v.Name)
 	}
-	seen[v.name] = true
+	seen[v.Name] = true
 }
 
-func (t *Template) checkContainer(bad *InvalidTemplate, path string, c *container, names map[string]string, volumes map[string]bool) {
+func (t *Template) checkContainer(bad *InvalidError, path string, c *Container, names map[string]string, volumes map[string]bool) {
 	switch {
-	case c.name == "":
+	case c.Name == "":
 		bad.add(path+".name", 0, "is missing")
-	case names[c.name] != "":
+	case names[c.Name] != "":
 		bad.put(finding.Denial(reason.ConflictName, path+".name",
-			fmt.Sprintf("is %q, which %s has", c.name, strings.TrimPrefix(names[c.name], configField))))
-	case len(validation.IsDNS1123Label(c.name)) > 0:
-		bad.add(path+".name", 0, "is %q; must be lower case letters, digits and '-', at most 63", c.name)
+			fmt.Sprintf("is %q, which %s has", c.Name, strings.TrimPrefix(names[c.Name], configField))))
+	case len(validation.IsDNS1123Label(c.Name)) > 0:
+		bad.add(path+".name", 0, "is %q; must be lower case letters, digits and '-', at most 63", c.Name)
 	}
-	names[c.name] = path
-	if c.typed.Image == "" {
+	names[c.Name] = path
+	if c.Typed.Image == "" {
 		bad.add(path+".image", 0, "is missing")
 	}
 	mounts := map[string]int{}
-	for i, m := range c.typed.VolumeMounts {
+	for i, m := range c.Typed.VolumeMounts {
 		at := fmt.Sprintf("%s.volumeMounts[%d]", path, i)
 		if !volumes[m.Name] {
 			bad.add(at+".name", 0, "is %q, and the template has no volume of that name; add it under volumes (a pod's volume of the same name and source is shared)", m.Name)
@@ -96,16 +96,16 @@ func (t *Template) checkContainer(bad *InvalidTemplate, path string, c *containe
 // hostPorts are the fields that use each port of the host. A port on all
 // addresses has the address "", and the first one on any address is also stored
 // as "*".
-type hostPorts map[boundPort]string
+type hostPorts map[HostPort]string
 
 // check adds a container's host ports to those of the containers before it.
-func (h hostPorts) check(bad *InvalidTemplate, path string, c *container) {
-	for i, p := range c.typed.Ports {
+func (h hostPorts) check(bad *InvalidError, path string, c *Container) {
+	for i, p := range c.Typed.Ports {
 		if p.HostPort == 0 {
 			continue
 		}
-		at := func(ip string) boundPort {
-			return boundPort{host: p.HostPort, ip: ip, protocol: protocol(string(p.Protocol))}
+		at := func(ip string) HostPort {
+			return HostPort{Port: p.HostPort, IP: ip, Protocol: Protocol(string(p.Protocol))}
 		}
 		own, others := p.HostIP, ""
 		if anyAddress(p.HostIP) {
@@ -128,28 +128,28 @@ func (h hostPorts) check(bad *InvalidTemplate, path string, c *container) {
 	}
 }
 
-func (t *Template) checkMetadata(bad *InvalidTemplate) {
-	for _, p := range t.labels {
-		for _, msg := range validation.IsQualifiedName(p.key) {
-			bad.add(configField+"labels["+p.key+"]", 0, "%s", msg)
+func (t *Template) checkMetadata(bad *InvalidError) {
+	for _, p := range t.Labels {
+		for _, msg := range validation.IsQualifiedName(p.Key) {
+			bad.add(configField+"labels["+p.Key+"]", 0, "%s", msg)
 		}
-		for _, msg := range validation.IsValidLabelValue(p.value) {
-			bad.add(configField+"labels["+p.key+"]", 0, "%s", msg)
+		for _, msg := range validation.IsValidLabelValue(p.Value) {
+			bad.add(configField+"labels["+p.Key+"]", 0, "%s", msg)
 		}
 	}
-	for _, p := range t.annotations {
-		path := configField + "annotations[" + p.key + "]"
-		for _, msg := range validation.IsQualifiedName(strings.ToLower(p.key)) {
+	for _, p := range t.Annotations {
+		path := configField + "annotations[" + p.Key + "]"
+		for _, msg := range validation.IsQualifiedName(strings.ToLower(p.Key)) {
 			bad.add(path, 0, "%s", msg)
 		}
-		if _, _, ours := cutKey(p.key); ours || slices.Contains([]string{wellknown.AnnotationInjected, wellknown.AnnotationCarried, wellknown.AnnotationOwnLabels}, p.key) {
+		if _, _, ours := CutKey(p.Key); ours || slices.Contains([]string{wellknown.AnnotationInjected, wellknown.AnnotationCarried, wellknown.AnnotationOwnLabels}, p.Key) {
 			bad.add(path, 0, "is one of usher's own keys, which a template cannot set")
 		}
 	}
 }
 
 // checkOverrides finds the container that overrides apply to.
-func (t *Template) checkOverrides(bad *InvalidTemplate) {
+func (t *Template) checkOverrides(bad *InvalidError) {
 	if name := t.Options.OverrideContainer; name != "" {
 		if t.container(name) == nil {
 			bad.add("data.options.overrideContainer", 0, "is %q, and the template has no container of that name", name)
@@ -163,24 +163,24 @@ func (t *Template) checkOverrides(bad *InvalidTemplate) {
 
 // overridden is the container that overrides apply to: the one the options
 // name, the one named as the template, or the only one.
-func (t *Template) overridden() *container {
+func (t *Template) overridden() *Container {
 	if name := t.Options.OverrideContainer; name != "" {
 		return t.container(name)
 	}
 	if c := t.container(t.Name); c != nil {
 		return c
 	}
-	all := slices.Concat(t.containers, t.initContainers)
+	all := slices.Concat(t.Containers, t.InitContainers)
 	if len(all) == 1 {
-		return t.container(all[0].name)
+		return t.container(all[0].Name)
 	}
 	return nil
 }
 
-func (t *Template) container(name string) *container {
-	for _, list := range [][]container{t.containers, t.initContainers} {
+func (t *Template) container(name string) *Container {
+	for _, list := range [][]Container{t.Containers, t.InitContainers} {
 		for i := range list {
-			if list[i].name == name {
+			if list[i].Name == name {
 				return &list[i]
 			}
 		}
@@ -189,21 +189,21 @@ func (t *Template) container(name string) *container {
 }
 
 // A boundPort is a port that a container uses on its node.
-type boundPort struct {
-	host     int32
-	ip       string
-	protocol corev1.Protocol
+type HostPort struct {
+	Port     int32
+	IP       string
+	Protocol corev1.Protocol
 }
 
 // clashes reports whether two containers cannot have both ports on one node.
-func (p boundPort) clashes(other boundPort) bool {
-	return p.host == other.host && p.protocol == other.protocol &&
-		(anyAddress(p.ip) || anyAddress(other.ip) || p.ip == other.ip)
+func (p HostPort) Clashes(other HostPort) bool {
+	return p.Port == other.Port && p.Protocol == other.Protocol &&
+		(anyAddress(p.IP) || anyAddress(other.IP) || p.IP == other.IP)
 }
 
 func anyAddress(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
 
-func protocol(p string) corev1.Protocol {
+func Protocol(p string) corev1.Protocol {
 	if p == "" {
 		return corev1.ProtocolTCP
 	}

@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"fmt"
@@ -42,18 +42,18 @@ func (t *Template) Credentials() []Credential {
 	var found []Credential
 	for _, l := range []struct {
 		name string
-		list []container
-	}{{"containers", t.containers}, {"initContainers", t.initContainers}} {
+		list []Container
+	}{{"containers", t.Containers}, {"initContainers", t.InitContainers}} {
 		for i := range l.list {
-			c, path := &l.list[i].typed, fmt.Sprintf("%s%s[%d]", configField, l.name, i)
+			c, path := &l.list[i].Typed, fmt.Sprintf("%s%s[%d]", configField, l.name, i)
 			in := "the container " + c.Name
 			found = append(found, credentialsInEnv(path, in, c.Env)...)
 			found = append(found, credentialsInArguments(path+".command", in, c.Command)...)
 			found = append(found, credentialsInArguments(path+".args", in, c.Args)...)
 		}
 	}
-	if t.app.typed != nil {
-		found = append(found, credentialsInEnv(configField+"appContainers", "the pod's own containers", t.app.typed.Env)...)
+	if t.App.typed != nil {
+		found = append(found, credentialsInEnv(configField+"appContainers", "the pod's own containers", t.App.typed.Env)...)
 	}
 	return found
 }

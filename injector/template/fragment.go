@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"regexp"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/injector/podjson"
 )
 
 // maxConfig limits a template's text: a ConfigMap has at most 1 MiB.
@@ -15,7 +17,7 @@ const maxConfig = 1 << 20
 // parseFragment parses the data key config strictly: unknown and repeated
 // fields are problems. It returns the canonical JSON (sorted keys) along with
 // the typed fragment.
-func parseFragment(config string, bad *InvalidTemplate) ([]byte, *fragment) {
+func parseFragment(config string, bad *InvalidError) ([]byte, *fragment) {
 	if len(config) > maxConfig {
 		bad.add("data.config", 0, "is larger than 1 MiB")
 		return nil, nil
@@ -27,7 +29,7 @@ func parseFragment(config string, bad *InvalidTemplate) ([]byte, *fragment) {
 	}
 	frag := &fragment{}
 	if err := json.Unmarshal(canonical, frag, json.RejectUnknownMembers(true)); err != nil {
-		field, detail := decodeProblem(err)
+		field, detail := podjson.DecodeProblem(err)
 		bad.add(strings.TrimSuffix(configField+field, "."), 0, "%s", detail)
 		bad.locate(config)
 		return nil, nil

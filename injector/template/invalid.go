@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"fmt"
@@ -11,21 +11,21 @@ import (
 
 // TemplateRule is the id of the finding for an invalid template, whatever the
 // reason.
-const TemplateRule = string(reason.TemplateInvalid)
+const Rule = string(reason.TemplateInvalid)
 
 // maxProblems limits the reported problems of a template, because they go into
 // messages and logs.
 const maxProblems = 20
 
 // InvalidTemplate describes the problems of a template for a person.
-type InvalidTemplate struct {
+type InvalidError struct {
 	Name     string
 	Problems []finding.Finding
 
 	more int // number of problems beyond maxProblems
 }
 
-func (e *InvalidTemplate) Error() string {
+func (e *InvalidError) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
 		lines[i] = p.Statement()
@@ -36,18 +36,18 @@ func (e *InvalidTemplate) Error() string {
 	return fmt.Sprintf("template %q: %s", e.Name, strings.Join(lines, "; "))
 }
 
-func (e *InvalidTemplate) add(field string, line int, format string, args ...any) {
+func (e *InvalidError) add(field string, line int, format string, args ...any) {
 	p := finding.Denial(reason.TemplateInvalid, field, fmt.Sprintf(format, args...))
 	p.Line = line
 	e.put(p)
 }
 
-func (e *InvalidTemplate) put(p finding.Finding) {
+func (e *InvalidError) put(p finding.Finding) {
 	if len(e.Problems) == maxProblems {
 		e.more++
 		return
 	}
-	p.Rule = TemplateRule
+	p.Rule = Rule
 	e.Problems = append(e.Problems, p)
 }
 
@@ -55,7 +55,7 @@ func (e *InvalidTemplate) put(p finding.Finding) {
 const configField = "data.config."
 
 // locate sets the lines of problems in fields of the fragment.
-func (e *InvalidTemplate) locate(config string) {
+func (e *InvalidError) locate(config string) {
 	source := position.New([]byte(config), 1)
 	for i, p := range e.Problems {
 		if path, ok := strings.CutPrefix(p.Field, configField); ok && p.Line == 0 {

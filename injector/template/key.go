@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 
 // cutKey splits one of usher's annotation keys into the template's name and,
 // for an override, the part after its dot.
-func cutKey(key string) (template, rest string, ours bool) {
+func CutKey(key string) (template, rest string, ours bool) {
 	name, ok := strings.CutPrefix(key, wellknown.InitializerPrefix)
 	if !ok {
 		if name, ok = strings.CutPrefix(key, wellknown.InjectPrefix); !ok {

@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ const (
 var kindPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
 
 // parse reads the selectors.
-func (m *Match) parse(bad *InvalidTemplate) {
+func (m *Match) parse(bad *InvalidError) {
 	const field = "data.options.match"
 	if m.NamespaceSelector == nil && m.PodSelector == nil && len(m.Kinds) == 0 {
 		bad.add(field, 0, "selects no pods; write namespaceSelector, podSelector or kinds, and namespaceSelector: {} for the pods of every namespace")

@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"encoding/json"
@@ -93,7 +93,7 @@ func (o Options) digest() string {
 // defaultOptions is the digest of default options.
 const defaultOptions = "default"
 
-func parseOptions(text string, bad *InvalidTemplate) Options {
+func parseOptions(text string, bad *InvalidError) Options {
 	options := Options{}
 	if strings.TrimSpace(text) != "" {
 		if err := strict.Unmarshal([]byte(text), &options); err != nil {
@@ -128,7 +128,7 @@ func parseOptions(text string, bad *InvalidTemplate) Options {
 	return options
 }
 
-func one[T ~string](bad *InvalidTemplate, field string, got T, allowed ...T) {
+func one[T ~string](bad *InvalidError, field string, got T, allowed ...T) {
 	if slices.Contains(allowed, got) {
 		return
 	}

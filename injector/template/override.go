@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"encoding/json"
@@ -18,23 +18,23 @@ import (
 
 // An override is a pod's change to a template's container: the annotation
 // inject.usher.dev/<template>.<name>.
-type override struct {
-	key, name, value string
+type PodOverride struct {
+	Key, Name, Value string
 }
 
 // overrideForms documents what may follow the template's name.
 const overrideForms = "image, cpu, cpu-limit, memory, memory-limit, env.<NAME>, containers, revision"
 
 // with returns the template with the pod's overrides applied.
-func (t *Template) with(overrides []override) (*Template, *finding.Finding) {
+func (t *Template) WithOverrides(overrides []PodOverride) (*Template, *finding.Finding) {
 	if len(overrides) == 0 {
 		return t, nil
 	}
 	target := t.overridden()
 	if target == nil {
-		return nil, overrides[0].problem("cannot be applied: the template %q allows no overrides; list them in its options.overrides", t.Name)
+		return nil, overrides[0].Problem("cannot be applied: the template %q allows no overrides; list them in its options.overrides", t.Name)
 	}
-	changed := target.typed.DeepCopy()
+	changed := target.Typed.DeepCopy()
 	for _, o := range overrides {
 		if p := t.apply(o, changed); p != nil {
 			return nil, p
@@ -45,60 +45,60 @@ func (t *Template) with(overrides []override) (*Template, *finding.Finding) {
 	}
 	raw, err := json.Marshal(changed)
 	if err != nil {
-		return nil, overrides[0].problem("cannot be applied: %v", err)
+		return nil, overrides[0].Problem("cannot be applied: %v", err)
 	}
 	copied := *t
-	copied.containers = replaced(t.containers, target.name, changed, raw)
-	copied.initContainers = replaced(t.initContainers, target.name, changed, raw)
+	copied.Containers = replaced(t.Containers, target.Name, changed, raw)
+	copied.InitContainers = replaced(t.InitContainers, target.Name, changed, raw)
 	return &copied, nil
 }
 
-func replaced(list []container, name string, typed *corev1.Container, raw jsontext.Value) []container {
-	i := slices.IndexFunc(list, func(c container) bool { return c.name == name })
+func replaced(list []Container, name string, typed *corev1.Container, raw jsontext.Value) []Container {
+	i := slices.IndexFunc(list, func(c Container) bool { return c.Name == name })
 	if i < 0 {
 		return list
 	}
 	list = slices.Clone(list)
-	list[i] = container{name: name, typed: *typed, raw: raw, native: asNative(raw)}
+	list[i] = Container{Name: name, Typed: *typed, Raw: raw, Native: asNative(raw)}
 	return list
 }
 
 // apply applies one override to the container, if the template allows it.
-func (t *Template) apply(o override, c *corev1.Container) *finding.Finding {
-	switch name, variable, _ := strings.Cut(o.name, "."); {
-	case o.name == "image":
+func (t *Template) apply(o PodOverride, c *corev1.Container) *finding.Finding {
+	switch name, variable, _ := strings.Cut(o.Name, "."); {
+	case o.Name == "image":
 		if p := t.allow(o, OverrideImage); p != nil {
 			return p
 		}
-		if o.value == "" || strings.ContainsAny(o.value, " \t\n") {
-			return o.problem("is %s; write the name of an image", quote(o.value))
+		if o.Value == "" || strings.ContainsAny(o.Value, " \t\n") {
+			return o.Problem("is %s; write the name of an image", finding.Quote(o.Value))
 		}
-		c.Image = o.value
+		c.Image = o.Value
 		return nil
-	case o.name == "cpu", o.name == "memory":
-		return t.setResource(o, &c.Resources.Requests, corev1.ResourceName(o.name))
-	case o.name == "cpu-limit", o.name == "memory-limit":
-		return t.setResource(o, &c.Resources.Limits, corev1.ResourceName(strings.TrimSuffix(o.name, "-limit")))
+	case o.Name == "cpu", o.Name == "memory":
+		return t.setResource(o, &c.Resources.Requests, corev1.ResourceName(o.Name))
+	case o.Name == "cpu-limit", o.Name == "memory-limit":
+		return t.setResource(o, &c.Resources.Limits, corev1.ResourceName(strings.TrimSuffix(o.Name, "-limit")))
 	case name == "env" && variable != "":
 		if p := t.allow(o, OverrideEnv); p != nil {
 			return p
 		}
 		if len(validation.IsEnvVarName(variable)) > 0 {
-			return o.problem("names the variable %s, which is not a valid environment variable name", quote(variable))
+			return o.Problem("names the variable %s, which is not a valid environment variable name", finding.Quote(variable))
 		}
-		setEnv(c, variable, o.value)
+		setEnv(c, variable, o.Value)
 		return nil
 	}
-	return o.problem("is not an override; write one of %s", overrideForms)
+	return o.Problem("is not an override; write one of %s", overrideForms)
 }
 
-func (t *Template) setResource(o override, list *corev1.ResourceList, name corev1.ResourceName) *finding.Finding {
+func (t *Template) setResource(o PodOverride, list *corev1.ResourceList, name corev1.ResourceName) *finding.Finding {
 	if p := t.allow(o, Override(name)); p != nil {
 		return p
 	}
-	quantity, err := resource.ParseQuantity(o.value)
+	quantity, err := resource.ParseQuantity(o.Value)
 	if err != nil || quantity.Sign() < 0 {
-		return o.problem("is %s; write a quantity such as %s", quote(o.value), map[corev1.ResourceName]string{
+		return o.Problem("is %s; write a quantity such as %s", finding.Quote(o.Value), map[corev1.ResourceName]string{
 			corev1.ResourceCPU: `"100m"`, corev1.ResourceMemory: `"64Mi"`,
 		}[name])
 	}
@@ -109,11 +109,11 @@ func (t *Template) setResource(o override, list *corev1.ResourceList, name corev
 	return nil
 }
 
-func (t *Template) allow(o override, what Override) *finding.Finding {
+func (t *Template) allow(o PodOverride, what Override) *finding.Finding {
 	if slices.Contains(t.Options.Overrides, what) {
 		return nil
 	}
-	return o.problem("is not allowed by the template %q; its options.overrides must list %s", t.Name, what)
+	return o.Problem("is not allowed by the template %q; its options.overrides must list %s", t.Name, what)
 }
 
 func setEnv(c *corev1.Container, name, value string) {
@@ -127,22 +127,22 @@ func setEnv(c *corev1.Container, name, value string) {
 }
 
 // checkResources finds a request that an override raised above its limit.
-func checkResources(overrides []override, c *corev1.Container) *finding.Finding {
+func checkResources(overrides []PodOverride, c *corev1.Container) *finding.Finding {
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		request, limit := c.Resources.Requests[name], c.Resources.Limits[name]
 		if _, limited := c.Resources.Limits[name]; !limited || request.Cmp(limit) <= 0 {
 			continue
 		}
 		for _, o := range overrides {
-			if o.name == string(name) || o.name == string(name)+"-limit" {
-				return o.problem("makes the request %s larger than the limit %s; raise the limit with %s%s.%s-limit",
-					request.String(), limit.String(), wellknown.InjectPrefix, strings.SplitN(strings.TrimPrefix(o.key, wellknown.InjectPrefix), ".", 2)[0], name)
+			if o.Name == string(name) || o.Name == string(name)+"-limit" {
+				return o.Problem("makes the request %s larger than the limit %s; raise the limit with %s%s.%s-limit",
+					request.String(), limit.String(), wellknown.InjectPrefix, strings.SplitN(strings.TrimPrefix(o.Key, wellknown.InjectPrefix), ".", 2)[0], name)
 			}
 		}
 	}
 	return nil
 }
 
-func (o override) problem(format string, args ...any) *finding.Finding {
-	return new(finding.Denial(reason.BadValue, "metadata.annotations["+o.key+"]", fmt.Sprintf(format, args...)))
+func (o PodOverride) Problem(format string, args ...any) *finding.Finding {
+	return new(finding.Denial(reason.BadValue, "metadata.annotations["+o.Key+"]", fmt.Sprintf(format, args...)))
 }

@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"slices"
@@ -26,18 +26,18 @@ func isProbePorts(e corev1.EnvVar) bool {
 
 // withProbePorts returns the template with the variable set in the containers that
 // declare it, to what ports returns for a container's name.
-func (t *Template) withProbePorts(ports func(container string) string) *Template {
-	declares := func(c container) bool { return wantsProbePorts(&c.typed) }
-	if !slices.ContainsFunc(t.containers, declares) && !slices.ContainsFunc(t.initContainers, declares) {
+func (t *Template) WithProbePorts(ports func(container string) string) *Template {
+	declares := func(c Container) bool { return wantsProbePorts(&c.Typed) }
+	if !slices.ContainsFunc(t.Containers, declares) && !slices.ContainsFunc(t.InitContainers, declares) {
 		return t
 	}
-	set := func(list []container) []container {
+	set := func(list []Container) []Container {
 		list = slices.Clone(list)
 		for i := range list {
 			if !declares(list[i]) {
 				continue
 			}
-			value, changed := ports(list[i].name), list[i].typed.DeepCopy()
+			value, changed := ports(list[i].Name), list[i].Typed.DeepCopy()
 			for n := range changed.Env {
 				if isProbePorts(changed.Env[n]) {
 					changed.Env[n].Value = value
@@ -47,11 +47,11 @@ func (t *Template) withProbePorts(ports func(container string) string) *Template
 			if err != nil {
 				continue // a decoded container can be encoded
 			}
-			list = replaced(list, list[i].name, changed, raw)
+			list = replaced(list, list[i].Name, changed, raw)
 		}
 		return list
 	}
 	copied := *t
-	copied.containers, copied.initContainers = set(t.containers), set(t.initContainers)
+	copied.Containers, copied.InitContainers = set(t.Containers), set(t.InitContainers)
 	return &copied
 }

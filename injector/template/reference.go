@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"slices"
@@ -44,8 +44,8 @@ func (t *Template) References() []Reference {
 			}
 		}
 	}
-	for i := range t.volumes {
-		v := &t.volumes[i].typed
+	for i := range t.Volumes {
+		v := &t.Volumes[i].Typed
 		if s := v.ConfigMap; s != nil {
 			add("ConfigMap", s.Name, s.Optional)
 		}
@@ -66,13 +66,13 @@ func (t *Template) References() []Reference {
 			}
 		}
 	}
-	for _, list := range [][]container{t.containers, t.initContainers} {
+	for _, list := range [][]Container{t.Containers, t.InitContainers} {
 		for _, c := range list {
-			environment(c.typed.Env, c.typed.EnvFrom)
+			environment(c.Typed.Env, c.Typed.EnvFrom)
 		}
 	}
-	environment(t.app.typed.Env, t.app.typed.EnvFrom)
-	for _, name := range t.pullSecrets {
+	environment(t.App.typed.Env, t.App.typed.EnvFrom)
+	for _, name := range t.PullSecrets {
 		// A missing pull secret does not block a pod by itself; a pull that needs it
 		// fails.
 		add("Secret", name, nil)

@@ -1,10 +1,12 @@
-package injector
+package template
 
 import (
 	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/usher-dev/usher/finding"
 )
 
 const (
@@ -27,7 +29,7 @@ func RevisionName(template, revision string) string {
 }
 
 // checkRevision adds the problems of a template that is a revision.
-func (t *Template) checkRevision(bad *InvalidTemplate) {
+func (t *Template) checkRevision(bad *InvalidError) {
 	if t.Revision == "" {
 		return
 	}
@@ -40,7 +42,7 @@ func (t *Template) checkRevision(bad *InvalidTemplate) {
 }
 
 // validRevision returns what is wrong with a revision's name, or "".
-func validRevision(revision string) string {
+func ValidateRevision(revision string) string {
 	switch {
 	case revision == DefaultRevision:
 		return "is the name of the template itself"
@@ -52,22 +54,22 @@ func validRevision(revision string) string {
 
 // Picked is the revisions that a namespace's label selects, by template. If the
 // label is invalid, it selects no revision, and the pods are denied.
-func Picked(label string) (map[string]string, error) {
+func PickedRevisions(label string) (map[string]string, error) {
 	picked := map[string]string{}
 	if label == "" {
 		return picked, nil
 	}
 	for pick := range strings.SplitSeq(label, "_") {
 		template, revision, ok := strings.Cut(pick, ".")
-		wrong := ValidTemplateName(template)
+		wrong := ValidateName(template)
 		if wrong == "" && revision != DefaultRevision {
-			wrong = validRevision(revision)
+			wrong = ValidateRevision(revision)
 		}
 		if !ok || wrong != "" {
-			return nil, fmt.Errorf("has %s; write <template>.<revision>, and several separated by '_'", quote(pick))
+			return nil, fmt.Errorf("has %s; write <template>.<revision>, and several separated by '_'", finding.Quote(pick))
 		}
 		if _, twice := picked[template]; twice {
-			return nil, fmt.Errorf("selects two revisions of the template %s; keep one of them", quote(template))
+			return nil, fmt.Errorf("selects two revisions of the template %s; keep one of them", finding.Quote(template))
 		}
 		picked[template] = revision
 	}

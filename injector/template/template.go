@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"crypto/sha256"
@@ -12,19 +12,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/injector/podjson"
 )
 
 // Keys of a template's ConfigMap.
 const (
-	TemplateSuffix = "-initializer" // or the ConfigMap is named <template>-initializer
-	ConfigKey      = "config"       // data key: the fragment, YAML
-	OptionsKey     = "options"      // data key: how it is used, YAML
+	NameSuffix = "-initializer" // or the ConfigMap is named <template>-initializer
+	ConfigKey  = "config"       // data key: the fragment, YAML
+	OptionsKey = "options"      // data key: how it is used, YAML
 )
 
 // MaxTemplateName is the maximum length of a template's name in bytes. It
 // leaves room for an override's suffix within the 63 characters of an
 // annotation's name.
-const MaxTemplateName = 40
+const MaxName = 40
 
 // A Template is a fragment of a pod, parsed and checked. It is immutable.
 type Template struct {
@@ -39,33 +40,33 @@ type Template struct {
 
 	// content is the hash of the data key config, which is the version of releases
 	// before v0.2; options is the digest of the data key options.
-	content, options string
+	Content, OptionsDigest string
 
-	containers     []container
-	initContainers []container
-	volumes        []volume
-	pullSecrets    []string
-	hostAliases    []corev1.HostAlias
-	labels         []pair
-	annotations    []pair
+	Containers     []Container
+	InitContainers []Container
+	Volumes        []Volume
+	PullSecrets    []string
+	HostAliases    []corev1.HostAlias
+	Labels         []podjson.Pair
+	Annotations    []podjson.Pair
 	// app is what the pod's own containers get.
-	app appItems
+	App AppItems
 }
 
 // container is one container of a template.
-type container struct {
-	name  string
-	typed corev1.Container
-	raw   jsontext.Value // as an ordinary container
+type Container struct {
+	Name  string
+	Typed corev1.Container
+	Raw   jsontext.Value // as an ordinary container
 	// native is the same container as a native sidecar: an init container with
 	// restartPolicy: Always (KEP-753).
-	native jsontext.Value
+	Native jsontext.Value
 }
 
-type volume struct {
-	name  string
-	typed corev1.Volume
-	raw   jsontext.Value
+type Volume struct {
+	Name  string
+	Typed corev1.Volume
+	Raw   jsontext.Value
 }
 
 // fragment is the schema of the data key config.
@@ -83,14 +84,14 @@ type fragment struct {
 // TemplateName returns the name of the template that a ConfigMap with this name
 // and these labels contains, or "" if it is not a template. For a revision it
 // is <template>/<revision>.
-func TemplateName(configMap string, labels map[string]string) string {
+func NameOf(configMap string, labels map[string]string) string {
 	if of := labels[wellknown.LabelRevisionOf]; of != "" {
 		return of + "/" + labels[wellknown.LabelRevision]
 	}
 	if name := labels[wellknown.LabelTemplate]; name != "" {
 		return name
 	}
-	name, ok := strings.CutSuffix(configMap, TemplateSuffix)
+	name, ok := strings.CutSuffix(configMap, NameSuffix)
 	if !ok {
 		return ""
 	}
@@ -99,19 +100,19 @@ func TemplateName(configMap string, labels map[string]string) string {
 
 // LooksLikeTemplate reports whether a ConfigMap is a template by only its name
 // or its label, as in releases without revisions.
-func LooksLikeTemplate(configMap string, labels map[string]string) bool {
-	return labels[wellknown.LabelTemplate] != "" || strings.HasSuffix(configMap, TemplateSuffix)
+func LooksLike(configMap string, labels map[string]string) bool {
+	return labels[wellknown.LabelTemplate] != "" || strings.HasSuffix(configMap, NameSuffix)
 }
 
 // TemplateLabels are the labels that make a ConfigMap a template or a revision.
-func TemplateLabels() []string {
+func LabelKeys() []string {
 	return []string{wellknown.LabelTemplate, wellknown.LabelRevisionOf, wellknown.LabelRevision}
 }
 
 // ValidTemplateName returns what is wrong with a template's name, or "".
-func ValidTemplateName(name string) string {
+func ValidateName(name string) string {
 	switch {
-	case len(name) > MaxTemplateName:
+	case len(name) > MaxName:
 		return "is longer than 40 characters"
 	case len(validation.IsDNS1123Label(name)) > 0:
 		return "must be lower case letters, digits and '-', beginning and ending with a letter or digit"
@@ -123,14 +124,14 @@ func ValidTemplateName(name string) string {
 
 // ParseTemplate parses a template from the data of its ConfigMap. An error is
 // always an *InvalidTemplate.
-func ParseTemplate(name string, data map[string]string) (*Template, error) {
-	bad := &InvalidTemplate{Name: name}
+func Parse(name string, data map[string]string) (*Template, error) {
+	bad := &InvalidError{Name: name}
 	name, revision, isRevision := strings.Cut(name, "/")
-	if wrong := ValidTemplateName(name); wrong != "" {
+	if wrong := ValidateName(name); wrong != "" {
 		bad.add("metadata.name", 0, "the template's name %q %s", name, wrong)
 		return nil, bad
 	}
-	if wrong := validRevision(revision); isRevision && wrong != "" {
+	if wrong := ValidateRevision(revision); isRevision && wrong != "" {
 		bad.add("metadata.labels["+wellknown.LabelRevision+"]", 0, "is %q, which %s", revision, wrong)
 		return nil, bad
 	}
@@ -157,29 +158,25 @@ func ParseTemplate(name string, data map[string]string) (*Template, error) {
 // Metadata returns the labels and annotations that the template adds.
 func (t *Template) Metadata() (labels, annotations map[string]string) {
 	labels, annotations = map[string]string{}, map[string]string{}
-	for _, p := range t.labels {
-		labels[p.key] = p.value
+	for _, p := range t.Labels {
+		labels[p.Key] = p.Value
 	}
-	for _, p := range t.annotations {
-		annotations[p.key] = p.value
+	for _, p := range t.Annotations {
+		annotations[p.Key] = p.Value
 	}
 	return labels, annotations
 }
 
 // Containers names the containers and init containers that the template adds.
-func (t *Template) Containers() []string {
+func (t *Template) ContainerNames() []string {
 	var names []string
-	for _, list := range [][]container{t.containers, t.initContainers} {
+	for _, list := range [][]Container{t.Containers, t.InitContainers} {
 		for i := range list {
-			names = append(names, list[i].name)
+			names = append(names, list[i].Name)
 		}
 	}
 	return names
 }
-
-// Wrote reports whether a record's entry has the template's content, regardless
-// of its options.
-func (t *Template) Wrote(e RecordEntry) bool { return e.Content == t.content }
 
 // newTemplate keeps each item as the author wrote it, in canonical JSON.
 func newTemplate(name string, canonical []byte, frag *fragment, options Options) *Template {
@@ -192,29 +189,29 @@ func newTemplate(name string, canonical []byte, frag *fragment, options Options)
 	// The strict parse accepted it, so this one does.
 	_ = json.Unmarshal(canonical, &raw)
 	t := &Template{
-		Name:        name,
-		Options:     options,
-		content:     hash(canonical),
-		options:     options.digest(),
-		hostAliases: frag.HostAliases,
-		labels:      sorted(frag.Labels),
-		annotations: sorted(frag.Annotations),
-		app:         newAppItems(&frag.AppContainers, raw.AppContainers),
+		Name:          name,
+		Options:       options,
+		Content:       hash(canonical),
+		OptionsDigest: options.digest(),
+		HostAliases:   frag.HostAliases,
+		Labels:        sorted(frag.Labels),
+		Annotations:   sorted(frag.Annotations),
+		App:           newAppItems(&frag.AppContainers, raw.AppContainers),
 	}
-	t.Version = version(t.content, t.options)
+	t.Version = VersionOf(t.Content, t.OptionsDigest)
 	for i, c := range frag.Containers {
-		t.containers = append(t.containers, container{
-			name: c.Name, typed: c, raw: raw.Containers[i], native: asNative(raw.Containers[i]),
+		t.Containers = append(t.Containers, Container{
+			Name: c.Name, Typed: c, Raw: raw.Containers[i], Native: asNative(raw.Containers[i]),
 		})
 	}
 	for i, c := range frag.InitContainers {
-		t.initContainers = append(t.initContainers, container{name: c.Name, typed: c, raw: raw.InitContainers[i]})
+		t.InitContainers = append(t.InitContainers, Container{Name: c.Name, Typed: c, Raw: raw.InitContainers[i]})
 	}
 	for i, v := range frag.Volumes {
-		t.volumes = append(t.volumes, volume{name: v.Name, typed: v, raw: raw.Volumes[i]})
+		t.Volumes = append(t.Volumes, Volume{Name: v.Name, Typed: v, Raw: raw.Volumes[i]})
 	}
 	for _, s := range frag.ImagePullSecrets {
-		t.pullSecrets = append(t.pullSecrets, s.Name)
+		t.PullSecrets = append(t.PullSecrets, s.Name)
 	}
 	return t
 }
@@ -227,7 +224,7 @@ func hash(text []byte) string {
 // version returns the version of a template with these two parts. With default
 // options it is the hash of the content, as in releases before v0.2, so that an
 // upgrade does not make pods look outdated.
-func version(content, options string) string {
+func VersionOf(content, options string) string {
 	if options == "" || options == defaultOptions {
 		return content
 	}
@@ -247,17 +244,17 @@ func asNative(raw jsontext.Value) jsontext.Value {
 	return append(native, `,"restartPolicy":"Always"}`...)
 }
 
-func sorted(m map[string]string) []pair {
-	pairs := make([]pair, 0, len(m))
+func sorted(m map[string]string) []podjson.Pair {
+	pairs := make([]podjson.Pair, 0, len(m))
 	for k, v := range m {
-		pairs = append(pairs, pair{k, v})
+		pairs = append(pairs, podjson.Pair{Key: k, Value: v})
 	}
-	sort.Slice(pairs, func(i, j int) bool { return pairs[i].key < pairs[j].key })
+	sort.Slice(pairs, func(i, j int) bool { return pairs[i].Key < pairs[j].Key })
 	return pairs
 }
 
 // isNative reports whether an init container in the template is itself a native
 // sidecar.
-func (c *container) isNative() bool {
-	return c.typed.RestartPolicy != nil && *c.typed.RestartPolicy == corev1.ContainerRestartPolicyAlways
+func (c *Container) IsNative() bool {
+	return c.Typed.RestartPolicy != nil && *c.Typed.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/usher-dev/usher/injector/template"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/yaml/strict"
 )
 
@@ -56,7 +56,7 @@ type Tolerate struct {
 	listed    bool
 	// registries limit the images, names the variables, and paths the mounts.
 	registries   []string
-	images       []template.Registry
+	images       []Registry
 	names, paths []string
 }
 
@@ -121,7 +121,7 @@ const tolerateField = "data.options.tolerate"
 var variableName = regexp.MustCompile(`^[-._a-zA-Z*][-._a-zA-Z0-9*]*$`)
 
 // parse reads either form.
-func (t *Tolerate) parse(bad *InvalidTemplate) {
+func (t *Tolerate) parse(bad *InvalidError) {
 	switch text := bytes.TrimSpace(t.text); {
 	case len(text) == 0 || string(text) == "null":
 	case text[0] == '[':
@@ -134,7 +134,7 @@ func (t *Tolerate) parse(bad *InvalidTemplate) {
 	t.text = nil
 }
 
-func (t *Tolerate) parseList(bad *InvalidTemplate, text []byte) {
+func (t *Tolerate) parseList(bad *InvalidError, text []byte) {
 	if err := json.Unmarshal(text, &t.unlimited); err != nil {
 		bad.add(tolerateField, 0, "is a list of other values than names; write a mapping, such as env: {names: [AWS_*]}")
 		return
@@ -146,7 +146,7 @@ func (t *Tolerate) parseList(bad *InvalidTemplate, text []byte) {
 	t.unlimited, t.listed = slices.Compact(t.unlimited), true
 }
 
-func (t *Tolerate) parseLimits(bad *InvalidTemplate, text []byte) {
+func (t *Tolerate) parseLimits(bad *InvalidError, text []byte) {
 	var form limits
 	if err := strict.Unmarshal(text, &form); err != nil {
 		for message := range strings.SplitSeq(yamlMessage(err), "\n") {
@@ -174,7 +174,7 @@ func (t *Tolerate) parseLimits(bad *InvalidTemplate, text []byte) {
 	slices.Sort(t.unlimited)
 	if form.Image != nil {
 		t.registries = limited(bad, TolerateImage, "registries", form.Image.Registries, func(text string) error {
-			registry, err := template.ParseRegistry(text)
+			registry, err := ParseRegistry(text)
 			t.images = append(t.images, registry)
 			return err
 		})
@@ -182,7 +182,7 @@ func (t *Tolerate) parseLimits(bad *InvalidTemplate, text []byte) {
 	if form.Env != nil {
 		t.names = limited(bad, TolerateEnv, "names", form.Env.Names, func(name string) error {
 			if !variableName.MatchString(name) {
-				return fmt.Errorf("is %s; write the name of a variable, with * for any characters, such as AWS_*", quote(name))
+				return fmt.Errorf("is %s; write the name of a variable, with * for any characters, such as AWS_*", finding.Quote(name))
 			}
 			return nil
 		})
@@ -191,11 +191,11 @@ func (t *Tolerate) parseLimits(bad *InvalidTemplate, text []byte) {
 		t.paths = limited(bad, TolerateVolumeMounts, "paths", form.VolumeMounts.Paths, func(at string) error {
 			switch {
 			case !strings.HasPrefix(at, "/"):
-				return fmt.Errorf("is %s; write an absolute path, such as /var/run/secrets/example.com", quote(at))
+				return fmt.Errorf("is %s; write an absolute path, such as /var/run/secrets/example.com", finding.Quote(at))
 			case path.Clean(at) != at:
-				return fmt.Errorf("is %s; write %s", quote(at), path.Clean(at))
+				return fmt.Errorf("is %s; write %s", finding.Quote(at), path.Clean(at))
 			case strings.Contains(at, "*"):
-				return fmt.Errorf("is %s; a path is not a pattern: it includes everything below it", quote(at))
+				return fmt.Errorf("is %s; a path is not a pattern: it includes everything below it", finding.Quote(at))
 			}
 			return nil
 		})
@@ -203,7 +203,7 @@ func (t *Tolerate) parseLimits(bad *InvalidTemplate, text []byte) {
 }
 
 // limited returns the values of a limit, sorted, each checked.
-func limited(bad *InvalidTemplate, key Tolerance, of string, values []string, check func(string) error) []string {
+func limited(bad *InvalidError, key Tolerance, of string, values []string, check func(string) error) []string {
 	field := fmt.Sprintf("%s.%s.%s", tolerateField, key, of)
 	if len(values) == 0 {
 		bad.add(field, 0, "is empty; write %s, or remove %s", example(key), key)
@@ -230,19 +230,19 @@ func example(key Tolerance) string {
 }
 
 // any reports whether every change of a kind is tolerated.
-func (t *Tolerate) any(what Tolerance) bool { return slices.Contains(t.unlimited, what) }
+func (t *Tolerate) Any(what Tolerance) bool { return slices.Contains(t.unlimited, what) }
 
 // image reports whether a container may have an image instead of the required one.
 func (t *Tolerate) image(want, have string) bool {
-	if repository(want) != repository(have) {
+	if Repository(want) != Repository(have) {
 		return false
 	}
-	return t.any(TolerateImage) || len(t.images) > 0 && (want == have || slices.ContainsFunc(t.images, func(r template.Registry) bool { return r.Holds(have) }))
+	return t.Any(TolerateImage) || len(t.images) > 0 && (want == have || slices.ContainsFunc(t.images, func(r Registry) bool { return r.Holds(have) }))
 }
 
 // variable reports whether a container may have an additional variable.
 func (t *Tolerate) variable(name string) bool {
-	return t.any(TolerateEnv) || slices.ContainsFunc(t.names, func(pattern string) bool {
+	return t.Any(TolerateEnv) || slices.ContainsFunc(t.names, func(pattern string) bool {
 		matches, _ := path.Match(pattern, name) // the pattern was checked
 		return matches
 	})
@@ -251,29 +251,29 @@ func (t *Tolerate) variable(name string) bool {
 // mount reports whether a container may have an additional mount at a path.
 func (t *Tolerate) mount(at string) bool {
 	at = path.Clean("/" + at)
-	return t.any(TolerateVolumeMounts) || slices.ContainsFunc(t.paths, func(below string) bool {
+	return t.Any(TolerateVolumeMounts) || slices.ContainsFunc(t.paths, func(below string) bool {
 		return at == below || strings.HasPrefix(at, strings.TrimSuffix(below, "/")+"/")
 	})
 }
 
 // allow removes from a container what others may change in it.
-func (t *Tolerate) allow(want, have *corev1.Container) {
+func (t *Tolerate) Allow(want, have *corev1.Container) {
 	if t.image(want.Image, have.Image) {
 		want.Image, want.ImagePullPolicy = have.Image, have.ImagePullPolicy
 	}
-	if t.any(TolerateResources) {
+	if t.Any(TolerateResources) {
 		want.Resources, want.ResizePolicy = have.Resources, have.ResizePolicy
 	}
 	have.Env = slices.DeleteFunc(have.Env, func(e corev1.EnvVar) bool {
 		return t.variable(e.Name) && !slices.ContainsFunc(want.Env, func(w corev1.EnvVar) bool { return w.Name == e.Name })
 	})
-	if t.any(TolerateEnv) && len(want.EnvFrom) == 0 { // a later source wins over an earlier one
+	if t.Any(TolerateEnv) && len(want.EnvFrom) == 0 { // a later source wins over an earlier one
 		have.EnvFrom = nil
 	}
 	have.VolumeMounts = slices.DeleteFunc(have.VolumeMounts, func(m corev1.VolumeMount) bool {
 		return t.mount(m.MountPath) && !slices.ContainsFunc(want.VolumeMounts, func(w corev1.VolumeMount) bool { return overlap(w.MountPath, m.MountPath) })
 	})
-	if t.any(TolerateSecurityContext) {
+	if t.Any(TolerateSecurityContext) {
 		want.SecurityContext = have.SecurityContext
 	}
 }
@@ -288,7 +288,7 @@ func (t *Tolerate) Wide() []string {
 	for key, can := range map[Tolerance]string{
 		TolerateImage: "take the image from any registry", TolerateEnv: "add any variable, such as LD_PRELOAD", TolerateVolumeMounts: "mount over any path, such as /bin",
 	} {
-		if t.any(key) {
+		if t.Any(key) {
 			wide = append(wide, fmt.Sprintf("lists %s, so that the author of a pod can %s; write %s with what is needed, when every replica of usher has this version", key, can, example(key)))
 		}
 	}
@@ -306,7 +306,7 @@ func overlap(a, b string) bool {
 
 // repository returns the last component of an image's repository: users change
 // registries, tags and digests.
-func repository(image string) string {
+func Repository(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	name, _, _ = strings.Cut(name, ":")
@@ -314,7 +314,7 @@ func repository(image string) string {
 }
 
 // remedy explains what to do about a changed field.
-func remedy(field string) string {
+func Remedy(field string) string {
 	name, _, _ := strings.Cut(field, ".")
 	name, _, _ = strings.Cut(name, "[")
 	switch name {

@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"fmt"
@@ -18,9 +18,9 @@ type Variable struct {
 	Name      string
 }
 
-// reference is $(NAME) with an identifier, after any number of other dollar signs:
+// expansion is $(NAME) with an identifier, after any number of other dollar signs:
 // $$(NAME) is an escape for $(NAME).
-var reference = regexp.MustCompile(`\$+\(([A-Za-z_][A-Za-z0-9_]*)\)`)
+var expansion = regexp.MustCompile(`\$+\(([A-Za-z_][A-Za-z0-9_]*)\)`)
 
 // service is the name of a variable that the kubelet sets for a Service.
 var service = regexp.MustCompile(`_SERVICE_(HOST|PORT)(_|$)|_PORT(_[0-9]+_(TCP|UDP|SCTP)(_|$)|$)`)
@@ -32,10 +32,10 @@ func (t *Template) UndefinedVariables() []Variable {
 	var found []Variable
 	for _, l := range []struct {
 		name string
-		list []container
-	}{{"containers", t.containers}, {"initContainers", t.initContainers}} {
+		list []Container
+	}{{"containers", t.Containers}, {"initContainers", t.InitContainers}} {
 		for i := range l.list {
-			c := &l.list[i].typed
+			c := &l.list[i].Typed
 			if len(c.EnvFrom) > 0 {
 				continue
 			}
@@ -55,7 +55,7 @@ func (t *Template) UndefinedVariables() []Variable {
 // undefined lists the variables in a text that are not set.
 func undefined(text string, env []corev1.EnvVar) []string {
 	var names []string
-	for _, match := range reference.FindAllStringSubmatch(text, -1) {
+	for _, match := range expansion.FindAllStringSubmatch(text, -1) {
 		name := match[1]
 		dollars := strings.Index(match[0], "(")
 		if dollars%2 == 0 || service.MatchString(name) || slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == name }) {

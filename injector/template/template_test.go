@@ -1,4 +1,4 @@
-package injector
+package template
 
 import (
 	"errors"
@@ -110,8 +110,8 @@ func TestParseTemplate(t *testing.T) {
 			if tc.name == "" {
 				tc.name = "t"
 			}
-			_, err := ParseTemplate(tc.name, tc.data)
-			var invalid *InvalidTemplate
+			_, err := Parse(tc.name, tc.data)
+			var invalid *InvalidError
 			if !errors.As(err, &invalid) {
 				t.Fatalf("got %v, want an InvalidTemplate", err)
 			}
@@ -156,17 +156,9 @@ func TestTemplateName(t *testing.T) {
 		{"-initializer", nil, ""},
 	}
 	for _, tc := range tests {
-		if got := TemplateName(tc.configMap, tc.labels); got != tc.want {
+		if got := NameOf(tc.configMap, tc.labels); got != tc.want {
 			t.Errorf("TemplateName(%q, %v) = %q, want %q", tc.configMap, tc.labels, got, tc.want)
 		}
-	}
-}
-
-func TestConflictsBetweenTemplatesAreKnownAtLoad(t *testing.T) {
-	s := set(mustParse(t, "a", small, ""), mustParse(t, "b", small, ""), mustParse(t, "c", second, ""))
-	want := []string{`templates a and b cannot be injected together: conflict-container: the container "side" of template b (containers) has the name of one of template a; rename one of them`}
-	if diff := cmp.Diff(want, s.Conflicts()); diff != "" {
-		t.Errorf("conflicts (-want +got):\n%s", diff)
 	}
 }
 
@@ -183,7 +175,7 @@ volumes:
 - {name: w, secret: {secretName: s}}
 imagePullSecrets: [{name: pull}]
 `
-	want := []Reference{{"ConfigMap", "c"}, {"Secret", "pull"}, {"Secret", "s"}}
+	want := []Reference{{Kind: "ConfigMap", Name: "c"}, {Kind: "Secret", Name: "pull"}, {Kind: "Secret", Name: "s"}}
 	if diff := cmp.Diff(want, mustParse(t, "t", config, "").References()); diff != "" {
 		t.Errorf("references (-want +got):\n%s", diff)
 	}
