@@ -2,7 +2,7 @@ package finding
 
 import "strings"
 
-// quote returns a value for a message, at most 80 bytes of it.
+// Quote returns a value for a message, at most 80 bytes of it.
 func Quote(s string) string {
 	const most = 80
 	if len(s) > most {

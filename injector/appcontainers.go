@@ -77,7 +77,7 @@ func (m *merge) appContainers() []*appContainer {
 	}
 	m.app = []*appContainer{}
 	if json.Unmarshal(m.raw, &object) != nil {
-		return m.app // decodePod read the pod, so one of the lists is not a list
+		return m.app // the pod was decoded, so one of the lists is not a list
 	}
 	for list, containers := range map[string][]lists{"containers": object.Spec.Containers, "initContainers": object.Spec.InitContainers} {
 		for i, c := range containers {

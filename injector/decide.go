@@ -59,7 +59,7 @@ func Decide(r Request) *decision.Decision {
 	return d.Summarize()
 }
 
-// decision is the state of a decision about an object's templates.
+// decider is the state of a decision about an object's templates.
 type decider struct {
 	decision.Builder
 	request Request

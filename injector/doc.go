@@ -62,8 +62,8 @@
 // Releases before v0.2 read these records, and write them without the options;
 // each side reads the other's records.
 //
-// Networks that a pod declares have a path of their own (network), and so does
-// a Deployment's own Network (ownnetwork).
+// The package network decides about the Networks that a pod declares, and about
+// a Deployment's own Network.
 //
 // A mutation only adds: it never removes, reorders or changes a value that the
 // user wrote. Fields unknown to this build survive, because usher never decodes

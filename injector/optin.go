@@ -88,7 +88,7 @@ func asked(annotations map[string]string, set *Set, s Subject) []ask {
 	return asks
 }
 
-// MayAsk reports whether an object could have one of usher's keys, or a record,
+// MightOptIn reports whether an object could have one of usher's keys, or a record,
 // without decoding it. It may return true for an object that does not.
 func MightOptIn(object []byte) bool {
 	return bytes.Contains(object, []byte(wellknown.AnnotationInjected)) || bytes.Contains(object, []byte(wellknown.InitializerPrefix)) || bytes.Contains(object, []byte(wellknown.InjectPrefix)) ||

@@ -1,17 +1,16 @@
 package injector
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/podjson/podjsontest"
 	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/kinds"
 )
@@ -54,7 +53,7 @@ func checkDecision(t *testing.T, g generator, r Request) bool {
 		return false
 	}
 	after := apply(t, r, d)
-	if where := lost(decodeExactly(t, r.Object), decodeExactly(t, after), ""); where != "" {
+	if where := podjsontest.Lost(podjsontest.Decode(t, r.Object), podjsontest.Decode(t, after), ""); where != "" {
 		t.Errorf("%s was lost or changed\nbefore %s\nafter  %s", where, r.Object, after)
 	}
 	_, err := podjson.TwoWayMergePatch(r.Kind, r.Object, after)
@@ -69,60 +68,6 @@ func checkDecision(t *testing.T, g generator, r Request) bool {
 		}
 	}
 	return true
-}
-
-// decodeExactly preserves number literals.
-func decodeExactly(t *testing.T, data []byte) any {
-	t.Helper()
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		t.Fatalf("%v: %s", err, data)
-	}
-	return v
-}
-
-// lost returns the path of something in before that after lacks. Keys must keep
-// their values; a list's items must keep their value and order, with any other
-// items in between. A null counts as missing.
-func lost(before, after any, path string) string {
-	switch before := before.(type) {
-	case nil:
-		return ""
-	case map[string]any:
-		after, ok := after.(map[string]any)
-		if !ok {
-			return path
-		}
-		for key, value := range before {
-			if where := lost(value, after[key], path+"."+key); where != "" {
-				return where
-			}
-		}
-		return ""
-	case []any:
-		after, _ := after.([]any)
-		next := 0
-		// A container gets more; what is in its own lists stays as it is.
-		same := reflect.DeepEqual
-		if strings.HasSuffix(path, "ontainers") {
-			same = func(before, item any) bool { return lost(before, item, "") == "" }
-		}
-		for _, item := range after {
-			if next < len(before) && same(before[next], item) {
-				next++
-			}
-		}
-		if next < len(before) {
-			return fmt.Sprintf("%s[%d]", path, next)
-		}
-		return ""
-	}
-	if !reflect.DeepEqual(before, after) {
-		return path
-	}
-	return ""
 }
 
 // generator makes pods, workloads and templates that sometimes share names.
@@ -310,7 +255,7 @@ func FuzzDecide(f *testing.F) {
 				continue
 			}
 			after := apply(t, r, d)
-			if where := lost(decodeExactly(t, object), decodeExactly(t, after), ""); where != "" {
+			if where := podjsontest.Lost(podjsontest.Decode(t, object), podjsontest.Decode(t, after), ""); where != "" {
 				t.Errorf("%s was lost or changed\nbefore %s\nafter  %s", where, object, after)
 			}
 			r.Object = after

@@ -1,4 +1,4 @@
-package injector
+package network
 
 import (
 	"cmp"
@@ -27,8 +27,8 @@ const (
 // up while the sender waits.
 const maxNetworks = 32
 
-// A Network is the part of a declared Network that a decision needs.
-type Network struct {
+// A State is the part of a declared Network that a decision needs.
+type State struct {
 	// Backend is the backend that created it, "" if none has yet.
 	Backend string
 	// Unready explains why it is not ready; "" if it is ready.
@@ -51,7 +51,7 @@ type AttachRequest struct {
 	// Scope is the namespaces that usher serves.
 	Scope decision.Scope
 	// Networks are the existing Networks among those that Declared names.
-	Networks map[string]Network
+	Networks map[string]State
 	// Backend will create the Networks that do not have a backend yet; "" means
 	// MultusBackend.
 	Backend string
@@ -193,6 +193,6 @@ func (r *AttachRequest) unattachable(name string, hostNetwork bool) *finding.Fin
 }
 
 // state describes a Network in a step.
-func (n Network) state() string {
+func (n State) state() string {
 	return cmp.Or(string(n.Reason), n.Unready, "found")
 }

@@ -1,4 +1,4 @@
-package injector
+package network
 
 import (
 	"strings"
@@ -10,16 +10,17 @@ import (
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/podjson/podjsontest"
 	"github.com/usher-dev/usher/network/multus"
 )
 
 const declares = `"samplecrd.k8s.io/network": `
 
 func TestAttach(t *testing.T) {
-	ready := map[string]Network{"a": {Backend: MultusBackend}, "b": {Backend: MultusBackend}}
+	ready := map[string]State{"a": {Backend: MultusBackend}, "b": {Backend: MultusBackend}}
 	tests := map[string]struct {
 		object, kind, namespace, backend string
-		networks                         map[string]Network
+		networks                         map[string]State
 		want                             reason.Reason
 		denied                           bool
 		attached                         string // the annotation's value afterwards
@@ -34,13 +35,13 @@ func TestAttach(t *testing.T) {
 		"there already, in the short form":         {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: a@eth1`, ""), want: reason.NetworkPresent, attached: "a@eth1"},
 		"there already, as an element":             {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: '[{"name":"a"}]'`, ""), want: reason.NetworkPresent, attached: `[{"name":"a"}]`},
 		"of that name in another namespace":        {object: asking(declares+`a, k8s.v1.cni.cncf.io/networks: other/a`, ""), want: reason.NetworkAttached, attached: "other/a,ns/a"},
-		"not ready":                                {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {Unready: "BackendUnavailable"}}, want: reason.NetworkAttached, attached: "ns/a", warning: "the Network ns/a is not ready (BackendUnavailable)"},
+		"not ready":                                {object: asking(declares+`a`, ""), networks: map[string]State{"a": {Unready: "BackendUnavailable"}}, want: reason.NetworkAttached, attached: "ns/a", warning: "the Network ns/a is not ready (BackendUnavailable)"},
 		"in the template of a workload":            {kind: "CronJob", object: "{spec: {jobTemplate: {spec: {template: {metadata: {annotations: {" + declares + "c}}, spec: {containers: [{name: app}]}}}}}}", want: reason.NetworkMissing, denied: true, message: "spec.jobTemplate.spec.template.metadata.annotations[samplecrd.k8s.io/network]"},
 		"missing":                                  {object: asking(declares+`"a,none"`, ""), want: reason.NetworkMissing, denied: true, message: `names the Network "none", which does not exist in namespace ns`},
-		"being created":                            {object: asking(declares+`c`, ""), networks: map[string]Network{"c": {Reason: reason.NetworkCreating, Detail: "is being created"}}, want: reason.NetworkCreating, denied: true, message: "is being created"},
-		"without a range":                          {object: asking(declares+`c`, ""), networks: map[string]Network{"c": {Reason: reason.NetworkPool, Detail: "the pool is exhausted"}}, want: reason.NetworkPool, denied: true, message: "exhausted"},
-		"made by Neutron":                          {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {Backend: NeutronBackend}}, want: reason.NetworkBackend, denied: true, message: `the backend neutron, which does not attach pods`},
-		"to be made by Neutron":                    {object: asking(declares+`a`, ""), networks: map[string]Network{"a": {}}, backend: NeutronBackend, want: reason.NetworkBackend, denied: true, message: "neutron"},
+		"being created":                            {object: asking(declares+`c`, ""), networks: map[string]State{"c": {Reason: reason.NetworkCreating, Detail: "is being created"}}, want: reason.NetworkCreating, denied: true, message: "is being created"},
+		"without a range":                          {object: asking(declares+`c`, ""), networks: map[string]State{"c": {Reason: reason.NetworkPool, Detail: "the pool is exhausted"}}, want: reason.NetworkPool, denied: true, message: "exhausted"},
+		"made by Neutron":                          {object: asking(declares+`a`, ""), networks: map[string]State{"a": {Backend: NeutronBackend}}, want: reason.NetworkBackend, denied: true, message: `the backend neutron, which does not attach pods`},
+		"to be made by Neutron":                    {object: asking(declares+`a`, ""), networks: map[string]State{"a": {}}, backend: NeutronBackend, want: reason.NetworkBackend, denied: true, message: "neutron"},
 		"made by Multus before Neutron was chosen": {object: asking(declares+`a`, ""), backend: NeutronBackend, want: reason.NetworkAttached, attached: "ns/a"},
 		"on the node's network":                    {object: asking(declares+`a`, "hostNetwork: true, containers: [{name: app}]"), want: reason.NetworkBackend, denied: true, message: "spec.hostNetwork: is true"},
 		"an empty value":                           {object: asking(declares+`""`, ""), want: reason.BadValue, denied: true, message: `metadata.annotations[samplecrd.k8s.io/network]: is ""`},
@@ -79,7 +80,7 @@ func TestAttach(t *testing.T) {
 					t.Errorf("-want +got:\n%s", diff)
 				}
 			}
-			if lost := lost(without(decodeExactly(t, r.Object)), without(decodeExactly(t, after)), ""); lost != "" {
+			if lost := podjsontest.Lost(without(podjsontest.Decode(t, r.Object)), without(podjsontest.Decode(t, after)), ""); lost != "" {
 				t.Errorf("%s was lost or changed: %s", lost, after)
 			}
 			r.Object = after
@@ -161,7 +162,7 @@ func TestOwnNetwork(t *testing.T) {
 			if tc.label != "" {
 				labels[wellknown.OwnNetwork] = tc.label
 			}
-			own, problem := OwnNetwork(object, old, labels)
+			own, problem := DeclareOwn(object, old, labels)
 			if tc.problem != "" {
 				if problem == nil || !strings.Contains(problem.String(), tc.problem) {
 					t.Fatalf("got %v, want %q", problem, tc.problem)
@@ -191,7 +192,7 @@ func TestOwnNetwork(t *testing.T) {
 			if got := d.Metadata.Annotations[wellknown.OwnNetwork] == "true"; got != tc.speaks && tc.warning == "" {
 				t.Errorf("speaks for itself: %t, want %t", got, tc.speaks)
 			}
-			again, problem := OwnNetwork(after, old, labels)
+			again, problem := DeclareOwn(after, old, labels)
 			if problem != nil || len(again.Patch) > 0 {
 				t.Errorf("a second pass: %v, %s", problem, again.Patch.JSON())
 			}

@@ -1,4 +1,4 @@
-package injector
+package network
 
 import (
 	"fmt"
@@ -13,30 +13,30 @@ import (
 	"github.com/usher-dev/usher/injector/podjson"
 )
 
-// OwnNetworkCondition is the condition of a Deployment that reports the state
+// OwnCondition is the condition of a Deployment that reports the state
 // of its own Network.
-const OwnNetworkCondition = "OwnNetwork"
+const OwnCondition = "OwnNetwork"
 
-// The reasons of OwnNetworkCondition.
+// The reasons of OwnCondition.
 const (
-	OwnNetworkMade    = "NetworkMade"      // it is there, for this Deployment
-	OwnNetworkNoPool  = "PoolNotSet"       // the configuration has no pool
-	OwnNetworkPool    = "PoolExhausted"    // every part of the pool is taken
-	OwnNetworkForeign = "NetworkForeign"   // another Network has its name
-	OwnNetworkGoing   = "NetworkIsDeleted" // one of its name is on its way out
+	OwnMade    = "NetworkMade"      // it is there, for this Deployment
+	OwnNoPool  = "PoolNotSet"       // the configuration has no pool
+	OwnPool    = "PoolExhausted"    // every part of the pool is taken
+	OwnForeign = "NetworkForeign"   // another Network has its name
+	OwnGoing   = "NetworkIsDeleted" // one of its name is on its way out
 )
 
 // Coming is the Detail for pods of a Deployment whose own Network does not
 // exist yet, from the Deployment's condition: its reason and message, or ""
 // before the condition exists.
-func Coming(condition, message string) Network {
+func Coming(condition, message string) State {
 	switch condition {
-	case OwnNetworkNoPool, OwnNetworkPool:
-		return Network{Reason: reason.NetworkPool, Detail: "cannot be created: " + message}
-	case OwnNetworkForeign:
-		return Network{Reason: reason.NetworkForeign, Detail: "cannot be created: " + message}
+	case OwnNoPool, OwnPool:
+		return State{Reason: reason.NetworkPool, Detail: "cannot be created: " + message}
+	case OwnForeign:
+		return State{Reason: reason.NetworkForeign, Detail: "cannot be created: " + message}
 	}
-	return Network{Reason: reason.NetworkCreating, Detail: "is the Deployment's own, and usher is creating it"}
+	return State{Reason: reason.NetworkCreating, Detail: "is the Deployment's own, and usher is creating it"}
 }
 
 // An Own is the decision about a Deployment that may ask for its own Network.
@@ -52,12 +52,12 @@ type Own struct {
 	Warnings []string
 }
 
-// OwnNetwork declares a Deployment's own Network in its pod template, and
+// DeclareOwn declares a Deployment's own Network in its pod template, and
 // copies a request of the namespace's label to the Deployment: from then on the
 // Deployment's annotation decides. old is the object before an UPDATE, nil on
 // CREATE. On UPDATE it changes the template only if the Deployment begins to
 // ask, or its template lost the declaration, because a change causes a rollout.
-func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *finding.Finding) {
+func DeclareOwn(object, old []byte, namespaceLabels map[string]string) (Own, *finding.Finding) {
 	w, problem := readDeployment(object)
 	if problem != nil {
 		return Own{}, problem

@@ -16,6 +16,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/transition"
@@ -72,7 +73,7 @@ type Workspace struct {
 	Templates *injector.Set
 
 	options   Options
-	networks  map[string]map[string]injector.Network
+	networks  map[string]map[string]network.State
 	facts     map[string]*verdict.Facts // by namespace
 	limits    map[string][]corev1.LimitRange
 	evaluator *policies.Evaluator

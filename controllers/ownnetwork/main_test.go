@@ -26,7 +26,7 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/ownnetwork"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
@@ -154,13 +154,13 @@ func until(t *testing.T, what string, condition func(context.Context) (bool, err
 // message.
 func (c *cluster) condition(t *testing.T, of *appsv1.Deployment, reason, text string) {
 	t.Helper()
-	until(t, fmt.Sprintf("the condition %s of %s is %s", injector.OwnNetworkCondition, of.Name, reason), func(ctx context.Context) (bool, error) {
+	until(t, fmt.Sprintf("the condition %s of %s is %s", network.OwnCondition, of.Name, reason), func(ctx context.Context) (bool, error) {
 		d := &appsv1.Deployment{}
 		if err := c.Get(ctx, client.ObjectKeyFromObject(of), d); err != nil {
 			return false, err
 		}
 		for _, is := range d.Status.Conditions {
-			if is.Type == injector.OwnNetworkCondition && is.Reason == reason && strings.Contains(is.Message, text) {
+			if is.Type == network.OwnCondition && is.Reason == reason && strings.Contains(is.Message, text) {
 				return true, nil
 			}
 		}

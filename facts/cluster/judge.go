@@ -14,6 +14,7 @@ import (
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/injector/template"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/transition"
 	"github.com/usher-dev/usher/verdict"
@@ -257,7 +258,7 @@ func (f *Facts) refreshRelated(ctx context.Context, r Request, known *verdict.Fa
 // networks looks up the Networks that an object declares: in the cache, unless
 // fresh is set or the cache is not sufficient.
 func (f *Facts) networks(ctx context.Context, r Request, known *verdict.Facts, fresh bool) error {
-	names, problem := injector.Declared(r.Object.Kind, r.Object.JSON)
+	names, problem := network.Declared(r.Object.Kind, r.Object.JSON)
 	if problem != nil {
 		return nil // the verdict reports it
 	}
@@ -266,7 +267,7 @@ func (f *Facts) networks(ctx context.Context, r Request, known *verdict.Facts, f
 		if r.Old != nil {
 			old = r.Old.JSON
 		}
-		own, problem := injector.OwnNetwork(r.Object.JSON, old, known.NamespaceLabels)
+		own, problem := network.DeclareOwn(r.Object.JSON, old, known.NamespaceLabels)
 		if problem != nil {
 			return nil // the verdict reports it
 		}

@@ -15,7 +15,7 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/finding/reason"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 )
 
 // Networks looks up the Networks that objects declare. The cache is sufficient
@@ -69,13 +69,13 @@ func (n *Networks) Follow(ctx context.Context, c cache.Cache, log logr.Logger) {
 
 // Cached returns the known Networks that an object declares, if the cache knows
 // that all of them are attachable.
-func (n *Networks) Cached(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, bool) {
+func (n *Networks) Cached(ctx context.Context, namespace string, names []string, object []byte) (map[string]network.State, bool) {
 	cached := n.cache.Load()
 	if cached == nil || !cached.synced() {
 		return nil, false
 	}
 	own := ownDeployment(object)
-	found := make(map[string]injector.Network, len(names))
+	found := make(map[string]network.State, len(names))
 	for _, name := range names {
 		network := &samplecrdv1.Network{}
 		if err := cached.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, network); err != nil || network.DeletionTimestamp != nil {
@@ -98,9 +98,9 @@ func (n *Networks) Cached(ctx context.Context, namespace string, names []string,
 
 // Fresh looks up the Networks that an object declares in one list. It also
 // returns a Network that is still being created.
-func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, error) {
+func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, object []byte) (map[string]network.State, error) {
 	if len(names) == 0 {
-		return map[string]injector.Network{}, nil
+		return map[string]network.State{}, nil
 	}
 	existing, err := n.list(ctx, namespace)
 	if err != nil {
@@ -108,21 +108,21 @@ func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, 
 	}
 	deployments := deploymentList{reader: n.Reader, namespace: namespace}
 	own := ownDeployment(object)
-	found := map[string]injector.Network{}
+	found := map[string]network.State{}
 	for _, name := range names {
-		network := existing[name]
-		if network != nil {
-			gone, err := going(ctx, network, &deployments)
+		one := existing[name]
+		if one != nil {
+			gone, err := going(ctx, one, &deployments)
 			if err != nil {
 				return nil, err
 			}
 			if gone != "" {
-				found[name] = injector.Network{Reason: reason.NetworkMissing, Detail: gone}
+				found[name] = network.State{Reason: reason.NetworkMissing, Detail: gone}
 				continue
 			}
-			found[name] = attachable(network)
+			found[name] = attachable(one)
 		}
-		if name != own || ownedBy(network, name) {
+		if name != own || ownedBy(one, name) {
 			continue
 		}
 		coming, asked, err := n.coming(ctx, namespace, name, object)
@@ -130,8 +130,8 @@ func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, 
 			return nil, err
 		}
 		switch {
-		case asked && network != nil:
-			found[name] = injector.Network{Reason: reason.NetworkForeign, Detail: "was not created for the Deployment that asks for its own"}
+		case asked && one != nil:
+			found[name] = network.State{Reason: reason.NetworkForeign, Detail: "was not created for the Deployment that asks for its own"}
 		case asked:
 			found[name] = coming
 		}
@@ -141,9 +141,9 @@ func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, 
 
 // attachable returns what an attachment needs to know of a Network that is not
 // being deleted.
-func attachable(network *samplecrdv1.Network) injector.Network {
-	found := injector.Network{Backend: network.Status.Backend}
-	ready := meta.FindStatusCondition(network.Status.Conditions, samplecrdv1.Ready)
+func attachable(n *samplecrdv1.Network) network.State {
+	found := network.State{Backend: n.Status.Backend}
+	ready := meta.FindStatusCondition(n.Status.Conditions, samplecrdv1.Ready)
 	switch {
 	case ready == nil:
 		found.Unready = "it does not exist yet"

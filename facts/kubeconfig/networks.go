@@ -6,13 +6,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 )
 
 // networks looks up the Networks that a pod declares. ok is false if they are
 // not listable.
-func (c *Cluster) networks(ctx context.Context, namespace string, pod []byte) (found map[string]injector.Network, ok bool, err error) {
-	names, problem := injector.Declared("Pod", pod)
+func (c *Cluster) networks(ctx context.Context, namespace string, pod []byte) (found map[string]network.State, ok bool, err error) {
+	names, problem := network.Declared("Pod", pod)
 	if problem != nil {
 		return nil, true, nil // the verdict reports it
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/usher-dev/usher/finding/reason"
 )
 
-// A decisionBuilder is a Decision under construction: decisions about templates and
+// A Builder is a Decision under construction: decisions about templates and
 // about Networks write their outcomes, problems and steps to it.
 type Builder struct {
 	Decision
-	// explain requests steps.
+	// Explain requests steps.
 	Explain bool
-	// path is the field of the pod template, "" in a pod.
+	// Path is the field of the pod template, "" in a pod.
 	Path []string
 }
 
-// prefix is the path of the pod template, for field paths.
+// Prefix is the path of the pod template, for field paths.
 func (b *Builder) Prefix() string {
 	if len(b.Path) == 0 {
 		return ""
@@ -27,14 +27,14 @@ func (b *Builder) Prefix() string {
 	return strings.Join(b.Path, ".") + "."
 }
 
-// step records one input, if the request asks for steps.
+// Step records one input, if the request asks for steps.
 func (b *Builder) Step(looked, found, so string) {
 	if b.Explain {
 		b.Steps = append(b.Steps, Step{looked, found, so})
 	}
 }
 
-// deny refuses the object because of a template or a Network.
+// Deny refuses the object because of a template or a Network.
 func (b *Builder) Deny(about Outcome, problems ...finding.Finding) {
 	b.Denied = true
 	for _, p := range problems {
@@ -46,12 +46,12 @@ func (b *Builder) Deny(about Outcome, problems ...finding.Finding) {
 	b.Done(about, problems[0].Reason, "", problems[0].Message)
 }
 
-// skip leaves the object without a template.
+// Skip leaves the object without a template.
 func (b *Builder) Skip(about Outcome, why reason.Reason, detail string) {
 	b.Done(about, why, "", detail)
 }
 
-// done records the outcome for a template or a Network.
+// Done records the outcome for a template or a Network.
 func (b *Builder) Done(about Outcome, why reason.Reason, version, detail string) {
 	about.Reason, about.Version, about.Detail = why, version, detail
 	b.Outcomes = append(b.Outcomes, about)
@@ -62,12 +62,12 @@ func (b *Builder) Done(about Outcome, why reason.Reason, version, detail string)
 	b.Step(what, string(why), detail)
 }
 
-// warn adds a warning for the user who sent the object.
+// Warn adds a warning for the user who sent the object.
 func (b *Builder) Warn(format string, args ...any) {
 	b.Warnings = append(b.Warnings, fmt.Sprintf(format, args...))
 }
 
-// summarize selects the reason of the whole decision: a denial before an
+// Summarize selects the reason of the whole decision: a denial before an
 // injection before anything else.
 func (b *Builder) Summarize() *Decision {
 	if len(b.Outcomes) == 0 {

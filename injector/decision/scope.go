@@ -13,7 +13,7 @@ var SystemNamespaces = []string{"kube-system", "kube-public", "kube-node-lease"}
 // A Scope is the namespaces that an installation of usher serves. The zero Scope
 // has every namespace but the system's.
 type Scope struct {
-	// Own is usher's own namespace, which is excluded like the system namespaces.
+	// ReleaseNamespace is usher's own namespace, which is excluded like the system namespaces.
 	ReleaseNamespace string
 	// Selector selects namespaces by their labels; nil selects all.
 	Selector labels.Selector

@@ -77,7 +77,7 @@ func (p Patch) Apply(object []byte) ([]byte, error) {
 	return out, nil
 }
 
-// under returns the patch for an object that contains the patched one at path.
+// Under returns the patch for an object that contains the patched one at path.
 func (p Patch) Under(path string) Patch {
 	if path == "" {
 		return p
@@ -90,7 +90,7 @@ func (p Patch) Under(path string) Patch {
 	return moved
 }
 
-// escape writes a key as a JSON Pointer's token (RFC 6901).
+// Escape writes a key as a JSON Pointer's token (RFC 6901).
 func Escape(key string) string {
 	if !strings.ContainsAny(key, "~/") {
 		return key
@@ -98,20 +98,22 @@ func Escape(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
+// Quoted writes a text as a JSON string.
 func Quoted(s string) jsontext.Value {
 	b, _ := jsontext.AppendQuote(make([]byte, 0, len(s)+2), s)
 	return b
 }
 
+// A Pair is a label or an annotation.
 type Pair struct{ Key, Value string }
 
-// in reports whether a map has the key with the value, which may be empty.
+// In reports whether a map has the key with the value, which may be empty.
 func (p Pair) In(have map[string]string) bool {
 	value, ok := have[p.Key]
 	return ok && value == p.Value
 }
 
-// appendMap adds keys to a map, and creates the map if necessary.
+// AppendMap adds keys to a map, and creates the map if necessary.
 func AppendMap(patch Patch, path string, have map[string]string, pairs []Pair) Patch {
 	if have != nil {
 		for _, p := range pairs {

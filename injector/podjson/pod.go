@@ -11,13 +11,14 @@ import (
 	"github.com/usher-dev/usher/finding/reason"
 )
 
-// pod is the part of a pod that a decision reads. The pod itself stays the
+// Pod is the part of a pod that a decision reads. The pod itself stays the
 // original JSON, with fields that this build does not know.
 type Pod struct {
 	Metadata *Metadata `json:"metadata"`
 	Spec     *Spec     `json:"spec"`
 }
 
+// Metadata is the part of an object's metadata that a decision reads.
 type Metadata struct {
 	Name        string            `json:"name"`
 	Labels      map[string]string `json:"labels"`
@@ -28,7 +29,8 @@ type Metadata struct {
 	Absent bool
 }
 
-// podSpec's lists are nil if the pod does not have them, or has null.
+// A Spec is the part of a pod's spec that a decision reads. Its lists are nil if
+// the pod does not have them, or has null.
 type Spec struct {
 	RestartPolicy       string       `json:"restartPolicy"`
 	HostNetwork         bool         `json:"hostNetwork"`
@@ -43,16 +45,17 @@ type Spec struct {
 	HostAliases         []HostAlias  `json:"hostAliases"`
 }
 
+// OS is the operating system that a pod names.
 type OS struct {
 	Name string `json:"name"`
 }
 
-// nodeSelector is the only relevant label of nodes.
+// NodeSelector is the only relevant label of nodes.
 type NodeSelector struct {
 	OS string `json:"kubernetes.io/os"`
 }
 
-// windows reports whether the pod runs on Windows, where a template's
+// Windows reports whether the pod runs on Windows, where a template's
 // containers do not run. field is the field that selects it.
 func (p *Pod) Windows() (field string, is bool) {
 	switch {
@@ -64,6 +67,7 @@ func (p *Pod) Windows() (field string, is bool) {
 	return "", false
 }
 
+// A Container is a container in the view of a pod.
 type Container struct {
 	Name         string  `json:"name"`
 	Ports        []Port  `json:"ports"`
@@ -72,6 +76,7 @@ type Container struct {
 	Origin string // the template that added it, "" for the pod's own
 }
 
+// A Port is a port of a container.
 type Port struct {
 	ContainerPort int32  `json:"containerPort"`
 	HostPort      int32  `json:"hostPort"`
@@ -79,12 +84,13 @@ type Port struct {
 	Protocol      string `json:"protocol"`
 }
 
+// A Mount is a volume mount of a container.
 type Mount struct {
 	Name      string `json:"name"`
 	MountPath string `json:"mountPath"`
 }
 
-// podVolume keeps the source encoded: it is compared only if names match.
+// Volume keeps the source encoded: it is compared only if names match.
 type Volume struct {
 	Name string
 	Raw  jsontext.Value
@@ -92,6 +98,7 @@ type Volume struct {
 	Origin string
 }
 
+// UnmarshalJSON keeps the volume encoded next to its name.
 func (v *Volume) UnmarshalJSON(raw []byte) error {
 	var named struct {
 		Name string `json:"name"`
@@ -103,16 +110,18 @@ func (v *Volume) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// A PullSecret is a reference to a pull secret.
 type PullSecret struct {
 	Name string `json:"name"`
 }
 
+// A HostAlias is an entry of the hosts file.
 type HostAlias struct {
 	IP        string   `json:"ip"`
 	Hostnames []string `json:"hostnames"`
 }
 
-// decodePod decodes a pod, or a pod template. It returns a problem for a pod
+// Decode decodes a pod, or a pod template. It returns a problem for a pod
 // that the API server would refuse as well.
 func Decode(raw []byte) (*Pod, *finding.Finding) {
 	p := &Pod{}
@@ -129,6 +138,7 @@ func Decode(raw []byte) (*Pod, *finding.Finding) {
 	return p, nil
 }
 
+// Labels returns the labels of the pod.
 func (p *Pod) Labels() map[string]string {
 	if p.Metadata == nil {
 		return nil
@@ -136,6 +146,7 @@ func (p *Pod) Labels() map[string]string {
 	return p.Metadata.Labels
 }
 
+// Annotations returns the annotations of the pod.
 func (p *Pod) Annotations() map[string]string {
 	if p.Metadata == nil {
 		return nil
@@ -143,7 +154,7 @@ func (p *Pod) Annotations() map[string]string {
 	return p.Metadata.Annotations
 }
 
-// ends reports whether the pod ends by itself, as a Job's does: an ordinary
+// RunsToCompletion reports whether the pod ends by itself, as a Job's does: an ordinary
 // sidecar would keep it from ending.
 func (p *Pod) RunsToCompletion() bool {
 	switch corev1.RestartPolicy(p.Spec.RestartPolicy) {
@@ -153,13 +164,13 @@ func (p *Pod) RunsToCompletion() bool {
 	return false
 }
 
-// annotationField is the path of an annotation of a pod.
+// AnnotationField is the path of an annotation of a pod.
 func AnnotationField(key string) string { return "metadata.annotations[" + key + "]" }
 
-// deleted reports whether the pod is being deleted.
+// Deleted reports whether the pod is being deleted.
 func (p *Pod) Deleted() bool { return p.Metadata != nil && p.Metadata.DeletionTimestamp != "" }
 
-// missingHostnames returns the names that the pod lacks for an address, and
+// MissingHostnames returns the names that the pod lacks for an address, and
 // whether it has the address.
 func (s *Spec) MissingHostnames(alias *corev1.HostAlias) (missing []string, known bool) {
 	missing = slices.Clone(alias.Hostnames)

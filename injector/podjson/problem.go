@@ -11,7 +11,7 @@ import (
 	"github.com/usher-dev/usher/yaml/position"
 )
 
-// decodeProblem turns a decoder's error into a field path and the problem of
+// DecodeProblem turns a decoder's error into a field path and the problem of
 // the field.
 func DecodeProblem(err error) (field, detail string) {
 	var syntax *jsontext.SyntacticError

@@ -9,7 +9,7 @@ import (
 )
 
 // The API server's admission plugin ServiceAccount mounts the pod's token in
-// every container, at tokenPath from a volume with this prefix. It runs before
+// every container, at TokenPath from a volume with this prefix. It runs before
 // webhooks, and again after a webhook has added a container, which then gets
 // the mount, too. Because that changes the pod, the API server calls every
 // webhook once more. To avoid this, usher adds its containers with the mount
@@ -19,7 +19,7 @@ const (
 	tokenVolumePrefix = "kube-api-access-"
 )
 
-// tokenVolume returns the volume that the plugin mounts in added containers, or
+// TokenVolume returns the volume that the plugin mounts in added containers, or
 // "" if it does not: the plugin has processed every container of the pod, so a
 // container without the mount shows that the token is not mounted.
 func (p *Pod) TokenVolume() string {
@@ -46,12 +46,12 @@ func (p *Pod) TokenVolume() string {
 	return volume
 }
 
-// mountsToken reports whether a container mounts something where the token is.
+// MountsToken reports whether a container mounts something where the token is.
 func MountsToken(c *corev1.Container) bool {
 	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == TokenPath })
 }
 
-// holdsToken reports whether a volume of the pod is the one that the plugin
+// HoldsToken reports whether a volume of the pod is the one that the plugin
 // adds: only the token, the API server's certificates and the namespace.
 func (p *Pod) HoldsToken(name string) bool {
 	at := slices.IndexFunc(p.Spec.Volumes, func(v Volume) bool { return v.Name == name })

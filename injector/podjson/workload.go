@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/kinds"
 )
 
-// podTemplate returns the pod that an object is, or the template that it
+// Template returns the pod that an object is, or the template that it
 // holds, and where.
 func Template(kind string, object []byte) (jsontext.Value, []string, *finding.Finding) {
 	if kind == "" {
@@ -36,7 +36,7 @@ func Template(kind string, object []byte) (jsontext.Value, []string, *finding.Fi
 	return raw, path, nil
 }
 
-// pointer writes a path as a JSON Pointer.
+// Pointer writes a path as a JSON Pointer.
 func Pointer(path []string) string {
 	if len(path) == 0 {
 		return ""
@@ -44,7 +44,7 @@ func Pointer(path []string) string {
 	return "/" + strings.Join(path, "/")
 }
 
-// repeatsKeys says whether a list that usher may add to has a merge key twice.
+// RepeatsKeys says whether a list that usher may add to has a merge key twice.
 func (p *Pod) RepeatsKeys() bool {
 	s := p.Spec
 	return repeats(s.Containers, func(c Container) string { return c.Name }) ||
@@ -69,7 +69,7 @@ func repeats[T any](items []T, key func(T) string) bool {
 	return false
 }
 
-// templateAnnotations reads the annotations of a workload's pod template.
+// TemplateAnnotations reads the annotations of a workload's pod template.
 // exists is true if the template has metadata.
 func TemplateAnnotations(kind string, object []byte) (annotations map[string]string, exists bool, path []string, problem *finding.Finding) {
 	raw, path, problem := Template(kind, object)

@@ -26,7 +26,7 @@ type appFragment struct {
 	VolumeMounts []corev1.VolumeMount   `json:"volumeMounts,omitempty"`
 }
 
-// appItems are the items of an appFragment. An item's key identifies it in a
+// AppItems are what appContainers adds. An item's key identifies it in a
 // container: the name of a variable, the source of envFrom, or the path of a
 // mount.
 type AppItems struct {
@@ -34,13 +34,15 @@ type AppItems struct {
 	Env, EnvFrom, Mounts []AppItem
 }
 
+// An AppItem is one variable, source of variables or mount.
 type AppItem struct {
 	Key string
 	Raw jsontext.Value
-	// same reports whether an item of the pod is equal to this one.
+	// Same reports whether an item of the pod is equal to this one.
 	Same func(other jsontext.Value) bool
 }
 
+// Empty reports whether there are no items.
 func (a *AppItems) Empty() bool { return len(a.Env)+len(a.EnvFrom)+len(a.Mounts) == 0 }
 
 // newAppItems keeps each item as the author wrote it.
@@ -160,5 +162,5 @@ func (t *Template) checkApp(bad *InvalidError, volumes map[string]bool) {
 	}
 }
 
-// size counts the items.
+// Len counts the items.
 func (a *AppItems) Len() int { return len(a.Env) + len(a.EnvFrom) + len(a.Mounts) }

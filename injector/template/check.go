@@ -188,14 +188,14 @@ func (t *Template) container(name string) *Container {
 	return nil
 }
 
-// A boundPort is a port that a container uses on its node.
+// A HostPort is a port that a container uses on its node.
 type HostPort struct {
 	Port     int32
 	IP       string
 	Protocol corev1.Protocol
 }
 
-// clashes reports whether two containers cannot have both ports on one node.
+// Clashes reports whether two containers cannot have both ports on one node.
 func (p HostPort) Clashes(other HostPort) bool {
 	return p.Port == other.Port && p.Protocol == other.Protocol &&
 		(anyAddress(p.IP) || anyAddress(other.IP) || p.IP == other.IP)
@@ -203,6 +203,7 @@ func (p HostPort) Clashes(other HostPort) bool {
 
 func anyAddress(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
 
+// Protocol returns the protocol of a port, which is TCP by default.
 func Protocol(p string) corev1.Protocol {
 	if p == "" {
 		return corev1.ProtocolTCP

@@ -9,7 +9,7 @@ import (
 	"github.com/usher-dev/usher/yaml/position"
 )
 
-// TemplateRule is the id of the finding for an invalid template, whatever the
+// Rule is the id of the finding for an invalid template, whatever the
 // reason.
 const Rule = string(reason.TemplateInvalid)
 
@@ -17,7 +17,7 @@ const Rule = string(reason.TemplateInvalid)
 // messages and logs.
 const maxProblems = 20
 
-// InvalidTemplate describes the problems of a template for a person.
+// InvalidError describes the problems of a template for a person.
 type InvalidError struct {
 	Name     string
 	Problems []finding.Finding

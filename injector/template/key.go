@@ -6,7 +6,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 )
 
-// cutKey splits one of usher's annotation keys into the template's name and,
+// CutKey splits one of usher's annotation keys into the template's name and,
 // for an override, the part after its dot.
 func CutKey(key string) (template, rest string, ours bool) {
 	name, ok := strings.CutPrefix(key, wellknown.InitializerPrefix)

@@ -16,7 +16,7 @@ import (
 	"github.com/usher-dev/usher/finding/reason"
 )
 
-// An override is a pod's change to a template's container: the annotation
+// A PodOverride is a pod's change to a template's container: the annotation
 // inject.usher.dev/<template>.<name>.
 type PodOverride struct {
 	Key, Name, Value string
@@ -25,7 +25,7 @@ type PodOverride struct {
 // overrideForms documents what may follow the template's name.
 const overrideForms = "image, cpu, cpu-limit, memory, memory-limit, env.<NAME>, containers, revision"
 
-// with returns the template with the pod's overrides applied.
+// WithOverrides returns the template with the pod's overrides applied.
 func (t *Template) WithOverrides(overrides []PodOverride) (*Template, *finding.Finding) {
 	if len(overrides) == 0 {
 		return t, nil
@@ -143,6 +143,7 @@ func checkResources(overrides []PodOverride, c *corev1.Container) *finding.Findi
 	return nil
 }
 
+// Problem returns a denial because of the annotation.
 func (o PodOverride) Problem(format string, args ...any) *finding.Finding {
 	return new(finding.Denial(reason.BadValue, "metadata.annotations["+o.Key+"]", fmt.Sprintf(format, args...)))
 }

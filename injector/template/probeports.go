@@ -24,7 +24,7 @@ func isProbePorts(e corev1.EnvVar) bool {
 	return e.Name == ProbePortsEnv && e.Value == "" && e.ValueFrom == nil
 }
 
-// withProbePorts returns the template with the variable set in the containers that
+// WithProbePorts returns the template with the variable set in the containers that
 // declare it, to what ports returns for a container's name.
 func (t *Template) WithProbePorts(ports func(container string) string) *Template {
 	declares := func(c Container) bool { return wantsProbePorts(&c.Typed) }

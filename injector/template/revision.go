@@ -41,7 +41,7 @@ func (t *Template) checkRevision(bad *InvalidError) {
 	}
 }
 
-// validRevision returns what is wrong with a revision's name, or "".
+// ValidateRevision returns what is wrong with a revision's name, or "".
 func ValidateRevision(revision string) string {
 	switch {
 	case revision == DefaultRevision:
@@ -52,7 +52,7 @@ func ValidateRevision(revision string) string {
 	return ""
 }
 
-// Picked is the revisions that a namespace's label selects, by template. If the
+// PickedRevisions returns the revisions that a namespace's label selects, by template. If the
 // label is invalid, it selects no revision, and the pods are denied.
 func PickedRevisions(label string) (map[string]string, error) {
 	picked := map[string]string{}

@@ -6,17 +6,18 @@ import (
 	"github.com/usher-dev/usher/injector/podjson"
 )
 
-// placement is the kind of container that a template's containers become in a
+// Placement is the kind of container that a template's containers become in a
 // pod.
 type Placement int
 
+// The placements.
 const (
 	Ordinary      Placement = iota // next to the pod's containers
 	NativeSidecar                  // native sidecars: init containers with restartPolicy: Always
 	Unsupported                    // the pod needs native sidecars, and the cluster or the template does not allow them
 )
 
-// place selects the placement for a pod. available is true if the cluster
+// Place selects the placement for a pod. available is true if the cluster
 // supports native sidecars (KEP-753): the API server is 1.32 or later, so that
 // every supported kubelet is 1.29 or later, or the oldest kubelet is.
 func (t *Template) Place(p *podjson.Pod, available bool) Placement {

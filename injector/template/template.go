@@ -22,7 +22,7 @@ const (
 	OptionsKey = "options"      // data key: how it is used, YAML
 )
 
-// MaxTemplateName is the maximum length of a template's name in bytes. It
+// MaxName is the maximum length of a template's name in bytes. It
 // leaves room for an override's suffix within the 63 characters of an
 // annotation's name.
 const MaxName = 40
@@ -38,7 +38,7 @@ type Template struct {
 	Version string
 	Options Options
 
-	// content is the hash of the data key config, which is the version of releases
+	// Content is the hash of the data key config, which is the version of releases
 	// before v0.2; options is the digest of the data key options.
 	Content, OptionsDigest string
 
@@ -49,20 +49,21 @@ type Template struct {
 	HostAliases    []corev1.HostAlias
 	Labels         []podjson.Pair
 	Annotations    []podjson.Pair
-	// app is what the pod's own containers get.
+	// App is what the pod's own containers get.
 	App AppItems
 }
 
-// container is one container of a template.
+// A Container is one container of a template.
 type Container struct {
 	Name  string
 	Typed corev1.Container
 	Raw   jsontext.Value // as an ordinary container
-	// native is the same container as a native sidecar: an init container with
+	// Native is the same container as a native sidecar: an init container with
 	// restartPolicy: Always (KEP-753).
 	Native jsontext.Value
 }
 
+// A Volume is one volume of a template.
 type Volume struct {
 	Name  string
 	Typed corev1.Volume
@@ -81,7 +82,7 @@ type fragment struct {
 	AppContainers    appFragment                   `json:"appContainers,omitzero"`
 }
 
-// TemplateName returns the name of the template that a ConfigMap with this name
+// NameOf returns the name of the template that a ConfigMap with this name
 // and these labels contains, or "" if it is not a template. For a revision it
 // is <template>/<revision>.
 func NameOf(configMap string, labels map[string]string) string {
@@ -98,18 +99,18 @@ func NameOf(configMap string, labels map[string]string) string {
 	return name
 }
 
-// LooksLikeTemplate reports whether a ConfigMap is a template by only its name
+// LooksLike reports whether a ConfigMap is a template by only its name
 // or its label, as in releases without revisions.
 func LooksLike(configMap string, labels map[string]string) bool {
 	return labels[wellknown.LabelTemplate] != "" || strings.HasSuffix(configMap, NameSuffix)
 }
 
-// TemplateLabels are the labels that make a ConfigMap a template or a revision.
+// LabelKeys are the labels that make a ConfigMap a template or a revision.
 func LabelKeys() []string {
 	return []string{wellknown.LabelTemplate, wellknown.LabelRevisionOf, wellknown.LabelRevision}
 }
 
-// ValidTemplateName returns what is wrong with a template's name, or "".
+// ValidateName returns what is wrong with a template's name, or "".
 func ValidateName(name string) string {
 	switch {
 	case len(name) > MaxName:
@@ -122,8 +123,8 @@ func ValidateName(name string) string {
 	return ""
 }
 
-// ParseTemplate parses a template from the data of its ConfigMap. An error is
-// always an *InvalidTemplate.
+// Parse parses a template from the data of its ConfigMap. An error is
+// always an *InvalidError.
 func Parse(name string, data map[string]string) (*Template, error) {
 	bad := &InvalidError{Name: name}
 	name, revision, isRevision := strings.Cut(name, "/")
@@ -167,7 +168,7 @@ func (t *Template) Metadata() (labels, annotations map[string]string) {
 	return labels, annotations
 }
 
-// Containers names the containers and init containers that the template adds.
+// ContainerNames names the containers and init containers that the template adds.
 func (t *Template) ContainerNames() []string {
 	var names []string
 	for _, list := range [][]Container{t.Containers, t.InitContainers} {
@@ -221,7 +222,7 @@ func hash(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// version returns the version of a template with these two parts. With default
+// VersionOf returns the version of a template with these two parts. With default
 // options it is the hash of the content, as in releases before v0.2, so that an
 // upgrade does not make pods look outdated.
 func VersionOf(content, options string) string {
@@ -253,7 +254,7 @@ func sorted(m map[string]string) []podjson.Pair {
 	return pairs
 }
 
-// isNative reports whether an init container in the template is itself a native
+// IsNative reports whether an init container in the template is itself a native
 // sidecar.
 func (c *Container) IsNative() bool {
 	return c.Typed.RestartPolicy != nil && *c.Typed.RestartPolicy == corev1.ContainerRestartPolicyAlways

@@ -229,7 +229,7 @@ func example(key Tolerance) string {
 	return string(key) + ": {}"
 }
 
-// any reports whether every change of a kind is tolerated.
+// Any reports whether every change of a kind is tolerated.
 func (t *Tolerate) Any(what Tolerance) bool { return slices.Contains(t.unlimited, what) }
 
 // image reports whether a container may have an image instead of the required one.
@@ -256,7 +256,7 @@ func (t *Tolerate) mount(at string) bool {
 	})
 }
 
-// allow removes from a container what others may change in it.
+// Allow removes from a container what others may change in it.
 func (t *Tolerate) Allow(want, have *corev1.Container) {
 	if t.image(want.Image, have.Image) {
 		want.Image, want.ImagePullPolicy = have.Image, have.ImagePullPolicy
@@ -304,7 +304,7 @@ func overlap(a, b string) bool {
 	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
-// repository returns the last component of an image's repository: users change
+// Repository returns the last component of an image's repository: users change
 // registries, tags and digests.
 func Repository(image string) string {
 	name, _, _ := strings.Cut(image, "@")
@@ -313,7 +313,7 @@ func Repository(image string) string {
 	return name
 }
 
-// remedy explains what to do about a changed field.
+// Remedy explains what to do about a changed field.
 func Remedy(field string) string {
 	name, _, _ := strings.Cut(field, ".")
 	name, _, _ = strings.Cut(name, "[")
