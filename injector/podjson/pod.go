@@ -11,7 +11,7 @@ import (
 	"github.com/usher-dev/usher/finding/reason"
 )
 
-// Pod is the part of a pod that a decision reads. The pod itself stays the
+// A Pod is the part of a pod that a decision reads. The pod itself stays the
 // original JSON, with fields that this build does not know.
 type Pod struct {
 	Metadata *Metadata `json:"metadata"`
@@ -26,7 +26,8 @@ type Metadata struct {
 	// DeletionTimestamp is "" unless the object is being deleted.
 	DeletionTimestamp string `json:"deletionTimestamp"`
 
-	Absent bool
+	// Absent says that the object has no metadata, which an addition creates.
+	Absent bool `json:"-"`
 }
 
 // A Spec is the part of a pod's spec that a decision reads. Its lists are nil if
@@ -73,7 +74,8 @@ type Container struct {
 	Ports        []Port  `json:"ports"`
 	VolumeMounts []Mount `json:"volumeMounts"`
 
-	Origin string // the template that added it, "" for the pod's own
+	// Origin is the template that added it, "" for the pod's own.
+	Origin string `json:"-"`
 }
 
 // A Port is a port of a container.
@@ -95,7 +97,8 @@ type Volume struct {
 	Name string
 	Raw  jsontext.Value
 
-	Origin string
+	// Origin is the template that added it, "" for the pod's own.
+	Origin string `json:"-"`
 }
 
 // UnmarshalJSON keeps the volume encoded next to its name.
