@@ -69,6 +69,7 @@ func (j *judging) pickedRevisions(value string) {
 		if _, known := j.facts.Templates.Get(template.RevisionName(name, revision)); known || revision == template.DefaultRevision {
 			continue
 		}
+		j.need(MissingTemplates, template.RevisionName(name, revision))
 		message := fmt.Sprintf("label %s selects the revision %q of the template %q, which does not exist", key, revision, name)
 		if j.facts.UnseenTemplates != "" {
 			message += " (" + j.facts.UnseenTemplates + ")"
@@ -91,6 +92,7 @@ func (j *judging) askedTemplates(value string) {
 			continue
 		}
 		if _, known := j.facts.Templates.Get(name); !known {
+			j.need(MissingTemplates, name)
 			j.remark(ruledocs.NamespaceLabel, reason.TemplateMissing, finding.Baseline, field, fmt.Sprintf(
 				"label %s asks for the template %q, which does not exist%s; the namespace's pods are denied until it does", wellknown.LabelTemplates, name, unseen))
 		}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/version"
+
 	"github.com/usher-dev/usher/cli/apiserver"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
@@ -17,7 +19,10 @@ import (
 // both address families of a Service can be tried.
 var plane *controlplane.ControlPlane
 
-// validator is the command line's emulation of the server.
+// serverVersion is the plane's.
+var serverVersion *version.Version
+
+// validator is the command line's emulation of the server, in its version.
 var validator *apiserver.Validator
 
 // evaluator decodes objects as it does before they are validated.
@@ -48,7 +53,11 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if validator, err = apiserver.New(apiserver.Options{}); err != nil {
+	if serverVersion, err = plane.ServerVersion(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if validator, err = apiserver.New(apiserver.Options{Server: serverVersion}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

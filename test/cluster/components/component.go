@@ -3,11 +3,16 @@
 // programs need different dependencies, and its go.mod pins their versions.
 package components
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
 
 // A component is one program.
 type component struct {
-	name    string // file name of the binary
+	name    string // what callers ask for
+	file    string // file name of the binary, if it is another
 	module  string // folder of the module that builds it
 	pkg     string // package of its main
 	version string // module whose version it reports; none for our own programs
@@ -33,6 +38,15 @@ var components = []component{
 	kube("kubelet"),
 	kube("kube-proxy"),
 	kube("kubectl"),
+	// The same by version, among them the others that make matrix runs.
+	kubeOf("1.30", "kube-apiserver"),
+	kubeOf("1.30", "kube-controller-manager"),
+	kubeOf("1.33", "kube-apiserver"),
+	kubeOf("1.33", "kube-controller-manager"),
+	kubeOf("1.36", "kube-apiserver"),
+	kubeOf("1.36", "kube-controller-manager"),
+	kubeOf(newest, "kube-apiserver"),
+	kubeOf(newest, "kube-controller-manager"),
 	runtime("containerd"),
 	runtime("containerd-shim-runc-v2"),
 	runtime("ctr"),
@@ -63,6 +77,32 @@ func kube(name string) component {
 	}
 }
 
+// kubeOf is a program of a minor version of Kubernetes, called as in
+// kube-apiserver-1.30. Its file has the name that envtest expects.
+func kubeOf(minor, name string) component {
+	c := kube(name)
+	c.name, c.file = name+"-"+minor, name
+	if minor != newest {
+		c.module = "kubernetes-" + minor
+	}
+	return c
+}
+
+// newest is the minor version of the module kubernetes.
+const newest = "1.37"
+
+// Versions are the minor versions of Kubernetes whose API servers can be built,
+// the oldest first.
+func Versions() []string {
+	var found []string
+	for _, c := range components {
+		if minor, ok := strings.CutPrefix(c.name, "kube-apiserver-"); ok {
+			found = append(found, minor)
+		}
+	}
+	return found
+}
+
 func runtime(name string) component {
 	return component{
 		name: name, module: "containerd", pkg: containerd + "/cmd/" + name,
@@ -84,6 +124,9 @@ func etcdOf(minor, name, folder string) component {
 	pkg := etcd + "/" + folder + "/v3"
 	return component{name: name + "-" + minor, module: "etcd-" + minor, pkg: pkg, version: pkg}
 }
+
+// binary is the name of the component's file.
+func (c component) binary() string { return cmp.Or(c.file, c.name) }
 
 func find(name string) (component, error) {
 	known := make([]string, 0, len(components))
