@@ -163,10 +163,10 @@ generate: ## Write the documents and manifests that come from others
 	@assets=$(ASSETS); for manifest in base:usher base/crds:crds; do \
 	  $$assets/kubectl kustomize deploy/$${manifest%:*} >deploy/manifest.new && mv deploy/manifest.new deploy/$${manifest#*:}.yaml; \
 	done
-	{ printf '%s\n' '# The alerts of alerts.yaml, by make generate.' 'apiVersion: monitoring.coreos.com/v1' 'kind: PrometheusRule' \
-	  'metadata:' '  name: usher' '  labels: {app.kubernetes.io/name: usher}' 'spec:'; \
-	  sed -n '/^groups:/,$$ s/^/  /p' deploy/monitoring/alerts.yaml; } >deploy/monitoring/prometheusrule.yaml
-	cp deploy/monitoring/alerts.yaml deploy/monitoring/*.json deploy/chart/usher/files/
+	{ printf '%s\n' '# The rules of alerts.yaml and service-levels.yaml, by make generate.' 'apiVersion: monitoring.coreos.com/v1' 'kind: PrometheusRule' \
+	  'metadata:' '  name: usher' '  labels: {app.kubernetes.io/name: usher}' 'spec:' '  groups:'; \
+	  for rules in alerts service-levels; do sed '1,/^groups:/d; s/^/  /' deploy/monitoring/$$rules.yaml; done; } >deploy/monitoring/prometheusrule.yaml
+	cp deploy/monitoring/alerts.yaml deploy/monitoring/service-levels.yaml deploy/monitoring/*.json deploy/chart/usher/files/
 	cd tools/packaging && $(GO) tool helm-docs --chart-search-root=../../deploy/chart --template-files=README.md.gotmpl --sort-values-order=file
 
 # The commands need no cluster.
