@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -22,7 +23,7 @@ import (
 // in the annotation, or of another cluster with the name, is kept forever.
 func (o *Observer) lookAside(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, s *observed) error {
 	var claims corev1.PersistentVolumeClaimList
-	of := client.MatchingLabels{member.LabelAside: cluster.Name}
+	of := client.MatchingLabels{wellknown.LabelEtcdSetAside: cluster.Name}
 	if err := o.reader.List(ctx, &claims, client.InNamespace(cluster.Namespace), of); err != nil {
 		return fmt.Errorf("listing claims set aside: %w", err)
 	}
@@ -91,7 +92,7 @@ func (c *Controller) retain(ctx context.Context, cluster *etcdv1beta2.EtcdCluste
 	a.At, a.Until = now, metav1.NewTime(now.Add(c.options.ClaimGrace))
 	changed := claim.DeepCopy()
 	if a.Restore != "" {
-		metav1.SetMetaDataLabel(&changed.ObjectMeta, LabelKept, a.Restore)
+		metav1.SetMetaDataLabel(&changed.ObjectMeta, wellknown.LabelEtcdKept, a.Restore)
 	}
 	if err := member.SetAside(changed, cluster, a, namespace); err != nil {
 		return err
@@ -110,8 +111,8 @@ func (c *Controller) reattach(ctx context.Context, d *member.Desired, s *observe
 		return err
 	}
 	changed := claim.DeepCopy()
-	delete(changed.Labels, member.LabelAside)
-	delete(changed.Annotations, member.AnnotationAside)
+	delete(changed.Labels, wellknown.LabelEtcdSetAside)
+	delete(changed.Annotations, wellknown.AnnotationEtcdSetAside)
 	changed.Labels = labels.Merge(changed.Labels, member.LabelsOf(d.Cluster.Name))
 	changed.OwnerReferences = member.Owners(d.Cluster, namespace)
 	return c.patchClaim(ctx, claim, changed)

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -130,7 +131,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := c.hold(ctx, cluster); err != nil {
 		return reconcile.Result{}, err
 	}
-	if restore := cluster.Annotations[etcdv1beta2.AnnotationRestore]; restore != "" {
+	if restore := cluster.Annotations[wellknown.AnnotationEtcdRestore]; restore != "" {
 		return c.leave(ctx, cluster, restore)
 	}
 	s, err := c.look(ctx, cluster)

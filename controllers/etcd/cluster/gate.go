@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -28,10 +28,10 @@ func effective(cluster *etcdv1beta2.EtcdCluster, s *observed) *etcdv1beta2.EtcdC
 func (s *observed) recordedTLS() *etcdv1beta2.TLSPolicy {
 	var records []string
 	for _, p := range s.pods {
-		records = append(records, p.Annotations[member.AnnotationTLS])
+		records = append(records, p.Annotations[wellknown.AnnotationEtcdTLS])
 	}
 	for _, claim := range s.claims {
-		records = append(records, claim.Annotations[member.AnnotationTLS])
+		records = append(records, claim.Annotations[wellknown.AnnotationEtcdTLS])
 	}
 	for _, record := range records {
 		var policy etcdv1beta2.TLSPolicy

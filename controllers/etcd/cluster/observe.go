@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
@@ -61,7 +62,7 @@ func (o *Observer) look(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) (
 			Now: time.Now(), Limits: plan.Limits{MemberTimeout: o.settling},
 			Formed: cluster.Status.ClusterID != "", Seed: seedOf(cluster), TLS: cluster.Status.TLS,
 			ClusterVersion: etcd.ReadVersion(cluster.Status.ClusterVersion), StorageVersion: etcd.ReadVersion(cluster.Status.StorageVersion),
-			Adopt: plan.Adoption(cluster.Annotations[etcdv1beta2.AnnotationRetained]),
+			Adopt: plan.Adoption(cluster.Annotations[wellknown.AnnotationEtcdRetained]),
 		},
 		pods: map[string]*corev1.Pod{}, claims: map[string]*corev1.PersistentVolumeClaim{}, aside: map[string]*corev1.PersistentVolumeClaim{},
 		details: map[string]*detail{}, before: *cluster.Status.DeepCopy(),

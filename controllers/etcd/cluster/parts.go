@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
@@ -24,7 +25,7 @@ func (s *observed) describe(m *plan.Member) {
 			of.problem = "its claim was replaced by another one of the same name, without its data"
 		}
 		m.Storage = claim.Spec.Resources.Requests[corev1.ResourceStorage]
-		m.StorageRevision = claim.Annotations[member.AnnotationStorageRevision]
+		m.StorageRevision = claim.Annotations[wellknown.AnnotationEtcdStorageRevision]
 		of.since = claim.CreationTimestamp.Time
 	}
 	p := s.pods[m.Name]
@@ -35,15 +36,15 @@ func (s *observed) describe(m *plan.Member) {
 		of.since = p.CreationTimestamp.Time
 	}
 	m.Durable = onClaim(p)
-	m.Target = etcd.ReadVersion(p.Annotations[member.AnnotationVersion])
-	m.PodRevision = p.Annotations[member.AnnotationPodRevision]
-	if revision := p.Annotations[member.AnnotationStorageRevision]; s.claims[m.Name] == nil || revision != m.StorageRevision {
+	m.Target = etcd.ReadVersion(p.Annotations[wellknown.AnnotationEtcdVersion])
+	m.PodRevision = p.Annotations[wellknown.AnnotationEtcdPodRevision]
+	if revision := p.Annotations[wellknown.AnnotationEtcdStorageRevision]; s.claims[m.Name] == nil || revision != m.StorageRevision {
 		m.StorageRevision = revision
 	}
 	m.Pod = plan.Pod{
 		ID: string(p.UID), Exists: true, Ready: ready(p), Ending: p.DeletionTimestamp != nil, Ended: finished(p),
-		Sealed:  p.Annotations[member.AnnotationState] == "existing" && !strings.Contains(p.Annotations[member.AnnotationCluster], ","),
-		Exposed: p.Labels[member.LabelVoter] == "true",
+		Sealed:  p.Annotations[wellknown.AnnotationEtcdInitialState] == "existing" && !strings.Contains(p.Annotations[wellknown.AnnotationEtcdInitialCluster], ","),
+		Exposed: p.Labels[wellknown.LabelEtcdVoter] == "true",
 	}
 	if !m.Answers {
 		m.Pod.Reason, m.Pod.Message = trouble(p)

@@ -12,13 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
-
-// LabelKept on the claims of old members names the EtcdRestore.
-const LabelKept = "etcd.usher.dev/kept-by-restore"
 
 // A Restored is a member with the data of a backup, which answers.
 type Restored struct {
@@ -57,7 +55,7 @@ func (c *Controller) Switchover(ctx context.Context, cluster *etcdv1beta2.EtcdCl
 		return nil, err
 	}
 	var kept corev1.PersistentVolumeClaimList
-	if err := c.reader.List(ctx, &kept, client.InNamespace(cluster.Namespace), client.MatchingLabels{LabelKept: restore}); err != nil {
+	if err := c.reader.List(ctx, &kept, client.InNamespace(cluster.Namespace), client.MatchingLabels{wellknown.LabelEtcdKept: restore}); err != nil {
 		return nil, fmt.Errorf("listing claims: %w", err)
 	}
 	for i := range kept.Items {
@@ -144,8 +142,8 @@ func (s *Switchover) Record(ctx context.Context, _ plan.Step) error {
 	cluster := s.d.Cluster
 	p, held, step := s.restored.Pod, cluster.Status.HeldBy, cluster.Status.Step
 	m := etcdv1beta2.MemberStatus{
-		Name: p.Name, ID: hex(s.restored.MemberID), Version: s.restored.Version, TargetVersion: p.Annotations[member.AnnotationVersion], Ready: true,
-		PodRevision: p.Annotations[member.AnnotationPodRevision], StorageRevision: p.Annotations[member.AnnotationStorageRevision],
+		Name: p.Name, ID: hex(s.restored.MemberID), Version: s.restored.Version, TargetVersion: p.Annotations[wellknown.AnnotationEtcdVersion], Ready: true,
+		PodRevision: p.Annotations[wellknown.AnnotationEtcdPodRevision], StorageRevision: p.Annotations[wellknown.AnnotationEtcdStorageRevision],
 		Since: &p.CreationTimestamp,
 	}
 	if s.d.Storage().Claim {

@@ -10,20 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
-const (
-	// LabelAside on a claim that is set aside names the cluster. Such claims have
-	// neither the labels of the cluster's claims nor its owner reference, so that
-	// other versions of the controller do not take them for a removed member's.
-	LabelAside = etcdv1beta2.LabelAside
-	// AnnotationAside records in JSON who set the claim aside, why, and until
-	// when.
-	AnnotationAside = "etcd.usher.dev/set-aside"
-)
-
-// An Aside is the content of AnnotationAside.
+// An Aside is the content of wellknown.AnnotationEtcdSetAside.
 type Aside struct {
 	// By is who set it aside: EtcdCluster/NAME or EtcdRestore/NAME.
 	By string `json:"by"`
@@ -51,15 +42,15 @@ func SetAside(claim *corev1.PersistentVolumeClaim, cluster *etcdv1beta2.EtcdClus
 	for name := range LabelsOf(cluster.Name) {
 		delete(claim.Labels, name)
 	}
-	metav1.SetMetaDataLabel(&claim.ObjectMeta, LabelAside, cluster.Name)
-	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, AnnotationAside, string(text))
+	metav1.SetMetaDataLabel(&claim.ObjectMeta, wellknown.LabelEtcdSetAside, cluster.Name)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, wellknown.AnnotationEtcdSetAside, string(text))
 	claim.OwnerReferences = KeptBy(claim.Namespace, namespace)
 	return nil
 }
 
 // AsideOf parses the annotation.
 func AsideOf(claim *corev1.PersistentVolumeClaim) (a Aside, ok bool) {
-	return a, json.Unmarshal([]byte(claim.Annotations[AnnotationAside]), &a) == nil && !a.Until.IsZero()
+	return a, json.Unmarshal([]byte(claim.Annotations[wellknown.AnnotationEtcdSetAside]), &a) == nil && !a.Until.IsZero()
 }
 
 // DefaultClaimGrace is how long a claim is set aside before it is deleted.
