@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 )
 
 // A removal is a cluster in which usher is removed in different orders.
@@ -22,7 +23,7 @@ type removal struct {
 	*cluster
 	shop string // a namespace that enforces rules
 	// replicas run; the first one holds the Lease.
-	replicas []*controlplane.Usher
+	replicas []*usherwebhook.Server
 }
 
 // TestRemovalInAnyOrder removes usher from an API server with Kubernetes' own
@@ -217,11 +218,11 @@ func (r *removal) install(t *testing.T, replicas int) {
 // start starts a replica; the first one becomes the holder of the Lease.
 func (r *removal) start(t *testing.T) {
 	t.Helper()
-	start := r.plane.StartReplica
+	start := usherwebhook.StartReplica
 	if len(r.replicas) > 0 {
-		start = r.plane.StartUnregistered
+		start = usherwebhook.StartUnregistered
 	}
-	replica, err := start(context.Background(), logr.Discard())
+	replica, err := start(context.Background(), r.plane, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 )
 
 // registrations are the webhook configurations, for kubectl.
@@ -85,7 +86,7 @@ func testRemoval(t *testing.T, stays []string, install func(*testing.T, *cluster
 		}
 	}
 	install(t, c, release)
-	replica, err := plane.StartReplica(t.Context(), logr.Discard())
+	replica, err := usherwebhook.StartReplica(t.Context(), plane, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ const workload = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: app},
 template: {metadata: {labels: {app: app}}, spec: {containers: [{name: app, image: "app:1"}]}}}}`
 
 // readyz returns what a replica says about itself.
-func readyz(t *testing.T, u *controlplane.Usher) string {
+func readyz(t *testing.T, u *usherwebhook.Server) string {
 	t.Helper()
 	res, err := http.Get("http://" + u.Health + "/readyz?verbose")
 	if err != nil {

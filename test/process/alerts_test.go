@@ -91,7 +91,7 @@ func TestAnAPIServerThatDoesNotAnswerIsAlertedOn(t *testing.T) {
 	r := s.start(t, func(c *exec.Cmd) { c.Args = append(c.Args, fmt.Sprintf("--max-concurrent=%d", decided)) })
 	until(t, "it is ready", r.ready)
 	s.replicas = []*replica{r}
-	if err := shared.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + s.Addr().String()}); err != nil {
+	if err := shared.plane.UntilRegistered(t.Context(), "https://"+s.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trusted(t)}}

@@ -108,7 +108,7 @@ func newService(t *testing.T, apiServer string, replicas int) *service {
 		return s // the test starts them
 	}
 	s.scale(t, replicas)
-	if err := shared.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + s.Addr().String()}); err != nil {
+	if err := shared.plane.UntilRegistered(t.Context(), "https://"+s.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "pods are injected", func() bool { got, err := create(t.Context()); return err == nil && got == "app side" })

@@ -25,6 +25,7 @@ import (
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/transfer"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/ushercontroller"
 	"github.com/usher-dev/usher/test/etcdserver"
 	"github.com/usher-dev/usher/test/objectstore"
 )
@@ -107,7 +108,7 @@ func failed(err error) int {
 // startController starts the controller as its ServiceAccount.
 func startController(t *testing.T) {
 	t.Helper()
-	running, err := world.plane.StartController(context.WithoutCancel(t.Context()), logr.Discard(), func(o *controllers.Options) {
+	running, err := ushercontroller.Start(context.WithoutCancel(t.Context()), world.plane, logr.Discard(), func(o *controllers.Options) {
 		o.Controllers, o.LeaderElection = []string{"etcdbackup"}, false
 	})
 	if err != nil {
