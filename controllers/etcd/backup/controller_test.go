@@ -111,7 +111,7 @@ func files(t *testing.T, prefix string) map[string]string {
 }
 
 func TestASingleBackupIsSavedAndFoundWhole(t *testing.T) {
-	startController(t)
+	shareController(t)
 	revision := put(t, etcd(t, world.etcd), "single", "value")
 	ns := namespace(t)
 	b := backup(ns, world.s3.Address, "backups/single/"+ns)
@@ -139,7 +139,7 @@ func TestASingleBackupIsSavedAndFoundWhole(t *testing.T) {
 }
 
 func TestPeriodicBackupsGoOnAndTheNewestAreKept(t *testing.T) {
-	startController(t)
+	shareController(t)
 	ns := namespace(t)
 	b := backup(ns, world.s3.Address, "backups/periodic/"+ns)
 	b.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 1, MaxBackups: 2}
@@ -176,7 +176,7 @@ func TestPeriodicBackupsGoOnAndTheNewestAreKept(t *testing.T) {
 }
 
 func TestABackupNeverTakesThePlaceOfAnother(t *testing.T) {
-	startController(t)
+	shareController(t)
 	ns := namespace(t)
 	path := "single/taken-" + ns
 	if err := os.MkdirAll(filepath.Dir(world.s3.File("backups", path)), 0o755); err != nil {
@@ -207,7 +207,7 @@ func saved(b *etcdv1beta2.EtcdBackup) metav1.Condition {
 // TestEveryFailureIsReportedAndHarmsNothing causes one failure in each
 // namespace, and then removes it.
 func TestEveryFailureIsReportedAndHarmsNothing(t *testing.T) {
-	startController(t)
+	shareController(t)
 	fill(t, etcd(t, world.etcd), 12<<20) // enough for several parts
 	rotated := map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = " + objectstore.AccessKey + "\naws_secret_access_key = former\n")}
 	for name, tc := range map[string]struct {
@@ -307,7 +307,7 @@ func endpoints(all ...string) func(*etcdv1beta2.EtcdBackup) {
 }
 
 func TestAFailedBackupIsTriedAgainByItself(t *testing.T) {
-	startController(t)
+	shareController(t)
 	ns := namespace(t)
 	proxy, err := objectstore.StartProxy(world.s3.Address)
 	if err != nil {
@@ -373,7 +373,7 @@ func TestAKilledControllerLeavesNothingHalfDone(t *testing.T) {
 // TestABackupThatIsToBeRestoredIsKept makes more backups than are kept while an
 // EtcdRestore names the first.
 func TestABackupThatIsToBeRestoredIsKept(t *testing.T) {
-	startController(t)
+	shareController(t)
 	ns := namespace(t)
 	b := backup(ns, world.s3.Address, "backups/wanted/"+ns)
 	b.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 3600, MaxBackups: 1}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -40,6 +41,8 @@ var world struct {
 	client client.Client
 	s3     *objectstore.Server
 	etcd   *etcdserver.Cluster
+	// running is the controller of the tests that only need one that runs.
+	running *ushercontroller.Controller
 }
 
 func TestMain(m *testing.M) {
@@ -69,8 +72,9 @@ func runController(kubeconfig string) int {
 }
 
 func run(m *testing.M) int {
-	// The tests spend their time waiting for failures to be noticed.
-	if err := flag.Set("test.parallel", "6"); err != nil {
+	// The tests spend their time waiting for failures to be noticed, and for the
+	// next attempt.
+	if err := flag.Set("test.parallel", "12"); err != nil {
 		return failed(err)
 	}
 	folder, err := os.MkdirTemp("", "etcdbackup-")
@@ -97,7 +101,13 @@ func run(m *testing.M) int {
 	if world.client, err = client.New(world.plane.Config, client.Options{Scheme: scheme}); err != nil {
 		return failed(err)
 	}
-	return m.Run()
+	status := m.Run()
+	if world.running != nil {
+		if err := world.running.Stop(); err != nil {
+			return failed(err)
+		}
+	}
+	return status
 }
 
 func failed(err error) int {
@@ -105,12 +115,32 @@ func failed(err error) int {
 	return 1
 }
 
-// startController starts the controller as its ServiceAccount.
-func startController(t *testing.T) {
+// shareController lets a test run with others, after those that start or kill a
+// controller, while one controller runs for all of them.
+func shareController(t *testing.T) {
 	t.Helper()
-	running, err := ushercontroller.Start(context.WithoutCancel(t.Context()), world.plane, logr.Discard(), func(o *controllers.Options) {
+	t.Parallel()
+	if err := startShared(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var startShared = sync.OnceValue(func() (err error) {
+	world.running, err = newController(context.Background())
+	return err
+})
+
+// newController starts the controller as its ServiceAccount.
+func newController(ctx context.Context) (*ushercontroller.Controller, error) {
+	return ushercontroller.Start(ctx, world.plane, logr.Discard(), func(o *controllers.Options) {
 		o.Controllers, o.LeaderElection = []string{"etcdbackup"}, false
 	})
+}
+
+// startController starts the controller for one test.
+func startController(t *testing.T) {
+	t.Helper()
+	running, err := newController(context.WithoutCancel(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
