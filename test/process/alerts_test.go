@@ -65,6 +65,7 @@ var ofTheWebhook = []string{
 }
 
 func TestReplicasThatAreGoneAreAlertedOn(t *testing.T) {
+	leaveNoLease(t)
 	s := newService(t, shared.plane.Config.Host, 2)
 	p := s.monitored(t)
 	p.Pass(2*time.Hour, func() { _, _ = create(t.Context()) })

@@ -120,6 +120,7 @@ func TestAMissingRightIsReported(t *testing.T) {
 // TestTheWholeClusterStopsAndStarts ends everything at once. A replica that
 // starts first waits for the API server, and serves once it is available.
 func TestTheWholeClusterStopsAndStarts(t *testing.T) {
+	leaveNoLease(t)
 	s := newService(t, shared.plane.Config.Host, 2)
 	for _, r := range s.replicas {
 		if err := r.Process.Kill(); err != nil {
