@@ -19,6 +19,7 @@ import (
 // TestTwoInstallationsShareACluster installs the chart twice. Each installation
 // has its own templates and namespaces.
 func TestTwoInstallationsShareACluster(t *testing.T) {
+	t.Parallel()
 	plane, err := controlplane.Start(t.Output())
 	if err != nil {
 		t.Fatal(err)
