@@ -5,14 +5,16 @@ import "time"
 // A cause breaks an installation.
 type cause struct {
 	name string
-	// fires are the alerts that it fires, and no others. In {object} alerts the
-	// namespace is that of the object shop/main.
+	// fires are the alerts that it fires, and no others.
 	fires []string
-	// after so much time
-	after time.Duration
+	// after so much time, following so many healthy minutes, if more than a few:
+	// some alerts look back.
+	after   time.Duration
+	healthy int
 	// breaks changes the healthy state, so many minutes after the cause began.
 	breaks func(s *state, minute int)
-	// part of usher that is broken; both installations have a webhook.
+	// controller says that it breaks the controller, which not every installation
+	// has.
 	controller bool
 	// cluster says that the alert does not know the installation.
 	cluster bool
@@ -84,7 +86,7 @@ var causes = []cause{
 	{name: "too many connections", fires: []string{"UsherConnectionsClosed"}, after: 12 * minute, breaks: grow(`usher_connections_closed_total{server="webhook",cause="idle"}`, 1)},
 	{name: "an invalid template", fires: []string{"UsherTemplateInvalid"}, after: 7 * minute, breaks: set(series{`usher_template_valid{template="side"}`: 0})},
 	{name: "an invalid configuration", fires: []string{"UsherConfigurationInvalid"}, after: 7 * minute, breaks: set(series{"usher_configuration_valid": 0})},
-	{name: "a template that is not there", fires: []string{"UsherTemplateMissing"}, after: 2 * minute, breaks: set(series{`usher_decisions_total{path="/mutate",reason="template-missing",allowed="false"}`: 1})},
+	{name: "a template that is not there", fires: []string{"UsherTemplateMissing"}, after: 2 * minute, healthy: 16, breaks: set(series{`usher_decisions_total{path="/mutate",reason="template-missing",allowed="false"}`: 1})},
 	{name: "a replica that is left behind", fires: []string{"UsherReplicasDisagree"}, after: 12 * minute, breaks: func(s *state, _ int) {
 		for name := range s.webhooks[1] {
 			if name == `usher_template_info{template="side",version="1"}` || name == `usher_template_info{template="side",version="2"}` {
@@ -96,8 +98,8 @@ var causes = []cause{
 	{name: "a certificate that is not renewed", fires: []string{"UsherCertificateExpires"}, after: 62 * minute, breaks: set(series{`usher_certificate_expiry_seconds{what="serving"}`: 86400})},
 	{name: "no registration", fires: []string{"UsherNotRegistered"}, after: 7 * minute, breaks: set(series{"usher_registration_current": 0})},
 	{name: "a limit that is too small", fires: []string{"UsherMemoryNearLimit"}, after: 12 * minute, breaks: set(series{"go_memstats_sys_bytes": 105})},
-	{name: "a port that is blocked", fires: []string{"UsherFailsOpen", "UsherUnreachable"}, after: 8 * minute, cluster: true, breaks: fails(open, nil)},
-	{name: "a port that is blocked, with the failurePolicy Fail", fires: []string{"UsherUnreachable"}, after: 8 * minute, cluster: true, breaks: fails(refused, nil)},
+	{name: "a port that is blocked", fires: []string{"UsherFailsOpen", "UsherUnreachable"}, after: 8 * minute, healthy: 11, cluster: true, breaks: fails(open, nil)},
+	{name: "a port that is blocked, with the failurePolicy Fail", fires: []string{"UsherUnreachable"}, after: 8 * minute, healthy: 11, cluster: true, breaks: fails(refused, nil)},
 	// Failed calls of an installation that is down, or has faults, do not mean that
 	// the API server cannot reach another.
 	{name: "failed calls because both replicas are down", fires: []string{"UsherDown"}, after: 20 * minute, breaks: fails(refused, down)},
