@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +65,14 @@ func fill(t *testing.T, c *clientv3.Client, bytes int) {
 		put(t, c, fmt.Sprintf("filled/%d", i), string(value))
 	}
 }
+
+// fillLarge fills the large cluster with data, once.
+func fillLarge(t *testing.T) {
+	t.Helper()
+	large.Do(func() { fill(t, etcd(t, world.large), 12<<20) })
+}
+
+var large sync.Once
 
 // examine runs etcdutl on a file, which checks its hash.
 func examine(t *testing.T, file string) (revision int64) {
@@ -208,7 +217,12 @@ func saved(b *etcdv1beta2.EtcdBackup) metav1.Condition {
 // namespace, and then removes it.
 func TestEveryFailureIsReportedAndHarmsNothing(t *testing.T) {
 	shareController(t)
-	fill(t, etcd(t, world.etcd), 12<<20) // enough for several parts
+	fillLarge(t)
+	ofLarge := func(namespace, address string) *etcdv1beta2.EtcdBackup {
+		b := backup(namespace, address, "backups/faults/"+namespace)
+		b.Spec.EtcdEndpoints = world.large.Endpoints()
+		return b
+	}
 	rotated := map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = " + objectstore.AccessKey + "\naws_secret_access_key = former\n")}
 	for name, tc := range map[string]struct {
 		fault  objectstore.Fault
@@ -239,14 +253,14 @@ func TestEveryFailureIsReportedAndHarmsNothing(t *testing.T) {
 			}
 			defer proxy.Stop()
 			ns := namespace(t)
-			old := backup(ns, world.s3.Address, "backups/faults/"+ns)
+			old := ofLarge(ns, world.s3.Address)
 			old.Name = "older"
 			old.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 3600, MaxBackups: 1}
 			create(t, old)
 			until(t, old, succeeded)
 			before := files(t, "faults/"+ns)
 
-			put(t, etcd(t, world.etcd), "after", "the older one") // another revision is another key
+			put(t, etcd(t, world.large), "after", "the older one") // another revision is another key
 			proxy.Set(tc.fault)
 			if tc.secret != nil {
 				secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "aws"}, Data: tc.secret}
@@ -254,7 +268,7 @@ func TestEveryFailureIsReportedAndHarmsNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			b := backup(ns, proxy.Address, "backups/faults/"+ns)
+			b := ofLarge(ns, proxy.Address)
 			b.Spec.BackupPolicy = old.Spec.BackupPolicy.DeepCopy()
 			if tc.change != nil {
 				tc.change(b)
@@ -277,7 +291,7 @@ func TestEveryFailureIsReportedAndHarmsNothing(t *testing.T) {
 			}
 
 			proxy.Set(objectstore.Fault{})
-			is.Spec = backup(ns, proxy.Address, "backups/faults/"+ns).Spec
+			is.Spec = ofLarge(ns, proxy.Address).Spec
 			is.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 3600, TimeoutInSecond: 120}
 			if err := world.client.Update(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "aws"}, Data: world.s3.Secret()}); err != nil {
 				t.Fatal(err)
@@ -334,7 +348,7 @@ var stalls = map[string]objectstore.Fault{
 // TestAKilledControllerLeavesNothingHalfDone kills it at every step, including
 // the upload and the verification, and starts another.
 func TestAKilledControllerLeavesNothingHalfDone(t *testing.T) {
-	fill(t, etcd(t, world.etcd), 12<<20)
+	fillLarge(t)
 	proxy, err := objectstore.StartProxy(world.s3.Address)
 	if err != nil {
 		t.Fatal(err)
@@ -347,7 +361,7 @@ func TestAKilledControllerLeavesNothingHalfDone(t *testing.T) {
 			proxy.Set(fault)
 			process := startProcess(t)
 			b := backup(ns, proxy.Address, "backups/"+key)
-			b.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{TimeoutInSecond: 120}
+			b.Spec.EtcdEndpoints, b.Spec.BackupPolicy = world.large.Endpoints(), &etcdv1beta2.BackupPolicy{TimeoutInSecond: 120}
 			create(t, b)
 			if err := proxy.UntilStalled(t.Context()); err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -41,6 +42,8 @@ var world struct {
 	client client.Client
 	s3     *objectstore.Server
 	etcd   *etcdserver.Cluster
+	// large is another cluster, with enough data for several parts of an upload.
+	large *etcdserver.Cluster
 	// running is the controller of the tests that only need one that runs.
 	running *ushercontroller.Controller
 }
@@ -90,6 +93,14 @@ func run(m *testing.M) int {
 		return failed(err)
 	}
 	defer world.etcd.Stop()
+	largeFolder := filepath.Join(folder, "large")
+	if err := os.Mkdir(largeFolder, 0o755); err != nil {
+		return failed(err)
+	}
+	if world.large, err = etcdserver.Start(context.Background(), largeFolder, 1); err != nil {
+		return failed(err)
+	}
+	defer world.large.Stop()
 	if world.plane, err = controlplane.Shared(os.Stderr); err != nil {
 		return failed(err)
 	}
