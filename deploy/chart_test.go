@@ -53,7 +53,7 @@ caBundle: {configMap: trust, key: bundle.pem}
 registration: {annotations: {admissions.enforcer/disabled: "true"}}
 monitoring:
   podMonitors: {enabled: true, interval: 10s, labels: {release: prometheus}}
-  rules: {enabled: true, labels: {release: prometheus}, disabled: [UsherNotRedundant]}
+  rules: {enabled: true, cluster: a, labels: {release: prometheus}, disabled: [UsherNotRedundant]}
   dashboards: {enabled: true, labels: {grafana: "yes"}, annotations: {grafana_folder: usher}}
 serviceAccount: {annotations: {example.com/role: webhook}}
 podSecurityContext: {runAsUser: null, runAsGroup: null, seccompProfile: {type: Localhost, localhostProfile: usher.json}}
@@ -142,6 +142,7 @@ func TestTheAPIServerTakesEveryValue(t *testing.T) {
 		"monitoring without the controller": {"controller: {enabled: false}\nmonitoring: {podMonitors: {enabled: true}, rules: {enabled: true}}", false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			out, err := c.plane.Kubectl(t.Context(), rendered(t, tc.values), "apply", "--dry-run=server", "-f", "-")
 			if err != nil || strings.Contains(out, "Warning: would violate") != tc.violates {
 				t.Errorf("%v\n%s", err, out)
