@@ -7,7 +7,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/usher-dev/usher/controllers/etcd/answer"
+	"github.com/usher-dev/usher/controllers/etcd/answer/etcderrors"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/etcd"
 )
@@ -44,21 +44,21 @@ func (c *Controller) proved(ctx context.Context, a *attempt) (*etcdcluster.Resto
 	// A linearizable read, for which the seed is the quorum.
 	read, err := seed.Get(ctx, "\x00", clientv3.WithFromKey(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {
-		return nil, wait(ReasonUnproved, "reading from the restored member: %w", answer.Etcd(err))
+		return nil, wait(ReasonUnproved, "reading from the restored member: %w", etcderrors.Explain(err))
 	}
 	list, err := seed.MemberList(ctx)
 	if err != nil {
-		return nil, wait(ReasonUnproved, "reading the members from the restored member: %w", answer.Etcd(err))
+		return nil, wait(ReasonUnproved, "reading the members from the restored member: %w", etcderrors.Explain(err))
 	}
 	status, err := seed.Status(ctx, seed.Endpoints()[0])
 	if err != nil {
-		return nil, wait(ReasonUnproved, "reading the status of the restored member: %w", answer.Etcd(err))
+		return nil, wait(ReasonUnproved, "reading the status of the restored member: %w", etcderrors.Explain(err))
 	}
 	switch {
 	case len(list.Members) != 1 || list.Members[0].Name != p.Name:
 		return nil, stop(ReasonUnproved, "the restored member %s is not the only member: it lists %d", p.Name, len(list.Members))
 	case len(status.Errors) > 0:
-		return nil, stop(ReasonUnproved, "the restored member %s: %s", p.Name, strings.Join(answer.EtcdErrors(status.Errors), "; "))
+		return nil, stop(ReasonUnproved, "the restored member %s: %s", p.Name, strings.Join(etcderrors.Reported(status.Errors), "; "))
 	case read.Header.Revision < a.Status.EtcdRevision:
 		return nil, stop(ReasonUnproved, "the restored member %s is at revision %d instead of %d: usher did not change the old cluster", p.Name, read.Header.Revision, a.Status.EtcdRevision)
 	}
