@@ -147,8 +147,9 @@ matrix: ## Run the features on API servers of VERSIONS, with CREATES and UPDATES
 # How long random sequences of edits and faults are walked in the model of etcd
 # clusters.
 WALK ?= 20m
-# The seeds and sizes that CI has no time for, in parts that each take less than
-# five hours. Tests that only make sense at that length have the build tag soak.
+# The seeds and sizes that CI has no time for, in parts that are jobs of
+# .github/workflows/soak.yml, which ends each after five hours. Tests that only
+# make sense at that length have the build tag soak.
 SOAK = race fuzz tests walk pages neutron processes matrix e2e e2e-etcd chaos release bench
 .PHONY: soak $(SOAK:%=soak-%)
 soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
