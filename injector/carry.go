@@ -12,12 +12,14 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // A Carried describes the changes for the opt-in keys on a workload's own
 // metadata.
 type Carried struct {
-	Patch    Patch
+	Patch    podjson.Patch
 	Warnings []string
 	// Unchanged is true if the UPDATE changed neither the opt-in keys nor the pod
 	// template: then usher copies nothing, because that would cause a rollout that
@@ -43,7 +45,7 @@ type workload struct {
 func Carry(kind string, object, old []byte) (Carried, *finding.Finding) {
 	var w workload
 	if err := json.Unmarshal(object, &w); err != nil {
-		field, detail := decodeProblem(err)
+		field, detail := podjson.DecodeProblem(err)
 		return Carried{}, new(finding.Denial(reason.Undecodable, field, detail))
 	}
 	for _, owner := range w.Metadata.OwnerReferences {
@@ -58,14 +60,14 @@ func Carry(kind string, object, old []byte) (Carried, *finding.Finding) {
 	if len(old) > 0 && unchanged(kind, w, object, old) {
 		return Carried{Unchanged: true}, nil
 	}
-	have, exists, path, problem := templateAnnotations(kind, object)
+	have, exists, path, problem := podjson.TemplateAnnotations(kind, object)
 	if problem != nil || len(path) == 0 {
 		return Carried{}, problem
 	}
 	var before map[string]string
 	if len(old) > 0 {
 		// An unreadable old object does not tell which keys the user wrote.
-		before, _, _, _ = templateAnnotations(kind, old)
+		before, _, _, _ = podjson.TemplateAnnotations(kind, old)
 	}
 	c := &carrier{have: have, before: before, path: strings.Join(path, ".") + ".metadata.annotations"}
 	if len(old) == 0 && len(keys) == 0 && len(usherKeys(have)) == 0 {
@@ -85,7 +87,7 @@ func Carry(kind string, object, old []byte) (Carried, *finding.Finding) {
 			c.disown(key) // a new object has no carried keys, so the user wrote this one
 		}
 	}
-	return Carried{Patch: c.patch(exists).under(pointer(path)), Warnings: c.warnings}, nil
+	return Carried{Patch: c.patch(exists).Under(podjson.Pointer(path)), Warnings: c.warnings}, nil
 }
 
 // unchanged compares the relevant parts of a workload before and after an
@@ -95,8 +97,8 @@ func unchanged(kind string, w workload, object, old []byte) bool {
 	if json.Unmarshal(old, &before) != nil || !maps.Equal(usherAnnotations(w), usherAnnotations(before)) {
 		return false
 	}
-	is, _, problem := podTemplate(kind, object)
-	was, _, oldProblem := podTemplate(kind, old)
+	is, _, problem := podjson.Template(kind, object)
+	was, _, oldProblem := podjson.Template(kind, old)
 	if problem != nil || oldProblem != nil {
 		return false
 	}
@@ -112,33 +114,13 @@ func usherAnnotations(w workload) map[string]string {
 	return ours
 }
 
-// templateAnnotations reads the annotations of a workload's pod template.
-// exists is true if the template has metadata.
-func templateAnnotations(kind string, object []byte) (annotations map[string]string, exists bool, path []string, problem *finding.Finding) {
-	raw, path, problem := podTemplate(kind, object)
-	if problem != nil {
-		return nil, false, nil, problem
-	}
-	var template struct {
-		Metadata *podMeta `json:"metadata"`
-	}
-	if err := json.Unmarshal(raw, &template); err != nil {
-		field, detail := decodeProblem(err)
-		return nil, false, nil, new(finding.Denial(reason.Undecodable, strings.Join(path, ".")+"."+field, detail))
-	}
-	if template.Metadata == nil {
-		return nil, false, path, nil
-	}
-	return template.Metadata.Annotations, true, path, nil
-}
-
 // carriedKeys lists the opt-in keys that the template records as copied. Anyone
 // can write the list, so usher never removes other keys in it.
 func carriedKeys(annotations map[string]string) []string {
 	var keys []string
 	for key := range strings.SplitSeq(annotations[wellknown.AnnotationCarried], ",") {
 		key = strings.TrimSpace(key)
-		if _, _, ours := cutKey(key); ours && len(keys) < maxKeys {
+		if _, _, ours := template.CutKey(key); ours && len(keys) < maxKeys {
 			keys = append(keys, key)
 		}
 	}
@@ -150,7 +132,7 @@ type carrier struct {
 	have, before  map[string]string
 	carried       []string
 	carriedBefore []string
-	set           []pair
+	set           []podjson.Pair
 	removed       []string
 	warnings      []string
 	path          string
@@ -174,11 +156,11 @@ func (c *carrier) follow(key, value string) {
 	case set && !ours:
 		if now != value {
 			c.warnings = append(c.warnings, fmt.Sprintf("annotation %s is %s on the workload's own metadata and %s in its pod template (%s); the pod template wins",
-				key, quote(value), quote(now), c.path))
+				key, finding.Quote(value), finding.Quote(now), c.path))
 		}
 		return
 	case !set || now != value:
-		c.set = append(c.set, pair{key, value})
+		c.set = append(c.set, podjson.Pair{Key: key, Value: value})
 		if !ours {
 			c.carried = append(c.carried, key)
 		}
@@ -203,23 +185,23 @@ func (c *carrier) disown(key string) {
 	c.carried = slices.DeleteFunc(c.carried, func(k string) bool { return k == key })
 }
 
-func (c *carrier) patch(metadata bool) Patch {
+func (c *carrier) patch(metadata bool) podjson.Patch {
 	slices.Sort(c.carried)
 	list := strings.Join(c.carried, ",")
 	if was, set := c.have[wellknown.AnnotationCarried]; list != was {
 		if list != "" {
-			c.set = append(c.set, pair{wellknown.AnnotationCarried, list})
+			c.set = append(c.set, podjson.Pair{Key: wellknown.AnnotationCarried, Value: list})
 		} else if set {
 			c.removed = append(c.removed, wellknown.AnnotationCarried)
 		}
 	}
-	var patch Patch
+	var patch podjson.Patch
 	if !metadata && len(c.set) > 0 {
-		patch = append(patch, Operation{Op: "add", Path: "/metadata", Value: []byte("{}")})
+		patch = append(patch, podjson.Operation{Op: "add", Path: "/metadata", Value: []byte("{}")})
 	}
-	patch = appendMap(patch, "/metadata/annotations", c.have, c.set)
+	patch = podjson.AppendMap(patch, "/metadata/annotations", c.have, c.set)
 	for _, key := range c.removed {
-		patch = append(patch, Operation{Op: "remove", Path: "/metadata/annotations/" + escape(key)})
+		patch = append(patch, podjson.Operation{Op: "remove", Path: "/metadata/annotations/" + podjson.Escape(key)})
 	}
 	return patch
 }

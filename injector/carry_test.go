@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/injector/podjson"
 )
 
 func TestCarry(t *testing.T) {
@@ -97,7 +98,7 @@ func TestCarry(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _, _, problem := templateAnnotations(tc.kind, out)
+			got, _, _, problem := podjson.TemplateAnnotations(tc.kind, out)
 			if problem != nil {
 				t.Fatal(problem)
 			}

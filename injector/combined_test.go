@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // guardingApp is a mandatory template with items for the pod's own containers.
@@ -18,7 +19,7 @@ appContainers: {env: [{name: PROXY, value: "on"}]}
 // TestMandatory_AppContainers covers what a mandatory template adds to the
 // pod's own containers.
 func TestMandatory_AppContainers(t *testing.T) {
-	r := Request{Object: fromYAML(t, asking(asks, "containers: [{name: app}, {name: web, readinessProbe: {httpGet: {port: 8080}}}]")), Templates: set(template(t, "side", guardingApp, "mandatory: true"))}
+	r := Request{Object: fromYAML(t, asking(asks, "containers: [{name: app}, {name: web, readinessProbe: {httpGet: {port: 8080}}}]")), Templates: set(mustParse(t, "side", guardingApp, "mandatory: true"))}
 	first := Decide(r)
 	once := string(apply(t, r, first))
 	if first.Reason != reason.Injected || strings.Count(once, `{"name":"PROXY","value":"on"}`) != 2 || !strings.Contains(once, `"value":"8080"`) {
@@ -74,8 +75,8 @@ func TestMandatory_AppContainers(t *testing.T) {
 // TestMandatory_Revisions holds a pod to the revision that it selects.
 func TestMandatory_Revisions(t *testing.T) {
 	const mandatory = "mandatory: true"
-	was, is := template(t, "side/next", strings.Replace(guarding, "side:1", "side:2", 1), mandatory), template(t, "side/next", strings.Replace(guarding, "side:1", "side:3", 1), mandatory)
-	plain := template(t, "side", guarding, mandatory)
+	was, is := mustParse(t, "side/next", strings.Replace(guarding, "side:1", "side:2", 1), mandatory), mustParse(t, "side/next", strings.Replace(guarding, "side:1", "side:3", 1), mandatory)
+	plain := mustParse(t, "side", guarding, mandatory)
 	edit := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := Request{Object: fromYAML(t, asking(asks+`, "inject.usher.dev/side.revision": next`, "")), Now: edit.Add(time.Second), Templates: NewSet(map[string]Entry{"side": {Template: plain}, "side/next": {Template: was}})}
 	once := apply(t, r, Decide(r))
@@ -96,7 +97,7 @@ func TestMandatory_Revisions(t *testing.T) {
 		t.Errorf("an update: %s (%s)", d.Reason, d.Message())
 	}
 	// Only the revision is mandatory, and the pod has it.
-	r.Templates = NewSet(map[string]Entry{"side": {Template: template(t, "side", guarding, "")}, "side/next": {Template: was}})
+	r.Templates = NewSet(map[string]Entry{"side": {Template: mustParse(t, "side", guarding, "")}, "side/next": {Template: was}})
 	if d := HoldUpdate(r, once); d.Reason != reason.MandatoryChanged {
 		t.Errorf("an update of what is mandatory in the revision: %s (%s)", d.Reason, d.Message())
 	}
@@ -105,7 +106,7 @@ func TestMandatory_Revisions(t *testing.T) {
 // TestMandatory_Matched holds pods that ask for nothing.
 func TestMandatory_Matched(t *testing.T) {
 	const options = "mandatory: true\nmatch: {podSelector: {matchLabels: {app: web}}}"
-	r := Request{Object: fromYAML(t, "{metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}"), Templates: set(template(t, "side", guarding, options))}
+	r := Request{Object: fromYAML(t, "{metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}"), Templates: set(mustParse(t, "side", guarding, options))}
 	if d := Hold(r); d.Reason != reason.MandatoryChanged {
 		t.Errorf("without: %s (%s)", d.Reason, d.Message())
 	}
@@ -113,7 +114,7 @@ func TestMandatory_Matched(t *testing.T) {
 		t.Errorf("%s (%s)", d.Reason, d.Message())
 	}
 	r.Object = fromYAML(t, `{metadata: {labels: {app: web}, annotations: {inject.usher.dev/side: "false"}}, spec: {containers: [{name: app}]}}`)
-	for _, d := range []*Decision{Decide(r), Hold(r)} {
+	for _, d := range []*decision.Decision{Decide(r), Hold(r)} {
 		if d.Reason != reason.OptedOut || !d.Denied {
 			t.Errorf("refused: %s (%s)", d.Reason, d.Message())
 		}
@@ -123,7 +124,7 @@ func TestMandatory_Matched(t *testing.T) {
 // TestRecord_AppContainers checks that usher relies on a record only if its
 // claims about the pod's own containers are true, and adds what is missing.
 func TestRecord_AppContainers(t *testing.T) {
-	r := Request{Object: fromYAML(t, asking(`"inject.usher.dev/logs": "true"`, "")), Templates: set(template(t, "logs", logs, ""))}
+	r := Request{Object: fromYAML(t, asking(`"inject.usher.dev/logs": "true"`, "")), Templates: set(mustParse(t, "logs", logs, ""))}
 	once := string(apply(t, r, Decide(r)))
 	before := recorded(t, []byte(once))["logs"]
 	for name, tc := range map[string]struct {
@@ -137,7 +138,7 @@ func TestRecord_AppContainers(t *testing.T) {
 		"of another version, a variable removed": {`{"name":"LOG_DIR","value":"/logs"},`, "", logs + "labels: {a: b}", reason.Injected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Request{Object: []byte(strings.Replace(once, tc.old, tc.new, 1)), Templates: set(template(t, "logs", tc.config, ""))}
+			r := Request{Object: []byte(strings.Replace(once, tc.old, tc.new, 1)), Templates: set(mustParse(t, "logs", tc.config, ""))}
 			if string(r.Object) == once {
 				t.Fatalf("nothing of %s", once)
 			}

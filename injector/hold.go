@@ -8,16 +8,19 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // Hold decides whether a pod has what its mandatory templates add, after all
 // mutating webhooks. It adds nothing: a missing item denies the pod. It ignores
 // other templates.
-func Hold(r Request) *Decision {
-	d := &decision{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r, verify: true}
+func Hold(r Request) *decision.Decision {
+	d := &decider{Builder: decision.Builder{Explain: r.Explain}, request: r, verify: true}
 	d.run()
 	d.Patch = nil
-	return d.summarize()
+	return d.Summarize()
 }
 
 // HoldUpdate decides about an update of a pod with items of mandatory templates. It
@@ -25,34 +28,34 @@ func Hold(r Request) *Decision {
 // template does not block updates of existing pods. It guards the containers that
 // are recognizably a template's as well as those that the record names, because
 // users of pods/status and pods/binding can write the record.
-func HoldUpdate(r Request, old []byte) *Decision {
-	d := &decision{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r, verify: true}
+func HoldUpdate(r Request, old []byte) *decision.Decision {
+	d := &decider{Builder: decision.Builder{Explain: r.Explain}, request: r, verify: true}
 	d.update(old)
-	return d.summarize()
+	return d.Summarize()
 }
 
-func (d *decision) update(old []byte) {
+func (d *decider) update(old []byte) {
 	r := &d.request
 	if r.Scope.Excludes(r.Namespace, r.NamespaceLabels) {
-		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
+		d.Skip(decision.Outcome{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
 	}
-	was, problem := decodePod(old)
+	was, problem := podjson.Decode(old)
 	if problem != nil { // the API server has already stored it
-		d.skip(ask{}, reason.NotAsked, "")
+		d.Skip(decision.Outcome{}, reason.NotAsked, "")
 		return
 	}
-	is, problem := decodePod(r.Object)
+	is, problem := podjson.Decode(r.Object)
 	if problem != nil {
-		d.deny(ask{}, *problem)
+		d.Deny(decision.Outcome{}, *problem)
 		return
 	}
-	if is.deleted() {
-		d.skip(ask{}, reason.NotAsked, "")
+	if is.Deleted() {
+		d.Skip(decision.Outcome{}, reason.NotAsked, "")
 		return
 	}
-	record, _ := ParseRecord(was.annotations()) // an unreadable record names nothing
-	asks := asked(was.annotations(), r.Templates, r.subject(was))
+	record, _ := ParseRecord(was.Annotations()) // an unreadable record names nothing
+	asks := asked(was.Annotations(), r.Templates, r.subject(was))
 	before, after := &merge{pod: was, raw: old}, &merge{pod: is, raw: r.Object}
 	names := slices.AppendSeq(slices.Clone(r.Templates.Names()), maps.Keys(record))
 	slices.Sort(names)
@@ -83,13 +86,13 @@ func (d *decision) update(old []byte) {
 		}
 	}
 	if len(d.Outcomes) == 0 {
-		d.skip(ask{}, reason.NotAsked, "")
+		d.Skip(decision.Outcome{}, reason.NotAsked, "")
 	}
 }
 
 // A guard is what an update must leave as it is of a mandatory template.
 type guard struct {
-	template *Template
+	template *template.Template
 	// claim is the entry of the old record, if it has one.
 	claim   RecordEntry
 	claimed bool
@@ -98,7 +101,7 @@ type guard struct {
 }
 
 // unchanged decides about a pod's items of a template.
-func (d *decision) unchanged(g *guard, was, is *merge) {
+func (d *decider) unchanged(g *guard, was, is *merge) {
 	t := g.template
 	a := ask{template: t.Name, source: "content of the pod"}
 	if g.claimed {
@@ -106,23 +109,20 @@ func (d *decision) unchanged(g *guard, was, is *merge) {
 	}
 	before, after := was.compareMetadata(t), is.compareMetadata(t)
 	changes := keep(&before, &after, g.containers)
-	if now, problem := ParseRecord(is.pod.annotations()); g.claimed && (problem != nil || !now[t.Name].same(g.claim)) {
-		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(wellknown.AnnotationInjected), fmt.Sprintf(
+	if now, problem := ParseRecord(is.pod.Annotations()); g.claimed && (problem != nil || !now[t.Name].same(g.claim)) {
+		changes = append(changes, change{finding.Denial(reason.RecordMismatch, podjson.AnnotationField(wellknown.AnnotationInjected), fmt.Sprintf(
 			"the update changes the entry of the mandatory template %s; leave it as it is", t.Name)), true})
 	}
 	if problems := d.tolerable(changes); len(problems) > 0 {
-		d.deny(a, problems...)
+		d.Deny(a.outcome(), problems...)
 		return
 	}
 	version := t.Version
 	if g.claimed {
 		version = g.claim.Version()
 	}
-	d.done(a, reason.AlreadyInjected, version, "")
+	d.Done(a.outcome(), reason.AlreadyInjected, version, "")
 }
-
-// deleted reports whether the pod is being deleted.
-func (p *pod) deleted() bool { return p.Metadata != nil && p.Metadata.DeletionTimestamp != "" }
 
 // same reports whether two entries are equal.
 func (e RecordEntry) same(other RecordEntry) bool {

@@ -27,9 +27,9 @@ func TestHoldUpdate_GoesByContent(t *testing.T) {
 		"a record of no containers":    record(`{"side":{"version":"x"}}`),
 	}
 	templates := map[string]*Set{
-		"as it was":        set(template(t, "side", guarding, "mandatory: true")),
-		"edited":           set(template(t, "side", strings.NewReplacer("side:1", "side:2", "--config", "--file", "15001", "15002").Replace(guarding), "mandatory: true")),
-		"of another image": set(template(t, "side", strings.Replace(guarding, "registry.example.com/side:1", "other:1", 1), "mandatory: true")),
+		"as it was":        set(mustParse(t, "side", guarding, "mandatory: true")),
+		"edited":           set(mustParse(t, "side", strings.NewReplacer("side:1", "side:2", "--config", "--file", "15001", "15002").Replace(guarding), "mandatory: true")),
+		"of another image": set(mustParse(t, "side", strings.Replace(guarding, "registry.example.com/side:1", "other:1", 1), "mandatory: true")),
 	}
 	updates := map[string]struct {
 		edit   func(pod, side map[string]any)
@@ -60,7 +60,7 @@ func TestHoldUpdate_GoesByContent(t *testing.T) {
 // TestHoldUpdate_ThePodsOwnContainers leaves containers alone that have nothing but
 // their name in common with the template's.
 func TestHoldUpdate_ThePodsOwnContainers(t *testing.T) {
-	r := Request{Templates: set(template(t, "side", guarding, "mandatory: true"))}
+	r := Request{Templates: set(mustParse(t, "side", guarding, "mandatory: true"))}
 	old := fromYAML(t, asking("", "containers: [{name: app, image: 'app:1'}, {name: side, image: 'mine:1', args: [serve]}]"))
 	r.Object = edited(t, string(old), func(_, s map[string]any) { s["image"] = "mine:2" })
 	if d := HoldUpdate(r, old); d.Denied || d.Reason != reason.NotAsked {

@@ -7,6 +7,9 @@ import (
 	"github.com/go-json-experiment/json"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // Kinds of controllers that Kinds distinguishes.
@@ -65,21 +68,14 @@ func CreatorOf(user string, others []string) Creator {
 
 // selectsMaker reports whether the template's match selects a pod by its
 // controller.
-func (t *Template) selectsMaker(s Subject) bool {
+func selectsMaker(t *template.Template, s Subject) bool {
 	kinds := t.Options.Match.Kinds
 	return len(kinds) == 0 || slices.Contains(kinds, s.Kind()) || s.Unproved && t.DoubtsMakers()
 }
 
-// DoubtsMakers reports whether the template's match also selects the pods whose
-// controller is not proved: otherwise the author of a pod could write an owner
-// reference to do without a mandatory template for pods that have none.
-func (t *Template) DoubtsMakers() bool {
-	return t.Options.Mandatory && t.Options.Match != nil && slices.Contains(t.Options.Match.Kinds, kindPod)
-}
-
 // believed warns of each mandatory template that the pod does without because its
 // owner is believed.
-func (d *decision) believed(view *pod) {
+func (d *decider) believed(view *podjson.Pod) {
 	r := &d.request
 	if r.Creator != UnknownCreator || r.Kind != "" && r.Kind != kindPod {
 		return
@@ -89,8 +85,8 @@ func (d *decision) believed(view *pod) {
 	for _, t := range r.Templates.Matches() {
 		doubted := subject
 		doubted.Unproved = true
-		if t.DoubtsMakers() && find(d.asks, t.Name) == nil && !t.selects(subject, own) && t.selects(doubted, own) {
-			d.warn("metadata.ownerReferences of the pod is believed: the mandatory template %s selects the pod in a cluster, unless one of Kubernetes' controllers or of the configuration's controllers creates it", t.Name)
+		if t.DoubtsMakers() && find(d.asks, t.Name) == nil && !selects(t, subject, own) && selects(t, doubted, own) {
+			d.Warn("metadata.ownerReferences of the pod is believed: the mandatory template %s selects the pod in a cluster, unless one of Kubernetes' controllers or of the configuration's controllers creates it", t.Name)
 		}
 	}
 }
@@ -119,9 +115,9 @@ func Maker(podLabels map[string]string, owners []metav1.OwnerReference) string {
 }
 
 // subject returns the Subject of the request's object.
-func (r *Request) subject(view *pod) Subject {
+func (r *Request) subject(view *podjson.Pod) Subject {
 	unproved := r.Creator == OtherCreator && (r.Kind == "" || r.Kind == kindPod)
-	return Subject{NamespaceLabels: r.NamespaceLabels, Labels: view.labels(), Unproved: unproved, Kind: func() string {
+	return Subject{NamespaceLabels: r.NamespaceLabels, Labels: view.Labels(), Unproved: unproved, Kind: func() string {
 		if r.Kind != "" && r.Kind != kindPod {
 			return MakerOf(r.Kind)
 		}
@@ -131,6 +127,14 @@ func (r *Request) subject(view *pod) Subject {
 			} `json:"metadata"`
 		}
 		_ = json.Unmarshal(r.Object, &pod) // an unreadable object has no controller
-		return Maker(view.labels(), pod.Metadata.OwnerReferences)
+		return Maker(view.Labels(), pod.Metadata.OwnerReferences)
+	}}
+}
+
+// PodSubject returns the Subject of an existing pod, from its metadata and the
+// labels of its namespace.
+func PodSubject(pod metav1.Object, namespaceLabels map[string]string) Subject {
+	return Subject{NamespaceLabels: namespaceLabels, Labels: pod.GetLabels(), Kind: func() string {
+		return Maker(pod.GetLabels(), pod.GetOwnerReferences())
 	}}
 }

@@ -36,7 +36,7 @@ func TestMandatory_OfPodsWithoutAController(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := Request{
 				Object:  fromYAML(t, "{metadata: {name: p"+tc.metadata+"}, spec: {containers: [{name: app, image: app}]}}"),
-				Creator: tc.creator, Templates: set(template(t, "side", guarding, tc.options)),
+				Creator: tc.creator, Templates: set(mustParse(t, "side", guarding, tc.options)),
 			}
 			d := Decide(r)
 			warned := strings.Contains(strings.Join(d.Warnings, "\n"), "metadata.ownerReferences of the pod is believed: the mandatory template side")
@@ -50,7 +50,7 @@ func TestMandatory_OfPodsWithoutAController(t *testing.T) {
 	}
 	// The pods of a workload do not exist yet, and its controller creates them.
 	r := Request{
-		Kind: "Deployment", Creator: OtherCreator, Templates: set(template(t, "side", guarding, mandatory)),
+		Kind: "Deployment", Creator: OtherCreator, Templates: set(mustParse(t, "side", guarding, mandatory)),
 		Object: fromYAML(t, "{metadata: {name: d}, spec: {template: {spec: {containers: [{name: app, image: app}]}}}}"),
 	}
 	if d := Decide(r); len(d.Patch) > 0 || len(d.Warnings) > 0 {

@@ -29,6 +29,7 @@ var mayName = map[string]string{
 	"cluster/relatedcache.go":    "the fields of each kind that rules compare",
 	"kubeconfig/workload.go":     "the claims and the selector of kinds whose controllers differ",
 	"injector/maker.go":          "the kinds of options.match, which is a contract",
+	"template/match.go":          "CronJob, which options.match refuses",
 	"kinds/table.go":             "the table",
 	"servererrors/":              "the API server's errors about each kind",
 	"rules/":                     "the kinds of each rule",

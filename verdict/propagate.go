@@ -5,6 +5,7 @@ import (
 
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/kinds"
 )
 
@@ -16,11 +17,11 @@ func (j *judging) propagateOptIn() error {
 	carried, problem := injector.Carry(j.object.Kind, j.object.JSON, j.oldJSON())
 	switch {
 	case problem != nil:
-		j.Injection = injector.Denial(*problem)
+		j.Injection = decision.Denial(*problem)
 		j.problems(j.Injection, Denies)
 		return nil
 	case carried.Unchanged:
-		j.Injection = injector.Skipped(reason.NotAsked)
+		j.Injection = decision.Skipped(reason.NotAsked)
 		return nil
 	}
 	j.warnings(carried.Warnings)

@@ -7,7 +7,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/verdict"
 	"github.com/usher-dev/usher/webhook/review"
@@ -88,7 +88,7 @@ func (i *Injection) workload(ctx context.Context, req *review.Request) (*review.
 		return nil, err
 	}
 	res := render(v)
-	if v.Denied && slices.ContainsFunc(v.Injection.Outcomes, func(o injector.Outcome) bool { return o.Template != "" }) {
+	if v.Denied && slices.ContainsFunc(v.Injection.Outcomes, func(o decision.Outcome) bool { return o.Template != "" }) {
 		res.Message = podsDenied + res.Message // a template is mandatory
 	}
 	return res, nil
