@@ -37,7 +37,7 @@ func (i *installation) restart(t *testing.T) (*drift.Restart, *bytes.Buffer) {
 // order of their restarts, and how many were in progress at once.
 func (i *installation) rollOut(t *testing.T, namespace string) (restarted func() (names []string, atOnce int)) {
 	t.Helper()
-	const times = 20
+	const times = 50
 	ctx, cancel := context.WithCancel(context.Background())
 	var names []string
 	atOnce, seen := 0, map[string]int{}
