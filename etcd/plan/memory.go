@@ -23,8 +23,9 @@ type signs struct {
 	pod                             string
 }
 
-// Update sets Unresponsive of the observed members. A change of any witness, or
-// another pod, restarts the time.
+// Update sets Unresponsive of the observed members, and DataGone of those that
+// are empty for the member timeout. A change of any witness, or another pod,
+// restarts the time.
 func (r *Memory) Update(o *Observation) {
 	seen := map[string]silence{}
 	for i := range o.Members {
@@ -46,6 +47,9 @@ func (r *Memory) Update(o *Observation) {
 		}
 		seen[m.Name] = is
 		m.Unresponsive = &Unresponsive{Since: is.since, According: according}
+		if m.SaysEmpty && m.silent() && o.silentFor(m) >= o.Limits.orDefault().MemberTimeout {
+			m.DataGone = true
+		}
 	}
 	r.seen = seen
 }

@@ -17,7 +17,6 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
-	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
 )
@@ -63,7 +62,7 @@ func (s *scene) pods(cluster string) map[string]string {
 func (s *scene) kept(restore string) []string {
 	s.Helper()
 	var claims corev1.PersistentVolumeClaimList
-	if err := world.client.List(s.Context(), &claims, client.InNamespace(s.namespace), client.MatchingLabels{etcdcluster.LabelKept: restore}); err != nil {
+	if err := world.client.List(s.Context(), &claims, client.InNamespace(s.namespace), client.MatchingLabels{member.LabelKept: restore}); err != nil {
 		s.Fatal(err)
 	}
 	var names []string

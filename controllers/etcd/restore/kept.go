@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 )
 
@@ -18,7 +17,7 @@ import (
 // deleted with the EtcdRestore.
 func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
 	var kept corev1.PersistentVolumeClaimList
-	if err := c.reader.List(ctx, &kept, client.InNamespace(a.Namespace), client.MatchingLabels{etcdcluster.LabelKept: a.Name}); err != nil {
+	if err := c.reader.List(ctx, &kept, client.InNamespace(a.Namespace), client.MatchingLabels{member.LabelKept: a.Name}); err != nil {
 		return fmt.Errorf("listing claims: %w", err)
 	}
 	for i := range kept.Items {
@@ -33,18 +32,22 @@ func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
 			continue
 		}
 		why := "set the claim of " + claim.Name + " aside: a restored member has its place"
-		if err := c.clusters.RetainForRestore(ctx, a.cluster, a.Name, claim, why); err != nil {
+		if err := c.writer().RetainForRestore(ctx, a.cluster, a.Name, claim, c.claimGrace, why); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func (c *Controller) writer() member.Writer {
+	return member.Writer{Client: c.client, Reader: c.reader}
+}
+
 // discardSeed deletes the claim of a restored member that does not belong to
 // the cluster: it only contains the backup.
 func (c *Controller) discardSeed(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
 	claim := &corev1.PersistentVolumeClaim{}
-	if err := c.reader.Get(ctx, key(r.Namespace, seedName(r)), claim); err != nil || !metav1.IsControlledBy(claim, r) {
+	if err := c.reader.Get(ctx, key(r.Namespace, member.SeedName(r)), claim); err != nil || !metav1.IsControlledBy(claim, r) {
 		return client.IgnoreNotFound(err)
 	}
 	if err := c.client.Delete(ctx, claim, client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}); client.IgnoreNotFound(err) != nil {

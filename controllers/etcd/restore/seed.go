@@ -2,8 +2,6 @@ package restore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -14,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 	"github.com/usher-dev/usher/controllers/transfer"
 )
@@ -37,15 +35,9 @@ func key(namespace, name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace, Name: name}
 }
 
-// seedName returns a stable name that is unique to the restore.
-func seedName(r *etcdv1beta2.EtcdRestore) string {
-	sum := sha256.Sum256([]byte(r.UID))
-	return r.Spec.EtcdCluster.Name + "-" + hex.EncodeToString(sum[:5])
-}
-
 // seed starts a member from the backup, and waits until it is ready.
 func (c *Controller) seed(ctx context.Context, a *attempt) error {
-	if err := c.take(ctx, a); err != nil {
+	if err := c.reserve(ctx, a); err != nil {
 		return err
 	}
 	want, err := c.seedOf(ctx, a)
@@ -72,9 +64,9 @@ func (c *Controller) seed(ctx context.Context, a *attempt) error {
 		}
 		return wait(ReasonStarting, "recreates the pod %s", p.Name)
 	}
-	if !ready(p) {
-		if trouble := etcdcluster.Trouble(p); trouble != "" {
-			return wait(ReasonStarting, "the restored member %s is not ready: %s", p.Name, trouble)
+	if !observe.Ready(p) {
+		if why := observe.WhyNotRunning(p); why != "" {
+			return wait(ReasonStarting, "the restored member %s is not ready: %s", p.Name, why)
 		}
 		return wait(ReasonStarting, "waits for the restored member %s to be ready", p.Name)
 	}
@@ -93,9 +85,9 @@ func (c *Controller) mount(ctx context.Context, a *attempt, needed bool) error {
 	return err
 }
 
-// take reserves the cluster, and waits until its controller knows.
-func (c *Controller) take(ctx context.Context, a *attempt) error {
-	if err := c.hold(ctx, a.EtcdRestore); err != nil {
+// reserve reserves the cluster, and waits until its controller knows.
+func (c *Controller) reserve(ctx context.Context, a *attempt) error {
+	if err := c.addFinalizer(ctx, a.EtcdRestore); err != nil {
 		return err
 	}
 	switch a.cluster.Annotations[etcdv1beta2.AnnotationRestore] {
@@ -103,6 +95,7 @@ func (c *Controller) take(ctx context.Context, a *attempt) error {
 	case "":
 		was := a.cluster.DeepCopy()
 		metav1.SetMetaDataAnnotation(&a.cluster.ObjectMeta, etcdv1beta2.AnnotationRestore, a.Name)
+		delete(a.cluster.Annotations, member.AnnotationSwitchover) // of another restore
 		if err := c.client.Patch(ctx, a.cluster, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
 			return err
 		}
@@ -118,7 +111,7 @@ func (c *Controller) take(ctx context.Context, a *attempt) error {
 // pod returns the seed's pod, or nil.
 func (c *Controller) pod(ctx context.Context, a *attempt) (*corev1.Pod, error) {
 	p := &corev1.Pod{}
-	err := c.reader.Get(ctx, key(a.Namespace, seedName(a.EtcdRestore)), p)
+	err := c.reader.Get(ctx, key(a.Namespace, member.SeedName(a.EtcdRestore)), p)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -148,7 +141,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*member.Seed, erro
 	if err != nil {
 		return nil, err
 	}
-	s := member.SeedOf(a.cluster, seedName(a.EtcdRestore), strings.TrimPrefix(a.cluster.Spec.Version, "v"))
+	s := member.SeedOf(a.cluster, member.SeedName(a.EtcdRestore), strings.TrimPrefix(a.cluster.Spec.Version, "v"))
 	owner := []metav1.OwnerReference{*metav1.NewControllerRef(a.EtcdRestore, etcdv1beta2.GroupVersion.WithKind("EtcdRestore"))}
 	s.Pod.OwnerReferences = owner
 	if s.Claim != nil {
@@ -203,15 +196,6 @@ func restored(p *corev1.Pod) bool {
 	for _, s := range p.Status.InitContainerStatuses {
 		if s.Name == restoreContainer && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0 {
 			return true
-		}
-	}
-	return false
-}
-
-func ready(p *corev1.Pod) bool {
-	for _, condition := range p.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			return condition.Status == corev1.ConditionTrue && p.DeletionTimestamp == nil
 		}
 	}
 	return false

@@ -11,6 +11,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/transfer"
 )
 
@@ -54,7 +55,7 @@ func (c *Controller) seeded(ctx context.Context, namespace, restore string, call
 	if err := c.reader.Get(ctx, key(namespace, restore), r); err != nil {
 		return nil, fmt.Errorf("reading the EtcdRestore %s: %w", restore, err)
 	}
-	if r.Status.Phase != etcdv1beta2.RestorePhaseSeeding || caller.Name != seedName(r) {
+	if r.Status.Phase != etcdv1beta2.RestorePhaseSeeding || caller.Name != member.SeedName(r) {
 		return nil, errors.New("this pod is not the one being restored")
 	}
 	p := &corev1.Pod{}
