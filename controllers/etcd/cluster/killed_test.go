@@ -116,7 +116,8 @@ func (s *scene) dying(m manager.Manager, holds func(*etcdv1beta2.EtcdCluster) bo
 	next := func() *etcdcluster.Controller {
 		before = !before
 		k := killer{before: before, calls: &calls, told: told}
-		c := etcdcluster.New(m, etcdcluster.Options{Settling: 6 * time.Second})
+		o := etcdcluster.Options{Settling: 6 * time.Second}
+		c := etcdcluster.New(m, etcdcluster.NewObserver(m, o), o)
 		c.Wrap(func(c client.Client) client.Client { return dyingClient{c, k} },
 			func(c observe.EtcdClient) observe.EtcdClient { return dyingCaller{c, k} })
 		return c
