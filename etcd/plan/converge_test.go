@@ -91,7 +91,7 @@ func (k *walk) change(from, to states.State, at int, f *fault) error {
 	w.tick()
 	w.reconcile(w.controllers[0], func() {})
 	w.spec = to.Spec
-	refused := len(plan.Refusals(to.Spec, w.look(w.controllers[0]))) > 0
+	refused := len(plan.Refusals(to.Spec, &w.look(w.controllers[0]).Observation)) > 0
 	hit := f == nil
 	idle := w.run(45, func(steps int) {
 		if !hit && steps >= at {

@@ -89,7 +89,7 @@ func faults() []fault {
 		on("has another claim in place of its own", []string{plan.StallClaimEnding}, func(w *world, n string) {
 			if c := w.claims[n]; c != nil {
 				w.endPod(n)
-				w.claims[n] = &claim{uid: w.uid(), disk: &disk{}, storageRevision: c.storageRevision}
+				w.claims[n] = &claim{uid: w.uid(), created: w.now, disk: &disk{}, storage: c.storage, storageRevision: c.storageRevision}
 			}
 		}, nil)
 		on("is cut off from the controller", nil, func(w *world, n string) { w.sever(controllerParty, n) }, func(w *world, n string) { w.join(controllerParty, n) })
@@ -191,7 +191,7 @@ func clusterFaults() []fault {
 		restoreFault("a backup is restored over a cluster that works", true),
 		restoreFault("a backup is restored", false),
 		{"the status is lost", func(w *world) bool {
-			w.api = status{reasons: map[string]plan.Cause{}, version: w.api.version + 1}
+			w.api = status{version: w.api.version + 1}
 			return true
 		}, unhealed, []string{plan.StallStatusLost}},
 		{"an image of the version does not exist", func(w *world) bool {

@@ -40,7 +40,7 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	for range 2 + random.IntN(5) {
 		if random.IntN(3) == 0 {
 			to := all[random.IntN(len(all))]
-			if len(plan.Refusals(to.Spec, w.look(w.controllers[0]))) == 0 {
+			if len(plan.Refusals(to.Spec, &w.look(w.controllers[0]).Observation)) == 0 {
 				w.spec, edited = to.Spec, true
 				story = append(story, "edit "+to.Name)
 			}

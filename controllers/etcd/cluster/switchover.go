@@ -3,8 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,28 +63,8 @@ func (c *Controller) observeSwitchover(ctx context.Context, cluster *etcdv1beta2
 		return nil, err
 	}
 	s.s.Restore = is
-	s.addObjects()
+	s.s.OldMembers()
 	return s, nil
-}
-
-// addObjects sets which old members have pods and claims, whatever else is known
-// of them.
-func (e *switchover) addObjects() {
-	delete(e.s.Pods, e.s.Restore.Seed)
-	delete(e.s.Claims, e.s.Restore.Seed)
-	names := slices.Concat(slices.Collect(maps.Keys(e.s.Pods)), slices.Collect(maps.Keys(e.s.Claims)))
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if e.s.ByName(name) == nil {
-			e.s.Members = append(e.s.Members, plan.Member{Name: name})
-		}
-	}
-	for i := range e.s.Members {
-		m := &e.s.Members[i]
-		m.Claim.Exists = e.s.Claims[m.Name] != nil
-		p := e.s.Pods[m.Name]
-		m.Pod.Exists, m.Pod.Ending = p != nil, p != nil && p.DeletionTimestamp != nil
-	}
 }
 
 // RetainUntil implements plan.Executor: the claim is kept while the EtcdRestore

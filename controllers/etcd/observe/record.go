@@ -21,7 +21,7 @@ func (s *Observed) RecordMembers(d *member.Desired, st *etcdv1beta2.ClusterStatu
 	st.Quorum = &etcdv1beta2.QuorumStatus{}
 	for i := range s.Members {
 		m := &s.Members[i]
-		if !m.Listed && m.Name != s.Seed {
+		if !s.records(m) {
 			continue
 		}
 		status := s.status(m, d)
@@ -48,6 +48,13 @@ func (s *Observed) RecordMembers(d *member.Desired, st *etcdv1beta2.ClusterStatu
 	}
 	s.setVersions(st)
 	s.TLS, s.ClusterVersion, s.StorageVersion = st.TLS, etcd.ReadVersion(st.ClusterVersion), etcd.ReadVersion(st.StorageVersion)
+}
+
+// records reports whether the status has the member. Until the cluster is formed
+// that is the member that forms it: the status of any other one would say that
+// it is that member, which may be created again.
+func (s *Observed) records(m *plan.Member) bool {
+	return s.Formed && m.Listed || m.Name == s.Seed
 }
 
 // status returns the status of a member. Previous values stay while the member

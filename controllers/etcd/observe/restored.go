@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/answer"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // restoredTimeout is how long a restored member may take to answer.
@@ -97,3 +100,25 @@ func (o *Observer) connectTo(ctx context.Context, c *etcdv1beta2.EtcdCluster, p 
 
 // Ready reports whether the kubelet calls a pod ready that nobody deletes.
 func Ready(p *corev1.Pod) bool { return ready(p) && p.DeletionTimestamp == nil }
+
+// OldMembers leaves the restored member out, and sets which of the others have
+// pods and claims, whatever else is known of them.
+func (o *Observed) OldMembers() {
+	seed := o.Restore.Seed
+	delete(o.Pods, seed)
+	delete(o.Claims, seed)
+	o.Members = slices.DeleteFunc(o.Members, func(m plan.Member) bool { return m.Name == seed })
+	names := slices.Concat(slices.Collect(maps.Keys(o.Pods)), slices.Collect(maps.Keys(o.Claims)))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if o.ByName(name) == nil {
+			o.Members = append(o.Members, plan.Member{Name: name})
+		}
+	}
+	for i := range o.Members {
+		m := &o.Members[i]
+		m.Claim.Exists = o.Claims[m.Name] != nil
+		p := o.Pods[m.Name]
+		m.Pod.Exists, m.Pod.Ending = p != nil, p != nil && p.DeletionTimestamp != nil
+	}
+}
