@@ -156,7 +156,7 @@ func (k *walk) pairs(all []states.State, points []int, every int) error {
 func some() []states.State {
 	return states.Of([][]states.Variant{
 		{states.Size(1), states.Size(3)},
-		{states.Version("3.6.16"), states.Version("3.7.3")},
+		{states.Version("3.5.35"), states.Version("3.6.16"), states.Version("3.7.3")},
 		{states.Claims(""), states.Claims("1Gi")},
 		{states.Label("a"), states.Label("b")},
 	})

@@ -100,7 +100,7 @@ func (w *worldSteps) Bootstrap(_ context.Context, s plan.Step) error {
 
 func (w *worldSteps) Record(context.Context, plan.Step) error {
 	w.c.call(func() {
-		w.api.ClusterID, w.api.TLS = observe.Hex(w.o.ClusterID), etcd.Encrypted(w.spec)
+		w.o.RecordFormed(w.desired(), &w.api.ClusterStatus)
 		w.api.version++
 	})
 	return nil
@@ -262,7 +262,7 @@ func (w *world) remove(c *controller, s *plan.Step, n *node) {
 
 // ends reports whether deleting a pod also deletes a voter's data.
 func (w *world) ends(s *plan.Step, n *node, p *pod) {
-	if n == nil || n.learner || p.disk.member != n.name || w.api.held != "" {
+	if n == nil || n.learner || p.disk.member != n.name || w.api.held != "" || !w.api.formed() {
 		return
 	}
 	claim := w.claims[n.name]
@@ -311,7 +311,7 @@ func (w *world) setAside(c *controller, s *plan.Step, n *node, o *observe.Observ
 	if claim == nil || claim.aside != nil {
 		return
 	}
-	if n != nil && s.Cause != plan.Restored {
+	if n != nil && s.Cause != plan.Restored && w.api.formed() {
 		w.violate("%s: etcd lists its member", s)
 	}
 	c.call(func() { claim.aside = &aside{cause: s.Cause, until: o.Now.Add(claimGrace)} })

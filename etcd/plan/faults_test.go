@@ -73,6 +73,30 @@ func faults() []fault {
 		on("has its pod evicted", nil, func(w *world, n string) { w.pods[n].up, w.pods[n].ended = false, true }, nil)
 		on("has its pod deleted", nil, func(w *world, n string) { w.pods[n].ending = true }, nil)
 		on("has its pod force-deleted", nil, func(w *world, n string) { w.endPod(n) }, nil)
+		on("has its pod force-deleted, and its process runs on", nil, func(w *world, n string) {
+			if p := w.pods[n]; p.up {
+				w.orphans[n] = p
+			}
+			delete(w.pods, n)
+		}, func(w *world, n string) { // its kubelet reaches the API server again
+			if w.orphans[n] != nil {
+				delete(w.orphans, n)
+				w.resign(n)
+			}
+		})
+		on("is cut off from the controller, and its node dies without notice", []string{"Unresponsive"},
+			func(w *world, n string) {
+				w.gone[n], w.unnoticed[n], w.pods[n].up = true, true, false
+				w.sever(controllerParty, n)
+			},
+			func(w *world, n string) {
+				delete(w.unnoticed, n)
+				w.join(controllerParty, n)
+				if w.pods[n] != nil {
+					delete(w.gone, n)
+					w.endPod(n)
+				}
+			})
 		on("has its node die", []string{"Unresponsive"}, func(w *world, n string) { w.gone[n], w.pods[n].up = true, false }, func(w *world, n string) {
 			if w.pods[n] != nil { // the node and its pods are deleted
 				delete(w.gone, n)

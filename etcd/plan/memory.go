@@ -23,9 +23,10 @@ type signs struct {
 	pod                             string
 }
 
-// Update sets Unresponsive of the observed members, and DataGone of those that
-// are empty for the member timeout. A change of any witness, or another pod,
-// restarts the time.
+// Update sets Unresponsive of the observed members: a change of any witness, or
+// another pod, restarts the time. It sets DataGone of those that have no volume,
+// once more than one observation says so, because the other members' word takes
+// two; and of those that say that it is empty for the member timeout.
 func (r *Memory) Update(o *Observation) {
 	seen := map[string]silence{}
 	for i := range o.Members {
@@ -47,9 +48,8 @@ func (r *Memory) Update(o *Observation) {
 		}
 		seen[m.Name] = is
 		m.Unresponsive = &Unresponsive{Since: is.since, According: according}
-		if m.SaysEmpty && m.silent() && o.silentFor(m) >= o.Limits.orDefault().MemberTimeout {
-			m.DataGone = true
-		}
+		silent := o.silentFor(m)
+		m.DataGone = m.DataGone || m.NoVolume && silent > 0 || m.SaysEmpty && silent >= o.Limits.orDefault().MemberTimeout
 	}
 	r.seen = seen
 }

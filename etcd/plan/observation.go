@@ -84,13 +84,12 @@ type Member struct {
 	PeersReach bool
 	// Unresponsive is set while a witness says that it does not work.
 	Unresponsive *Unresponsive
-	// DataGone: its data is lost for good: its claim was replaced or is missing
-	// and no pod runs, or its pod is gone and it had no claim, or SaysEmpty holds
-	// for the member timeout.
+	// DataGone: its data is lost for good, see Memory.Update.
 	DataGone bool
-	// SaysEmpty: etcd ended because it found no data on its volume. A volume that
-	// is not mounted for a moment looks the same.
-	SaysEmpty bool
+	// NoVolume: its claim was replaced or is missing and no pod runs, or its pod is
+	// gone and it had no claim. SaysEmpty: etcd ended because it found no data on
+	// its volume; one that is not mounted for a moment looks the same.
+	NoVolume, SaysEmpty bool
 	// Changed: the controller changed it while it served, and it has not served
 	// since.
 	Changed bool

@@ -16,19 +16,24 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	from := all[random.IntN(len(all))]
 	w := settledWorld(from.Spec)
+	if random.IntN(4) == 0 { // before it is formed
+		w = newWorld(from.Spec)
+	}
 	w.random = random
 	w.controllers[0].decide = k.decide
 	if k.begin != nil {
 		k.begin(w)
 	}
 	story := []string{from.Name}
+	if !w.api.formed() {
+		story[0] += ", not formed"
+	}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("seed %d: %w\n  %v", seed, err, story)
 		}
 	}()
-	w.tick()
-	w.reconcile(w.controllers[0], func() {})
+	w.run(1+random.IntN(5), func(int) {})
 	var active []fault
 	remains := []string{plan.StallLimit}
 	edited := false

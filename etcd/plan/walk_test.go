@@ -13,7 +13,7 @@ var (
 
 func TestEveryPairOfStates_WithEveryFault_Converges(t *testing.T) {
 	k, start := newWalk(), time.Now()
-	points, every := []int{2}, 29
+	points, every := []int{2}, 97
 	if *walkFor > 0 {
 		points, every = []int{0, 1, 2, 3, 5, 8}, 1
 	}

@@ -374,8 +374,11 @@ func (w *world) start(name string, p *pod) {
 	}
 }
 
-// remembers reports whether any of the members' data is left.
+// remembers reports whether any data of a cluster that took writes is left.
 func (w *world) remembers() bool {
+	if w.acknowledged == 0 {
+		return false
+	}
 	for _, p := range w.pods {
 		if p.disk.member != "" {
 			return true
@@ -468,7 +471,7 @@ func (w *world) createPod(name string, v etcd.Version, first bool) {
 	}
 	p := &pod{uid: w.uid(), created: w.now, target: v, revision: podRevision(w.spec), storageRevision: storageRevision(w.spec), first: first}
 	c := w.claims[name]
-	if c == nil && etcd.ClaimSpec(w.spec) != nil && !w.hasVolume(name) {
+	if c == nil && etcd.ClaimSpec(w.spec) != nil && (first || !w.hasVolume(name)) {
 		asked := etcd.ClaimSpec(w.spec).Resources.Requests[corev1.ResourceStorage]
 		c = &claim{uid: w.uid(), created: w.now, disk: &disk{}, storage: asked, storageRevision: p.storageRevision}
 		w.claims[name] = c
@@ -491,7 +494,12 @@ func (w *world) hasVolume(name string) bool {
 func (w *world) endPod(name string) {
 	delete(w.pods, name)
 	delete(w.frozen, name)
-	if n := w.member(name); n != nil {
+	w.resign(name)
+}
+
+// resign makes a member that ends lead no longer.
+func (w *world) resign(name string) {
+	if n := w.member(name); n != nil && w.process(name) == nil {
 		n.leader = false
 	}
 }
@@ -530,7 +538,7 @@ func (w *world) settled() error {
 	v := etcd.WantedVersion(w.spec)
 	for _, n := range w.members {
 		p := w.pods[n.name]
-		if n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
+		if p == nil || n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
 			return fmt.Errorf("%s is not as the spec wants it", n.name)
 		}
 	}

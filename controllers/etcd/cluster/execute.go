@@ -13,7 +13,6 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
-	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -57,8 +56,7 @@ func (e *steps) Bootstrap(ctx context.Context, t plan.Step) error {
 
 // Record implements plan.Executor.
 func (e *steps) Record(ctx context.Context, _ plan.Step) error {
-	st := &e.d.Cluster.Status
-	st.ClusterID, st.TLS = observe.Hex(e.s.ClusterID), etcd.Encrypted(&e.d.Cluster.Spec)
+	e.s.RecordFormed(e.d, &e.d.Cluster.Status)
 	return writeStatus(ctx, e.Client, e.d.Cluster)
 }
 

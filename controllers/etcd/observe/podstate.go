@@ -27,7 +27,7 @@ func (f *reading) observePod(m *plan.Member) {
 		of.Since = claim.CreationTimestamp.Time
 	}
 	p := f.Pods[m.Name]
-	m.DataGone = m.Listed && m.Started && !m.Claim.Exists && (p == nil || finished(p))
+	m.NoVolume = m.Listed && m.Started && !m.Claim.Exists && (p == nil || finished(p))
 	if p == nil {
 		return
 	}

@@ -50,6 +50,13 @@ func (s *Observed) RecordMembers(d *member.Desired, st *etcdv1beta2.ClusterStatu
 	s.TLS, s.ClusterVersion, s.StorageVersion = st.TLS, etcd.ReadVersion(st.ClusterVersion), etcd.ReadVersion(st.StorageVersion)
 }
 
+// RecordFormed writes into the status that the cluster is formed, along with its
+// members: without their IDs, the status would not say that they are members.
+func (s *Observed) RecordFormed(d *member.Desired, st *etcdv1beta2.ClusterStatus) {
+	s.Formed, st.ClusterID = true, Hex(s.ClusterID)
+	s.RecordMembers(d, st)
+}
+
 // records reports whether the status has the member. Until the cluster is formed
 // that is the member that forms it: the status of any other one would say that
 // it is that member, which may be created again.
