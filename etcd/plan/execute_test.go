@@ -250,7 +250,7 @@ func (w *world) remove(c *controller, s *plan.Step, n *node) {
 		if w.takesPart(n.name) {
 			w.violate("%s: it takes part in the cluster", s)
 		}
-		if p := w.pods[n.name]; p != nil && !p.up && !w.gone[n.name] && !w.detached[n.name] && p.disk.member == n.name && (w.absent[p.target] || w.broken[p.revision]) {
+		if p := w.pods[n.name]; p != nil && !p.up && !w.gone[n.name] && !w.detached[n.name] && p.disk.member == n.name && (w.absent[p.target] || w.broken[p.revision]) && !w.forgot {
 			w.violate("%s: a change costs a member", s)
 		}
 	}

@@ -215,7 +215,7 @@ func clusterFaults() []fault {
 		restoreFault("a backup is restored over a cluster that works", true),
 		restoreFault("a backup is restored", false),
 		{"the status is lost", func(w *world) bool {
-			w.api = status{version: w.api.version + 1}
+			w.api, w.forgot = status{version: w.api.version + 1}, true
 			return true
 		}, unhealed, []string{plan.StallStatusLost}},
 		{"an image of the version does not exist", func(w *world) bool {

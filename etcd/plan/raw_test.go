@@ -9,12 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdmember "github.com/usher-dev/usher/controllers/etcd/member"
@@ -22,6 +24,9 @@ import (
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
+
+// quiet is a context without a log.
+var quiet = log.IntoContext(context.Background(), logr.Discard())
 
 // worldKey is the name of the world's cluster.
 var worldKey = types.NamespacedName{Namespace: "test", Name: "world"}
@@ -203,7 +208,7 @@ func (w *world) ask(o *observe.Objects) (map[string]observe.Answer, observe.List
 	if len(endpoints) == 0 {
 		return nil, observe.List{}
 	}
-	return observe.Ask(context.Background(), &answering{world: w}, endpoints, o.Cluster.Status.ClusterID)
+	return observe.Ask(quiet, &answering{world: w}, endpoints, o.Cluster.Status.ClusterID)
 }
 
 // hears reports whether a member answers the controller at all.

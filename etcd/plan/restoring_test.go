@@ -62,7 +62,7 @@ func (w *world) goOn(c *controller) {
 		return
 	}
 	defer c.survive()
-	if w.api.held != "" && w.api.left && !r.recorded {
+	if w.api.held != "" && w.api.left && !r.adopted {
 		w.startSeed(r)
 	}
 	version := w.api.version
@@ -153,12 +153,19 @@ func (w *world) lookRestore(c *controller) *observe.Observed {
 // startSeed starts the restored member, and restarts it if it ended.
 func (w *world) startSeed(r *restoring) {
 	p := w.pods[r.seed]
-	if p == nil {
+	if r.seed == "" {
 		r.seed = w.name()
+	}
+	if p == nil {
 		w.createPod(r.seed, etcd.WantedVersion(w.spec), false)
 		p = w.pods[r.seed]
-		*p.disk = disk{member: r.seed, has: r.at}
 		p.sealed, p.seed = true, true
+		if p.disk.member == "" { // the first time, or its volume went with its pod
+			*p.disk = disk{member: r.seed, has: r.at}
+			if r.recorded {
+				w.acknowledged = r.at
+			}
+		}
 	}
 	p.up = !p.ending && (p.up || w.random.IntN(2) == 0) // it takes a while
 }
@@ -221,7 +228,7 @@ func (w *world) witnessed() bool {
 	seen := 0
 	for _, n := range w.voters() {
 		client := w.hears(n.name)
-		kubelet := w.takesPart(n.name) && w.pods[n.name] != nil && !w.pods[n.name].ending && !w.detached[n.name] && !w.gone[n.name]
+		kubelet := w.takesPart(n.name) && w.pods[n.name] != nil && w.pods[n.name].up && !w.pods[n.name].ending && !w.detached[n.name] && !w.gone[n.name]
 		if lie, ok := w.lies[n.name]; ok {
 			kubelet = kubelet && lie
 		}

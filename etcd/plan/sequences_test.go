@@ -116,5 +116,8 @@ func (w *world) lossTold() error {
 	if w.restore != nil && !w.restore.done || w.last.Blocked == plan.QuorumLost || w.last.Stalled != nil && w.last.Stalled.Reason == plan.StallStatusLost {
 		return nil
 	}
+	if !w.api.formed() && w.last.Stalled != nil {
+		return nil // a first member that lost its data before it served
+	}
 	return fmt.Errorf("the quorum is lost for good, and nothing says so%s", w.trace())
 }

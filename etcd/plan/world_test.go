@@ -39,6 +39,7 @@ type world struct {
 	claims  map[string]*claim // by name
 	traffic map[observe.Link]float64
 	api     status
+	forgot  bool         // the status was lost once
 	version etcd.Version // the cluster version; the data's format follows a tick later
 	storage etcd.Version
 	// acknowledged is the last write that was acknowledged to a client.
@@ -374,7 +375,8 @@ func (w *world) start(name string, p *pod) {
 	}
 }
 
-// remembers reports whether any data of a cluster that took writes is left.
+// remembers reports whether any object with data of a cluster that took writes is
+// left.
 func (w *world) remembers() bool {
 	if w.acknowledged == 0 {
 		return false
@@ -389,7 +391,7 @@ func (w *world) remembers() bool {
 			return true
 		}
 	}
-	return len(w.orphans) > 0
+	return false
 }
 
 // elect elects a voter that others vote for, which are those without later

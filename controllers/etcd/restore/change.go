@@ -20,7 +20,7 @@ import (
 // and waits until it has. It withdraws while the old members may have a quorum
 // and nothing was changed yet: the phases before this one promise that.
 func (c *Controller) change(ctx context.Context, a *attempt) error {
-	if err := c.reserve(ctx, a); err != nil {
+	if err := c.seed(ctx, a); err != nil {
 		return err
 	}
 	seed, err := c.proved(ctx, a)

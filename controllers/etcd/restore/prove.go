@@ -14,6 +14,9 @@ func (c *Controller) prove(ctx context.Context, a *attempt) error {
 	if err := c.ask(ctx, a.cluster, member.Switchover{}); err != nil {
 		return err
 	}
+	if err := c.seed(ctx, a); err != nil {
+		return err
+	}
 	if _, err := c.proved(ctx, a); err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ func key(namespace, name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace, Name: name}
 }
 
-// seed starts a member from the backup, and waits until it is ready.
+// seed starts a member from the backup, and waits until it is ready. Later phases
+// start it again if its pod is gone.
 func (c *Controller) seed(ctx context.Context, a *attempt) error {
 	if err := c.reserve(ctx, a); err != nil {
 		return err
@@ -56,9 +57,8 @@ func (c *Controller) seed(ctx context.Context, a *attempt) error {
 		return c.make(ctx, want)
 	case p.DeletionTimestamp != nil:
 		return wait(ReasonStarting, "waits for the deletion of the pod %s of an earlier attempt", p.Name)
-	case restored(p):
-	case p.Annotations[annotationServer] != want.Pod.Annotations[annotationServer] || p.Status.Phase == corev1.PodFailed:
-		// The controller that it calls was replaced, or the pod was evicted.
+	case p.Status.Phase == corev1.PodFailed || !restored(p) && p.Annotations[annotationServer] != want.Pod.Annotations[annotationServer]:
+		// The pod was evicted, or the controller that it calls was replaced.
 		if err := c.client.Delete(ctx, p, client.Preconditions{UID: &p.UID}); client.IgnoreNotFound(err) != nil {
 			return err
 		}
