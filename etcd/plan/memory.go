@@ -18,9 +18,9 @@ type silence struct {
 // signs are what the witnesses say of a member that does not work for all of
 // them, and of which pod.
 type signs struct {
-	according                       Witness
-	peersReach, leaderless, refuses bool
-	pod                             string
+	according                                    Witness
+	peersReach, peersUnsure, leaderless, refuses bool
+	pod                                          string
 }
 
 // Update sets Unresponsive of the observed members: a change of any witness, or
@@ -42,7 +42,7 @@ func (r *Memory) Update(o *Observation) {
 		if according == 0 {
 			continue
 		}
-		is := silence{signs{according, m.PeersReach, m.Leaderless, m.Refusal != "", m.Pod.ID}, o.Now}
+		is := silence{signs{according, m.PeersReach, m.PeersUnsure, m.Leaderless, m.Refusal != "", m.Pod.ID}, o.Now}
 		if was, ok := r.seen[m.Name]; ok && was.signs == is.signs {
 			is.since = was.since
 		}

@@ -81,7 +81,9 @@ type Member struct {
 	// Stranger: it answers the controller as a member of another cluster.
 	Stranger bool
 	// PeersReach: another member has received something from it lately.
-	PeersReach bool
+	// PeersUnsure: another member counts what it receives from it, and only the
+	// next observation tells whether that grows.
+	PeersReach, PeersUnsure bool
 	// Unresponsive is set while a witness says that it does not work.
 	Unresponsive *Unresponsive
 	// DataGone: its data is lost for good, see Memory.Update.

@@ -174,11 +174,13 @@ const recently = 3 * time.Second
 
 // readPeers reads what the members say about each other.
 func (f *reading) readPeers() {
-	for link, at := range f.parts.Received {
+	for link, received := range f.parts.Received {
 		for name, m := range f.found {
-			if !m.Answers && name != link.To && link.From == Hex(f.Details[name].ID) && f.Now.Sub(at) < recently {
-				m.PeersReach = true
+			if m.Answers || name == link.To || link.From != Hex(f.Details[name].ID) {
+				continue
 			}
+			m.PeersReach = m.PeersReach || f.Now.Sub(received.At) < recently
+			m.PeersUnsure = m.PeersUnsure || received.First
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -23,12 +24,22 @@ type past struct {
 	traffic map[Link]received
 }
 
-// received is how much has arrived, and when it was last more than before; the
-// time is zero if that was never observed.
+// received is how much has arrived, when it was last more than before, which is
+// the zero time if that was never observed, and when it was read.
 type received struct {
-	bytes float64
-	at    time.Time
+	bytes    float64
+	at, read time.Time
 }
+
+// A Reception is when a member last received something from another one. First:
+// it was asked for the first time, so that nobody knows.
+type Reception struct {
+	At    time.Time
+	First bool
+}
+
+// forgetAfter is how long a reading is good for a comparison.
+const forgetAfter = 10 * time.Minute
 
 // of returns the history of a cluster. The caller holds the lock.
 func (h *History) of(cluster types.NamespacedName) *past {
@@ -42,23 +53,24 @@ func (h *History) of(cluster types.NamespacedName) *past {
 }
 
 // Received stores what members have received by now, and returns when each last
-// received something.
-func (h *History) Received(cluster types.NamespacedName, bytes map[Link]float64, now time.Time) map[Link]time.Time {
+// received something, as far as it was read now.
+func (h *History) Received(cluster types.NamespacedName, bytes map[Link]float64, now time.Time) map[Link]Reception {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.of(cluster)
-	after, last := map[Link]received{}, map[Link]time.Time{}
-	for l, n := range bytes {
-		is := received{bytes: n}
-		if was, known := p.traffic[l]; known {
-			is.at = was.at
-			if n > was.bytes {
-				is.at = now
-			}
-		}
-		after[l], last[l] = is, is.at
+	if p.traffic == nil {
+		p.traffic = map[Link]received{}
 	}
-	p.traffic = after
+	maps.DeleteFunc(p.traffic, func(_ Link, was received) bool { return now.Sub(was.read) > forgetAfter })
+	last := map[Link]Reception{}
+	for l, n := range bytes {
+		was, known := p.traffic[l]
+		is := received{bytes: n, at: was.at, read: now}
+		if known && n > was.bytes {
+			is.at = now
+		}
+		p.traffic[l], last[l] = is, Reception{At: is.at, First: !known}
+	}
 	return last
 }
 

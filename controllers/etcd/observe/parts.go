@@ -1,8 +1,6 @@
 package observe
 
 import (
-	"time"
-
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/usher-dev/usher/etcd/plan"
@@ -17,7 +15,7 @@ type Parts struct {
 	List List
 	// Received is when a member last received something from another one, as far
 	// as that was observed.
-	Received map[Link]time.Time
+	Received map[Link]Reception
 	// Nodes tells which nodes report to the API server, of those that were looked
 	// at.
 	Nodes map[string]bool

@@ -37,7 +37,7 @@ var metricsClient = &http.Client{
 // if one does not answer: the controller's network is not the members', and a
 // member that refuses the controller's client still serves its metrics. Without
 // that information it draws no conclusions.
-func (o *Observer) askPeers(ctx context.Context, seen *Observed) map[Link]time.Time {
+func (o *Observer) askPeers(ctx context.Context, seen *Observed) map[Link]Reception {
 	silent := slices.ContainsFunc(seen.Members, func(m plan.Member) bool { return m.Listed && !m.Answers && m.Started })
 	if !silent {
 		return nil

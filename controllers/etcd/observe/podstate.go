@@ -18,7 +18,9 @@ func (f *reading) observePod(m *plan.Member) {
 	if claim := f.Claims[m.Name]; claim != nil {
 		known := f.Known(m.Name)
 		m.Durable = true
-		m.Claim = plan.Claim{Exists: known == nil || known.ClaimUID == "" || known.ClaimUID == string(claim.UID), Ending: claim.DeletionTimestamp != nil}
+		// Until the cluster is formed, there is no data that the claim could lack.
+		its := !f.Formed || known == nil || known.ClaimUID == "" || known.ClaimUID == string(claim.UID)
+		m.Claim = plan.Claim{Exists: its, Ending: claim.DeletionTimestamp != nil}
 		if m.Claim.Other = !m.Claim.Exists; m.Claim.Other {
 			of.Problem = "its claim was replaced by another one of the same name, without its data"
 		}

@@ -98,23 +98,29 @@ func TestReceived_RemembersForAMoment(t *testing.T) {
 	var h History
 	of, l := types.NamespacedName{Name: "example"}, Link{"a", "1"}
 	start := time.Now()
-	received := func(after time.Duration, bytes float64) time.Time {
+	received := func(after time.Duration, bytes float64) Reception {
 		return h.Received(of, map[Link]float64{l: bytes}, start.Add(after))[l]
 	}
-	if at := received(0, 10); !at.IsZero() {
+	if is := received(0, 10); !is.At.IsZero() || !is.First {
 		t.Error("the first observation says nothing")
 	}
-	if at := received(time.Second, 20); at != start.Add(time.Second) {
-		t.Errorf("more arrived at %s", at)
+	if is := received(time.Second, 20); is.At != start.Add(time.Second) || is.First {
+		t.Errorf("more arrived: %+v", is)
 	}
-	if at := received(1001*time.Millisecond, 20); at != start.Add(time.Second) {
-		t.Errorf("nothing arrived since, and %s is remembered", at)
+	if is := received(1001*time.Millisecond, 20); is.At != start.Add(time.Second) {
+		t.Errorf("nothing arrived since, and remembered is %+v", is)
 	}
-	if at := received(2*time.Second, 5); at != start.Add(time.Second) {
-		t.Errorf("a counter that starts again says nothing, and %s is remembered", at)
+	if is := received(2*time.Second, 5); is.At != start.Add(time.Second) {
+		t.Errorf("a counter that starts again says nothing, and remembered is %+v", is)
 	}
-	if at := h.Received(of, nil, start)[l]; !at.IsZero() {
-		t.Error("a link that is not reported is remembered")
+	if _, ok := h.Received(of, nil, start.Add(3*time.Second))[l]; ok {
+		t.Error("a link that is not read is remembered")
+	}
+	if is := received(4*time.Second, 5); is.First {
+		t.Error("a reading that failed once is the first")
+	}
+	if is := received(4*time.Second+2*forgetAfter, 5); !is.First {
+		t.Error("an old reading is good for a comparison")
 	}
 }
 
