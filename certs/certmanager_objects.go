@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // objects returns what cert-manager needs: a self-signed Issuer, the CA from
@@ -50,7 +52,7 @@ func (c *CertManager) objects() ([]*unstructured.Unstructured, error) {
 
 func (c *CertManager) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: c.Secret.Namespace, Name: name, Labels: map[string]string{
-		"app.kubernetes.io/name": "usher", "app.kubernetes.io/managed-by": "usher",
+		wellknown.LabelName: wellknown.Usher, wellknown.LabelManagedBy: wellknown.Usher,
 	}}
 }
 

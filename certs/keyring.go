@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // A keyring is the content of the Secret that replicas share. Its CA changes in
@@ -26,9 +28,6 @@ type keyring struct {
 	// since is when next was first registered, or previous was replaced.
 	since time.Time
 }
-
-// sinceAnnotation is the time of the phase. Without it the phase starts again.
-const sinceAnnotation = "usher.dev/ca-phase-since"
 
 // Keys of the Secret in addition to tls.crt and tls.key.
 const (
@@ -78,7 +77,7 @@ func parseKeyring(secret *corev1.Secret) (*keyring, error) {
 		}
 		k.previous = previous[0]
 	}
-	if since := secret.Annotations[sinceAnnotation]; since != "" {
+	if since := secret.Annotations[wellknown.AnnotationCAPhaseSince]; since != "" {
 		k.since, _ = time.Parse(time.RFC3339Nano, since) // the phase starts again
 	}
 	return k, nil
@@ -99,9 +98,9 @@ func (k *keyring) write(secret *corev1.Secret) error {
 	if k.previous != nil {
 		secret.Data[previousCert] = Encode(certificates{k.previous})
 	}
-	delete(secret.Annotations, sinceAnnotation)
+	delete(secret.Annotations, wellknown.AnnotationCAPhaseSince)
 	if !k.since.IsZero() {
-		metav1.SetMetaDataAnnotation(&secret.ObjectMeta, sinceAnnotation, k.since.UTC().Format(time.RFC3339Nano))
+		metav1.SetMetaDataAnnotation(&secret.ObjectMeta, wellknown.AnnotationCAPhaseSince, k.since.UTC().Format(time.RFC3339Nano))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 var (
@@ -127,7 +129,7 @@ func TestAKeyringIsReadAsItWasWritten(t *testing.T) {
 	} {
 		// Data of an earlier phase is removed.
 		secret := &corev1.Secret{Data: map[string][]byte{nextCert: nil, nextKey: nil, previousCert: nil}}
-		secret.Annotations = map[string]string{sinceAnnotation: "x", "example.com/kept": "y"}
+		secret.Annotations = map[string]string{wellknown.AnnotationCAPhaseSince: "x", "example.com/kept": "y"}
 		if err := k.write(secret); err != nil {
 			t.Fatal(err)
 		}

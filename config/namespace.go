@@ -3,29 +3,10 @@ package config
 import (
 	"fmt"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/release"
 )
-
-// Labels of a namespace, which override the configuration's defaults.
-const (
-	// EnforceLabel is the level that denies: invariant, baseline, strict, off.
-	EnforceLabel = "policy.usher.dev/enforce"
-	// WarnLabel is the level that warns.
-	WarnLabel = "policy.usher.dev/warn"
-	// AuditLabel is the level that is written to the audit log.
-	AuditLabel = "policy.usher.dev/audit"
-	// EnforceVersionLabel pins the rules to those of a version, vX.Y or latest, so
-	// that an upgrade does not deny anything new.
-	EnforceVersionLabel = "policy.usher.dev/enforce-version"
-	// DefaultServiceAccountLabel names the ClusterRole to bind to the namespace's
-	// default ServiceAccount: View or, without the label, none.
-	DefaultServiceAccountLabel = "usher.dev/default-serviceaccount"
-)
-
-// View is the built-in ClusterRole view, the only valid value of
-// DefaultServiceAccountLabel: it cannot read Secrets.
-const View = "view"
 
 // A Namespace is the levels for the objects of one namespace.
 type Namespace struct {
@@ -46,7 +27,7 @@ func (n Namespace) Any() bool { return max(n.Enforce, n.Warn, n.Audit) != findin
 // IsLabel reports whether FromLabels reads a label.
 func IsLabel(key string) bool {
 	switch key {
-	case EnforceLabel, WarnLabel, AuditLabel, EnforceVersionLabel, DefaultServiceAccountLabel:
+	case wellknown.LabelEnforce, wellknown.LabelWarn, wellknown.LabelAudit, wellknown.LabelEnforceVersion, wellknown.LabelDefaultServiceAccount:
 		return true
 	}
 	return false
@@ -87,20 +68,20 @@ func FromLabels(labels map[string]string, defaults Policies) (Namespace, []*Labe
 			return err
 		}
 	}
-	read(EnforceLabel, level(&n.Enforce))
-	read(WarnLabel, level(&n.Warn))
-	read(AuditLabel, level(&n.Audit))
-	read(EnforceVersionLabel, func(value string) (err error) {
+	read(wellknown.LabelEnforce, level(&n.Enforce))
+	read(wellknown.LabelWarn, level(&n.Warn))
+	read(wellknown.LabelAudit, level(&n.Audit))
+	read(wellknown.LabelEnforceVersion, func(value string) (err error) {
 		n.Pin, err = release.Parse(value)
 		return err
 	})
-	read(DefaultServiceAccountLabel, func(value string) error {
-		if value != View {
-			return fmt.Errorf("%q is not a ClusterRole that usher binds: write %s, or remove the label", value, View)
+	read(wellknown.LabelDefaultServiceAccount, func(value string) error {
+		if value != wellknown.View {
+			return fmt.Errorf("%q is not a ClusterRole that usher binds: write %s, or remove the label", value, wellknown.View)
 		}
 		return nil
 	})
-	if warn, err := finding.ParseLevel(labels[WarnLabel]); labels[EnforceLabel] == "off" && (err != nil || warn == finding.Off) {
+	if warn, err := finding.ParseLevel(labels[wellknown.LabelWarn]); labels[wellknown.LabelEnforce] == "off" && (err != nil || warn == finding.Off) {
 		// The API server sends nothing from a namespace without a level.
 		n.Warn, n.Audit = finding.Off, finding.Off
 	}

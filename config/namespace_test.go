@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/release"
@@ -22,30 +23,30 @@ func TestLabelsOverrideTheDefaults(t *testing.T) {
 			want: config.Namespace{Enforce: invariant, Warn: baseline, Audit: baseline},
 		},
 		"each label has its level": {
-			labels: map[string]string{config.EnforceLabel: "baseline", config.WarnLabel: "strict", config.AuditLabel: "off"},
+			labels: map[string]string{wellknown.LabelEnforce: "baseline", wellknown.LabelWarn: "strict", wellknown.LabelAudit: "off"},
 			want:   config.Namespace{Enforce: baseline, Warn: strict},
 		},
 		"a version pins": {
-			labels: map[string]string{config.EnforceVersionLabel: "v0.1"},
+			labels: map[string]string{wellknown.LabelEnforceVersion: "v0.1"},
 			want:   config.Namespace{Enforce: invariant, Warn: baseline, Audit: baseline, Pin: release.Version{Minor: 1}},
 		},
 		"latest pins nothing": {
-			labels: map[string]string{config.EnforceVersionLabel: "latest"},
+			labels: map[string]string{wellknown.LabelEnforceVersion: "latest"},
 			want:   config.Namespace{Enforce: invariant, Warn: baseline, Audit: baseline},
 		},
 		"off sends nothing": {
-			labels: map[string]string{config.EnforceLabel: "off"},
+			labels: map[string]string{wellknown.LabelEnforce: "off"},
 		},
 		"off with a level sends its warnings": {
-			labels: map[string]string{config.EnforceLabel: "off", config.WarnLabel: "strict"},
+			labels: map[string]string{wellknown.LabelEnforce: "off", wellknown.LabelWarn: "strict"},
 			want:   config.Namespace{Warn: strict, Audit: baseline},
 		},
 		"off with a value that is not a level sends nothing": {
-			labels: map[string]string{config.EnforceLabel: "off", config.WarnLabel: "high"},
+			labels: map[string]string{wellknown.LabelEnforce: "off", wellknown.LabelWarn: "high"},
 			errs:   []string{`label policy.usher.dev/warn: level "high" is unknown: write invariant, baseline, strict or off`},
 		},
 		"values that are none leave the defaults and are errors": {
-			labels: map[string]string{config.EnforceLabel: "Strict", config.WarnLabel: "", config.EnforceVersionLabel: "1.2"},
+			labels: map[string]string{wellknown.LabelEnforce: "Strict", wellknown.LabelWarn: "", wellknown.LabelEnforceVersion: "1.2"},
 			want:   config.Namespace{Enforce: invariant, Warn: baseline, Audit: baseline},
 			errs: []string{
 				`label policy.usher.dev/enforce: level "Strict" is unknown: write invariant, baseline, strict or off`,

@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/rights"
 )
@@ -158,7 +158,7 @@ func (c *cluster) until(t *testing.T, what string, condition func() bool) {
 // review posts to usher like the API server, according to the registration.
 func (c *cluster) review(t *testing.T, path, body string) (status int, answer string) {
 	t.Helper()
-	registered, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	registered, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/injector"
 )
 
 // A feature is something usher does that reads or writes the cluster.
@@ -41,7 +41,7 @@ var features = []feature{
 	{"pods are injected, as annotated and as their namespace is labelled", func(t *testing.T, c *cluster) {
 		for _, by := range []struct{ labels, annotations map[string]string }{
 			{annotations: map[string]string{"inject.usher.dev/side": "true"}},
-			{labels: map[string]string{injector.NamespaceLabel: "side"}},
+			{labels: map[string]string{wellknown.LabelTemplates: "side"}},
 		} {
 			ns := c.newNamespace(t, by.labels)
 			c.until(t, "the pod has its sidecar", func() bool {
@@ -60,7 +60,7 @@ var features = []feature{
 		}
 	}},
 	{"templates that the cache does not know are asked for", func(t *testing.T, c *cluster) {
-		out := c.apply(t, "default", `{apiVersion: v1, kind: Namespace, metadata: {name: asks, labels: {`+injector.NamespaceLabel+`: nowhere}}}`)
+		out := c.apply(t, "default", `{apiVersion: v1, kind: Namespace, metadata: {name: asks, labels: {`+wellknown.LabelTemplates+`: nowhere}}}`)
 		if !strings.Contains(out, `asks for the template "nowhere", which does not exist`) {
 			t.Error(out)
 		}
@@ -74,15 +74,15 @@ var features = []feature{
 		}
 	}},
 	{"labelling a namespace tells what it would deny", func(t *testing.T, c *cluster) {
-		ns := c.newNamespace(t, map[string]string{config.EnforceLabel: "off"})
+		ns := c.newNamespace(t, map[string]string{wellknown.LabelEnforce: "off"})
 		c.apply(t, ns, hangs("hangs"))
-		out, err := c.plane.Kubectl(t.Context(), "", "label", "namespace", ns, "--overwrite", config.EnforceLabel+"=baseline")
+		out, err := c.plane.Kubectl(t.Context(), "", "label", "namespace", ns, "--overwrite", wellknown.LabelEnforce+"=baseline")
 		if err != nil || !strings.Contains(out, "would be denied by cronjob-forbid-hang: 1") || strings.Contains(out, "did not check every workload") {
 			t.Errorf("%v: %s", err, out)
 		}
 	}},
 	{"rules read other objects", func(t *testing.T, c *cluster) {
-		ns := c.newNamespace(t, map[string]string{config.WarnLabel: "strict"})
+		ns := c.newNamespace(t, map[string]string{wellknown.LabelWarn: "strict"})
 		c.apply(t, ns, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
 		c.apply(t, ns, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: app}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: app}}}`)
 		c.apply(t, ns, deployment("other", "", "", ""))
@@ -105,12 +105,12 @@ var features = []feature{
 	{"pods are attached to the Networks they declare", func(t *testing.T, c *cluster) {
 		ns := c.newNamespace(t, nil)
 		c.apply(t, ns, network("net", "10.97.0.0/16", "10.97.0.1"))
-		pod := `{apiVersion: v1, kind: Pod, metadata: {name: attached, annotations: {` + injector.NetworkAnnotation + `: net}}, spec: {containers: [{name: app, image: app}]}}`
+		pod := `{apiVersion: v1, kind: Pod, metadata: {name: attached, annotations: {` + wellknown.AnnotationNetwork + `: net}}, spec: {containers: [{name: app, image: app}]}}`
 		if out := c.apply(t, ns, pod); !strings.Contains(out, "Warning: the Network "+ns+"/net is not ready") {
 			t.Errorf("lacks a warning: %s", out)
 		}
-		out := c.apply(t, ns, deployment("web", `annotations: {`+injector.OwnNetworkKey+`: "true"}`, "", ""))
-		if got, err := c.plane.ReadKubectl(t.Context(), "get", "-n", ns, "deployment", "web", "-o", "jsonpath={.spec.template.metadata.annotations}"); err != nil || !strings.Contains(got, `"`+injector.NetworkAnnotation+`":"web"`) {
+		out := c.apply(t, ns, deployment("web", `annotations: {`+wellknown.OwnNetwork+`: "true"}`, "", ""))
+		if got, err := c.plane.ReadKubectl(t.Context(), "get", "-n", ns, "deployment", "web", "-o", "jsonpath={.spec.template.metadata.annotations}"); err != nil || !strings.Contains(got, `"`+wellknown.AnnotationNetwork+`":"web"`) {
 			t.Errorf("%v: not declared: %s\n%s", err, got, out)
 		}
 	}},
@@ -130,7 +130,7 @@ var features = []feature{
 		})
 	}},
 	{"a Scale is judged as its workload", func(t *testing.T, c *cluster) {
-		ns := c.newNamespace(t, map[string]string{config.WarnLabel: "strict"})
+		ns := c.newNamespace(t, map[string]string{wellknown.LabelWarn: "strict"})
 		c.apply(t, ns, deployment("app", "", "", ""))
 		c.apply(t, ns, strings.Replace(deployment("app", "", "", ""), "kind: Deployment", "kind: ReplicaSet", 1))
 		c.apply(t, ns, statefulSet)

@@ -10,8 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook"
 )
@@ -77,8 +76,8 @@ func TestTwoInstallationsShareACluster(t *testing.T) {
 		}
 		return strings.TrimSpace(out)
 	}
-	a := c.newNamespace(t, map[string]string{"team": "a", config.EnforceLabel: "baseline"})
-	b := c.newNamespace(t, map[string]string{"team": "b", config.EnforceLabel: "baseline"})
+	a := c.newNamespace(t, map[string]string{"team": "a", wellknown.LabelEnforce: "baseline"})
+	b := c.newNamespace(t, map[string]string{"team": "b", wellknown.LabelEnforce: "baseline"})
 	for namespace, want := range map[string]string{a: "app first", b: "app second"} {
 		c.until(t, "only the installation of namespace "+namespace+" injects there", func() bool { return names(namespace) == want })
 	}
@@ -150,5 +149,5 @@ func (c *cluster) usher(t *testing.T, kubeconfig string, args ...string) string 
 
 func reviewOfPod(namespace string) string {
 	return `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"version":"v1","kind":"Pod"},"namespace":"` + namespace +
-		`","operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{"` + injector.InjectPrefix + `side":"true"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`
+		`","operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{"` + wellknown.InjectPrefix + `side":"true"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`
 }

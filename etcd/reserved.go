@@ -7,10 +7,6 @@ import (
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 )
 
-// VersionAnnotation is the controller's record, on a pod, of the version that
-// the pod was told to run.
-const VersionAnnotation = "etcd.version"
-
 // ReservedVariable reports whether an environment variable of etcd configures
 // what the controller sets by a flag.
 func ReservedVariable(name string) bool {

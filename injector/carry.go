@@ -9,14 +9,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 )
-
-// CarriedAnnotation in a pod template lists the keys that usher copied there
-// from the workload's own metadata, separated by commas. The copies follow
-// their source; keys that the user wrote into the template do not.
-const CarriedAnnotation = "usher.dev/carried"
 
 // A Carried describes the changes for the opt-in keys on a workload's own
 // metadata.
@@ -140,7 +136,7 @@ func templateAnnotations(kind string, object []byte) (annotations map[string]str
 // can write the list, so usher never removes other keys in it.
 func carriedKeys(annotations map[string]string) []string {
 	var keys []string
-	for key := range strings.SplitSeq(annotations[CarriedAnnotation], ",") {
+	for key := range strings.SplitSeq(annotations[wellknown.AnnotationCarried], ",") {
 		key = strings.TrimSpace(key)
 		if _, _, ours := cutKey(key); ours && len(keys) < maxKeys {
 			keys = append(keys, key)
@@ -210,11 +206,11 @@ func (c *carrier) disown(key string) {
 func (c *carrier) patch(metadata bool) Patch {
 	slices.Sort(c.carried)
 	list := strings.Join(c.carried, ",")
-	if was, set := c.have[CarriedAnnotation]; list != was {
+	if was, set := c.have[wellknown.AnnotationCarried]; list != was {
 		if list != "" {
-			c.set = append(c.set, pair{CarriedAnnotation, list})
+			c.set = append(c.set, pair{wellknown.AnnotationCarried, list})
 		} else if set {
-			c.removed = append(c.removed, CarriedAnnotation)
+			c.removed = append(c.removed, wellknown.AnnotationCarried)
 		}
 	}
 	var patch Patch

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 func TestCarry(t *testing.T) {
@@ -22,15 +24,15 @@ func TestCarry(t *testing.T) {
 	}{
 		"a key is carried to a template without metadata": {
 			object: deployment(`"`+key+`": "true"`, ""),
-			want:   map[string]string{key: "true", CarriedAnnotation: key}, warning: "copied to spec.template.metadata.annotations",
+			want:   map[string]string{key: "true", wellknown.AnnotationCarried: key}, warning: "copied to spec.template.metadata.annotations",
 		},
 		"a key is carried next to the user's annotations": {
 			object: deployment(`"`+key+`": "true"`, annotated("a: b")),
-			want:   map[string]string{"a": "b", key: "true", CarriedAnnotation: key}, warning: "copied to",
+			want:   map[string]string{"a": "b", key: "true", wellknown.AnnotationCarried: key}, warning: "copied to",
 		},
 		"a refusal is carried as well, and an override": {
 			object: deployment(`"`+alias+`": "false", "`+alias+`.image": x`, ""),
-			want:   map[string]string{alias: "false", alias + ".image": "x", CarriedAnnotation: alias + "," + alias + ".image"}, warning: "copied to",
+			want:   map[string]string{alias: "false", alias + ".image": "x", wellknown.AnnotationCarried: alias + "," + alias + ".image"}, warning: "copied to",
 		},
 		"other annotations are not": {object: deployment("a: b", annotated("c: d")), want: map[string]string{"c": "d"}},
 		"what the user wrote into the template wins": {
@@ -41,11 +43,11 @@ func TestCarry(t *testing.T) {
 			object: deployment(`"`+key+`": "true"`, annotated(`"`+key+`": "true"`)), want: map[string]string{key: "true"},
 		},
 		"a second pass changes nothing": {
-			object: deployment(`"`+key+`": "true"`, annotated(carried)), want: map[string]string{key: "true", CarriedAnnotation: key},
+			object: deployment(`"`+key+`": "true"`, annotated(carried)), want: map[string]string{key: "true", wellknown.AnnotationCarried: key},
 		},
 		"a carried key follows its source": {
 			object: deployment(`"`+key+`": "false"`, annotated(carried)), old: deployment(`"`+key+`": "true"`, annotated(carried)),
-			want: map[string]string{key: "false", CarriedAnnotation: key}, warning: "copied to",
+			want: map[string]string{key: "false", wellknown.AnnotationCarried: key}, warning: "copied to",
 		},
 		"a carried key goes with its source": {
 			object: deployment("", annotated(carried)), old: deployment(`"`+key+`": "true"`, annotated(carried)),
@@ -65,7 +67,7 @@ func TestCarry(t *testing.T) {
 		"a CronJob's pods are two templates down": {
 			kind:   "CronJob",
 			object: "{metadata: {annotations: {" + `"` + key + `": "true"` + "}}, spec: {jobTemplate: {spec: {template: {spec: {}}}}}}",
-			want:   map[string]string{key: "true", CarriedAnnotation: key}, warning: "spec.jobTemplate.spec.template.metadata.annotations",
+			want:   map[string]string{key: "true", wellknown.AnnotationCarried: key}, warning: "spec.jobTemplate.spec.template.metadata.annotations",
 		},
 		"an UPDATE that touches neither the keys nor the template carries nothing": {
 			object: strings.Replace(deployment(`"`+key+`": "true", "deployment.kubernetes.io/revision": "2"`, ""), "spec: {", "spec: {replicas: 3, ", 1),

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 )
@@ -141,7 +142,7 @@ func (t *Template) checkMetadata(bad *InvalidTemplate) {
 		for _, msg := range validation.IsQualifiedName(strings.ToLower(p.key)) {
 			bad.add(path, 0, "%s", msg)
 		}
-		if _, _, ours := cutKey(p.key); ours || slices.Contains([]string{RecordAnnotation, CarriedAnnotation, OwnLabelsAnnotation}, p.key) {
+		if _, _, ours := cutKey(p.key); ours || slices.Contains([]string{wellknown.AnnotationInjected, wellknown.AnnotationCarried, wellknown.AnnotationOwnLabels}, p.key) {
 			bad.add(path, 0, "is one of usher's own keys, which a template cannot set")
 		}
 	}

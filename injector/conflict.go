@@ -3,6 +3,7 @@ package injector
 import (
 	"fmt"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 )
@@ -49,7 +50,7 @@ func (c *comparison) conflict(m *itemMatch, d difference) finding.Finding {
 	}
 	return finding.Denial(why, d.field, fmt.Sprintf(
 		"%s gives the container %q another %s %s than template %s; %s, or name the containers that get it with %s%s.%s",
-		d.owner, m.app.name, what, quote(t.app.items(m.kind)[m.index].key), t.Name, alike, InjectPrefix, t.Name, AppContainersKey))
+		d.owner, m.app.name, what, quote(t.app.items(m.kind)[m.index].key), t.Name, alike, wellknown.InjectPrefix, t.Name, AppContainersKey))
 }
 
 // list is the name of the template's list of containers.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 )
@@ -46,14 +47,14 @@ func TestEveryReason(t *testing.T) {
 			object: asking(`"initializer.kubernetes.io/side": "true"`, ""), want: reason.Injected,
 		},
 		"the namespace's label asks": {
-			object: asking("", ""), labels: map[string]string{NamespaceLabel: "side"}, want: reason.Injected,
+			object: asking("", ""), labels: map[string]string{wellknown.LabelTemplates: "side"}, want: reason.Injected,
 		},
 		"nobody asks": {object: asking(`"other.io/side": "true"`, ""), want: reason.NotAsked},
 		"the annotation's refusal wins over the namespace's label": {
-			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"}, want: reason.OptedOut,
+			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{wellknown.LabelTemplates: "side"}, want: reason.OptedOut,
 		},
 		"a refusal of a mandatory template that the namespace asks for is denied": {
-			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"},
+			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{wellknown.LabelTemplates: "side"},
 			templates: set(template(t, "side", small, "mandatory: true")), want: reason.OptedOut, denied: true,
 			message: `metadata.annotations[inject.usher.dev/side]: is "false", and the template side, which the namespace label inject.usher.dev/templates asks for, does not let pods opt out`,
 		},
@@ -61,15 +62,15 @@ func TestEveryReason(t *testing.T) {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), templates: set(template(t, "side", small, "mandatory: true")), want: reason.OptedOut,
 		},
 		"a refusal of a mandatory template is heard where it may be refused": {
-			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"},
+			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{wellknown.LabelTemplates: "side"},
 			templates: set(template(t, "side", small, "{mandatory: true, optOut: allow}")), want: reason.OptedOut,
 		},
 		"a refusal is denied where a template that is not mandatory says so": {
-			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "side"},
+			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{wellknown.LabelTemplates: "side"},
 			templates: set(template(t, "side", small, "optOut: deny")), want: reason.OptedOut, denied: true, message: "does not let pods opt out",
 		},
 		"a refusal of one template leaves the other": {
-			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{NamespaceLabel: "log.side"},
+			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{wellknown.LabelTemplates: "log.side"},
 			templates: set(side, template(t, "log", second, "")), want: reason.Injected,
 		},
 		"system namespaces are left alone": {object: asking(asks, ""), namespace: "kube-system", want: reason.NamespaceExclude},
@@ -120,7 +121,7 @@ func TestEveryReason(t *testing.T) {
 			warning: "this cluster does not run native sidecars",
 		},
 		"a namespace label that is empty asks for nothing": {
-			object: asking("", ""), labels: map[string]string{NamespaceLabel: ""}, want: reason.NotAsked,
+			object: asking("", ""), labels: map[string]string{wellknown.LabelTemplates: ""}, want: reason.NotAsked,
 		},
 		"a template that was withheld does not conflict with another": {
 			object:    asking(asks+`, "inject.usher.dev/log": "true"`, "hostNetwork: true, containers: [{name: app}]"),
@@ -152,7 +153,7 @@ func TestEveryReason(t *testing.T) {
 			object: asking(`"inject.usher.dev/Side": "true"`, ""), want: reason.BadValue, denied: true, message: "must be lower case",
 		},
 		"a namespace label with an empty name is denied": {
-			object: asking("", ""), labels: map[string]string{NamespaceLabel: "side."}, want: reason.BadValue, denied: true,
+			object: asking("", ""), labels: map[string]string{wellknown.LabelTemplates: "side."}, want: reason.BadValue, denied: true,
 			message: "the namespace's label inject.usher.dev/templates",
 		},
 		"more keys than anyone needs are denied": {

@@ -1,6 +1,10 @@
 package injector
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/api/wellknown"
+)
 
 // A Step is one input that a decision considered.
 type Step struct {
@@ -26,12 +30,12 @@ func (d *decision) explainAsks(p *pod, asks []ask) {
 		d.step("annotation "+k.key, quote(p.annotations()[k.key]), "")
 	}
 	if len(keys) == 0 {
-		d.step("annotations "+InitializerPrefix+"<template>, "+InjectPrefix+"<template>", "none", "")
+		d.step("annotations "+wellknown.InitializerPrefix+"<template>, "+wellknown.InjectPrefix+"<template>", "none", "")
 	}
-	if value, ok := d.request.NamespaceLabels[NamespaceLabel]; ok {
-		d.step("label "+NamespaceLabel+" of namespace "+d.request.Namespace, quote(value), "")
+	if value, ok := d.request.NamespaceLabels[wellknown.LabelTemplates]; ok {
+		d.step("label "+wellknown.LabelTemplates+" of namespace "+d.request.Namespace, quote(value), "")
 	} else {
-		d.step("label "+NamespaceLabel+" of namespace "+d.request.Namespace, "none", "")
+		d.step("label "+wellknown.LabelTemplates+" of namespace "+d.request.Namespace, "none", "")
 	}
 	for _, a := range asks {
 		verb := "asks for "

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 )
@@ -101,12 +102,12 @@ func (d *decision) unchanged(g *guard, was, is *merge) {
 	t := g.template
 	a := ask{template: t.Name, source: "content of the pod"}
 	if g.claimed {
-		a.source = "annotation " + RecordAnnotation
+		a.source = "annotation " + wellknown.AnnotationInjected
 	}
 	before, after := was.compareMetadata(t), is.compareMetadata(t)
 	changes := keep(&before, &after, g.containers)
 	if now, problem := ParseRecord(is.pod.annotations()); g.claimed && (problem != nil || !now[t.Name].same(g.claim)) {
-		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
+		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(wellknown.AnnotationInjected), fmt.Sprintf(
 			"the update changes the entry of the mandatory template %s; leave it as it is", t.Name)), true})
 	}
 	if problems := d.tolerable(changes); len(problems) > 0 {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 )
 
@@ -11,11 +12,11 @@ import (
 // wrong or not readable, as users of pods/status and pods/binding can leave it.
 func TestHoldUpdate_GoesByContent(t *testing.T) {
 	record := func(text string) func(pod, side map[string]any) {
-		return func(p, _ map[string]any) { at(p, "metadata", "annotations")[RecordAnnotation] = text }
+		return func(p, _ map[string]any) { at(p, "metadata", "annotations")[wellknown.AnnotationInjected] = text }
 	}
 	left := map[string]func(pod, side map[string]any){
 		"a true record": func(_, _ map[string]any) {},
-		"no record":     func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), RecordAnnotation) },
+		"no record":     func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), wellknown.AnnotationInjected) },
 		"no annotations": func(p, _ map[string]any) {
 			delete(at(p, "metadata"), "annotations")
 		},

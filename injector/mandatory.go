@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/finding/release"
@@ -59,7 +60,7 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 // unchanged, and a record that says so.
 func (d *decision) hasVersion(t *Template, claim *RecordEntry) bool {
 	where := t.place(d.merge.pod, d.request.NativeSidecars)
-	if where == unsupported || !claim.matchesTemplate(t, d.merge.pod.annotations()[RecordAnnotation]) {
+	if where == unsupported || !claim.matchesTemplate(t, d.merge.pod.annotations()[wellknown.AnnotationInjected]) {
 		return false
 	}
 	targets, _ := d.merge.appTargets(t, nil, d.askedContainers) // no names are given, so none is wrong
@@ -96,7 +97,7 @@ func (d *decision) unfulfilled(t *Template, lacking []string, recordTrue bool) [
 			"the pod lacks %s of the mandatory template %s after all webhooks were called: make sure that none of them removes it", what, t.Name)), true})
 	}
 	if !recordTrue && len(changes) == 0 {
-		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
+		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(wellknown.AnnotationInjected), fmt.Sprintf(
 			"does not record the mandatory template %s after all webhooks were called: make sure that none of them changes it", t.Name)), true})
 	}
 	return changes

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/finding/release"
 )
@@ -200,7 +201,7 @@ func TestMandatory_AdmissionOfTheServer(t *testing.T) {
 		"a record of the previous release": {func(p, _ map[string]any) {
 			recordAs(p, `,"options":"`+template(t, "side", guarding, "mandatory: true").options+`"`, "")
 		}, true},
-		"the record is gone":                  {func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), RecordAnnotation) }, false},
+		"the record is gone":                  {func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), wellknown.AnnotationInjected) }, false},
 		"the record names another container":  {func(p, _ map[string]any) { recordAs(p, `"side"]`, `"app"]`) }, false},
 		"the record is of another version":    {func(p, _ map[string]any) { recordAs(p, "sha256:", "sha256:0") }, false},
 		"the record is written with escapes":  {func(p, _ map[string]any) { recordAs(p, `{"side"`, "{\"\\u0073ide\"") }, false},
@@ -252,7 +253,7 @@ func TestMandatory_AsNativeSidecars(t *testing.T) {
 // not deny.
 func TestOptOut_InAPinnedNamespace(t *testing.T) {
 	r := Request{
-		Object: fromYAML(t, asking(`"inject.usher.dev/side": "false"`, "")), NamespaceLabels: map[string]string{NamespaceLabel: "side"},
+		Object: fromYAML(t, asking(`"inject.usher.dev/side": "false"`, "")), NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"},
 		Templates: set(template(t, "side", guarding, "mandatory: true")), Pin: release.V(0, 1),
 	}
 	if d := Decide(r); d.Denied || d.Reason != reason.OptedOut || len(d.Warnings) != 1 {
@@ -262,7 +263,7 @@ func TestOptOut_InAPinnedNamespace(t *testing.T) {
 
 func recordAs(pod map[string]any, old, new string) {
 	notes := at(pod, "metadata", "annotations")
-	notes[RecordAnnotation] = strings.Replace(notes[RecordAnnotation].(string), old, new, 1)
+	notes[wellknown.AnnotationInjected] = strings.Replace(notes[wellknown.AnnotationInjected].(string), old, new, 1)
 }
 
 func TestHold_NothingWasInjected_IsDenied(t *testing.T) {
@@ -327,7 +328,7 @@ func TestMandatory_Replaced(t *testing.T) {
 func TestHoldUpdate_WhatIsNotTheTemplates(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", guarding, "mandatory: true"))}
 	once := string(apply(t, r, Decide(r)))
-	recordless := edited(t, once, func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), RecordAnnotation) })
+	recordless := edited(t, once, func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), wellknown.AnnotationInjected) })
 	edits := map[string]struct {
 		edit func(pod, side map[string]any)
 		old  []byte
@@ -337,14 +338,14 @@ func TestHoldUpdate_WhatIsNotTheTemplates(t *testing.T) {
 		"the app's image":                {edit: func(p, _ map[string]any) { at(p, "spec")["containers"].([]any)[0].(map[string]any)["image"] = "app:2" }, want: reason.AlreadyInjected},
 		"finalizers":                     {edit: func(p, _ map[string]any) { at(p, "metadata")["finalizers"] = []any{} }, want: reason.AlreadyInjected},
 		"the key that asked":             {edit: func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), "inject.usher.dev/side") }, want: reason.AlreadyInjected},
-		"the record":                     {edit: func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), RecordAnnotation) }, want: reason.RecordMismatch},
+		"the record":                     {edit: func(p, _ map[string]any) { delete(at(p, "metadata", "annotations"), wellknown.AnnotationInjected) }, want: reason.RecordMismatch},
 		"the record of another template": {edit: func(p, _ map[string]any) { recordAs(p, `{"side"`, `{"other":{"version":""},"side"`) }, want: reason.AlreadyInjected},
 		"what the record says":           {edit: func(p, _ map[string]any) { recordAs(p, `["side"]`, `["app"]`) }, want: reason.RecordMismatch},
 		"a pod that is being deleted": {edit: func(p, s map[string]any) {
 			at(p, "metadata")["deletionTimestamp"], s["image"] = "2026-01-01T00:00:00Z", "evil:1"
 		}, want: reason.NotAsked},
 		"a label of a pod without a record": {edit: func(p, _ map[string]any) {
-			delete(at(p, "metadata", "annotations"), RecordAnnotation)
+			delete(at(p, "metadata", "annotations"), wellknown.AnnotationInjected)
 			at(p, "metadata", "labels")["mine"] = "x"
 		}, old: recordless, want: reason.AlreadyInjected},
 		"a record that was lost": {edit: func(map[string]any, map[string]any) {}, old: recordless, want: reason.AlreadyInjected},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 )
 
@@ -69,7 +70,7 @@ func TestMatchComesLast(t *testing.T) {
 	templates := set(template(t, "side", small, "match: {namespaceSelector: {}}"))
 	for source, r := range map[string]Request{
 		"annotation inject.usher.dev/side":           {Object: fromYAML(t, asking(`"inject.usher.dev/side": "true"`, ""))},
-		"namespace label inject.usher.dev/templates": {Object: fromYAML(t, asking("", "")), NamespaceLabels: map[string]string{NamespaceLabel: "side"}},
+		"namespace label inject.usher.dev/templates": {Object: fromYAML(t, asking("", "")), NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"}},
 	} {
 		r.Templates = templates
 		if d := Decide(r); d.Reason != reason.Injected || len(d.Outcomes) != 1 || d.Outcomes[0].Source != source {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // merge collects the additions to one pod. Each template extends its view of
@@ -69,7 +71,7 @@ func (m *merge) finish(record Record) Patch {
 	meta := m.pod.Metadata
 	patch := make(Patch, 0, len(m.patch)+len(m.labels)+len(m.notes)+2)
 	if record != nil {
-		m.notes = append(m.notes, pair{RecordAnnotation, record.String()})
+		m.notes = append(m.notes, pair{wellknown.AnnotationInjected, record.String()})
 	}
 	if meta.absent && len(m.labels)+len(m.notes) > 0 {
 		patch = append(patch, Operation{"add", "/metadata", jsontext.Value("{}")})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 )
 
@@ -166,7 +167,7 @@ annotations: {n: v}
 func TestExplainTellsEachStep(t *testing.T) {
 	d := Decide(Request{
 		Object: fromYAML(t, asking(`"inject.usher.dev/side": "false"`, "")), Namespace: "shop",
-		NamespaceLabels: map[string]string{NamespaceLabel: "side"}, Templates: set(template(t, "side", small, "")), Explain: true,
+		NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"}, Templates: set(template(t, "side", small, "")), Explain: true,
 	})
 	var got []string
 	for _, s := range d.Steps {

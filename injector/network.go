@@ -7,15 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/network/multus"
 )
-
-// NetworkAnnotation on a pod names Networks in its namespace, separated by
-// commas. The pod is attached to them in addition to the cluster's own network.
-const NetworkAnnotation = samplecrdv1.GroupName + "/network"
 
 // Backends of Networks, as in Network.status.backend.
 const (
@@ -78,12 +74,12 @@ func Declared(kind string, object []byte) ([]string, *finding.Finding) {
 var networkName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 func declared(annotations map[string]string) ([]string, *finding.Finding) {
-	value, ok := annotations[NetworkAnnotation]
+	value, ok := annotations[wellknown.AnnotationNetwork]
 	if !ok {
 		return nil, nil
 	}
 	bad := func(format string, args ...any) *finding.Finding {
-		return new(finding.Denial(reason.BadValue, annotationField(NetworkAnnotation), "is "+quote(value)+fmt.Sprintf(format, args...)))
+		return new(finding.Denial(reason.BadValue, annotationField(wellknown.AnnotationNetwork), "is "+quote(value)+fmt.Sprintf(format, args...)))
 	}
 	var names []string
 	for name := range strings.SplitSeq(value, ",") {
@@ -135,7 +131,7 @@ func (d *attaching) run() {
 		d.deny(ask{}, *problem)
 		return
 	}
-	source := ask{source: "annotation " + NetworkAnnotation}
+	source := ask{source: "annotation " + wellknown.AnnotationNetwork}
 	names, problem := declared(pod.annotations())
 	if problem != nil {
 		d.deny(source, *problem)
@@ -158,7 +154,7 @@ func (d *attaching) run() {
 
 // add adds the Networks to the list and records the outcomes.
 func (d *attaching) add(pod *pod, names []string, list multus.List) multus.List {
-	r, a := &d.request, ask{source: "annotation " + NetworkAnnotation}
+	r, a := &d.request, ask{source: "annotation " + wellknown.AnnotationNetwork}
 	for _, name := range names {
 		d.step("network "+r.Namespace+"/"+name, r.Networks[name].state(), "")
 		if problem := r.unattachable(name, pod.Spec.HostNetwork); problem != nil {
@@ -182,7 +178,7 @@ func (d *attaching) add(pod *pod, names []string, list multus.List) multus.List 
 // unattachable explains why no pod can be attached to a Network.
 func (r *AttachRequest) unattachable(name string, hostNetwork bool) *finding.Finding {
 	network, known := r.Networks[name]
-	field := annotationField(NetworkAnnotation)
+	field := annotationField(wellknown.AnnotationNetwork)
 	switch {
 	case network.Reason != "":
 		return new(finding.Denial(network.Reason, field, "names the Network "+quote(name)+", which "+network.Detail))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/network/multus"
 )
@@ -103,10 +104,10 @@ func TestDeclaredBoundsWhatItLooksUp(t *testing.T) {
 	for i := range names {
 		names[i] += strings.Repeat("x", i)
 	}
-	if _, problem := declared(map[string]string{NetworkAnnotation: strings.Join(names, ",")}); problem == nil || problem.Reason != reason.BadValue {
+	if _, problem := declared(map[string]string{wellknown.AnnotationNetwork: strings.Join(names, ",")}); problem == nil || problem.Reason != reason.BadValue {
 		t.Errorf("%d names: got %v", len(names), problem)
 	}
-	if got, problem := declared(map[string]string{NetworkAnnotation: strings.Join(names[1:], ",")}); problem != nil || len(got) != maxNetworks {
+	if got, problem := declared(map[string]string{wellknown.AnnotationNetwork: strings.Join(names[1:], ",")}); problem != nil || len(got) != maxNetworks {
 		t.Errorf("%d names: got %d, %v", maxNetworks, len(got), problem)
 	}
 }
@@ -156,7 +157,7 @@ func TestOwnNetwork(t *testing.T) {
 				old = fromYAML(t, tc.old)
 			}
 			if tc.label != "" {
-				labels[OwnNetworkKey] = tc.label
+				labels[wellknown.OwnNetwork] = tc.label
 			}
 			own, problem := OwnNetwork(object, old, labels)
 			if tc.problem != "" {
@@ -182,10 +183,10 @@ func TestOwnNetwork(t *testing.T) {
 			if problem != nil {
 				t.Fatal(problem)
 			}
-			if got := d.annotations()[NetworkAnnotation]; got != tc.declares {
+			if got := d.annotations()[wellknown.AnnotationNetwork]; got != tc.declares {
 				t.Errorf("declares %q, want %q", got, tc.declares)
 			}
-			if got := d.Metadata.Annotations[OwnNetworkKey] == "true"; got != tc.speaks && tc.warning == "" {
+			if got := d.Metadata.Annotations[wellknown.OwnNetwork] == "true"; got != tc.speaks && tc.warning == "" {
 				t.Errorf("speaks for itself: %t, want %t", got, tc.speaks)
 			}
 			again, problem := OwnNetwork(after, old, labels)

@@ -6,19 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
-)
-
-// Keys by which pods and namespaces ask for templates. Both prefixes have the
-// same meaning: the first is that of Initializers in 2017, the second usher's
-// own.
-const (
-	InitializerPrefix = "initializer.kubernetes.io/"
-	InjectPrefix      = "inject.usher.dev/"
-	// NamespaceLabel lists the templates for all pods of a namespace, separated by
-	// dots. It is one fixed key, because selectors cannot match prefixes.
-	NamespaceLabel = InjectPrefix + "templates"
 )
 
 // matchSource is the source of an ask that comes only from the template's own
@@ -26,7 +16,7 @@ const (
 const matchSource = "options.match of the template"
 
 // recordSource is the source of an ask that comes only from the pod's record.
-const recordSource = "annotation " + RecordAnnotation
+const recordSource = "annotation " + wellknown.AnnotationInjected
 
 // maxKeys limits usher's keys on one object: no pod needs as many, and the cost
 // of a decision stays linear in the object.
@@ -55,9 +45,9 @@ type ask struct {
 // cutKey splits one of usher's annotation keys into the template's name and,
 // for an override, the part after its dot.
 func cutKey(key string) (template, rest string, ours bool) {
-	name, ok := strings.CutPrefix(key, InitializerPrefix)
+	name, ok := strings.CutPrefix(key, wellknown.InitializerPrefix)
 	if !ok {
-		if name, ok = strings.CutPrefix(key, InjectPrefix); !ok {
+		if name, ok = strings.CutPrefix(key, wellknown.InjectPrefix); !ok {
 			return "", "", false
 		}
 	}
@@ -80,16 +70,16 @@ func asked(annotations map[string]string, set *Set, s Subject) []ask {
 			asks = addAnnotation(asks, k, annotations[k.key])
 		}
 	}
-	if value := namespaceLabels[NamespaceLabel]; value != "" {
+	if value := namespaceLabels[wellknown.LabelTemplates]; value != "" {
 		for template := range strings.SplitSeq(value, ".") {
 			if a := find(asks, template); a == nil {
 				asks = append(asks, fromLabel(template, value))
 			} else if a.refused {
-				a.askedBy = "namespace label " + NamespaceLabel
+				a.askedBy = "namespace label " + wellknown.LabelTemplates
 			}
 		}
 	}
-	if s.record == nil && annotations[RecordAnnotation] != "" {
+	if s.record == nil && annotations[wellknown.AnnotationInjected] != "" {
 		s.record, _ = ParseRecord(annotations) // the decision reports an unreadable record
 	}
 	asks = choose(asks, annotations, set, s)
@@ -99,7 +89,7 @@ func asked(annotations map[string]string, set *Set, s Subject) []ask {
 			addOverride(asks, k, annotations[k.key])
 		}
 	}
-	pickRevisions(asks, namespaceLabels[NamespaceRevisionLabel])
+	pickRevisions(asks, namespaceLabels[wellknown.LabelRevisions])
 	slices.SortFunc(asks, func(a, b ask) int { return strings.Compare(a.template, b.template) })
 	return asks
 }
@@ -107,7 +97,7 @@ func asked(annotations map[string]string, set *Set, s Subject) []ask {
 // MayAsk reports whether an object could have one of usher's keys, or a record,
 // without decoding it. It may return true for an object that does not.
 func MayAsk(object []byte) bool {
-	return bytes.Contains(object, []byte(RecordAnnotation)) || bytes.Contains(object, []byte(InitializerPrefix)) || bytes.Contains(object, []byte(InjectPrefix)) ||
+	return bytes.Contains(object, []byte(wellknown.AnnotationInjected)) || bytes.Contains(object, []byte(wellknown.InitializerPrefix)) || bytes.Contains(object, []byte(wellknown.InjectPrefix)) ||
 		bytes.IndexByte(object, '\\') >= 0 // a key may be written with escapes
 }
 
@@ -165,9 +155,9 @@ func addAnnotation(asks []ask, k usherKey, value string) []ask {
 }
 
 func fromLabel(template, value string) ask {
-	a := ask{template: template, source: "namespace label " + NamespaceLabel}
+	a := ask{template: template, source: "namespace label " + wellknown.LabelTemplates}
 	if wrong := ValidTemplateName(template); wrong != "" {
-		a.problem = new(finding.Denial(reason.BadValue, "", "the namespace's label "+NamespaceLabel+" is "+quote(value)+"; write names of templates separated by dots, "+quote(template)+" "+wrong))
+		a.problem = new(finding.Denial(reason.BadValue, "", "the namespace's label "+wellknown.LabelTemplates+" is "+quote(value)+"; write names of templates separated by dots, "+quote(template)+" "+wrong))
 	}
 	return a
 }
@@ -178,14 +168,14 @@ func addOverride(asks []ask, k usherKey, value string) {
 	a := find(asks, k.template)
 	switch {
 	case a == nil || a.refused:
-	case strings.HasPrefix(k.key, InjectPrefix) && k.rest == AppContainersKey:
+	case strings.HasPrefix(k.key, wellknown.InjectPrefix) && k.rest == AppContainersKey:
 		a.containers = &override{key: k.key, name: k.rest, value: value}
-	case strings.HasPrefix(k.key, InjectPrefix) && k.rest == RevisionKey:
+	case strings.HasPrefix(k.key, wellknown.InjectPrefix) && k.rest == RevisionKey:
 		a.pick(&override{key: k.key, name: k.rest, value: value})
-	case strings.HasPrefix(k.key, InjectPrefix):
+	case strings.HasPrefix(k.key, wellknown.InjectPrefix):
 		a.overrides = append(a.overrides, override{key: k.key, name: k.rest, value: value})
 	case a.problem == nil:
-		a.problem = new(finding.Denial(reason.BadValue, "metadata.annotations["+k.key+"]", "names no template; for an override write "+InjectPrefix+k.template+"."+k.rest))
+		a.problem = new(finding.Denial(reason.BadValue, "metadata.annotations["+k.key+"]", "names no template; for an override write "+wellknown.InjectPrefix+k.template+"."+k.rest))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 )
@@ -135,7 +136,7 @@ func checkResources(overrides []override, c *corev1.Container) *finding.Finding 
 		for _, o := range overrides {
 			if o.name == string(name) || o.name == string(name)+"-limit" {
 				return o.problem("makes the request %s larger than the limit %s; raise the limit with %s%s.%s-limit",
-					request.String(), limit.String(), InjectPrefix, strings.SplitN(strings.TrimPrefix(o.key, InjectPrefix), ".", 2)[0], name)
+					request.String(), limit.String(), wellknown.InjectPrefix, strings.SplitN(strings.TrimPrefix(o.key, wellknown.InjectPrefix), ".", 2)[0], name)
 			}
 		}
 	}

@@ -4,12 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-)
 
-// OwnLabelsAnnotation lists the keys, separated by commas, of labels that a pod
-// had before a template with the same label was added to it. The record does not
-// tell them from the template's.
-const OwnLabelsAnnotation = "usher.dev/own-labels"
+	"github.com/usher-dev/usher/api/wellknown"
+)
 
 // OwnLabels returns the labels of a pod that are its own, among the labels that
 // some match reads; all others are included. A label is not the pod's own if it
@@ -21,10 +18,10 @@ const OwnLabelsAnnotation = "usher.dev/own-labels"
 //   - that no record names, but whose containers are recognizably in the pod. The
 //     metadata does not show them.
 //
-// A label whose key OwnLabelsAnnotation lists is the pod's own.
+// A label whose key wellknown.AnnotationOwnLabels lists is the pod's own.
 func (s *Set) OwnLabels(labels, annotations map[string]string) map[string]string {
 	record, _ := ParseRecord(annotations) // an unreadable record is treated as empty
-	return s.ownLabels(labels, annotations[OwnLabelsAnnotation], record, nil)
+	return s.ownLabels(labels, annotations[wellknown.AnnotationOwnLabels], record, nil)
 }
 
 // ownLabels are OwnLabels; recognized reports whether the pod has all containers
@@ -109,7 +106,7 @@ func (d *decision) keepOwn() {
 	if !d.recorded || r.Templates == nil || len(r.Templates.givers) == 0 {
 		return
 	}
-	labels, list := d.merge.pod.labels(), d.merge.pod.annotations()[OwnLabelsAnnotation]
+	labels, list := d.merge.pod.labels(), d.merge.pod.annotations()[wellknown.AnnotationOwnLabels]
 	before, _ := ParseRecord(d.merge.pod.annotations()) // it was read before
 	own, later := r.Templates.ownLabels(labels, list, before, d.recognized), r.Templates.ownLabels(labels, list, d.record, d.recognized)
 	kept := keysOf(list)
@@ -121,7 +118,7 @@ func (d *decision) keepOwn() {
 	}
 	if len(kept) > n {
 		slices.Sort(kept)
-		d.merge.notes = append(d.merge.notes, pair{OwnLabelsAnnotation, strings.Join(kept, ",")})
+		d.merge.notes = append(d.merge.notes, pair{wellknown.AnnotationOwnLabels, strings.Join(kept, ",")})
 	}
 }
 

@@ -7,16 +7,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 )
-
-// OwnNetworkKey is an annotation of a Deployment, or a label of its namespace:
-// "true" asks for a Network with the Deployment's name that only the Deployment
-// uses. On a namespace it is a label, because selectors cannot match
-// annotations.
-const OwnNetworkKey = samplecrdv1.GroupName + "/own-network"
 
 // OwnNetworkCondition is the condition of a Deployment that reports the state
 // of its own Network.
@@ -74,7 +68,7 @@ func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *fi
 	own := Own{Asked: true, Begins: len(old) == 0, Network: w.Metadata.Name}
 	switch {
 	case slices.ContainsFunc(w.Metadata.OwnerReferences, func(o ownerReference) bool { return o.Controller }):
-		return Own{Warnings: []string{fmt.Sprintf("annotation %s is ignored: the Deployment has a controller, which would revert the change", OwnNetworkKey)}}, nil
+		return Own{Warnings: []string{fmt.Sprintf("annotation %s is ignored: the Deployment has a controller, which would revert the change", wellknown.OwnNetwork)}}, nil
 	case own.Network == "":
 		return Own{}, new(finding.Denial(reason.BadValue, "metadata.name", "is not set, and the Deployment's own Network needs its name: write name instead of generateName"))
 	}
@@ -98,9 +92,9 @@ func OwnNetwork(object, old []byte, namespaceLabels map[string]string) (Own, *fi
 // Foreign returns the problem of a Deployment that asks for its own Network
 // while another Network with its name exists.
 func Foreign(namespace, name string) finding.Finding {
-	return finding.Denial(reason.NetworkForeign, annotationField(OwnNetworkKey), fmt.Sprintf(
+	return finding.Denial(reason.NetworkForeign, annotationField(wellknown.OwnNetwork), fmt.Sprintf(
 		"asks for a Network with the Deployment's name, and the Network %s/%s was not created for it: rename the Deployment, remove that Network, or declare it with %s in the pod template",
-		namespace, name, NetworkAnnotation))
+		namespace, name, wellknown.AnnotationNetwork))
 }
 
 // deployment is the part of a Deployment that OwnNetwork reads.
@@ -145,12 +139,12 @@ func (d deployment) networks() []string {
 // asksForNetwork reads the annotation, and the namespace's label for a new
 // Deployment without the annotation.
 func (d deployment) asksForNetwork(labels map[string]string, create bool) (asks, byNamespace bool, _ *finding.Finding) {
-	value, ok := d.Metadata.Annotations[OwnNetworkKey]
-	field := annotationField(OwnNetworkKey)
+	value, ok := d.Metadata.Annotations[wellknown.OwnNetwork]
+	field := annotationField(wellknown.OwnNetwork)
 	what := "is "
 	if !ok && create {
-		if value, ok = labels[OwnNetworkKey]; ok {
-			byNamespace, field, what = true, "", "the namespace's label "+OwnNetworkKey+" is "
+		if value, ok = labels[wellknown.OwnNetwork]; ok {
+			byNamespace, field, what = true, "", "the namespace's label "+wellknown.OwnNetwork+" is "
 		}
 	}
 	switch {
@@ -167,7 +161,7 @@ func (d deployment) asksForNetwork(labels map[string]string, create bool) (asks,
 func (d deployment) declare(names []string, byNamespace bool) Patch {
 	var patch Patch
 	if byNamespace {
-		patch = appendMap(patch, "/metadata/annotations", d.Metadata.Annotations, []pair{{OwnNetworkKey, "true"}})
+		patch = appendMap(patch, "/metadata/annotations", d.Metadata.Annotations, []pair{{wellknown.OwnNetwork, "true"}})
 	}
 	if slices.Contains(names, d.Metadata.Name) {
 		return patch
@@ -176,8 +170,8 @@ func (d deployment) declare(names []string, byNamespace bool) Patch {
 		patch = append(patch, Operation{"add", "/spec/template/metadata", []byte("{}")})
 	}
 	value := d.Metadata.Name
-	if was := d.annotations()[NetworkAnnotation]; was != "" {
+	if was := d.annotations()[wellknown.AnnotationNetwork]; was != "" {
 		value = strings.Join([]string{was, value}, ",")
 	}
-	return append(patch, appendMap(nil, "/metadata/annotations", d.annotations(), []pair{{NetworkAnnotation, value}}).under("/spec/template")...)
+	return append(patch, appendMap(nil, "/metadata/annotations", d.annotations(), []pair{{wellknown.AnnotationNetwork, value}}).under("/spec/template")...)
 }

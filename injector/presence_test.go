@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 )
 
@@ -36,7 +37,7 @@ func copied(t *testing.T, r Request) string {
 // record, in a namespace that asks for the template, such as pods from kubectl
 // debug --copy-to.
 func TestCopies(t *testing.T) {
-	labels := map[string]string{NamespaceLabel: "side"}
+	labels := map[string]string{wellknown.LabelTemplates: "side"}
 	first := Request{Object: fromYAML(t, asking("", "")), NamespaceLabels: labels, NativeSidecars: true, Templates: set(template(t, "side", recognizable, ""))}
 	once := copied(t, first)
 	replace := func(pairs ...string) string {
@@ -93,7 +94,7 @@ func TestCopies(t *testing.T) {
 				t.Errorf("warnings %v", d.Warnings)
 			}
 			r.Object = apply(t, r, d)
-			recorded := strings.Contains(string(r.Object), RecordAnnotation)
+			recorded := strings.Contains(string(r.Object), wellknown.AnnotationInjected)
 			if want := tc.want == reason.Injected || tc.exact; recorded != want {
 				t.Errorf("recorded %v, want %v", recorded, want)
 			}

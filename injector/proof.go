@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 )
@@ -56,7 +57,7 @@ func Prove(t *Template) (*Proof, error) {
 			return nil, fmt.Errorf("reading the corpus: %w", err)
 		}
 		d := Decide(Request{
-			Object: bare, NamespaceLabels: map[string]string{NamespaceLabel: t.Name}, NativeSidecars: true,
+			Object: bare, NamespaceLabels: map[string]string{wellknown.LabelTemplates: t.Name}, NativeSidecars: true,
 			Templates: NewSet(map[string]Entry{t.Name: {Template: &tried}}),
 		})
 		for _, p := range d.Problems {

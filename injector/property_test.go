@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/kinds"
 )
 
@@ -200,7 +201,7 @@ func (g generator) labels(names []string) map[string]string {
 	if g.IntN(3) > 0 {
 		return nil
 	}
-	return map[string]string{NamespaceLabel: strings.Join(names, ".")}
+	return map[string]string{wellknown.LabelTemplates: strings.Join(names, ".")}
 }
 
 func (g generator) object(names []string) (kind string, object []byte) {
@@ -301,7 +302,7 @@ func FuzzDecide(f *testing.F) {
 			return
 		}
 		for _, kind := range []string{"Pod", "Deployment", "CronJob"} {
-			r := Request{Object: object, Kind: kind, Templates: set(tpl), NativeSidecars: true, NamespaceLabels: map[string]string{NamespaceLabel: "side"}}
+			r := Request{Object: object, Kind: kind, Templates: set(tpl), NativeSidecars: true, NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"}}
 			d := Decide(r)
 			if d.Denied || len(d.Patch) == 0 {
 				continue

@@ -8,12 +8,10 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 )
-
-// RecordAnnotation records what was injected, as a Record in JSON.
-const RecordAnnotation = "usher.dev/injected"
 
 // A Record says, by template, what was injected. It is a claim, not a proof:
 // pods get copied and annotations forged.
@@ -63,13 +61,13 @@ func (r Record) String() string {
 
 // ParseRecord reads a pod's record; without one it is empty.
 func ParseRecord(annotations map[string]string) (Record, *finding.Finding) {
-	text, ok := annotations[RecordAnnotation]
+	text, ok := annotations[wellknown.AnnotationInjected]
 	record := Record{}
 	if !ok {
 		return record, nil
 	}
 	if err := jsonv2.Unmarshal([]byte(text), &record); err != nil || record == nil {
-		return nil, new(finding.Denial(reason.BadValue, annotationField(RecordAnnotation),
+		return nil, new(finding.Denial(reason.BadValue, annotationField(wellknown.AnnotationInjected),
 			"is not a record that usher wrote; remove it, and usher writes a new one"))
 	}
 	return record, nil
@@ -108,7 +106,7 @@ func (e RecordEntry) matchesTemplate(t *Template, text string) bool {
 // mismatch returns the problem of a record that claims items that the pod
 // lacks, if they cannot be added.
 func (e RecordEntry) mismatch(t *Template) finding.Finding {
-	return finding.Denial(reason.RecordMismatch, annotationField(RecordAnnotation), fmt.Sprintf(
+	return finding.Denial(reason.RecordMismatch, annotationField(wellknown.AnnotationInjected), fmt.Sprintf(
 		"claims that version %s of the template %s added the containers %s, and the pod does not have them as in version %s; remove the record and what it names, and usher adds both",
 		quote(e.Version()), t.Name, strings.Join(slices.Concat(e.Containers, e.InitContainers, slices.Sorted(maps.Keys(e.AppContainers))), ", "), t.Version))
 }

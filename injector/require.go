@@ -3,6 +3,7 @@ package injector
 import (
 	"fmt"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 )
@@ -14,7 +15,7 @@ func (d *decision) require(a ask, c *comparison, claim *RecordEntry) bool {
 	t := c.template
 	problems := append(d.tolerable(c.changes()), c.conflicts()...)
 	lacking := c.lacking()
-	recordTrue := claim != nil && claim.matchesTemplate(t, d.merge.pod.annotations()[RecordAnnotation])
+	recordTrue := claim != nil && claim.matchesTemplate(t, d.merge.pod.annotations()[wellknown.AnnotationInjected])
 	if d.verify && len(problems) == 0 {
 		problems = d.tolerable(d.unfulfilled(t, lacking, recordTrue))
 	}

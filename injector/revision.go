@@ -8,23 +8,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 )
 
-// A revision is a second version of a template, next to the one that pods get.
-// It is a ConfigMap with these two labels, and without the name or the label of
-// a template: releases without revisions would take it for a template.
 const (
-	// RevisionOfLabel names the template, RevisionLabel its revision.
-	RevisionOfLabel = "usher.dev/revision-of"
-	RevisionLabel   = "usher.dev/revision"
-)
-
-const (
-	// NamespaceRevisionLabel selects revisions for the pods of a namespace:
-	// <template>.<revision>[_<template>.<revision>].
-	NamespaceRevisionLabel = InjectPrefix + "revision"
 	// RevisionKey follows a template's name in the annotation by which a pod
 	// selects a revision, which takes precedence over its namespace:
 	// inject.usher.dev/<template>.revision.
@@ -103,7 +92,7 @@ func pickRevisions(asks []ask, label string) {
 		switch {
 		case a.picked != nil:
 		case err != nil && a.problem == nil && !a.refused:
-			a.problem = new(finding.Denial(reason.BadValue, "", fmt.Sprintf("the namespace's label %s %s", NamespaceRevisionLabel, err)))
+			a.problem = new(finding.Denial(reason.BadValue, "", fmt.Sprintf("the namespace's label %s %s", wellknown.LabelRevisions, err)))
 		case err == nil && picked[a.template] != "":
 			a.revision = picked[a.template]
 		}
@@ -127,7 +116,7 @@ func (a *ask) missing(set *Set) finding.Finding {
 	if a.revision == "" || a.revision == DefaultRevision {
 		return finding.Denial(reason.TemplateMissing, "", fmt.Sprintf("%s asks for the template %q, which does not exist; %s", a.source, a.template, set.known(a.template)))
 	}
-	by, field := "namespace label "+NamespaceRevisionLabel, ""
+	by, field := "namespace label "+wellknown.LabelRevisions, ""
 	if a.picked != nil {
 		by, field = "annotation "+a.picked.key, "metadata.annotations["+a.picked.key+"]"
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 )
 
@@ -34,19 +35,19 @@ func TestRevision(t *testing.T) {
 	}{
 		"none is picked":                     {notes: asks, image: "s:1"},
 		"the pod picks":                      {notes: asks + `, "inject.usher.dev/side.revision": next`, image: "s:2"},
-		"the namespace picks":                {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "side.next"}, image: "s:2"},
-		"the namespace asks and picks":       {labels: map[string]string{NamespaceLabel: "side", NamespaceRevisionLabel: "other.x_side.next"}, image: "s:2"},
-		"the pod picks before":               {notes: asks + `, "inject.usher.dev/side.revision": old`, labels: map[string]string{NamespaceRevisionLabel: "side.next"}, image: "s:0"},
-		"the pod picks the template":         {notes: asks + `, "inject.usher.dev/side.revision": default`, labels: map[string]string{NamespaceRevisionLabel: "side.next"}, image: "s:1"},
-		"another template's does not matter": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "other.next"}, image: "s:1"},
-		"what refuses picks nothing":         {notes: `"inject.usher.dev/side": "false"`, labels: map[string]string{NamespaceRevisionLabel: "side.none"}, want: reason.OptedOut},
+		"the namespace picks":                {notes: asks, labels: map[string]string{wellknown.LabelRevisions: "side.next"}, image: "s:2"},
+		"the namespace asks and picks":       {labels: map[string]string{wellknown.LabelTemplates: "side", wellknown.LabelRevisions: "other.x_side.next"}, image: "s:2"},
+		"the pod picks before":               {notes: asks + `, "inject.usher.dev/side.revision": old`, labels: map[string]string{wellknown.LabelRevisions: "side.next"}, image: "s:0"},
+		"the pod picks the template":         {notes: asks + `, "inject.usher.dev/side.revision": default`, labels: map[string]string{wellknown.LabelRevisions: "side.next"}, image: "s:1"},
+		"another template's does not matter": {notes: asks, labels: map[string]string{wellknown.LabelRevisions: "other.next"}, image: "s:1"},
+		"what refuses picks nothing":         {notes: `"inject.usher.dev/side": "false"`, labels: map[string]string{wellknown.LabelRevisions: "side.none"}, want: reason.OptedOut},
 		"a revision that is not there": {notes: asks + `, "inject.usher.dev/side.revision": nxt`, want: reason.TemplateMissing,
 			message: `metadata.annotations[inject.usher.dev/side.revision]: annotation inject.usher.dev/side.revision selects the revision "nxt" of the template "side", which does not exist; it has next, old`},
-		"a namespace's that is not there": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "side.nxt"}, want: reason.TemplateMissing,
+		"a namespace's that is not there": {notes: asks, labels: map[string]string{wellknown.LabelRevisions: "side.nxt"}, want: reason.TemplateMissing,
 			message: `namespace label inject.usher.dev/revision selects the revision "nxt" of the template "side"`},
-		"a label without a revision": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "next"}, want: reason.BadValue,
+		"a label without a revision": {notes: asks, labels: map[string]string{wellknown.LabelRevisions: "next"}, want: reason.BadValue,
 			message: `the namespace's label inject.usher.dev/revision has "next"; write <template>.<revision>`},
-		"a label that picks twice": {notes: asks, labels: map[string]string{NamespaceRevisionLabel: "side.next_side.old"}, want: reason.BadValue, message: "selects two revisions"},
+		"a label that picks twice": {notes: asks, labels: map[string]string{wellknown.LabelRevisions: "side.next_side.old"}, want: reason.BadValue, message: "selects two revisions"},
 		"a name that none can have": {notes: asks + `, "inject.usher.dev/side.revision": A.B`, want: reason.BadValue,
 			message: `metadata.annotations[inject.usher.dev/side.revision]: is "A.B"; write the name of a revision`},
 		"a revision by the old prefix": {notes: asks + `, "initializer.kubernetes.io/side.revision": next`, want: reason.BadValue},
@@ -73,12 +74,12 @@ func TestRevision(t *testing.T) {
 func TestSidecarsOfARevision(t *testing.T) {
 	set := revised(t)
 	next, _ := set.Get("side/next")
-	annotations := map[string]string{"inject.usher.dev/side": "true", RecordAnnotation: Record{"side": {Content: next.Template.content, Options: next.Template.options}}.String()}
+	annotations := map[string]string{"inject.usher.dev/side": "true", wellknown.AnnotationInjected: Record{"side": {Content: next.Template.content, Options: next.Template.options}}.String()}
 	states := func(labels map[string]string) (SidecarState, string) {
 		got := Sidecars(annotations, Subject{NamespaceLabels: labels}, set)
 		return got[0].State, got[0].Revision
 	}
-	if state, revision := states(map[string]string{NamespaceRevisionLabel: "side.next"}); state != Current || revision != "next" {
+	if state, revision := states(map[string]string{wellknown.LabelRevisions: "side.next"}); state != Current || revision != "next" {
 		t.Errorf("in a namespace that picks it, it is %s of %q", state, revision)
 	}
 	if state, revision := states(nil); state != Outdated || revision != "" {
@@ -97,7 +98,7 @@ func TestRevisionsAreNotTemplates(t *testing.T) {
 	if conflicts := set.Conflicts(); len(conflicts) > 0 {
 		t.Errorf("a template conflicts with its revision: %v", conflicts)
 	}
-	if name := TemplateName("envoy-next", map[string]string{RevisionOfLabel: "envoy", RevisionLabel: "next"}); name != "envoy/next" {
+	if name := TemplateName("envoy-next", map[string]string{wellknown.LabelRevisionOf: "envoy", wellknown.LabelRevision: "next"}); name != "envoy/next" {
 		t.Errorf("the name is %q", name)
 	}
 	for name, want := range map[string]string{

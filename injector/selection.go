@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // A Subject is what options.match selects by.
@@ -43,8 +45,8 @@ func choose(asks []ask, annotations map[string]string, set *Set, s Subject) []as
 	if len(set.Matches()) == 0 {
 		return asks
 	}
-	r := revisions{annotations: annotations, namespace: s.NamespaceLabels[NamespaceRevisionLabel]}
-	seen := &roundLabels{own: set.ownLabels(s.Labels, annotations[OwnLabelsAnnotation], s.record, s.recognized)}
+	r := revisions{annotations: annotations, namespace: s.NamespaceLabels[wellknown.LabelRevisions]}
+	seen := &roundLabels{own: set.ownLabels(s.Labels, annotations[wellknown.AnnotationOwnLabels], s.record, s.recognized)}
 	fresh := asks
 	for round := 0; (round == 0 || len(fresh) > 0) && (s.ended == nil || !s.ended()); round++ {
 		for i := range fresh {
@@ -85,7 +87,7 @@ func (t *Template) selects(s Subject, pod labels.Labels) bool {
 // or that it had after an earlier attempt at the decision: nobody escapes it with
 // a record that usher did not write. A template that the record names also
 // selects it by its own labels, which the pod may have had before: the record
-// does not tell, and earlier versions did not write OwnLabelsAnnotation.
+// does not tell, and earlier versions did not write the annotation own-labels.
 func (t *Template) keeps(s Subject, own map[string]string) bool {
 	if slices.Contains(s.ending, t.Name) {
 		return true
@@ -160,14 +162,14 @@ func (l *roundLabels) Get(key string) string {
 // revisions reads which revision of a template a pod gets.
 type revisions struct {
 	annotations map[string]string
-	namespace   string // the value of NamespaceRevisionLabel
+	namespace   string // the value of wellknown.LabelRevisions
 	picked      map[string]string
 }
 
 // of returns the template, or the selected revision of it; nil if it cannot be
 // used.
 func (r *revisions) of(set *Set, template string) *Template {
-	revision, picks := r.annotations[InjectPrefix+template+"."+RevisionKey]
+	revision, picks := r.annotations[wellknown.InjectPrefix+template+"."+RevisionKey]
 	if !picks && r.namespace != "" {
 		if r.picked == nil {
 			r.picked, _ = Picked(r.namespace) // pickRevisions reports an invalid label

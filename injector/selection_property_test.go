@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 )
 
@@ -105,7 +106,7 @@ func newSelectionScene(t *testing.T, r *rand.Rand) *selectionScene {
 	notes, own := map[string]string{}, map[string]string{"app": "web"}
 	for _, tpl := range s.templates {
 		if s.IntN(4) == 0 {
-			notes[InjectPrefix+tpl.name] = []string{"true", "true", "false"}[s.IntN(3)]
+			notes[wellknown.InjectPrefix+tpl.name] = []string{"true", "true", "false"}[s.IntN(3)]
 		}
 	}
 	for range s.IntN(3) {
@@ -118,7 +119,7 @@ func newSelectionScene(t *testing.T, r *rand.Rand) *selectionScene {
 	}
 	s.request = Request{Object: encode(t, pod), Kind: "Pod", Namespace: "team", Templates: s.set(t, nil)}
 	if s.IntN(4) == 0 {
-		s.request.NamespaceLabels = map[string]string{NamespaceLabel: s.templates[s.IntN(len(s.templates))].name}
+		s.request.NamespaceLabels = map[string]string{wellknown.LabelTemplates: s.templates[s.IntN(len(s.templates))].name}
 	}
 	return s
 }
@@ -159,11 +160,11 @@ func (s *selectionScene) rounds(t *testing.T) []string {
 	own, notes := metadataOf(t, s.request.Object)
 	selected := map[string]bool{}
 	for _, tpl := range s.templates {
-		switch notes[InjectPrefix+tpl.name] {
+		switch notes[wellknown.InjectPrefix+tpl.name] {
 		case "true":
 			selected[tpl.name] = true
 		case "":
-			if s.request.NamespaceLabels[NamespaceLabel] == tpl.name {
+			if s.request.NamespaceLabels[wellknown.LabelTemplates] == tpl.name {
 				selected[tpl.name] = true
 			}
 		}
@@ -191,7 +192,7 @@ func (s *selectionScene) rounds(t *testing.T) []string {
 		}
 		more := map[string]bool{}
 		for _, tpl := range s.templates {
-			if tpl.match == nil || selected[tpl.name] || notes[InjectPrefix+tpl.name] == "false" {
+			if tpl.match == nil || selected[tpl.name] || notes[wellknown.InjectPrefix+tpl.name] == "false" {
 				continue
 			}
 			if selector, _ := metav1.LabelSelectorAsSelector(tpl.match); selector.Matches(labels.Set(seen)) {
@@ -250,7 +251,7 @@ func (s *selectionScene) check(t *testing.T) {
 		t.Errorf("selected (-rounds +decision):\n%s", diff)
 	}
 	if own, _ := metadataOf(t, s.request.Object); slices.ContainsFunc(sent, func(name string) bool {
-		return notes[InjectPrefix+name] == "" && !s.named(name).selects(own)
+		return notes[wellknown.InjectPrefix+name] == "" && !s.named(name).selects(own)
 	}) {
 		s.chains++
 	}
@@ -271,11 +272,11 @@ func (s *selectionScene) checkNames(t *testing.T, d *Decision) {
 	r.Templates = s.set(t, names)
 	text := string(r.Object)
 	for was, is := range names {
-		text = strings.ReplaceAll(text, `"`+InjectPrefix+was+`"`, `"`+InjectPrefix+is+`"`)
+		text = strings.ReplaceAll(text, `"`+wellknown.InjectPrefix+was+`"`, `"`+wellknown.InjectPrefix+is+`"`)
 	}
 	r.Object = []byte(text)
-	if label := r.NamespaceLabels[NamespaceLabel]; label != "" {
-		r.NamespaceLabels = map[string]string{NamespaceLabel: names[label]}
+	if label := r.NamespaceLabels[wellknown.LabelTemplates]; label != "" {
+		r.NamespaceLabels = map[string]string{wellknown.LabelTemplates: names[label]}
 	}
 	renamed := Decide(r)
 	var got []string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 )
 
@@ -66,7 +67,7 @@ func TestSelection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := Request{Object: fromYAML(t, "{metadata: {labels: {app: web"+tc.labels+"}, annotations: {"+tc.notes+"}}, spec: {containers: [{name: app}]}}"), Templates: set(tc.templates...)}
 			if tc.namespace != "" {
-				r.NamespaceLabels = map[string]string{NamespaceLabel: tc.namespace}
+				r.NamespaceLabels = map[string]string{wellknown.LabelTemplates: tc.namespace}
 			}
 			d := Decide(r)
 			got := slices.DeleteFunc(selected(d), func(name string) bool { return strings.Contains(tc.notes, name+`": "false"`) })
@@ -88,7 +89,7 @@ func TestSelection_LabelsOfTheRevision(t *testing.T) {
 	x, y := gives(t, "of-x", "", requires("key: tier, operator: In, values: [x]")), gives(t, "of-z", "", requires("key: tier, operator: In, values: [z]"))
 	entries := map[string]Entry{"label": {Template: gives(t, "label", "tier: x", everywhere)}, "label/canary": {Template: revision}, "of-x": {Template: x}, "of-z": {Template: y}}
 	for notes, r := range map[string]Request{
-		"": {NamespaceLabels: map[string]string{NamespaceRevisionLabel: "label.canary"}},
+		"": {NamespaceLabels: map[string]string{wellknown.LabelRevisions: "label.canary"}},
 		`"inject.usher.dev/label.revision": canary`: {},
 	} {
 		r.Templates, r.Object = NewSet(entries), fromYAML(t, "{metadata: {annotations: {"+notes+"}}, spec: {containers: [{name: app}]}}")
@@ -143,8 +144,8 @@ func TestSelection_LabelOfTheAuthor(t *testing.T) {
 	}
 	r.Object = apply(t, r, d)
 	labels, notes := metadataOf(t, r.Object)
-	if notes[OwnLabelsAnnotation] != "mesh,tier" {
-		t.Errorf("%s is %q", OwnLabelsAnnotation, notes[OwnLabelsAnnotation])
+	if notes[wellknown.AnnotationOwnLabels] != "mesh,tier" {
+		t.Errorf("%s is %q", wellknown.AnnotationOwnLabels, notes[wellknown.AnnotationOwnLabels])
 	}
 	again := Decide(r)
 	if diff := cmp.Diff([]string{"label", "mine"}, selected(again)); diff != "" || len(again.Patch) > 0 {
@@ -160,7 +161,7 @@ func TestSelection_LabelOfTheAuthor(t *testing.T) {
 	}
 	// Earlier versions did not write the annotation. A template that selects by a
 	// label that it also sets still selects the pod.
-	delete(notes, OwnLabelsAnnotation)
+	delete(notes, wellknown.AnnotationOwnLabels)
 	at := slices.IndexFunc(Sidecars(notes, Subject{Labels: labels}, r.Templates), func(s Sidecar) bool { return s.Template == "mine" && s.Source == matchSource })
 	if at < 0 {
 		t.Error("drift does not see that mine selects a pod of an earlier version")
@@ -171,8 +172,8 @@ func TestSelection_LabelOfTheAuthor(t *testing.T) {
 func TestSelection_LabelThatNoMatchReads_IsNotNoted(t *testing.T) {
 	r := Request{Templates: set(gives(t, "label", "tier: x", everywhere))}
 	r.Object = fromYAML(t, strings.Replace(guarded, "%", ", tier: x", 1))
-	if _, notes := metadataOf(t, apply(t, r, Decide(r))); notes[OwnLabelsAnnotation] != "" {
-		t.Errorf("%s is %q", OwnLabelsAnnotation, notes[OwnLabelsAnnotation])
+	if _, notes := metadataOf(t, apply(t, r, Decide(r))); notes[wellknown.AnnotationOwnLabels] != "" {
+		t.Errorf("%s is %q", wellknown.AnnotationOwnLabels, notes[wellknown.AnnotationOwnLabels])
 	}
 }
 
@@ -195,18 +196,18 @@ func TestOwnLabels(t *testing.T) {
 		tier  string
 		own   bool
 	}{
-		"the current version":             {set: with(Entry{Template: was}), notes: map[string]string{RecordAnnotation: record(was)}, tier: "x"},
-		"with a value that it never set":  {set: with(Entry{Template: was}), notes: map[string]string{RecordAnnotation: record(was)}, tier: "z", own: true},
-		"the version replaced just now":   {set: with(Entry{Template: is, Replaced: []Replaced{{was, time.Now()}}}), notes: map[string]string{RecordAnnotation: record(was)}, tier: "x"},
-		"replaced by one without a label": {set: with(Entry{Template: guard, Replaced: []Replaced{{was, time.Now()}}}), notes: map[string]string{RecordAnnotation: record(was)}, tier: "x"},
-		"a revision":                      {set: NewSet(map[string]Entry{"guard": {Template: guard}, "label": {Template: is}, "label/old": {Template: revision}}), notes: map[string]string{RecordAnnotation: record(was)}, tier: "x"},
-		"the value of another revision":   {set: NewSet(map[string]Entry{"guard": {Template: guard}, "label": {Template: is}, "label/old": {Template: revision}}), notes: map[string]string{RecordAnnotation: record(was)}, tier: "z", own: true},
-		"an unknown version, same key":    {set: with(Entry{Template: is}), notes: map[string]string{RecordAnnotation: record(was)}, tier: "x"},
-		"an unknown version, another key": {set: with(Entry{Template: other}), notes: map[string]string{RecordAnnotation: record(was)}, tier: "x", own: true},
-		"a deleted template":              {set: set(guard), notes: map[string]string{RecordAnnotation: record(was)}, tier: "x", own: true},
+		"the current version":             {set: with(Entry{Template: was}), notes: map[string]string{wellknown.AnnotationInjected: record(was)}, tier: "x"},
+		"with a value that it never set":  {set: with(Entry{Template: was}), notes: map[string]string{wellknown.AnnotationInjected: record(was)}, tier: "z", own: true},
+		"the version replaced just now":   {set: with(Entry{Template: is, Replaced: []Replaced{{was, time.Now()}}}), notes: map[string]string{wellknown.AnnotationInjected: record(was)}, tier: "x"},
+		"replaced by one without a label": {set: with(Entry{Template: guard, Replaced: []Replaced{{was, time.Now()}}}), notes: map[string]string{wellknown.AnnotationInjected: record(was)}, tier: "x"},
+		"a revision":                      {set: NewSet(map[string]Entry{"guard": {Template: guard}, "label": {Template: is}, "label/old": {Template: revision}}), notes: map[string]string{wellknown.AnnotationInjected: record(was)}, tier: "x"},
+		"the value of another revision":   {set: NewSet(map[string]Entry{"guard": {Template: guard}, "label": {Template: is}, "label/old": {Template: revision}}), notes: map[string]string{wellknown.AnnotationInjected: record(was)}, tier: "z", own: true},
+		"an unknown version, same key":    {set: with(Entry{Template: is}), notes: map[string]string{wellknown.AnnotationInjected: record(was)}, tier: "x"},
+		"an unknown version, another key": {set: with(Entry{Template: other}), notes: map[string]string{wellknown.AnnotationInjected: record(was)}, tier: "x", own: true},
+		"a deleted template":              {set: set(guard), notes: map[string]string{wellknown.AnnotationInjected: record(was)}, tier: "x", own: true},
 		"no record":                       {set: with(Entry{Template: was}), tier: "x", own: true},
-		"an unreadable record":            {set: with(Entry{Template: was}), notes: map[string]string{RecordAnnotation: "{"}, tier: "x", own: true},
-		"a label of the author":           {set: with(Entry{Template: was}), notes: map[string]string{RecordAnnotation: record(was), OwnLabelsAnnotation: "app,tier"}, tier: "x", own: true},
+		"an unreadable record":            {set: with(Entry{Template: was}), notes: map[string]string{wellknown.AnnotationInjected: "{"}, tier: "x", own: true},
+		"a label of the author":           {set: with(Entry{Template: was}), notes: map[string]string{wellknown.AnnotationInjected: record(was), wellknown.AnnotationOwnLabels: "app,tier"}, tier: "x", own: true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +228,7 @@ func TestSelection_ForgedRecord_EscapesNoMandatoryTemplate(t *testing.T) {
 	forged := Record{"label": {Content: label.content, Options: label.options, Containers: []string{"app"}}}.String()
 	r := Request{Kind: "Pod", Namespace: "team", Templates: set(guard, label)}
 	r.Object = relabelled(t, fromYAML(t, strings.Replace(guarded, "%", "", 1)), "tier", "x")
-	r.Object = annotated(t, r.Object, RecordAnnotation, forged)
+	r.Object = annotated(t, r.Object, wellknown.AnnotationInjected, forged)
 	d := Decide(r)
 	if diff := cmp.Diff([]string{"guard"}, selected(d)); diff != "" {
 		t.Errorf("selected (-want +got):\n%s%s", diff, d.Message())

@@ -10,14 +10,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // Keys of a template's ConfigMap.
 const (
-	TemplateLabel  = "usher.dev/template" // label that names the template
-	TemplateSuffix = "-initializer"       // or the ConfigMap is named <template>-initializer
-	ConfigKey      = "config"             // data key: the fragment, YAML
-	OptionsKey     = "options"            // data key: how it is used, YAML
+	TemplateSuffix = "-initializer" // or the ConfigMap is named <template>-initializer
+	ConfigKey      = "config"       // data key: the fragment, YAML
+	OptionsKey     = "options"      // data key: how it is used, YAML
 )
 
 // MaxTemplateName is the maximum length of a template's name in bytes. It
@@ -91,10 +92,10 @@ type fragment struct {
 // and these labels contains, or "" if it is not a template. For a revision it
 // is <template>/<revision>.
 func TemplateName(configMap string, labels map[string]string) string {
-	if of := labels[RevisionOfLabel]; of != "" {
-		return of + "/" + labels[RevisionLabel]
+	if of := labels[wellknown.LabelRevisionOf]; of != "" {
+		return of + "/" + labels[wellknown.LabelRevision]
 	}
-	if name := labels[TemplateLabel]; name != "" {
+	if name := labels[wellknown.LabelTemplate]; name != "" {
 		return name
 	}
 	name, ok := strings.CutSuffix(configMap, TemplateSuffix)
@@ -107,11 +108,13 @@ func TemplateName(configMap string, labels map[string]string) string {
 // LooksLikeTemplate reports whether a ConfigMap is a template by only its name
 // or its label, as in releases without revisions.
 func LooksLikeTemplate(configMap string, labels map[string]string) bool {
-	return labels[TemplateLabel] != "" || strings.HasSuffix(configMap, TemplateSuffix)
+	return labels[wellknown.LabelTemplate] != "" || strings.HasSuffix(configMap, TemplateSuffix)
 }
 
 // TemplateLabels are the labels that make a ConfigMap a template or a revision.
-func TemplateLabels() []string { return []string{TemplateLabel, RevisionOfLabel, RevisionLabel} }
+func TemplateLabels() []string {
+	return []string{wellknown.LabelTemplate, wellknown.LabelRevisionOf, wellknown.LabelRevision}
+}
 
 // ValidTemplateName returns what is wrong with a template's name, or "".
 func ValidTemplateName(name string) string {
@@ -136,7 +139,7 @@ func ParseTemplate(name string, data map[string]string) (*Template, error) {
 		return nil, bad
 	}
 	if wrong := validRevision(revision); isRevision && wrong != "" {
-		bad.add("metadata.labels["+RevisionLabel+"]", 0, "is %q, which %s", revision, wrong)
+		bad.add("metadata.labels["+wellknown.LabelRevision+"]", 0, "is %q, which %s", revision, wrong)
 		return nil, bad
 	}
 	options := parseOptions(data[OptionsKey], bad)

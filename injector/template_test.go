@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 )
 
@@ -149,8 +150,8 @@ func TestTemplateName(t *testing.T) {
 		want      string
 	}{
 		{"envoy-initializer", nil, "envoy"},
-		{"anything", map[string]string{TemplateLabel: "envoy"}, "envoy"},
-		{"logs-initializer", map[string]string{TemplateLabel: "envoy"}, "envoy"},
+		{"anything", map[string]string{wellknown.LabelTemplate: "envoy"}, "envoy"},
+		{"logs-initializer", map[string]string{wellknown.LabelTemplate: "envoy"}, "envoy"},
 		{"kube-root-ca.crt", nil, ""},
 		{"-initializer", nil, ""},
 	}

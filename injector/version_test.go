@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 )
 
@@ -63,12 +64,12 @@ func recordOf(t *testing.T, template *Template) string {
 	if err := json.Unmarshal(injected, &p); err != nil {
 		t.Fatal(err)
 	}
-	return p.Metadata.Annotations[RecordAnnotation]
+	return p.Metadata.Annotations[wellknown.AnnotationInjected]
 }
 
 func TestSidecars_OptionsChanged_IsOutdated(t *testing.T) {
 	was, is := parsed(t, ""), parsed(t, "native: always")
-	annotations := map[string]string{"inject.usher.dev/logs": "true", RecordAnnotation: recordOf(t, was)}
+	annotations := map[string]string{"inject.usher.dev/logs": "true", wellknown.AnnotationInjected: recordOf(t, was)}
 	got := Sidecars(annotations, Subject{}, NewSet(map[string]Entry{"logs": {Template: was}}))
 	if len(got) != 1 || got[0].State != Current {
 		t.Errorf("a pod of the current template has %+v", got)
@@ -84,7 +85,7 @@ func TestSidecars_OptionsChanged_IsOutdated(t *testing.T) {
 func TestSidecars_RecordOfThePreviousRelease(t *testing.T) {
 	template := parsed(t, "native: always")
 	old := `{"logs":{"version":"` + template.content + `","initContainers":["logs"]}}`
-	annotations := map[string]string{"inject.usher.dev/logs": "true", RecordAnnotation: old}
+	annotations := map[string]string{"inject.usher.dev/logs": "true", wellknown.AnnotationInjected: old}
 	got := Sidecars(annotations, Subject{}, NewSet(map[string]Entry{"logs": {Template: template}}))
 	if len(got) != 1 || got[0].State != Current {
 		t.Errorf("a pod of the previous release has %+v", got)

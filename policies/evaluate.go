@@ -7,16 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
-)
-
-// Annotations that exempt an object from rules.
-const (
-	// ExemptAnnotation lists the ids of rules, separated by commas.
-	ExemptAnnotation = "policy.usher.dev/exempt"
-	// ExemptReasonAnnotation gives the reason; without it the exemption has no
-	// effect.
-	ExemptReasonAnnotation = "policy.usher.dev/exempt-reason"
 )
 
 // Options selects the rules of an Evaluator. The zero Options selects every
@@ -166,7 +158,7 @@ func (e *Evaluator) exempt(o *Object, findings []finding.Finding) {
 	if e.exemptable == nil || len(findings) == 0 || o.Meta == nil {
 		return
 	}
-	list, reason := o.Meta.Annotations[ExemptAnnotation], strings.TrimSpace(o.Meta.Annotations[ExemptReasonAnnotation])
+	list, reason := o.Meta.Annotations[wellknown.AnnotationExempt], strings.TrimSpace(o.Meta.Annotations[wellknown.AnnotationExemptReason])
 	if list == "" || reason == "" {
 		return
 	}

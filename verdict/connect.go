@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
 )
@@ -66,6 +67,6 @@ func (j *judging) connect() error {
 // mayDeclare reports whether the object could declare a Network, without
 // decoding it. It may return true for an object that does not.
 func (j *judging) mayDeclare() bool {
-	return j.facts.Explain || j.facts.NamespaceLabels[injector.OwnNetworkKey] != "" ||
+	return j.facts.Explain || j.facts.NamespaceLabels[wellknown.OwnNetwork] != "" ||
 		bytes.Contains(j.object.JSON, []byte(samplecrdv1.GroupName)) || bytes.IndexByte(j.object.JSON, '\\') >= 0
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
@@ -57,7 +58,7 @@ func (j *judging) inject() error {
 // template, because a later step may decode it anyway.
 func (j *judging) decide(object []byte) (*injector.Decision, error) {
 	f := j.facts
-	if !f.Explain && f.Steps.has(Evaluate) && f.NamespaceLabels[injector.NamespaceLabel] == "" && !injector.MayAsk(object) && !f.Templates.MayMatch(f.NamespaceLabels) {
+	if !f.Explain && f.Steps.has(Evaluate) && f.NamespaceLabels[wellknown.LabelTemplates] == "" && !injector.MayAsk(object) && !f.Templates.MayMatch(f.NamespaceLabels) {
 		return injector.Skipped(reason.NotAsked), nil
 	}
 	d := injector.Decide(j.request(object))

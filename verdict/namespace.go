@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
@@ -40,13 +41,13 @@ func (j *judging) namespace() error {
 			refuse(err.Key, err.Err.Error())
 		}
 	}
-	if value, ok := labels[injector.OwnNetworkKey]; ok && value != "true" && value != "false" && changed(injector.OwnNetworkKey) {
-		refuse(injector.OwnNetworkKey, fmt.Sprintf(`is %q; write "true" or "false"`, value))
+	if value, ok := labels[wellknown.OwnNetwork]; ok && value != "true" && value != "false" && changed(wellknown.OwnNetwork) {
+		refuse(wellknown.OwnNetwork, fmt.Sprintf(`is %q; write "true" or "false"`, value))
 	}
-	if value, ok := labels[injector.NamespaceLabel]; ok && changed(injector.NamespaceLabel) {
+	if value, ok := labels[wellknown.LabelTemplates]; ok && changed(wellknown.LabelTemplates) {
 		j.askedTemplates(value)
 	}
-	if value, ok := labels[injector.NamespaceRevisionLabel]; ok && changed(injector.NamespaceRevisionLabel) {
+	if value, ok := labels[wellknown.LabelRevisions]; ok && changed(wellknown.LabelRevisions) {
 		j.pickedRevisions(value)
 	}
 	return nil
@@ -55,7 +56,7 @@ func (j *judging) namespace() error {
 // pickedRevisions warns about revisions that the namespace selects but that do
 // not exist or are invalid.
 func (j *judging) pickedRevisions(value string) {
-	const key = injector.NamespaceRevisionLabel
+	const key = wellknown.LabelRevisions
 	field := "metadata.labels[" + key + "]"
 	picked, err := injector.Picked(value)
 	if err != nil {
@@ -79,19 +80,19 @@ func (j *judging) pickedRevisions(value string) {
 // askedTemplates warns about templates that the namespace asks for but that do
 // not exist or are invalid: its pods are denied.
 func (j *judging) askedTemplates(value string) {
-	field, unseen := "metadata.labels["+injector.NamespaceLabel+"]", ""
+	field, unseen := "metadata.labels["+wellknown.LabelTemplates+"]", ""
 	if j.facts.UnseenTemplates != "" {
 		unseen = " (" + j.facts.UnseenTemplates + ")"
 	}
 	for name := range strings.SplitSeq(value, ".") {
 		if wrong := injector.ValidTemplateName(name); wrong != "" {
 			j.remark(ruledocs.NamespaceLabel, reason.BadValue, finding.Baseline, field, fmt.Sprintf(
-				"label %s: write names of templates separated by dots; %q %s; the namespace's pods are denied until it is corrected", injector.NamespaceLabel, name, wrong))
+				"label %s: write names of templates separated by dots; %q %s; the namespace's pods are denied until it is corrected", wellknown.LabelTemplates, name, wrong))
 			continue
 		}
 		if _, known := j.facts.Templates.Get(name); !known {
 			j.remark(ruledocs.NamespaceLabel, reason.TemplateMissing, finding.Baseline, field, fmt.Sprintf(
-				"label %s asks for the template %q, which does not exist%s; the namespace's pods are denied until it does", injector.NamespaceLabel, name, unseen))
+				"label %s asks for the template %q, which does not exist%s; the namespace's pods are denied until it does", wellknown.LabelTemplates, name, unseen))
 		}
 	}
 }
@@ -114,7 +115,7 @@ func Labels(namespace []byte) (labels map[string]string, other map[string]string
 		switch {
 		case json.Unmarshal(value, &text) == nil:
 			labels[key] = text
-		case config.IsLabel(key) || key == injector.NamespaceLabel || key == injector.NamespaceRevisionLabel || key == injector.OwnNetworkKey:
+		case config.IsLabel(key) || key == wellknown.LabelTemplates || key == wellknown.LabelRevisions || key == wellknown.OwnNetwork:
 			other[key] = string(value)
 		}
 	}

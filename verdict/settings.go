@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
@@ -101,10 +102,10 @@ func (j *judging) template() error {
 			"is %s, and the ConfigMap %s already holds the template %q: delete one of them, or rename the template", cm.Name, holder.ConfigMap, name)})
 		return nil
 	}
-	if cm.Labels[injector.RevisionOfLabel] != "" && injector.LooksLikeTemplate(cm.Name, cm.Labels) {
+	if cm.Labels[wellknown.LabelRevisionOf] != "" && injector.LooksLikeTemplate(cm.Name, cm.Labels) {
 		j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
 			"is %s of a revision: releases of usher without revisions take a ConfigMap named <template>%s or labelled %s for a template; rename it and remove that label",
-			cm.Name, injector.TemplateSuffix, injector.TemplateLabel)})
+			cm.Name, injector.TemplateSuffix, wellknown.LabelTemplate)})
 		return nil
 	}
 	template, err := injector.ParseTemplate(name, cm.Data)

@@ -11,7 +11,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	facts "github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/webhook/handlers"
 	"github.com/usher-dev/usher/webhook/review"
@@ -79,7 +79,7 @@ func TestAnswersToTheAPIServerNameOtherObjects(t *testing.T) {
 	}
 	known := benchFacts()
 	known.Others, known.Server = facts.NewLister(reader, time.Minute), func() *version.Version { return version.MajorMinor(1, 36) }
-	known.Namespaces.Put(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{config.EnforceLabel: "baseline"}}})
+	known.Namespaces.Put(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{wellknown.LabelEnforce: "baseline"}}})
 	for _, authenticated := range []bool{true, false} {
 		req := &review.Request{Namespace: ns, Name: "shop", Operation: "CREATE", Object: []byte(shop(ns))}
 		req.Kind.Group, req.Kind.Version, req.Kind.Kind = "apps", "v1", "Deployment"

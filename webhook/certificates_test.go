@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook"
 	"github.com/usher-dev/usher/webhook/webhooktest"
@@ -96,7 +96,7 @@ func ca(t *testing.T, c *webhooktest.Cluster) []byte {
 
 func registeredBundle(t *testing.T, c *webhooktest.Cluster) []byte {
 	t.Helper()
-	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,15 +10,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
 // closed are the labels of a namespace that fails closed while usher is down:
 // it enforces a level, and asks for a mandatory template.
-var closed = map[string]string{config.EnforceLabel: "baseline", injector.NamespaceLabel: "must"}
+var closed = map[string]string{wellknown.LabelEnforce: "baseline", wellknown.LabelTemplates: "must"}
 
 // failClosed registers a mandatory template.
 func failClosed(t *testing.T, c *webhooktest.Cluster) {
@@ -47,7 +46,7 @@ func named(t *testing.T, name string) *appsv1.Deployment {
 func TestWhileEveryReplicaIsDown(t *testing.T) {
 	c := webhooktest.Started(t)
 	c.Template(t, "side", webhooktest.Small, "")
-	enforced, plain := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"}), c.NewNamespace(t, nil)
+	enforced, plain := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "invariant"}), c.NewNamespace(t, nil)
 	impossible := webhooktest.CronJob(t, `schedule: "61 * * * *"`)
 	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	create := func(ns string) error {
@@ -120,7 +119,7 @@ func TestUsherIsInstalledAndUpgradedWhileItIsDown(t *testing.T) {
 	d := named(t, "installed")
 	// usher's own pods get nothing, whatever they ask for: the API server does not
 	// send them.
-	d.Spec.Template.Annotations = map[string]string{injector.InjectPrefix + "must": "true"}
+	d.Spec.Template.Annotations = map[string]string{wellknown.InjectPrefix + "must": "true"}
 	if _, err := deployments.Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

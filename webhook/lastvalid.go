@@ -10,6 +10,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 )
@@ -56,7 +57,7 @@ func (l *lastValid) keep(ctx context.Context, text string) error {
 		return client.IgnoreNotFound(l.client.Delete(ctx, cm))
 	}
 	cm := corev1ac.ConfigMap(config.LastValidName, l.namespace).
-		WithLabels(map[string]string{"app.kubernetes.io/name": "usher", "app.kubernetes.io/managed-by": "usher"}).
+		WithLabels(map[string]string{wellknown.LabelName: wellknown.Usher, wellknown.LabelManagedBy: wellknown.Usher}).
 		WithData(map[string]string{config.ConfigMapKey: text})
 	return l.client.Apply(ctx, cm, client.FieldOwner("usher"), client.ForceOwnership)
 }

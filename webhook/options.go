@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/webhook/registration"
@@ -30,7 +30,7 @@ type Options struct {
 	Service string
 	URL     string
 	// ConfigurationName is the name of the webhook configurations; the default is
-	// config.DefaultName. Each installation in a cluster needs another one.
+	// wellknown.DefaultConfigurationName. Each installation in a cluster needs another one.
 	ConfigurationName string
 	// NamespaceSelector selects the namespaces that this installation serves; nil
 	// selects all.
@@ -80,7 +80,7 @@ type Options struct {
 // complete sets options that follow from others.
 func (o *Options) complete() {
 	o.Tracing.Namespace, o.Tracing.Pod = o.Namespace, o.Pod
-	o.ConfigurationName = cmp.Or(o.ConfigurationName, config.DefaultName)
+	o.ConfigurationName = cmp.Or(o.ConfigurationName, wellknown.DefaultConfigurationName)
 	o.ProofNamespace = cmp.Or(o.ProofNamespace, cluster.DefaultProofNamespace)
 	if o.Registry == nil {
 		o.Registry = metrics.Registry

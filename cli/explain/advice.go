@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
@@ -72,7 +73,7 @@ func adviseFile(next *kubeconfig.Next, slips []Slip) Advice {
 	case next.Denied:
 		return Advice{Why: "correct what the denial names"}
 	case slices.ContainsFunc(next.Templates, func(t kubeconfig.Template) bool { return t.Misrecorded }):
-		return Advice{Why: fmt.Sprintf("remove the annotation %s of the pod, and usher adds the template", injector.RecordAnnotation)}
+		return Advice{Why: fmt.Sprintf("remove the annotation %s of the pod, and usher adds the template", wellknown.AnnotationInjected)}
 	}
 	return Advice{Why: "nothing"}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/finding"
@@ -74,7 +75,7 @@ func (e Explainer) Namespace(ctx context.Context, name, enforce string) (*Namesp
 		if _, err := finding.ParseLevel(enforce); err != nil {
 			return nil, fmt.Errorf("--enforce: %w", err)
 		}
-		labels[config.EnforceLabel] = enforce
+		labels[wellknown.LabelEnforce] = enforce
 	}
 	explained := &Namespace{Namespace: name, Workloads: []NamespaceWorkload{}}
 	judged, err := e.Cluster.JudgeNamespace(ctx, name, labels, explained.add)
@@ -84,7 +85,7 @@ func (e Explainer) Namespace(ctx context.Context, name, enforce string) (*Namesp
 	for _, l := range []struct {
 		effect, label string
 		level         finding.Level
-	}{{"enforce", config.EnforceLabel, judged.Levels.Enforce}, {"warn", config.WarnLabel, judged.Levels.Warn}, {"audit", config.AuditLabel, judged.Levels.Audit}} {
+	}{{"enforce", wellknown.LabelEnforce, judged.Levels.Enforce}, {"warn", wellknown.LabelWarn, judged.Levels.Warn}, {"audit", wellknown.LabelAudit, judged.Levels.Audit}} {
 		invalid := slices.ContainsFunc(judged.Invalid, func(err *config.LabelError) bool { return err.Key == l.label })
 		source := fromDefault
 		if _, set := judged.Labels[l.label]; set && !invalid {
@@ -150,7 +151,7 @@ func (n *Namespace) text() string {
 		fmt.Fprintf(&b, "  %-7s %-9s (%s)\n", l.Effect, l.Level, source)
 	}
 	if n.Pin != "" {
-		fmt.Fprintf(&b, "  denies nothing that %s does not deny (label %s)\n", n.Pin, config.EnforceVersionLabel)
+		fmt.Fprintf(&b, "  denies nothing that %s does not deny (label %s)\n", n.Pin, wellknown.LabelEnforceVersion)
 	}
 	for _, wrong := range n.Invalid {
 		fmt.Fprintf(&b, "  invalid, so the default applies: %s\n", wrong)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/suggest"
 )
@@ -86,7 +87,7 @@ func slipsInNamespace(ns metadata) []Slip {
 	add := func(what, key, value string) {
 		template, isKey := value, strings.HasSuffix(key, "/templates") || strings.HasSuffix(key, "/template")
 		prefix, name, _ := strings.Cut(key, "/")
-		if !near(prefix+"/") || key == injector.NamespaceLabel && what == "label" {
+		if !near(prefix+"/") || key == wellknown.LabelTemplates && what == "label" {
 			return
 		}
 		if !isKey {
@@ -95,8 +96,8 @@ func slipsInNamespace(ns metadata) []Slip {
 			}
 		}
 		slips = append(slips, Slip{
-			Found: fmt.Sprintf("%s %s of %s is not a key that usher reads: a namespace asks by the label %s", what, key, ns.of, injector.NamespaceLabel),
-			Key:   injector.NamespaceLabel, Value: template, Template: template, Namespace: true,
+			Found: fmt.Sprintf("%s %s of %s is not a key that usher reads: a namespace asks by the label %s", what, key, ns.of, wellknown.LabelTemplates),
+			Key:   wellknown.LabelTemplates, Value: template, Template: template, Namespace: true,
 		})
 	}
 	for _, key := range slices.Sorted(maps.Keys(ns.labels)) {
@@ -123,14 +124,14 @@ func says(annotations map[string]string, template string) bool {
 // name only if the templates are known.
 func meantKey(key, value string, templates []string) (meant, template string) {
 	prefix, name, ok := strings.Cut(key, "/")
-	if !ok || name == "" || strings.Contains(name, ".") || key == injector.NamespaceLabel {
+	if !ok || name == "" || strings.Contains(name, ".") || key == wellknown.LabelTemplates {
 		return "", ""
 	}
 	template = name
 	if best := suggest.Nearest(name, templates); best != "" {
 		template = best
 	}
-	for _, own := range []string{injector.InitializerPrefix, injector.InjectPrefix} {
+	for _, own := range []string{wellknown.InitializerPrefix, wellknown.InjectPrefix} {
 		switch d := suggest.Distance(prefix+"/", own); {
 		case d == 0:
 			return own + template, template
@@ -147,5 +148,5 @@ const farthest = 3
 
 // near reports whether a prefix is one of usher's, possibly misspelt.
 func near(prefix string) bool {
-	return suggest.Distance(prefix, injector.InitializerPrefix) <= farthest || suggest.Distance(prefix, injector.InjectPrefix) <= farthest
+	return suggest.Distance(prefix, wellknown.InitializerPrefix) <= farthest || suggest.Distance(prefix, wellknown.InjectPrefix) <= farthest
 }

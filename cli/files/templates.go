@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/injector"
 )
@@ -72,7 +73,7 @@ func (w *Workspace) loadTemplates(docs, given []*manifest.Document) []error {
 		case name == "":
 			errs = append(errs, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf(
 				"%s is not a template: write a ConfigMap named <template>%s with the key %s, or labelled %s",
-				doc, injector.TemplateSuffix, injector.ConfigKey, injector.TemplateLabel)})
+				doc, injector.TemplateSuffix, injector.ConfigKey, wellknown.LabelTemplate)})
 		case first != nil && first.Name == doc.Name:
 			errs = append(errs, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf(
 				"the template %q is given twice, first in %s:%d", name, first.File, first.Line)})

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cli/manifest"
-	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -62,7 +62,7 @@ func decides(d *manifest.Document) bool {
 		return false
 	}
 	labels, _ := verdict.Labels(d.JSON)
-	return labels[config.ManagedByLabel] != "usher"
+	return labels[wellknown.LabelManagedBy] != "usher"
 }
 
 // named limits how many objects NotEvaluatedNote names.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // comments are the comments at a path of the new configuration; "" is the path
@@ -47,7 +47,7 @@ const (
 )
 
 func conditionComment(template string) string {
-	return fmt.Sprintf(`An initializer got every object that matched its rules, and checked the annotation %s%s itself. Here the API server checks it; without this condition an outage of the webhook would block all these objects.`, injector.InitializerPrefix, template)
+	return fmt.Sprintf(`An initializer got every object that matched its rules, and checked the annotation %s%s itself. Here the API server checks it; without this condition an outage of the webhook would block all these objects.`, wellknown.InitializerPrefix, template)
 }
 
 func foreignComment(name string) string {

@@ -8,6 +8,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/kinds"
 )
@@ -41,7 +42,7 @@ func templateOf(name string) (template string, ok bool) {
 // asksFor is the condition that the object has the template's annotation. The
 // webhook checks its value, "true" or "false".
 func asksFor(template string) []admissionv1.MatchCondition {
-	key := injector.InitializerPrefix + template
+	key := wellknown.InitializerPrefix + template
 	return []admissionv1.MatchCondition{{
 		Name:       "asks-for-" + template,
 		Expression: fmt.Sprintf("has(object.metadata.annotations) && '%s' in object.metadata.annotations", key),

@@ -9,8 +9,8 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/controllers"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/member"
@@ -78,7 +78,7 @@ In a cluster only one replica at a time is active, the one that holds the Lease
 	f.StringVar(&o.PodServer.Address, "snapshot-address", ":8443", "address to serve the pods of backups and restores on")
 	f.StringVar(&o.PodServer.Host, "snapshot-host", os.Getenv("POD_IP"), "host by which those pods reach this one (default: $POD_IP)")
 	f.StringVar(&o.PodServer.Image, "snapshot-image", "", "usher's image in those pods (default: the image of this pod)")
-	f.StringVar(&o.Healing.ConfigurationName, "configuration-name", config.DefaultName, "name of the installation's webhook configurations, which say which namespaces it serves")
+	f.StringVar(&o.Healing.ConfigurationName, "configuration-name", wellknown.DefaultConfigurationName, "name of the installation's webhook configurations, which say which namespaces it serves")
 	f.StringVar(&o.Healing.Deployment, "heal-deployment", "usher-webhook", "the webhook's Deployment in usher's namespace, whose status shows the end of an outage")
 	f.DurationVar(&o.Healing.Interval, "heal-interval", healing.DefaultInterval, "how often to count the pods that lack their templates")
 	f.DurationVar(&o.Healing.Rate, "heal-rate", healing.DefaultRate, "interval between restarts of workloads whose pods lack a template")

@@ -12,9 +12,9 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/webhook"
 	"github.com/usher-dev/usher/webhook/serving"
@@ -77,7 +77,7 @@ less 43 MiB for the pages of the program.`,
 	f.StringVar(&o.Namespace, "namespace", cli.Namespace, "usher's own namespace, which contains the templates and the CA")
 	f.StringVar(&o.Service, "service", "usher", "Service of the webhook")
 	f.StringVar(&o.URL, "url", "", "URL of this server, such as https://192.0.2.1:9443, if it runs outside the cluster")
-	f.StringVar(&o.ConfigurationName, "configuration-name", config.DefaultName, "name of the webhook configurations; each installation in a cluster needs another one")
+	f.StringVar(&o.ConfigurationName, "configuration-name", wellknown.DefaultConfigurationName, "name of the webhook configurations; each installation in a cluster needs another one")
 	f.StringVar(&selector, "namespace-selector", "", "labels of the namespaces that this installation serves, such as team=a or team!=a (default: all namespaces)")
 	f.StringVar(&o.ProofNamespace, "proof-namespace", cluster.DefaultProofNamespace, "namespace for the dry runs that test templates")
 	f.StringToStringVar(&o.Annotations, "registration-annotations", nil, "annotations of the webhook configurations, such as example.com/key=value")

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/config"
 )
 
 // sections are the parts of an explanation, as text.
@@ -267,7 +267,7 @@ func (c *testCluster) unregister(t *testing.T) {
 		t.Fatal(err)
 	}
 	configurations := c.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	config, err := configurations.Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	config, err := configurations.Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

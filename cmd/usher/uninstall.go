@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/webhook/registration"
@@ -126,16 +127,16 @@ func (t target) String() string {
 func (u *uninstall) registered(ctx context.Context) ([]target, error) {
 	var found []target
 	for kind, resource := range map[string]string{"MutatingWebhookConfiguration": "mutatingwebhookconfigurations", "ValidatingWebhookConfiguration": "validatingwebhookconfigurations"} {
-		t := target{kind: kind, resource: admissionregistrationv1.SchemeGroupVersion.WithResource(resource), name: config.DefaultName}
-		all, err := u.objects.Resource(t.resource).List(ctx, metav1.ListOptions{LabelSelector: config.ManagedByLabel + "=usher"})
+		t := target{kind: kind, resource: admissionregistrationv1.SchemeGroupVersion.WithResource(resource), name: wellknown.DefaultConfigurationName}
+		all, err := u.objects.Resource(t.resource).List(ctx, metav1.ListOptions{LabelSelector: wellknown.LabelManagedBy + "=usher"})
 		if err != nil {
 			return nil, fmt.Errorf("reading the %ss: %w", kind, err)
 		}
 		absent := true // so that its default name is reported as not found
 		for i := range all.Items {
-			if name := all.Items[i].Name; config.Belongs(&all.Items[i], u.namespace) {
+			if name := all.Items[i].Name; wellknown.BelongsTo(u.namespace, name, all.Items[i].Labels) {
 				found, absent = append(found, target{kind: kind, resource: t.resource, name: name}), false
-			} else if name == config.DefaultName {
+			} else if name == wellknown.DefaultConfigurationName {
 				absent = false // another installation has it
 			}
 		}

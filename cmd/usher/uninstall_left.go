@@ -16,6 +16,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
@@ -34,7 +35,7 @@ var customResources = []struct {
 }
 
 // claimSelectors select the claims of etcd clusters.
-var claimSelectors = []string{etcdv1beta2.LabelCluster, etcdv1beta2.LabelAside}
+var claimSelectors = []string{wellknown.LabelEtcdCluster, wellknown.LabelEtcdSetAside}
 
 // shown is how many objects of a kind are listed by name.
 const shown = 10
@@ -96,7 +97,7 @@ var definition = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Vers
 // installed lists what remains of usher itself, and reports whether there is
 // anything. If only its namespace was deleted, its ClusterRole remains.
 func (u *uninstall) installed(ctx context.Context) (bool, error) {
-	deployments, err := u.clients.AppsV1().Deployments(u.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=usher"})
+	deployments, err := u.clients.AppsV1().Deployments(u.namespace).List(ctx, metav1.ListOptions{LabelSelector: wellknown.LabelName + "=" + wellknown.Usher})
 	if err != nil {
 		return false, fmt.Errorf("looking for remaining objects: %w", err)
 	}
@@ -117,7 +118,7 @@ func (u *uninstall) installed(ctx context.Context) (bool, error) {
 			stays("ConfigMap", cm.Name)
 		}
 	}
-	bindings, err := u.clients.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=usher,app.kubernetes.io/component=webhook"})
+	bindings, err := u.clients.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{LabelSelector: wellknown.LabelName + "=" + wellknown.Usher + "," + wellknown.LabelComponent + "=webhook"})
 	if err != nil {
 		return false, fmt.Errorf("looking for remaining objects: %w", err)
 	}

@@ -10,18 +10,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
 func (c *testCluster) registered(t *testing.T) bool {
 	t.Helper()
-	_, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	_, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
-	_, other := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	_, other := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if (err == nil) != (other == nil) {
 		return true
 	}

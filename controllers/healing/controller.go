@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/facts/drift"
 	"github.com/usher-dev/usher/facts/kubeconfig"
@@ -58,7 +58,7 @@ type Options struct {
 	// the end of an outage.
 	Deployment string
 	// ConfigurationName is the name of the webhook configurations; the default is
-	// config.DefaultName.
+	// wellknown.DefaultConfigurationName.
 	ConfigurationName string
 	// Interval and Rate default to DefaultInterval and DefaultRate.
 	Interval, Rate time.Duration
@@ -96,7 +96,7 @@ func New(m manager.Manager, o Options) (*Controller, error) {
 	if o.Rate == 0 {
 		o.Rate = DefaultRate
 	}
-	o.ConfigurationName = cmp.Or(o.ConfigurationName, config.DefaultName)
+	o.ConfigurationName = cmp.Or(o.ConfigurationName, wellknown.DefaultConfigurationName)
 	metadataClient, err := metadata.NewForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)

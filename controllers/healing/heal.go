@@ -13,13 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/drift"
 	"github.com/usher-dev/usher/facts/kubeconfig"
 )
-
-// HealedAnnotation records on a workload the reason of its last restart:
-// <template>@<the end of the outage>, and several separated by commas.
-const HealedAnnotation = "usher.dev/healed"
 
 // heal restarts the workloads whose pods lack a template, while usher serves.
 func (c *Controller) heal(ctx context.Context, missing []drift.Finding) error {
@@ -54,12 +51,12 @@ func (c *Controller) heal(ctx context.Context, missing []drift.Finding) error {
 // record returns the annotations of a workload that is restarted for some
 // causes, or drift.ErrLeave if it was already restarted for all of them.
 func record(annotations map[string]string, causes []string) (map[string]string, error) {
-	before := strings.Split(annotations[HealedAnnotation], ",")
+	before := strings.Split(annotations[wellknown.AnnotationHealed], ",")
 	if !slices.ContainsFunc(causes, func(cause string) bool { return !slices.Contains(before, cause) }) {
-		return nil, fmt.Errorf("%w: it was already restarted for this (%s), and its pods still lack the template", drift.ErrLeave, annotations[HealedAnnotation])
+		return nil, fmt.Errorf("%w: it was already restarted for this (%s), and its pods still lack the template", drift.ErrLeave, annotations[wellknown.AnnotationHealed])
 	}
 	slices.Sort(causes)
-	return map[string]string{HealedAnnotation: strings.Join(causes, ",")}, nil
+	return map[string]string{wellknown.AnnotationHealed: strings.Join(causes, ",")}, nil
 }
 
 // serving returns since when the webhook has served without interruption; zero

@@ -22,6 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/healing"
 	"github.com/usher-dev/usher/test/controlplane"
@@ -287,7 +288,7 @@ func TestPodsOfAnOutageAreHealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if record := d.Annotations[healing.HealedAnnotation]; !strings.HasPrefix(record, "side@20") {
+	if record := d.Annotations[wellknown.AnnotationHealed]; !strings.HasPrefix(record, "side@20") {
 		t.Errorf("the cause is recorded as %q", record)
 	}
 	if c.generation(t, ns, "plain") != plain {

@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/test/controlplane"
 )
@@ -42,7 +43,7 @@ func TestTwentyThousandPodsFitTheBudget(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{
 					Name:        fmt.Sprintf("api-%05d-7d9c5b8f6b-x%04x", i/50, i),
 					Labels:      map[string]string{"app": fmt.Sprintf("api-%d", i/50), "pod-template-hash": fmt.Sprintf("7d9c%06x", i/50), "team": "shop"},
-					Annotations: map[string]string{injector.RecordAnnotation: record.String(), "checksum/config": fmt.Sprintf("%064x", i)},
+					Annotations: map[string]string{wellknown.AnnotationInjected: record.String(), "checksum/config": fmt.Sprintf("%064x", i)},
 				},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}, {Name: "side", Image: "s"}}},
 			}

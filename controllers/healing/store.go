@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // trimPod keeps the part of a pod's metadata that its state depends on. Most
@@ -38,7 +38,7 @@ func keepsLabel(key string) bool {
 }
 
 func keepsAnnotation(key string) bool {
-	return key == injector.RecordAnnotation || key == injector.OwnLabelsAnnotation || strings.HasPrefix(key, injector.InitializerPrefix) || strings.HasPrefix(key, injector.InjectPrefix)
+	return key == wellknown.AnnotationInjected || key == wellknown.AnnotationOwnLabels || strings.HasPrefix(key, wellknown.InitializerPrefix) || strings.HasPrefix(key, wellknown.InjectPrefix)
 }
 
 func trimmed(all map[string]string, keep func(string) bool) map[string]string {

@@ -8,13 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // claim adds the finalizer to the Network. From then on the Network exists
 // until its objects are removed, whether or not usher observes its deletion.
 func (c *Controller) claim(ctx context.Context, n *samplecrdv1.Network) error {
 	before := n.DeepCopy()
-	if !controllerutil.AddFinalizer(n, samplecrdv1.Finalizer) {
+	if !controllerutil.AddFinalizer(n, wellknown.FinalizerNetwork) {
 		return nil
 	}
 	// The patch replaces the whole list of finalizers, so it fails if another

@@ -10,13 +10,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/network/backend"
 )
 
 // remove removes the network with the backend, waits for its users, and removes
 // the finalizer.
 func (c *Controller) remove(ctx context.Context, n *samplecrdv1.Network) (reconcile.Result, error) {
-	if !controllerutil.ContainsFinalizer(n, samplecrdv1.Finalizer) {
+	if !controllerutil.ContainsFinalizer(n, wellknown.FinalizerNetwork) {
 		return reconcile.Result{}, nil // finalizers of others block it
 	}
 	if n.Spec.DeletionPolicy == samplecrdv1.Orphan {
@@ -53,7 +54,7 @@ func (c *Controller) orphan(ctx context.Context, n *samplecrdv1.Network) (reconc
 // release removes the finalizer of a Network.
 func (c *Controller) release(ctx context.Context, n *samplecrdv1.Network) error {
 	before := n.DeepCopy()
-	controllerutil.RemoveFinalizer(n, samplecrdv1.Finalizer)
+	controllerutil.RemoveFinalizer(n, wellknown.FinalizerNetwork)
 	if err := c.client.Patch(ctx, n, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("removing the finalizer: %w", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // asked ignores changes that need no action: of the status, which the
@@ -19,6 +19,6 @@ func asked() predicate.Predicate {
 
 // unclaimed returns the changes that remove the finalizer.
 func unclaimed() predicate.Predicate {
-	claimed := func(o client.Object) bool { return controllerutil.ContainsFinalizer(o, samplecrdv1.Finalizer) }
+	claimed := func(o client.Object) bool { return controllerutil.ContainsFinalizer(o, wellknown.FinalizerNetwork) }
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return claimed(e.ObjectOld) && !claimed(e.ObjectNew) }}
 }

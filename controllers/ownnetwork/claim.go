@@ -16,19 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
-)
-
-const (
-	// holderLabel finds the claims of one holder; a label's value is too short
-	// for two names.
-	holderLabel = samplecrdv1.GroupName + "/holder"
-	// rangeAnnotation is the claimed range.
-	rangeAnnotation = samplecrdv1.GroupName + "/cidr"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // claimLabels are the labels of every claim.
-var claimLabels = labels.Set{"app.kubernetes.io/managed-by": "usher", "app.kubernetes.io/component": "own-network"}
+var claimLabels = labels.Set{wellknown.LabelManagedBy: wellknown.Usher, wellknown.LabelComponent: "own-network"}
 
 // A claim is an allocated range: a Lease in usher's namespace, named after the
 // range.
@@ -46,7 +38,7 @@ func claimName(prefix netip.Prefix) string {
 // holderLabels find the claims of a holder.
 func holderLabels(holder types.NamespacedName) labels.Set {
 	sum := sha256.Sum256([]byte(holder.String()))
-	return labels.Merge(claimLabels, labels.Set{holderLabel: hex.EncodeToString(sum[:16])})
+	return labels.Merge(claimLabels, labels.Set{wellknown.LabelHolder: hex.EncodeToString(sum[:16])})
 }
 
 // newLease returns the claim of a range as an object.
@@ -54,7 +46,7 @@ func (c *Controller) newLease(prefix netip.Prefix, holder types.NamespacedName) 
 	identity := holder.String()
 	return &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: c.namespace, Name: claimName(prefix), Labels: holderLabels(holder), Annotations: map[string]string{rangeAnnotation: prefix.String()},
+			Namespace: c.namespace, Name: claimName(prefix), Labels: holderLabels(holder), Annotations: map[string]string{wellknown.AnnotationRange: prefix.String()},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &identity},
 	}
@@ -62,7 +54,7 @@ func (c *Controller) newLease(prefix netip.Prefix, holder types.NamespacedName) 
 
 // readClaim parses a Lease; it returns false if the Lease is not a claim.
 func readClaim(l *coordinationv1.Lease) (claim, bool) {
-	prefix, err := netip.ParsePrefix(l.Annotations[rangeAnnotation])
+	prefix, err := netip.ParsePrefix(l.Annotations[wellknown.AnnotationRange])
 	if err != nil || l.Name != claimName(prefix) || l.Spec.HolderIdentity == nil {
 		return claim{}, false
 	}

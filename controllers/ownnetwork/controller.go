@@ -41,6 +41,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 )
 
@@ -131,12 +132,12 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // wants reports whether a Deployment exists and asks. The webhook does not
 // change one with a controller, which therefore declares nothing.
 func wants(d *metav1.PartialObjectMetadata) bool {
-	return d.UID != "" && d.DeletionTimestamp == nil && d.Annotations[injector.OwnNetworkKey] == "true" && metav1.GetControllerOf(d) == nil
+	return d.UID != "" && d.DeletionTimestamp == nil && d.Annotations[wellknown.OwnNetwork] == "true" && metav1.GetControllerOf(d) == nil
 }
 
 // asked ignores the Deployments that never asked.
 func asked() predicate.Predicate {
-	asks := func(o client.Object) bool { return o.GetAnnotations()[injector.OwnNetworkKey] == "true" }
+	asks := func(o client.Object) bool { return o.GetAnnotations()[wellknown.OwnNetwork] == "true" }
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return asks(e.Object) },
 		DeleteFunc: func(e event.DeleteEvent) bool { return asks(e.Object) },

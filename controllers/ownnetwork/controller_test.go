@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/network/multus"
 )
@@ -176,7 +177,7 @@ func TestWithoutAPoolNoNetworkIsMade(t *testing.T) {
 
 	// It no longer asks: the Network stays until it is removed, and is not
 	// recreated.
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, injector.OwnNetworkKey)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, wellknown.OwnNetwork)
 	if err := c.Patch(t.Context(), d, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/ownnetwork"
@@ -124,7 +125,7 @@ func (c *cluster) deploy(t *testing.T, namespace, name string) *appsv1.Deploymen
 	t.Helper()
 	app := map[string]string{"app": name}
 	d := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{injector.OwnNetworkKey: "true"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{wellknown.OwnNetwork: "true"}},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: app},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: app}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}}},

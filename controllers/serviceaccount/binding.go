@@ -8,23 +8,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // BindingName is the RoleBinding's name in each namespace.
 const BindingName = "usher-default-serviceaccount-view"
 
 // made are the labels by which the controller identifies its objects.
-var made = labels.Set{"app.kubernetes.io/managed-by": "usher", "app.kubernetes.io/component": "default-serviceaccount"}
+var made = labels.Set{wellknown.LabelManagedBy: wellknown.Usher, wellknown.LabelComponent: "default-serviceaccount"}
 
 // binding returns the RoleBinding for a namespace.
 func binding(namespace string) *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: BindingName, Labels: made,
-			Annotations: map[string]string{"usher.dev/reason": "the namespace is labelled " + config.DefaultServiceAccountLabel + ": " + config.View},
+			Annotations: map[string]string{wellknown.AnnotationReason: "the namespace is labelled " + wellknown.LabelDefaultServiceAccount + ": " + wellknown.View},
 		},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: config.View},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: wellknown.View},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "default"}},
 	}
 }

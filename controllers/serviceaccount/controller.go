@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // Reasons of the Events on a namespace.
@@ -86,11 +86,11 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if ns.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
-	value, asked := ns.Labels[config.DefaultServiceAccountLabel]
-	if asked && value != config.View {
-		c.events.Eventf(ns, nil, corev1.EventTypeWarning, ReasonUnknown, "Bind", "label %s is %q: write %s, or remove the label", config.DefaultServiceAccountLabel, value, config.View)
+	value, asked := ns.Labels[wellknown.LabelDefaultServiceAccount]
+	if asked && value != wellknown.View {
+		c.events.Eventf(ns, nil, corev1.EventTypeWarning, ReasonUnknown, "Bind", "label %s is %q: write %s, or remove the label", wellknown.LabelDefaultServiceAccount, value, wellknown.View)
 	}
-	if value == config.View {
+	if value == wellknown.View {
 		return reconcile.Result{}, c.bind(ctx, ns)
 	}
 	return reconcile.Result{}, c.unbind(ctx, ns)
@@ -122,7 +122,7 @@ func (c *Controller) bind(ctx context.Context, ns *metav1.PartialObjectMetadata)
 		err = c.client.Update(ctx, is)
 	}
 	if err != nil {
-		return fmt.Errorf("binding %s to the default ServiceAccount of %s: %w", config.View, ns.Name, err)
+		return fmt.Errorf("binding %s to the default ServiceAccount of %s: %w", wellknown.View, ns.Name, err)
 	}
 	c.events.Eventf(ns, nil, corev1.EventTypeNormal, ReasonBound, "Bind", "the ServiceAccount default may view the namespace")
 	return nil

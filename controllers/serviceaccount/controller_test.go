@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 	"github.com/usher-dev/usher/test/controlplane"
@@ -81,7 +81,7 @@ func (c *cluster) namespace(t *testing.T, value string) string {
 	t.Helper()
 	var labels map[string]string
 	if value != "" {
-		labels = map[string]string{config.DefaultServiceAccountLabel: value}
+		labels = map[string]string{wellknown.LabelDefaultServiceAccount: value}
 	}
 	ns, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Labels: labels}}, metav1.CreateOptions{})
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *cluster) label(t *testing.T, namespace, value string) {
 	if value != "" {
 		text = fmt.Sprintf("%q", value)
 	}
-	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, config.DefaultServiceAccountLabel, text)
+	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, wellknown.LabelDefaultServiceAccount, text)
 	if _, err := c.CoreV1().Namespaces().Patch(t.Context(), namespace, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func (c *cluster) may(t *testing.T, namespace, verb, resource string) bool {
 func TestTheDefaultServiceAccountOfALabelledNamespaceViewsItAndReadsNoSecrets(t *testing.T) {
 	c := shared
 	defer c.controller(t)()
-	namespace := c.namespace(t, config.View)
+	namespace := c.namespace(t, wellknown.View)
 	got := c.untilBound(t, namespace)
 	if diff := cmp.Diff(rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"}, got.RoleRef); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -217,11 +217,11 @@ func TestTheDefaultServiceAccountOfALabelledNamespaceViewsItAndReadsNoSecrets(t 
 func TestALabelThatWentWhileTheControllerWasDownIsFollowed(t *testing.T) {
 	c := shared
 	stop := c.controller(t)
-	gone, come := c.namespace(t, config.View), c.namespace(t, "")
+	gone, come := c.namespace(t, wellknown.View), c.namespace(t, "")
 	c.untilBound(t, gone)
 	stop()
 	c.label(t, gone, "")
-	c.label(t, come, config.View)
+	c.label(t, come, wellknown.View)
 	defer c.controller(t)()
 	c.untilUnbound(t, gone)
 	c.untilBound(t, come)
@@ -230,7 +230,7 @@ func TestALabelThatWentWhileTheControllerWasDownIsFollowed(t *testing.T) {
 func TestAChangedBindingIsRestored(t *testing.T) {
 	c := shared
 	defer c.controller(t)()
-	namespace := c.namespace(t, config.View)
+	namespace := c.namespace(t, wellknown.View)
 	want := c.untilBound(t, namespace)
 	for name, change := range map[string]func(*rbacv1.RoleBinding) error{
 		"its subjects": func(b *rbacv1.RoleBinding) error {
@@ -282,11 +282,11 @@ func TestABindingThatUsherDidNotMakeIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.label(t, namespace, config.View)
+	c.label(t, namespace, wellknown.View)
 	c.untilTold(t, namespace, serviceaccount.ReasonForeign, "usher did not create the RoleBinding")
 	c.label(t, namespace, "")
 	// A later change was also decided later.
-	other := c.namespace(t, config.View)
+	other := c.namespace(t, wellknown.View)
 	c.untilBound(t, other)
 	is, err := c.RbacV1().RoleBindings(namespace).Get(t.Context(), theirs.Name, metav1.GetOptions{})
 	if err != nil {
@@ -300,7 +300,7 @@ func TestABindingThatUsherDidNotMakeIsLeftAlone(t *testing.T) {
 func TestAnUnknownLabelIsReportedAndGrantsNothing(t *testing.T) {
 	c := shared
 	defer c.controller(t)()
-	namespace := c.namespace(t, config.View)
+	namespace := c.namespace(t, wellknown.View)
 	c.untilBound(t, namespace)
 	c.label(t, namespace, "admin")
 	c.untilTold(t, namespace, serviceaccount.ReasonUnknown, `"admin": write view`)

@@ -4,7 +4,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // concerns accepts events of labelled namespaces: their creation, and changes
@@ -12,12 +12,12 @@ import (
 func concerns() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
-			_, ok := e.Object.GetLabels()[config.DefaultServiceAccountLabel]
+			_, ok := e.Object.GetLabels()[wellknown.LabelDefaultServiceAccount]
 			return ok
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			is, has := e.ObjectNew.GetLabels()[config.DefaultServiceAccountLabel]
-			was, had := e.ObjectOld.GetLabels()[config.DefaultServiceAccountLabel]
+			is, has := e.ObjectNew.GetLabels()[wellknown.LabelDefaultServiceAccount]
+			was, had := e.ObjectOld.GetLabels()[wellknown.LabelDefaultServiceAccount]
 			return is != was || has != had
 		},
 		DeleteFunc:  func(event.DeleteEvent) bool { return false },

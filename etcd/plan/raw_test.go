@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	etcdmember "github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd"
@@ -54,7 +55,7 @@ func (w *world) cluster() *v1beta2.EtcdCluster {
 		Spec:       *w.spec, Status: w.api.ClusterStatus,
 	}
 	if w.adopt != "" {
-		c.Annotations = map[string]string{v1beta2.AnnotationRetained: string(w.adopt)}
+		c.Annotations = map[string]string{wellknown.AnnotationEtcdRetained: string(w.adopt)}
 	}
 	return c
 }
@@ -81,7 +82,7 @@ func (w *world) objects() *observe.Objects {
 	var claims, aside []corev1.PersistentVolumeClaim
 	for _, name := range sortedKeys(w.claims) {
 		claim := w.claimObject(cluster, name, w.claims[name])
-		if claim.Labels[etcdmember.LabelAside] != "" {
+		if claim.Labels[wellknown.LabelEtcdSetAside] != "" {
 			aside = append(aside, claim)
 		} else {
 			claims = append(claims, claim)
@@ -118,10 +119,10 @@ func (w *world) podObject(cluster *v1beta2.EtcdCluster, name string, p *pod) cor
 		state = etcdmember.First(w.desired().Addresses, name)
 	}
 	o.Annotations = state.Annotations()
-	o.Annotations[etcdmember.AnnotationVersion] = p.target.String()
-	o.Annotations[etcdmember.AnnotationPodRevision], o.Annotations[etcdmember.AnnotationStorageRevision] = p.revision, p.storageRevision
+	o.Annotations[wellknown.AnnotationEtcdVersion] = p.target.String()
+	o.Annotations[wellknown.AnnotationEtcdPodRevision], o.Annotations[wellknown.AnnotationEtcdStorageRevision] = p.revision, p.storageRevision
 	if p.exposed {
-		o.Labels[etcdmember.LabelVoter] = "true"
+		o.Labels[wellknown.LabelEtcdVoter] = "true"
 	}
 	volume := corev1.Volume{Name: etcdmember.DataVolume}
 	if p.claimUID != "" {
@@ -175,7 +176,7 @@ func ended(message string) *corev1.ContainerStateTerminated {
 
 func (w *world) claimObject(cluster *v1beta2.EtcdCluster, name string, c *claim) corev1.PersistentVolumeClaim {
 	o := corev1.PersistentVolumeClaim{ObjectMeta: w.meta(cluster, name, c.uid, c.created, c.ending)}
-	o.Annotations[etcdmember.AnnotationStorageRevision] = c.storageRevision
+	o.Annotations[wellknown.AnnotationEtcdStorageRevision] = c.storageRevision
 	o.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: c.storage}
 	switch {
 	case c.aside != nil:
@@ -187,8 +188,8 @@ func (w *world) claimObject(cluster *v1beta2.EtcdCluster, name string, c *claim)
 		if err != nil {
 			panic(err)
 		}
-		o.Labels, o.OwnerReferences = map[string]string{etcdmember.LabelAside: cluster.Name}, nil
-		o.Annotations[etcdmember.AnnotationAside] = string(text)
+		o.Labels, o.OwnerReferences = map[string]string{wellknown.LabelEtcdSetAside: cluster.Name}, nil
+		o.Annotations[wellknown.AnnotationEtcdSetAside] = string(text)
 	case c.retained:
 		o.OwnerReferences = nil
 	case w.pods[name] != nil && w.pods[name].seed:

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
@@ -86,7 +87,7 @@ func (f *Facts) gather(ctx context.Context, r Request) (*verdict.Facts, error) {
 		known.Lister = f.Others.Direct(ctx, r.Object.Namespace)
 		known.LimitRanges = func() []corev1.LimitRange { return LimitRanges(ctx, f.Reader, r.Object.Namespace) }
 	}
-	if _, pinned := known.NamespaceLabels[config.EnforceVersionLabel]; pinned || r.Steps&verdict.Evaluate != 0 {
+	if _, pinned := known.NamespaceLabels[wellknown.LabelEnforceVersion]; pinned || r.Steps&verdict.Evaluate != 0 {
 		// A label with an invalid value is denied when it is set; here the default
 		// replaces it.
 		known.Levels, _ = config.FromLabels(known.NamespaceLabels, current.Policies)
@@ -123,7 +124,7 @@ func (f *Facts) refreshLabels(ctx context.Context, r Request, known *verdict.Fac
 		}
 	case r.Steps&verdict.Connect != 0:
 		if v.Attachment == nil && r.Object.Kind != "Deployment" || v.Attachment != nil && v.Attachment.Reason != reason.NotAsked ||
-			r.Old != nil || known.NamespaceLabels[injector.OwnNetworkKey] != "" {
+			r.Old != nil || known.NamespaceLabels[wellknown.OwnNetwork] != "" {
 			return false, nil
 		}
 	default:
@@ -213,11 +214,11 @@ func (f *Facts) missing(r Request, v *verdict.Verdict) []string {
 	}
 	labels, _ := verdict.Labels(r.Object.JSON)
 	set := f.Templates.Set()
-	names := slices.DeleteFunc(strings.Split(labels[injector.NamespaceLabel], "."), func(name string) bool {
+	names := slices.DeleteFunc(strings.Split(labels[wellknown.LabelTemplates], "."), func(name string) bool {
 		_, known := set.Get(name)
 		return known || injector.ValidTemplateName(name) != ""
 	})
-	picked, _ := injector.Picked(labels[injector.NamespaceRevisionLabel])
+	picked, _ := injector.Picked(labels[wellknown.LabelRevisions])
 	for template, revision := range picked {
 		name := injector.RevisionName(template, revision)
 		if _, known := set.Get(name); !known && revision != injector.DefaultRevision {

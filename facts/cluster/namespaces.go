@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // Namespaces stores only the labels of namespaces: templates select by any of
@@ -58,7 +58,7 @@ func (n *Namespaces) put(ns *metav1.PartialObjectMetadata) bool {
 	}
 	now := namespace{version: ns.ResourceVersion, labels: ns.Labels}
 	n.known[ns.Name] = now
-	return before.labels[injector.NamespaceLabel] != now.labels[injector.NamespaceLabel]
+	return before.labels[wellknown.LabelTemplates] != now.labels[wellknown.LabelTemplates]
 }
 
 func (n *Namespaces) notify(changed bool) {
@@ -78,7 +78,7 @@ func (n *Namespaces) Delete(name, version string) {
 		delete(n.known, name)
 	}
 	n.mu.Unlock()
-	n.notify(!kept && before.labels[injector.NamespaceLabel] != "")
+	n.notify(!kept && before.labels[wellknown.LabelTemplates] != "")
 }
 
 // Labels returns the labels of a namespace, which the caller must not change.
@@ -99,7 +99,7 @@ func (n *Namespaces) Asking(template string) int {
 	defer n.mu.RUnlock()
 	count := 0
 	for _, ns := range n.known {
-		if slices.Contains(strings.Split(ns.labels[injector.NamespaceLabel], "."), template) {
+		if slices.Contains(strings.Split(ns.labels[wellknown.LabelTemplates], "."), template) {
 			count++
 		}
 	}
@@ -112,7 +112,7 @@ func (n *Namespaces) Values() []string {
 	defer n.mu.RUnlock()
 	values := map[string]bool{}
 	for _, ns := range n.known {
-		if value, ok := ns.labels[injector.NamespaceLabel]; ok {
+		if value, ok := ns.labels[wellknown.LabelTemplates]; ok {
 			values[value] = true
 		}
 	}

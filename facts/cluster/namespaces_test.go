@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 func labelled(version, value string) *metav1.PartialObjectMetadata {
 	ns := partialNamespace()
-	ns.Name, ns.ResourceVersion, ns.Labels = "a", version, map[string]string{injector.NamespaceLabel: value}
+	ns.Name, ns.ResourceVersion, ns.Labels = "a", version, map[string]string{wellknown.LabelTemplates: value}
 	return ns
 }
 
@@ -81,7 +81,7 @@ func TestNamespaces_AnOvertakenAnswerIsNotKept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := labels[injector.NamespaceLabel]; got != tc.want {
+			if got := labels[wellknown.LabelTemplates]; got != tc.want {
 				t.Errorf("the namespace asks for %q, want %q", got, tc.want)
 			}
 		})

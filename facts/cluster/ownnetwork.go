@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
@@ -104,7 +105,7 @@ func (n *Networks) coming(ctx context.Context, namespace, name string, object []
 	}
 	deployment := &appsv1.Deployment{}
 	found, err := n.read(ctx, namespace, name, deployment)
-	if err != nil || !found || deployment.UID != owner.UID || deployment.Annotations[injector.OwnNetworkKey] != "true" {
+	if err != nil || !found || deployment.UID != owner.UID || deployment.Annotations[wellknown.OwnNetwork] != "true" {
 		return injector.Network{}, false, err
 	}
 	var condition, message string

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 )
 
@@ -190,7 +191,7 @@ func (t *Templates) Refresh(ctx context.Context, names []string) (bool, error) {
 	found := false
 	for _, name := range names {
 		if template, revision, ok := strings.Cut(name, "/"); ok {
-			more, err := t.list(ctx, deletions, name, client.MatchingLabels{injector.RevisionOfLabel: template, injector.RevisionLabel: revision})
+			more, err := t.list(ctx, deletions, name, client.MatchingLabels{wellknown.LabelRevisionOf: template, wellknown.LabelRevision: revision})
 			if err != nil || !more {
 				return found, err
 			}
@@ -207,7 +208,7 @@ func (t *Templates) Refresh(ctx context.Context, names []string) (bool, error) {
 		if !apierrors.IsNotFound(err) {
 			return found, fmt.Errorf("%w: reading the template %s: %w", errUnavailable, name, err)
 		}
-		more, err := t.list(ctx, deletions, name, client.MatchingLabels{injector.TemplateLabel: name})
+		more, err := t.list(ctx, deletions, name, client.MatchingLabels{wellknown.LabelTemplate: name})
 		if err != nil || !more {
 			return found, err
 		}

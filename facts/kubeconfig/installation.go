@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 )
 
@@ -52,7 +52,7 @@ func (i Installation) Check(ctx context.Context, c client.Reader) error {
 func others(ctx context.Context, c client.Reader) (namespaces []string, err error) {
 	all, err := registrations(ctx, c)
 	for n := range all {
-		if own := all[n].Labels[config.NamespaceLabel]; own != "" {
+		if own := all[n].Labels[wellknown.LabelNamespace]; own != "" {
 			namespaces = append(namespaces, own)
 		}
 	}
@@ -73,9 +73,9 @@ func (i Installation) Registered(ctx context.Context, c client.Reader) (bool, in
 	case configuration == nil:
 		return false, scope, nil
 	}
-	if text := configuration.Annotations[config.SelectorAnnotation]; text != "" {
+	if text := configuration.Annotations[wellknown.AnnotationNamespaceSelector]; text != "" {
 		if scope.Selector, err = labels.Parse(text); err != nil {
-			return false, scope, fmt.Errorf("reading the annotation %s of the webhook configuration %s: %w", config.SelectorAnnotation, configuration.Name, err)
+			return false, scope, fmt.Errorf("reading the annotation %s of the webhook configuration %s: %w", wellknown.AnnotationNamespaceSelector, configuration.Name, err)
 		}
 	}
 	return true, scope, nil
@@ -95,7 +95,7 @@ func (i Installation) configuration(ctx context.Context, c client.Reader) (*meta
 	}
 	all, err := registrations(ctx, c)
 	for n := range all {
-		if config.Belongs(&all[n], i.Own) {
+		if wellknown.BelongsTo(i.Own, all[n].Name, all[n].Labels) {
 			return &all[n], nil
 		}
 	}
@@ -107,7 +107,7 @@ func (i Installation) configuration(ctx context.Context, c client.Reader) (*meta
 func registrations(ctx context.Context, c client.Reader) ([]metav1.PartialObjectMetadata, error) {
 	all := &metav1.PartialObjectMetadataList{}
 	all.SetGroupVersionKind(configurationKind.GroupVersion().WithKind(configurationKind.Kind + "List"))
-	err := c.List(ctx, all, client.MatchingLabels{config.ManagedByLabel: "usher"})
+	err := c.List(ctx, all, client.MatchingLabels{wellknown.LabelManagedBy: "usher"})
 	return all.Items, err
 }
 

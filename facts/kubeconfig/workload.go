@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/kinds"
 )
@@ -97,8 +98,8 @@ func uninject(pod *unstructured.Unstructured, templates *injector.Set) {
 		return
 	}
 	pod.SetLabels(templates.OwnLabels(pod.GetLabels(), annotations))
-	delete(annotations, injector.RecordAnnotation)
-	delete(annotations, injector.OwnLabelsAnnotation)
+	delete(annotations, wellknown.AnnotationInjected)
+	delete(annotations, wellknown.AnnotationOwnLabels)
 	pod.SetAnnotations(annotations)
 	for _, entry := range record {
 		for list, names := range map[string][]string{

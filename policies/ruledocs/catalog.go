@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
@@ -110,7 +111,7 @@ func Markdown(entries []Entry) []byte {
 
 ` + "`usher check`" + ` and the webhook check these rules. Levels nest: ` + "`invariant`" + ` (cannot work, or the API server refuses it), ` + "`baseline`" + ` (will hurt in operation), ` + "`strict`" + ` (good practice).
 
-To exempt an object from a rule, set the annotations ` + "`" + policies.ExemptAnnotation + `: <rule>[,<rule>]` + "`" + ` and ` + "`" + policies.ExemptReasonAnnotation + "`" + `. The configuration decides which rules can be exempted; what the API server refuses cannot.
+To exempt an object from a rule, set the annotations ` + "`" + wellknown.AnnotationExempt + `: <rule>[,<rule>]` + "`" + ` and ` + "`" + wellknown.AnnotationExemptReason + "`" + `. The configuration decides which rules can be exempted; what the API server refuses cannot.
 
 A rule with a line **Kubernetes** follows from what the API server or a controller does in these versions. On a later version such a rule, and a [transition](transitions.md) of a built-in kind, only warns, whatever level the namespace enforces.
 

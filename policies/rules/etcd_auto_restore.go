@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
@@ -20,14 +21,14 @@ func init() {
 		Level:   finding.Invariant,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdCluster"},
-		Summary: "The annotation " + v1beta2.AnnotationAutoRestore + " is neither true nor false",
+		Summary: "The annotation " + wellknown.AnnotationEtcdAutoRestore + " is neither true nor false",
 		Harm:    "usher does not restore the cluster automatically when it loses its majority",
 		Fix:     `write "true" or "false"`,
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
-			value, ok := c.Annotations[v1beta2.AnnotationAutoRestore]
+			value, ok := c.Annotations[wellknown.AnnotationEtcdAutoRestore]
 			if ok && value != "true" && value != "false" {
-				p.Report(field.NewPath("metadata", "annotations").Key(v1beta2.AnnotationAutoRestore), value,
-					v1beta2.AnnotationAutoRestore+" is "+quoted(value)+`: write "true" to have the cluster restored from its newest backup once its majority is lost for good, or "false"`)
+				p.Report(field.NewPath("metadata", "annotations").Key(wellknown.AnnotationEtcdAutoRestore), value,
+					wellknown.AnnotationEtcdAutoRestore+" is "+quoted(value)+`: write "true" to have the cluster restored from its newest backup once its majority is lost for good, or "false"`)
 			}
 		}),
 	})

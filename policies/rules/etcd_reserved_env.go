@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/release"
@@ -34,8 +35,8 @@ func init() {
 					p.Report(path.Child("etcdEnv").Index(i).Child("name"), e.Name, "name is "+e.Name+", which the controller sets by a flag; etcd does not start with both: remove the variable")
 				}
 			}
-			if value, ok := c.Spec.Pod.Annotations[etcd.VersionAnnotation]; ok {
-				p.Report(path.Child("annotations").Key(etcd.VersionAnnotation), value, etcd.VersionAnnotation+" is the controller's record of what the pod runs: remove it")
+			if value, ok := c.Spec.Pod.Annotations[wellknown.AnnotationEtcdVersion]; ok {
+				p.Report(path.Child("annotations").Key(wellknown.AnnotationEtcdVersion), value, wellknown.AnnotationEtcdVersion+" is the controller's record of what the pod runs: remove it")
 			}
 		}),
 	})

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
@@ -25,9 +26,9 @@ func init() {
 		Kinds:   []string{"EtcdRestore"},
 		Summary: "An EtcdRestore would replace a working cluster",
 		Harm:    "everything written since the backup would be lost",
-		Fix:     "restore into a new EtcdCluster, or write the annotation " + v1beta2.AnnotationReplaceRunning + `: "true"`,
+		Fix:     "restore into a new EtcdCluster, or write the annotation " + wellknown.AnnotationEtcdReplaceRunning + `: "true"`,
 		Check: on(func(p *policies.Pass, r *v1beta2.EtcdRestore) {
-			if p.Update || r.Annotations[v1beta2.AnnotationReplaceRunning] == "true" {
+			if p.Update || r.Annotations[wellknown.AnnotationEtcdReplaceRunning] == "true" {
 				return
 			}
 			found, _ := p.List("EtcdCluster")
@@ -40,7 +41,7 @@ func init() {
 				return
 			}
 			if available := c.Status.Condition(v1beta2.ClusterAvailable); available != nil && available.Status == corev1.ConditionTrue {
-				p.Report(field.NewPath("spec", "etcdCluster", "name"), c.Name, "name is "+c.Name+", a working cluster: restore into a new one, or write the annotation "+v1beta2.AnnotationReplaceRunning+`: "true" to discard everything written to it since the backup`)
+				p.Report(field.NewPath("spec", "etcdCluster", "name"), c.Name, "name is "+c.Name+", a working cluster: restore into a new one, or write the annotation "+wellknown.AnnotationEtcdReplaceRunning+`: "true" to discard everything written to it since the backup`)
 			}
 		}),
 	})

@@ -19,8 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/certs"
-	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook"
 )
@@ -63,7 +63,7 @@ func TestTheOverlaysRightsAreEnoughAndOneReplicaKeepsTheObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	registered := &admissionregistrationv1.MutatingWebhookConfiguration{}
-	if err := c.Get(t.Context(), client.ObjectKey{Name: config.DefaultName}, registered); err != nil {
+	if err := c.Get(t.Context(), client.ObjectKey{Name: wellknown.DefaultConfigurationName}, registered); err != nil {
 		t.Fatal(err)
 	}
 	if bundle := registered.Webhooks[0].ClientConfig.CABundle; !bytes.Equal(bundle, secret.Data["ca.crt"]) {

@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/test/kubectl"
 	"github.com/usher-dev/usher/webhook"
@@ -95,7 +95,7 @@ func (c *ControlPlane) UntilRegistered(ctx context.Context, u *Usher) error {
 	}
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		// The validating one is applied last.
-		config, err := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, cmp.Or(u.configuration, config.DefaultName), metav1.GetOptions{})
+		config, err := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, cmp.Or(u.configuration, wellknown.DefaultConfigurationName), metav1.GetOptions{})
 		return err == nil && len(config.Webhooks) > 0 && strings.HasPrefix(*config.Webhooks[0].ClientConfig.URL, u.URL), nil
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // agent is a template whose container only runs.
@@ -42,7 +42,7 @@ func TestANamespaceAsksForItsPodsAndEachMayDecline(t *testing.T) {
 	t.Parallel()
 	c := shared
 	c.agentTemplate(t, "labelled", "false")
-	ns := c.namespace(t, map[string]string{injector.NamespaceLabel: "labelled"})
+	ns := c.namespace(t, map[string]string{wellknown.LabelTemplates: "labelled"})
 	c.until(t, "the namespace's label is known", func() bool {
 		out, err := c.node.Kubectl(t.Context(), "---\n"+pod("asks", "", ""), "create", "-n", ns, "-f", "-", "--dry-run=server", "-o", "yaml")
 		return err == nil && strings.Contains(out, "name: agent")

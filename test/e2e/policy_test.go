@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/cluster/node"
 )
 
@@ -46,17 +46,17 @@ func TestKubectlTellsWhatAPolicyRefusesAndWarnsOf(t *testing.T) {
 			warns: `Warning: cronjob-forbid-hang: spec.`,
 		},
 		"what will hurt is refused where that is enforced": {
-			labels:  map[string]string{config.EnforceLabel: "baseline"},
+			labels:  map[string]string{wellknown.LabelEnforce: "baseline"},
 			spec:    hangs,
 			refused: `admission webhook "enforced.policy.usher.dev" denied the request: cronjob-forbid-hang: spec.`,
 		},
 		"good practice is warned of where that is asked for": {
-			labels: map[string]string{config.WarnLabel: "strict"},
+			labels: map[string]string{wellknown.LabelWarn: "strict"},
 			spec:   loose,
 			warns:  `Warning: cronjob-no-deadline: spec.`,
 		},
 		"nothing is refused where enforcement is off": {
-			labels: map[string]string{config.EnforceLabel: "off", config.WarnLabel: "invariant"},
+			labels: map[string]string{wellknown.LabelEnforce: "off", wellknown.LabelWarn: "invariant"},
 			spec:   never,
 			warns:  `Warning: cronjob-impossible: spec.schedule: `,
 		},
@@ -96,7 +96,7 @@ func TestTheAuditLogHasWhatANamespaceAsksToAudit(t *testing.T) {
 	if errors.Is(err, node.ErrNoMachine) {
 		t.Skip(err)
 	}
-	ns := c.namespace(t, map[string]string{config.EnforceLabel: "invariant", config.WarnLabel: "off", config.AuditLabel: "baseline"})
+	ns := c.namespace(t, map[string]string{wellknown.LabelEnforce: "invariant", wellknown.LabelWarn: "off", wellknown.LabelAudit: "baseline"})
 	c.until(t, "the namespace is judged as labelled", func() bool {
 		out, err := c.node.Kubectl(t.Context(), "---\n"+cronJob("work", hangs), "apply", "-n", ns, "-f", "-", "--dry-run=server")
 		return err == nil && !strings.Contains(out, "Warning")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/cluster/usher"
 )
 
@@ -83,7 +83,7 @@ func (c *cluster) versions(t *testing.T, namespace string) []string {
 	var versions []string
 	for _, pod := range c.pods(t, namespace, "app=app") {
 		var record map[string]struct{ Version string }
-		if err := json.Unmarshal([]byte(pod.Annotations[injector.RecordAnnotation]), &record); err != nil {
+		if err := json.Unmarshal([]byte(pod.Annotations[wellknown.AnnotationInjected]), &record); err != nil {
 			t.Fatalf("%s: %v", pod.Name, err)
 		}
 		if v := record["rolled"].Version; !found[v] {

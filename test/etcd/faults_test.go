@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // A fault stops a member without loss of data.
@@ -172,7 +172,7 @@ func (s *scene) claims() map[string]types.UID {
 func (s *scene) setAside() (names []string) {
 	s.Helper()
 	for _, c := range s.listClaims() {
-		if _, aside := c.Annotations[member.AnnotationAside]; aside {
+		if _, aside := c.Annotations[wellknown.AnnotationEtcdSetAside]; aside {
 			names = append(names, c.Name)
 		}
 	}

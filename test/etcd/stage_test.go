@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/cluster/usher"
 	"github.com/usher-dev/usher/test/history"
 	"github.com/usher-dev/usher/test/traffic"
@@ -174,7 +174,7 @@ func (s *scene) connect(ctx context.Context) (*clientv3.Client, error) {
 // members connects to every voting member, by its pod.
 func (s *scene) members(ctx context.Context) (*clientv3.Client, error) {
 	var pods corev1.PodList
-	voters := client.MatchingLabels{"etcd_cluster": s.name, member.LabelVoter: "true"}
+	voters := client.MatchingLabels{"etcd_cluster": s.name, wellknown.LabelEtcdVoter: "true"}
 	if err := shared.client.List(ctx, &pods, client.InNamespace(s.namespace), voters); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // TestAClusterOfWhichAMinorityLives_IsRestored deletes a majority of members
@@ -33,7 +34,7 @@ func TestAClusterOfWhichAMinorityLives_IsRestored(t *testing.T) {
 			c := s.clusterOf(tc.size)
 			c.Spec.Pod = nil // the data goes with the pods
 			if tc.alone {
-				c.Annotations = map[string]string{etcdv1beta2.AnnotationAutoRestore: "true"}
+				c.Annotations = map[string]string{wellknown.AnnotationEtcdAutoRestore: "true"}
 			}
 			s.must(s.client.Create(t.Context(), c))
 			s.settled(tc.size)

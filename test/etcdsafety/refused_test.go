@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/kubelet"
 )
 
@@ -68,7 +69,7 @@ func TestAClusterHiddenFromTheController_IsNotReplaced(t *testing.T) {
 			untouched := func() string {
 				c := s.cluster()
 				available = available && says(c, etcdv1beta2.ClusterAvailable) == corev1.ConditionTrue
-				if c.Status.ClusterID != before.Status.ClusterID || c.Annotations[etcdv1beta2.AnnotationRestore] != "" {
+				if c.Status.ClusterID != before.Status.ClusterID || c.Annotations[wellknown.AnnotationEtcdRestore] != "" {
 					return "the restore has the cluster"
 				}
 				return s.sameData(claims)

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/objectstore"
 )
 
@@ -56,7 +57,7 @@ func (s *scene) restoreOf(store *objectstore.Server, name, path string) *etcdv1b
 // forcedRestoreOf returns one that may replace a cluster that works.
 func (s *scene) forcedRestoreOf(store *objectstore.Server, name, path string) *etcdv1beta2.EtcdRestore {
 	r := s.restoreOf(store, name, path)
-	r.Annotations = map[string]string{etcdv1beta2.AnnotationReplaceRunning: "true"}
+	r.Annotations = map[string]string{wellknown.AnnotationEtcdReplaceRunning: "true"}
 	return r
 }
 

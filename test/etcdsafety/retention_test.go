@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // TestTheClaimsOfADeletedCluster deletes clusters, and recreates others with
@@ -68,7 +69,7 @@ func TestTheClaimsOfADeletedCluster(t *testing.T) {
 		s.must(s.client.Delete(t.Context(), s.cluster()))
 		s.collected(claims)
 		again := s.clusterOf(1)
-		again.Annotations = map[string]string{etcdv1beta2.AnnotationRetained: "ignore"}
+		again.Annotations = map[string]string{wellknown.AnnotationEtcdRetained: "ignore"}
 		s.must(s.client.Create(t.Context(), again))
 		s.settled(1)
 		if now := s.members(); slices.Equal(members, now) {
@@ -87,7 +88,7 @@ func TestTheClaimsOfADeletedCluster(t *testing.T) {
 		s.until("two claims are set aside", func(c *etcdv1beta2.EtcdCluster) bool {
 			return len(s.setAside()) == 2 && len(c.Status.SetAside) == 2 && says(c, etcdv1beta2.ClusterClaimsSetAside) == corev1.ConditionTrue
 		})
-		if f := s.cluster().Finalizers; !slices.Equal(f, []string{etcdv1beta2.FinalizerClaims}) {
+		if f := s.cluster().Finalizers; !slices.Equal(f, []string{wellknown.FinalizerEtcdClaims}) {
 			t.Errorf("the finalizers are %q", f)
 		}
 		s.must(s.client.Delete(t.Context(), s.cluster()))
@@ -130,7 +131,7 @@ func (s *scene) retained(answer string) {
 	s.Helper()
 	c := s.cluster()
 	patch := client.MergeFrom(c.DeepCopy())
-	metav1.SetMetaDataAnnotation(&c.ObjectMeta, etcdv1beta2.AnnotationRetained, answer)
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationEtcdRetained, answer)
 	s.must(s.client.Patch(s.Context(), c, patch))
 }
 

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
@@ -36,7 +36,7 @@ func TestAnswersThatComeTooLateAreAsNone(t *testing.T) {
 // create a Deployment there.
 func enforcingNamespace(t *testing.T) (deploy func() error) {
 	t.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "enforced-", Labels: map[string]string{config.EnforceLabel: "invariant"}}}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "enforced-", Labels: map[string]string{wellknown.LabelEnforce: "invariant"}}}
 	ns, err := shared.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 const review = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"group":"","version":"v1","kind":"Pod"},` +
@@ -150,7 +150,7 @@ func TestAReplicaThatIsKilledCostsAtMostWhatItWasDeciding(t *testing.T) {
 // trusted trusts usher like the API server.
 func trusted(t *testing.T) *tls.Config {
 	t.Helper()
-	config, err := shared.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	config, err := shared.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/network/multus"
@@ -97,7 +98,7 @@ func TestAWorkloadIsWarnedOfWhatItsPodsAreDeniedFor(t *testing.T) {
 	c := webhooktest.Started(t)
 	ns := c.NewNamespace(t, nil)
 	d := webhooktest.Deployment(t, "")
-	d.Spec.Template.Annotations = map[string]string{injector.NetworkAnnotation: "none"}
+	d.Spec.Template.Annotations = map[string]string{wellknown.AnnotationNetwork: "none"}
 	c.Warnings.Take()
 	d, err := c.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{})
 	if err != nil {
@@ -114,14 +115,14 @@ func TestAWorkloadIsWarnedOfWhatItsPodsAreDeniedFor(t *testing.T) {
 // own returns a Deployment with annotations on its own metadata.
 func own(t *testing.T, name, value string) *appsv1.Deployment {
 	t.Helper()
-	d := webhooktest.Deployment(t, fmt.Sprintf("%q: %q", injector.OwnNetworkKey, value))
+	d := webhooktest.Deployment(t, fmt.Sprintf("%q: %q", wellknown.OwnNetwork, value))
 	d.Name, d.GenerateName = name, ""
 	return d
 }
 
 func TestADeploymentsOwnNetworkIsDeclaredInItsTemplate(t *testing.T) {
 	c := webhooktest.Started(t)
-	plain, labelled := c.NewNamespace(t, nil), c.NewNamespace(t, map[string]string{injector.OwnNetworkKey: "true"})
+	plain, labelled := c.NewNamespace(t, nil), c.NewNamespace(t, map[string]string{wellknown.OwnNetwork: "true"})
 	c.Network(t, plain, "theirs", injector.MultusBackend, metav1.ConditionTrue)
 	c.Network(t, plain, "others", injector.MultusBackend, metav1.ConditionTrue, metav1.OwnerReference{
 		APIVersion: "apps/v1", Kind: "Deployment", Name: "another", UID: "1", Controller: new(true),
@@ -161,10 +162,10 @@ func TestADeploymentsOwnNetworkIsDeclaredInItsTemplate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if declared := got.Spec.Template.Annotations[injector.NetworkAnnotation]; declared != tc.want {
+			if declared := got.Spec.Template.Annotations[wellknown.AnnotationNetwork]; declared != tc.want {
 				t.Errorf("declares %q, want %q", declared, tc.want)
 			}
-			if speaks := got.Annotations[injector.OwnNetworkKey] == "true"; speaks != (tc.want != "") {
+			if speaks := got.Annotations[wellknown.OwnNetwork] == "true"; speaks != (tc.want != "") {
 				t.Errorf("the Deployment speaks for itself: %t", speaks)
 			}
 		})
@@ -187,16 +188,16 @@ func TestDeclaredNetworkOutlivesAReplacementWithoutARollout(t *testing.T) {
 	if _, err := deployments.Create(t.Context(), late, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, injector.OwnNetworkKey)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, wellknown.OwnNetwork)
 	late, err = deployments.Patch(t.Context(), "late", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	if err != nil || late.Spec.Template.Annotations[injector.NetworkAnnotation] != "late" {
+	if err != nil || late.Spec.Template.Annotations[wellknown.AnnotationNetwork] != "late" {
 		t.Errorf("asked for later, it declares %v: %v", late.Spec.Template.Annotations, err)
 	}
 }
 
 func TestANamespacesLabelForOwnNetworksIsABoolean(t *testing.T) {
 	c := webhooktest.Started(t)
-	_, err := c.CoreV1().Namespaces().Create(t.Context(), webhooktest.Namespace("own-networks-yes", map[string]string{injector.OwnNetworkKey: "yes"}), metav1.CreateOptions{})
+	_, err := c.CoreV1().Namespaces().Create(t.Context(), webhooktest.Namespace("own-networks-yes", map[string]string{wellknown.OwnNetwork: "yes"}), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `metadata.labels[samplecrd.k8s.io/own-network]: is "yes"; write "true" or "false"`) {
 		t.Errorf("got %v", err)
 	}
@@ -204,7 +205,7 @@ func TestANamespacesLabelForOwnNetworksIsABoolean(t *testing.T) {
 
 func TestOnlyWhatDeclaresANetworkIsRefusedWhileUsherIsDown(t *testing.T) {
 	c := webhooktest.Started(t)
-	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

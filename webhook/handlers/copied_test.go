@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
@@ -15,7 +15,7 @@ func TestACopyOfAWorkloadKeepsTheCopiedKeysInItsTemplate(t *testing.T) {
 	c := webhooktest.Started(t)
 	c.Template(t, "side", webhooktest.Small, "")
 	d := webhooktest.Deployment(t, "")
-	d.Spec.Template.Annotations = map[string]string{"inject.usher.dev/side": "true", injector.CarriedAnnotation: "inject.usher.dev/side"}
+	d.Spec.Template.Annotations = map[string]string{"inject.usher.dev/side": "true", wellknown.AnnotationCarried: "inject.usher.dev/side"}
 	d, err := c.AppsV1().Deployments(c.NewNamespace(t, nil)).Create(t.Context(), d, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

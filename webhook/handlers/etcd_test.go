@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 	"github.com/usher-dev/usher/etcd/plan/states"
@@ -96,7 +96,7 @@ func fieldsChanged(a, b *v1beta2.ClusterSpec) int {
 func TestEveryChangeOfAnEtcdClusterIsJudgedAsByItsController(t *testing.T) {
 	c := webhooktest.Started(t)
 	kube, _ := etcdClient(t, c)
-	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "invariant"})
 	all := states.Of([][]states.Variant{
 		{states.Size(1), states.Size(3)},
 		{states.Version("3.5.20"), states.Version("3.5.35"), states.Version("3.6.16"), states.Version("3.7.3")},
@@ -144,7 +144,7 @@ func TestEveryChangeOfAnEtcdClusterIsJudgedAsByItsController(t *testing.T) {
 func TestAnEditInMidRollIsJudgedByWhatMembersRun(t *testing.T) {
 	c := webhooktest.Started(t)
 	kube, _ := etcdClient(t, c)
-	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "invariant"})
 	spec := states.Of([][]states.Variant{{states.Size(3)}, {states.Version("3.6.16")}})[0].Spec
 	live := running(t, kube, ns, "rolling", spec, func(o *plan.Observation) {
 		o.Members[0].Version = etcd.Version{Major: 3, Minor: 5, Patch: 35}
@@ -168,7 +168,7 @@ func TestAnEditInMidRollIsJudgedByWhatMembersRun(t *testing.T) {
 func TestScalingAnEtcdClusterIsJudgedAsAnEdit(t *testing.T) {
 	c := webhooktest.Started(t)
 	kube, warned := etcdClient(t, c)
-	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "invariant"})
 	spec := states.Of([][]states.Variant{{states.Size(3)}, {states.Version("3.6.16")}})[0].Spec
 	scale := func(of *v1beta2.EtcdCluster, size int32) error {
 		body := &autoscalingv1.Scale{
@@ -201,7 +201,7 @@ func TestScalingAnEtcdClusterIsJudgedAsAnEdit(t *testing.T) {
 func TestBadEtcdClustersAreToldWhatIsWrong(t *testing.T) {
 	c := webhooktest.Started(t)
 	kube, warned := etcdClient(t, c)
-	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "invariant"})
 	base := func() *v1beta2.EtcdCluster {
 		return &v1beta2.EtcdCluster{
 			ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: ns},
@@ -343,12 +343,12 @@ spec:
 func TestAConsentIsJudgedWhenItIsGiven(t *testing.T) {
 	c := webhooktest.Started(t)
 	kube, _ := etcdClient(t, c)
-	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "invariant"})
 	spec := states.Of([][]states.Variant{{states.Size(3)}, {states.Version("3.6.16")}})[0].Spec
 	live := running(t, kube, ns, "example", spec, asIs)
 	for value, refused := range map[string]bool{"true": false, "false": false, "yes": true, "": true} {
 		changed := live.DeepCopy()
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1beta2.AnnotationAutoRestore, value)
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, wellknown.AnnotationEtcdAutoRestore, value)
 		if err := kube.Update(t.Context(), changed, client.DryRunAll); refused != (err != nil && strings.Contains(err.Error(), "etcd-auto-restore")) {
 			t.Errorf("%q: got %v", value, err)
 		}
@@ -360,7 +360,7 @@ func TestAConsentIsJudgedWhenItIsGiven(t *testing.T) {
 func TestADeletedNamespace_WarnsOfTheDataInIt(t *testing.T) {
 	c := webhooktest.Started(t)
 	full, empty := c.NewNamespace(t, nil), c.NewNamespace(t, nil)
-	for name, label := range map[string]string{"main-a": v1beta2.LabelCluster, "main-b": v1beta2.LabelCluster, "old-a": v1beta2.LabelAside, "files": "app"} {
+	for name, label := range map[string]string{"main-a": wellknown.LabelEtcdCluster, "main-b": wellknown.LabelEtcdCluster, "old-a": wellknown.LabelEtcdSetAside, "files": "app"} {
 		cluster, _, _ := strings.Cut(name, "-")
 		claim := &corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{label: cluster}},

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook/webhooktest"
@@ -43,7 +44,7 @@ func TestSeedPodIsInjected(t *testing.T) {
 		t.Errorf("envoy is %+v", envoy)
 	}
 	var record injector.Record
-	if err := json.Unmarshal([]byte(got.Annotations[injector.RecordAnnotation]), &record); err != nil {
+	if err := json.Unmarshal([]byte(got.Annotations[wellknown.AnnotationInjected]), &record); err != nil {
 		t.Fatal(err)
 	}
 	if r := record["envoy"]; !strings.HasPrefix(r.Version(), "sha256:") || r.Containers[0] != "envoy" || r.Volumes[0] != "envoy-conf" {
@@ -54,7 +55,7 @@ func TestSeedPodIsInjected(t *testing.T) {
 func TestAsked(t *testing.T) {
 	c := webhooktest.Started(t)
 	c.Template(t, "side", webhooktest.Small, "")
-	plain, labelled := c.NewNamespace(t, nil), c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
+	plain, labelled := c.NewNamespace(t, nil), c.NewNamespace(t, map[string]string{wellknown.LabelTemplates: "side"})
 	tests := map[string]struct {
 		namespace, annotations string
 		injected               bool
@@ -94,7 +95,7 @@ func TestNamespaceLabelTakesEffectAtOnce(t *testing.T) {
 	c.Template(t, "side", webhooktest.Small, "")
 	for range 5 {
 		// The test does not wait in between: the informer may not have seen the label.
-		ns := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
+		ns := c.NewNamespace(t, map[string]string{wellknown.LabelTemplates: "side"})
 		got, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, "", ""), metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -208,7 +209,7 @@ func TestSecondPassChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if webhooktest.Containers(second) != webhooktest.Containers(first) || second.Annotations[injector.RecordAnnotation] != first.Annotations[injector.RecordAnnotation] {
+	if webhooktest.Containers(second) != webhooktest.Containers(first) || second.Annotations[wellknown.AnnotationInjected] != first.Annotations[wellknown.AnnotationInjected] {
 		t.Errorf("the second pass made %s of %s", webhooktest.Containers(second), webhooktest.Containers(first))
 	}
 }
@@ -305,7 +306,7 @@ func TestFailureShowsOnTheWorkload(t *testing.T) {
 
 func TestAbsenceWarning_MissingObject_IsWarnedOf(t *testing.T) {
 	c := webhooktest.Started(t)
-	ns := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side"})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelTemplates: "side"})
 	c.Template(t, "side", webhooktest.Small+"\nvolumes: [{name: v, configMap: {name: envoy}}]", "")
 	c.Warnings.Take()
 	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), webhooktest.Deployment(t, ""), metav1.CreateOptions{}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/webhook/webhookspec"
 )
@@ -34,12 +35,12 @@ type entrySpec struct {
 func asksFor(object, keys string) string {
 	annotations := object + `.metadata.annotations`
 	return `(has(` + annotations + `) && ` + keys + `.exists(k, k in ` + annotations + ` && ` + annotations + `[k] != "false" || ` +
-		hasRecord(object) + ` && ` + annotations + `["` + injector.RecordAnnotation + `"].contains("\"" + k.split("/")[1] + ` + celText(injector.InRecord("")[1:]) + `)))`
+		hasRecord(object) + ` && ` + annotations + `["` + wellknown.AnnotationInjected + `"].contains("\"" + k.split("/")[1] + ` + celText(injector.InRecord("")[1:]) + `)))`
 }
 
 // hasRecord is true, in CEL, for an object with usher's record.
 func hasRecord(object string) string {
-	return `(has(` + object + `.metadata.annotations) && "` + injector.RecordAnnotation + `" in ` + object + `.metadata.annotations)`
+	return `(has(` + object + `.metadata.annotations) && "` + wellknown.AnnotationInjected + `" in ` + object + `.metadata.annotations)`
 }
 
 // entries splits the requests so that the API server sends each only once: by
@@ -60,7 +61,7 @@ func (i *Injection) entries(what string, spec entrySpec) []webhookspec.Webhook {
 	}
 	asks := admissionregistrationv1.MatchCondition{Name: "asks-by-annotation", Expression: spec.asks}
 	silent := admissionregistrationv1.MatchCondition{Name: "has-no-annotation-of-its-own", Expression: "!" + spec.asks}
-	labelled := []webhookspec.LabelRequirement{webhookspec.Has(injector.NamespaceLabel)}
+	labelled := []webhookspec.LabelRequirement{webhookspec.Has(wellknown.LabelTemplates)}
 
 	m := i.mandatoryTemplates()
 	if m == nil {
@@ -73,7 +74,7 @@ func (i *Injection) entries(what string, spec entrySpec) []webhookspec.Webhook {
 	return []webhookspec.Webhook{
 		render("annotated-"+what, policy, []webhookspec.LabelRequirement{m.open()}, asks,
 			admissionregistrationv1.MatchCondition{Name: "asks-for-no-mandatory-template", Expression: "!" + asksFor}),
-		render("labelled-namespaces-"+what, policy, []webhookspec.LabelRequirement{webhookspec.In(injector.NamespaceLabel, m.harmless...)}, silent),
+		render("labelled-namespaces-"+what, policy, []webhookspec.LabelRequirement{webhookspec.In(wellknown.LabelTemplates, m.harmless...)}, silent),
 		render("mandatory-annotated-"+what, admissionregistrationv1.Fail, []webhookspec.LabelRequirement{m.open()},
 			admissionregistrationv1.MatchCondition{Name: "asks-for-a-mandatory-template", Expression: asksFor}),
 		render("mandatory-labelled-namespaces-"+what, admissionregistrationv1.Fail, m.closed()),
@@ -94,14 +95,14 @@ type mandatory struct {
 // that have the label, except those with a harmless value. A namespace may get a
 // value that no entry lists while usher is down.
 func (m *mandatory) closed() []webhookspec.LabelRequirement {
-	return []webhookspec.LabelRequirement{webhookspec.Has(injector.NamespaceLabel), webhookspec.NotIn(injector.NamespaceLabel, m.harmless...)}
+	return []webhookspec.LabelRequirement{webhookspec.Has(wellknown.LabelTemplates), webhookspec.NotIn(wellknown.LabelTemplates, m.harmless...)}
 }
 
 // open selects the namespaces that have no label, or a harmless value. No
 // requirement says that, so it also selects the values that no entry lists: until
 // they are listed, the API server sends an object that asks by annotation twice.
 func (m *mandatory) open() webhookspec.LabelRequirement {
-	return webhookspec.NotIn(injector.NamespaceLabel, m.others...)
+	return webhookspec.NotIn(wellknown.LabelTemplates, m.others...)
 }
 
 // mandatoryTemplates returns what the entries of mandatory templates select by, or
@@ -115,7 +116,7 @@ func (i *Injection) mandatoryTemplates() *mandatory {
 			continue
 		}
 		harmless[name] = false
-		for _, prefix := range []string{injector.InitializerPrefix, injector.InjectPrefix} {
+		for _, prefix := range []string{wellknown.InitializerPrefix, wellknown.InjectPrefix} {
 			key, _ := jsontext.AppendQuote(nil, prefix+name)
 			quoted = append(quoted, string(key))
 		}

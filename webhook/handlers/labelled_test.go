@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
@@ -16,10 +16,10 @@ func TestNamespacesLabelledDuringAnOutage(t *testing.T) {
 	c := webhooktest.Started(t)
 	c.Template(t, "side", webhooktest.Small, "")
 	c.Template(t, "late", "containers: [{name: late, image: 'late:1'}]", "")
-	c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side.late"})
+	c.NewNamespace(t, map[string]string{wellknown.LabelTemplates: "side.late"})
 	creates := func(t *testing.T, value string) bool {
 		t.Helper()
-		ns := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: value})
+		ns := c.NewNamespace(t, map[string]string{wellknown.LabelTemplates: value})
 		_, err := c.CoreV1().Pods(ns).Create(t.Context(), webhooktest.Pod(t, "", ""), metav1.CreateOptions{})
 		_, failed := c.AppsV1().Deployments(ns).Create(t.Context(), webhooktest.Deployment(t, ""), metav1.CreateOptions{})
 		if (err == nil) != (failed == nil) {
@@ -63,7 +63,7 @@ func TestAPodIsSentOnceBesideMandatoryTemplates(t *testing.T) {
 	const byAnnotation = `"inject.usher.dev/must": "true"`
 	namespaces := map[string]string{"": c.NewNamespace(t, nil)}
 	for _, value := range []string{"side", "side.must", "must"} {
-		namespaces[value] = c.NewNamespace(t, map[string]string{injector.NamespaceLabel: value})
+		namespaces[value] = c.NewNamespace(t, map[string]string{wellknown.LabelTemplates: value})
 	}
 	c.Until(t, "they are registered", func() bool {
 		return c.Policies(t)["mandatory-labelled-namespaces-pods"] == "Fail" && c.Lists(t, `"side.must"`)

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
 	"github.com/usher-dev/usher/webhook/review"
@@ -68,11 +69,11 @@ func (i *Injection) mandatoryEntries() []webhookspec.Webhook {
 // the names of the pod's containers, because the record may be wrong. The pod's own
 // containers are keys of a map (appContainers), whose updates are not selected.
 const (
-	record    = `oldObject.metadata.annotations["` + injector.RecordAnnotation + `"]`
-	recordNow = `object.metadata.annotations["` + injector.RecordAnnotation + `"]`
+	record    = `oldObject.metadata.annotations["` + wellknown.AnnotationInjected + `"]`
+	recordNow = `object.metadata.annotations["` + wellknown.AnnotationInjected + `"]`
 
-	recorded      = `(has(oldObject.metadata.annotations) && "` + injector.RecordAnnotation + `" in oldObject.metadata.annotations)`
-	recordChanged = recorded + ` && (!has(object.metadata.annotations) || !("` + injector.RecordAnnotation + `" in object.metadata.annotations) || ` + recordNow + ` != ` + record + `)`
+	recorded      = `(has(oldObject.metadata.annotations) && "` + wellknown.AnnotationInjected + `" in oldObject.metadata.annotations)`
+	recordChanged = recorded + ` && (!has(object.metadata.annotations) || !("` + wellknown.AnnotationInjected + `" in object.metadata.annotations) || ` + recordNow + ` != ` + record + `)`
 )
 
 // containerLists are the lists of a pod that may have a template's containers.

@@ -10,6 +10,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/webhook/webhookspec"
 )
@@ -43,7 +44,7 @@ func (i *Injection) matched(what string, spec entrySpec) []webhookspec.Webhook {
 			e.NamespaceLabels = append(e.NamespaceLabels, m.open())
 			e.MatchConditions = append(e.MatchConditions, webhookspec.Condition("asks-for-no-mandatory-template", "!"+spec.asksFor(m.keys)))
 		} else {
-			e.NamespaceLabels = append(e.NamespaceLabels, webhookspec.HasNot(injector.NamespaceLabel))
+			e.NamespaceLabels = append(e.NamespaceLabels, webhookspec.HasNot(wellknown.LabelTemplates))
 			e.MatchConditions = append(e.MatchConditions, webhookspec.Condition("has-no-annotation-of-its-own", "!"+spec.asks))
 		}
 		e.MatchConditions = append(e.MatchConditions, spec.conditions...)
@@ -140,7 +141,7 @@ func requirements(s *metav1.LabelSelector) []webhookspec.LabelRequirement {
 
 // refuses is true, in CEL, for an object with an annotation that refuses a template.
 func refuses(objects []string, template string) string {
-	keys := "[" + cel(injector.InitializerPrefix+template) + "," + cel(injector.InjectPrefix+template) + "]"
+	keys := "[" + cel(wellknown.InitializerPrefix+template) + "," + cel(wellknown.InjectPrefix+template) + "]"
 	var each []string
 	for _, object := range objects {
 		each = append(each, `(has(`+object+`.metadata) && has(`+object+`.metadata.annotations) && `+keys+`.exists(k, k in `+object+`.metadata.annotations && `+

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/webhook/review"
 )
@@ -22,7 +22,7 @@ const claimsListed = 500
 func (n *NamespaceLabels) deleted(ctx context.Context, namespace string) (*review.Response, error) {
 	res := &review.Response{Allowed: true, Reason: string(reason.PolicyClean)}
 	claims, clusters := 0, map[string]bool{}
-	for _, label := range []string{etcdv1beta2.LabelCluster, etcdv1beta2.LabelAside} {
+	for _, label := range []string{wellknown.LabelEtcdCluster, wellknown.LabelEtcdSetAside} {
 		found := &metav1.PartialObjectMetadataList{}
 		found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaimList"))
 		if err := n.Facts.Reader.List(ctx, found, client.InNamespace(namespace), client.HasLabels{label}, client.Limit(claimsListed)); err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/webhookspec"
@@ -44,7 +44,7 @@ func (n *NamespaceLabels) Handler() Handler {
 
 // labelChanged is true, in CEL, if one of usher's labels was set or changed.
 func labelChanged() string {
-	keys := []string{injector.NamespaceLabel, injector.NamespaceRevisionLabel, config.EnforceLabel, config.WarnLabel, config.AuditLabel, config.EnforceVersionLabel, config.DefaultServiceAccountLabel, injector.OwnNetworkKey}
+	keys := []string{wellknown.LabelTemplates, wellknown.LabelRevisions, wellknown.LabelEnforce, wellknown.LabelWarn, wellknown.LabelAudit, wellknown.LabelEnforceVersion, wellknown.LabelDefaultServiceAccount, wellknown.OwnNetwork}
 	return `has(object.metadata.labels) && ["` + strings.Join(keys, `","`) + `"].exists(k, k in object.metadata.labels && ` +
 		`(oldObject == null || !has(oldObject.metadata.labels) || !(k in oldObject.metadata.labels) || oldObject.metadata.labels[k] != object.metadata.labels[k]))`
 }

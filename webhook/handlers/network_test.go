@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
@@ -133,8 +133,8 @@ func TestARangeInUseIsKept(t *testing.T) {
 
 func TestNetworksFailOpen(t *testing.T) {
 	c := webhooktest.Started(t)
-	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "strict"})
-	registered, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "strict"})
+	registered, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestNetworksFailOpen(t *testing.T) {
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("in a namespace that enforces: %v, want a denial", err)
 	}
-	off := c.NewNamespace(t, map[string]string{config.EnforceLabel: "off"})
+	off := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "off"})
 	if _, err := networks(t, c, off).Create(t.Context(), networkObject("net", "lan", ""), metav1.CreateOptions{}); err != nil {
 		t.Errorf("in a namespace that is off: %v", err)
 	}

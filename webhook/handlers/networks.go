@@ -5,8 +5,8 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/webhookspec"
@@ -19,19 +19,19 @@ type Networks struct{ Facts *cluster.Facts }
 var (
 	podDeclares      = declares("object")
 	templateDeclares = `(has(` + podTemplate + `.metadata) && ` + declares(podTemplate) + `)`
-	ownNetwork       = has("object", injector.OwnNetworkKey)
+	ownNetwork       = has("object", wellknown.OwnNetwork)
 
 	// The Deployment controller writes Deployments all the time, and must keep
 	// working while usher is down.
 	templateOrAskChanged = `oldObject == null || object.spec.template != oldObject.spec.template || ` +
-		`!` + has("oldObject", injector.OwnNetworkKey) + ` || object.metadata.annotations["` + injector.OwnNetworkKey + `"] != oldObject.metadata.annotations["` + injector.OwnNetworkKey + `"]`
+		`!` + has("oldObject", wellknown.OwnNetwork) + ` || object.metadata.annotations["` + wellknown.OwnNetwork + `"] != oldObject.metadata.annotations["` + wellknown.OwnNetwork + `"]`
 )
 
 func has(object, annotation string) string {
 	return `(has(` + object + `.metadata.annotations) && "` + annotation + `" in ` + object + `.metadata.annotations)`
 }
 
-func declares(object string) string { return has(object, injector.NetworkAnnotation) }
+func declares(object string) string { return has(object, wellknown.AnnotationNetwork) }
 
 // Pods is the handler of /attach: it lets Multus attach a pod to the Networks
 // that it declares. A pod without them would not work, so its entry fails
@@ -75,7 +75,7 @@ func (n *Networks) Workloads() Handler {
 			webhookspec.Webhook{
 				Name:            "labelled-namespaces.own-network.usher.dev",
 				Rules:           []admissionregistrationv1.RuleWithOperations{webhookspec.Rule("apps", "deployments", create)},
-				NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.Has(injector.OwnNetworkKey), webhookspec.NotIn(injector.OwnNetworkKey, "false")},
+				NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.Has(wellknown.OwnNetwork), webhookspec.NotIn(wellknown.OwnNetwork, "false")},
 				MatchConditions: []admissionregistrationv1.MatchCondition{webhookspec.Condition("does-not-speak-of-its-own", "!"+ownNetwork), uncontrolled},
 				FailurePolicy:   admissionregistrationv1.Fail,
 			},

@@ -5,6 +5,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
@@ -21,7 +22,7 @@ type Injection struct {
 }
 
 // isKey is true, in CEL, if k is one of usher's keys.
-const isKey = `(k.startsWith("` + injector.InitializerPrefix + `") || k.startsWith("` + injector.InjectPrefix + `"))`
+const isKey = `(k.startsWith("` + wellknown.InitializerPrefix + `") || k.startsWith("` + wellknown.InjectPrefix + `"))`
 
 // asks is true for an object with one of usher's annotations. The two entries
 // of each kind split the objects by it, so that the API server sends each only

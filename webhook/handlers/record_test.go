@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
@@ -32,14 +32,14 @@ func TestAMandatoryTemplateIsGuardedWithoutItsRecord(t *testing.T) {
 	pods := c.CoreV1().Pods(ns)
 	status := func(annotation string) func(*testing.T, string) error {
 		return func(t *testing.T, name string) error {
-			body := `{"metadata":{"annotations":{"` + injector.RecordAnnotation + `":` + annotation + `}}}`
+			body := `{"metadata":{"annotations":{"` + wellknown.AnnotationInjected + `":` + annotation + `}}}`
 			_, err := pods.Patch(t.Context(), name, types.MergePatchType, []byte(body), metav1.PatchOptions{}, "status")
 			return err
 		}
 	}
 	bind := func(annotation string) func(*testing.T, string) error {
 		return func(t *testing.T, name string) error {
-			b := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{injector.RecordAnnotation: annotation}}, Target: corev1.ObjectReference{Kind: "Node", Name: "bound"}}
+			b := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{wellknown.AnnotationInjected: annotation}}, Target: corev1.ObjectReference{Kind: "Node", Name: "bound"}}
 			return pods.Bind(t.Context(), b, metav1.CreateOptions{})
 		}
 	}
@@ -68,11 +68,11 @@ func TestAMandatoryTemplateIsGuardedWithoutItsRecord(t *testing.T) {
 			if err != nil || webhooktest.Containers(p) != "app must" {
 				t.Fatalf("%s: %v", webhooktest.Containers(p), err)
 			}
-			before := p.Annotations[injector.RecordAnnotation]
+			before := p.Annotations[wellknown.AnnotationInjected]
 			if err := write(t, p.Name); err != nil {
 				t.Fatal(err)
 			}
-			if p, err = pods.Get(t.Context(), p.Name, metav1.GetOptions{}); err != nil || p.Annotations[injector.RecordAnnotation] == before {
+			if p, err = pods.Get(t.Context(), p.Name, metav1.GetOptions{}); err != nil || p.Annotations[wellknown.AnnotationInjected] == before {
 				t.Fatalf("the record was not changed: %v", err)
 			}
 			// A record of other containers guards these, too.

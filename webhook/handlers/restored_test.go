@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
@@ -88,11 +88,11 @@ var edits = []edit{
 		delete(p.Annotations, s.Name+".example.com/port")
 	}},
 	{"no record", func(_ *rand.Rand, p *corev1.Pod, _ *corev1.Container) {
-		delete(p.Annotations, injector.RecordAnnotation)
+		delete(p.Annotations, wellknown.AnnotationInjected)
 	}},
 	{"old record", func(_ *rand.Rand, p *corev1.Pod, _ *corev1.Container) {
-		if record, has := p.Annotations[injector.RecordAnnotation]; has {
-			p.Annotations[injector.RecordAnnotation] = strings.Replace(record, "sha256:", "sha256:0", 1)
+		if record, has := p.Annotations[wellknown.AnnotationInjected]; has {
+			p.Annotations[wellknown.AnnotationInjected] = strings.Replace(record, "sha256:", "sha256:0", 1)
 		}
 	}},
 	{"a container before", func(_ *rand.Rand, p *corev1.Pod, _ *corev1.Container) {
@@ -204,7 +204,7 @@ func TestRestoredPods(t *testing.T) {
 // collides reports whether a pod has a container with the template's name that
 // its record does not cover, and that cannot be recognized.
 func collides(p *corev1.Pod, was *corev1.Container) bool {
-	if p.Annotations[injector.RecordAnnotation] != "" {
+	if p.Annotations[wellknown.AnnotationInjected] != "" {
 		return false
 	}
 	is := of(p, was.Name)

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
@@ -64,7 +64,7 @@ func TestRolloutsGoOnInNamespacesThatEnforce(t *testing.T) {
 				return withPods
 			}
 			c.Until(t, "the Deployment has a pod", func() bool { return replicaSets() == 1 })
-			enforce := `{"metadata":{"labels":{"` + config.EnforceLabel + `":"strict"}}}`
+			enforce := `{"metadata":{"labels":{"` + wellknown.LabelEnforce + `":"strict"}}}`
 			if _, err := c.CoreV1().Namespaces().Patch(t.Context(), ns, types.MergePatchType, []byte(enforce), metav1.PatchOptions{}); err != nil {
 				t.Fatal(err)
 			}

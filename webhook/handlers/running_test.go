@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
@@ -66,8 +66,8 @@ func TestRunningPodsOfAMandatoryTemplateStayChangeable(t *testing.T) {
 		{"a resize of the sidecar", patch(`{"spec":{"initContainers":[{"name":"must","resources":{"requests":{"cpu":"1m"}}}]}}`, "resize"), "mandatory-changed"},
 		{"the template's label", patch(`{"metadata":{"labels":{"must":"no"}}}`), "mandatory-changed"},
 		{"the template's label is removed", patch(`{"metadata":{"labels":{"must":null}}}`), "mandatory-changed"},
-		{"the record", patch(`{"metadata":{"annotations":{"` + injector.RecordAnnotation + `":"{}"}}}`), "record-mismatch"},
-		{"the record is removed", patch(`{"metadata":{"annotations":{"` + injector.RecordAnnotation + `":null}}}`), "record-mismatch"},
+		{"the record", patch(`{"metadata":{"annotations":{"` + wellknown.AnnotationInjected + `":"{}"}}}`), "record-mismatch"},
+		{"the record is removed", patch(`{"metadata":{"annotations":{"` + wellknown.AnnotationInjected + `":null}}}`), "record-mismatch"},
 		{"Job completion", patch(`{"status":{"phase":"Succeeded"}}`, "status"), ""},
 		{"deletion", func(t *testing.T, name string) error {
 			now := int64(0)
@@ -117,8 +117,8 @@ func TestRunningPodsOfAMandatoryTemplateStayChangeable(t *testing.T) {
 func TestRefusingAMandatoryTemplate(t *testing.T) {
 	c := webhooktest.Started(t)
 	c.Template(t, "must", mustRun, "mandatory: true")
-	now := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "must"})
-	pinned := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "must", "policy.usher.dev/enforce-version": "v0.1"})
+	now := c.NewNamespace(t, map[string]string{wellknown.LabelTemplates: "must"})
+	pinned := c.NewNamespace(t, map[string]string{wellknown.LabelTemplates: "must", "policy.usher.dev/enforce-version": "v0.1"})
 	c.Until(t, "the template is registered", func() bool {
 		text, _ := c.Rendered(t)
 		return strings.Contains(text, "labelled-namespaces-pods.mandatory.usher.dev")

@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
@@ -38,7 +38,7 @@ func scalableManifest(kind string, replicas int) string {
 // namespace that enforces rules.
 func TestWorkloadsCanBeScaledWhileUsherIsDown(t *testing.T) {
 	c := webhooktest.Started(t)
-	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant"})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "invariant"})
 	stop, log, err := c.Plane.StartControllerManager("deployment-controller,replicaset-controller,statefulset-controller,replicationcontroller-controller")
 	if err != nil {
 		t.Fatal(err)
@@ -138,9 +138,9 @@ func TestChangesOfReplicasAreJudgedOnce(t *testing.T) {
 	c := webhooktest.Started(t)
 	namespaces := map[string]string{}
 	for level, labels := range map[string]map[string]string{
-		"baseline": {config.EnforceLabel: "baseline", config.WarnLabel: "strict"},
-		"default":  {config.WarnLabel: "strict"},
-		"off":      {config.EnforceLabel: "off", config.WarnLabel: "strict"},
+		"baseline": {wellknown.LabelEnforce: "baseline", wellknown.LabelWarn: "strict"},
+		"default":  {wellknown.LabelWarn: "strict"},
+		"off":      {wellknown.LabelEnforce: "off", wellknown.LabelWarn: "strict"},
 	} {
 		namespaces[level] = c.NewNamespace(t, labels)
 	}

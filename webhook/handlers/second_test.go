@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
@@ -163,7 +163,7 @@ func TestASecondWebhookEditsTheSidecar(t *testing.T) {
 			before: "mandatory-changed", after: "mandatory-changed", untolerable: true},
 		// Called again, usher rewrites the record, and the webhook that is called
 		// after it removes it again.
-		"the record removed": {edit: func(p *corev1.Pod) { delete(p.Annotations, injector.RecordAnnotation) }, after: "record-mismatch", untolerable: true},
+		"the record removed": {edit: func(p *corev1.Pod) { delete(p.Annotations, wellknown.AnnotationInjected) }, after: "record-mismatch", untolerable: true},
 		"the template's annotation removed": {edit: func(p *corev1.Pod) {
 			for _, name := range []string{"soft", "hard", "lenient"} {
 				delete(p.Annotations, name+".example.com/port")

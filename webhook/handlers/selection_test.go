@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
@@ -39,8 +39,8 @@ func TestAMandatorySelectorThatALabelEnds(t *testing.T) {
 	}{
 		"nothing":                         {edit: func(*corev1.Pod) {}},
 		"the container":                   {edit: remove, denied: true},
-		"the container and the record":    {edit: func(p *corev1.Pod) { remove(p); delete(p.Annotations, injector.RecordAnnotation) }, denied: true},
-		"the record":                      {edit: func(p *corev1.Pod) { delete(p.Annotations, injector.RecordAnnotation) }, denied: true},
+		"the container and the record":    {edit: func(p *corev1.Pod) { remove(p); delete(p.Annotations, wellknown.AnnotationInjected) }, denied: true},
+		"the record":                      {edit: func(p *corev1.Pod) { delete(p.Annotations, wellknown.AnnotationInjected) }, denied: true},
 		"the other template's label":      {edit: func(p *corev1.Pod) { delete(p.Labels, "tier") }},
 		"the label and the container":     {edit: func(p *corev1.Pod) { remove(p); delete(p.Labels, "tier") }, denied: true},
 		"nothing, and it adds a label":    {edit: func(p *corev1.Pod) { metav1.SetMetaDataLabel(&p.ObjectMeta, "zone", "z") }},

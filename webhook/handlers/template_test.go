@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	facts "github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/test/controlplane"
@@ -224,7 +225,7 @@ func TestNamespacesAreWarnedOfTemplatesThatAreMissing(t *testing.T) {
 	c := webhooktest.Started(t)
 	c.Template(t, "side", webhooktest.Small, "")
 	c.Warnings.Take()
-	ns := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side.nowhere"})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelTemplates: "side.nowhere"})
 	if text := c.Warnings.Take(); !strings.Contains(text, `asks for the template "nowhere", which does not exist`) || strings.Contains(text, `template "side"`) {
 		t.Errorf("warnings %q", text)
 	}

@@ -8,6 +8,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
@@ -21,8 +22,8 @@ import (
 const holdsTemplate = `(object != null && ` + isTemplate + `) || (oldObject != null && ` + wasTemplate + `)`
 
 const (
-	isTemplate  = `(object.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(object.metadata.labels) && ("` + injector.TemplateLabel + `" in object.metadata.labels || "` + injector.RevisionOfLabel + `" in object.metadata.labels)))`
-	wasTemplate = `(oldObject.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(oldObject.metadata.labels) && ("` + injector.TemplateLabel + `" in oldObject.metadata.labels || "` + injector.RevisionOfLabel + `" in oldObject.metadata.labels)))`
+	isTemplate  = `(object.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(object.metadata.labels) && ("` + wellknown.LabelTemplate + `" in object.metadata.labels || "` + wellknown.LabelRevisionOf + `" in object.metadata.labels)))`
+	wasTemplate = `(oldObject.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(oldObject.metadata.labels) && ("` + wellknown.LabelTemplate + `" in oldObject.metadata.labels || "` + wellknown.LabelRevisionOf + `" in oldObject.metadata.labels)))`
 )
 
 // TemplateProof is the handler of /validate-templates: it tests a template when

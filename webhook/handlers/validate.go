@@ -11,6 +11,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/finding"
@@ -74,7 +75,7 @@ func (p *Policies) entries() []webhookspec.Webhook {
 	bindings.Scope = &cluster
 
 	levels := finding.LevelNames()
-	enforced := webhookspec.In(config.EnforceLabel, levels...)
+	enforced := webhookspec.In(wellknown.LabelEnforce, levels...)
 	changed := webhookspec.Condition("spec-changed", specChanged)
 	return []webhookspec.Webhook{
 		{
@@ -87,15 +88,15 @@ func (p *Policies) entries() []webhookspec.Webhook {
 		},
 		{
 			Name: "default.policy.usher.dev", Rules: namespaced, MatchConditions: judged(changed),
-			NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.NotIn(config.EnforceLabel, append(levels, "off")...)}, FailurePolicy: admissionregistrationv1.Ignore,
+			NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.NotIn(wellknown.LabelEnforce, append(levels, "off")...)}, FailurePolicy: admissionregistrationv1.Ignore,
 		},
 		{
 			Name: "resources.policy.usher.dev", Rules: own, MatchConditions: judged(webhookspec.Condition("spec-changed", specOrAnnotationsChanged)),
-			NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.NotIn(config.EnforceLabel, "off")}, FailurePolicy: admissionregistrationv1.Ignore,
+			NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.NotIn(wellknown.LabelEnforce, "off")}, FailurePolicy: admissionregistrationv1.Ignore,
 		},
 		{
 			Name: "warned.policy.usher.dev", Rules: slices.Concat(namespaced, own), MatchConditions: judged(changed),
-			NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.In(config.EnforceLabel, "off"), webhookspec.In(config.WarnLabel, levels...)}, FailurePolicy: admissionregistrationv1.Ignore,
+			NamespaceLabels: []webhookspec.LabelRequirement{webhookspec.In(wellknown.LabelEnforce, "off"), webhookspec.In(wellknown.LabelWarn, levels...)}, FailurePolicy: admissionregistrationv1.Ignore,
 		},
 		{
 			Name: "cluster.policy.usher.dev", Rules: []admissionregistrationv1.RuleWithOperations{bindings},

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
@@ -69,7 +69,7 @@ func TestDefaultsEnforceOnlyInvariants(t *testing.T) {
 
 func TestOnlyWhatAChangeBringsIsDenied(t *testing.T) {
 	c := webhooktest.Started(t)
-	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "off"})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "off"})
 	job, err := c.BatchV1().CronJobs(ns).Create(t.Context(), webhooktest.CronJob(t, `schedule: "0 0 * * *", concurrencyPolicy: Forbid`), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestOnlyWhatAChangeBringsIsDenied(t *testing.T) {
 func TestOwnerReferences_ExemptOnlyWhatAControllerMakes(t *testing.T) {
 	c := webhooktest.Started(t)
 	enforced := c.Enforced(t, "baseline")
-	pinned := c.NewNamespace(t, map[string]string{config.EnforceLabel: "baseline", config.EnforceVersionLabel: "v0.1"})
+	pinned := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "baseline", wellknown.LabelEnforceVersion: "v0.1"})
 	const noOwner = ""
 	owned := func(apiVersion, kind string) string {
 		return `,"ownerReferences":[{"apiVersion":"` + apiVersion + `","kind":"` + kind + `","name":"o","uid":"1","controller":true}]`
@@ -161,9 +161,9 @@ func TestOwnerReferences_ExemptOnlyWhatAControllerMakes(t *testing.T) {
 func TestALabelWithAValueItCannotHaveIsDenied(t *testing.T) {
 	c := webhooktest.Started(t)
 	for key, tc := range map[string]struct{ value, want string }{
-		config.AuditLabel:                 {"", "write invariant, baseline, strict or off"},
-		config.EnforceLabel:               {"strictest", "write invariant, baseline, strict or off"},
-		config.DefaultServiceAccountLabel: {"admin", `"admin" is not a ClusterRole that usher binds: write view`},
+		wellknown.LabelAudit:                 {"", "write invariant, baseline, strict or off"},
+		wellknown.LabelEnforce:               {"strictest", "write invariant, baseline, strict or off"},
+		wellknown.LabelDefaultServiceAccount: {"admin", `"admin" is not a ClusterRole that usher binds: write view`},
 	} {
 		_, err := c.CoreV1().Namespaces().Create(t.Context(), webhooktest.Namespace("mislabelled", map[string]string{key: tc.value}), metav1.CreateOptions{})
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "metadata.labels["+key+"]") || !strings.Contains(err.Error(), tc.want) {
@@ -175,7 +175,7 @@ func TestALabelWithAValueItCannotHaveIsDenied(t *testing.T) {
 func TestChangesAreJudgedByTheTransitionTable(t *testing.T) {
 	c := webhooktest.Started(t)
 	d := webhooktest.Deployment(t, "")
-	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant", config.WarnLabel: "strict"})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "invariant", wellknown.LabelWarn: "strict"})
 	d, err := c.AppsV1().Deployments(ns).Create(t.Context(), d, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestChangesAreJudgedByTheTransitionTable(t *testing.T) {
 
 func TestScaleIsJudgedWithItsWorkload(t *testing.T) {
 	c := webhooktest.Started(t)
-	ns := c.NewNamespace(t, map[string]string{config.EnforceLabel: "invariant", config.WarnLabel: "strict"})
+	ns := c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: "invariant", wellknown.LabelWarn: "strict"})
 	replicas := int32(2)
 	d := webhooktest.Deployment(t, "")
 	d.Spec.Replicas = &replicas

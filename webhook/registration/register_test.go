@@ -15,8 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook"
 	"github.com/usher-dev/usher/webhook/registration"
@@ -30,7 +29,7 @@ func TestRegistrationIsRepaired(t *testing.T) {
 	mutating, validating := c.AdmissionregistrationV1().MutatingWebhookConfigurations(), c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	patch := func(body string) func() error {
 		return func() error {
-			_, err := mutating.Patch(t.Context(), config.DefaultName, types.StrategicMergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "somebody"})
+			_, err := mutating.Patch(t.Context(), wellknown.DefaultConfigurationName, types.StrategicMergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "somebody"})
 			return err
 		}
 	}
@@ -45,10 +44,10 @@ func TestRegistrationIsRepaired(t *testing.T) {
 		"a webhook that was removed": patch(`{"webhooks": [{"name": "annotated-pods.inject.usher.dev", "$patch": "delete"}]}`),
 		"no webhooks at all":         patch(`{"webhooks": null}`),
 		"the mutating one, deleted": func() error {
-			return mutating.Delete(t.Context(), config.DefaultName, metav1.DeleteOptions{})
+			return mutating.Delete(t.Context(), wellknown.DefaultConfigurationName, metav1.DeleteOptions{})
 		},
 		"the validating one, deleted": func() error {
-			return validating.Delete(t.Context(), config.DefaultName, metav1.DeleteOptions{})
+			return validating.Delete(t.Context(), wellknown.DefaultConfigurationName, metav1.DeleteOptions{})
 		},
 	}
 	for name, harm := range tests {
@@ -68,8 +67,8 @@ func TestRegistrationIsRepaired(t *testing.T) {
 // versions show whether anything was written.
 func versions(t *testing.T, c *webhooktest.Cluster) string {
 	t.Helper()
-	mutating, _ := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
-	validating, _ := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	mutating, _ := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
+	validating, _ := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	return mutating.ResourceVersion + " " + validating.ResourceVersion
 }
 
@@ -192,7 +191,7 @@ func TestMandatoryTemplatesFailClosed(t *testing.T) {
 	c.Template(t, "side", webhooktest.Small, "")
 	c.Template(t, "must", "containers: [{name: must, image: 'must:1'}]", "mandatory: true")
 	plain := c.NewNamespace(t, nil)
-	labelled, both := c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side"}), c.NewNamespace(t, map[string]string{injector.NamespaceLabel: "side.must"})
+	labelled, both := c.NewNamespace(t, map[string]string{wellknown.LabelTemplates: "side"}), c.NewNamespace(t, map[string]string{wellknown.LabelTemplates: "side.must"})
 	c.Until(t, "they are registered apart", func() bool {
 		text, _ := c.Rendered(t)
 		return c.Policies(t)["mandatory-annotated-pods"] == "Fail" && strings.Contains(text, `"side.must"`)
@@ -285,7 +284,7 @@ func TestAReplicaThatCannotRegisterSaysSo(t *testing.T) {
 	// Until the API server knows about the removed right, the replica restores the
 	// configuration.
 	c.Until(t, "it says that it cannot register", func() bool {
-		_ = c.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(t.Context(), config.DefaultName, metav1.DeleteOptions{})
+		_ = c.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(t.Context(), wellknown.DefaultConfigurationName, metav1.DeleteOptions{})
 		return strings.Contains(c.Readyz(t), `[!]registration failed: applying the MutatingWebhookConfiguration usher: mutatingwebhookconfigurations.admissionregistration.k8s.io "usher" is forbidden`)
 	})
 	giveBack()

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // errNamespaceEnds is the reason why usher removes its registration.
@@ -95,7 +95,7 @@ func (r *Registrar) namespaceEnds(ctx context.Context) error {
 func (r *Registrar) remove(ctx context.Context, resource schema.GroupVersionResource) error {
 	configurations := r.Metadata.Resource(resource)
 	registered, err := configurations.Get(ctx, r.Configuration, metav1.GetOptions{})
-	if err == nil && config.Belongs(registered, r.Election.Namespace) {
+	if err == nil && wellknown.BelongsTo(r.Election.Namespace, registered.GetName(), registered.GetLabels()) {
 		if err = configurations.Delete(ctx, r.Configuration, *metav1.NewPreconditionDeleteOptions(string(registered.UID))); err == nil {
 			r.Log.Info("removed the registration, because usher's namespace is being deleted", "resource", resource.Resource, "configuration", r.Configuration)
 		}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // stored returns a Registrar whose API server has a namespace, and the webhook
@@ -26,7 +26,7 @@ func stored(namespace *metav1.PartialObjectMetadata, installation string) (*Regi
 	for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
 		objects = append(objects, &metav1.PartialObjectMetadata{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: kind},
-			ObjectMeta: metav1.ObjectMeta{Name: "usher", UID: "1", Labels: map[string]string{config.NamespaceLabel: installation}},
+			ObjectMeta: metav1.ObjectMeta{Name: "usher", UID: "1", Labels: map[string]string{wellknown.LabelNamespace: installation}},
 		})
 	}
 	client := fake.NewSimpleMetadataClient(scheme, objects...)

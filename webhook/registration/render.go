@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/webhook/webhookspec"
 )
@@ -97,11 +97,11 @@ func objectMeta(target Target) metav1.ObjectMeta {
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
-		annotations[config.SelectorAnnotation] = metav1.FormatLabelSelector(target.NamespaceSelector)
+		annotations[wellknown.AnnotationNamespaceSelector] = metav1.FormatLabelSelector(target.NamespaceSelector)
 	}
 	return metav1.ObjectMeta{
 		Name: target.Name, Annotations: annotations, OwnerReferences: target.Owners,
-		Labels: map[string]string{"app.kubernetes.io/name": "usher", config.ManagedByLabel: "usher", config.NamespaceLabel: target.Namespace},
+		Labels: map[string]string{wellknown.LabelName: wellknown.Usher, wellknown.LabelManagedBy: wellknown.Usher, wellknown.LabelNamespace: target.Namespace},
 	}
 }
 

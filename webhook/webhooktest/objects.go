@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
@@ -46,7 +46,7 @@ func (c *Cluster) NewNamespace(t *testing.T, labels map[string]string) string {
 // Enforced creates a namespace that enforces a level and warns of everything.
 func (c *Cluster) Enforced(t *testing.T, level string) string {
 	t.Helper()
-	return c.NewNamespace(t, map[string]string{config.EnforceLabel: level, config.WarnLabel: "strict"})
+	return c.NewNamespace(t, map[string]string{wellknown.LabelEnforce: level, wellknown.LabelWarn: "strict"})
 }
 
 // Template creates a template's ConfigMap, which is removed after the test.

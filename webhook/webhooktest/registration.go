@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
@@ -18,11 +18,11 @@ import (
 // server, and the generation of the mutating one.
 func (c *Cluster) Rendered(t *testing.T) (string, int64) {
 	t.Helper()
-	mutating, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	mutating, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		return err.Error(), 0
 	}
-	validating, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	validating, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		return err.Error(), 0
 	}
@@ -44,7 +44,7 @@ func (c *Cluster) Lists(t *testing.T, text string) bool {
 // names without the suffix.
 func (c *Cluster) Policies(t *testing.T) map[string]string {
 	t.Helper()
-	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	config, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func (c *Cluster) Unguarded(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMa
 		t.Fatal(err)
 	}
 	api := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	config, err := api.Get(t.Context(), config.DefaultName, metav1.GetOptions{})
+	config, err := api.Get(t.Context(), wellknown.DefaultConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,6 +129,3 @@ const (
 	// InUse: something is attached to the network, or about to be.
 	InUse = "InUse"
 )
-
-// Finalizer keeps a Network until its resources are removed.
-const Finalizer = GroupName + "/network"

@@ -11,13 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // errUnknownClaim means that the owner of the data on a claim is unknown.
-var errUnknownClaim = errors.New("it does not name in the annotation " + member.AnnotationMember + " the member whose data it has: restore a backup, or delete the claim")
+var errUnknownClaim = errors.New("it does not name in the annotation " + wellknown.AnnotationEtcdMember + " the member whose data it has: restore a backup, or delete the claim")
 
 // Adopt implements plan.Executor: it forms the cluster from the claims of a former
 // one of its name, whose annotations name the members. It writes the status
@@ -32,7 +33,7 @@ func (e *steps) Adopt(ctx context.Context, _ plan.Step) error {
 	}
 	for _, claim := range claims {
 		var of member.Identity
-		if json.Unmarshal([]byte(claim.Annotations[member.AnnotationMember]), &of) != nil || of.ID == "" {
+		if json.Unmarshal([]byte(claim.Annotations[wellknown.AnnotationEtcdMember]), &of) != nil || of.ID == "" {
 			return fmt.Errorf("adopting the claim %s: %w", claim.Name, errUnknownClaim)
 		}
 		if clusterID != "" && of.ClusterID != clusterID {
@@ -65,6 +66,6 @@ func adopted(claim *corev1.PersistentVolumeClaim, of member.Identity) etcdv1beta
 	return etcdv1beta2.MemberStatus{
 		Name: claim.Name, ID: of.ID, Version: of.Version, TargetVersion: of.Version,
 		Claim: claim.Name, ClaimUID: string(claim.UID), Storage: &asked, Since: &claim.CreationTimestamp,
-		StorageRevision: claim.Annotations[member.AnnotationStorageRevision],
+		StorageRevision: claim.Annotations[wellknown.AnnotationEtcdStorageRevision],
 	}
 }

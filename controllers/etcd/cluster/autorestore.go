@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -19,7 +20,7 @@ import (
 // enough to recover by itself, and unless it may have one all the same.
 func mayRestore(c *etcdv1beta2.EtcdCluster, s *plan.Observation, p plan.Plan, settling time.Duration) bool {
 	lost, offered := c.Status.Condition(etcdv1beta2.ClusterQuorumLost), c.Status.Restore
-	return c.Annotations[etcdv1beta2.AnnotationAutoRestore] == "true" &&
+	return c.Annotations[wellknown.AnnotationEtcdAutoRestore] == "true" &&
 		offered != nil && offered.EtcdRestore == "" && p.Blocked == plan.QuorumLost &&
 		lost != nil && lost.Status == corev1.ConditionTrue && s.Now.Sub(lost.LastTransitionTime.Time) >= settling &&
 		!s.MayHaveQuorum()
@@ -41,6 +42,6 @@ func (c *Controller) autoRestore(ctx context.Context, cluster *etcdv1beta2.EtcdC
 		return err
 	}
 	c.events.Eventf(cluster, nil, corev1.EventTypeNormal, "RestoreMade", "Restore", "EtcdRestore %s restores %s, at revision %d, as the annotation %s asks",
-		r.Name, cluster.Status.Restore.Path, cluster.Status.Restore.EtcdRevision, etcdv1beta2.AnnotationAutoRestore)
+		r.Name, cluster.Status.Restore.Path, cluster.Status.Restore.EtcdRevision, wellknown.AnnotationEtcdAutoRestore)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd"
@@ -32,7 +33,7 @@ func (c *Controller) keepClaims(ctx context.Context, d *member.Desired, s *obser
 			if err != nil {
 				return err
 			}
-			metav1.SetMetaDataAnnotation(&changed.ObjectMeta, member.AnnotationMember, string(text))
+			metav1.SetMetaDataAnnotation(&changed.ObjectMeta, wellknown.AnnotationEtcdMember, string(text))
 		}
 		if kept && equality.Semantic.DeepEqual(claim.Annotations, changed.Annotations) {
 			continue

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
@@ -131,7 +132,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := c.finalizer(ctx, cluster); err != nil {
 		return reconcile.Result{}, err
 	}
-	if restore := cluster.Annotations[etcdv1beta2.AnnotationRestore]; restore != "" {
+	if restore := cluster.Annotations[wellknown.AnnotationEtcdRestore]; restore != "" {
 		return c.reserved(ctx, cluster, restore)
 	}
 	objects, err := c.observer.List(ctx, cluster)

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd/plan"
@@ -91,7 +92,7 @@ func (e *steps) Promote(ctx context.Context, t plan.Step) error {
 
 // AddToService implements plan.Executor.
 func (e *steps) AddToService(ctx context.Context, t plan.Step) error {
-	return e.patchPod(ctx, t, func(p *corev1.Pod) { p.Labels[member.LabelVoter] = "true" })
+	return e.patchPod(ctx, t, func(p *corev1.Pod) { p.Labels[wellknown.LabelEtcdVoter] = "true" })
 }
 
 // Recover implements plan.Executor.
@@ -109,7 +110,7 @@ func (e *steps) Upgrade(ctx context.Context, t plan.Step) error {
 		return errWaits
 	}
 	return e.patchPod(ctx, t, func(p *corev1.Pod) {
-		p.Annotations[member.AnnotationVersion] = t.Version.String()
+		p.Annotations[wellknown.AnnotationEtcdVersion] = t.Version.String()
 		for i := range p.Spec.Containers {
 			if p.Spec.Containers[i].Name == member.ContainerName {
 				p.Spec.Containers[i].Image = e.d.Image(t.Version.String())

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -137,8 +138,8 @@ func TestAClusterIsRestoredByItselfWhereItAsksForIt(t *testing.T) {
 	}{
 		"as it asks":            {func(*etcdv1beta2.EtcdCluster) {}, true},
 		"not asked":             {func(c *etcdv1beta2.EtcdCluster) { c.Annotations = nil }, false},
-		"asked not to":          {func(c *etcdv1beta2.EtcdCluster) { c.Annotations[etcdv1beta2.AnnotationAutoRestore] = "false" }, false},
-		"not for something":     {func(c *etcdv1beta2.EtcdCluster) { c.Annotations[etcdv1beta2.AnnotationAutoRestore] = "yes" }, false},
+		"asked not to":          {func(c *etcdv1beta2.EtcdCluster) { c.Annotations[wellknown.AnnotationEtcdAutoRestore] = "false" }, false},
+		"not for something":     {func(c *etcdv1beta2.EtcdCluster) { c.Annotations[wellknown.AnnotationEtcdAutoRestore] = "yes" }, false},
 		"not without a backup":  {func(c *etcdv1beta2.EtcdCluster) { c.Status.Restore = nil }, false},
 		"not a second time":     {func(c *etcdv1beta2.EtcdCluster) { c.Status.Restore.EtcdRestore = "example-1" }, false},
 		"not at once":           {func(c *etcdv1beta2.EtcdCluster) { c.Status.Conditions[0].LastTransitionTime = metav1.Time{Time: now} }, false},
@@ -146,7 +147,7 @@ func TestAClusterIsRestoredByItselfWhereItAsksForIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := lostCluster()
-			c.Annotations = map[string]string{etcdv1beta2.AnnotationAutoRestore: "true"}
+			c.Annotations = map[string]string{wellknown.AnnotationEtcdAutoRestore: "true"}
 			c.Status.SetCondition(etcdv1beta2.ClusterCondition{Type: etcdv1beta2.ClusterQuorumLost, Status: corev1.ConditionTrue}, metav1.Time{Time: made})
 			c.Status.Restore = &etcdv1beta2.RestoreOffer{}
 			tc.change(c)

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -31,7 +32,7 @@ func (c *Controller) reserved(ctx context.Context, cluster *etcdv1beta2.EtcdClus
 			return ctrl.Result{}, err
 		}
 	}
-	if cluster.Annotations[member.AnnotationSwitchover] == "" {
+	if cluster.Annotations[wellknown.AnnotationEtcdSwitchover] == "" {
 		return ctrl.Result{}, nil // the next change of the annotations triggers it
 	}
 	return c.switchOver(ctx, cluster, restore)

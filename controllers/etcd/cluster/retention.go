@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 )
 
@@ -21,12 +22,12 @@ func (c *Controller) finalizer(ctx context.Context, cluster *etcdv1beta2.EtcdClu
 	if cluster.Spec.ClaimRetention == etcdv1beta2.DeleteClaims {
 		change = controllerutil.AddFinalizer
 	}
-	if !change(cluster, etcdv1beta2.FinalizerClaims) {
+	if !change(cluster, wellknown.FinalizerEtcdClaims) {
 		return nil
 	}
 	status := cluster.Status
 	if err := c.client.Patch(ctx, cluster, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("writing the finalizer %s: %w", etcdv1beta2.FinalizerClaims, err)
+		return fmt.Errorf("writing the finalizer %s: %w", wellknown.FinalizerEtcdClaims, err)
 	}
 	cluster.Status = status
 	return nil
@@ -35,7 +36,7 @@ func (c *Controller) finalizer(ctx context.Context, cluster *etcdv1beta2.EtcdClu
 // release deletes the claims of a cluster that is being deleted, if it has the
 // finalizer. The garbage collector deletes its other objects.
 func (c *Controller) release(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
-	if !controllerutil.ContainsFinalizer(cluster, etcdv1beta2.FinalizerClaims) {
+	if !controllerutil.ContainsFinalizer(cluster, wellknown.FinalizerEtcdClaims) {
 		return nil
 	}
 	if cluster.Spec.ClaimRetention == etcdv1beta2.DeleteClaims {
@@ -44,7 +45,7 @@ func (c *Controller) release(ctx context.Context, cluster *etcdv1beta2.EtcdClust
 		}
 	}
 	was := cluster.DeepCopy()
-	controllerutil.RemoveFinalizer(cluster, etcdv1beta2.FinalizerClaims)
+	controllerutil.RemoveFinalizer(cluster, wellknown.FinalizerEtcdClaims)
 	return client.IgnoreNotFound(c.client.Patch(ctx, cluster, client.MergeFrom(was)))
 }
 
@@ -55,7 +56,7 @@ func (c *Controller) deleteClaims(ctx context.Context, cluster *etcdv1beta2.Etcd
 	if err := c.observer.Reader.List(ctx, &members, in, client.MatchingLabels(member.LabelsOf(cluster.Name))); err != nil {
 		return fmt.Errorf("listing the cluster's claims: %w", err)
 	}
-	if err := c.observer.Reader.List(ctx, &aside, in, client.MatchingLabels{member.LabelAside: cluster.Name}); err != nil {
+	if err := c.observer.Reader.List(ctx, &aside, in, client.MatchingLabels{wellknown.LabelEtcdSetAside: cluster.Name}); err != nil {
 		return fmt.Errorf("listing claims set aside: %w", err)
 	}
 	for i := range members.Items {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd"
@@ -39,7 +40,7 @@ func (c *Controller) observeSwitchover(ctx context.Context, cluster *etcdv1beta2
 		return nil, err
 	}
 	is := &plan.Restore{
-		Name: r.Name, Seed: asked.Member, Held: true, Acknowledged: true, Forced: r.Annotations[etcdv1beta2.AnnotationReplaceRunning] == "true",
+		Name: r.Name, Seed: asked.Member, Held: true, Acknowledged: true, Forced: r.Annotations[wellknown.AnnotationEtcdReplaceRunning] == "true",
 		DataMoved: asked.Begun || len(kept) > 0,
 	}
 	pod, claim, err := c.seedOf(ctx, cluster, r)
@@ -84,8 +85,8 @@ func (e *switchover) Record(ctx context.Context, _ plan.Step) error {
 	cluster := e.d.Cluster
 	p, held, step := e.seed.Pod, cluster.Status.HeldBy, cluster.Status.Step
 	m := etcdv1beta2.MemberStatus{
-		Name: p.Name, ID: observe.Hex(e.seed.MemberID), Version: e.seed.Version, TargetVersion: p.Annotations[member.AnnotationVersion], Ready: true,
-		PodRevision: p.Annotations[member.AnnotationPodRevision], StorageRevision: p.Annotations[member.AnnotationStorageRevision],
+		Name: p.Name, ID: observe.Hex(e.seed.MemberID), Version: e.seed.Version, TargetVersion: p.Annotations[wellknown.AnnotationEtcdVersion], Ready: true,
+		PodRevision: p.Annotations[wellknown.AnnotationEtcdPodRevision], StorageRevision: p.Annotations[wellknown.AnnotationEtcdStorageRevision],
 		Since: &p.CreationTimestamp,
 	}
 	if e.d.Storage().Claim {

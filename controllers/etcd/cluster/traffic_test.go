@@ -9,7 +9,7 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/history"
 	"github.com/usher-dev/usher/test/traffic"
 )
@@ -37,7 +37,7 @@ func (s *scene) client(ctx context.Context) (*clientv3.Client, error) {
 	}
 	voters := map[string]string{}
 	for _, p := range pods.Items {
-		if p.Status.PodIP != "" && p.DeletionTimestamp == nil && p.Labels[member.LabelVoter] == "true" {
+		if p.Status.PodIP != "" && p.DeletionTimestamp == nil && p.Labels[wellknown.LabelEtcdVoter] == "true" {
 			voters[p.Name+"."+s.name+"."+s.namespace+".svc"] = p.Status.PodIP
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // owned triggers the controller on changes of what clusters own. They have a
@@ -27,7 +27,7 @@ func owned(m manager.Manager, namespace string) ([]source.Source, error) {
 	}
 	own, err := cache.New(m.GetConfig(), cache.Options{
 		HTTPClient: m.GetHTTPClient(), Scheme: m.GetScheme(), Mapper: m.GetRESTMapper(),
-		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{member.LabelApp: "etcd"}),
+		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{wellknown.LabelEtcdApp: "etcd"}),
 		DefaultNamespaces:    namespaces,
 		DefaultTransform:     cache.TransformStripManagedFields(),
 	})

@@ -12,22 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
-const (
-	// LabelKept on the claims of old members names the EtcdRestore.
-	LabelKept = "etcd.usher.dev/kept-by-restore"
-	// LabelAside on a claim that is set aside names the cluster. Such claims have
-	// neither the labels of the cluster's claims nor its owner reference, so that
-	// other versions of the controller do not take them for a removed member's.
-	LabelAside = etcdv1beta2.LabelAside
-	// AnnotationAside records in JSON who set the claim aside, why, and until
-	// when.
-	AnnotationAside = "etcd.usher.dev/set-aside"
-)
-
-// An Aside is the content of AnnotationAside.
+// An Aside is the content of wellknown.AnnotationEtcdSetAside.
 type Aside struct {
 	// By is who set it aside: EtcdCluster/NAME or EtcdRestore/NAME.
 	By string `json:"by"`
@@ -56,7 +45,7 @@ func (w Writer) RetainUntil(ctx context.Context, cluster *etcdv1beta2.EtcdCluste
 	a.At, a.Until = now, metav1.NewTime(now.Add(grace))
 	changed := claim.DeepCopy()
 	if a.Restore != "" {
-		metav1.SetMetaDataLabel(&changed.ObjectMeta, LabelKept, a.Restore)
+		metav1.SetMetaDataLabel(&changed.ObjectMeta, wellknown.LabelEtcdKept, a.Restore)
 	}
 	if err := detach(changed, cluster, a, namespace); err != nil {
 		return err
@@ -81,8 +70,8 @@ func (w Writer) Unretain(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, 
 		return err
 	}
 	changed := claim.DeepCopy()
-	delete(changed.Labels, LabelAside)
-	delete(changed.Annotations, AnnotationAside)
+	delete(changed.Labels, wellknown.LabelEtcdSetAside)
+	delete(changed.Annotations, wellknown.AnnotationEtcdSetAside)
 	changed.Labels = labels.Merge(changed.Labels, LabelsOf(cluster.Name))
 	changed.OwnerReferences = Owners(cluster, namespace)
 	return w.PatchClaim(ctx, claim, changed)
@@ -97,15 +86,15 @@ func detach(claim *corev1.PersistentVolumeClaim, cluster *etcdv1beta2.EtcdCluste
 	for name := range LabelsOf(cluster.Name) {
 		delete(claim.Labels, name)
 	}
-	metav1.SetMetaDataLabel(&claim.ObjectMeta, LabelAside, cluster.Name)
-	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, AnnotationAside, string(text))
+	metav1.SetMetaDataLabel(&claim.ObjectMeta, wellknown.LabelEtcdSetAside, cluster.Name)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, wellknown.AnnotationEtcdSetAside, string(text))
 	claim.OwnerReferences = KeptBy(claim.Namespace, namespace)
 	return nil
 }
 
 // AsideOf parses the annotation.
 func AsideOf(claim *corev1.PersistentVolumeClaim) (a Aside, ok bool) {
-	return a, json.Unmarshal([]byte(claim.Annotations[AnnotationAside]), &a) == nil && !a.Until.IsZero()
+	return a, json.Unmarshal([]byte(claim.Annotations[wellknown.AnnotationEtcdSetAside]), &a) == nil && !a.Until.IsZero()
 }
 
 // DefaultClaimGrace is how long a claim is set aside before it is deleted.

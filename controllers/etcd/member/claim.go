@@ -12,13 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
-// AnnotationMember identifies in JSON the member whose data is on a claim: a
-// new cluster can adopt claims with it.
-const AnnotationMember = "etcd.usher.dev/member"
-
-// An Identity is the content of AnnotationMember.
+// An Identity is the content of wellknown.AnnotationEtcdMember.
 type Identity struct {
 	ClusterID string `json:"clusterID"`
 	ID        string `json:"id"`
@@ -40,8 +37,8 @@ func (d *Desired) Claim(name string, namespace types.UID) *corev1.PersistentVolu
 	return &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: d.Cluster.Namespace, Name: name, OwnerReferences: Owners(d.Cluster, namespace),
-			Labels:      labels.Merge(LabelsOf(d.Cluster.Name), labels.Set{LabelNode: name}),
-			Annotations: map[string]string{AnnotationStorageRevision: d.StorageRevision, AnnotationTLS: d.TLS.Recorded},
+			Labels:      labels.Merge(LabelsOf(d.Cluster.Name), labels.Set{wellknown.LabelEtcdMember: name}),
+			Annotations: map[string]string{wellknown.AnnotationEtcdStorageRevision: d.StorageRevision, wellknown.AnnotationEtcdTLS: d.TLS.Recorded},
 		},
 		Spec: *d.policy().PersistentVolumeClaimSpec.DeepCopy(),
 	}

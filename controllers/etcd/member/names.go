@@ -10,41 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-)
-
-// labelPrefix is the prefix of the labels that only the controller writes.
-const labelPrefix = "etcd.usher.dev/"
-
-// Labels of the objects of a cluster, unchanged since 2017.
-const (
-	// LabelApp is "etcd" on all of them.
-	LabelApp = "app"
-	// LabelCluster is the cluster's name.
-	LabelCluster = etcdv1beta2.LabelCluster
-	// LabelNode is the member's name, on its pod and claim.
-	LabelNode = "etcd_node"
-	// LabelVoter is "true" on the pods of voting members: only they get client
-	// traffic and count for disruptions.
-	LabelVoter = "etcd.usher.dev/voter"
-)
-
-// Annotations of members' pods and claims.
-const (
-	// AnnotationVersion is the version that the pod was last told to run.
-	AnnotationVersion = "etcd.version"
-	// AnnotationPodRevision is a hash of the part of the spec that the pod was
-	// created from.
-	AnnotationPodRevision = "etcd.usher.dev/pod-revision"
-	// AnnotationStorageRevision is a hash of the part of the spec that its storage
-	// was created from.
-	AnnotationStorageRevision = "etcd.usher.dev/storage-revision"
-	// AnnotationTLS is the spec.TLS that the member was created with.
-	AnnotationTLS = "etcd.usher.dev/tls"
-	// AnnotationState and AnnotationCluster are the member's flags
-	// --initial-cluster-state and --initial-cluster. The kubelet reads them
-	// whenever it starts the container: see Pinned.
-	AnnotationState   = "etcd.usher.dev/initial-cluster-state"
-	AnnotationCluster = "etcd.usher.dev/initial-cluster"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // Ports of a member.
@@ -63,12 +29,12 @@ func ClientService(cluster string) string { return cluster + "-client" }
 
 // LabelsOf returns the labels of all objects of a cluster.
 func LabelsOf(cluster string) labels.Set {
-	return labels.Set{LabelApp: "etcd", LabelCluster: cluster}
+	return labels.Set{wellknown.LabelEtcdApp: "etcd", wellknown.LabelEtcdCluster: cluster}
 }
 
 // VotersOf selects the pods of the voting members.
 func VotersOf(cluster string) labels.Set {
-	return labels.Merge(LabelsOf(cluster), labels.Set{LabelVoter: "true"})
+	return labels.Merge(LabelsOf(cluster), labels.Set{wellknown.LabelEtcdVoter: "true"})
 }
 
 // OwnedBy makes the cluster the owner of an object, so that it is deleted with

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/etcd"
 )
 
@@ -61,7 +62,7 @@ func Pinned(a Addresses, name string) InitialState {
 
 // Annotations returns the annotations of the pod that set the flags.
 func (b InitialState) Annotations() map[string]string {
-	return map[string]string{AnnotationState: b.State, AnnotationCluster: b.Cluster}
+	return map[string]string{wellknown.AnnotationEtcdInitialState: b.State, wellknown.AnnotationEtcdInitialCluster: b.Cluster}
 }
 
 // Pod returns a member's pod.
@@ -72,12 +73,12 @@ func (d *Desired) Pod(name, version string, b InitialState, storage Storage) *co
 		annotations = map[string]string{}
 	}
 	maps.Copy(annotations, b.Annotations())
-	annotations[AnnotationVersion] = version
-	annotations[AnnotationPodRevision] = d.PodRevision
-	annotations[AnnotationStorageRevision] = storage.Revision
-	annotations[AnnotationTLS] = d.TLS.Recorded
+	annotations[wellknown.AnnotationEtcdVersion] = version
+	annotations[wellknown.AnnotationEtcdPodRevision] = d.PodRevision
+	annotations[wellknown.AnnotationEtcdStorageRevision] = storage.Revision
+	annotations[wellknown.AnnotationEtcdTLS] = d.TLS.Recorded
 
-	node := labels.Set{LabelNode: name}
+	node := labels.Set{wellknown.LabelEtcdMember: name}
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: d.Cluster.Namespace, Name: name, OwnerReferences: OwnedBy(d.Cluster),
@@ -108,7 +109,7 @@ func (d *Desired) Pod(name, version string, b InitialState, storage Storage) *co
 func own(written labels.Set) labels.Set {
 	kept := labels.Set{}
 	for key, value := range written {
-		if !strings.HasPrefix(key, labelPrefix) {
+		if !strings.HasPrefix(key, wellknown.EtcdPrefix) {
 			kept[key] = value
 		}
 	}
@@ -120,8 +121,8 @@ func reserved(e corev1.EnvVar) bool { return etcd.ReservedVariable(e.Name) }
 
 func (d *Desired) container(name, version string, policy etcdv1beta2.PodPolicy) corev1.Container {
 	env := []corev1.EnvVar{
-		{Name: "INITIAL_CLUSTER", ValueFrom: annotation(AnnotationCluster)},
-		{Name: "INITIAL_CLUSTER_STATE", ValueFrom: annotation(AnnotationState)},
+		{Name: "INITIAL_CLUSTER", ValueFrom: annotation(wellknown.AnnotationEtcdInitialCluster)},
+		{Name: "INITIAL_CLUSTER_STATE", ValueFrom: annotation(wellknown.AnnotationEtcdInitialState)},
 	}
 	return corev1.Container{
 		Name: ContainerName, Image: d.Image(version),

@@ -9,13 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
-// AnnotationSwitchover on an EtcdCluster that an EtcdRestore has reserved records
-// in JSON that the restore asks the cluster's controller to replace the members.
-const AnnotationSwitchover = "etcd.usher.dev/switchover"
-
-// A Switchover is the content of AnnotationSwitchover. The restore writes and
+// A Switchover is the content of wellknown.AnnotationEtcdSwitchover. The restore writes and
 // removes it, and the cluster's controller sets Begun before its first step; both
 // only if the cluster is as they read it. So either the restore withdraws, and no
 // step follows, or the controller has begun, and the restore does not withdraw.
@@ -30,7 +27,7 @@ type Switchover struct {
 // one.
 func SwitchoverOf(c *etcdv1beta2.EtcdCluster) Switchover {
 	var s Switchover
-	if json.Unmarshal([]byte(c.Annotations[AnnotationSwitchover]), &s) != nil {
+	if json.Unmarshal([]byte(c.Annotations[wellknown.AnnotationEtcdSwitchover]), &s) != nil {
 		return Switchover{}
 	}
 	return s
@@ -42,7 +39,7 @@ func (s Switchover) Annotate(c *etcdv1beta2.EtcdCluster) error {
 	if err != nil {
 		return fmt.Errorf("recording the switchover of %s: %w", c.Name, err)
 	}
-	metav1.SetMetaDataAnnotation(&c.ObjectMeta, AnnotationSwitchover, string(text))
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationEtcdSwitchover, string(text))
 	return nil
 }
 

@@ -166,7 +166,7 @@ func (s *TLS) arguments() []string {
 	return out
 }
 
-// recordOf encodes the manifest's part for AnnotationTLS.
+// recordOf encodes the manifest's part for wellknown.AnnotationEtcdTLS.
 func recordOf(policy *etcdv1beta2.TLSPolicy) string {
 	if policy == nil {
 		return ""

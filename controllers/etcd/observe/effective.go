@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -29,10 +29,10 @@ func (o *Objects) Effective() *etcdv1beta2.EtcdCluster {
 func (o *Objects) recordedTLS() *etcdv1beta2.TLSPolicy {
 	var records []string
 	for _, p := range o.Pods {
-		records = append(records, p.Annotations[member.AnnotationTLS])
+		records = append(records, p.Annotations[wellknown.AnnotationEtcdTLS])
 	}
 	for _, claim := range o.Claims {
-		records = append(records, claim.Annotations[member.AnnotationTLS])
+		records = append(records, claim.Annotations[wellknown.AnnotationEtcdTLS])
 	}
 	for _, record := range records {
 		var policy etcdv1beta2.TLSPolicy

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/answer"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
@@ -58,7 +59,7 @@ func FromParts(p *Parts, now time.Time) *Observed {
 				Now: now, Limits: p.Limits, Missing: p.Missing,
 				Formed: status.ClusterID != "", Seed: seedOf(status), TLS: status.TLS,
 				ClusterVersion: etcd.ReadVersion(status.ClusterVersion), StorageVersion: etcd.ReadVersion(status.StorageVersion),
-				Adopt: plan.Adoption(p.Cluster.Annotations[etcdv1beta2.AnnotationRetained]),
+				Adopt: plan.Adoption(p.Cluster.Annotations[wellknown.AnnotationEtcdRetained]),
 			},
 			Objects: p.Objects, Details: map[string]*Detail{}, Before: status,
 		},

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 )
 
@@ -41,7 +42,7 @@ func (o *Observer) List(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) (
 	if err := o.Reader.List(ctx, &claims, in, of); err != nil {
 		return nil, fmt.Errorf("listing the cluster's claims: %w", err)
 	}
-	if err := o.Reader.List(ctx, &aside, in, client.MatchingLabels{member.LabelAside: cluster.Name}); err != nil {
+	if err := o.Reader.List(ctx, &aside, in, client.MatchingLabels{wellknown.LabelEtcdSetAside: cluster.Name}); err != nil {
 		return nil, fmt.Errorf("listing claims set aside: %w", err)
 	}
 	objects := Sort(cluster, pods.Items, claims.Items, aside.Items)
@@ -100,7 +101,7 @@ func (o *Observer) findRestores(ctx context.Context, objects *Objects) error {
 // keeps.
 func KeptClaims(ctx context.Context, reader client.Reader, r *etcdv1beta2.EtcdRestore) ([]string, error) {
 	var kept corev1.PersistentVolumeClaimList
-	if err := reader.List(ctx, &kept, client.InNamespace(r.Namespace), client.MatchingLabels{member.LabelKept: r.Name}); err != nil {
+	if err := reader.List(ctx, &kept, client.InNamespace(r.Namespace), client.MatchingLabels{wellknown.LabelEtcdKept: r.Name}); err != nil {
 		return nil, fmt.Errorf("listing claims: %w", err)
 	}
 	var names []string

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
@@ -25,7 +26,7 @@ func (f *reading) observePod(m *plan.Member) {
 			of.Problem = "its claim was replaced by another one of the same name, without its data"
 		}
 		m.Storage = claim.Spec.Resources.Requests[corev1.ResourceStorage]
-		m.StorageRevision = claim.Annotations[member.AnnotationStorageRevision]
+		m.StorageRevision = claim.Annotations[wellknown.AnnotationEtcdStorageRevision]
 		of.Since = claim.CreationTimestamp.Time
 	}
 	p := f.Pods[m.Name]
@@ -37,15 +38,15 @@ func (f *reading) observePod(m *plan.Member) {
 		of.Since = p.CreationTimestamp.Time
 	}
 	m.Durable = onClaim(p)
-	m.Target = etcd.ReadVersion(p.Annotations[member.AnnotationVersion])
-	m.PodRevision = p.Annotations[member.AnnotationPodRevision]
-	if revision := p.Annotations[member.AnnotationStorageRevision]; f.Claims[m.Name] == nil || revision != m.StorageRevision {
+	m.Target = etcd.ReadVersion(p.Annotations[wellknown.AnnotationEtcdVersion])
+	m.PodRevision = p.Annotations[wellknown.AnnotationEtcdPodRevision]
+	if revision := p.Annotations[wellknown.AnnotationEtcdStorageRevision]; f.Claims[m.Name] == nil || revision != m.StorageRevision {
 		m.StorageRevision = revision
 	}
 	m.Pod = plan.Pod{
 		ID: string(p.UID), Exists: true, Ready: f.ready(m, p), Ending: p.DeletionTimestamp != nil, Ended: finished(p),
-		Sealed:  p.Annotations[member.AnnotationState] == "existing" && !strings.Contains(p.Annotations[member.AnnotationCluster], ","),
-		Exposed: p.Labels[member.LabelVoter] == "true",
+		Sealed:  p.Annotations[wellknown.AnnotationEtcdInitialState] == "existing" && !strings.Contains(p.Annotations[wellknown.AnnotationEtcdInitialCluster], ","),
+		Exposed: p.Labels[wellknown.LabelEtcdVoter] == "true",
 	}
 	m.SaysEmpty = m.Listed && m.Started && m.Pod.Sealed && saysEmpty(p)
 	if !m.Answers {

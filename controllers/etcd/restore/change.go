@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 )
@@ -72,7 +73,7 @@ func (c *Controller) ask(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, 
 		return nil
 	}
 	was := cluster.DeepCopy()
-	delete(cluster.Annotations, member.AnnotationSwitchover)
+	delete(cluster.Annotations, wellknown.AnnotationEtcdSwitchover)
 	if asked != (member.Switchover{}) {
 		if err := asked.Annotate(cluster); err != nil {
 			return err

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/answer"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
@@ -40,10 +41,6 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/controllers/transfer"
 )
-
-// Finalizer is on an EtcdRestore from the reservation of the cluster until the
-// cluster is restored.
-const Finalizer = "etcd.usher.dev/restore"
 
 const (
 	// busy is how soon to check again while pods start; slow if somebody has to
@@ -169,7 +166,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	var failed error
 	switch {
 	case a.cluster == nil:
-		failed = stop(ReasonMissingCluster, "the EtcdCluster %s does not exist in the namespace: create it with the annotation %s: %s, which keeps usher from forming an empty one", r.Spec.EtcdCluster.Name, etcdv1beta2.AnnotationRestore, r.Name)
+		failed = stop(ReasonMissingCluster, "the EtcdCluster %s does not exist in the namespace: create it with the annotation %s: %s, which keeps usher from forming an empty one", r.Spec.EtcdCluster.Name, wellknown.AnnotationEtcdRestore, r.Name)
 	case p.do != nil:
 		failed = p.do(work, a)
 	}
@@ -257,7 +254,7 @@ func early(phase string) bool {
 
 // abandon releases the unchanged cluster.
 func (c *Controller) abandon(ctx context.Context, a *attempt) error {
-	if a.cluster != nil && a.cluster.Annotations[etcdv1beta2.AnnotationRestore] == a.Name && controllerutil.ContainsFinalizer(a.EtcdRestore, Finalizer) {
+	if a.cluster != nil && a.cluster.Annotations[wellknown.AnnotationEtcdRestore] == a.Name && controllerutil.ContainsFinalizer(a.EtcdRestore, wellknown.FinalizerEtcdRestore) {
 		if err := c.giveBack(ctx, a.cluster); err != nil {
 			return err
 		}
@@ -274,8 +271,8 @@ func (c *Controller) abandon(ctx context.Context, a *attempt) error {
 // giveBack removes the annotations from the cluster.
 func (c *Controller) giveBack(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	was := cluster.DeepCopy()
-	delete(cluster.Annotations, etcdv1beta2.AnnotationRestore)
-	delete(cluster.Annotations, member.AnnotationSwitchover)
+	delete(cluster.Annotations, wellknown.AnnotationEtcdRestore)
+	delete(cluster.Annotations, wellknown.AnnotationEtcdSwitchover)
 	if err := c.client.Patch(ctx, cluster, client.MergeFrom(was)); err != nil {
 		return fmt.Errorf("releasing the EtcdCluster %s: %w", cluster.Name, err)
 	}
@@ -285,7 +282,7 @@ func (c *Controller) giveBack(ctx context.Context, cluster *etcdv1beta2.EtcdClus
 // addFinalizer adds the finalizer, and removeFinalizer removes it.
 func (c *Controller) addFinalizer(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
 	was := r.DeepCopy()
-	if !controllerutil.AddFinalizer(r, Finalizer) {
+	if !controllerutil.AddFinalizer(r, wellknown.FinalizerEtcdRestore) {
 		return nil
 	}
 	status := r.Status
@@ -295,7 +292,7 @@ func (c *Controller) addFinalizer(ctx context.Context, r *etcdv1beta2.EtcdRestor
 
 func (c *Controller) removeFinalizer(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
 	was := r.DeepCopy()
-	if !controllerutil.RemoveFinalizer(r, Finalizer) {
+	if !controllerutil.RemoveFinalizer(r, wellknown.FinalizerEtcdRestore) {
 		return nil
 	}
 	status := r.Status

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 	"github.com/usher-dev/usher/controllers/etcd/member"
@@ -62,7 +63,7 @@ func (s *scene) pods(cluster string) map[string]string {
 func (s *scene) kept(restore string) []string {
 	s.Helper()
 	var claims corev1.PersistentVolumeClaimList
-	if err := world.client.List(s.Context(), &claims, client.InNamespace(s.namespace), client.MatchingLabels{member.LabelKept: restore}); err != nil {
+	if err := world.client.List(s.Context(), &claims, client.InNamespace(s.namespace), client.MatchingLabels{wellknown.LabelEtcdKept: restore}); err != nil {
 		s.Fatal(err)
 	}
 	var names []string
@@ -81,7 +82,7 @@ func TestABackupIsRestoredIntoANewName(t *testing.T) {
 	}
 	b := s.backup("once", "old", "backups/"+s.namespace+"/once", nil)
 	before := s.pods("old")
-	s.cluster("new", 1, map[string]string{etcdv1beta2.AnnotationRestore: "copy"})
+	s.cluster("new", 1, map[string]string{wellknown.AnnotationEtcdRestore: "copy"})
 	s.restore("copy", "new", b.Status.Path, nil)
 	r := s.untilRestore("copy", "the restore", succeeded)
 	s.untilServing("new", 1)
@@ -117,7 +118,7 @@ func TestABackupThatCannotBeRestoredTouchesNothing(t *testing.T) {
 		}
 	}
 	s.create(&corev1.Secret{ObjectMeta: s.meta("rotated"), Data: map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = nobody\naws_secret_access_key = former\n")}})
-	allowed := map[string]string{etcdv1beta2.AnnotationReplaceRunning: "true"}
+	allowed := map[string]string{wellknown.AnnotationEtcdReplaceRunning: "true"}
 	for name, tc := range map[string]struct {
 		path, cluster, secret string
 		annotations           map[string]string
@@ -146,7 +147,7 @@ func TestABackupThatCannotBeRestoredTouchesNothing(t *testing.T) {
 			}
 			now := &etcdv1beta2.EtcdCluster{}
 			at.get(now, "example")
-			if now.Status.ClusterID != c.Status.ClusterID || now.Annotations[etcdv1beta2.AnnotationRestore] != "" {
+			if now.Status.ClusterID != c.Status.ClusterID || now.Annotations[wellknown.AnnotationEtcdRestore] != "" {
 				t.Errorf("the cluster was touched: %+v", now)
 			}
 			if diff := cmp.Diff(before, at.pods("example")); diff != "" {

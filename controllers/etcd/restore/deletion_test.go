@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/objectstore"
 )
 
@@ -24,7 +24,7 @@ func TestADeletedRestoreWaitsForNoStore(t *testing.T) {
 		r := &etcdv1beta2.EtcdRestore{ObjectMeta: s.meta(name), Spec: etcdv1beta2.RestoreSpec{
 			BackupStorageType: etcdv1beta2.BackupStorageS3, BackupSource: s.source("backups/" + name), EtcdCluster: etcdv1beta2.EtcdClusterRef{Name: c.Name},
 		}}
-		r.Annotations, r.Finalizers = map[string]string{etcdv1beta2.AnnotationReplaceRunning: "true"}, []string{etcdrestore.Finalizer}
+		r.Annotations, r.Finalizers = map[string]string{wellknown.AnnotationEtcdReplaceRunning: "true"}, []string{wellknown.FinalizerEtcdRestore}
 		r.Spec.S3.Endpoint = "http://" + address
 		s.create(r)
 		return r

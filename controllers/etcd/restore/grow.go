@@ -6,12 +6,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // grow releases the cluster to its controller, and waits until it has its size.
 // From then on the EtcdRestore may be deleted.
 func (c *Controller) grow(ctx context.Context, a *attempt) error {
-	if a.cluster.Annotations[etcdv1beta2.AnnotationRestore] == a.Name {
+	if a.cluster.Annotations[wellknown.AnnotationEtcdRestore] == a.Name {
 		if err := c.giveBack(ctx, a.cluster); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 )
 
@@ -17,12 +18,12 @@ import (
 // deleted with the EtcdRestore.
 func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
 	var kept corev1.PersistentVolumeClaimList
-	if err := c.reader.List(ctx, &kept, client.InNamespace(a.Namespace), client.MatchingLabels{member.LabelKept: a.Name}); err != nil {
+	if err := c.reader.List(ctx, &kept, client.InNamespace(a.Namespace), client.MatchingLabels{wellknown.LabelEtcdKept: a.Name}); err != nil {
 		return fmt.Errorf("listing claims: %w", err)
 	}
 	for i := range kept.Items {
 		claim := &kept.Items[i]
-		if claim.Labels[member.LabelAside] != "" || claim.DeletionTimestamp != nil {
+		if claim.Labels[wellknown.LabelEtcdSetAside] != "" || claim.DeletionTimestamp != nil {
 			continue
 		}
 		if a.cluster == nil {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
@@ -27,8 +28,8 @@ func (c *Controller) look(ctx context.Context, a *attempt) error {
 }
 
 func (c *Controller) examine(ctx context.Context, a *attempt) error {
-	if other := a.cluster.Annotations[etcdv1beta2.AnnotationRestore]; other != "" && other != a.Name {
-		return stop(ReasonTaken, "the EtcdRestore %s has reserved the cluster: wait for it, or delete it; if it does not exist, remove the annotation %s from the EtcdCluster", other, etcdv1beta2.AnnotationRestore)
+	if other := a.cluster.Annotations[wellknown.AnnotationEtcdRestore]; other != "" && other != a.Name {
+		return stop(ReasonTaken, "the EtcdRestore %s has reserved the cluster: wait for it, or delete it; if it does not exist, remove the annotation %s from the EtcdCluster", other, wellknown.AnnotationEtcdRestore)
 	}
 	if err := c.replaceable(ctx, a); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
@@ -22,7 +23,7 @@ func (s *scene) fromPrivate() (restored, allowed metav1.Condition) {
 	s.Helper()
 	source := s.source("backups/any")
 	source.S3.Endpoint = "http://" + private + ":9000"
-	s.cluster("example", 1, map[string]string{etcdv1beta2.AnnotationRestore: "back"})
+	s.cluster("example", 1, map[string]string{wellknown.AnnotationEtcdRestore: "back"})
 	s.create(&etcdv1beta2.EtcdRestore{ObjectMeta: s.meta("back"), Spec: etcdv1beta2.RestoreSpec{
 		BackupStorageType: etcdv1beta2.BackupStorageS3, BackupSource: source, EtcdCluster: etcdv1beta2.EtcdClusterRef{Name: "example"},
 	}})

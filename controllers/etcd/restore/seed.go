@@ -12,15 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 	"github.com/usher-dev/usher/controllers/transfer"
 )
-
-// annotationServer on a seed's pod names the server that it fetches the backup
-// from.
-const annotationServer = "etcd.usher.dev/snapshot-server"
 
 // Names in a seed's pod.
 const (
@@ -57,7 +54,7 @@ func (c *Controller) seed(ctx context.Context, a *attempt) error {
 		return c.make(ctx, want)
 	case p.DeletionTimestamp != nil:
 		return wait(ReasonStarting, "waits for the deletion of the pod %s of an earlier attempt", p.Name)
-	case p.Status.Phase == corev1.PodFailed || !restored(p) && p.Annotations[annotationServer] != want.Pod.Annotations[annotationServer]:
+	case p.Status.Phase == corev1.PodFailed || !restored(p) && p.Annotations[wellknown.AnnotationEtcdSnapshotServer] != want.Pod.Annotations[wellknown.AnnotationEtcdSnapshotServer]:
 		// The pod was evicted, or the controller that it calls was replaced.
 		if err := c.client.Delete(ctx, p, client.Preconditions{UID: &p.UID}); client.IgnoreNotFound(err) != nil {
 			return err
@@ -90,17 +87,17 @@ func (c *Controller) reserve(ctx context.Context, a *attempt) error {
 	if err := c.addFinalizer(ctx, a.EtcdRestore); err != nil {
 		return err
 	}
-	switch a.cluster.Annotations[etcdv1beta2.AnnotationRestore] {
+	switch a.cluster.Annotations[wellknown.AnnotationEtcdRestore] {
 	case a.Name:
 	case "":
 		was := a.cluster.DeepCopy()
-		metav1.SetMetaDataAnnotation(&a.cluster.ObjectMeta, etcdv1beta2.AnnotationRestore, a.Name)
-		delete(a.cluster.Annotations, member.AnnotationSwitchover) // of another restore
+		metav1.SetMetaDataAnnotation(&a.cluster.ObjectMeta, wellknown.AnnotationEtcdRestore, a.Name)
+		delete(a.cluster.Annotations, wellknown.AnnotationEtcdSwitchover) // of another restore
 		if err := c.client.Patch(ctx, a.cluster, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
 			return err
 		}
 	default:
-		return stop(ReasonTaken, "the EtcdRestore %s has reserved the cluster in the meantime", a.cluster.Annotations[etcdv1beta2.AnnotationRestore])
+		return stop(ReasonTaken, "the EtcdRestore %s has reserved the cluster in the meantime", a.cluster.Annotations[wellknown.AnnotationEtcdRestore])
 	}
 	if a.cluster.Status.HeldBy != a.Name {
 		return wait(ReasonStarting, "waits for the EtcdCluster controller to release the cluster")
@@ -149,7 +146,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*member.Seed, erro
 			return nil, err
 		}
 	}
-	s.Pod.Annotations[annotationServer] = c.server.ID()
+	s.Pod.Annotations[wellknown.AnnotationEtcdSnapshotServer] = c.server.ID()
 	spec := &s.Pod.Spec
 	spec.ServiceAccountName = "default" // which the token is of
 	spec.Volumes = append(spec.Volumes,

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
 )
 
@@ -28,7 +29,7 @@ func TestRestartOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.backup("once", "example", "backups/"+s.namespace+"/once", nil)
-	s.restore("back", "example", b.Status.Path, map[string]string{etcdv1beta2.AnnotationReplaceRunning: "true"})
+	s.restore("back", "example", b.Status.Path, map[string]string{wellknown.AnnotationEtcdReplaceRunning: "true"})
 	order := []string{
 		etcdv1beta2.RestorePhaseLooking, etcdv1beta2.RestorePhaseSeeding, etcdv1beta2.RestorePhaseProving,
 		etcdv1beta2.RestorePhaseSwitching, etcdv1beta2.RestorePhaseGrowing, etcdv1beta2.RestorePhaseSucceeded,
@@ -70,7 +71,7 @@ func TestRestartOperator(t *testing.T) {
 // deletes the second restore.
 func TestALostClusterIsRestoredByItselfOnce(t *testing.T) {
 	s := newScene(t)
-	s.passing("example", map[string]string{etcdv1beta2.AnnotationAutoRestore: "true"})
+	s.passing("example", map[string]string{wellknown.AnnotationEtcdAutoRestore: "true"})
 	s.untilServing("example", 3)
 	if _, err := s.etcd("example").Put(t.Context(), "key", "value"); err != nil {
 		t.Fatal(err)
@@ -204,7 +205,7 @@ func TestBackupAndRestore(t *testing.T) {
 			t.Errorf("the way back does not tell of %s: %s", name, r.Status.WayBack)
 		}
 	}
-	if c.Annotations[etcdv1beta2.AnnotationRestore] != "" || len(r.Finalizers) > 0 {
+	if c.Annotations[wellknown.AnnotationEtcdRestore] != "" || len(r.Finalizers) > 0 {
 		t.Errorf("it still has the cluster: %v, %v", c.Annotations, r.Finalizers)
 	}
 	if _, err := again.Put(t.Context(), "after", "restore"); err != nil {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 	"github.com/usher-dev/usher/controllers/transfer"
@@ -106,7 +107,7 @@ func TestABackupOnAVolumeIsRestored(t *testing.T) {
 	r := &etcdv1beta2.EtcdRestore{ObjectMeta: s.meta("back"), Spec: etcdv1beta2.RestoreSpec{
 		BackupStorageType: is.Source.StorageType(), BackupSource: *is.Source, EtcdCluster: etcdv1beta2.EtcdClusterRef{Name: "example"},
 	}}
-	r.Annotations = map[string]string{etcdv1beta2.AnnotationReplaceRunning: "true"}
+	r.Annotations = map[string]string{wellknown.AnnotationEtcdReplaceRunning: "true"}
 	s.create(r)
 	r = s.untilRestore("back", "the restore", succeeded)
 	s.untilServing("example", 1)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/network/backend"
 	"github.com/usher-dev/usher/network/subnet"
 )
@@ -23,7 +24,7 @@ const cniVersion = "1.0.0"
 
 // mark are the labels by which the backend identifies its objects.
 func mark() labels.Set {
-	return labels.Set{"app.kubernetes.io/managed-by": "usher", "app.kubernetes.io/component": "network"}
+	return labels.Set{wellknown.LabelManagedBy: wellknown.Usher, wellknown.LabelComponent: "network"}
 }
 
 // A config is the content of a definition: the configuration of the bridge

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 	"github.com/usher-dev/usher/controllers/transfer"
 )
@@ -88,7 +89,7 @@ func (m *Mounts) Open(ctx context.Context, owner client.Object, claim string) (s
 		return nil, fmt.Errorf("the pod %s does not belong to usher", p.Name)
 	case p.DeletionTimestamp != nil:
 		return nil, pending("waits for the deletion of the pod %s of an earlier attempt", p.Name)
-	case p.Annotations[annotationServer] != want.Annotations[annotationServer] || p.Annotations[annotationClaim] != claim:
+	case p.Annotations[wellknown.AnnotationEtcdSnapshotServer] != want.Annotations[wellknown.AnnotationEtcdSnapshotServer] || p.Annotations[wellknown.AnnotationEtcdVolumeClaim] != claim:
 		// The controller that it calls was replaced, or another claim is needed.
 		if err := m.delete(ctx, owner.GetUID(), p); err != nil {
 			return nil, err

@@ -14,14 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/transfer"
-)
-
-// Annotations of a volume's pod: the server that it calls, and the claim that
-// it mounts.
-const (
-	annotationServer = "etcd.usher.dev/snapshot-server"
-	annotationClaim  = "etcd.usher.dev/volume-claim"
 )
 
 // Names in a volume's pod.
@@ -53,8 +47,8 @@ func (m *Mounts) podOf(ctx context.Context, owner client.Object, claim string) (
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: owner.GetNamespace(), Name: podName(owner),
-			Labels:          map[string]string{"app.kubernetes.io/name": "usher", "app.kubernetes.io/component": "volume"},
-			Annotations:     map[string]string{annotationServer: m.server.ID(), annotationClaim: claim},
+			Labels:          map[string]string{wellknown.LabelName: wellknown.Usher, wellknown.LabelComponent: "volume"},
+			Annotations:     map[string]string{wellknown.AnnotationEtcdSnapshotServer: m.server.ID(), wellknown.AnnotationEtcdVolumeClaim: claim},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, kind)},
 		},
 		Spec: corev1.PodSpec{
