@@ -11,7 +11,7 @@ const OldestServer = 30
 
 // NewestServer is the newest minor version that usher is tested with. What a later
 // server does with an object is not known, so no finding denies because of it.
-const NewestServer = 36
+const NewestServer = 37
 
 // Servers are the versions of Kubernetes for which a rule is true that follows
 // from what the API server or a controller does with the object.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/operation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -103,4 +104,21 @@ type recorder struct {
 func (r *recorder) Validate(ctx context.Context, object runtime.Object) field.ErrorList {
 	r.errs = r.RESTCreateUpdateStrategy.Validate(ctx, object)
 	return r.errs
+}
+
+// ValidateDeclaratively implements rest.DeclarativeValidationStrategy.
+func (r *recorder) ValidateDeclaratively(ctx context.Context, object, old runtime.Object, errs field.ErrorList, how operation.Type, config rest.DeclarativeValidationConfig) field.ErrorList {
+	r.errs = errs
+	if s, ok := r.RESTCreateUpdateStrategy.(rest.DeclarativeValidationStrategy); ok {
+		r.errs = s.ValidateDeclaratively(ctx, object, old, errs, how, config)
+	}
+	return r.errs
+}
+
+// DeclarativeValidationConfig implements rest.DeclarativeValidationStrategy.
+func (r *recorder) DeclarativeValidationConfig(ctx context.Context, object, old runtime.Object) rest.DeclarativeValidationConfig {
+	if s, ok := r.RESTCreateUpdateStrategy.(rest.DeclarativeValidationStrategy); ok {
+		return s.DeclarativeValidationConfig(ctx, object, old)
+	}
+	return rest.DeclarativeValidationConfig{}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // TestKubernetesIsOfOneVersion checks that the modules published with
-// Kubernetes have its version: k8s.io/kubernetes v1.36.3 is tested with v0.36.3
+// Kubernetes have its version: k8s.io/kubernetes v1.37.2 is tested with v0.37.2
 // of them. Its go.mod names versions that do not exist.
 func TestKubernetesIsOfOneVersion(t *testing.T) {
 	list := func(args ...string) []byte {

@@ -18,8 +18,8 @@ import (
 // only from Emulated on; an older server is treated like the oldest emulated
 // one.
 const (
-	Newest   = 36
-	Emulated = 33
+	Newest   = 37
+	Emulated = 34
 	Oldest   = 30
 )
 

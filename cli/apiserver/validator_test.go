@@ -9,10 +9,10 @@ import (
 
 func TestValidator_Note(t *testing.T) {
 	for server, want := range map[string]string{
-		"1.31": "validation is that of Kubernetes 1.33",
-		"1.33": "",
-		"1.36": "",
-		"1.37": "Kubernetes 1.37 is newer than this version of usher knows: objects are judged as by 1.36",
+		"1.31": "validation is that of Kubernetes 1.34",
+		"1.34": "",
+		"1.37": "",
+		"1.38": "Kubernetes 1.38 is newer than this version of usher knows: objects are judged as by 1.37",
 	} {
 		v, err := New(Options{Server: version.MustParseGeneric(server)})
 		if err != nil {

@@ -96,7 +96,9 @@ func serverDefaults() map[reflect.Type]defaults {
 				return nil
 			}),
 		},
-		reflect.TypeFor[appsv1.RollingUpdateStatefulSetStrategy](): {"partition": always(0)},
+		// Up to Kubernetes 1.36 the server has no default for maxUnavailable, and the
+		// controller replaces one pod at a time.
+		reflect.TypeFor[appsv1.RollingUpdateStatefulSetStrategy](): {"partition": always(0), "maxUnavailable": always(1)},
 		reflect.TypeFor[batchv1.JobSpec](): {
 			"parallelism":    always(1),
 			"completions":    given(jobCompletions),

@@ -17,7 +17,7 @@ import (
 // both address families of a Service can be tried.
 var plane *controlplane.ControlPlane
 
-// validator is the command line's emulation of the server.
+// validator is the command line's emulation of the server, in its version.
 var validator *apiserver.Validator
 
 // evaluator decodes objects as it does before they are validated.
@@ -48,7 +48,12 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if validator, err = apiserver.New(apiserver.Options{}); err != nil {
+	version, err := plane.ServerVersion()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if validator, err = apiserver.New(apiserver.Options{Server: version}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

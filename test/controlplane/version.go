@@ -7,8 +7,23 @@ import (
 	"io"
 	"net/http"
 
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
 )
+
+// ServerVersion asks the API server for its version.
+func (c *ControlPlane) ServerVersion() (*utilversion.Version, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(c.Config)
+	if err != nil {
+		return nil, err
+	}
+	info, err := client.ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("asking the API server for its version: %w", err)
+	}
+	return utilversion.ParseGeneric(info.GitVersion)
+}
 
 // A reported version replaces the one in the API server's response to /version.
 type reported struct {

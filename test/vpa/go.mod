@@ -9,10 +9,10 @@ tool k8s.io/autoscaler/vertical-pod-autoscaler/pkg/admission-controller
 require (
 	github.com/go-logr/logr v1.4.4
 	github.com/usher-dev/usher v0.0.0
-	k8s.io/api v0.36.5
-	k8s.io/apimachinery v0.36.5
-	k8s.io/client-go v0.36.5
-	sigs.k8s.io/controller-runtime v0.24.1
+	k8s.io/api v0.37.2
+	k8s.io/apimachinery v0.37.2
+	k8s.io/client-go v0.37.2
+	sigs.k8s.io/controller-runtime v0.25.2
 )
 
 require (
@@ -45,20 +45,20 @@ require (
 	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
-	github.com/go-openapi/jsonpointer v0.23.2 // indirect
-	github.com/go-openapi/jsonreference v0.21.6 // indirect
-	github.com/go-openapi/swag v0.26.1 // indirect
-	github.com/go-openapi/swag/cmdutils v0.26.1 // indirect
-	github.com/go-openapi/swag/conv v0.26.1 // indirect
-	github.com/go-openapi/swag/fileutils v0.26.1 // indirect
-	github.com/go-openapi/swag/jsonname v0.26.1 // indirect
-	github.com/go-openapi/swag/jsonutils v0.26.1 // indirect
-	github.com/go-openapi/swag/loading v0.26.1 // indirect
-	github.com/go-openapi/swag/mangling v0.26.1 // indirect
-	github.com/go-openapi/swag/netutils v0.26.1 // indirect
-	github.com/go-openapi/swag/stringutils v0.26.1 // indirect
-	github.com/go-openapi/swag/typeutils v0.26.1 // indirect
-	github.com/go-openapi/swag/yamlutils v0.26.1 // indirect
+	github.com/go-openapi/jsonpointer v1.0.0 // indirect
+	github.com/go-openapi/jsonreference v1.0.0 // indirect
+	github.com/go-openapi/swag v0.27.1 // indirect
+	github.com/go-openapi/swag/cmdutils v0.27.1 // indirect
+	github.com/go-openapi/swag/conv v0.27.1 // indirect
+	github.com/go-openapi/swag/fileutils v0.27.1 // indirect
+	github.com/go-openapi/swag/jsonutils v0.27.1 // indirect
+	github.com/go-openapi/swag/loading v0.27.1 // indirect
+	github.com/go-openapi/swag/mangling v0.27.1 // indirect
+	github.com/go-openapi/swag/netutils v0.27.1 // indirect
+	github.com/go-openapi/swag/pools v0.27.1 // indirect
+	github.com/go-openapi/swag/stringutils v0.27.1 // indirect
+	github.com/go-openapi/swag/typeutils v0.27.1 // indirect
+	github.com/go-openapi/swag/yamlutils v0.27.1 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/gnostic-models v0.7.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
@@ -72,10 +72,10 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/opencontainers/go-digest v1.0.0 // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
-	github.com/prometheus/client_golang v1.23.2 // indirect
+	github.com/prometheus/client_golang v1.24.0 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
-	github.com/prometheus/common v0.67.5 // indirect
-	github.com/prometheus/procfs v0.20.1 // indirect
+	github.com/prometheus/common v0.70.0 // indirect
+	github.com/prometheus/procfs v0.21.1 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
@@ -113,12 +113,12 @@ require (
 	gopkg.in/ini.v1 v1.67.3 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/apiextensions-apiserver v0.36.3 // indirect
+	k8s.io/apiextensions-apiserver v0.37.2 // indirect
 	k8s.io/autoscaler/vertical-pod-autoscaler v1.7.3 // indirect
-	k8s.io/component-base v0.36.5 // indirect
+	k8s.io/component-base v0.37.2 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
-	k8s.io/kube-openapi v0.0.0-20260501160325-927ab1f70cd6 // indirect
-	k8s.io/pod-security-admission v0.36.3 // indirect
+	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
+	k8s.io/pod-security-admission v0.37.2 // indirect
 	k8s.io/utils v0.0.0-20260626114624-be93311217bd // indirect
 	sigs.k8s.io/gateway-api v1.6.0 // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
@@ -127,50 +127,48 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace k8s.io/api => k8s.io/api v0.36.3
+replace k8s.io/api => k8s.io/api v0.37.2
 
-replace k8s.io/apimachinery => k8s.io/apimachinery v0.36.3
+replace k8s.io/apimachinery => k8s.io/apimachinery v0.37.2
 
-replace k8s.io/client-go => k8s.io/client-go v0.36.3
+replace k8s.io/client-go => k8s.io/client-go v0.37.2
 
-replace k8s.io/component-base => k8s.io/component-base v0.36.3
+replace k8s.io/component-base => k8s.io/component-base v0.37.2
 
 replace github.com/go-logr/logr => github.com/go-logr/logr v1.4.3
 
 replace github.com/fxamacker/cbor/v2 => github.com/fxamacker/cbor/v2 v2.9.1
 
-replace github.com/go-openapi/jsonpointer => github.com/go-openapi/jsonpointer v0.23.1
+replace github.com/go-openapi/jsonpointer => github.com/go-openapi/jsonpointer v1.0.0
 
-replace github.com/go-openapi/jsonreference => github.com/go-openapi/jsonreference v0.21.5
+replace github.com/go-openapi/jsonreference => github.com/go-openapi/jsonreference v1.0.0
 
-replace github.com/go-openapi/swag => github.com/go-openapi/swag v0.26.0
+replace github.com/go-openapi/swag => github.com/go-openapi/swag v0.27.1
 
-replace github.com/go-openapi/swag/cmdutils => github.com/go-openapi/swag/cmdutils v0.26.0
+replace github.com/go-openapi/swag/cmdutils => github.com/go-openapi/swag/cmdutils v0.27.1
 
-replace github.com/go-openapi/swag/conv => github.com/go-openapi/swag/conv v0.26.0
+replace github.com/go-openapi/swag/conv => github.com/go-openapi/swag/conv v0.27.1
 
-replace github.com/go-openapi/swag/fileutils => github.com/go-openapi/swag/fileutils v0.26.0
+replace github.com/go-openapi/swag/fileutils => github.com/go-openapi/swag/fileutils v0.27.1
 
-replace github.com/go-openapi/swag/jsonname => github.com/go-openapi/swag/jsonname v0.26.0
+replace github.com/go-openapi/swag/jsonutils => github.com/go-openapi/swag/jsonutils v0.27.1
 
-replace github.com/go-openapi/swag/jsonutils => github.com/go-openapi/swag/jsonutils v0.26.0
+replace github.com/go-openapi/swag/loading => github.com/go-openapi/swag/loading v0.27.1
 
-replace github.com/go-openapi/swag/loading => github.com/go-openapi/swag/loading v0.26.0
+replace github.com/go-openapi/swag/mangling => github.com/go-openapi/swag/mangling v0.27.1
 
-replace github.com/go-openapi/swag/mangling => github.com/go-openapi/swag/mangling v0.26.0
+replace github.com/go-openapi/swag/netutils => github.com/go-openapi/swag/netutils v0.27.1
 
-replace github.com/go-openapi/swag/netutils => github.com/go-openapi/swag/netutils v0.26.0
+replace github.com/go-openapi/swag/stringutils => github.com/go-openapi/swag/stringutils v0.27.1
 
-replace github.com/go-openapi/swag/stringutils => github.com/go-openapi/swag/stringutils v0.26.0
+replace github.com/go-openapi/swag/typeutils => github.com/go-openapi/swag/typeutils v0.27.1
 
-replace github.com/go-openapi/swag/typeutils => github.com/go-openapi/swag/typeutils v0.26.0
-
-replace github.com/go-openapi/swag/yamlutils => github.com/go-openapi/swag/yamlutils v0.26.0
+replace github.com/go-openapi/swag/yamlutils => github.com/go-openapi/swag/yamlutils v0.27.1
 
 replace github.com/prometheus/client_model => github.com/prometheus/client_model v0.6.2
 
-replace github.com/prometheus/procfs => github.com/prometheus/procfs v0.19.2
+replace github.com/prometheus/procfs => github.com/prometheus/procfs v0.21.1
 
 replace google.golang.org/protobuf => google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af
 
-replace sigs.k8s.io/structured-merge-diff/v6 => sigs.k8s.io/structured-merge-diff/v6 v6.4.0
+replace sigs.k8s.io/structured-merge-diff/v6 => sigs.k8s.io/structured-merge-diff/v6 v6.4.2

@@ -36,7 +36,7 @@ func ensure(ctx context.Context, progress io.Writer, name string) (string, error
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(s.dir, c.name)
+	path := filepath.Join(s.dir, c.binary())
 	if s.has(c) {
 		return path, nil
 	}
@@ -80,7 +80,7 @@ func compile(ctx context.Context, c component, s store, version string) error {
 	if c.flag != "" {
 		ldflags += fmt.Sprintf(" -X %s=%s", c.flag, version)
 	}
-	target := filepath.Join(s.dir, c.name)
+	target := filepath.Join(s.dir, c.binary())
 	partial := target + ".partial"
 	if _, err := command(ctx, s, "build", "-tags", c.tags, "-ldflags", ldflags, "-o", partial, c.pkg); err != nil {
 		return err

@@ -3,11 +3,15 @@
 // programs need different dependencies, and its go.mod pins their versions.
 package components
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // A component is one program.
 type component struct {
-	name    string // file name of the binary
+	name    string // what callers ask for
+	file    string // file name of the binary, if it is another
 	module  string // folder of the module that builds it
 	pkg     string // package of its main
 	version string // module whose version it reports; none for our own programs
@@ -33,6 +37,13 @@ var components = []component{
 	kube("kubelet"),
 	kube("kube-proxy"),
 	kube("kubectl"),
+	// The same, in other versions that usher supports, for make matrix.
+	kubeOf("1.30", "kube-apiserver"),
+	kubeOf("1.30", "kube-controller-manager"),
+	kubeOf("1.33", "kube-apiserver"),
+	kubeOf("1.33", "kube-controller-manager"),
+	kubeOf("1.36", "kube-apiserver"),
+	kubeOf("1.36", "kube-controller-manager"),
 	runtime("containerd"),
 	runtime("containerd-shim-runc-v2"),
 	runtime("ctr"),
@@ -63,6 +74,14 @@ func kube(name string) component {
 	}
 }
 
+// kubeOf is a program of a minor version of Kubernetes, called as in
+// kube-apiserver-1.30. Its file has the name that envtest expects.
+func kubeOf(minor, name string) component {
+	c := kube(name)
+	c.name, c.file, c.module = name+"-"+minor, name, "kubernetes-"+minor
+	return c
+}
+
 func runtime(name string) component {
 	return component{
 		name: name, module: "containerd", pkg: containerd + "/cmd/" + name,
@@ -84,6 +103,9 @@ func etcdOf(minor, name, folder string) component {
 	pkg := etcd + "/" + folder + "/v3"
 	return component{name: name + "-" + minor, module: "etcd-" + minor, pkg: pkg, version: pkg}
 }
+
+// binary is the name of the component's file.
+func (c component) binary() string { return cmp.Or(c.file, c.name) }
 
 func find(name string) (component, error) {
 	known := make([]string, 0, len(components))

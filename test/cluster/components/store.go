@@ -54,7 +54,7 @@ func openStore(module string) (store, error) {
 
 // has says whether the component was built.
 func (s store) has(c component) bool {
-	_, err := os.Stat(filepath.Join(s.dir, c.name))
+	_, err := os.Stat(filepath.Join(s.dir, c.binary()))
 	return err == nil
 }
 
