@@ -58,8 +58,9 @@ func (c *Controller) switchOver(ctx context.Context, cluster *etcdv1beta2.EtcdCl
 	if t == nil || t.Action == plan.Wait || t.Action == plan.Release {
 		return ctrl.Result{RequeueAfter: c.options.Busy}, nil
 	}
-	if !asked.Begun {
-		err = c.begin(ctx, cluster, asked)
+	if !asked.Begun { // unless the restore has withdrawn since the cluster was read
+		asked.Begun = true
+		err = c.writer().WriteSwitchover(ctx, cluster, asked)
 	}
 	if err == nil {
 		err = t.Do(ctx, s)
@@ -71,20 +72,6 @@ func (c *Controller) switchOver(ctx context.Context, cluster *etcdv1beta2.EtcdCl
 		return ctrl.Result{}, fmt.Errorf("%s: %w", t, err)
 	}
 	return ctrl.Result{RequeueAfter: time.Millisecond}, nil
-}
-
-// begin records that the switchover has begun, unless the restore has withdrawn
-// it, or anything else about the cluster has changed, since the cluster was read.
-func (c *Controller) begin(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, asked member.Switchover) error {
-	was := cluster.DeepCopy()
-	asked.Begun = true
-	if err := asked.Annotate(cluster); err != nil {
-		return err
-	}
-	if err := c.client.Patch(ctx, cluster, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("beginning to replace the members: %w", err)
-	}
-	return nil
 }
 
 // seedOf returns the pod and the claim of the restored member; nil without one.

@@ -1,12 +1,14 @@
 package member
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
@@ -33,13 +35,21 @@ func SwitchoverOf(c *etcdv1beta2.EtcdCluster) Switchover {
 	return s
 }
 
-// Annotate writes the annotation.
-func (s Switchover) Annotate(c *etcdv1beta2.EtcdCluster) error {
-	text, err := json.Marshal(s)
-	if err != nil {
+// WriteSwitchover writes the annotation, or removes it for the zero value, unless
+// anything about the cluster has changed since it was read.
+func (w Writer) WriteSwitchover(ctx context.Context, c *etcdv1beta2.EtcdCluster, s Switchover) error {
+	was := c.DeepCopy()
+	delete(c.Annotations, wellknown.AnnotationEtcdSwitchover)
+	if s != (Switchover{}) {
+		text, err := json.Marshal(s)
+		if err != nil {
+			return fmt.Errorf("recording the switchover of %s: %w", c.Name, err)
+		}
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationEtcdSwitchover, string(text))
+	}
+	if err := w.Client.Patch(ctx, c, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("recording the switchover of %s: %w", c.Name, err)
 	}
-	metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationEtcdSwitchover, string(text))
 	return nil
 }
 

@@ -9,10 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 )
@@ -72,21 +70,11 @@ func (c *Controller) ask(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, 
 	if asked == member.SwitchoverOf(cluster) {
 		return nil
 	}
-	was := cluster.DeepCopy()
-	delete(cluster.Annotations, wellknown.AnnotationEtcdSwitchover)
-	if asked != (member.Switchover{}) {
-		if err := asked.Annotate(cluster); err != nil {
-			return err
-		}
-	}
-	err := c.client.Patch(ctx, cluster, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
-	switch {
-	case apierrors.IsConflict(err):
+	err := c.writer().WriteSwitchover(ctx, cluster, asked)
+	if apierrors.IsConflict(err) {
 		return wait(ReasonEnding, "waits for the EtcdCluster controller to replace the old members")
-	case err != nil:
-		return fmt.Errorf("asking the EtcdCluster controller to replace the old members: %w", err)
 	}
-	return nil
+	return err
 }
 
 // awaitEnd waits for the old members.
