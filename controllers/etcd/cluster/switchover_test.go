@@ -118,10 +118,11 @@ func TestASwitchoverThatWasWithdrawn_ChangesNothing(t *testing.T) {
 
 	s.settled(1, v36)
 	s.looks(5)
+	// A claim that is set aside is returned to a member that lives, with this label.
 	var claims corev1.PersistentVolumeClaimList
-	s.must(shared.client.List(s.ctx, &claims, client.InNamespace(s.namespace), client.HasLabels{wellknown.LabelEtcdSetAside}))
+	s.must(shared.client.List(s.ctx, &claims, client.InNamespace(s.namespace), client.HasLabels{wellknown.LabelEtcdKept}))
 	if len(claims.Items) > 0 || s.cluster().Annotations[wellknown.AnnotationEtcdSwitchover] != "" {
-		t.Errorf("the switchover went on: %d claims are set aside, and the cluster has %v", len(claims.Items), s.cluster().Annotations)
+		t.Errorf("the switchover went on: %d claims were set aside, and the cluster has %v", len(claims.Items), s.cluster().Annotations)
 	}
 	if s.uidOf(old) != uid {
 		t.Errorf("the pod %s was replaced", old)
