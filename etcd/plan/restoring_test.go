@@ -143,7 +143,7 @@ func (w *world) lookRestore(c *controller) *observe.Observed {
 	seed := w.pods[r.seed]
 	o := w.look(c)
 	o.Restore = &plan.Restore{
-		Name: "back", Seed: r.seed, Held: w.api.held != "", Acknowledged: w.api.left, Forced: r.forced,
+		Name: "back", Seed: r.seed, Reserved: w.api.held != "", Acknowledged: w.api.left, Forced: r.forced,
 		Proved: seed != nil && seed.up, DataMoved: r.begun || w.touched(), Recorded: r.recorded, Adopted: r.adopted,
 	}
 	o.OldMembers()

@@ -129,7 +129,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if cluster.DeletionTimestamp != nil {
 		return reconcile.Result{}, c.release(ctx, cluster)
 	}
-	if err := c.finalizer(ctx, cluster); err != nil {
+	if err := c.syncFinalizer(ctx, cluster); err != nil {
 		return reconcile.Result{}, err
 	}
 	if restore := cluster.Annotations[wellknown.AnnotationEtcdRestore]; restore != "" {

@@ -14,9 +14,9 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/member"
 )
 
-// finalizer adds the finalizer to a cluster whose claims are deleted with it, and
+// syncFinalizer adds the finalizer to a cluster whose claims are deleted with it, and
 // removes it from others.
-func (c *Controller) finalizer(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
+func (c *Controller) syncFinalizer(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	was := cluster.DeepCopy()
 	change := controllerutil.RemoveFinalizer
 	if cluster.Spec.ClaimRetention == etcdv1beta2.DeleteClaims {

@@ -40,7 +40,7 @@ func (c *Controller) observeSwitchover(ctx context.Context, cluster *etcdv1beta2
 		return nil, err
 	}
 	is := &plan.Restore{
-		Name: r.Name, Seed: asked.Member, Held: true, Acknowledged: true, Forced: r.Annotations[wellknown.AnnotationEtcdReplaceRunning] == "true",
+		Name: r.Name, Seed: asked.Member, Reserved: true, Acknowledged: true, Forced: r.Annotations[wellknown.AnnotationEtcdReplaceRunning] == "true",
 		DataMoved: asked.Begun || len(kept) > 0,
 	}
 	pod, claim, err := c.seedOf(ctx, cluster, r)

@@ -159,7 +159,7 @@ func (f *reading) readList() {
 		_, was := f.found[name]
 		m := f.member(name)
 		if known := f.Known(name); !was && known != nil {
-			recall(m, known)
+			readMember(m, known)
 		}
 		m.Listed, m.Started, m.Learner = true, listed.Name != "", listed.IsLearner
 		f.Details[name].ID = listed.ID

@@ -33,7 +33,7 @@ func (f *reading) fromStatus() {
 	for i := range f.Before.MemberStatuses {
 		known := &f.Before.MemberStatuses[i]
 		if m := f.found[known.Name]; m != nil {
-			recall(m, known)
+			readMember(m, known)
 		}
 	}
 	for _, leaving := range f.Before.SetAside {
@@ -43,7 +43,7 @@ func (f *reading) fromStatus() {
 	}
 }
 
-func recall(m *plan.Member, known *etcdv1beta2.MemberStatus) {
+func readMember(m *plan.Member, known *etcdv1beta2.MemberStatus) {
 	m.Version, m.Target = etcd.ReadVersion(known.Version), etcd.ReadVersion(known.TargetVersion)
 	m.Changed, m.Durable = known.Changed, known.Claim != ""
 	m.PodRevision, m.StorageRevision = known.PodRevision, known.StorageRevision
@@ -59,7 +59,7 @@ func (f *reading) fallbackToStatus() {
 			continue // it never was a member
 		}
 		if f.found[known.Name] == nil {
-			recall(f.member(known.Name), known)
+			readMember(f.member(known.Name), known)
 		}
 		m := f.found[known.Name]
 		m.Listed, m.Started, m.Learner = true, known.Version != "", known.Learner

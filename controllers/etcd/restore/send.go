@@ -19,7 +19,7 @@ import (
 // less in the phase Looking, and for the transfer.
 const sendWithin = 2 * lookWithin
 
-// Backup implements podserver.Source: only the pod of a seed that is being restored
+// Backup implements transfer.Source: only the pod of a seed that is being restored
 // gets its backup. A tenant may create a pod with that name, so the pod must
 // belong to the EtcdRestore, and the token must be bound to it.
 //
