@@ -22,6 +22,33 @@ func (w Writer) patchClaim(ctx context.Context, was, is *corev1.PersistentVolume
 	return w.Client.Patch(ctx, is, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
 }
 
+// Disown leaves the namespace as the only owner of a claim.
+func (w Writer) Disown(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+	namespace, err := NamespaceUID(ctx, w.Reader, claim.Namespace)
+	if err != nil {
+		return err
+	}
+	changed := claim.DeepCopy()
+	changed.OwnerReferences = KeptBy(claim.Namespace, namespace)
+	if err := w.patchClaim(ctx, claim, changed); err != nil {
+		return fmt.Errorf("keeping the claim %s: %w", claim.Name, err)
+	}
+	return nil
+}
+
+// CreateSeed creates a seed's claim and pod, unless they exist.
+func (w Writer) CreateSeed(ctx context.Context, s *Seed) error {
+	if s.Claim != nil {
+		if err := w.Client.Create(ctx, s.Claim); client.IgnoreAlreadyExists(err) != nil {
+			return fmt.Errorf("creating the claim %s: %w", s.Claim.Name, err)
+		}
+	}
+	if err := w.Client.Create(ctx, s.Pod); client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("creating the pod %s: %w", s.Pod.Name, err)
+	}
+	return nil
+}
+
 // PatchPod changes a pod, unless it was replaced since the observation: its
 // status changes all the time, its UID never.
 func (w Writer) PatchPod(ctx context.Context, p *corev1.Pod, change func(*corev1.Pod)) error {

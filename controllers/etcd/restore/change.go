@@ -45,23 +45,22 @@ func (c *Controller) change(ctx context.Context, a *attempt) error {
 			return err
 		}
 		defer o.Close()
-		if o.MayHaveQuorum() {
-			return c.withdraw(ctx, a)
+		if o.MayHaveQuorum() { // it withdraws
+			if err := c.ask(ctx, a.cluster, member.Switchover{}); err != nil {
+				return err
+			}
+			a.Status.Phase = etcdv1beta2.RestorePhaseProving
+			return recovered(a)
 		}
 	}
 	if err := c.ask(ctx, a.cluster, asked); err != nil {
 		return err
 	}
-	return c.awaitEnd(ctx, a, seed)
-}
-
-// withdraw takes back that the members be replaced, unless that has begun.
-func (c *Controller) withdraw(ctx context.Context, a *attempt) error {
-	if err := c.ask(ctx, a.cluster, member.Switchover{}); err != nil {
+	objects, err := c.observer.List(ctx, a.cluster)
+	if err != nil {
 		return err
 	}
-	a.Status.Phase = etcdv1beta2.RestorePhaseProving
-	return recovered(a)
+	return awaitEnd(objects, seed)
 }
 
 // ask writes what the restore asks of the cluster's controller, unless anybody has
@@ -77,12 +76,8 @@ func (c *Controller) ask(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, 
 	return err
 }
 
-// awaitEnd waits for the old members.
-func (c *Controller) awaitEnd(ctx context.Context, a *attempt, seed *observe.Restored) error {
-	objects, err := c.observer.List(ctx, a.cluster)
-	if err != nil {
-		return err
-	}
+// awaitEnd says how the switchover waits for the old members.
+func awaitEnd(objects *observe.Objects, seed *observe.Restored) error {
 	delete(objects.Pods, seed.Pod.Name)
 	old := slices.Sorted(maps.Keys(objects.Pods))
 	if slices.ContainsFunc(old, func(name string) bool { return objects.Pods[name].DeletionTimestamp != nil }) {

@@ -27,7 +27,7 @@ func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
 			continue
 		}
 		if a.cluster == nil {
-			if err := c.disown(ctx, claim); err != nil {
+			if err := c.writer().Disown(ctx, claim); err != nil {
 				return err
 			}
 			continue
@@ -53,20 +53,6 @@ func (c *Controller) discardSeed(ctx context.Context, r *etcdv1beta2.EtcdRestore
 	}
 	if err := c.client.Delete(ctx, claim, client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting the claim %s of the restored member: %w", claim.Name, err)
-	}
-	return nil
-}
-
-// disown leaves the namespace as the only owner of a claim.
-func (c *Controller) disown(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
-	owners, err := member.ClaimOwners(ctx, c.reader, claim.Namespace, metav1.OwnerReference{})
-	if err != nil {
-		return err
-	}
-	changed := claim.DeepCopy()
-	changed.OwnerReferences = owners[1:]
-	if err := c.client.Patch(ctx, changed, client.MergeFromWithOptions(claim, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("keeping the claim %s: %w", claim.Name, err)
 	}
 	return nil
 }

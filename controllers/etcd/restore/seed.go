@@ -51,7 +51,10 @@ func (c *Controller) seed(ctx context.Context, a *attempt) error {
 	}
 	switch {
 	case p == nil:
-		return c.make(ctx, want)
+		if err := c.writer().CreateSeed(ctx, want); err != nil {
+			return err
+		}
+		return wait(ReasonStarting, "starts %s from the backup", want.Pod.Name)
 	case p.DeletionTimestamp != nil:
 		return wait(ReasonStarting, "waits for the deletion of the pod %s of an earlier attempt", p.Name)
 	case p.Status.Phase == corev1.PodFailed || !restored(p) && p.Annotations[wellknown.AnnotationEtcdSnapshotServer] != want.Pod.Annotations[wellknown.AnnotationEtcdSnapshotServer]:
@@ -116,18 +119,6 @@ func (c *Controller) pod(ctx context.Context, a *attempt) (*corev1.Pod, error) {
 		return nil, fmt.Errorf("the pod %s does not belong to usher", p.Name)
 	}
 	return p, err
-}
-
-func (c *Controller) make(ctx context.Context, s *member.Seed) error {
-	if s.Claim != nil {
-		if err := c.client.Create(ctx, s.Claim); client.IgnoreAlreadyExists(err) != nil {
-			return fmt.Errorf("creating the claim %s: %w", s.Claim.Name, err)
-		}
-	}
-	if err := c.client.Create(ctx, s.Pod); client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("creating the pod %s: %w", s.Pod.Name, err)
-	}
-	return wait(ReasonStarting, "starts %s from the backup", s.Pod.Name)
 }
 
 // seedOf returns the cluster's first member, with the containers that create
