@@ -128,6 +128,39 @@ func (k *walk) change(from, to states.State, at int, f *fault) error {
 	}
 }
 
+// form forms a cluster, with a fault before one of the steps, which is healed
+// after a while.
+func (k *walk) form(to states.State, at int, f *fault) error {
+	k.runs++
+	w := newWorld(to.Spec)
+	w.controllers[0].decide = k.decide
+	hit := false
+	w.run(30, func(steps int) {
+		if !hit && steps >= at {
+			hit = f.inject(w)
+		}
+	})
+	if hit {
+		f.heal(w)
+	}
+	survivable := w.survivable()
+	w.run(150, func(int) {})
+	switch err := w.settled(); {
+	case w.violated != nil:
+		return fmt.Errorf("%w%s", w.violated, w.trace())
+	case err == nil:
+		return nil
+	case !survivable || !w.survivable():
+		k.lost++
+		return w.lossTold()
+	case w.last.Stalled != nil && slices.Contains(f.remains, w.last.Stalled.Reason):
+		k.stalled[w.last.Stalled.Reason]++
+		return nil
+	default:
+		return fmt.Errorf("%w%s", err, w.trace())
+	}
+}
+
 // pairs tests pairs of states, with every fault before one in that many steps.
 func (k *walk) pairs(all []states.State, points []int, every int) error {
 	n := 0

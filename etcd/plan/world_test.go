@@ -361,7 +361,7 @@ func (w *world) start(name string, p *pod) {
 	case p.sealed:
 		p.empty = true // it does not start without its data
 	case p.first:
-		if w.remembers() {
+		if w.api.formed() || w.remembers() {
 			w.violate("%s forms a second cluster", name)
 		}
 		w.acknowledged = 0
