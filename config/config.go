@@ -137,7 +137,7 @@ func (c *Configuration) validate() (errs []error) {
 	known := true
 	for _, list := range [][]string{c.Policies.Exclude, c.Policies.Exemptions.Rules} {
 		for _, id := range list {
-			if _, err := rules.Lookup(id); err != nil && !servererrors.Known(id) {
+			if _, err := rules.Lookup(id); err != nil && !servererrors.Known(id) && !rules.Retired(id) {
 				known, errs = false, append(errs, err)
 			}
 		}
@@ -182,7 +182,9 @@ func validUser(user string) string {
 // Options returns the evaluator's options, for every level.
 func (c *Configuration) Options() policies.Options {
 	// An exemption from a rule cannot admit what the API server refuses.
-	exclude := slices.DeleteFunc(slices.Clone(c.Policies.Exclude), servererrors.Known)
+	exclude := slices.DeleteFunc(slices.Clone(c.Policies.Exclude), func(id string) bool {
+		return servererrors.Known(id) || rules.Retired(id)
+	})
 	o := policies.Options{Exclude: exclude, Exemptable: c.exemptable}
 	for _, t := range c.Policies.PodTemplates {
 		o.Templates = append(o.Templates, policies.TemplatePath{Group: t.Group, Kind: t.Kind, Path: t.Path})

@@ -81,9 +81,11 @@ func FromLabels(labels map[string]string, defaults Policies) (Namespace, []*Labe
 		}
 		return nil
 	})
-	if warn, err := finding.ParseLevel(labels[wellknown.LabelWarn]); labels[wellknown.LabelEnforce] == "off" && (err != nil || warn == finding.Off) {
-		// The API server sends nothing from a namespace without a level.
-		n.Warn, n.Audit = finding.Off, finding.Off
+	if labels[wellknown.LabelEnforce] == "off" {
+		if warn, err := finding.ParseLevel(labels[wellknown.LabelWarn]); err != nil || warn == finding.Off {
+			// The API server sends nothing from a namespace without a level.
+			n.Warn, n.Audit = finding.Off, finding.Off
+		}
 	}
 	return n, errs
 }

@@ -14,8 +14,8 @@ import (
 // TestTheChartMonitorsAsTheManifestsDo compares the objects that its values add
 // with deploy/monitoring.
 func TestTheChartMonitorsAsTheManifestsDo(t *testing.T) {
-	got := objects(t, rendered(t, "monitoring: {podMonitors: {enabled: true}, rules: {enabled: true}, dashboards: {enabled: true}}"))
-	for name := range objects(t, rendered(t, "")) {
+	got := installed(t, "monitoring: {podMonitors: {enabled: true}, rules: {enabled: true}, dashboards: {enabled: true}}")
+	for name := range installed(t, "") {
 		delete(got, name)
 	}
 	if diff := cmp.Diff(objects(t, string(kustomize(t, "monitoring"))), got); diff != "" {
@@ -81,7 +81,7 @@ func (c *cluster) monitored(t *testing.T) {
 	t.Helper()
 	for _, args := range [][]string{
 		{"apply", "--server-side", "-f", "testdata/monitoring"},
-		{"wait", "--for=condition=Established", "crd/podmonitors.monitoring.coreos.com", "crd/prometheusrules.monitoring.coreos.com"},
+		{"wait", "--for=condition=Established", "crd/podmonitors.monitoring.coreos.com", "crd/servicemonitors.monitoring.coreos.com", "crd/prometheusrules.monitoring.coreos.com"},
 	} {
 		if out, err := c.plane.Kubectl(t.Context(), "", args...); err != nil {
 			t.Fatalf("%v\n%s", err, out)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +20,12 @@ import (
 // everything sets each of the chart's values to something else than its
 // default.
 const everything = `
-image: {repository: example.com/usher, digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", pullPolicy: Always}
+commonLabels: {example.com/team: platform}
+image: {registry: mirror.example.com, repository: example.com/usher, digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", pullPolicy: Always}
+podImage: {repository: example.com/pods, tag: v1, digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}
+updateStrategy: {rollingUpdate: {maxUnavailable: 50%, maxSurge: 0}}
+deploymentAnnotations: {example.com/owner: a}
+service: {annotations: {example.com/a: b}, labels: {example.com/e: f}}
 imagePullSecrets: [{name: registry}]
 replicas: 3
 extraArgs: [--log-level=debug]
@@ -32,6 +38,14 @@ ports: {webhook: 10250, health: 10251, metrics: 10252}
 controller:
   controllers: [network, ownnetwork]
   replicas: 2
+  updateStrategy: {type: Recreate}
+  deploymentAnnotations: {example.com/owner: b}
+  podAnnotations: {example.com/g: h}
+  podLabels: {example.com/i: j}
+  nodeSelector: {kubernetes.io/arch: amd64}
+  tolerations: [{key: example.com/controllers, operator: Exists}]
+  priorityClassName: system-cluster-critical
+  service: {annotations: {example.com/a: b}, labels: {example.com/e: f}}
   extraArgs: [--log-level=debug]
   extraEnv: [{name: NO_PROXY, value: .svc}]
   extraVolumes: [{name: scratch, emptyDir: {}}]
@@ -40,7 +54,7 @@ controller:
   goMemLimit: ""
   affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: Exists}]}]}}}
   topologySpreadConstraints: [{topologyKey: kubernetes.io/hostname, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}}]
-  serviceAccount: {annotations: {example.com/role: controller}}
+  serviceAccount: {create: false, name: controller, annotations: {example.com/role: controller}, labels: {example.com/e: f}, automount: false}
   etcdBackupEndpoints: [etcd.storage.svc, "*.etcd.example.com:2379"]
   storeEndpoints: ["minio.storage.svc:9000", "[fd00:1::/64]:*"]
   storeProxyFromEnvironment: true
@@ -52,10 +66,17 @@ certificates: {from: cert-manager}
 caBundle: {configMap: trust, key: bundle.pem}
 registration: {annotations: {admissions.enforcer/disabled: "true"}}
 monitoring:
-  podMonitors: {enabled: true, interval: 10s, labels: {release: prometheus}}
+  podMonitors: &monitors
+    enabled: true
+    interval: 10s
+    scrapeTimeout: 5s
+    labels: {release: prometheus, app.kubernetes.io/instance: prometheus}
+    relabelings: [{action: labeldrop, regex: pod_template_hash}]
+    metricRelabelings: [{action: drop, sourceLabels: [__name__], regex: go_.*}]
+  serviceMonitors: *monitors
   rules: {enabled: true, labels: {release: prometheus}, disabled: [UsherNotRedundant]}
   dashboards: {enabled: true, labels: {grafana: "yes"}, annotations: {grafana_folder: usher}}
-serviceAccount: {annotations: {example.com/role: webhook}}
+serviceAccount: {create: false, name: webhook, annotations: {example.com/role: webhook}, labels: {example.com/e: f}, automount: false}
 podSecurityContext: {runAsUser: null, runAsGroup: null, seccompProfile: {type: Localhost, localhostProfile: usher.json}}
 securityContext: {capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}}
 affinity: {podAntiAffinity: null}
@@ -66,6 +87,7 @@ aggregatedRoles: false
 priorityClassName: system-node-critical
 criticalPodsQuota: false
 disruptionBudget: false
+podDisruptionBudget: {maxUnavailable: 2, minAvailable: 50%}
 networkPolicy:
   enabled: true
   scrapers: {kubernetes.io/metadata.name: monitoring}
@@ -74,6 +96,7 @@ nodeSelector: {kubernetes.io/os: linux}
 tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]
 podAnnotations: {example.com/a: b}
 podLabels: {example.com/c: d}
+tests: {namespace: team}
 `
 
 func TestTheChartIsWellFormed(t *testing.T) {
@@ -98,10 +121,41 @@ func TestTheChartInstallsWhatTheManifestsDo(t *testing.T) {
 			want := objects(t, string(kustomize(t, tc.folder)))
 			maps.Copy(want, objects(t, string(kustomize(t, "base/crds"))))
 			delete(want, "Namespace /usher-system") // helm makes the release's
-			if diff := cmp.Diff(want, objects(t, rendered(t, tc.values))); diff != "" {
+			if diff := cmp.Diff(want, installed(t, tc.values)); diff != "" {
 				t.Errorf("-manifests +chart:\n%s", diff)
 			}
 		})
+	}
+}
+
+// installed returns the objects that the chart installs, without what the
+// manifests lack: the labels of Helm, and the image for pods, which a
+// kustomization cannot rename in an argument.
+func installed(t *testing.T, values string) map[string]any {
+	t.Helper()
+	all := objects(t, rendered(t, values))
+	for name, object := range all {
+		metadata := object.(map[string]any)["metadata"].(map[string]any)
+		if strings.HasPrefix(name, "Deployment ") {
+			template := object.(map[string]any)["spec"].(map[string]any)["template"].(map[string]any)
+			withoutHelm(template["metadata"].(map[string]any))
+			container := template["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)
+			container["args"] = slices.DeleteFunc(container["args"].([]any), func(arg any) bool { return arg == "--snapshot-image=usher-pod:latest" })
+		}
+		if strings.HasPrefix(name, "ConfigMap ") && strings.HasSuffix(name, "-initializer") {
+			data := object.(map[string]any)["data"].(map[string]any)
+			data["config"] = strings.Replace(data["config"].(string), `"usher-pod:latest"`, `"usher:latest"`, 1)
+		}
+		withoutHelm(metadata)
+	}
+	return all
+}
+
+// withoutHelm removes the labels that only the chart's objects have.
+func withoutHelm(metadata map[string]any) {
+	labels, _ := metadata["labels"].(map[string]any)
+	for _, name := range []string{"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart"} {
+		delete(labels, name)
 	}
 }
 
@@ -118,6 +172,10 @@ func TestTheChartRefusesValuesItDoesNotKnow(t *testing.T) {
 		"a variable without name": "extraEnv: [{value: a}]",
 		"more than every trace":   "tracing: {sampling: 100}",
 		"an unknown controller":   "controller: {controllers: [etcd]}",
+		"a label of a selector":   "commonLabels: {app.kubernetes.io/name: other}",
+		"a misspelt strategy":     "updateStrategy: {rollingUpdate: {maxSurge: one}}",
+		"a budget that is none":   "podDisruptionBudget: {maxUnavailable: half}",
+		"a misspelt image":        "podImage: {name: usher-pod}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-f", "-"); err == nil || !strings.Contains(err.Error(), "values don't meet the specifications of the schema") {
@@ -165,7 +223,8 @@ func TestValuesBecomeFlags(t *testing.T) {
 		"of the controller": {all, "usher-controller", []string{
 			"controller", "--namespace=$(POD_NAMESPACE)", "--controllers=network,ownnetwork", "--network-backend=neutron", "--neutron-clouds-file=/etc/openstack/clouds.yaml", "--neutron-cloud=here",
 			"--etcd-backup-endpoints=etcd.storage.svc", "--etcd-backup-endpoints=*.etcd.example.com:2379",
-			"--store-endpoints=minio.storage.svc:9000", "--store-endpoints=[fd00:1::/64]:*", "--store-proxy-from-environment", "--image-pull-secrets=registry", "--log-level=debug",
+			"--store-endpoints=minio.storage.svc:9000", "--store-endpoints=[fd00:1::/64]:*", "--store-proxy-from-environment",
+			"--snapshot-image=mirror.example.com/pods@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "--image-pull-secrets=registry", "--log-level=debug",
 		}},
 		"with certificates from files": {rendered(t, "certificates: {from: files, secret: usher-tls}"), "usher-webhook", []string{
 			"webhook", "--namespace=$(POD_NAMESPACE)", "--owner-cluster-role=usher-webhook", "--certificates=files", "--certificates-dir=/etc/usher/certificates",
@@ -176,7 +235,7 @@ func TestValuesBecomeFlags(t *testing.T) {
 			if diff := cmp.Diff(tc.want, args); diff != "" {
 				t.Errorf("arguments (-want +got):\n%s", diff)
 			}
-			if out, err := exec.Command(filepath.Join(programs(t), "usher-server"), append(args, "--help")...).CombinedOutput(); err != nil {
+			if out, err := exec.Command(filepath.Join(programs(t), "usher-entrypoint"), append(args, "--help")...).CombinedOutput(); err != nil {
 				t.Errorf("usher does not know them: %v\n%s", err, out)
 			}
 		})
@@ -236,9 +295,14 @@ func helm(t *testing.T, stdin string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-func rendered(t *testing.T, values string) string {
+// rendered returns what helm install applies. With flags of helm template it
+// returns other objects.
+func rendered(t *testing.T, values string, flags ...string) string {
 	t.Helper()
-	out, err := helm(t, values, "template", "usher", absolute(t, "chart/usher"), "-n", "usher-system", "-f", "-")
+	if len(flags) == 0 {
+		flags = []string{"--no-hooks"}
+	}
+	out, err := helm(t, values, append([]string{"template", "usher", absolute(t, "chart/usher"), "-n", "usher-system", "-f", "-"}, flags...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

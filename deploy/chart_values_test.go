@@ -16,8 +16,8 @@ import (
 )
 
 // TestEveryValueIsTried checks that everything changes each value of the chart,
-// except those of TestTheAPIServerTakesEveryValue (hostNetwork) and of
-// TestTwoInstallationsShareACluster.
+// except those of TestTheAPIServerTakesEveryValue (hostNetwork), of
+// TestTwoInstallationsShareACluster and of chart_objects_test.go (nameOverride).
 func TestEveryValueIsTried(t *testing.T) {
 	text, err := os.ReadFile("chart/usher/values.yaml")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestEveryValueIsTried(t *testing.T) {
 	}
 	missing := untried(defaults, tried, "")
 	slices.Sort(missing)
-	if diff := cmp.Diff([]string{"controller.enabled", "fullnameOverride", "hostNetwork", "image.tag", "namespaceSelector", "networkPolicy.egress.enabled", "networkPolicy.enabled", "certificates.secret"}, missing, sorted); diff != "" {
+	if diff := cmp.Diff([]string{"controller.enabled", "fullnameOverride", "hostNetwork", "nameOverride", "image.tag", "namespaceSelector", "networkPolicy.egress.enabled", "networkPolicy.enabled", "certificates.secret"}, missing, sorted); diff != "" {
 		t.Errorf("values that are not tried (-known +got):\n%s", diff)
 	}
 }
@@ -41,7 +41,7 @@ var sorted = cmp.Transformer("sorted", func(in []string) []string { return slice
 
 // whole are maps whose keys are the user's, or Kubernetes'.
 var whole = []string{
-	"affinity", "controller.resources", "monitoring.dashboards.labels", "networkPolicy.scrapers", "podSecurityContext", "resources", "securityContext",
+	"affinity", "controller.resources", "updateStrategy", "monitoring.dashboards.labels", "networkPolicy.scrapers", "podSecurityContext", "resources", "securityContext",
 }
 
 // untried returns the paths of values that still have their default.

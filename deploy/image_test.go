@@ -10,16 +10,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheImageIsTheSameEachTime builds it from two folders.
-func TestTheImageIsTheSameEachTime(t *testing.T) {
-	var digests []string
-	var archives [][]byte
+// TestTheImagesAreTheSameEachTime builds them from two folders.
+func TestTheImagesAreTheSameEachTime(t *testing.T) {
+	var digests [][]string
+	var archives [][][]byte
 	for range 2 {
 		folder := t.TempDir()
 		tracked, err := exec.Command("git", "-C", "..", "ls-files", "--cached", "--others", "--exclude-standard", "-z").Output()
@@ -36,16 +37,27 @@ func TestTheImageIsTheSameEachTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		archive, err := os.ReadFile(filepath.Join(folder, "dist", "usher.tar"))
-		if err != nil {
-			t.Fatal(err)
+		digests = append(digests, strings.Fields(string(out)))
+		var of [][]byte
+		for _, name := range []string{"usher.tar", "usher-pod.tar"} {
+			archive, err := os.ReadFile(filepath.Join(folder, "dist", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			of = append(of, archive)
 		}
-		digests, archives = append(digests, strings.TrimSpace(string(out))), append(archives, archive)
+		archives = append(archives, of)
 	}
-	if digests[0] != digests[1] || !bytes.Equal(archives[0], archives[1]) {
-		t.Errorf("two builds of one source differ: %v", digests)
+	if diff := cmp.Diff(digests[0], digests[1]); diff != "" || !reflect.DeepEqual(archives[0], archives[1]) {
+		t.Errorf("two builds of one source differ: %s", diff)
 	}
-	t.Run("it runs usher as nobody, and holds nothing else", func(t *testing.T) { runs(t, tarFiles(t, archives[0]), digests[0]) })
+	pod := []string{"redirect", "fetch-snapshot", "restore-snapshot", "serve-volume"}
+	t.Run("the main image runs every command", func(t *testing.T) {
+		runs(t, tarFiles(t, archives[0][0]), digests[0][0], []string{"usher", "usher-redirect", "usher-pod", "usher-webhook", "usher-controller"}, append(pod, "webhook", "controller"))
+	})
+	t.Run("the image for pods runs theirs", func(t *testing.T) {
+		runs(t, tarFiles(t, archives[0][1]), digests[0][1], []string{"usher", "usher-redirect", "usher-pod"}, pod)
+	})
 }
 
 func copied(t *testing.T, from, to string) {
@@ -65,7 +77,9 @@ func copied(t *testing.T, from, to string) {
 	}
 }
 
-func runs(t *testing.T, archive map[string][]byte, digest string) {
+// runs unpacks an image: it has exactly the programs, each in a layer, and runs
+// the commands.
+func runs(t *testing.T, archive map[string][]byte, digest string, programs, commands []string) {
 	blob := func(digest string) []byte { return archive["blobs/"+strings.Replace(digest, ":", "/", 1)] }
 	var image struct {
 		Config struct{ Digest string }
@@ -82,28 +96,29 @@ func runs(t *testing.T, archive map[string][]byte, digest string) {
 	if diff := cmp.Diff([]string{"65532:65532", "/usher"}, append([]string{config.Config.User}, config.Config.Entrypoint...)); diff != "" {
 		t.Errorf("user and entrypoint (-want +got):\n%s", diff)
 	}
-	if len(image.Layers) != 1 {
-		t.Fatalf("%d layers, want one", len(image.Layers))
+	folder, got := t.TempDir(), []string(nil)
+	for _, l := range image.Layers {
+		layer, err := gzip.NewReader(bytes.NewReader(blob(l.Digest)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(layer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, program := range tarFiles(t, content) {
+			got = append(got, name)
+			if err := os.WriteFile(filepath.Join(folder, name), program, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	layer, err := gzip.NewReader(bytes.NewReader(blob(image.Layers[0].Digest)))
-	if err != nil {
-		t.Fatal(err)
+	if diff := cmp.Diff(programs, got); diff != "" {
+		t.Fatalf("the layers' files (-want +got):\n%s", diff)
 	}
-	content, err := io.ReadAll(layer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inside := tarFiles(t, content)
-	if len(inside) != 1 || inside["usher"] == nil {
-		t.Fatalf("%d files, want usher alone", len(inside))
-	}
-	program := filepath.Join(t.TempDir(), "usher")
-	if err := os.WriteFile(program, inside["usher"], 0o755); err != nil {
-		t.Fatal(err)
-	}
-	// Commands of containers; cmd/usher-server tests their arguments.
-	for _, command := range []string{"webhook", "controller", "redirect", "fetch-snapshot", "restore-snapshot", "serve-volume", "version"} {
-		if out, err := exec.Command(program, command, "--help").CombinedOutput(); err != nil {
+	// cmd/usher-entrypoint tests the arguments.
+	for _, command := range commands {
+		if out, err := exec.Command(filepath.Join(folder, "usher"), command, "--help").CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", command, err, out)
 		}
 	}

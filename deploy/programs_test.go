@@ -23,14 +23,28 @@ func programs(t *testing.T) string {
 	return folder
 }
 
+// entrypoint returns the path of the program that runs the others of the main
+// image, which are in its folder.
+func entrypoint(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.EvalSymlinks(filepath.Join(programs(t), "usher-entrypoint"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 var buildPrograms = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "usher-deploy-programs-")
 	if err != nil {
 		return "", err
 	}
 	shared.stops = append(shared.stops, func() error { return os.RemoveAll(folder) })
-	for _, program := range []string{"usher", "usher-server"} {
-		path, err := binaries.Build("..", folder, program)
+	for program, build := range map[string]func(root, dir string) (string, error){
+		"usher":            func(root, dir string) (string, error) { return binaries.Build(root, dir, "usher") },
+		"usher-entrypoint": binaries.Entrypoint,
+	} {
+		path, err := build("..", folder)
 		if err == nil && filepath.Dir(path) != folder {
 			err = os.Symlink(path, filepath.Join(folder, program))
 		}
@@ -38,7 +52,7 @@ var buildPrograms = sync.OnceValues(func() (string, error) {
 			return "", err
 		}
 	}
-	for _, name := range []string{"dockerfile", "alerts", "helm", "helm-docs", "image", "sbom"} {
+	for _, name := range []string{"dockerfile", "alerts", "helm", "helm-docs", "image", "cyclonedx-gomod"} {
 		// Go keeps the tools of a module in its build cache, and prints their path.
 		cmd := exec.Command("go", "tool", "-n", name)
 		cmd.Dir = filepath.Join("..", "tools", "packaging")

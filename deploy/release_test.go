@@ -51,13 +51,14 @@ func TestTheNextReleaseIsDocumented(t *testing.T) {
 	}
 }
 
-// TestAnSBOMNamesWhatAProgramLinks reads the server's SBOM twice.
+// TestAnSBOMNamesWhatAProgramLinks reads the SBOM of usher-pod twice, as a release
+// writes it: with the minimum elements of NTIA.
 func TestAnSBOMNamesWhatAProgramLinks(t *testing.T) {
 	var written [2]string
 	for i := range written {
 		out := filepath.Join(t.TempDir(), "sbom.json")
-		cmd := exec.Command(filepath.Join(programs(t), "sbom"), "-name", "usher-server", "-version", release.Next, "-time", "2026-01-02T03:04:05Z", "-o", out, filepath.Join(programs(t), "usher-server"))
-		cmd.Stderr = t.Output()
+		cmd := exec.Command("../tools/release/sbom", release.Next, "2026-01-02T03:04:05Z", out, filepath.Join(filepath.Dir(entrypoint(t)), "usher-pod"))
+		cmd.Env, cmd.Stderr = append(os.Environ(), "PATH="+programs(t)+":"+os.Getenv("PATH")), t.Output()
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)
 		}
@@ -71,22 +72,86 @@ func TestAnSBOMNamesWhatAProgramLinks(t *testing.T) {
 		t.Error("it is another each time")
 	}
 	var sbom struct {
-		SerialNumber string
-		Components   []struct{ Name, Version, PURL string }
+		Metadata struct {
+			Timestamp string
+			Authors   []struct{ Name string }
+			Tools     []struct{ Name string }
+			Component struct {
+				Ref     string `json:"bom-ref"`
+				Version string
+			}
+		}
+		Components []struct {
+			Ref                 string `json:"bom-ref"`
+			Name, Version, PURL string
+			Hashes              []any
+			Evidence            struct{ Licenses []any }
+		}
+		Dependencies []struct {
+			Ref       string
+			DependsOn []string
+		}
 	}
 	decode(t, []byte(written[0]), &sbom)
-	linked := map[string]string{}
+	m := sbom.Metadata
+	if m.Timestamp != "2026-01-02T03:04:05Z" || len(m.Authors) != 1 || len(m.Tools) != 1 || m.Component.Version != release.Next {
+		t.Errorf("its metadata is %+v", m)
+	}
+	var got, refs []string
 	for _, c := range sbom.Components {
-		linked[c.Name] = c.PURL
+		got = append(got, c.Name)
+		if c.Name != "std" { // which cyclonedx-gomod leaves out of the dependencies
+			refs = append(refs, c.Ref)
+		}
+		if c.Version == "" || !strings.HasPrefix(c.PURL, "pkg:golang/"+c.Name+"@") {
+			t.Errorf("%s has the version %q and the URL %s", c.Name, c.Version, c.PURL)
+		}
+		if c.Name != "std" && (len(c.Hashes) == 0 || len(c.Evidence.Licenses) == 0) {
+			t.Errorf("%s has no hash or license: %+v", c.Name, c)
+		}
 	}
-	if !strings.HasPrefix(linked["k8s.io/client-go"], "pkg:golang/k8s.io/client-go@v") || linked["std"] == "" {
-		t.Errorf("client-go is %q, the standard library %q", linked["k8s.io/client-go"], linked["std"])
+	if diff := cmp.Diff([]string{"github.com/spf13/pflag", "std"}, got); diff != "" {
+		t.Errorf("components (-want +got):\n%s", diff)
 	}
-	if _, found := linked["k8s.io/kubernetes"]; found {
-		t.Error("the server links k8s.io/kubernetes, which only the command line needs")
+	for _, d := range sbom.Dependencies {
+		if d.Ref == m.Component.Ref {
+			if diff := cmp.Diff(refs, d.DependsOn, sorted); diff != "" {
+				t.Errorf("dependencies (-want +got):\n%s", diff)
+			}
+		}
 	}
-	if !regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(sbom.SerialNumber) {
-		t.Errorf("its serial number is %s", sbom.SerialNumber)
+}
+
+// TestAVulnerableProgramIsFound scans usher-pod with a database in which the
+// library for its flags is vulnerable.
+func TestAVulnerableProgramIsFound(t *testing.T) {
+	scan := func(database string) (string, error) {
+		cmd := exec.Command("../tools/release/scan", filepath.Join(filepath.Dir(entrypoint(t)), "usher-pod"))
+		cmd.Env = append(os.Environ(), "VULNDB="+database)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := scan("file://" + absolute(t, "testdata/vulnerabilities")); err == nil || !strings.Contains(out, "GO-2026-0001") {
+		t.Errorf("with the database: %v\n%s", err, out)
+	}
+	if out, err := scan(""); err != nil || !strings.Contains(out, "not scanned for vulnerabilities") {
+		t.Errorf("without a database: %v\n%s", err, out)
+	}
+}
+
+// TestTheReleaseNamesActionsByDigest because a tag can be moved to other code.
+func TestTheReleaseNamesActionsByDigest(t *testing.T) {
+	pinned := regexp.MustCompile(`^(\./\S+|\S+@[0-9a-f]{40} # v[0-9.]+)$`)
+	for _, file := range []string{"ci/action.yml", "../.github/workflows/release.yml"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if _, action, found := strings.Cut(strings.TrimSpace(line), "uses: "); found && !pinned.MatchString(action) {
+				t.Errorf("%s uses %s; write the digest, and the version as a comment", file, action)
+			}
+		}
 	}
 }
 

@@ -58,6 +58,7 @@ type Input struct {
 type Evaluator struct {
 	byKind     map[string][]*Rule
 	lists      map[string][]string
+	compares   map[string]bool // by rule
 	pods       []*Rule
 	templates  []TemplatePath
 	exemptable func(string) bool
@@ -76,7 +77,7 @@ func New(rules Rules, o Options) (*Evaluator, error) {
 			return nil, err
 		}
 	}
-	e := &Evaluator{byKind: map[string][]*Rule{}, lists: map[string][]string{}, templates: o.Templates, exemptable: o.Exemptable}
+	e := &Evaluator{byKind: map[string][]*Rule{}, lists: map[string][]string{}, compares: map[string]bool{}, templates: o.Templates, exemptable: o.Exemptable}
 	for _, r := range rules {
 		switch {
 		case o.Level != 0 && !o.Level.Includes(r.Level),
@@ -84,6 +85,7 @@ func New(rules Rules, o Options) (*Evaluator, error) {
 			slices.Contains(o.Exclude, r.ID):
 			continue
 		}
+		e.compares[r.ID] = len(r.Lists) > 0
 		for _, kind := range r.AllKinds() {
 			e.byKind[kind] = append(e.byKind[kind], r)
 			for _, k := range r.Lists {
@@ -115,6 +117,9 @@ func LooksAt(apiVersion, kind string) bool { return apiVersion == "v1" && kind =
 // built-in kind, without duplicates. The caller must not change the slice.
 func (e *Evaluator) Lists(kind string) []string { return e.lists[kind] }
 
+// Compares reports whether a rule compares objects with others, which it lists.
+func (e *Evaluator) Compares(rule string) bool { return e.compares[rule] }
+
 // Decode decodes an object for this evaluator.
 func (e *Evaluator) Decode(apiVersion, kind string, raw []byte) *Object {
 	return decode(apiVersion, kind, raw, e.templates)
@@ -138,7 +143,7 @@ func (e *Evaluator) Evaluate(o *Object, in Input) []finding.Finding {
 		if in.Err != nil && in.Err() != nil {
 			return nil
 		}
-		if r.Manifests && in.Defaulted || !r.Servers.include(in.Server) {
+		if !r.Servers.include(in.Server) {
 			continue
 		}
 		pass.untested = newer && r.Servers != nil

@@ -40,9 +40,6 @@ type Rule struct {
 	// follows from what the API server or a controller does; nil if it is true
 	// whatever the version. On a newer server than those tested it never denies.
 	Servers *Servers
-	// Manifests makes the rule evaluate only objects as a user wrote them: in what
-	// the API server sends to a webhook or stores, it can find nothing rightly.
-	Manifests bool
 	// Check reports the findings of one object.
 	Check func(*Pass)
 	// Stricter are the additional findings of later versions of usher, the oldest

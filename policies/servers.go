@@ -19,8 +19,6 @@ type Servers struct {
 	// Before is the first minor version for which the rule is no longer true; 0 if
 	// it is true for all that are tested.
 	Before uint
-	// Only is a further condition, in words; "" if there is none.
-	Only string
 }
 
 // Tested are all tested versions.
@@ -32,11 +30,7 @@ func (s *Servers) String() string {
 	if s.Before > 0 {
 		last = s.Before - 1
 	}
-	text := fmt.Sprintf("1.%d to 1.%d", OldestServer, last)
-	if s.Only != "" {
-		text += ", " + s.Only
-	}
-	return text
+	return fmt.Sprintf("1.%d to 1.%d", OldestServer, last)
 }
 
 // include reports whether the rule is true for a server; an unknown version

@@ -90,21 +90,6 @@ func TestServers_EndBeforeTheVersionThatMakesThemFalse(t *testing.T) {
 	}
 }
 
-func TestRule_OfManifestsFindsNothingInAnObjectOfAServer(t *testing.T) {
-	r := growing()
-	r.Manifests = true
-	e, err := policies.New(policies.Rules{r}, policies.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, defaulted := range []bool{false, true} {
-		found := e.Evaluate(e.Decode("v1", "Pod", []byte(`{}`)), policies.Input{Defaulted: defaulted})
-		if got := len(found) > 0; got == defaulted {
-			t.Errorf("defaulted %t: found is %t", defaulted, got)
-		}
-	}
-}
-
 // TestNewestServer_IsTheVersionThatTheTestsRun reads the version of the API
 // server that the tests build.
 func TestNewestServer_IsTheVersionThatTheTestsRun(t *testing.T) {

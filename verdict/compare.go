@@ -45,16 +45,16 @@ func (j *judging) compare() error {
 	if j.Diff, err = f.Transitions.CompareObjects(was, is, options); err != nil {
 		return fmt.Errorf("comparing the existing %s with the new one: %w", j.object.Kind, err)
 	}
-	j.settle()
+	j.overrideServerRows()
 	j.changes()
 	return nil
 }
 
-// settle leaves the question whether the API server refuses a change to its own
+// overrideServerRows leaves the question whether the API server refuses a change to its own
 // validation, if the surface has one and it knows the existing object: what it
 // then accepts takes effect. If it had to assume parts of the object, or if an
 // admission plugin refuses the change, its silence proves nothing.
-func (j *judging) settle() {
+func (j *judging) overrideServerRows() {
 	refused := func(f Finding) bool { return f.Source == FromServer && f.RefusedByServer }
 	if j.facts.Validator == nil || slices.ContainsFunc(j.Findings, refused) {
 		return

@@ -14,7 +14,13 @@ import (
 // connect declares a Deployment's own Network in its pod template, and attaches
 // the pods to the Networks that they declare.
 func (j *judging) connect() error {
-	if !j.step(Connect) || !j.holdsPods() || !j.mayDeclare() {
+	if !j.step(Connect) || !j.holdsPods() {
+		return nil
+	}
+	if !j.mayDeclare() {
+		if j.object.Kind == "Deployment" {
+			j.doubtOwnNetworkLabel()
+		}
 		return nil
 	}
 	networks := j.facts.Networks
@@ -28,6 +34,7 @@ func (j *judging) connect() error {
 		if problem != nil {
 			j.Attachment = injector.Denial(*problem)
 			j.problems(j.Attachment, Denies)
+			j.need(Networks)
 			return nil
 		}
 		j.warnings(own.Warnings)
@@ -48,6 +55,9 @@ func (j *judging) connect() error {
 		Networks: networks, Backend: j.facts.Configuration.Networks.Backend, Explain: j.facts.Explain,
 	})
 	j.warnings(j.Attachment.Warnings)
+	if j.Attachment.Denied {
+		j.need(Networks)
+	}
 	switch {
 	case j.Attachment.Denied && j.pod():
 		j.problems(j.Attachment, Denies)
@@ -61,7 +71,19 @@ func (j *judging) connect() error {
 	if declared {
 		j.Attachment.Reason = reason.NetworkDeclared
 	}
+	if j.Attachment.Reason == reason.NotAsked {
+		j.doubtOwnNetworkLabel()
+	}
 	return nil
+}
+
+// doubtOwnNetworkLabel notes that a new object declares no Network as long as its
+// namespace's label does not declare one for each Deployment. The API server sends
+// only objects that declare one, so the label may be newer.
+func (j *judging) doubtOwnNetworkLabel() {
+	if j.old == nil && j.facts.NamespaceLabels[wellknown.OwnNetwork] == "" {
+		j.need(NamespaceLabels)
+	}
 }
 
 // mayDeclare reports whether the object could declare a Network, without

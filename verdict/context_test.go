@@ -50,8 +50,8 @@ func TestJudge_ContextEnds(t *testing.T) {
 		least       int // the checks at least
 	}{
 		"a pod, once for each template and round": {object: pod, steps: verdict.Inject, least: 7},
-		"a new pod after all mutations":           {object: pod, steps: verdict.Hold, least: 4},
-		"an update of a pod":                      {object: pod, old: pod, steps: verdict.Keep, least: 1},
+		"a new pod after all mutations":           {object: pod, steps: verdict.VerifyMandatory, least: 4},
+		"an update of a pod":                      {object: pod, old: pod, steps: verdict.VerifyUpdate, least: 1},
 		"a workload, once for each rule":          {object: job, steps: verdict.All, least: 15},
 		"an update of a workload":                 {object: job, old: strings.Replace(job, "backoffLimit: 0", "backoffLimit: 1", 1), steps: verdict.All, least: 30},
 		"a workload among many others":            {object: deployment, steps: verdict.All, least: 10 + 3*others/64},

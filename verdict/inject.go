@@ -22,6 +22,7 @@ func (j *judging) inject() error {
 		return err
 	}
 	j.Injection = d
+	j.doubt(d)
 	j.warnings(d.Warnings)
 	if d.Denied {
 		effect := DeniesPods
@@ -40,7 +41,7 @@ func (j *judging) inject() error {
 		return fmt.Errorf("predicting what becomes of the pods: %w", err)
 	}
 	j.JSONOnly = j.JSONOnly || d.JSONOnly
-	if j.facts.Steps&^(Carry|Inject) == 0 {
+	if j.facts.Steps&^(PropagateOptIn|Inject) == 0 {
 		// no later step reads the object: the patch is enough
 		if j.pod() {
 			j.Patch = d.Patch

@@ -28,7 +28,7 @@ func Judge(ctx context.Context, object Object, old *Object, f *Facts) (*Verdict,
 		j.weigh()
 		return j.Verdict, nil
 	}
-	for _, step := range []func() error{j.carry, j.inject, j.connect, j.hold, j.decode, j.validate, j.evaluate, j.compare} {
+	for _, step := range []func() error{j.propagateOptIn, j.inject, j.connect, j.verifyMandatory, j.decode, j.validate, j.evaluate, j.compare} {
 		if err := step(); err != nil {
 			return nil, err
 		}

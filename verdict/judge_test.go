@@ -57,12 +57,12 @@ func facts(t *testing.T, options string) *verdict.Facts {
 		t.Fatal(err)
 	}
 	c := config.Default()
-	levels, _ := config.FromLabels(nil, c.Policies)
-	return &verdict.Facts{
-		Steps: verdict.All, Scope: injector.Scope{Own: "usher-system"}, Levels: levels, Configuration: c, NativeSidecars: true,
+	world := &verdict.World{
+		Scope: injector.Scope{Own: "usher-system"}, Configuration: c, NativeSidecars: true,
 		Templates: injector.NewSet(map[string]injector.Entry{"logs": {Template: template, ConfigMap: "logs-initializer"}}),
 		Evaluator: evaluator, Transitions: transition.All(),
 	}
+	return world.About(nil, verdict.All)
 }
 
 // effects lists the findings that deny or warn about injection and settings, as
@@ -94,7 +94,7 @@ func TestJudge(t *testing.T) {
 			object: strings.Replace(asking, `{inject.usher.dev/logs: "true"}`, "{}", 1), steps: verdict.Inject, reason: reason.NotAsked,
 		},
 		"a workload's pods get what its own patch does not hold": {
-			object: deployment, steps: verdict.Carry | verdict.Inject, reason: reason.Injected,
+			object: deployment, steps: verdict.PropagateOptIn | verdict.Inject, reason: reason.Injected,
 			effects: []string{"warns inject-warning"}, patch: true, changes: true,
 		},
 		"a conflict denies the pod": {
@@ -102,15 +102,15 @@ func TestJudge(t *testing.T) {
 			denied: true, reason: reason.ConflictName, effects: []string{"denies conflict-container"},
 		},
 		"a conflict denies the pods of a workload": {
-			object: strings.Replace(deployment, "name: a, image", "name: logs, image", 1), steps: verdict.Carry | verdict.Inject,
+			object: strings.Replace(deployment, "name: a, image", "name: logs, image", 1), steps: verdict.PropagateOptIn | verdict.Inject,
 			podsDenied: true, reason: reason.ConflictName, effects: []string{"warns inject-warning", "denies-pods conflict-container"}, patch: true, changes: true,
 		},
 		"a mandatory template denies the workload": {
-			object: strings.Replace(deployment, "name: a, image", "name: logs, image", 1), options: "mandatory: true", steps: verdict.Carry | verdict.Inject,
+			object: strings.Replace(deployment, "name: a, image", "name: logs, image", 1), options: "mandatory: true", steps: verdict.PropagateOptIn | verdict.Inject,
 			denied: true, reason: reason.ConflictName, effects: []string{"warns inject-warning", "denies conflict-container"}, patch: true, changes: true,
 		},
 		"an UPDATE of neither opt-in nor template injects nothing": {
-			object: strings.Replace(deployment, "replicas: 2", "replicas: 3", 1), old: deployment, steps: verdict.Carry | verdict.Inject, reason: reason.NotAsked,
+			object: strings.Replace(deployment, "replicas: 2", "replicas: 3", 1), old: deployment, steps: verdict.PropagateOptIn | verdict.Inject, reason: reason.NotAsked,
 		},
 		"rules judge what the pods will be": {
 			object: asking, reason: reason.PolicyWarned, patch: true, changes: true,
@@ -262,8 +262,8 @@ func TestJudge_UnseenObjects_AreReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(v.Unseen, "no HorizontalPodAutoscaler was read") {
-		t.Errorf("Unseen is %q", v.Unseen)
+	if !slices.Contains(v.Incomplete, "no HorizontalPodAutoscaler was read") {
+		t.Errorf("Incomplete is %q", v.Incomplete)
 	}
 }
 

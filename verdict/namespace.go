@@ -69,6 +69,7 @@ func (j *judging) pickedRevisions(value string) {
 		if _, known := j.facts.Templates.Get(injector.RevisionName(template, revision)); known || revision == injector.DefaultRevision {
 			continue
 		}
+		j.need(MissingTemplates, injector.RevisionName(template, revision))
 		message := fmt.Sprintf("label %s selects the revision %q of the template %q, which does not exist", key, revision, template)
 		if j.facts.UnseenTemplates != "" {
 			message += " (" + j.facts.UnseenTemplates + ")"
@@ -91,6 +92,7 @@ func (j *judging) askedTemplates(value string) {
 			continue
 		}
 		if _, known := j.facts.Templates.Get(name); !known {
+			j.need(MissingTemplates, name)
 			j.remark(ruledocs.NamespaceLabel, reason.TemplateMissing, finding.Baseline, field, fmt.Sprintf(
 				"label %s asks for the template %q, which does not exist%s; the namespace's pods are denied until it does", wellknown.LabelTemplates, name, unseen))
 		}

@@ -32,16 +32,13 @@ var privileged = api.Policy{Enforce: api.LevelVersion{Level: api.LevelPrivileged
 func (j *judging) predict(patch injector.Patch) error {
 	f := j.facts
 	explains := f.Explain && j.step(Evaluate)
-	workload := j.step(Carry) && kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries)
+	workload := j.step(PropagateOptIn) && kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries)
 	if !explains && (!workload && (!j.pod() || !f.Explain && f.Validator == nil) || len(patch) == 0) {
 		return nil
 	}
 	enforced, errs := api.PolicyToEvaluate(f.NamespaceLabels, privileged)
 	restricts := len(errs) == 0 && enforced.Enforce.Level != api.LevelPrivileged
-	var ranges []corev1.LimitRange
-	if f.LimitRanges != nil {
-		ranges = f.LimitRanges()
-	}
+	ranges := j.limitRanges()
 	if !restricts && len(ranges) == 0 {
 		return nil
 	}
@@ -89,6 +86,22 @@ func (j *judging) predict(patch injector.Patch) error {
 		j.Findings[known+i].Predicted = true
 	}
 	return nil
+}
+
+// limitRanges are those of the object's namespace, as far as the source can see
+// them: what it cannot read only costs a warning.
+func (j *judging) limitRanges() []corev1.LimitRange {
+	if j.facts.Lister == nil {
+		return nil
+	}
+	var ranges []corev1.LimitRange
+	found, _ := j.facts.Lister.List("LimitRange", j.object.Namespace)
+	for _, o := range found {
+		if limits, ok := o.Typed.(*corev1.LimitRange); ok {
+			ranges = append(ranges, *limits)
+		}
+	}
+	return ranges
 }
 
 // refusedBySecurity explains why Pod Security refuses the pods. injected is true

@@ -23,9 +23,12 @@ type Verdict struct {
 	// Findings are the problems of the object, in the order of the steps.
 	Findings []Finding
 
-	// Unseen names, as clauses, the other objects that the rules asked for but
+	// Needs are the facts to read again before the verdict takes effect, if the
+	// source may have them in an older state.
+	Needs []Need
+	// Incomplete names, as clauses, the other objects that the rules asked for but
 	// could not read: there may be more findings.
-	Unseen []string
+	Incomplete []string
 
 	// Injection is the decision about templates, Attachment that about Networks;
 	// nil if the step was not taken.
@@ -117,21 +120,6 @@ func (v *Verdict) InjectionReason() reason.Reason {
 		return v.Injection.Reason
 	}
 	return reason.NotAsked
-}
-
-// Missing names the templates that the object asks for and that Facts.Templates
-// lacks: a cache may be stale.
-func (v *Verdict) Missing() []string {
-	if v.Injection == nil {
-		return nil
-	}
-	var names []string
-	for _, o := range v.Injection.Outcomes {
-		if o.Reason == reason.TemplateMissing {
-			names = append(names, o.Name())
-		}
-	}
-	return names
 }
 
 // Injected names the templates that the verdict adds to the object's pods.

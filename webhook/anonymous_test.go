@@ -77,8 +77,8 @@ func TestAnswersToTheAPIServerNameOtherObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := benchFacts()
-	known.Others, known.Server = facts.NewLister(reader, time.Minute), func() *version.Version { return version.MajorMinor(1, 36) }
+	known := benchFacts(version.MajorMinor(1, 36))
+	known.Objects = facts.NewLister(reader, time.Minute)
 	known.Namespaces.Put(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{wellknown.LabelEnforce: "baseline"}}})
 	for _, authenticated := range []bool{true, false} {
 		req := &review.Request{Namespace: ns, Name: "shop", Operation: "CREATE", Object: []byte(shop(ns))}

@@ -88,18 +88,18 @@ func BenchmarkValidate(b *testing.B) {
 
 func benchValidate(b *testing.B) http.Handler {
 	b.Helper()
-	known := benchFacts()
-	known.Others = &facts.Lister{Reader: fake.NewClientBuilder().Build()}
-	known.Server = func() *version.Version { return version.MajorMinor(1, 36) }
+	known := benchFacts(version.MajorMinor(1, 36))
+	known.Objects = &facts.Lister{Reader: fake.NewClientBuilder().Build()}
 	return benchServer(b, (&handlers.Policies{Facts: known}).Handler(), nil)
 }
 
 // benchFacts are facts with a namespace without labels.
-func benchFacts() *facts.Facts {
-	known := &facts.Facts{
+func benchFacts(server *version.Version) *facts.Facts {
+	known := facts.Of(facts.Stores{
 		Scope: injector.Scope{Own: "usher-system"}, Templates: facts.NewTemplates("usher-system", nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
-		Namespaces: facts.NewNamespaces(nil), Configuration: facts.NewConfiguration(facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()), NativeSidecars: func() bool { return true },
-	}
+		Namespaces: facts.NewNamespaces(nil), Configuration: facts.NewConfiguration(facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
+		NativeSidecars: func() bool { return true }, Server: func() *version.Version { return server },
+	})
 	known.Namespaces.Put(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
 	return known
 }
@@ -141,7 +141,7 @@ func benchInjection(b *testing.B, tracer *tracing.Tracer) http.Handler {
 	if err := yaml.Unmarshal(text, cm); err != nil {
 		b.Fatal(err)
 	}
-	known := benchFacts()
+	known := benchFacts(nil)
 	known.Templates.Put(cm)
 	return benchServer(b, (&handlers.Injection{Facts: known}).Pods(), tracer)
 }

@@ -6,12 +6,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/operation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -25,6 +23,7 @@ type call struct {
 	registry
 	kind      schema.GroupVersionKind
 	namespace string
+	server    server
 	// labels are the labels of the namespace.
 	labels   map[string]string
 	warnings []string
@@ -69,7 +68,7 @@ func (c *call) create(object runtime.Object) ([]finding.Finding, error) {
 			return refusals(err, nil), nil
 		}
 	}
-	r := &recorder{RESTCreateUpdateStrategy: c.strategy}
+	r := &recorder{RESTCreateUpdateStrategy: c.strategy, changes: c.server.changes(c.kind.Kind)}
 	if err := rest.BeforeCreate(r, ctx, object); err != nil {
 		return refusals(err, r.errs), nil
 	}
@@ -91,34 +90,4 @@ func generate(s rest.RESTCreateUpdateStrategy, m metav1.Object) {
 		name = name[:len(name)-random] + strings.Repeat("x", random)
 	}
 	m.SetName(name)
-}
-
-// A recorder records what a strategy finds, so that the server's code formats
-// it.
-type recorder struct {
-	rest.RESTCreateUpdateStrategy
-	errs field.ErrorList
-}
-
-// Validate implements rest.RESTCreateStrategy.
-func (r *recorder) Validate(ctx context.Context, object runtime.Object) field.ErrorList {
-	r.errs = r.RESTCreateUpdateStrategy.Validate(ctx, object)
-	return r.errs
-}
-
-// ValidateDeclaratively implements rest.DeclarativeValidationStrategy.
-func (r *recorder) ValidateDeclaratively(ctx context.Context, object, old runtime.Object, errs field.ErrorList, how operation.Type, config rest.DeclarativeValidationConfig) field.ErrorList {
-	r.errs = errs
-	if s, ok := r.RESTCreateUpdateStrategy.(rest.DeclarativeValidationStrategy); ok {
-		r.errs = s.ValidateDeclaratively(ctx, object, old, errs, how, config)
-	}
-	return r.errs
-}
-
-// DeclarativeValidationConfig implements rest.DeclarativeValidationStrategy.
-func (r *recorder) DeclarativeValidationConfig(ctx context.Context, object, old runtime.Object) rest.DeclarativeValidationConfig {
-	if s, ok := r.RESTCreateUpdateStrategy.(rest.DeclarativeValidationStrategy); ok {
-		return s.DeclarativeValidationConfig(ctx, object, old)
-	}
-	return rest.DeclarativeValidationConfig{}
 }

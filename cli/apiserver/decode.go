@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,8 +23,8 @@ type typed struct{ scheme *runtime.Scheme }
 
 func (t typed) recognizes(kind schema.GroupVersionKind) bool { return t.scheme.Recognizes(kind) }
 
-// decode returns the object in the form that strategies accept.
-func (t typed) decode(kind schema.GroupVersionKind, raw []byte) (runtime.Object, []finding.Finding) {
+// read returns the object without defaults.
+func (t typed) read(kind schema.GroupVersionKind, raw []byte) (runtime.Object, []finding.Finding) {
 	object, err := t.scheme.New(kind)
 	if err != nil {
 		return nil, []finding.Finding{refused("", nil, err.Error())}
@@ -34,26 +33,18 @@ func (t typed) decode(kind schema.GroupVersionKind, raw []byte) (runtime.Object,
 	if err != nil {
 		return nil, t.mismatches(kind, raw)
 	}
-	return t.internal(kind, object, strictly(strict))
+	return object, strictly(strict)
 }
 
-// internal sets an object's defaults and converts it to the type that
-// strategies accept.
-func (t typed) internal(kind schema.GroupVersionKind, object runtime.Object, found []finding.Finding) (runtime.Object, []finding.Finding) {
+// complete sets an object's defaults and converts it to the type that strategies
+// accept. It may change the object.
+func (t typed) complete(kind schema.GroupVersionKind, object runtime.Object) (runtime.Object, error) {
 	t.scheme.Default(object)
-	internal, err := t.scheme.UnsafeConvertToVersion(object, schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal})
-	if err != nil {
-		return nil, append(found, of(servererrors.Undecodable, "", nil, err.Error()))
-	}
-	return internal, found
+	return t.scheme.UnsafeConvertToVersion(object, schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal})
 }
 
-func (t typed) encode(kind schema.GroupVersionKind, object runtime.Object) ([]byte, error) {
-	versioned, err := t.scheme.ConvertToVersion(object, kind.GroupVersion())
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(versioned)
+func (t typed) versioned(kind schema.GroupVersionKind, object runtime.Object) (runtime.Object, error) {
+	return t.scheme.UnsafeConvertToVersion(object, kind.GroupVersion())
 }
 
 func (t typed) apply(kind schema.GroupVersionKind, before, after, live []byte) (merged []byte, err error) {

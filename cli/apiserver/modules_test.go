@@ -56,19 +56,6 @@ func TestKubernetesIsOfOneVersion(t *testing.T) {
 	}
 }
 
-// TestTheServerLinksNoAPIServer keeps the server's image small.
-func TestTheServerLinksNoAPIServer(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "../../cmd/usher-server").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path := range strings.Lines(string(out)) {
-		if strings.HasPrefix(path, "k8s.io/kubernetes/") || strings.HasPrefix(path, "github.com/usher-dev/usher/apiserver") {
-			t.Errorf("the server links %s", strings.TrimSpace(path))
-		}
-	}
-}
-
 func TestTheDefinitionsOfUshersOwnKindsAreGood(t *testing.T) {
 	v, err := New(Options{})
 	if err != nil {

@@ -143,7 +143,7 @@ func passing(kind schema.GroupVersionKind) bool {
 
 // unserved explains why a server does not serve a kind, and what to write.
 func (v *Validator) unserved(kind schema.GroupVersionKind) string {
-	says := fmt.Sprintf("%s serves no %s in %s", v.name(), kind.Kind, kind.GroupVersion())
+	says := fmt.Sprintf("%s serves no %s in %s", v.server, kind.Kind, kind.GroupVersion())
 	if object := example(kind); object != nil {
 		says += since(object, v.minor, stable(kind.Version))
 	}

@@ -118,6 +118,8 @@ type registry struct {
 	codec
 	strategy rest.RESTCreateUpdateStrategy
 	begin    begin // nil for most
+	// fields finds the fields that the server's version does not have.
+	fields *fieldFinder
 	// resource is the kind's name in paths; deprecated warns about its version.
 	resource, deprecated string
 }
@@ -126,11 +128,13 @@ type registry struct {
 type codec interface {
 	// recognizes reports whether the kind exists in a version.
 	recognizes(kind schema.GroupVersionKind) bool
-	// decode decodes an object like the server with strict field validation. It
+	// read decodes an object like the server with strict field validation. It
 	// returns nil if the object does not decode.
-	decode(kind schema.GroupVersionKind, raw []byte) (runtime.Object, []finding.Finding)
-	// encode encodes an object like the server.
-	encode(kind schema.GroupVersionKind, object runtime.Object) ([]byte, error)
+	read(kind schema.GroupVersionKind, raw []byte) (runtime.Object, []finding.Finding)
+	// complete returns the object in the form that strategies accept.
+	complete(kind schema.GroupVersionKind, object runtime.Object) (runtime.Object, error)
+	// versioned converts that form back.
+	versioned(kind schema.GroupVersionKind, object runtime.Object) (runtime.Object, error)
 	// apply changes a live object like kubectl apply.
 	apply(kind schema.GroupVersionKind, before, after, live []byte) ([]byte, error)
 }

@@ -1,8 +1,6 @@
 package apiserver
 
 import (
-	"encoding/json"
-
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -27,8 +25,8 @@ type untyped struct {
 
 func (untyped) recognizes(schema.GroupVersionKind) bool { return true }
 
-// decode prunes unknown fields and sets the schema's defaults.
-func (u untyped) decode(_ schema.GroupVersionKind, raw []byte) (runtime.Object, []finding.Finding) {
+// read prunes unknown fields and sets the schema's defaults.
+func (u untyped) read(_ schema.GroupVersionKind, raw []byte) (runtime.Object, []finding.Finding) {
 	content := map[string]any{}
 	strict, err := kjson.UnmarshalStrict(raw, &content)
 	if err != nil {
@@ -63,8 +61,12 @@ func (u untyped) decode(_ schema.GroupVersionKind, raw []byte) (runtime.Object, 
 	return object, found
 }
 
-func (untyped) encode(_ schema.GroupVersionKind, object runtime.Object) ([]byte, error) {
-	return json.Marshal(object)
+func (untyped) complete(_ schema.GroupVersionKind, object runtime.Object) (runtime.Object, error) {
+	return object, nil
+}
+
+func (untyped) versioned(_ schema.GroupVersionKind, object runtime.Object) (runtime.Object, error) {
+	return object, nil
 }
 
 func (untyped) apply(_ schema.GroupVersionKind, before, after, live []byte) ([]byte, error) {

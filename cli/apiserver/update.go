@@ -18,7 +18,7 @@ import (
 // changed to new like kubectl apply; if old is an object from a cluster, it is
 // used as is, and new is the result.
 func (c *call) update(old, new []byte) ([]finding.Finding, error) {
-	object, found := c.decode(c.kind, new)
+	object, found := c.decode(new)
 	if object == nil {
 		return found, nil
 	}
@@ -37,7 +37,7 @@ func (c *call) update(old, new []byte) ([]finding.Finding, error) {
 			return nil, err
 		}
 	}
-	before, _ := c.decode(c.kind, live)
+	before := c.existing(live)
 	if object == nil || before == nil {
 		return nil, fmt.Errorf("the existing %s does not decode", c.kind.Kind)
 	}
@@ -58,14 +58,14 @@ func (c *call) stored(old []byte) (live []byte, was bool, err error) {
 	if header.Metadata.UID != "" {
 		return old, true, nil
 	}
-	object, _ := c.decode(c.kind, old)
+	object, _ := c.decode(old)
 	if object == nil {
 		return nil, false, nil
 	}
 	if refusals, err := c.create(object); err != nil || len(refusals) > 0 {
 		return nil, false, err
 	}
-	live, err = c.encode(c.kind, object)
+	live, err = c.encode(object)
 	if err != nil {
 		return nil, false, fmt.Errorf("writing the existing %s: %w", c.kind.Kind, err)
 	}
@@ -130,8 +130,15 @@ func (c *call) applied(old, new, live []byte) (runtime.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("applying the %s: %w", c.kind.Kind, err)
 	}
-	object, _ := c.decode(c.kind, merged)
-	return object, nil
+	return c.existing(merged), nil
+}
+
+// existing decodes an object that usher wrote, which may have fields that the
+// server's version does not have; nil if it does not decode.
+func (c *call) existing(raw []byte) runtime.Object {
+	_, _, rest := c.fields.take(raw)
+	object, _ := c.decode(rest)
+	return object
 }
 
 // replace updates an object.
@@ -153,7 +160,8 @@ func (c *call) replace(object, old runtime.Object) ([]finding.Finding, error) {
 			return refusals(err, nil), nil
 		}
 	}
-	if err := rest.BeforeUpdate(c.strategy, ctx, object, old); err != nil {
+	r := &recorder{RESTCreateUpdateStrategy: c.strategy, changes: c.server.changes(c.kind.Kind)}
+	if err := rest.BeforeUpdate(r, ctx, object, old); err != nil {
 		return refusals(err, nil), nil
 	}
 	return nil, nil

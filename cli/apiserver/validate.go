@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,8 @@ func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verd
 		return []finding.Finding{{Rule: ruledocs.ServerWarning, Level: finding.Baseline, Field: "kind", Value: object.Kind,
 			Message: fmt.Sprintf("%s is not checked, because its CustomResourceDefinition is invalid: %v", object.Kind, v.unreadable(kind)),
 			Harm:    "the API server may refuse the object", Fix: "correct the CustomResourceDefinition"}}
+	case !ok && BuiltIn(object.APIVersion) && v.mayServe(kind):
+		return nil
 	case !ok && v.Knows(object.APIVersion, object.Kind):
 		return []finding.Finding{of(servererrors.UnservedKind, "apiVersion", object.APIVersion, v.unserved(kind))}
 	case !ok:
@@ -49,11 +52,14 @@ func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verd
 	if _, custom := v.definition(kind.GroupKind()); custom {
 		found = v.templates(object.Typed, object.Namespace, f)
 	}
-	c := &call{registry: r, kind: kind, namespace: object.Namespace, labels: f.NamespaceLabels}
+	c := &call{registry: r, kind: kind, server: v.server, namespace: object.Namespace, labels: f.NamespaceLabels}
 	if c.namespace == "" {
 		c.namespace = "default"
 	}
 	more, err := c.judge(object, old)
+	if _, builtin := c.codec.(typed); builtin {
+		more = v.forgiven(kind, more)
+	}
 	found = append(found, more...)
 	if err != nil {
 		found = append(found, refused("", nil, err.Error()))
@@ -79,23 +85,86 @@ func (c *call) judge(new verdict.Object, old *verdict.Object) (found []finding.F
 	if old != nil {
 		return c.update(old.JSON, new.JSON)
 	}
-	object, found := c.read(new)
-	if object == nil {
+	written, found := c.written(new)
+	if written == nil {
 		return found, nil
 	}
+	object, err := c.complete(c.kind, written.DeepCopyObject())
+	if err != nil {
+		return append(found, of(servererrors.Undecodable, "", nil, err.Error())), nil
+	}
 	more, err := c.create(object)
-	return append(found, more...), err
+	if err != nil || refuses(found) || refuses(more) {
+		return append(found, more...), err
+	}
+	lost, err := c.lost(written, object)
+	return append(found, lost...), err
 }
 
-// read decodes an object, unless the rules' decoder has found nothing wrong
-// with its fields.
-func (c *call) read(o verdict.Object) (runtime.Object, []finding.Finding) {
-	if t, ok := c.codec.(typed); ok && o.Typed != nil && o.Typed.Exact {
+// lost returns what the server drops of an object that a user wrote. Custom
+// resources have no fields with feature gates, and those of a newer server are not
+// known.
+func (c *call) lost(written, stored runtime.Object) ([]finding.Finding, error) {
+	if _, ok := c.codec.(typed); !ok || c.server > Newest {
+		return nil, nil
+	}
+	versioned, err := c.versioned(c.kind, stored)
+	if err != nil {
+		return nil, fmt.Errorf("converting the stored %s: %w", c.kind.Kind, err)
+	}
+	return dropped(c.server.String(), written, versioned), nil
+}
+
+// written decodes an object as a user wrote it, unless the rules' decoder has
+// found nothing wrong with its fields.
+func (c *call) written(o verdict.Object) (runtime.Object, []finding.Finding) {
+	absent, gone, rest := c.fields.take(o.JSON)
+	if _, builtin := c.codec.(typed); builtin && len(absent)+len(gone) == 0 && o.Typed != nil && o.Typed.Exact {
 		if object, ok := o.Typed.Typed.(runtime.Object); ok {
-			return t.internal(c.kind, object.DeepCopyObject(), nil)
+			return object, nil
 		}
 	}
-	return c.decode(c.kind, o.JSON)
+	object, found := c.read(c.kind, rest)
+	for _, change := range c.server.changes(c.kind.Kind) {
+		if change.read == nil || object == nil {
+			continue
+		}
+		for _, e := range change.read(object) {
+			found = append(found, refused(e.Field, scalar(e.BadValue), e.ErrorBody()))
+		}
+	}
+	for _, path := range absent {
+		found = append(found, of(servererrors.UnknownField, path, nil, fmt.Sprintf("unknown field %q", path)))
+	}
+	if len(absent) > 0 { // the rest of the object may need them
+		return nil, found
+	}
+	for _, path := range gone { // usher does not know more about them
+		found = append(found, droppedAt(c.server.String(), path))
+	}
+	return object, found
+}
+
+// decode returns an object in the form that strategies accept.
+func (c *call) decode(raw []byte) (runtime.Object, []finding.Finding) {
+	written, found := c.written(verdict.Object{JSON: raw})
+	if written == nil {
+		return nil, found
+	}
+	object, err := c.complete(c.kind, written)
+	if err != nil {
+		return nil, append(found, of(servererrors.Undecodable, "", nil, err.Error()))
+	}
+	return object, found
+}
+
+// encode writes an object like the server.
+func (c *call) encode(object runtime.Object) ([]byte, error) {
+	versioned, err := c.versioned(c.kind, object)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(versioned)
 }
 
 // warned returns the server's warnings as findings.

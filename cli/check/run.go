@@ -194,6 +194,9 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 	for i := range read {
 		result.Notes = append(result.Notes, read[i].notes...)
 	}
+	if left := j.workspace.Unjudged(); left != "" {
+		result.Notes = append(result.Notes, left)
+	}
 	if n := missing.templates; n > 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("objects that ask for templates, although -t was not given: %d; they are checked as written", n))
 	}

@@ -21,9 +21,9 @@ type Advice struct {
 	Why string `json:"why"`
 }
 
-// A maker is the controller of the explained pods, as far as a user can change
+// An owner is the controller of the explained pods, as far as a user can change
 // it.
-type maker struct {
+type owner struct {
 	kind, name, namespace string
 	// patchable is true if a change of its pod template reaches new pods.
 	patchable bool
@@ -31,10 +31,10 @@ type maker struct {
 	top string
 }
 
-func (m maker) String() string { return strings.ToLower(m.kind) + "/" + m.name }
+func (o owner) String() string { return strings.ToLower(o.kind) + "/" + o.name }
 
 // advise returns the command that gives the pods what they ask for.
-func advise(m maker, pods []Pod, next *kubeconfig.Next, slips []Slip, own string) Advice {
+func advise(o owner, pods []Pod, next *kubeconfig.Prediction, typos []Typo, own string) Advice {
 	switch {
 	case next.Unregistered:
 		return Advice{
@@ -43,14 +43,17 @@ func advise(m maker, pods []Pod, next *kubeconfig.Next, slips []Slip, own string
 		}
 	case next.Unanswered:
 		return Advice{Why: fmt.Sprintf("ask an administrator whether usher runs in namespace %s and is registered; its pods can be recreated afterwards", own)}
-	case len(slips) > 0:
-		return m.correct(slips)
+	case len(typos) > 0:
+		return o.correct(typos)
 	case next.Unknown != "":
 		return Advice{Why: "ask somebody who may read the templates, or create pods here, to run this command"}
 	case next.Denied:
-		return m.undeny(next)
+		return o.undeny(next)
 	}
 	stale := stalePods(pods, next)
+	if o.kind == "Pod" && slices.ContainsFunc(next.Templates, misrecorded) {
+		return o.replace(fmt.Sprintf("after you have removed the annotation %s in FILE, recreates the pod, and usher adds the template", wellknown.AnnotationInjected))
+	}
 	if len(stale) == 0 {
 		switch {
 		case len(pods) == 0:
@@ -60,27 +63,29 @@ func advise(m maker, pods []Pod, next *kubeconfig.Next, slips []Slip, own string
 		}
 		return Advice{Why: "nothing: the pods have what new pods get"}
 	}
-	return m.recreate(stale)
+	return o.recreate(stale)
 }
 
 // adviseFile returns what to change in a file.
-func adviseFile(next *kubeconfig.Next, slips []Slip) Advice {
+func adviseFile(next *kubeconfig.Prediction, typos []Typo) Advice {
 	switch {
-	case len(slips) > 0 && slips[0].Namespace:
-		return Advice{Why: fmt.Sprintf("add the label %s: %s to the Namespace", slips[0].Key, slips[0].Value)}
-	case len(slips) > 0:
-		return Advice{Why: fmt.Sprintf("add %s: %q to the annotations of the pod template", slips[0].Key, slips[0].Value)}
+	case len(typos) > 0 && typos[0].Namespace:
+		return Advice{Why: fmt.Sprintf("add the label %s: %s to the Namespace", typos[0].Key, typos[0].Value)}
+	case len(typos) > 0:
+		return Advice{Why: fmt.Sprintf("add %s: %q to the annotations of the pod template", typos[0].Key, typos[0].Value)}
 	case next.Denied:
 		return Advice{Why: "correct what the denial names"}
-	case slices.ContainsFunc(next.Templates, func(t kubeconfig.Template) bool { return t.Misrecorded }):
+	case slices.ContainsFunc(next.Templates, misrecorded):
 		return Advice{Why: fmt.Sprintf("remove the annotation %s of the pod, and usher adds the template", wellknown.AnnotationInjected)}
 	}
 	return Advice{Why: "nothing"}
 }
 
+func misrecorded(t kubeconfig.Template) bool { return t.Misrecorded }
+
 // stalePods returns the pods that have other templates, or other versions of
 // them, than a new pod gets.
-func stalePods(pods []Pod, next *kubeconfig.Next) []string {
+func stalePods(pods []Pod, next *kubeconfig.Prediction) []string {
 	var stale []string
 	for _, pod := range pods {
 		if !same(pod.Sidecars, next) {
@@ -90,7 +95,7 @@ func stalePods(pods []Pod, next *kubeconfig.Next) []string {
 	return stale
 }
 
-func same(sidecars []Sidecar, next *kubeconfig.Next) bool {
+func same(sidecars []Sidecar, next *kubeconfig.Prediction) bool {
 	has := func(t kubeconfig.Template) bool {
 		return slices.ContainsFunc(sidecars, func(s Sidecar) bool {
 			return s.Template == t.Name && len(s.Absent) == 0 && (s.State == injector.Current || s.State == injector.Present && s.Record.Agrees(t.Record))
@@ -108,30 +113,30 @@ func same(sidecars []Sidecar, next *kubeconfig.Next) bool {
 }
 
 // recreate returns how to replace pods with new ones.
-func (m maker) recreate(stale []string) Advice {
+func (o owner) recreate(stale []string) Advice {
 	switch {
-	case m.kind == "Pod":
-		return m.replace("deletes the pod and recreates it from its manifest FILE; no controller recreates it")
-	case kinds.Named(m.kind).Is(kinds.Ends):
+	case o.kind == "Pod":
+		return o.replace("deletes the pod and recreates it from its manifest FILE; no controller recreates it")
+	case kinds.Named(o.kind).Is(kinds.Ends):
 		return Advice{Why: "nothing: its pods end by themselves, and the next Job's pods get it"}
-	case kinds.Named(m.kind).Is(kinds.Restarts):
-		return Advice{fmt.Sprintf("kubectl rollout restart %s -n %s", m, m.namespace), "replaces its pods with new ones"}
+	case kinds.Named(o.kind).Is(kinds.Restarts):
+		return Advice{fmt.Sprintf("kubectl rollout restart %s -n %s", o, o.namespace), "replaces its pods with new ones"}
 	}
-	return Advice{fmt.Sprintf("kubectl delete pod -n %s %s", m.namespace, strings.Join(stale, " ")), m.String() + " creates them again"}
+	return Advice{fmt.Sprintf("kubectl delete pod -n %s %s", o.namespace, strings.Join(stale, " ")), o.String() + " creates them again"}
 }
 
 // replace returns the command for an object that can only be recreated.
-func (m maker) replace(why string) Advice {
-	return Advice{fmt.Sprintf("kubectl replace --force -n %s -f FILE", m.namespace), why}
+func (o owner) replace(why string) Advice {
+	return Advice{fmt.Sprintf("kubectl replace --force -n %s -f FILE", o.namespace), why}
 }
 
 // correct returns how to write misplaced keys where usher reads them.
-func (m maker) correct(slips []Slip) Advice {
-	if slips[0].Namespace {
-		return Advice{fmt.Sprintf("kubectl label namespace %s %s=%s", m.namespace, slips[0].Key, slips[0].Value), "requests the template for every new pod of the namespace"}
+func (o owner) correct(typos []Typo) Advice {
+	if typos[0].Namespace {
+		return Advice{fmt.Sprintf("kubectl label namespace %s %s=%s", o.namespace, typos[0].Key, typos[0].Value), "requests the template for every new pod of the namespace"}
 	}
 	annotations := map[string]any{}
-	for _, s := range slips {
+	for _, s := range typos {
 		if s.Namespace {
 			continue
 		}
@@ -140,27 +145,27 @@ func (m maker) correct(slips []Slip) Advice {
 			annotations[s.misspelt] = nil
 		}
 	}
-	return m.annotate(annotations, "requests the template with the annotation that usher reads")
+	return o.annotate(annotations, "requests the template with the annotation that usher reads")
 }
 
 // annotate returns how to set annotations of the pod template, or remove those
 // with the value nil.
-func (m maker) annotate(annotations map[string]any, why string) Advice {
+func (o owner) annotate(annotations map[string]any, why string) Advice {
 	set := strings.Join(written(annotations), ", ")
 	switch {
-	case m.top != "":
-		return Advice{Why: fmt.Sprintf("add %s to the annotations of the pod template in %s, which creates %s", set, m.top, m)}
-	case m.kind == "Pod":
-		return m.replace(fmt.Sprintf("after you have added %s to its annotations in FILE, recreates the pod; no controller does", set))
-	case !m.patchable:
-		return m.replace(fmt.Sprintf("after you have added %s to the annotations of its pod template in FILE; it cannot be changed in place", set))
+	case o.top != "":
+		return Advice{Why: fmt.Sprintf("add %s to the annotations of the pod template in %s, which creates %s", set, o.top, o)}
+	case o.kind == "Pod":
+		return o.replace(fmt.Sprintf("after you have added %s to its annotations in FILE, recreates the pod; no controller does", set))
+	case !o.patchable:
+		return o.replace(fmt.Sprintf("after you have added %s to the annotations of its pod template in FILE; it cannot be changed in place", set))
 	}
 	var patch any = map[string]any{"metadata": map[string]any{"annotations": annotations}}
-	for _, field := range slices.Backward(kinds.Named(m.kind).Template()) {
+	for _, field := range slices.Backward(kinds.Named(o.kind).Template()) {
 		patch = map[string]any{field: patch}
 	}
 	text, _ := json.Marshal(patch) // strings and nil always marshal
-	return Advice{fmt.Sprintf("kubectl patch %s -n %s --type=merge -p %s", m, m.namespace, quoted(string(text))), why}
+	return Advice{fmt.Sprintf("kubectl patch %s -n %s --type=merge -p %s", o, o.namespace, quoted(string(text))), why}
 }
 
 func written(annotations map[string]any) []string {
@@ -178,15 +183,15 @@ func written(annotations map[string]any) []string {
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // undeny returns where to correct what a denial names.
-func (m maker) undeny(next *kubeconfig.Next) Advice {
+func (o owner) undeny(next *kubeconfig.Prediction) Advice {
 	const again = "; its controller then retries"
 	switch p := next.Problems[0]; {
 	case p.Reason == string(reason.TemplateMissing), p.Reason == string(reason.TemplateInvalid):
 		return Advice{Why: "correct the template's name, or ask those who run usher for the template" + again}
-	case m.top != "":
-		return Advice{Why: fmt.Sprintf("correct in %s, which creates %s, what the denial names", m.top, m)}
-	case m.kind == "Pod":
-		return m.replace("after you have corrected in FILE what the denial names")
+	case o.top != "":
+		return Advice{Why: fmt.Sprintf("correct in %s, which creates %s, what the denial names", o.top, o)}
+	case o.kind == "Pod":
+		return o.replace("after you have corrected in FILE what the denial names")
 	}
-	return Advice{fmt.Sprintf("kubectl edit %s -n %s", m, m.namespace), "to correct what the denial names" + again}
+	return Advice{fmt.Sprintf("kubectl edit %s -n %s", o, o.namespace), "to correct what the denial names" + again}
 }

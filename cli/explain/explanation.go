@@ -29,9 +29,9 @@ type Explanation struct {
 	// Now are the existing pods, and what they have.
 	Now []Pod `json:"now"`
 	// Next is what the next pod gets.
-	Next *kubeconfig.Next `json:"next"`
-	// Slips are keys that were probably meant to ask for a template.
-	Slips []Slip `json:"slips,omitempty"`
+	Next *kubeconfig.Prediction `json:"next"`
+	// Typos are keys that were probably meant to ask for a template.
+	Typos []Typo `json:"slips,omitempty"`
 	Do    Advice `json:"do"`
 
 	file bool // true for an object from a file
@@ -74,7 +74,7 @@ func (e Explainer) Object(ctx context.Context, namespace string, target Target) 
 // Selected explains the pods that a selector matches, by owner, and the owners
 // of such pods that have none yet.
 func (e Explainer) Selected(ctx context.Context, namespace string, selector labels.Selector) ([]*Explanation, error) {
-	workloads, err := e.Cluster.Making(ctx, namespace, selector)
+	workloads, err := e.Cluster.WorkloadsMatching(ctx, namespace, selector)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (e Explainer) explain(ctx context.Context, w kubeconfig.Workload, pods []ku
 	for _, pod := range pods {
 		explanation.Now = append(explanation.Now, podNow(pod, ns.Labels, e.Cluster.Templates))
 	}
-	made, m, err := e.maker(ctx, w)
+	made, m, err := e.owner(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -139,19 +139,19 @@ func (e Explainer) explain(ctx context.Context, w kubeconfig.Workload, pods []ku
 	} else if made.String() != explanation.Object {
 		explanation.Owner = made.String()
 	}
-	if explanation.Next, err = e.Cluster.Next(ctx, made.NextPod(e.Cluster.Templates)); err != nil {
+	if explanation.Next, err = e.Cluster.Predict(ctx, made.NextPod(e.Cluster.Templates)); err != nil {
 		return nil, err
 	}
-	explanation.slipped(slips(made, ns, e.Cluster.Templates.Names()), explanation.Next.InjectionDenied())
-	explanation.Do = advise(m, explanation.Now, explanation.Next, explanation.Slips, e.Cluster.Own)
+	explanation.keepTypos(typos(made, ns, e.Cluster.Templates.Names()), explanation.Next.InjectionDenied())
+	explanation.Do = advise(m, explanation.Now, explanation.Next, explanation.Typos, e.Cluster.Own)
 	return explanation, nil
 }
 
 // File explains a workload from a file, without any existing pods.
-func File(w kubeconfig.Workload, next *kubeconfig.Next, templates []string) *Explanation {
+func File(w kubeconfig.Workload, next *kubeconfig.Prediction, templates []string) *Explanation {
 	e := &Explanation{Object: w.String(), Namespace: w.GetNamespace(), Now: []Pod{}, Next: next, file: true}
-	e.slipped(slips(w, &metav1.PartialObjectMetadata{}, templates), next.InjectionDenied())
-	e.Do = adviseFile(next, e.Slips)
+	e.keepTypos(typos(w, &metav1.PartialObjectMetadata{}, templates), next.InjectionDenied())
+	e.Do = adviseFile(next, e.Typos)
 	return e
 }
 
@@ -165,11 +165,11 @@ func WrongKeys(d *manifest.Document, v *verdict.Verdict, templates []string) []s
 	if w.UnmarshalJSON(d.JSON) != nil {
 		return nil // the verdict says what is wrong
 	}
-	e := &Explanation{Next: kubeconfig.Decided(v, nil, nil)}
+	e := &Explanation{Next: kubeconfig.PredictionOf(v, nil, nil)}
 	annotations, podLabels := w.TemplateMetadata()
-	e.slipped(slipsInTemplate(metadata{"its pods", annotations, podLabels}, templates), v.Denied || v.PodsDenied)
+	e.keepTypos(typosInTemplate(metadata{"its pods", annotations, podLabels}, templates), v.Denied || v.PodsDenied)
 	var found []string
-	for _, s := range e.Slips {
+	for _, s := range e.Typos {
 		found = append(found, s.Found)
 	}
 	return found
@@ -186,52 +186,52 @@ func mayAsk(object []byte) bool {
 	return false
 }
 
-// slipped keeps the keys that ask for what the next pod does not get, or refuse
+// keepTypos keeps the keys that ask for what the next pod does not get, or refuse
 // what it gets. denied is true if it gets nothing.
-func (e *Explanation) slipped(slips []Slip, denied bool) {
-	for _, s := range slips {
+func (e *Explanation) keepTypos(typos []Typo, denied bool) {
+	for _, s := range typos {
 		t := e.Next.Template(s.Template)
 		if gets := t != nil && t.Gets() && !denied; gets == (s.Value == "false") {
-			e.Slips = append(e.Slips, s)
+			e.Typos = append(e.Typos, s)
 		}
 	}
 }
 
-// maker finds the controller of a workload's pods: the topmost of its owners
+// owner finds the controller of a workload's pods: the topmost of its owners
 // with a pod template.
-func (e Explainer) maker(ctx context.Context, w kubeconfig.Workload) (kubeconfig.Workload, maker, error) {
+func (e Explainer) owner(ctx context.Context, w kubeconfig.Workload) (kubeconfig.Workload, owner, error) {
 	owners, err := e.Cluster.Owners(ctx, w)
 	if err != nil {
-		return w, maker{}, err
+		return w, owner{}, err
 	}
 	made, top := w, ""
-	for _, owner := range owners {
-		if !owner.HoldsTemplate() {
-			top = owner.String()
+	for _, above := range owners {
+		if !above.HoldsTemplate() {
+			top = above.String()
 			continue
 		}
-		if made, err = e.Cluster.Workload(ctx, owner.APIVersion, owner.Kind, owner.Namespace, owner.Name); err != nil {
-			return w, maker{}, err
+		if made, err = e.Cluster.Workload(ctx, above.APIVersion, above.Kind, above.Namespace, above.Name); err != nil {
+			return w, owner{}, err
 		}
 		top = ""
 	}
-	m := maker{kind: made.GetKind(), name: made.GetName(), namespace: made.GetNamespace(), top: top}
-	m.patchable = m.kind != "Job" && m.kind != "Pod"
-	return made, m, nil
+	o := owner{kind: made.GetKind(), name: made.GetName(), namespace: made.GetNamespace(), top: top}
+	o.patchable = o.kind != "Job" && o.kind != "Pod"
+	return made, o, nil
 }
 
-// slips finds keys that were probably meant to ask for a template.
-func slips(w kubeconfig.Workload, ns *metav1.PartialObjectMetadata, templates []string) []Slip {
+// typos finds keys that were probably meant to ask for a template.
+func typos(w kubeconfig.Workload, ns *metav1.PartialObjectMetadata, templates []string) []Typo {
 	annotations, podLabels := w.TemplateMetadata()
 	what := "its pod template"
 	if w.IsPod() {
 		what = "the pod"
 	}
-	found := slipsInTemplate(metadata{what, annotations, podLabels}, templates)
+	found := typosInTemplate(metadata{what, annotations, podLabels}, templates)
 	if !w.IsPod() {
-		found = append(found, slipsInOwner(metadata{w.String(), w.GetAnnotations(), w.GetLabels()}, annotations, templates)...)
+		found = append(found, typosInOwner(metadata{w.String(), w.GetAnnotations(), w.GetLabels()}, annotations, templates)...)
 	}
-	return append(found, slipsInNamespace(metadata{"namespace " + w.GetNamespace(), ns.Annotations, ns.Labels})...)
+	return append(found, typosInNamespace(metadata{"namespace " + w.GetNamespace(), ns.Annotations, ns.Labels})...)
 }
 
 // podNow returns what a pod has.

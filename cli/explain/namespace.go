@@ -52,7 +52,7 @@ type NamespaceWorkload struct {
 	Findings []NamespaceFinding `json:"findings"`
 }
 
-// A NamespaceFinding is a finding that denies or warns.
+// A NamespaceFinding is a finding that denies the workload or its pods, or warns.
 type NamespaceFinding struct {
 	Rule    string `json:"rule"`
 	Effect  string `json:"effect"`
@@ -118,7 +118,7 @@ func (e Explainer) Namespace(ctx context.Context, name, enforce string) (*Namesp
 // add adds a workload if it has findings that deny or warn.
 func (n *Namespace) add(workload string, v *verdict.Verdict) {
 	w := NamespaceWorkload{Workload: workload, Denied: v.Denied}
-	for _, effect := range []verdict.Effect{verdict.Denies, verdict.Warns} {
+	for _, effect := range []verdict.Effect{verdict.Denies, verdict.DeniesPods, verdict.Warns} {
 		for _, f := range v.Effects(effect) {
 			w.Findings = append(w.Findings, NamespaceFinding{f.Rule, effect.String(), f.Field, f.Message})
 		}

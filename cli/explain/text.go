@@ -32,7 +32,7 @@ func (e *Explanation) text(b *strings.Builder) {
 	e.nowText(b)
 	b.WriteString("\nNEXT POD\n")
 	nextText(b, e.Next)
-	for _, s := range e.Slips {
+	for _, s := range e.Typos {
 		fmt.Fprintf(b, "  found: %s\n", s.Found)
 	}
 	b.WriteString("\nDO\n")
@@ -113,7 +113,7 @@ func (s *Sidecar) String() string {
 	return text
 }
 
-func nextText(b *strings.Builder, n *kubeconfig.Next) {
+func nextText(b *strings.Builder, n *kubeconfig.Prediction) {
 	switch {
 	case n.Unknown != "":
 		fmt.Fprintf(b, "  unknown: %s\n", n.Unknown)

@@ -46,6 +46,15 @@ func (w *Workspace) define(given, docs []*manifest.Document) []error {
 	return errs
 }
 
+// Unjudged describes what the validator left out of the objects that it judged, ""
+// if nothing.
+func (w *Workspace) Unjudged() string {
+	if w.options.Validator == nil {
+		return ""
+	}
+	return w.options.Validator.Unjudged()
+}
+
 // definedBy returns the kind that a CustomResourceDefinition would define.
 func definedBy(d *manifest.Document) schema.GroupKind {
 	var crd struct {

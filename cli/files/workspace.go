@@ -3,16 +3,15 @@ package files
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/policies"
@@ -61,23 +60,26 @@ type Validator interface {
 	// Note describes how the validation differs from the server's, "" if it does
 	// not.
 	Note() string
+	// Unjudged describes what it left out of the objects that it validated, "" if
+	// nothing.
+	Unjudged() string
 }
 
-// A Workspace contains the facts from files. It is safe for concurrent use.
+// A Workspace contains the facts from files. It is a facts.Source, and safe for
+// concurrent use.
 type Workspace struct {
 	// Notes describe assumptions.
 	Notes []string
 	// Templates are the templates among the files.
 	Templates *injector.Set
 
-	options   Options
-	networks  map[string]map[string]injector.Network
-	facts     map[string]*verdict.Facts // by namespace
-	limits    map[string][]corev1.LimitRange
-	evaluator *policies.Evaluator
-	objects   index
-	given     map[*manifest.Document]bool
-	refused   map[schema.GroupKind]bool // kinds whose definitions the server refuses
+	options  Options
+	world    *verdict.World
+	labels   map[string]map[string]string // by namespace
+	networks map[string]map[string]injector.Network
+	objects  index
+	given    map[*manifest.Document]bool
+	refused  map[schema.GroupKind]bool // kinds whose definitions the server refuses
 }
 
 // Load loads the facts from the documents. given are the documents of files
@@ -89,7 +91,7 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 		return nil, []error{err}
 	}
 	w := &Workspace{
-		options: o, evaluator: evaluator, facts: map[string]*verdict.Facts{},
+		options: o, labels: map[string]map[string]string{},
 		networks: manifest.Networks(docs, o.Namespace), given: map[*manifest.Document]bool{},
 		refused: map[schema.GroupKind]bool{},
 	}
@@ -99,61 +101,27 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 	errs := w.loadTemplates(docs, given)
 	errs = append(errs, w.define(o.Definitions, docs)...)
 	w.objects = newIndex(docs, o.Namespace)
-	labels := map[string]map[string]string{}
+	own := map[string]map[string]string{}
 	for _, d := range docs {
 		if d.APIVersion == "v1" && d.Kind == "Namespace" {
-			labels[d.Name], _ = verdict.Labels(d.JSON)
+			own[d.Name], _ = verdict.Labels(d.JSON)
 		}
 	}
-	w.limits = limitRanges(docs, o.Namespace)
 	for _, d := range slices.Concat(docs, given) {
 		name := w.NamespaceOf(d)
-		if w.facts[name] != nil {
-			continue
+		if _, known := w.labels[name]; !known && name != "" {
+			w.labels[name] = namespaceLabels(name, o.NamespaceLabels, own[name])
 		}
-		w.facts[name] = w.factsOf(name, labels[name])
+	}
+	w.world = &verdict.World{
+		Scope: injector.Scope{Own: o.OwnNamespace}, Configuration: o.Configuration, Evaluator: evaluator, Templates: w.Templates,
+		NativeSidecars: o.NativeSidecars, Server: o.Server, Transitions: transition.All(), Plan: o.Plan, Explain: o.Explain,
+		UnseenTemplates: "usher read only the given templates", UnseenNetworks: unseen,
+	}
+	if o.Validator != nil {
+		w.world.Validator = o.Validator
 	}
 	return w, errs
-}
-
-// factsOf returns the facts about the objects of one namespace.
-func (w *Workspace) factsOf(namespace string, own map[string]string) *verdict.Facts {
-	o := w.options
-	var labels map[string]string
-	if namespace != "" {
-		labels = maps.Clone(o.NamespaceLabels)
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		maps.Copy(labels, own)
-		labels[corev1.LabelMetadataName] = namespace // as in every namespace of a cluster
-	}
-	// Judge reports a label with an invalid value on the Namespace itself.
-	levels, _ := config.FromLabels(labels, o.Configuration.Policies)
-	if o.Warn != nil {
-		if levels.Warn = *o.Warn; levels.Warn != finding.Off {
-			levels.Enforce = min(levels.Enforce, levels.Warn) // a user who asks for fewer findings wants fewer to fail, too
-		}
-	}
-	if o.Enforce != nil {
-		levels.Enforce = *o.Enforce
-	}
-	steps := o.Steps
-	if slices.Contains(injector.SystemNamespaces, namespace) {
-		steps &= verdict.Validate // usher skips these namespaces, but the API server does not
-	}
-	facts := &verdict.Facts{
-		Steps: steps, NamespaceLabels: labels, Scope: injector.Scope{Own: o.OwnNamespace}, Levels: levels, Configuration: o.Configuration,
-		Templates: w.Templates, NativeSidecars: o.NativeSidecars, Networks: w.networks[namespace],
-		Evaluator: w.evaluator, Server: o.Server, Lister: w.objects.lister(w.evaluator),
-		UnseenTemplates: "usher read only the given templates", UnseenNetworks: unseen,
-		Transitions: transition.All(), Plan: o.Plan, Explain: o.Explain,
-	}
-	facts.LimitRanges = func() []corev1.LimitRange { return w.limits[namespace] }
-	if o.Validator != nil {
-		facts.Validator = o.Validator
-	}
-	return facts
 }
 
 // unseen explains why an object may exist that is not among the files.
@@ -183,24 +151,13 @@ func (w *Workspace) Judged(doc *manifest.Document) { w.objects.judged(doc) }
 
 // JudgeObject decides about an object in the namespace of a document.
 func (w *Workspace) JudgeObject(object verdict.Object, old *verdict.Object) (*verdict.Verdict, error) {
-	facts := w.facts[object.Namespace]
-	if object.APIVersion == "v1" && object.Kind == "Namespace" && slices.Contains(injector.SystemNamespaces, object.Name) {
-		own := *facts
-		own.Steps &= verdict.Validate
-		facts = &own
-	}
-	if _, taken := facts.Networks[object.Name]; taken && object.Kind == "Deployment" {
-		own := *facts
-		own.OwnNetworkTaken = true
-		facts = &own
-	}
-	return verdict.Judge(context.Background(), object, old, facts)
+	return facts.Judge(context.Background(), w, facts.Request{Object: object, Old: old, Steps: w.options.Steps})
 }
 
 func (w *Workspace) object(doc *manifest.Document) verdict.Object {
 	return verdict.Object{
 		APIVersion: doc.APIVersion, Kind: doc.Kind, Namespace: w.NamespaceOf(doc), Name: doc.Name, JSON: doc.JSON,
-		Typed: w.objects.decoded(doc, w.facts[w.NamespaceOf(doc)].Evaluator),
+		Typed: w.objects.decoded(doc, w.world.Evaluator),
 	}
 }
 
@@ -220,7 +177,7 @@ func (w *Workspace) NamespaceOf(doc *manifest.Document) string {
 
 // Judges reports whether usher can judge objects of the document's kind.
 func (w *Workspace) Judges(doc *manifest.Document) bool {
-	return w.facts[w.NamespaceOf(doc)].Evaluator.Judges(doc.APIVersion, doc.Kind) || w.IsTemplate(doc) || !w.Unknown(doc)
+	return w.world.Evaluator.Judges(doc.APIVersion, doc.Kind) || w.IsTemplate(doc) || !w.Unknown(doc)
 }
 
 // readByTools are the API groups of files that are never sent to a server.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/yaml"
 
 	facts "github.com/usher-dev/usher/facts/cluster"
@@ -136,10 +137,11 @@ func TestRulesOfManyCombinationsAreRefused(t *testing.T) {
 // The paths and resources here are those that usher's server handles.
 func TestServedIsWhatTheServerDeclares(t *testing.T) {
 	want := map[string]map[target]bool{}
-	injection := &handlers.Injection{Facts: &facts.Facts{
+	injection := &handlers.Injection{Facts: facts.Of(facts.Stores{
 		Templates:  facts.NewTemplates("usher-system", nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
-		Namespaces: facts.NewNamespaces(nil),
-	}}
+		Namespaces: facts.NewNamespaces(nil), Configuration: facts.NewConfiguration(facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
+		Server: func() *version.Version { return nil }, NativeSidecars: func() bool { return true },
+	})}
 	for _, handler := range []handlers.Handler{injection.Pods(), injection.Workloads()} {
 		want[handler.Path] = map[target]bool{}
 		for _, entry := range handler.Webhooks() {

@@ -144,12 +144,13 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.rules, f.exclude = ruledocs.Current(f.rules), ruledocs.Current(f.exclude)
 	run := &check.Run{
 		Options: files.Options{
 			Steps: verdict.All, Configuration: c, Rules: c.Options(),
 			Namespace: f.namespace, OwnNamespace: cli.Namespace, NamespaceLabels: f.namespaceLabels,
 		},
-		Only: f.rules, Exclude: slices.Concat(f.exclude, c.Policies.Exclude), Templates: f.templates, Definitions: f.crds,
+		Only: f.rules, Exclude: slices.Concat(f.exclude, ruledocs.Current(c.Policies.Exclude)), Templates: f.templates, Definitions: f.crds,
 		UnknownKinds: check.UnknownKinds(f.unknownKinds), Excerpts: f.output.Uses("html"),
 	}
 	o := &run.Options

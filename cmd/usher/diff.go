@@ -111,6 +111,7 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 			report.errs = append(report.errs, err)
 		} else {
 			diffFiles(ctx, report, workspace, old, new)
+			report.note(workspace)
 		}
 	}
 	if ctx.Err() != nil {
@@ -133,7 +134,7 @@ func (o *diffOptions) workspace(docs []*manifest.Document, version string, defin
 		return nil, nil, err
 	}
 	options := files.Options{
-		Steps: verdict.Keep | verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.connection.Given(), "default"),
+		Steps: verdict.VerifyUpdate | verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.connection.Given(), "default"),
 		OwnNamespace: cli.Namespace, Plan: true,
 	}
 	if version != "" {

@@ -99,6 +99,7 @@ func diffLive(ctx context.Context, report *diffReport, cluster *liveObjects, doc
 			report.compared(nil, d, v, err)
 		}
 	}
+	report.note(workspace)
 }
 
 // define registers the kinds of the documents that the cluster's

@@ -44,6 +44,14 @@ type diffReport struct {
 	notes []string // what was not judged
 }
 
+// note adds how the validation of a comparison differed from the server's.
+func (r *diffReport) note(workspace *files.Workspace) {
+	r.notes = append(r.notes, workspace.Notes...)
+	if left := workspace.Unjudged(); left != "" {
+		r.notes = append(r.notes, left)
+	}
+}
+
 // A diffObject is the change of one object.
 type diffObject struct {
 	APIVersion string             `json:"apiVersion"`

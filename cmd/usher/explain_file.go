@@ -65,7 +65,7 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 		}
 		w.SetNamespace(workspace.NamespaceOf(doc))
 		annotations, _ := w.TemplateMetadata()
-		next := kubeconfig.Decided(v, annotations, workspace.Templates)
+		next := kubeconfig.PredictionOf(v, annotations, workspace.Templates)
 		denied = denied || next.Denied
 		all = append(all, explain.File(w, next, workspace.Templates.Names()))
 	}

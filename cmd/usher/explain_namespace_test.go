@@ -77,6 +77,35 @@ func TestExplainNamespace(t *testing.T) {
 	}
 }
 
+// TestExplainNamespace_TakesTheWholeVerdict explains workloads whose pods their
+// injection, a mandatory template or Pod Security refuses, whatever the levels are.
+func TestExplainNamespace_TakesTheWholeVerdict(t *testing.T) {
+	c := startedCluster(t)
+	ns := c.namespace(t)
+	c.apply(t, "usher-system", templateManifest("side:1"))
+	c.kubectl(t, "label", "namespace", ns, "policy.usher.dev/enforce=off", "policy.usher.dev/warn=off", "pod-security.kubernetes.io/enforce=restricted")
+	c.apply(t, ns, askingDeployment("silent", "", "", ""))
+	c.apply(t, ns, askingDeployment("asks", "", `inject.usher.dev/nowhere: "true"`, ""))
+	status, stdout, stderr := c.usher(t, "explain", "namespace", ns)
+	if status != cli.Clean || stderr != "" {
+		t.Fatalf("exit status %d: %s", status, stderr)
+	}
+	for _, want := range []string{
+		"  if they were created now, 0 would be denied, and 2 would get a warning; usher read ",
+		"  deployment/asks\n    denies-pods: inject-template-missing: ",
+		"  deployment/silent\n    warns: inject-warning: the pods will be refused: the namespace enforces the Pod Security level \"restricted:latest\": ",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("it lacks %q:\n%s", want, stdout)
+		}
+	}
+	// Without the right to read the templates, usher says nothing about them.
+	status, stdout, stderr = usher(t, "", "explain", "namespace", ns, "--kubeconfig", c.tenant(t, ns, "view"))
+	if status != cli.Clean || strings.Contains(stdout, "nowhere") || strings.Contains(stdout, "template-missing") {
+		t.Errorf("exit status %d: %s%s", status, stdout, stderr)
+	}
+}
+
 func TestExplainNamespaceThatCannotBeExplained(t *testing.T) {
 	c := startedCluster(t)
 	for name, tc := range map[string]struct {

@@ -153,3 +153,23 @@ spec: {containers: [{name: app, image: app}` + containers + `]}
 		})
 	}
 }
+
+// TestExplain_ARecordThatUsherDidNotWrite explains a running pod whose author wrote
+// a record that names the pod's own container: usher believes it, as for a file.
+func TestExplain_ARecordThatUsherDidNotWrite(t *testing.T) {
+	c := startedCluster(t)
+	ns := c.namespace(t)
+	c.apply(t, "usher-system", templateManifest("side:1"))
+	c.apply(t, ns, `{apiVersion: v1, kind: Pod, metadata: {name: forged, annotations: {inject.usher.dev/side: "true", usher.dev/injected: '{"side":{"version":"sha256:0000","containers":["app"]}}'}}, `+
+		`spec: {containers: [{name: app, image: app}, {name: worker, image: worker}]}}`)
+	c.until(t, "usher knows the template", func() bool {
+		return !strings.Contains(c.explained(t, c.kubeconfig, "pod/forged", "-n", ns).next, "template-missing")
+	})
+	got := c.explained(t, c.kubeconfig, "pod/forged", "-n", ns)
+	if want := "  does not get side: already-injected: the record names app, and the template adds side; usher believes the record and adds nothing (annotation inject.usher.dev/side)\n"; !strings.HasPrefix(got.next, want) {
+		t.Errorf("NEXT POD is\n%s\nwant\n%s", got.next, want)
+	}
+	if want := "  kubectl replace --force -n " + ns + " -f FILE\n    after you have removed the annotation usher.dev/injected in FILE"; !strings.HasPrefix(got.do, want) {
+		t.Errorf("DO is\n%s\nwant\n%s", got.do, want)
+	}
+}

@@ -89,7 +89,7 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 	given, more := readTemplates(ctx, o.templates, s.in)
 	errs = append(errs, more...)
 	workspace, more := files.Load(docs, given, files.Options{
-		Steps: verdict.Carry | verdict.Inject | verdict.Connect, Configuration: c, Rules: c.Options(),
+		Steps: verdict.PropagateOptIn | verdict.Inject | verdict.Connect, Configuration: c, Rules: c.Options(),
 		Namespace: o.namespace, OwnNamespace: cli.Namespace, NamespaceLabels: o.namespaceLabels,
 		NativeSidecars: o.nativeSidecars, Explain: true,
 	})

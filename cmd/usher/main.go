@@ -1,6 +1,6 @@
 // Command usher is the command line: it injects sidecars into manifests, checks
 // them with usher's rules, and explains usher's decisions in a cluster.
-// usher-server is the program that runs in the cluster.
+// usher-webhook and usher-controller are the programs that run in the cluster.
 package main
 
 import (

@@ -75,7 +75,7 @@ func pointToServer(name string) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Hidden: true, DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%q runs in the cluster and is not part of the command line: run %q, or %q in usher's image", "usher "+name, "usher-server "+name, "/usher "+name)
+			return fmt.Errorf("%q runs in the cluster and is not part of the command line: run %q in usher's image", "usher "+name, "/usher "+name)
 		},
 	}
 }

@@ -61,8 +61,8 @@ func TestTwentyThousandPodsFitTheBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer remove()
-	program := filepath.Join(t.TempDir(), "usher-server")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/usher-server").CombinedOutput(); err != nil {
+	program := filepath.Join(t.TempDir(), "usher-controller")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/usher-controller").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	address, err := controlplane.FreeAddress()
@@ -70,7 +70,7 @@ func TestTwentyThousandPodsFitTheBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cmd := exec.CommandContext(ctx, program, "controller", "--controllers=healing", "--leader-elect=false", "--health-address=0", "--metrics-address="+address, "--heal-interval=1s", "--kubeconfig="+kubeconfig)
+	cmd := exec.CommandContext(ctx, program, "--controllers=healing", "--leader-elect=false", "--health-address=0", "--metrics-address="+address, "--heal-interval=1s", "--kubeconfig="+kubeconfig)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.Env = append(os.Environ(), "GOMEMLIMIT=230MiB")

@@ -44,7 +44,7 @@ type Options struct {
 	// Host is the host by which pods reach this one, its IP; by default this
 	// machine's name.
 	Host string
-	// Image is usher's image, by default that of this pod.
+	// Image is the image of those pods, by default that of this pod.
 	Image string
 	// Namespace is usher's own namespace, which contains this pod.
 	Namespace string
@@ -99,7 +99,7 @@ func (s *Server) ID() string {
 // Handle registers a handler for a pattern of net/http, before Start.
 func (s *Server) Handle(pattern string, handler http.HandlerFunc) { s.mux.HandleFunc(pattern, handler) }
 
-// Image returns usher's image.
+// Image returns the image of the pods.
 func (s *Server) Image(ctx context.Context) (string, error) {
 	if s.options.Image != "" {
 		return s.options.Image, nil

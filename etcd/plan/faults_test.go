@@ -104,6 +104,12 @@ func faults() []fault {
 			}
 		})
 		on("has its data wiped", nil, func(w *world, n string) { *w.pods[n].disk = disk{}; w.pods[n].up = false }, nil)
+		on("has its data wiped, and restarts at once", nil, func(w *world, n string) {
+			*w.pods[n].disk, w.pods[n].up = disk{}, false
+			if !w.pods[n].ending && !w.pods[n].ended && !w.gone[n] && !w.detached[n] {
+				w.start(n, w.pods[n])
+			}
+		}, nil)
 		on("has its claim deleted", []string{plan.StallClaimEnding}, func(w *world, n string) {
 			if c := w.claims[n]; c != nil {
 				c.ending = true

@@ -38,32 +38,54 @@ type Configuration struct {
 
 // A document is a configuration from a ConfigMap.
 type document struct {
-	text   string
-	parsed *config.Configuration // nil if err is not nil
-	err    error
+	text       string
+	configured *Configured // nil if err is not nil
+	err        error
 }
 
 // A Configured is a configuration with the rules that it selects.
 type Configured struct {
 	*config.Configuration
-	// Evaluator returns the rules, which it creates only once.
-	Evaluator func() (*policies.Evaluator, error)
+	Evaluator *policies.Evaluator
 }
 
-func configured(c *config.Configuration) *Configured {
-	return &Configured{c, sync.OnceValues(func() (*policies.Evaluator, error) {
-		e, err := rules.New(c.Options())
-		if err != nil {
-			return nil, fmt.Errorf("choosing the rules: %w", err)
-		}
-		return e, nil
-	})}
+// configured chooses the rules of a configuration.
+func configured(c *config.Configuration) (*Configured, error) {
+	evaluator, err := rules.New(c.Options())
+	if err != nil {
+		return nil, fmt.Errorf("choosing the rules: %w", err)
+	}
+	return &Configured{c, evaluator}, nil
+}
+
+// defaults is the configuration of a cluster without the ConfigMap usher.
+var defaults = sync.OnceValue(func() *Configured {
+	c, err := configured(config.Default())
+	if err != nil {
+		panic(err) // the default selects every rule
+	}
+	return c
+})
+
+// parse reads the configuration in a ConfigMap.
+func parse(cm *corev1.ConfigMap) *document {
+	text, ok := cm.Data[config.ConfigMapKey]
+	if !ok {
+		return &document{err: fmt.Errorf("the ConfigMap %s has no key %s", cm.Name, config.ConfigMapKey)}
+	}
+	d := &document{text: text}
+	parsed, err := config.Parse([]byte(text))
+	if err == nil {
+		d.configured, err = configured(parsed)
+	}
+	d.err = err
+	return d
 }
 
 // NewConfiguration returns a Configuration with the defaults.
 func NewConfiguration(metrics *Metrics, log logr.Logger) *Configuration {
 	c := &Configuration{metrics: metrics, log: log, usable: true}
-	c.store("", config.Default())
+	c.store("", defaults())
 	metrics.configuration.Set(1)
 	return c
 }
@@ -74,12 +96,7 @@ func (c *Configuration) Current() *Configured { return c.current.Load() }
 // Put stores the ConfigMap usher or usher-last-valid after it was created or
 // changed.
 func (c *Configuration) Put(cm *corev1.ConfigMap) {
-	d := &document{text: cm.Data[config.ConfigMapKey]}
-	if _, ok := cm.Data[config.ConfigMapKey]; ok {
-		d.parsed, d.err = config.Parse([]byte(d.text))
-	} else {
-		d.err = fmt.Errorf("the ConfigMap %s has no key %s", cm.Name, config.ConfigMapKey)
-	}
+	d := parse(cm)
 	c.mu.Lock()
 	if cm.Name == config.LastValidName {
 		c.lastValid = d
@@ -113,13 +130,13 @@ func (c *Configuration) choose() {
 			c.log.Info("configuration removed, the defaults are in force")
 		}
 		c.usable = true
-		c.store("", config.Default())
+		c.store("", defaults())
 	case c.applied.err == nil:
 		c.usable = true
-		c.store(c.applied.text, c.applied.parsed)
+		c.store(c.applied.text, c.applied.configured)
 	case c.inForce == "" && c.lastValid != nil && c.lastValid.err == nil:
 		c.usable = true
-		c.store(c.lastValid.text, c.lastValid.parsed)
+		c.store(c.lastValid.text, c.lastValid.configured)
 		c.log.Error(c.applied.err, "configuration refused, the last valid one is in force", "configMap", config.ConfigMapName)
 	case c.inForce == "" && !c.begun:
 		c.usable = false
@@ -135,12 +152,12 @@ func (c *Configuration) choose() {
 }
 
 // store puts a configuration into force. The caller must hold the lock.
-func (c *Configuration) store(text string, parsed *config.Configuration) {
+func (c *Configuration) store(text string, configured *Configured) {
 	if now := c.current.Load(); now != nil && text == c.inForce {
 		return
 	}
 	c.inForce = text
-	c.current.Store(configured(parsed))
+	c.current.Store(configured)
 }
 
 func (c *Configuration) tell() {

@@ -51,13 +51,13 @@ func (d *DryRun) Try(ctx context.Context, trials []injector.Trial) (problems []f
 	defer cancel()
 	const atOnce = 4
 	slots := make(chan struct{}, atOnce)
-	answers, panics := make([]answer, len(trials)), make([]*contained, len(trials))
+	answers, panics := make([]answer, len(trials)), make([]*goroutinePanic, len(trials))
 	var wait sync.WaitGroup
 	for i, trial := range trials {
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			panics[i] = contain(func() { answers[i] = d.try(ctx, trial) })
+			panics[i] = recoverGoroutine(func() { answers[i] = d.try(ctx, trial) })
 		})
 	}
 	wait.Wait()

@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/verdict"
 )
 
 // serverInterval is how often the versions of the server and the kubelets are
@@ -28,8 +30,8 @@ const serverInterval = 5 * time.Minute
 // for one.
 const usableInterval = time.Second
 
-// Facts are what decisions know about a cluster.
-type Facts struct {
+// Stores have what usher has read of a cluster.
+type Stores struct {
 	// Scope is the namespaces that usher serves.
 	Scope         injector.Scope
 	Templates     *Templates
@@ -39,16 +41,38 @@ type Facts struct {
 	Server func() *version.Version
 	// NativeSidecars knows whether the cluster supports native sidecars.
 	NativeSidecars func() bool
-	Others         *Lister
-	Networks       *Networks
-	DryRun         *DryRun
+	// Objects lists the other objects that rules read.
+	Objects  *Lister
+	Networks *Networks
+	DryRun   *DryRun
 	// Reader must not be a cache.
 	Reader client.Reader
+}
+
+// Facts are what decisions know about a cluster. They are a facts.Source.
+type Facts struct {
+	Stores
+	world atomic.Pointer[verdict.World]
+	// onChange is called when the registration may change.
+	onChange func()
 
 	sidecars *Sidecars
 	cache    cache.Cache
 	synced   []toolscache.InformerSynced
 	log      logr.Logger
+}
+
+// Of returns the facts of stores, whatever stores them.
+func Of(s Stores) *Facts {
+	f := &Facts{Stores: s, onChange: func() {}}
+	changed := func() {
+		f.replaceWorld()
+		f.onChange()
+	}
+	s.Templates.Changed, s.Configuration.Changed = changed, changed
+	s.Namespaces.Changed = func() { f.onChange() }
+	f.replaceWorld()
+	return f
 }
 
 // New returns the facts of a manager's cluster, whose caches ByObject limits.
@@ -61,21 +85,21 @@ func New(ctx context.Context, m manager.Manager, scope injector.Scope, proof str
 	reader := m.GetAPIReader()
 	metrics := NewMetrics(registry)
 	sidecars := &Sidecars{Discovery: versions, Reader: reader, Interval: serverInterval, Metrics: metrics, Log: log}
-	f := &Facts{
+	objects := NewLister(reader, ListTimeout)
+	f := Of(Stores{
 		Scope:         scope,
 		Templates:     NewTemplates(scope.Own, reader, metrics, log),
 		Namespaces:    NewNamespaces(reader),
 		Configuration: NewConfiguration(metrics, log),
-		Server:        sidecars.Server, NativeSidecars: sidecars.Available, sidecars: sidecars,
-		Others:   NewLister(reader, ListTimeout),
-		Networks: &Networks{Reader: reader},
+		Server:        sidecars.Server, NativeSidecars: sidecars.Available,
+		Objects:  objects,
+		Networks: &Networks{Reader: reader, Related: &objects.Related},
 		DryRun:   &DryRun{Writer: m.GetClient(), Namespace: proof},
 		Reader:   reader,
-		cache:    m.GetCache(),
-		log:      log,
-	}
-	f.Networks.Related = &f.Others.Related
-	if f.synced, err = feed(ctx, f.cache, f.Templates, f.Namespaces, f.Configuration); err != nil {
+	})
+	sidecars.Changed = f.replaceWorld
+	f.sidecars, f.cache, f.log = sidecars, m.GetCache(), log
+	if f.synced, err = startInformers(ctx, f.cache, f.Templates, f.Namespaces, f.Configuration); err != nil {
 		return nil, err
 	}
 	return f, m.Add(sidecars)
@@ -83,9 +107,7 @@ func New(ctx context.Context, m manager.Manager, scope injector.Scope, proof str
 
 // OnChange registers f for changes that may affect the registration. It must be
 // called before the manager starts, and f must not block.
-func (f *Facts) OnChange(changed func()) {
-	f.Templates.Changed, f.Namespaces.Changed, f.Configuration.Changed = changed, changed, changed
-}
+func (f *Facts) OnChange(changed func()) { f.onChange = changed }
 
 // Sync waits until the facts are complete. It returns false if ctx ends first.
 func (f *Facts) Sync(ctx context.Context) (bool, error) {
@@ -103,6 +125,6 @@ func (f *Facts) Sync(ctx context.Context) (bool, error) {
 
 // Follow runs caches that speed decisions up but are not necessary.
 func (f *Facts) Follow(ctx context.Context) {
-	f.Others.Related.Follow(ctx, f.cache, f.log)
+	f.Objects.Related.Follow(ctx, f.cache, f.log)
 	f.Networks.Follow(ctx, f.cache, f.log)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,16 +34,16 @@ type Lister struct {
 	// Related has the kinds that rules compare with every workload.
 	Related RelatedCache
 
-	timeout   time.Duration // of one list
-	pages     *pages
-	walks     *pages
-	coalescer coalescer
+	timeout time.Duration // of one list
+	pages   *pages
+	walks   *pages
+	shared  listGroup
 }
 
 // NewLister returns a Lister of a reader that is not a cache. Each of its lists
 // ends after the timeout.
 func NewLister(reader client.Reader, timeout time.Duration) *Lister {
-	return &Lister{Reader: reader, timeout: timeout, pages: newPages(reader, listsAtOnce), walks: newPages(reader, walksAtOnce), coalescer: coalescer{timeout: timeout}}
+	return &Lister{Reader: reader, timeout: timeout, pages: newPages(reader, listsAtOnce), walks: newPages(reader, walksAtOnce), shared: listGroup{timeout: timeout}}
 }
 
 // Cached lists like Direct, except for the kinds in Related.
@@ -99,7 +100,7 @@ func (l *Lister) Direct(ctx context.Context, namespace string, kinds ...string) 
 		key := listKey{kind, namespace}
 		begun := calls[key]
 		if begun == nil {
-			begun = l.coalescer.do(ctx, key, func(ctx context.Context) listResult { return l.read(ctx, kind, namespace) })
+			begun = l.shared.do(ctx, key, func(ctx context.Context) listResult { return l.read(ctx, kind, namespace) })
 			calls[key] = begun
 		}
 		return begun
@@ -108,9 +109,28 @@ func (l *Lister) Direct(ctx context.Context, namespace string, kinds ...string) 
 		start(kind, namespace)
 	}
 	return lister{ctx: ctx, reader: l.Reader, timeout: l.timeout, list: func(kind, namespace string) ([]*policies.Object, string) {
+		if kind == limitRange {
+			return l.limitRanges(ctx, namespace)
+		}
 		result := start(kind, namespace).wait(ctx, kind)
 		return result.found, result.unseen
 	}}
+}
+
+// limitRange is the kind whose lists end with the request: what LimitRanges refuse
+// only causes a warning, for which no other request waits.
+const limitRange = "LimitRange"
+
+func (l *Lister) limitRanges(ctx context.Context, namespace string) ([]*policies.Object, string) {
+	var list corev1.LimitRangeList
+	if l.Reader.List(ctx, &list, client.InNamespace(namespace)) != nil {
+		return nil, unread(limitRange).unseen
+	}
+	found := make([]*policies.Object, len(list.Items))
+	for i := range list.Items {
+		found[i] = policies.NewObject(corev1.SchemeGroupVersion.String(), limitRange, &list.Items[i])
+	}
+	return found, ""
 }
 
 // A listResult contains the objects of a kind in a namespace, and describes

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,8 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
+	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/verdict"
 )
 
 // Networks looks up the Networks that objects declare. The cache is sufficient
@@ -94,6 +97,53 @@ func (n *Networks) Cached(ctx context.Context, namespace string, names []string,
 		}
 	}
 	return found, true
+}
+
+// A lookup finds the Networks of a namespace that an object declares.
+type lookup func(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, error)
+
+// find looks in the cache, and lists if that is not sufficient.
+func (n *Networks) find(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, error) {
+	if cached, ok := n.Cached(ctx, namespace, names, object); ok {
+		return cached, nil
+	}
+	return n.Fresh(ctx, namespace, names, object)
+}
+
+// Gather adds to the facts about a request the Networks that its object declares,
+// from the API server.
+func (n *Networks) Gather(ctx context.Context, r facts.Request, known *verdict.Facts) error {
+	return n.gather(ctx, r, known, n.Fresh)
+}
+
+func (n *Networks) gather(ctx context.Context, r facts.Request, known *verdict.Facts, look lookup) error {
+	names, problem := injector.Declared(r.Object.Kind, r.Object.JSON)
+	if problem != nil {
+		return nil // the verdict reports it
+	}
+	if r.Object.Kind == "Deployment" {
+		var old []byte
+		if r.Old != nil {
+			old = r.Old.JSON
+		}
+		own, problem := injector.OwnNetwork(r.Object.JSON, old, known.NamespaceLabels)
+		if problem != nil {
+			return nil // the verdict reports it
+		}
+		if own.Begins {
+			foreign, err := n.Foreign(ctx, r.Object.Namespace, own.Network, r.Object.JSON)
+			if err != nil {
+				return err
+			}
+			known.OwnNetworkTaken = foreign != nil
+		}
+		if own.Asked { // its controller creates it
+			names = slices.DeleteFunc(names, func(name string) bool { return name == own.Network })
+		}
+	}
+	var err error
+	known.Networks, err = look(ctx, r.Object.Namespace, names, r.Object.JSON)
+	return err
 }
 
 // Fresh looks up the Networks that an object declares in one list. It also

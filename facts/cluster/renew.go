@@ -7,8 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/usher-dev/usher/verdict"
 )
 
 // renewTimeout limits a list of all templates.
@@ -64,18 +62,4 @@ func (t *Templates) replace(deletions uint64, list *corev1.ConfigMapList) bool {
 		}
 	}
 	return true
-}
-
-// refreshMandatorySet reads all templates if the API server sends a pod to be held
-// to its mandatory templates, and the cache knows of none: the registration, which
-// another replica may have written, is newer than the cache.
-func (f *Facts) refreshMandatorySet(ctx context.Context, r Request, known *verdict.Facts, _ *verdict.Verdict) (bool, error) {
-	if r.Steps&verdict.Hold == 0 || known.Templates.AnyMandatory() {
-		return false, nil
-	}
-	if err := f.Templates.Renew(ctx); err != nil {
-		return false, err
-	}
-	known.Templates = f.Templates.Set()
-	return known.Templates.AnyMandatory(), nil
 }

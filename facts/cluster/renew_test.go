@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
 )
@@ -93,16 +94,16 @@ func TestAPodIsHeldToTheTemplatesOfTheRegistration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &listing{version: "100", items: []corev1.ConfigMap{stored("side", "90", "mandatory: true")}}
-			f := &Facts{
+			f := Of(Stores{
 				Templates: NewTemplates("usher-system", server, metrics, logr.Discard()), Namespaces: NewNamespaces(&answering{}),
 				Configuration: NewConfiguration(metrics, logr.Discard()), NativeSidecars: func() bool { return true }, Server: func() *version.Version { return nil },
-			}
+			})
 			cached := stored("side", "80", tc.cached)
 			f.Templates.Put(&cached)
 			f.Namespaces.Put(labelled("1", "side"))
-			v, err := f.Judge(t.Context(), Request{
+			v, err := f.Judge(t.Context(), facts.Request{
 				Object: verdict.Object{APIVersion: "v1", Kind: "Pod", Namespace: "a", JSON: []byte(`{"metadata":{"annotations":{"inject.usher.dev/side":"false"}},"spec":{"containers":[{"name":"app","image":"app"}]}}`)},
-				Steps:  verdict.Hold | verdict.Keep,
+				Steps:  verdict.VerifyMandatory | verdict.VerifyUpdate,
 			})
 			if err != nil {
 				t.Fatal(err)

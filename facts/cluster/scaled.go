@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/kinds"
@@ -18,7 +19,7 @@ import (
 
 // Scale converts a request about a Scale to a request about the scaled object,
 // before and after. A Scale that does not decode becomes a finding that denies.
-func (f *Facts) Scale(ctx context.Context, r *Request, resource string) (*finding.Finding, error) {
+func (f *Facts) Scale(ctx context.Context, r *facts.Request, resource string) (*finding.Finding, error) {
 	of := kinds.Scaled(resource)
 	if of == nil {
 		return nil, fmt.Errorf("the request is a Scale of %s, for which no webhook is registered", resource)

@@ -17,7 +17,7 @@ func TestServerState(t *testing.T) {
 		"[!]Kubernetes 1.99.0 is newer than 1.":       version.MajorMinor(1, 99).WithPatch(0),
 		"[!]Kubernetes 2.0 is newer than 1.":          version.MajorMinor(2, 0),
 	} {
-		f := &cluster.Facts{Server: func() *version.Version { return server }}
+		f := &cluster.Facts{Stores: cluster.Stores{Server: func() *version.Version { return server }}}
 		if got := f.ServerState(); !strings.HasPrefix(got, want) {
 			t.Errorf("%v: %q, want %q", server, got, want)
 		}

@@ -26,6 +26,8 @@ type Sidecars struct {
 	Interval  time.Duration
 	Metrics   *Metrics // nil if nothing is measured
 	Log       logr.Logger
+	// Changed is called when an answer has changed; nil if nobody needs to know.
+	Changed func()
 
 	available atomic.Bool
 	server    atomic.Pointer[version.Version]
@@ -64,20 +66,31 @@ func (s *Sidecars) Update(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if before := s.server.Swap(server); before == nil || before.String() != server.String() {
+	before := s.server.Swap(server)
+	newServer := before == nil || before.String() != server.String()
+	if newServer {
 		s.Metrics.server(server)
 		s.Log.Info("Kubernetes", "version", info.GitVersion, "newestTested", newest())
 	}
 	available := server.AtLeast(sidecarServer)
 	if !available {
 		if available, err = s.kubelets(ctx); err != nil {
+			s.changed(newServer)
 			return err
 		}
 	}
-	if s.available.Swap(available) != available {
+	newAnswer := s.available.Swap(available) != available
+	if newAnswer {
 		s.Log.Info("native sidecars", "available", available, "server", info.GitVersion)
 	}
+	s.changed(newServer || newAnswer)
 	return nil
+}
+
+func (s *Sidecars) changed(is bool) {
+	if is && s.Changed != nil {
+		s.Changed()
+	}
 }
 
 // kubelets reports whether every kubelet supports native sidecars. A cluster

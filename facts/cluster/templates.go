@@ -39,7 +39,7 @@ type Templates struct {
 	// deletion overtook is not stored.
 	deletions uint64
 	// lists are the lists of all templates.
-	lists coalescer
+	lists listGroup
 }
 
 // A source is the content of a ConfigMap.
@@ -51,7 +51,7 @@ type source struct {
 
 // NewTemplates returns an empty store for the ConfigMaps of a namespace.
 func NewTemplates(namespace string, reader client.Reader, metrics *Metrics, log logr.Logger) *Templates {
-	t := &Templates{namespace: namespace, reader: reader, metrics: metrics, log: log, sources: map[string]source{}, lists: coalescer{timeout: renewTimeout}}
+	t := &Templates{namespace: namespace, reader: reader, metrics: metrics, log: log, sources: map[string]source{}, lists: listGroup{timeout: renewTimeout}}
 	t.set.Store(injector.NewSet(nil))
 	return t
 }

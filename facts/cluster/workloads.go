@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/config"
+	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/verdict"
@@ -29,14 +29,11 @@ func existing() []*kinds.Kind {
 // ErrLimit says that a namespace has more workloads than were to be judged.
 var ErrLimit = errors.New("the namespace has more workloads than the limit")
 
-// JudgeWorkloads judges the workloads of a namespace without a controller as if
-// they were created now, at most limit objects in total. It returns how many
-// objects it read, and why it did not read the others.
-func (l *Lister) JudgeWorkloads(ctx context.Context, namespace string, limit int, known *verdict.Facts, visit func(workload string, v *verdict.Verdict)) (read int, unread []error, err error) {
-	facts := *known
-	facts.Lister = l.Direct(ctx, namespace)
+// JudgeWorkloads judges the workloads of a namespace without a controller, with
+// the facts of a source, as if they were created now; at most limit objects in
+// total. It returns how many objects it read, and why it did not read the others.
+func (l *Lister) JudgeWorkloads(ctx context.Context, s facts.Source, namespace string, steps verdict.Steps, limit int, visit func(workload string, v *verdict.Verdict)) (read int, unread []error, err error) {
 	for _, of := range existing() {
-		kind := of.Name
 		var failed error
 		complete, listing := l.walks.each(ctx, of.NewList().(client.ObjectList), namespace, limit-read, func(o client.Object) {
 			if ctx.Err() != nil {
@@ -47,8 +44,8 @@ func (l *Lister) JudgeWorkloads(ctx context.Context, namespace string, limit int
 				return
 			}
 			var v *verdict.Verdict
-			if v, failed = judgeExisting(ctx, of.APIVersion, kind, o, &facts); failed == nil {
-				visit(strings.ToLower(kind)+"/"+o.GetName(), v)
+			if v, failed = judgeExisting(ctx, s, of, o, steps); failed == nil {
+				visit(strings.ToLower(of.Name)+"/"+o.GetName(), v)
 			}
 		})
 		switch {
@@ -57,7 +54,7 @@ func (l *Lister) JudgeWorkloads(ctx context.Context, namespace string, limit int
 		case ctx.Err() != nil:
 			return read, append(unread, ctx.Err()), nil
 		case listing != nil:
-			unread = append(unread, fmt.Errorf("listing the objects of kind %s: %w", kind, listing))
+			unread = append(unread, fmt.Errorf("listing the objects of kind %s: %w", of.Name, listing))
 		case !complete:
 			return read, append(unread, ErrLimit), nil
 		}
@@ -66,29 +63,41 @@ func (l *Lister) JudgeWorkloads(ctx context.Context, namespace string, limit int
 }
 
 // judgeExisting judges an object that the API server stores.
-func judgeExisting(ctx context.Context, apiVersion, kind string, o client.Object, known *verdict.Facts) (*verdict.Verdict, error) {
+func judgeExisting(ctx context.Context, s facts.Source, of *kinds.Kind, o client.Object, steps verdict.Steps) (*verdict.Verdict, error) {
 	o.SetManagedFields(nil)
 	text, err := json.Marshal(o)
 	if err != nil {
-		return nil, fmt.Errorf("writing the %s %s: %w", kind, o.GetName(), err)
+		return nil, fmt.Errorf("writing the %s %s: %w", of.Name, o.GetName(), err)
 	}
-	return verdict.Judge(ctx, verdict.Object{
-		APIVersion: apiVersion, Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), JSON: text,
-		Typed: policies.NewObject(apiVersion, kind, o),
-	}, nil, known)
+	return facts.Judge(ctx, s, facts.Request{Steps: steps, Object: verdict.Object{
+		APIVersion: of.APIVersion, Kind: of.Name, Namespace: o.GetNamespace(), Name: o.GetName(), JSON: text,
+		Typed: policies.NewObject(of.APIVersion, of.Name, o),
+	}})
 }
 
-// JudgeWorkloads judges the workloads of a namespace with other labels of the
-// namespace.
+// JudgeWorkloads judges by the rules the workloads of a namespace, with other
+// labels of the namespace.
 func (f *Facts) JudgeWorkloads(ctx context.Context, namespace string, labels map[string]string, limit int, visit func(workload string, v *verdict.Verdict)) (read int, unread []error, err error) {
-	current := f.Configuration.Current()
-	evaluator, err := current.Evaluator()
-	if err != nil {
-		return 0, nil, err
-	}
-	levels, _ := config.FromLabels(labels, current.Policies)
-	return f.Others.JudgeWorkloads(ctx, namespace, limit, &verdict.Facts{
-		Steps: verdict.Evaluate, Defaulted: true, Scope: f.Scope, Configuration: current.Configuration,
-		NamespaceLabels: labels, Levels: levels, Templates: f.Templates.Set(), NativeSidecars: f.NativeSidecars(), Server: f.Server(), Evaluator: evaluator,
-	}, visit)
+	s := &relabelled{world: f.World(), labels: labels, lister: f.Objects.Direct(ctx, namespace)}
+	return f.Objects.JudgeWorkloads(ctx, s, namespace, verdict.Evaluate, limit, visit)
+}
+
+// relabelled are the facts about a namespace as if it had other labels. Its objects
+// share the lists of other objects.
+type relabelled struct {
+	world  *verdict.World
+	labels map[string]string
+	lister policies.Lister
+}
+
+// Gather implements facts.Source.
+func (s *relabelled) Gather(_ context.Context, r facts.Request) (*verdict.Facts, error) {
+	known := s.world.About(s.labels, r.Steps)
+	known.Lister = s.lister
+	return known, nil
+}
+
+// Renew implements facts.Source: the lists have just been read.
+func (s *relabelled) Renew(context.Context, facts.Request, *verdict.Facts, verdict.Need) (bool, error) {
+	return false, nil
 }

@@ -54,12 +54,12 @@ type Finding struct {
 // and sees the cluster's templates as they were when it connected.
 type Finder struct {
 	*kubeconfig.Cluster
-	next map[types.UID]*kubeconfig.Next // by the pods' controller
+	next map[types.UID]*kubeconfig.Prediction // by the pods' controller
 }
 
 // NewFinder returns a Finder for a cluster.
 func NewFinder(c *kubeconfig.Cluster) *Finder {
-	return &Finder{Cluster: c, next: map[types.UID]*kubeconfig.Next{}}
+	return &Finder{Cluster: c, next: map[types.UID]*kubeconfig.Prediction{}}
 }
 
 // A Scope selects pods.
@@ -184,7 +184,7 @@ func (f *Finder) Pod(ctx context.Context, pod *metav1.PartialObjectMetadata) ([]
 
 // nextPod returns what the next pod of the topmost owner with a pod template
 // gets, or what the pod itself would get without such an owner.
-func (f *Finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata, owners []kubeconfig.Owner) (*kubeconfig.Next, error) {
+func (f *Finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata, owners []kubeconfig.Owner) (*kubeconfig.Prediction, error) {
 	maker := kubeconfig.Owner{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 	for _, owner := range owners {
 		if owner.HoldsTemplate() {
@@ -198,7 +198,7 @@ func (f *Finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata,
 	if err != nil {
 		return nil, err
 	}
-	next, err := f.Next(ctx, w.NextPod(f.Templates))
+	next, err := f.Predict(ctx, w.NextPod(f.Templates))
 	if err != nil {
 		return nil, err
 	}
@@ -207,15 +207,15 @@ func (f *Finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata,
 }
 
 // compare compares a pod with what a new one gets.
-func compare(s injector.Sidecar, next *kubeconfig.Next) (Finding, bool) {
+func compare(s injector.Sidecar, next *kubeconfig.Prediction) (Finding, bool) {
 	f := Finding{Template: s.Template, State: State(s.State), Have: s.Version, Want: s.Serving}
 	gets := next.Template(s.Template)
-	without := gets != nil && (!gets.Gets() || gets.Reason == reason.AlreadyPresent)
+	without := gets == nil || !gets.Gets() || gets.Reason == reason.AlreadyPresent
 	switch {
 	case next.Reason == string(reason.NamespaceExclude):
 		return f, false
 	case without && s.State == injector.Missing && !next.InjectionDenied():
-		return f, false // a new pod also runs without it, or already has it
+		return f, false // a new pod also runs without it, does not ask for it, or already has it
 	case next.Denied:
 		f.State, f.Reason = Denied, denial(next)
 	case s.State == injector.Outdated:
@@ -233,7 +233,7 @@ func compare(s injector.Sidecar, next *kubeconfig.Next) (Finding, bool) {
 	return f, true
 }
 
-func denial(next *kubeconfig.Next) string {
+func denial(next *kubeconfig.Prediction) string {
 	var lines []string
 	for _, p := range next.Problems {
 		lines = append(lines, p.String())

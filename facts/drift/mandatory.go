@@ -31,7 +31,7 @@ func (f *Finder) mandatory(ctx context.Context, scope Scope) ([]Finding, error) 
 			return nil, fmt.Errorf("listing pods: %w", err)
 		}
 		for i := range list.Items {
-			found, err := f.held(ctx, &list.Items[i])
+			found, err := f.verifyMandatory(ctx, &list.Items[i])
 			if err != nil {
 				return nil, err
 			}
@@ -51,12 +51,12 @@ func (f *Finder) mandatoryTemplate(name string) *injector.Template {
 	return entry.Template
 }
 
-// held checks whether a pod would be admitted as it is.
-func (f *Finder) held(ctx context.Context, pod *unstructured.Unstructured) ([]Finding, error) {
+// verifyMandatory checks whether a pod would be admitted as it is.
+func (f *Finder) verifyMandatory(ctx context.Context, pod *unstructured.Unstructured) ([]Finding, error) {
 	if pod.GetDeletionTimestamp() != nil || pod.GetNamespace() == f.Own {
 		return nil, nil
 	}
-	v, _, err := f.Judge(ctx, pod, verdict.Hold)
+	v, err := f.Judge(ctx, pod, verdict.VerifyMandatory)
 	if apierrors.IsNotFound(err) {
 		return nil, nil // its namespace was deleted in the meantime
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,27 +28,28 @@ import (
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/policies/transition"
+	"github.com/usher-dev/usher/verdict"
 )
 
-// A Cluster is a connection, and what was read from the cluster.
+// listTimeout limits each list of other objects, for which a person waits.
+const listTimeout = 30 * time.Second
+
+// A Cluster is a connection, and what was read from the cluster. It is a
+// facts.Source.
 type Cluster struct {
 	client.Client
 	Installation
-	// Scope is the namespaces that the installation serves, and IsRegistered
-	// whether the API server calls it.
-	Scope        injector.Scope
+	// IsRegistered is true if the API server calls the installation.
 	IsRegistered bool
 	// Templates are those of usher's namespace; nil if the user may not read them,
 	// which is common for users with rights in one namespace: templates may
 	// contain secrets.
 	Templates *injector.Set
-	// NativeSidecars reports whether the cluster supports native sidecars. It is
-	// read along with the templates.
-	NativeSidecars bool
 
-	configuration *cluster.Configured // nil if the templates are nil
-	server        *version.Version    // nil if the templates are nil
-
+	// world has the default configuration and no templates if Templates is nil.
+	world      *verdict.World
+	objects    *cluster.Lister
 	dry        client.Client
 	warnings   *warnings
 	namespaces map[string]map[string]string
@@ -73,10 +74,12 @@ func Connect(ctx context.Context, connection *rest.Config, usher Installation) (
 	if c.dry, err = client.New(connection, client.Options{Scheme: scheme, Mapper: c.RESTMapper()}); err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	if c.IsRegistered, c.Scope, err = usher.Registered(ctx, c.Client); err != nil {
+	c.objects = cluster.NewLister(c, listTimeout)
+	c.world = &verdict.World{Transitions: transition.All(), Defaulted: true, Explain: true}
+	if c.IsRegistered, c.world.Scope, err = usher.Registered(ctx, c.Client); err != nil {
 		return nil, err
 	}
-	if err := c.installed(ctx); err != nil || c.Templates == nil {
+	if err := c.readInstalled(ctx); err != nil || c.Templates == nil {
 		return c, err
 	}
 	discover, err := discovery.NewDiscoveryClientForConfig(connection)
@@ -87,7 +90,7 @@ func Connect(ctx context.Context, connection *rest.Config, usher Installation) (
 	if err := sidecars.Update(ctx); err != nil {
 		return nil, fmt.Errorf("reading the cluster's version: %w", err)
 	}
-	c.NativeSidecars, c.server = sidecars.Available(), sidecars.Server()
+	c.world.NativeSidecars, c.world.Server = sidecars.Available(), sidecars.Server()
 	return c, nil
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // dryRun creates a pod with a dry run, so that the API server stores nothing.
-func (c *Cluster) dryRun(ctx context.Context, pod *unstructured.Unstructured) (*Next, error) {
+func (c *Cluster) dryRun(ctx context.Context, pod *unstructured.Unstructured) (*Prediction, error) {
 	namespace := pod.GetNamespace()
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Resource: "pods"},
@@ -29,7 +29,7 @@ func (c *Cluster) dryRun(ctx context.Context, pod *unstructured.Unstructured) (*
 		return nil, fmt.Errorf("asking for the right to create pods in namespace %s: %w", namespace, err)
 	}
 	if !review.Status.Allowed {
-		return &Next{Templates: []Template{}, Unknown: fmt.Sprintf("you may neither read the templates in namespace %s nor create pods in namespace %s for a dry run", c.Own, namespace)}, nil
+		return &Prediction{Templates: []Template{}, Unknown: fmt.Sprintf("you may neither read the templates in namespace %s nor create pods in namespace %s for a dry run", c.Own, namespace)}, nil
 	}
 	created := pod.DeepCopy()
 	if created.GetName() != "" {
@@ -38,7 +38,7 @@ func (c *Cluster) dryRun(ctx context.Context, pod *unstructured.Unstructured) (*
 	}
 	c.warnings.take()
 	err := c.dry.Create(ctx, created, client.DryRunAll)
-	n := &Next{By: ByDryRun, Templates: []Template{}, Warnings: c.warnings.take()}
+	n := &Prediction{By: ByDryRun, Templates: []Template{}, Warnings: c.warnings.take()}
 	var status apierrors.APIStatus
 	switch {
 	case err == nil:
@@ -50,18 +50,18 @@ func (c *Cluster) dryRun(ctx context.Context, pod *unstructured.Unstructured) (*
 	if n.Denied && metav1.GetControllerOf(pod) != nil && n.byRules() {
 		// The rules judge a pod that a user creates; a controller's pods are judged
 		// with their workload.
-		return &Next{Templates: []Template{}, Unknown: "usher's rules deny such a pod if you create it yourself, but not if a controller does: " + n.Problems[0].String()}, nil
+		return &Prediction{Templates: []Template{}, Unknown: "usher's rules deny such a pod if you create it yourself, but not if a controller does: " + n.Problems[0].String()}, nil
 	}
 	return n, nil
 }
 
 // byRules reports whether the rules deny the pod, and not its injection.
-func (n *Next) byRules() bool {
+func (n *Prediction) byRules() bool {
 	return n.Reason != "" && reason.Reason(n.Reason).Explain() == ""
 }
 
 // read reads from the record of the created pod what it got.
-func (c *Cluster) read(ctx context.Context, n *Next, asked, created *unstructured.Unstructured) error {
+func (c *Cluster) read(ctx context.Context, n *Prediction, asked, created *unstructured.Unstructured) error {
 	labels, err := c.NamespaceLabels(ctx, asked.GetNamespace())
 	if err != nil && !apierrors.IsForbidden(err) {
 		return err
@@ -98,7 +98,7 @@ const denial = "denied the request: "
 
 // deny reads from the API server's response why it refuses the pod. usher's own
 // denial has a cause for each problem.
-func (n *Next) deny(status metav1.Status) {
+func (n *Prediction) deny(status metav1.Status) {
 	n.Denied = true
 	_, said, byWebhook := strings.Cut(status.Message, denial)
 	if byWebhook && status.Details != nil {

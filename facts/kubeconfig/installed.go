@@ -12,34 +12,35 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/injector"
 )
 
-// installed reads usher's templates and configuration like the webhook. If the
-// ConfigMaps in usher's namespace are not readable, the templates stay nil.
-func (c *Cluster) installed(ctx context.Context) error {
+// readInstalled reads usher's templates and configuration like the webhook. If the
+// ConfigMaps in usher's namespace are not readable, the templates stay nil, and
+// the World has the defaults.
+func (c *Cluster) readInstalled(ctx context.Context) error {
+	metrics := cluster.NewMetrics(prometheus.NewRegistry())
+	configuration := cluster.NewConfiguration(metrics, logr.Discard())
 	var list corev1.ConfigMapList
 	err := c.List(ctx, &list, client.InNamespace(c.Own))
-	if apierrors.IsForbidden(err) {
-		return nil
-	}
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err):
+		c.world.Templates = injector.NewSet(nil)
+	case err != nil:
 		return fmt.Errorf("reading the templates in namespace %s: %w", c.Own, err)
-	}
-	metrics := cluster.NewMetrics(prometheus.NewRegistry())
-	templates := cluster.NewTemplates(c.Own, c, metrics, logr.Discard())
-	configuration := cluster.NewConfiguration(metrics, logr.Discard())
-	for i := range list.Items {
-		cm := &list.Items[i]
-		templates.Put(cm)
-		if cm.Name == config.ConfigMapName || cm.Name == config.LastValidName {
-			configuration.Put(cm)
+	default:
+		templates := cluster.NewTemplates(c.Own, c, metrics, logr.Discard())
+		for i := range list.Items {
+			cm := &list.Items[i]
+			templates.Put(cm)
+			if cm.Name == config.ConfigMapName || cm.Name == config.LastValidName {
+				configuration.Put(cm)
+			}
 		}
+		c.Templates = templates.Set()
+		c.world.Templates = c.Templates
 	}
-	c.Templates, c.configuration = templates.Set(), configuration.Current()
+	current := configuration.Current()
+	c.world.Configuration, c.world.Evaluator = current.Configuration, current.Evaluator
 	return nil
-}
-
-// defaults is the configuration of a cluster without the ConfigMap usher.
-func defaults() *cluster.Configured {
-	return cluster.NewConfiguration(cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()).Current()
 }

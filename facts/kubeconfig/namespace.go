@@ -2,20 +2,16 @@ package kubeconfig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
-	"time"
 
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/facts"
+	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/verdict"
 )
-
-// relatedTimeout limits each list of the objects that a rule compares with a
-// workload.
-const relatedTimeout = 30 * time.Second
 
 // A NamespaceVerdict is what the levels of a namespace mean for its existing
 // workloads.
@@ -46,21 +42,35 @@ func (c *Cluster) JudgeNamespace(ctx context.Context, name string, assumed map[s
 	}
 	maps.Copy(labels, assumed)
 	n := &NamespaceVerdict{Labels: labels}
-	configured, templates := c.configuration, c.Templates
-	if configured == nil {
-		configured, templates = defaults(), injector.NewSet(nil)
+	n.Levels, n.Invalid = config.FromLabels(labels, c.world.Configuration.Policies)
+	if c.Templates == nil {
 		n.Assumed = fmt.Sprintf("you may not read the ConfigMaps of namespace %s, so usher assumes its default configuration and no templates", c.Own)
 	}
-	n.Levels, n.Invalid = config.FromLabels(labels, configured.Policies)
-	evaluator, err := configured.Evaluator()
-	if err != nil {
-		return nil, err
+	s := &survey{Cluster: c, labels: labels, objects: c.objects.Direct(ctx, name)}
+	n.Checked, n.Unread, err = c.objects.JudgeWorkloads(ctx, s, name, verdict.All, math.MaxInt, visit)
+	if s.unlisted {
+		n.Unread = append(n.Unread, errors.New(unlistedNetworks(name)))
 	}
-	facts := &verdict.Facts{
-		Steps: verdict.Evaluate, Defaulted: true, Scope: c.Scope, Configuration: configured.Configuration, NamespaceLabels: labels, Levels: n.Levels,
-		Templates: templates, NativeSidecars: c.NativeSidecars, Server: c.server, Evaluator: evaluator,
-	}
-	lister := cluster.NewLister(c, relatedTimeout)
-	n.Checked, n.Unread, err = lister.JudgeWorkloads(ctx, name, math.MaxInt, facts, visit)
 	return n, err
+}
+
+// A survey is the source of facts about the objects of one namespace, with labels
+// that may differ from the cluster's. The objects share the lists of other objects.
+type survey struct {
+	*Cluster
+	labels  map[string]string
+	objects policies.Lister
+	// unlisted is true if an object declares Networks, which the user may not list.
+	unlisted bool
+}
+
+// Gather implements facts.Source.
+func (s *survey) Gather(ctx context.Context, r facts.Request) (*verdict.Facts, error) {
+	known, err := s.gather(ctx, r, s.labels, s.objects)
+	s.unlisted = s.unlisted || known != nil && known.Steps&verdict.Connect != r.Steps&verdict.Connect
+	return known, err
+}
+
+func unlistedNetworks(namespace string) string {
+	return fmt.Sprintf("usher did not read the Networks of namespace %s: you may not list them", namespace)
 }

@@ -62,9 +62,9 @@ func (c *Cluster) PodsOf(ctx context.Context, w Workload) ([]Workload, error) {
 	return pods, nil
 }
 
-// Making lists the workloads in a namespace whose pods the selector matches, each
+// WorkloadsMatching lists the workloads in a namespace whose pods the selector matches, each
 // the topmost of its owners. It skips kinds that are not listable.
-func (c *Cluster) Making(ctx context.Context, namespace string, selector labels.Selector) ([]Workload, error) {
+func (c *Cluster) WorkloadsMatching(ctx context.Context, namespace string, selector labels.Selector) ([]Workload, error) {
 	var found []Workload
 	creators := kinds.With(kinds.Creates, 0)
 	slices.SortFunc(creators, func(a, b *kinds.Kind) int { return strings.Compare(a.Name, b.Name) })

@@ -17,7 +17,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/kinds"
 )
@@ -64,7 +63,7 @@ func (w Workload) TemplateMetadata() (annotations, labels map[string]string) {
 
 // NextPod returns the next pod of the workload as its controller would create
 // it. For a pod that no controller recreates it is the same pod, without what
-// the API server wrote and what usher's record names. templates may be nil.
+// the API server and usher wrote. templates may be nil.
 func (w Workload) NextPod(templates *injector.Set) *unstructured.Unstructured {
 	template := w.Template() // a copy
 	pod := &unstructured.Unstructured{Object: map[string]any{"spec": template["spec"]}}
@@ -87,80 +86,6 @@ func (w Workload) NextPod(templates *injector.Set) *unstructured.Unstructured {
 		w.claim(pod)
 	}
 	return pod
-}
-
-// uninject removes from a pod what its record names, and the labels that the
-// named templates gave it as far as templates select by them.
-func uninject(pod *unstructured.Unstructured, templates *injector.Set) {
-	annotations := pod.GetAnnotations()
-	record, problem := injector.ParseRecord(annotations)
-	if problem != nil || len(record) == 0 {
-		return
-	}
-	pod.SetLabels(templates.OwnLabels(pod.GetLabels(), annotations))
-	delete(annotations, wellknown.AnnotationInjected)
-	delete(annotations, wellknown.AnnotationOwnLabels)
-	pod.SetAnnotations(annotations)
-	for _, entry := range record {
-		for list, names := range map[string][]string{
-			"containers": entry.Containers, "initContainers": slices.Concat(entry.InitContainers, entry.Containers), "volumes": entry.Volumes,
-		} {
-			items, found, _ := unstructured.NestedSlice(pod.Object, "spec", list)
-			if !found {
-				continue
-			}
-			items = slices.DeleteFunc(items, func(item any) bool {
-				fields, _ := item.(map[string]any)
-				name, _ := fields["name"].(string)
-				return slices.Contains(names, name)
-			})
-			if list != "volumes" {
-				for _, item := range items {
-					if container, ok := item.(map[string]any); ok {
-						uninjectApp(container, entry.AppContainers)
-					}
-				}
-			}
-			_ = unstructured.SetNestedSlice(pod.Object, items, "spec", list) // spec is an object: the API server sent it
-		}
-	}
-}
-
-// uninjectApp removes from one of the pod's own containers what a record names.
-func uninjectApp(container map[string]any, record map[string]injector.AppItems) {
-	name, _ := container["name"].(string)
-	added, named := record[name]
-	if !named {
-		return
-	}
-	for list, of := range map[string]struct {
-		keys []string
-		key  func(map[string]any) string
-	}{
-		"env":          {added.Env, func(item map[string]any) string { key, _ := item["name"].(string); return key }},
-		"envFrom":      {added.EnvFrom, envSource},
-		"volumeMounts": {added.VolumeMounts, func(item map[string]any) string { key, _ := item["mountPath"].(string); return injector.MountKey(key) }},
-	} {
-		items, _ := container[list].([]any)
-		items = slices.DeleteFunc(items, func(item any) bool {
-			fields, ok := item.(map[string]any)
-			return ok && slices.Contains(of.keys, of.key(fields))
-		})
-		if len(of.keys) > 0 {
-			container[list] = items
-		}
-		if len(items) == 0 {
-			delete(container, list)
-		}
-	}
-}
-
-func envSource(item map[string]any) string {
-	var source corev1.EnvFromSource
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(item, &source) != nil {
-		return ""
-	}
-	return injector.EnvSource(source)
 }
 
 // claim adds the volumes of a StatefulSet's claims, which replace others of the

@@ -7,7 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/kubeconfig"
+	"github.com/usher-dev/usher/injector"
 )
 
 func TestNextPod(t *testing.T) {
@@ -69,6 +71,56 @@ spec: {containers: [{name: app, image: app}], initContainers: [], volumes: []}
 			}
 			if diff := cmp.Diff(before.Object, w.Object); diff != "" {
 				t.Errorf("the workload was changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNextPod_RecordsThatUsherDidNotWrite recreates pods that no controller
+// recreates, whose records name what the template does not add.
+func TestNextPod_RecordsThatUsherDidNotWrite(t *testing.T) {
+	side, err := injector.ParseTemplate("side", map[string]string{injector.ConfigKey: "containers: [{name: side, image: side:1}]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := injector.NewSet(map[string]injector.Entry{"side": {Template: side}})
+	const pod = "containers: [{name: app, image: app, volumeMounts: [{name: data, mountPath: /data}]}, {name: worker, image: w}, {name: side, image: side:1}], volumes: [{name: data, emptyDir: {}}]"
+	current := side.Version
+	for name, tt := range map[string]struct {
+		record     string
+		templates  *injector.Set
+		containers []string
+		keeps      bool
+	}{
+		"the current version":                      {`{"side":{"version":"` + current + `","containers":["side"]}}`, known, []string{"app", "worker"}, false},
+		"the current version, and the app":         {`{"side":{"version":"` + current + `","containers":["side","app"]}}`, known, []string{"app", "worker"}, false},
+		"the current version, and only the app":    {`{"side":{"version":"` + current + `","containers":["app"]}}`, known, []string{"app", "worker", "side"}, true},
+		"an older version with other containers":   {`{"side":{"version":"sha256:0","containers":["side"],"initContainers":["worker"]}}`, known, []string{"app"}, false},
+		"an unknown version, and only the app":     {`{"side":{"version":"sha256:0","containers":["app"]}}`, known, []string{"app", "worker", "side"}, true},
+		"a version that names nothing":             {`{"side":{"version":"sha256:0"}}`, known, []string{"app", "worker", "side"}, false},
+		"a volume that the app mounts":             {`{"side":{"version":"` + current + `","containers":["side"],"volumes":["data"]}}`, known, []string{"app", "worker"}, false},
+		"a template that was deleted":              {`{"gone":{"version":"sha256:0","containers":["side"]}}`, known, []string{"app", "worker"}, false},
+		"every container, of a template not known": {`{"gone":{"version":"sha256:0","containers":["app","worker","side"]}}`, known, []string{"app", "worker", "side"}, true},
+		"templates that may not be read":           {`{"side":{"version":"sha256:0","containers":["side"]}}`, nil, []string{"app", "worker"}, false},
+		"one that is true, and one that is not": {
+			`{"side":{"version":"` + current + `","containers":["side"]},"gone":{"version":"sha256:0","containers":["app","worker","side"]}}`, known, []string{"app", "worker"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := kubeconfig.Workload{Unstructured: parse(t, "{apiVersion: v1, kind: Pod, metadata: {name: bare, namespace: team, annotations: {usher.dev/injected: '"+tt.record+"'}}, spec: {"+pod+"}}")}
+			next := w.NextPod(tt.templates)
+			var names []string
+			containers, _, _ := unstructured.NestedSlice(next.Object, "spec", "containers")
+			for _, c := range containers {
+				names = append(names, c.(map[string]any)["name"].(string))
+			}
+			if diff := cmp.Diff(tt.containers, names); diff != "" {
+				t.Errorf("containers (-want +got):\n%s", diff)
+			}
+			if _, keeps := next.GetAnnotations()[wellknown.AnnotationInjected]; keeps != tt.keeps {
+				t.Errorf("the record is %v", next.GetAnnotations())
+			}
+			if volumes, _, _ := unstructured.NestedSlice(next.Object, "spec", "volumes"); len(volumes) != 1 {
+				t.Errorf("the volumes are %v", volumes)
 			}
 		})
 	}

@@ -37,6 +37,8 @@ const (
 	UnknownKind = "unknown-kind"
 	// ServerWarning is a warning of the API server.
 	ServerWarning = "warned-by-server"
+	// DroppedField is a field that the API server drops.
+	DroppedField = "dropped-field"
 	// InjectWarning is a warning of injection.
 	InjectWarning = "inject-warning"
 )
@@ -69,6 +71,9 @@ func otherEntries() []Entry {
 			"pass the CustomResourceDefinition with --crds, or correct apiVersion and kind"),
 		entry(ServerWarning, finding.Baseline, []string{"any"}, "The API server accepts the object with a warning",
 			"a later API server may refuse the object, or this one ignores part of it", "change what the warning names"),
+		since(release.V(0, 2), entry(DroppedField, finding.Baseline, []string{"any"}, "The API server drops a field without a message",
+			"the object works as if its manifest did not have the field",
+			"remove the field, or enable its feature gate in the cluster and in policies.featureGates of usher's configuration")),
 		entry(InjectWarning, finding.Baseline, podKinds, "Injection proceeds, or is skipped, with a warning",
 			"pods may start without the template, or with containers that conflict", "correct the field that the finding names"),
 	}
@@ -130,6 +135,18 @@ func Find(id string) (Entry, error) {
 		return Entry{}, err
 	}
 	return Of(rule), nil
+}
+
+// Current replaces the ids of rules of earlier versions of usher by those of the
+// findings that have replaced them.
+func Current(ids []string) []string {
+	current := slices.Clone(ids)
+	for i, id := range current {
+		if rules.Retired(id) {
+			current[i] = DroppedField
+		}
+	}
+	return current
 }
 
 // Split separates the ids of rules from those of other findings.

@@ -31,6 +31,14 @@ func register(r policies.Rule) {
 // All returns every rule, ordered by id. The caller must not change them.
 func All() policies.Rules { return registered }
 
+// retired are the ids of rules of earlier versions of usher. Configurations may
+// still name them, which has no effect: the dropped-field finding of usher check
+// has replaced sts-maxunavail-dropped.
+var retired = []string{"sts-maxunavail-dropped"}
+
+// Retired reports whether an earlier version of usher had a rule with an id.
+func Retired(id string) bool { return slices.Contains(retired, id) }
+
 // Lookup finds a rule by its id. The error for an unknown id names the nearest.
 func Lookup(id string) (*policies.Rule, error) { return registered.Lookup(id) }
 

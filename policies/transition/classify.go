@@ -33,7 +33,7 @@ func (w *walk) report(p *path, was, will any, unset bool) {
 	}
 	c := Change{Outcome: InPlace}
 	for i, d := range w.kind.Defaults {
-		if d.Path == "." || w.kind.defaults[i].cover(steps) {
+		if m.server.has(d.Since) && (d.Path == "." || w.kind.defaults[i].cover(steps)) {
 			c = Change{Outcome: d.Outcome, RefusedBy: d.RefusedBy, Harm: d.Harm, Steps: w.diff.fill(d.Steps)}
 			if d.RefusedBy == Server {
 				c.Level = finding.Invariant

@@ -73,6 +73,12 @@ func jobFixed() []Row {
 			Outcome: Recreate, RefusedBy: Server, Level: finding.Invariant, Harm: harm, Steps: againAsNew,
 		}
 	}
+	success := fixed("success-policy", "successPolicy", "the success policy", "the old policy judged the indexes that succeeded")
+	success.Since = "1.31" // before it the API server drops the field
+	managed := fixed("managed-by", "managedBy", "the managing controller", "two controllers would work on one Job")
+	managed.applies = func(m *FieldChange) bool { // before 1.32 the API server drops it on creation
+		return m.server.has("1.32") || m.To != nil
+	}
 	completions := fixed("completions", "completions", "completions", "the amount of work is fixed at creation, except for Indexed Jobs")
 	completions.When = "completions of a Job that is not Indexed change"
 	indexed := func(m *FieldChange) bool { return text(lookup(m.New, "spec", "completionMode")) == "Indexed" }
@@ -82,9 +88,9 @@ func jobFixed() []Row {
 		fixed("template", "template", "the pod template", "all pods of a Job have the same template"),
 		fixed("completion-mode", "completionMode", "the completion mode", "the pods' bookkeeping is fixed at creation"),
 		fixed("pod-failure-policy", "podFailurePolicy", "the pod failure policy", "the old policy judged the pods that failed"),
-		fixed("success-policy", "successPolicy", "the success policy", "the old policy judged the indexes that succeeded"),
+		success,
 		fixed("backoff-limit-per-index", "backoffLimitPerIndex", "backoffLimitPerIndex", "the old limit judged the indexes that failed"),
-		fixed("managed-by", "managedBy", "the managing controller", "two controllers would work on one Job"),
+		managed,
 		completions,
 		{
 			ID: "job-completions-tandem", Paths: []string{"spec.completions"}, When: "completions of an Indexed Job change, and differ from parallelism",

@@ -81,6 +81,7 @@ func persistentVolumeClaim() Kind {
 			},
 		}, append(claimAttributes(bound), claimFixed()...)...),
 		Defaults: []Default{
+			{Path: "spec.volumeAttributesClassName", Outcome: InPlace, Harm: "the API server drops the class before Kubernetes 1.34"},
 			{Path: "spec", Outcome: Recreate, RefusedBy: Server, Harm: "a claim is fixed at creation, except for its size and attributes class", Steps: sameVolumeAgain},
 			elseInPlace,
 		},
@@ -149,8 +150,10 @@ func claimFixed() []Row {
 	}
 	source := fixed("data-source", "the data source changes", "a volume is populated only once", "spec.dataSource", "spec.dataSourceRef")
 	source.Steps = []string{"create a claim under another name from the new source", "point the workload at it, then delete the old one"}
+	class := fixed("attributes-class-unbound", "the attributes class of a claim that is not bound changes", "a claim is fixed until it is bound", "spec.volumeAttributesClassName")
+	class.Since = "1.34"
 	return []Row{
-		fixed("attributes-class-unbound", "the attributes class of a claim that is not bound changes", "a claim is fixed until it is bound", "spec.volumeAttributesClassName"),
+		class,
 		fixed("storage-class", "the class changes", "the volume stays where it was provisioned", "spec.storageClassName", "metadata.annotations["+betaStorageClass+"]"),
 		fixed("volume-name", "the volume changes", "the data stays in the old volume", "spec.volumeName"),
 		fixed("access-modes", "an access mode changes", "the volume was provisioned and bound for the old access modes", "spec.accessModes"),

@@ -19,11 +19,11 @@ func statefulSet() Kind {
 			{Path: "spec.replicas", Outcome: InPlace},
 			{Path: "spec.minReadySeconds", Outcome: InPlace},
 			{Path: "spec.ordinals", Outcome: InPlace},
-			{Path: "spec.revisionHistoryLimit", Outcome: InPlace},
+			{Path: "spec.revisionHistoryLimit", Outcome: InPlace, Since: "1.33"},
 			{Path: "spec.persistentVolumeClaimRetentionPolicy", Outcome: InPlace},
 			{
 				Path: "spec", Outcome: Recreate, RefusedBy: Server,
-				Harm: "every field except replicas, ordinals, template, updateStrategy, revisionHistoryLimit, persistentVolumeClaimRetentionPolicy and minReadySeconds is fixed at creation",
+				Harm: "every field except replicas, ordinals, template, updateStrategy, revisionHistoryLimit (since Kubernetes 1.33), persistentVolumeClaimRetentionPolicy and minReadySeconds is fixed at creation",
 				Steps: []string{
 					"kubectl -n {namespace} delete statefulset {name} --cascade=orphan",
 					"kubectl -n {namespace} apply -f NEW.yaml",
@@ -147,7 +147,7 @@ func statefulSetClaims() []Row {
 		},
 		{
 			ID: "sts-history-zero", Paths: []string{"spec.revisionHistoryLimit"}, When: "the limit becomes 0",
-			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, applies: toZero,
+			Outcome: Irreversible, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Baseline, Since: "1.33", applies: toZero,
 			Harm:  "deletes every old ControllerRevision: no rollback is possible, and raising the limit does not bring them back",
 			Steps: []string{"keep at least one old revision: revisionHistoryLimit: 1"},
 		},

@@ -128,6 +128,8 @@ type Default struct {
 	Outcome   Outcome `json:"outcome"`
 	RefusedBy Refuser `json:"refusedBy,omitempty"`
 	Harm      string  `json:"harm,omitempty"`
+	// Since is like a Row's: before it the next Default counts.
+	Since string `json:"since,omitempty"`
 	// Steps are like a Row's.
 	Steps []string `json:"steps,omitempty"`
 }

@@ -24,7 +24,7 @@ func main() {
 	}
 	short := flag.Bool("short", false, "measure little, write nothing, fail where a ratio falls below its limit")
 	commandLine := flag.String("usher", "bin/usher", "usher's command line")
-	server := flag.String("server", "bin/usher-server", "usher's server")
+	server := flag.String("server", "bin/usher-entrypoint", "usher's server: a program whose first argument is webhook")
 	only := flag.String("only", "", "parts to measure, separated by commas: serving,admission,growth,memory,offline (default all)")
 	against := flag.String("against", "", "only measure the processor time of a review against another program, in turns: a file, or a commit whose server is built; writes nothing")
 	worse := flag.Float64("worse", 0, "with -against: fail where usher takes this many percent more than the other program (0: do not fail)")

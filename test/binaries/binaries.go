@@ -16,11 +16,20 @@ const FolderVariable = "USHER_TEST_BINARIES"
 // Build builds a program in cmd and returns its path: in the folder that
 // FolderVariable names, unless it already exists, else in dir. root is the
 // module's folder.
-func Build(root, dir, program string) (string, error) {
+func Build(root, dir, program string) (string, error) { return build(root, dir, program) }
+
+// Entrypoint builds the programs of usher's main image next to each other like
+// Build, and returns the path of the one that runs the others.
+func Entrypoint(root, dir string) (string, error) {
+	return build(root, dir, "usher-entrypoint", "usher-webhook", "usher-controller", "usher-pod", "usher-redirect")
+}
+
+// build returns the path of the first program.
+func build(root, dir string, programs ...string) (string, error) {
 	if shared := os.Getenv(FolderVariable); shared != "" {
 		dir = shared
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "."+program+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(dir, "."+programs[0]+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return "", err
 	}
@@ -28,11 +37,14 @@ func Build(root, dir, program string) (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("locking %s: %w", lock.Name(), err)
 	}
-	path := filepath.Join(dir, program)
-	cmd := exec.Command("go", "build", "-ldflags=-w", "-o", path, "./cmd/"+program) // which leaves alone what is up to date
+	args := []string{"build", "-ldflags=-w", "-o", dir + string(filepath.Separator)} // leaves alone what is up to date
+	for _, program := range programs {
+		args = append(args, "./cmd/"+program)
+	}
+	cmd := exec.Command("go", args...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", program, err, out)
+		return "", fmt.Errorf("building %s: %w\n%s", programs[0], err, out)
 	}
-	return path, nil
+	return filepath.Join(dir, programs[0]), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -56,13 +58,29 @@ func (c cluster) create(t *testing.T, o *unstructured.Unstructured) (*unstructur
 		return nil, err
 	}
 	if status, ok := o.Object["status"]; ok {
-		live.Object["status"] = status
+		live.Object["status"] = ofVersion(status)
 		live, err = c.of(o).UpdateStatus(t.Context(), live, metav1.UpdateOptions{})
 		if err != nil {
 			return nil, err
 		}
 	}
 	return live, nil
+}
+
+// ofVersion removes from a status the condition that servers before 1.31 refuse
+// in Jobs without a success policy.
+func ofVersion(status any) any {
+	fields, _ := status.(map[string]any)
+	conditions, ok := fields["conditions"].([]any)
+	if !ok || serverVersion.AtLeast(version.MajorMinor(1, 31)) {
+		return status
+	}
+	fields = maps.Clone(fields)
+	fields["conditions"] = slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == "SuccessCriteriaMet"
+	})
+	return fields
 }
 
 // settled waits until the server's own controllers have updated a new object.

@@ -96,6 +96,10 @@ func candidates(tree map[string]any) []candidate {
 		list = append(list, at(spec, "schedule", "", "@daily", "* * *", "0 0 31 2 *", "TZ=UTC 0 0 * * *", "@every 1m"), at(spec, "timeZone", "", "Europe/Berlin", "Local", "Nowhere", "UTC"),
 			at(spec, "startingDeadlineSeconds", 0, 5, -1), at(spec, "concurrencyPolicy", "Forbid", "Replace", "Deny"), at(spec, "successfulJobsHistoryLimit", 0, -1), at(spec, "failedJobsHistoryLimit", 2, -1))
 	case "ReplicaSet", "ReplicationController":
+	case "Service":
+		return []candidate{at(spec, "trafficDistribution", "PreferClose", "PreferSameNode", "Near")}
+	case "HorizontalPodAutoscaler":
+		return []candidate{at(append(spec, "behavior", "scaleUp"), "tolerance", "0.1", "-1"), at(spec, "minReplicas", 0, 1)}
 	default:
 		return nil
 	}
@@ -104,6 +108,7 @@ func candidates(tree map[string]any) []candidate {
 	with := func(key string, value any) map[string]any {
 		return map[string]any{"httpGet": http["httpGet"], key: value}
 	}
+	list = append(list, versioned(at, pod, container)...)
 	return append(list,
 		at(pod, "restartPolicy", "Always", "Never", "OnFailure", "Sometimes", ""), at(pod, "activeDeadlineSeconds", 0, 30, -1), at(pod, "terminationGracePeriodSeconds", 0, -1),
 		at(pod, "dnsPolicy", "Default", "None", "Other"), at(pod, "serviceAccountName", "web", "Web", "a_b"), at(pod, "hostNetwork", true), at(pod, "hostname", "web", "a.b"),
@@ -120,4 +125,32 @@ func candidates(tree map[string]any) []candidate {
 		at(container, "livenessProbe", http, with("successThreshold", 2), with("periodSeconds", -1), map[string]any{}, with("tcpSocket", map[string]any{"port": 80})),
 		at(container, "readinessProbe", http, with("successThreshold", 2), map[string]any{"httpGet": map[string]any{"path": "/", "port": 0}}, map[string]any{"exec": map[string]any{}}),
 		at(container, "startupProbe", http, with("successThreshold", 3)))
+}
+
+// versioned are fields of pods that differ between the versions of Kubernetes:
+// they are new, behind a feature gate, or validated in another way.
+func versioned(at func([]string, string, ...any) candidate, pod, container []string) []candidate {
+	exits := func(operator string) []any {
+		return []any{map[string]any{"action": "Restart", "exitCodes": map[string]any{"operator": operator, "values": []any{42}}}}
+	}
+	volume := func(source string, value map[string]any) []any {
+		return []any{map[string]any{"name": "new", source: value}}
+	}
+	init := func(policy string) []any {
+		return []any{map[string]any{"name": "init", "image": "i", "restartPolicy": policy}}
+	}
+	return []candidate{
+		at(pod, "hostnameOverride", "web", "Web_1"), at(pod, "resources", map[string]any{"limits": map[string]any{"cpu": "1"}}, map[string]any{"requests": map[string]any{"gpu": "1"}}),
+		at(pod, "hostUsers", true, false), at(pod, "schedulingGroup", map[string]any{"podGroupName": "g"}), at(pod, "evictionResponders", []any{}),
+		at(pod, "securityContext", map[string]any{"supplementalGroupsPolicy": "Strict"}, map[string]any{"seLinuxChangePolicy": "MountOption"}, map[string]any{"supplementalGroupsPolicy": "Loose"}),
+		at(pod, "volumes", volume("image", map[string]any{"reference": "i"}), volume("image", map[string]any{}), volume("emptyDir", map[string]any{"mode": 448})),
+		at(pod, "initContainers", init("Always"), init("Never"), init("OnFailure")),
+		at(container, "restartPolicy", "Always", "Never", "OnFailure", "Sometimes"), at(container, "restartPolicyRules", exits("In"), exits("At")),
+		at(container, "lifecycle", map[string]any{"stopSignal": "SIGTERM"}, map[string]any{"preStop": map[string]any{"sleep": map[string]any{"seconds": 0}}}, map[string]any{"preStop": map[string]any{"sleep": map[string]any{"seconds": 5}}}),
+		at(container, "resizePolicy", []any{map[string]any{"resourceName": "cpu", "restartPolicy": "NotRequired"}}, []any{map[string]any{"resourceName": "gpu", "restartPolicy": "NotRequired"}}),
+		at(container, "securityContext", map[string]any{"procMount": "Unmasked"}, map[string]any{"procMount": "Default"}),
+		at(container, "env", []any{map[string]any{"name": "with space", "value": "b"}}, []any{map[string]any{"name": "1.A", "value": "b"}},
+			[]any{map[string]any{"name": "A", "valueFrom": map[string]any{"fileKeyRef": map[string]any{"volumeName": "tmp", "path": "p", "key": "k"}}}}),
+		at(container, "readinessProbe", map[string]any{"httpGet": map[string]any{"path": "/", "port": 80, "protocol": "HTTP2"}}),
+	}
 }

@@ -44,20 +44,20 @@ func TestGeneratedTransitionsAgreeWithTheServer(t *testing.T) {
 		}
 		score.pairs++
 		updated, refusal := c.apply(t, old, new, live)
-		diff, err := table.CompareObjects(old.Object, new.Object, transition.Options{})
+		diff, err := table.CompareObjects(old.Object, new.Object, ofServer())
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.remove(t, live)
 		score.judge(t, known, "manifests", diff, refusal, old, new)
-		complete, err := table.CompareObjects(live.Object, merged(t, table, old, new, live), transition.Options{})
+		complete, err := table.CompareObjects(live.Object, merged(t, table, old, new, live), ofServer())
 		if err != nil {
 			t.Fatal(err)
 		}
 		score.judge(t, known, "live", complete, refusal, old, new)
 		if updated != nil {
 			// The webhook's input: both objects as the server completed them.
-			if d, err := table.CompareObjects(live.Object, updated.Object, transition.Options{}); err != nil || d.RefusedBy(transition.Server) {
+			if d, err := table.CompareObjects(live.Object, updated.Object, ofServer()); err != nil || d.RefusedBy(transition.Server) {
 				t.Errorf("%s: the server accepted the change, usher says it refuses it: %v %+v", old.GetName(), err, d)
 			}
 		}
@@ -82,7 +82,7 @@ func TestDefaultsAreNotAChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		diff, err := table.CompareObjects(o.Object, merged(t, table, o, o, live), transition.Options{})
+		diff, err := table.CompareObjects(o.Object, merged(t, table, o, o, live), ofServer())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/version"
+
 	"github.com/usher-dev/usher/cli/apiserver"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
@@ -16,6 +18,9 @@ import (
 // plane is the API server of every test in this package, dual-stack so that
 // both address families of a Service can be tried.
 var plane *controlplane.ControlPlane
+
+// serverVersion is the plane's.
+var serverVersion *version.Version
 
 // validator is the command line's emulation of the server, in its version.
 var validator *apiserver.Validator
@@ -48,12 +53,11 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	version, err := plane.ServerVersion()
-	if err != nil {
+	if serverVersion, err = plane.ServerVersion(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if validator, err = apiserver.New(apiserver.Options{Server: version}); err != nil {
+	if validator, err = apiserver.New(apiserver.Options{Server: serverVersion}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -46,6 +46,7 @@ func newAPIServer(config *rest.Config) (*apiServer, error) {
 // An answer is what the API server says about an object.
 type answer struct {
 	accepted bool
+	stored   []byte // the accepted object
 	// cause is the first reason with its field, without list indexes and map keys,
 	// so that equal causes are counted together.
 	cause   string
@@ -110,7 +111,7 @@ func (s *apiServer) post(ctx context.Context, path string, raw []byte) (answer, 
 		return answer{}, err
 	}
 	if response.StatusCode < 300 {
-		return answer{accepted: true}, nil
+		return answer{accepted: true, stored: body}, nil
 	}
 	var status metav1.Status
 	if err := json.Unmarshal(body, &status); err != nil {

@@ -43,8 +43,8 @@ func newStage(ctx context.Context) (*stage, error) {
 
 func (s *stage) start(ctx context.Context) error {
 	s.say("Building usher")
-	binary := filepath.Join(s.dir, "usher-server")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/usher-server")
+	binary := filepath.Join(s.dir, "usher-webhook")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/usher-webhook")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("building usher: %w", err)
@@ -69,8 +69,8 @@ func (s *stage) start(ctx context.Context) error {
 		}
 	}
 	s.health, s.metrics = addresses[1], addresses[2]
-	s.say("Starting usher webhook next to it")
-	s.usher = exec.Command(binary, "webhook", "--kubeconfig", kubeconfig, "--bind-address", addresses[0], "--url", "https://"+addresses[0],
+	s.say("Starting usher-webhook next to it")
+	s.usher = exec.Command(binary, "--kubeconfig", kubeconfig, "--bind-address", addresses[0], "--url", "https://"+addresses[0],
 		"--health-address", s.health, "--metrics-address", s.metrics, "--log-format", "text")
 	s.usher.Stderr = &s.log
 	if err := s.usher.Start(); err != nil {

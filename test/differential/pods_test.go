@@ -127,7 +127,8 @@ func (g *generator) asks(metadata object) {
 		annotations["inject.usher.dev/"+g.pick("logs", "logs", "envoy")+".containers"] = g.pick("app", "app, worker", "prepare", "none", "")
 	}
 	if g.chance(0.05) {
-		annotations["usher.dev/injected"] = g.pick("{", "null", `{}`, fmt.Sprintf(`{%q:{"version":"sha256:0000"}}`, g.pick(g.known...)))
+		annotations["usher.dev/injected"] = g.pick("{", "null", `{}`, fmt.Sprintf(`{%q:{"version":"sha256:0000"}}`, g.pick(g.known...)),
+			fmt.Sprintf(`{%q:{"version":"sha256:0000","containers":[%q]}}`, g.pick(g.known...), g.pick("app", "worker")))
 	}
 	if g.chance(0.04) {
 		annotations["usher.dev/carried"] = "initializer.kubernetes.io/" + g.pick(g.known...)

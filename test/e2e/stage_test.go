@@ -162,7 +162,7 @@ func deployed(t *testing.T, name string) string {
 func takeover(t *testing.T, name string) string {
 	t.Helper()
 	text := edited(t, deployed(t, "envoy-takeover.yaml"), "name: envoy-takeover-initializer", "name: "+name+"-initializer")
-	return edited(t, text, `image: "usher"`, "image: "+usher.Image)
+	return edited(t, text, `image: "usher"`, "image: "+usher.PodImage)
 }
 
 // edited replaces a unique part of a text.

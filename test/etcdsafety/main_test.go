@@ -63,7 +63,7 @@ func run(m *testing.M) int {
 		return failed(err)
 	}
 	if program = os.Getenv("USHER_CONTROLLER"); program == "" {
-		if program, err = binaries.Build(filepath.Join("..", ".."), folder, "usher-server"); err != nil {
+		if program, err = binaries.Entrypoint(filepath.Join("..", ".."), folder); err != nil {
 			return failed(err)
 		}
 	}

@@ -38,7 +38,7 @@ const (
 
 // The program to measure, to compare builds and limits.
 var (
-	server      = flag.String("server", "", "measure this program (default: this tree's server)")
+	server      = flag.String("server", "", "measure this program, whose first argument is webhook (default: this tree's)")
 	connections = flag.Int("connections", serving.DefaultConnections, "the webhook's --max-connections")
 )
 
@@ -53,7 +53,7 @@ func newCluster(t *testing.T, flags map[string]string) *cluster {
 	t.Helper()
 	c := &cluster{program: *server}
 	if c.program == "" {
-		program, err := binaries.Build("../..", t.TempDir(), "usher-server")
+		program, err := binaries.Entrypoint("../..", t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}

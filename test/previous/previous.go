@@ -34,18 +34,28 @@ func BuildAt(ctx context.Context, folder, commit string) (program string, err er
 	if err != nil {
 		return "", err
 	}
-	main := "./cmd/usher-server"
-	if _, err := os.Stat(filepath.Join(source, main)); err != nil {
-		main = "./cmd/usher" // before the server was a program of its own
-	}
-	program = filepath.Join(folder, "usher-"+filepath.Base(commit))
+	programs := filepath.Join(folder, "usher-"+filepath.Base(commit))
 	// Without the folder's path in it, a second build takes it from the cache.
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, main)
+	build := exec.CommandContext(ctx, "go", append([]string{"build", "-trimpath", "-o", programs + string(filepath.Separator)}, mains(source)...)...)
 	build.Dir = source
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building %s: %w\n%s", commit, err, out)
 	}
-	return program, nil
+	return filepath.Join(programs, filepath.Base(mains(source)[0])), nil
+}
+
+// mains returns the programs of the image of a release. The first one runs the
+// commands of manifests.
+func mains(source string) []string {
+	for _, all := range [][]string{
+		{"./cmd/usher-entrypoint", "./cmd/usher-webhook", "./cmd/usher-controller", "./cmd/usher-pod", "./cmd/usher-redirect"},
+		{"./cmd/usher-server"}, // until v0.2
+	} {
+		if _, err := os.Stat(filepath.Join(source, all[0])); err == nil {
+			return all
+		}
+	}
+	return []string{"./cmd/usher"} // until the server was a separate program
 }
 
 // Source unpacks the previous release from git into a folder, and returns the

@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
-// controller starts `usher-server controller` as its ServiceAccount.
+// controller starts `usher-controller` as its ServiceAccount.
 func controller(t *testing.T, args ...string) *replica {
 	t.Helper()
 	config, err := shared.plane.AsController(t.Context())

@@ -59,7 +59,7 @@ func run(m *testing.M) int {
 }
 
 func start(folder string) (err error) {
-	if shared.program, err = binaries.Build("../..", folder, "usher-server"); err != nil {
+	if shared.program, err = binaries.Entrypoint("../..", folder); err != nil {
 		return err
 	}
 	flags, err := admission.Flags(folder)
@@ -144,7 +144,7 @@ func (s *service) ready() string {
 	return ""
 }
 
-// A replica is a process of `usher-server webhook` or `usher-server controller`.
+// A replica is a process of `usher-webhook` or `usher-controller`.
 type replica struct {
 	*exec.Cmd
 	address, health, metrics string

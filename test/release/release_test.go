@@ -32,6 +32,13 @@ import (
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
+// mainPrograms are the programs of the main image, podPrograms those of the image
+// for pods. The first one is /usher there.
+var (
+	mainPrograms = append(slices.Clone(podPrograms), "usher-webhook", "usher-controller")
+	podPrograms  = []string{"usher-entrypoint", "usher-redirect", "usher-pod"}
+)
+
 var platforms = []string{"darwin/amd64", "darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64", "windows/arm64"}
 
 func folder() string {
@@ -73,7 +80,12 @@ func TestReleaseIsCompleteAndChecked(t *testing.T) {
 	want := []string{
 		"checksums.txt", "krew-usher.yaml", "usher.yaml", "usher-cert-manager.yaml", "usher-crds.yaml", "usher-monitoring.yaml",
 		"usher-" + strings.TrimPrefix(v, "v") + ".tgz", "usher-image_" + v + ".tar", "usher-image_" + v + ".digest",
-		"usher-server_" + v + "_linux_amd64.cdx.json", "usher-server_" + v + "_linux_arm64.cdx.json",
+		"usher-pod-image_" + v + ".tar", "usher-pod-image_" + v + ".digest", "usher-chart_" + v + ".cdx.json",
+	}
+	for _, program := range mainPrograms {
+		for _, arch := range []string{"amd64", "arm64"} {
+			want = append(want, program+"_"+v+"_linux_"+arch+".cdx.json")
+		}
 	}
 	for _, p := range platforms {
 		want = append(want, archiveOf(v, p), "usher_"+v+"_"+strings.Replace(p, "/", "_", 1)+".cdx.json")
@@ -278,11 +290,48 @@ func TestKubectlRunsWhatKrewInstalls(t *testing.T) {
 	}
 }
 
-func TestTheImageIsAnIndexThatManifestsName(t *testing.T) {
+func TestTheImagesAreIndexesThatManifestsName(t *testing.T) {
 	v := version(t)
-	name := strings.TrimSpace(string(read(t, "usher-image_"+v+".digest")))
+	main, pod := index(t, "usher", mainPrograms), index(t, "usher-pod", podPrograms)
+	for _, manifest := range []string{"usher.yaml", "usher-cert-manager.yaml"} {
+		images, argument := 0, false
+		for line := range strings.Lines(string(read(t, manifest))) {
+			line = strings.TrimSpace(line)
+			if image, found := strings.CutPrefix(line, "image: "); found {
+				images++
+				if image != main {
+					t.Errorf("%s names %s, want %s", manifest, image, main)
+				}
+			}
+			argument = argument || line == "- --snapshot-image="+pod
+		}
+		if images != 2 || !argument {
+			t.Errorf("%s has %d images, want two, and names the image for pods: %t", manifest, images, argument)
+		}
+	}
+	var sbom struct {
+		Components []struct{ Name, Version string }
+	}
+	if err := json.Unmarshal(read(t, "usher-chart_"+v+".cdx.json"), &sbom); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range sbom.Components {
+		got = append(got, c.Name+"@"+c.Version)
+	}
+	if diff := cmp.Diff([]string{main, pod}, got); diff != "" {
+		t.Errorf("the chart's SBOM (-want +got):\n%s", diff)
+	}
+}
+
+// index checks an image, which has the programs, each in a layer, and returns its
+// name with its digest.
+func index(t *testing.T, image string, programs []string) string {
+	t.Helper()
+	v := version(t)
+	name := strings.TrimSpace(string(read(t, image+"-image_"+v+".digest")))
 	_, digest, _ := strings.Cut(name, "@")
-	layout := unpacked(t, "usher-image_"+v+".tar")
+	layout := unpacked(t, image+"-image_"+v+".tar")
 	blob := func(digest string) []byte { return layout["blobs/"+strings.Replace(digest, ":", "/", 1)] }
 	type descriptor struct {
 		Digest   string
@@ -324,47 +373,53 @@ func TestTheImageIsAnIndexThatManifestsName(t *testing.T) {
 		if err := json.Unmarshal(blob(image.Config.Digest), &config); err != nil {
 			t.Fatal(err)
 		}
-		if config.Architecture != m.Platform.Architecture || config.Config.User != "65532:65532" || config.Config.Labels["org.opencontainers.image.version"] != v {
+		if config.Architecture != m.Platform.Architecture || config.Config.User != "65532:65532" || config.Config.Labels["org.opencontainers.image.version"] != v ||
+			!slices.Equal(config.Config.Entrypoint, []string{"/usher"}) {
 			t.Errorf("the image for %s: %+v", m.Platform.Architecture, config)
 		}
-		layer, err := gzip.NewReader(bytes.NewReader(blob(image.Layers[0].Digest)))
-		if err != nil {
-			t.Fatal(err)
+		if len(image.Layers) != len(programs) {
+			t.Fatalf("it has %d layers, want %v", len(image.Layers), programs)
 		}
-		r := tar.NewReader(layer)
-		header, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		program, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.Next(); header.Name != "usher" || !errors.Is(err, io.EOF) {
-			t.Errorf("it holds %s, and then %v; want usher alone", header.Name, err)
-		}
-		info, err := buildinfo.Read(bytes.NewReader(program))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range info.Settings {
-			if s.Key == "GOARCH" && s.Value != m.Platform.Architecture {
-				t.Errorf("the program is for %s, the image for %s", s.Value, m.Platform.Architecture)
-			}
+		for i, program := range programs {
+			holds(t, blob(image.Layers[i].Digest), program, m.Platform.Architecture)
 		}
 	}
-	for _, manifest := range []string{"usher.yaml", "usher-cert-manager.yaml"} {
-		images := 0
-		for line := range strings.Lines(string(read(t, manifest))) {
-			if image, found := strings.CutPrefix(strings.TrimSpace(line), "image: "); found {
-				images++
-				if image != name {
-					t.Errorf("%s names %s, want %s", manifest, image, name)
-				}
-			}
-		}
-		if images != 2 {
-			t.Errorf("%s has %d images, want two", manifest, images)
+	return name
+}
+
+// holds checks that a layer has exactly one program.
+func holds(t *testing.T, compressed []byte, program, arch string) {
+	t.Helper()
+	layer, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := tar.NewReader(layer)
+	header, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := program
+	if program == "usher-entrypoint" {
+		want = "usher"
+	}
+	if _, err := r.Next(); header.Name != want || !errors.Is(err, io.EOF) {
+		t.Errorf("it holds %s, and then %v; want %s alone", header.Name, err, want)
+	}
+	info, err := buildinfo.Read(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path.Base(info.Path) != program {
+		t.Errorf("%s is the program %s", want, info.Path)
+	}
+	for _, s := range info.Settings {
+		if s.Key == "GOARCH" && s.Value != arch {
+			t.Errorf("%s is for %s, the image for %s", want, s.Value, arch)
 		}
 	}
 }
@@ -383,6 +438,9 @@ func TestTheChartIsOfTheRelease(t *testing.T) {
 	found := false
 	for lines := bufio.NewScanner(bytes.NewReader(files["usher/values.yaml"])); lines.Scan(); {
 		found = found || lines.Text() == "  repository: "+repository
+	}
+	if !strings.Contains(string(files["usher/templates/_image.tpl"]), `"usher.ownRepository" -}}`+repository+"{{- end }}") {
+		t.Error("its templates do not know its own image, so users' pods would run the main one")
 	}
 	if !found || files["usher/README.md"] == nil || files["usher/values.schema.json"] == nil || files["usher/files/alerts.yaml"] == nil {
 		t.Errorf("it does not name %s, or lacks a file", repository)

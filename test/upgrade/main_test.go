@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/usher-dev/usher/test/cluster/node"
+	"github.com/usher-dev/usher/test/cluster/usher"
 	"github.com/usher-dev/usher/test/previous"
 )
 
@@ -61,11 +62,12 @@ func run(ctx context.Context, m *testing.M) (status int, err error) {
 	if c.earlier, err = previous.Source(ctx, folder); err != nil {
 		return 1, err
 	}
-	programs := map[string]string{}
-	if programs[before], err = node.Compile(ctx, c.earlier, "./cmd/usher", folder); err != nil {
+	earlier, err := node.Compile(ctx, c.earlier, "./cmd/usher", folder)
+	if err != nil {
 		return 1, err
 	}
-	if programs[after], err = node.Compile(ctx, c.root, "./cmd/usher-server", folder); err != nil {
+	current, _, err := usher.Binaries(ctx, c.root, folder)
+	if err != nil {
 		return 1, err
 	}
 	if c.node, err = node.Start(ctx, os.Stderr); err != nil {
@@ -75,8 +77,8 @@ func run(ctx context.Context, m *testing.M) (status int, err error) {
 	if !c.node.Owned() {
 		return 1, fmt.Errorf("the test removes any usher that it finds, so it needs a node of its own: unset %s", node.AnotherCluster)
 	}
-	for tag, program := range programs {
-		if err := c.node.Load(ctx, node.Image{Name: repository + ":" + tag, Binaries: []string{program + ":/usher"}}); err != nil {
+	for tag, programs := range map[string][]string{before: {earlier + ":/usher"}, after: current} {
+		if err := c.node.Load(ctx, node.Image{Name: repository + ":" + tag, Binaries: programs}); err != nil {
 			return 1, err
 		}
 	}

@@ -27,7 +27,7 @@ func (i *Injection) Mandatory() Handler {
 }
 
 func (i *Injection) mandatory(ctx context.Context, req *review.Request) (*review.Response, error) {
-	v, err := i.Facts.Judge(ctx, request(req, verdict.Hold|verdict.Keep))
+	v, err := i.Facts.Judge(ctx, request(req, verdict.VerifyMandatory|verdict.VerifyUpdate))
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/usher-dev/usher/facts/cluster"
+	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/verdict"
@@ -13,12 +13,12 @@ import (
 )
 
 // request calls the verdict about the object of a review.
-func request(req *review.Request, steps verdict.Steps) cluster.Request {
+func request(req *review.Request, steps verdict.Steps) facts.Request {
 	object := verdict.Object{
 		APIVersion: schema.GroupVersion{Group: req.Kind.Group, Version: req.Kind.Version}.String(), Kind: req.Kind.Kind,
 		Namespace: req.Namespace, Name: req.Name, JSON: req.Object,
 	}
-	r := cluster.Request{Object: object, Steps: steps, User: req.UserInfo.Username}
+	r := facts.Request{Object: object, Steps: steps, User: req.UserInfo.Username}
 	if len(req.OldObject) > 0 {
 		old := object
 		old.JSON = req.OldObject
@@ -76,8 +76,8 @@ func render(v *verdict.Verdict) *review.Response {
 	if len(audit) > 0 {
 		res.Audit["findings"] = strings.Join(audit, "; ")
 	}
-	if len(v.Unseen) > 0 {
-		res.Audit["unseen"] = strings.Join(v.Unseen, "; ")
+	if len(v.Incomplete) > 0 {
+		res.Audit["unseen"] = strings.Join(v.Incomplete, "; ")
 	}
 	return res
 }

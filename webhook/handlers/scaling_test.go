@@ -9,6 +9,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/admission"
@@ -39,11 +40,13 @@ func holds(t *testing.T, object, old *unstructured.Unstructured, conditions ...a
 	if old == nil {
 		operation = admission.Create
 	}
-	attributes := &admission.VersionedAttributes{VersionedKind: kind, VersionedObject: object}
+	attributes := &admission.VersionedAttributes{VersionedKind: kind, VersionedObject: admission.NewLazyObject(object)}
+	var before runtime.Object
 	if old != nil {
-		attributes.VersionedOldObject = old
+		before = old
+		attributes.VersionedOldObject = admission.NewLazyObject(old)
 	}
-	attributes.Attributes = admission.NewAttributesRecord(object, attributes.VersionedOldObject, kind, "shop", "app", schema.GroupVersionResource{}, "", operation, nil, false, nil)
+	attributes.Attributes = admission.NewAttributesRecord(object, before, kind, "shop", "app", schema.GroupVersionResource{}, "", operation, nil, false, nil)
 	evaluated, left, err := compiled.ForInput(t.Context(), attributes, apicel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource{}, metav1.GroupVersionKind(kind)), apicel.OptionalVariableBindings{}, nil, celconfig.RuntimeCELCostBudgetMatchConditions)
 	if err != nil {
 		t.Fatal(err)

@@ -161,17 +161,17 @@ func (p *Policies) decide(ctx context.Context, req *review.Request) (*review.Res
 	}
 	var withheld []string
 	if !p.Authenticated {
-		withheld = withhold(v)
+		withheld = redact(v)
 	}
 	res := render(v)
 	res.Withheld = withheld
 	return res, nil
 }
 
-// withhold removes the names of other objects from the findings: any client that
+// redact removes the names of other objects from the findings: any client that
 // reaches the port can send a review of an object in any namespace. It returns
 // the findings with the names, for the log.
-func withhold(v *verdict.Verdict) []string {
+func redact(v *verdict.Verdict) []string {
 	var named []string
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Anonymous != "" {

@@ -83,7 +83,7 @@ func (i *Injection) Workloads() Handler {
 }
 
 func (i *Injection) workload(ctx context.Context, req *review.Request) (*review.Response, error) {
-	v, err := i.Facts.Judge(ctx, request(req, verdict.Carry|verdict.Inject))
+	v, err := i.Facts.Judge(ctx, request(req, verdict.PropagateOptIn|verdict.Inject))
 	if err != nil {
 		return nil, err
 	}

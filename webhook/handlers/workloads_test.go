@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/webhook/review"
@@ -18,11 +19,11 @@ import (
 func FuzzWorkload(f *testing.F) {
 	f.Add([]byte(`{"spec":{"containers":[{}]}}`), []byte(`{}`))
 	f.Add([]byte(`{"metadata":{"annotations":{"a":"b"}},"spec":{"template":{}}}`), []byte(`{"spec":{"template":{}}}`))
-	facts := &cluster.Facts{
+	facts := cluster.Of(cluster.Stores{
 		Templates:  cluster.NewTemplates("usher-system", nil, cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
-		Namespaces: cluster.NewNamespaces(nil), NativeSidecars: func() bool { return true },
-		Configuration: cluster.NewConfiguration(cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()), Others: cluster.NewLister(nil, cluster.ListTimeout),
-	}
+		Namespaces: cluster.NewNamespaces(nil), NativeSidecars: func() bool { return true }, Server: func() *version.Version { return nil },
+		Configuration: cluster.NewConfiguration(cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()), Objects: cluster.NewLister(nil, cluster.ListTimeout),
+	})
 	facts.Namespaces.Put(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"usher.dev/x": "y"}}})
 	i := &Injection{Facts: facts}
 	f.Fuzz(func(_ *testing.T, object, old []byte) {

@@ -51,7 +51,7 @@ func TestInstalled(t *testing.T) {
 				return tc.decision, "", tc.err
 			})
 			object, kind := &unstructured.Unstructured{Object: map[string]any{}}, schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
-			attributes := &admission.VersionedAttributes{VersionedKind: kind, VersionedObject: object}
+			attributes := &admission.VersionedAttributes{VersionedKind: kind, VersionedObject: admission.NewLazyObject(object)}
 			attributes.Attributes = admission.NewAttributesRecord(object, nil, kind, "shop", "app", schema.GroupVersionResource{}, "", admission.Create, nil, false, nil)
 			got := matcher.Match(t.Context(), attributes, nil, authorize)
 			if got.Error != nil || got.Matches != tc.want {

@@ -9,14 +9,19 @@ import (
 	"net"
 	"os"
 	"syscall"
-
-	"github.com/usher-dev/usher/controllers/etcd/reach"
 )
+
+// A Refusal is the error of a connection that usher itself did not open. Its
+// text is usher's.
+type Refusal interface {
+	error
+	Refusal()
+}
 
 // Network says why a connection failed; "" if it did not, as far as the error
 // tells.
 func Network(err error) string {
-	if refused := (*reach.Refused)(nil); errors.As(err, &refused) {
+	if refused := Refusal(nil); errors.As(err, &refused) {
 		return refused.Error()
 	}
 	if name := (*net.DNSError)(nil); errors.As(err, &name) {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/answer"
+	"github.com/usher-dev/usher/controllers/etcd/answer/etcderrors"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 )
@@ -97,7 +97,7 @@ func free(ctx context.Context, place *Place, key, maker string) error {
 func stream(ctx context.Context, etcd *clientv3.Client, m member, place *Place, key string, about store.About) (*saved, error) {
 	response, err := etcd.SnapshotWithVersion(ctx)
 	if err != nil {
-		return nil, fault(ReasonUnreachable, "requesting a snapshot of %s: %w", m.endpoint, errors.Join(answer.Etcd(err), ctx.Err()))
+		return nil, fault(ReasonUnreachable, "requesting a snapshot of %s: %w", m.endpoint, errors.Join(etcderrors.Explain(err), ctx.Err()))
 	}
 	defer response.Snapshot.Close()
 	sent := snapshot.NewReader(streamed{response.Snapshot})
@@ -123,7 +123,7 @@ type streamed struct{ io.Reader }
 func (s streamed) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = answer.Etcd(err)
+		err = etcderrors.Explain(err)
 	}
 	return n, err
 }

@@ -13,6 +13,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	"github.com/usher-dev/usher/controllers/etcd/backup/store/s3"
 	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 )
@@ -86,7 +87,7 @@ func (p *Places) inS3(ctx context.Context, namespace string, source *etcdv1beta2
 		return nil, err
 	}
 	route := p.Stores.Route(namespace, grace)
-	s, key, err := store.NewS3(source, data, route)
+	s, key, err := s3.New(source, data, route)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s with the Secret %s: %w", source.Path, source.AWSSecret, err)
 	}

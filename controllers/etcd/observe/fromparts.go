@@ -8,7 +8,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
-	"github.com/usher-dev/usher/controllers/etcd/answer"
+	"github.com/usher-dev/usher/controllers/etcd/answer/etcderrors"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
@@ -115,7 +115,7 @@ func (f *reading) readAnswers() {
 			continue
 		}
 		if a.Err != nil {
-			of.Problem = "does not answer: " + answer.Etcd(a.Err).Error()
+			of.Problem = "does not answer: " + etcderrors.Explain(a.Err).Error()
 			continue
 		}
 		if a.stranger(f.Before.ClusterID) {
@@ -126,7 +126,7 @@ func (f *reading) readAnswers() {
 		m.Answers, m.Leaderless, m.Leader = a.Status.Leader != 0, a.Status.Leader == 0, leads(a.Status)
 		m.Version = etcd.ReadVersion(a.Status.Version)
 		of.ID, of.Storage = a.Status.Header.MemberId, a.Status.StorageVersion
-		of.Problem = strings.Join(answer.EtcdErrors(a.Status.Errors), "; ")
+		of.Problem = strings.Join(etcderrors.Reported(a.Status.Errors), "; ")
 	}
 }
 

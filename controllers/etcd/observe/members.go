@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/usher-dev/usher/controllers/etcd/answer"
+	"github.com/usher-dev/usher/controllers/etcd/answer/etcderrors"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 )
 
@@ -53,7 +54,7 @@ func Ask(ctx context.Context, etcd EtcdClient, endpoints []Endpoint, clusterID s
 		answers[e.Member] = a
 		if a.Err != nil {
 			if AsRefusal(a.Err) == nil {
-				log.FromContext(ctx).V(1).Info("a member does not answer", "member", e.Member, "answer", answer.Said(answer.Etcd(a.Err)))
+				log.FromContext(ctx).V(1).Info("a member does not answer", "member", e.Member, "answer", answer.Said(etcderrors.Explain(a.Err)))
 			}
 		} else if !a.stranger(clusterID) && !a.Status.IsLearner {
 			usable = append(usable, e.URL)

@@ -101,6 +101,9 @@ func (s *Observed) status(m *plan.Member, d *member.Desired) etcdv1beta2.MemberS
 	return status
 }
 
+// reportsStorage is the first version that reports the format of its storage.
+var reportsStorage = etcd.Version{Major: 3, Minor: 6}
+
 // setVersions sets the current and the target version.
 func (s *Observed) setVersions(st *etcdv1beta2.ClusterStatus) {
 	var lowest, storage, target etcd.Version
@@ -130,8 +133,11 @@ func (s *Observed) setVersions(st *etcdv1beta2.ClusterStatus) {
 		return
 	}
 	st.ClusterVersion = fmt.Sprintf("%d.%d", lowest.Major, lowest.Minor)
-	if (storage != etcd.Version{}) {
+	switch {
+	case storage != etcd.Version{}:
 		st.StorageVersion = fmt.Sprintf("%d.%d", storage.Major, storage.Minor)
+	case lowest.CompareMinor(reportsStorage) < 0:
+		st.StorageVersion = "" // that of an earlier attempt to form the cluster
 	}
 	if same || st.CurrentVersion == "" {
 		st.CurrentVersion = lowest.String()

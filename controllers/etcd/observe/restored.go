@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	"github.com/usher-dev/usher/controllers/etcd/answer"
+	"github.com/usher-dev/usher/controllers/etcd/answer/etcderrors"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
@@ -48,19 +48,19 @@ func (o *Observer) Restored(ctx context.Context, c *etcdv1beta2.EtcdCluster, p *
 	// A linearizable read, for which the member is the quorum.
 	read, err := etcdClient.Get(ctx, "\x00", clientv3.WithFromKey(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {
-		return nil, fmt.Errorf("reading from the restored member: %w", answer.Etcd(err))
+		return nil, fmt.Errorf("reading from the restored member: %w", etcderrors.Explain(err))
 	}
 	list, err := etcdClient.MemberList(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading the members from the restored member: %w", answer.Etcd(err))
+		return nil, fmt.Errorf("reading the members from the restored member: %w", etcderrors.Explain(err))
 	}
 	status, err := etcdClient.Client.Status(ctx, etcdClient.Endpoints()[0])
 	if err != nil {
-		return nil, fmt.Errorf("reading the status of the restored member: %w", answer.Etcd(err))
+		return nil, fmt.Errorf("reading the status of the restored member: %w", etcderrors.Explain(err))
 	}
 	r := &Restored{
 		Pod: p, ClusterID: read.Header.ClusterId, MemberID: read.Header.MemberId, Version: etcd.ReadVersion(status.Version).String(),
-		Revision: read.Header.Revision, Problems: answer.EtcdErrors(status.Errors),
+		Revision: read.Header.Revision, Problems: etcderrors.Reported(status.Errors),
 	}
 	for _, m := range list.Members {
 		r.Members = append(r.Members, m.Name)

@@ -16,6 +16,9 @@ type Refused struct {
 	Leads string
 }
 
+// Refusal implements answer.Refusal.
+func (*Refused) Refusal() {}
+
 // Error implements error.
 func (e *Refused) Error() string {
 	return fmt.Sprintf("%s leads to %s, to which usher does not connect for an object of a namespace: the cluster's administrator can allow it with %s=%s of usher's controller, in the chart controller.storeEndpoints",

@@ -17,6 +17,7 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 	"github.com/usher-dev/usher/controllers/transfer"
+	"github.com/usher-dev/usher/controllers/transfer/podclient"
 )
 
 // Names in a seed's pod.
@@ -158,7 +159,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*member.Seed, erro
 				usherProgram, "fetch-snapshot", "--url=" + c.server.Path(a.Namespace, a.Name), "--token-file=" + tokenMount + "/token",
 				"--data-dir=" + member.DataFolder, "--to=" + fetchMount,
 			},
-			Env:          []corev1.EnvVar{{Name: transfer.EnvCA, Value: c.server.CA}},
+			Env:          []corev1.EnvVar{{Name: podclient.EnvCA, Value: c.server.CA}},
 			VolumeMounts: []corev1.VolumeMount{data, fetched, {Name: tokenVolume, MountPath: tokenMount, ReadOnly: true}},
 		},
 		{

@@ -6,6 +6,7 @@ package components
 import (
 	"cmp"
 	"fmt"
+	"strings"
 )
 
 // A component is one program.
@@ -37,13 +38,15 @@ var components = []component{
 	kube("kubelet"),
 	kube("kube-proxy"),
 	kube("kubectl"),
-	// The same, in other versions that usher supports, for make matrix.
+	// The same by version, among them the others that make matrix runs.
 	kubeOf("1.30", "kube-apiserver"),
 	kubeOf("1.30", "kube-controller-manager"),
 	kubeOf("1.33", "kube-apiserver"),
 	kubeOf("1.33", "kube-controller-manager"),
 	kubeOf("1.36", "kube-apiserver"),
 	kubeOf("1.36", "kube-controller-manager"),
+	kubeOf(newest, "kube-apiserver"),
+	kubeOf(newest, "kube-controller-manager"),
 	runtime("containerd"),
 	runtime("containerd-shim-runc-v2"),
 	runtime("ctr"),
@@ -78,8 +81,26 @@ func kube(name string) component {
 // kube-apiserver-1.30. Its file has the name that envtest expects.
 func kubeOf(minor, name string) component {
 	c := kube(name)
-	c.name, c.file, c.module = name+"-"+minor, name, "kubernetes-"+minor
+	c.name, c.file = name+"-"+minor, name
+	if minor != newest {
+		c.module = "kubernetes-" + minor
+	}
 	return c
+}
+
+// newest is the minor version of the module kubernetes.
+const newest = "1.37"
+
+// Versions are the minor versions of Kubernetes whose API servers can be built,
+// the oldest first.
+func Versions() []string {
+	var found []string
+	for _, c := range components {
+		if minor, ok := strings.CutPrefix(c.name, "kube-apiserver-"); ok {
+			found = append(found, minor)
+		}
+	}
+	return found
 }
 
 func runtime(name string) component {

@@ -27,6 +27,27 @@ func TestEveryComponentIsPinned(t *testing.T) {
 	}
 }
 
+// TestKubernetesOfAVersionIsOfThatVersion reads the go.mod of each.
+func TestKubernetesOfAVersionIsOfThatVersion(t *testing.T) {
+	versions := Versions()
+	if len(versions) < 4 || versions[len(versions)-1] != newest {
+		t.Errorf("versions %v", versions)
+	}
+	for _, minor := range versions {
+		c, err := find("kube-apiserver-" + minor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(c.module, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := kubernetes + " v" + minor + "."; !strings.Contains(string(text), want) {
+			t.Errorf("%s/go.mod does not require %s…", c.module, want)
+		}
+	}
+}
+
 func TestAnUnknownComponentIsRefusedWithTheKnownOnes(t *testing.T) {
 	_, err := Ensure(t.Context(), t.Output(), "kube-dns")
 	if err == nil || !strings.Contains(err.Error(), `unknown component "kube-dns"; write one of ["etcd" "kube-apiserver"`) {

@@ -21,8 +21,9 @@ import (
 const (
 	// Namespace is usher's own namespace.
 	Namespace = "usher-system"
-	// Image is usher's image on the node.
-	Image = "node.local/usher:e2e"
+	// Image is usher's image on the node, and PodImage the one for users' pods.
+	Image    = "node.local/usher:e2e"
+	PodImage = "node.local/usher-pod:e2e"
 	// Pods selects the pods of the webhook.
 	Pods = "app.kubernetes.io/name=usher,app.kubernetes.io/component=webhook"
 
@@ -64,12 +65,14 @@ func (i *Installation) install(ctx context.Context) error {
 	if err := i.remove(ctx); err != nil {
 		return err
 	}
-	server, err := node.Compile(ctx, root, "./cmd/usher-server", i.folder)
+	main, pod, err := Binaries(ctx, root, i.folder)
 	if err != nil {
 		return err
 	}
-	if err := i.node.Load(ctx, node.Image{Name: Image, Binaries: []string{server + ":/usher"}}); err != nil {
-		return err
+	for name, programs := range map[string][]string{Image: main, PodImage: pod} {
+		if err := i.node.Load(ctx, node.Image{Name: name, Binaries: programs}); err != nil {
+			return err
+		}
 	}
 	if err := i.kustomize(root); err != nil {
 		return err
@@ -86,7 +89,23 @@ func (i *Installation) install(ctx context.Context) error {
 	return i.UntilDeciding(ctx)
 }
 
-// kustomize writes a kustomization that sets the name of the image, as users
+// Binaries builds the programs of usher's main image and of the one for users'
+// pods, and returns them as node.Image has them.
+func Binaries(ctx context.Context, root, folder string) (main, pod []string, err error) {
+	for _, name := range []string{"usher-entrypoint", "usher-redirect", "usher-pod", "usher-webhook", "usher-controller"} {
+		program, err := node.Compile(ctx, root, "./cmd/"+name, folder)
+		if err != nil {
+			return nil, nil, err
+		}
+		if name == "usher-entrypoint" {
+			program += ":/usher"
+		}
+		main = append(main, program)
+	}
+	return main, main[:3], nil
+}
+
+// kustomize writes a kustomization that sets the names of the images, as users
 // do.
 func (i *Installation) kustomize(root string) error {
 	base, err := filepath.Rel(i.folder, filepath.Join(root, "deploy", "base"))
@@ -94,7 +113,12 @@ func (i *Installation) kustomize(root string) error {
 		return err
 	}
 	name, tag, _ := strings.Cut(Image, ":")
-	text := fmt.Sprintf("resources: [%s]\nimages: [{name: usher, newName: %s, newTag: %s}]\n", base, name, tag)
+	text := fmt.Sprintf(`resources: [%s]
+images: [{name: usher, newName: %s, newTag: %s}]
+patches:
+- target: {kind: Deployment, name: usher-controller}
+  patch: '- {op: add, path: /spec/template/spec/containers/0/args/-, value: "--snapshot-image=%s"}'
+`, base, name, tag, PodImage)
 	return os.WriteFile(filepath.Join(i.folder, "kustomization.yaml"), []byte(text), 0o644)
 }
 

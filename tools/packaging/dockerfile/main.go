@@ -1,6 +1,5 @@
-// Command dockerfile parses a Dockerfile like BuildKit and prints what its last
-// stage runs, and the commands of the other stages, as JSON. BuildKit's
-// warnings are errors.
+// Command dockerfile parses a Dockerfile like BuildKit and prints its stages as
+// JSON. BuildKit's warnings are errors.
 package main
 
 import (
@@ -8,17 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/linter"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// result is the image's base, user and entrypoint, and each command.
-type result struct {
-	Base, User string
-	Entrypoint []string
-	Runs       []string
+type result struct{ Stages []stage }
+
+// A stage is an image: its base, what it copies from another stage, as FROM:TO,
+// and what it runs.
+type stage struct {
+	Name, Base, User         string
+	Entrypoint, Copies, Runs []string
 }
 
 func main() {
@@ -55,18 +58,30 @@ func read(file string) (*result, error) {
 		return nil, err
 	}
 	out := &result{}
-	for _, stage := range stages {
-		out.Base = stage.BaseName
-		for _, command := range stage.Commands {
+	for _, s := range stages {
+		of := stage{Name: s.Name, Base: s.BaseName}
+		for _, command := range s.Commands {
 			switch c := command.(type) {
 			case *instructions.RunCommand:
-				out.Runs = append(out.Runs, c.CmdLine...)
+				of.Runs = append(of.Runs, c.CmdLine...)
+			case *instructions.CopyCommand:
+				if c.From == "" {
+					continue // of the source
+				}
+				for _, path := range c.SourcePaths {
+					to := c.DestPath
+					if strings.HasSuffix(to, "/") {
+						to += filepath.Base(path)
+					}
+					of.Copies = append(of.Copies, path+":"+to)
+				}
 			case *instructions.UserCommand:
-				out.User = c.User
+				of.User = c.User
 			case *instructions.EntrypointCommand:
-				out.Entrypoint = c.CmdLine
+				of.Entrypoint = c.CmdLine
 			}
 		}
+		out.Stages = append(out.Stages, of)
 	}
 	return out, nil
 }

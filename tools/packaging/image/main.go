@@ -107,31 +107,18 @@ func index(images []mutate.IndexAddendum, labels map[string]string) v1.ImageInde
 	return all
 }
 
-// build builds the image: one layer with the binaries.
+// build builds the image: a layer for each binary, so that a node with several
+// images stores the binaries that they share once.
 func build(binaries []binary, arch string, labels map[string]string) (v1.Image, error) {
-	var files bytes.Buffer
-	w := tar.NewWriter(&files)
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, b := range binaries {
-		program, err := os.ReadFile(b.file)
+		layer, err := layerOf(b)
 		if err != nil {
 			return nil, err
 		}
-		if err := add(w, strings.TrimPrefix(b.place, "/"), program, 0o755); err != nil {
+		if image, err = mutate.AppendLayers(image, layer); err != nil {
 			return nil, err
 		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
-	}, tarball.WithMediaType(types.OCILayer))
-	if err != nil {
-		return nil, err
-	}
-	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	if image, err = mutate.AppendLayers(image, layer); err != nil {
-		return nil, err
 	}
 	config, err := image.ConfigFile()
 	if err != nil {
@@ -147,6 +134,25 @@ func build(binaries []binary, arch string, labels map[string]string) (v1.Image, 
 		return image, err
 	}
 	return mutate.Annotations(image, labels).(v1.Image), nil
+}
+
+// layerOf is a layer with one binary.
+func layerOf(b binary) (v1.Layer, error) {
+	program, err := os.ReadFile(b.file)
+	if err != nil {
+		return nil, err
+	}
+	var files bytes.Buffer
+	w := tar.NewWriter(&files)
+	if err := add(w, strings.TrimPrefix(b.place, "/"), program, 0o755); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
+	}, tarball.WithMediaType(types.OCILayer))
 }
 
 // archive writes an image, or an index of images, as a tar of an OCI layout.

@@ -13,7 +13,8 @@ const (
 	aboutMaker    = "usher-backup"
 )
 
-func (a About) encode() map[string]string {
+// Encode returns the metadata of an object in a store.
+func (a About) Encode() map[string]string {
 	m := map[string]string{}
 	if a.Revision != 0 {
 		m[aboutRevision] = strconv.FormatInt(a.Revision, 10)
@@ -30,9 +31,9 @@ func (a About) encode() map[string]string {
 	return m
 }
 
-// decodeAbout decodes what it can: invalid values from others are treated as
+// DecodeAbout decodes what it can: invalid values from others are treated as
 // missing.
-func decodeAbout(m map[string]string) About {
+func DecodeAbout(m map[string]string) About {
 	a := About{Version: m[aboutVersion], Maker: m[aboutMaker]}
 	if revision, err := strconv.ParseInt(m[aboutRevision], 10, 64); err == nil && revision > 0 {
 		a.Revision = revision

@@ -28,10 +28,10 @@ type Folder struct{ root *os.Root }
 func OpenFolder(path string) (*Folder, error) {
 	root, err := os.OpenRoot(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failed(NoBucket, "the folder %s does not exist: %w", path, err)
+		return nil, Errorf(NoBucket, "the folder %s does not exist: %w", path, err)
 	}
 	if err != nil {
-		return nil, failed(Unavailable, "opening the folder %s: %w", path, err)
+		return nil, Errorf(Unavailable, "opening the folder %s: %w", path, err)
 	}
 	return &Folder{root}, nil
 }
@@ -46,7 +46,7 @@ func (f *Folder) Put(_ context.Context, key string, about About, r io.Reader) er
 			return f.explain(err, "making the folder of", key)
 		}
 	}
-	said, err := json.Marshal(about.encode())
+	said, err := json.Marshal(about.Encode())
 	if err != nil {
 		return err
 	}
@@ -113,13 +113,13 @@ func (f *Folder) Stat(_ context.Context, key string) (*Object, error) {
 		return nil, f.explain(err, "looking for", key)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, failed(NotFound, "looking for %s: it is not a file", key)
+		return nil, Errorf(NotFound, "looking for %s: it is not a file", key)
 	}
 	o := &Object{Key: key, Size: info.Size(), Modified: info.ModTime()}
 	if text, err := f.root.ReadFile(key + suffixAbout); err == nil {
 		var said map[string]string
 		if json.Unmarshal(text, &said) == nil { // unreadable metadata is treated as missing
-			o.About = decodeAbout(said)
+			o.About = DecodeAbout(said)
 		}
 	}
 	return o, nil
@@ -166,9 +166,9 @@ func (f *Folder) explain(err error, doing, name string) error {
 	case err == nil || ReasonOf(err) != "":
 		return err
 	case errors.Is(err, fs.ErrNotExist):
-		return failed(NotFound, "%s %s: it does not exist: %w", doing, name, err)
+		return Errorf(NotFound, "%s %s: it does not exist: %w", doing, name, err)
 	case errors.Is(err, fs.ErrPermission):
-		return failed(Denied, "%s %s: %w", doing, name, err)
+		return Errorf(Denied, "%s %s: %w", doing, name, err)
 	}
-	return failed(Unavailable, "%s %s: %w", doing, name, err)
+	return Errorf(Unavailable, "%s %s: %w", doing, name, err)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	"github.com/usher-dev/usher/controllers/etcd/backup/store/s3"
 	"github.com/usher-dev/usher/test/objectstore"
 )
 
@@ -57,9 +58,9 @@ func TestS3_RedirectWithinTheHost_IsFollowed(t *testing.T) {
 	}
 }
 
-func redirecting(t *testing.T, server *httptest.Server) *store.S3 {
+func redirecting(t *testing.T, server *httptest.Server) *s3.Bucket {
 	t.Helper()
-	s, _, err := store.NewS3(source(strings.TrimPrefix(server.URL, "http://"), "bucket/key"), map[string][]byte{
+	s, _, err := s3.New(source(strings.TrimPrefix(server.URL, "http://"), "bucket/key"), map[string][]byte{
 		"credentials": []byte("[default]\naws_access_key_id = " + objectstore.AccessKey + "\naws_secret_access_key = " + objectstore.SecretKey + "\n"),
 	}, here(t))
 	if err != nil {

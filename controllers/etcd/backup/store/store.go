@@ -1,5 +1,5 @@
-// Package store stores backups: in S3-compatible stores, or in a folder, in
-// this process or at the other end of a connection.
+// Package store stores backups: in a folder, in this process or at the other end
+// of a connection; and in s3, in S3-compatible stores.
 package store
 
 import (
@@ -96,12 +96,13 @@ func ReasonOf(err error) Reason {
 	return ""
 }
 
-// answered returns the error of a server's answer, which format and args must
+// Answered returns the error of a server's answer, which format and args must
 // not contain.
-func answered(reason Reason, cause error, format string, args ...any) error {
+func Answered(reason Reason, cause error, format string, args ...any) error {
 	return &Error{Reason: reason, Err: answer.New(cause, format, args...)}
 }
 
-func failed(reason Reason, format string, args ...any) error {
+// Errorf returns the error of a store that did not answer.
+func Errorf(reason Reason, format string, args ...any) error {
 	return &Error{Reason: reason, Err: fmt.Errorf(format, args...)}
 }

@@ -20,6 +20,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	"github.com/usher-dev/usher/controllers/etcd/backup/store/s3"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 	"github.com/usher-dev/usher/test/objectstore"
 	"github.com/usher-dev/usher/test/pki"
@@ -61,7 +62,7 @@ func here(t *testing.T) *reach.Route {
 
 func inS3(t *testing.T, address string) store.Store {
 	t.Helper()
-	s, _, err := store.NewS3(source(address, "backups/any"), server.Secret(), here(t))
+	s, _, err := s3.New(source(address, "backups/any"), server.Secret(), here(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +265,7 @@ func TestErrorsAreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy.Set(tc.fault)
-			s, key, err := store.NewS3(source(proxy.Address, tc.path), tc.secret, here(t))
+			s, key, err := s3.New(source(proxy.Address, tc.path), tc.secret, here(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -290,7 +291,7 @@ func TestAByteThatChangesOnTheWayUpIsRefused(t *testing.T) {
 	}
 	defer proxy.Stop()
 	proxy.Set(objectstore.Fault{FlipUp: 100_000})
-	s, key, err := store.NewS3(source(proxy.Address, "backups/flipped"), server.Secret(), here(t))
+	s, key, err := s3.New(source(proxy.Address, "backups/flipped"), server.Secret(), here(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +333,7 @@ func TestSecretsSayWhatIsWrongWithThem(t *testing.T) {
 		"a CA that is not a certificate": {map[string][]byte{"credentials": []byte("[default]\n" + keys), "ca.crt": []byte("hidden")}, "ca.crt contains no certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := store.NewS3(source("s3.example:9000", "bucket/key"), tc.secret, here(t))
+			_, _, err := s3.New(source("s3.example:9000", "bucket/key"), tc.secret, here(t))
 			if store.ReasonOf(err) != store.BadSecret || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "hidden") {
 				t.Errorf("error is %v", err)
 			}

@@ -15,6 +15,9 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/answer"
 )
 
+// Protocol is the protocol to which a connection to a folder is upgraded.
+const Protocol = "usher-volume"
+
 // The HTTP/2 protocol between the two ends of a connection to a folder.
 const (
 	pathReady, pathObject, pathAbout, pathList = "/ready", "/object", "/about", "/list"
@@ -91,14 +94,14 @@ func (v *Volume) Put(ctx context.Context, key string, about About, r io.Reader) 
 	if err != nil {
 		return err
 	}
-	from := &upload{from: r}
+	from := NewUpload(r)
 	res, err := v.do(ctx, http.MethodPut, pathObject, key, from, http.Header{headerAbout: {string(said)}}, "saving")
 	_ = from.Close() // the caller may use r again
 	switch {
 	case err == nil:
 		return res.Body.Close()
-	case from.failed != nil:
-		return from.failed
+	case from.Failed() != nil:
+		return from.Failed()
 	}
 	return err
 }
@@ -112,9 +115,9 @@ func (v *Volume) Get(ctx context.Context, key string) (io.ReadCloser, *Object, e
 	o := &Object{}
 	if err := json.Unmarshal([]byte(res.Header.Get(headerObject)), o); err != nil {
 		res.Body.Close()
-		return nil, nil, answered(Unavailable, err, "reading the metadata of %s: %s", key, unreadable)
+		return nil, nil, Answered(Unavailable, err, "reading the metadata of %s: %s", key, unreadable)
 	}
-	return &body{res.Body, key}, o, nil
+	return &Body{res.Body, key}, o, nil
 }
 
 // Stat implements Store.
@@ -126,7 +129,7 @@ func (v *Volume) Stat(ctx context.Context, key string) (*Object, error) {
 	defer res.Body.Close()
 	o := &Object{}
 	if err := json.NewDecoder(res.Body).Decode(o); err != nil {
-		return nil, answered(Unavailable, err, "looking for %s: %s", key, unreadable)
+		return nil, Answered(Unavailable, err, "looking for %s: %s", key, unreadable)
 	}
 	return o, nil
 }
@@ -145,7 +148,7 @@ func (v *Volume) List(ctx context.Context, prefix string) ([]Object, error) {
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:
-			return nil, answered(Unavailable, err, "listing %s: %s", prefix, unreadable)
+			return nil, Answered(Unavailable, err, "listing %s: %s", prefix, unreadable)
 		}
 		all = append(all, o)
 	}
@@ -173,7 +176,7 @@ func (v *Volume) do(ctx context.Context, method, path, key string, content io.Re
 	}
 	res, err := v.client.Do(req)
 	if err != nil {
-		return nil, answered(Unavailable, err, "%s %s: the connection to the volume's pod failed: %s", doing, key, cmp.Or(answer.Network(err), unreadable))
+		return nil, Answered(Unavailable, err, "%s %s: the connection to the volume's pod failed: %s", doing, key, cmp.Or(answer.Network(err), unreadable))
 	}
 	if res.StatusCode < http.StatusBadRequest {
 		return res, nil
@@ -181,7 +184,7 @@ func (v *Volume) do(ctx context.Context, method, path, key string, content io.Re
 	defer res.Body.Close()
 	said, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
 	reason, words := refusal(Reason(res.Header.Get(headerReason)))
-	return nil, answered(reason, errors.New(string(said)), "%s %s: %s", doing, key, words)
+	return nil, Answered(reason, errors.New(string(said)), "%s %s: %s", doing, key, words)
 }
 
 // unreadable describes an answer that is not one of usher's pods.
@@ -199,38 +202,6 @@ func refusal(reason Reason) (Reason, string) {
 		return Denied, "user and group 65532 lack the permission on the volume"
 	}
 	return Unavailable, "the volume cannot be read or written, or is full"
-}
-
-// An upload is data in transit. Closing it waits for the current read, and
-// nothing reads from it afterwards.
-type upload struct {
-	mu     sync.Mutex
-	from   io.Reader
-	closed bool
-	// failed is why reading it failed.
-	failed error
-}
-
-// Read implements io.Reader.
-func (u *upload) Read(p []byte) (int, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.closed {
-		return 0, net.ErrClosed
-	}
-	n, err := u.from.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		u.failed = err
-	}
-	return n, err
-}
-
-// Close implements io.Closer.
-func (u *upload) Close() error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.closed = true
-	return nil
 }
 
 // A watchedConn reports when it has ended. It hides the type of the connection:

@@ -26,9 +26,6 @@ import (
 // Audience is the audience of the tokens of these pods.
 const Audience = "usher-volume"
 
-// protocol is the protocol to which the connection is upgraded.
-const protocol = "usher-volume"
-
 // A Pending is the error of a volume whose pod is not ready yet; the message
 // says whether that needs human intervention.
 type Pending struct{ Message string }
@@ -195,7 +192,7 @@ func (m *Mounts) accept(w http.ResponseWriter, r *http.Request) {
 	if buffered.Reader.Buffered() > 0 {
 		return // the client has to wait for the response
 	}
-	if _, err := conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol + "\r\n\r\n")); err != nil {
+	if _, err := conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + store.Protocol + "\r\n\r\n")); err != nil {
 		return
 	}
 	v, err := store.NewVolume(r.Context(), conn)

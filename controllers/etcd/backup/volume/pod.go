@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/usher-dev/usher/api/wellknown"
-	"github.com/usher-dev/usher/controllers/transfer"
+	"github.com/usher-dev/usher/controllers/transfer/podclient"
 )
 
 // Names in a volume's pod.
@@ -70,7 +70,7 @@ func (m *Mounts) podOf(ctx context.Context, owner client.Object, claim string) (
 					usherProgram, "serve-volume", "--url=" + m.server.URL + "/volume/" + owner.GetNamespace(),
 					"--token-file=" + tokenMount + "/token", "--folder=" + dataMount,
 				},
-				Env: []corev1.EnvVar{{Name: transfer.EnvCA, Value: m.server.CA}},
+				Env: []corev1.EnvVar{{Name: podclient.EnvCA, Value: m.server.CA}},
 				VolumeMounts: []corev1.VolumeMount{
 					{Name: dataVolume, MountPath: dataMount}, {Name: tokenVolume, MountPath: tokenMount, ReadOnly: true},
 				},

@@ -3,34 +3,54 @@ release has the same names in every cluster: no other can be installed there. */
 {{- define "usher.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride -}}
-{{- else if contains "usher" .Release.Name -}}
+{{- else -}}
+{{- $name := .Values.nameOverride | default "usher" -}}
+{{- if contains $name .Release.Name -}}
 {{- .Release.Name -}}
 {{- else -}}
-{{- .Release.Name }}-usher
+{{- .Release.Name }}-{{ $name }}
+{{- end -}}
 {{- end -}}
 {{- end }}
 
-{{- define "usher.labels" -}}
-app.kubernetes.io/name: usher
-app.kubernetes.io/component: webhook
+{{- /* The labels of an object: the list has the root, its component or "", and
+labels from the values, which come first. Kubernetes' selectors use only the name
+and the component, so that an upgrade never changes them. */}}
+{{- define "usher.labelsWith" -}}
+{{- $root := index . 0 -}}
+{{- $labels := dict "app.kubernetes.io/name" "usher" "app.kubernetes.io/instance" $root.Release.Name "app.kubernetes.io/managed-by" $root.Release.Service
+  "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_") -}}
+{{- with index . 1 }}{{ $_ := set $labels "app.kubernetes.io/component" . }}{{ end -}}
+{{- merge (deepCopy (index . 2)) $root.Values.commonLabels $labels | toYaml -}}
 {{- end }}
 
-{{- define "usher.controllerLabels" -}}
-app.kubernetes.io/name: usher
-app.kubernetes.io/component: controller
+{{- define "usher.standardLabels" -}}{{ include "usher.labelsWith" (list . "" dict) }}{{- end }}
+{{- define "usher.labels" -}}{{ include "usher.labelsWith" (list . "webhook" dict) }}{{- end }}
+{{- define "usher.controllerLabels" -}}{{ include "usher.labelsWith" (list . "controller" dict) }}{{- end }}
+
+{{- /* The labels of the pods of a component, the second item of the list. The
+chart's version is not among them: it alone must not restart pods. */}}
+{{- define "usher.podLabels" -}}
+{{- $component := last . -}}
+{{- with first . -}}
+{{- $own := ternary .Values.controller.podLabels dict (eq $component "controller") -}}
+{{- $labels := dict "app.kubernetes.io/instance" .Release.Name "app.kubernetes.io/managed-by" .Release.Service -}}
+{{- merge (dict "app.kubernetes.io/name" "usher" "app.kubernetes.io/component" $component) $own .Values.podLabels .Values.commonLabels $labels | toYaml -}}
+{{- end -}}
+{{- end }}
+
+{{- define "usher.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (ternary "usher-webhook" "default" .Values.serviceAccount.create) -}}
+{{- end }}
+
+{{- define "usher.controllerServiceAccount" -}}
+{{- .Values.controller.serviceAccount.name | default (ternary "usher-controller" "default" .Values.controller.serviceAccount.create) -}}
 {{- end }}
 
 {{- /* Whether the controller with the name, the second item of the list, runs. */}}
 {{- define "usher.runs" -}}
 {{- with (first .).Values.controller -}}
 {{- if and .enabled (or (empty .controllers) (has (last $) .controllers)) -}}true{{- end -}}
-{{- end -}}
-{{- end }}
-
-{{- define "usher.image" -}}
-{{- with .Values.image -}}
-{{- .repository -}}
-{{- if .digest -}}@{{ .digest }}{{- else -}}:{{ .tag | default $.Chart.AppVersion }}{{- end -}}
 {{- end -}}
 {{- end }}
 

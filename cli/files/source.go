@@ -1,0 +1,57 @@
+package files
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/facts"
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/verdict"
+)
+
+// namespaceLabels are the labels of a namespace, which may be among the files with
+// labels of its own.
+func namespaceLabels(name string, all, own map[string]string) map[string]string {
+	labels := map[string]string{}
+	maps.Copy(labels, all)
+	maps.Copy(labels, own)
+	labels[corev1.LabelMetadataName] = name // as in every namespace of a cluster
+	return labels
+}
+
+// Gather implements facts.Source.
+func (w *Workspace) Gather(_ context.Context, r facts.Request) (*verdict.Facts, error) {
+	namespace, steps := r.Object.Namespace, r.Steps
+	if slices.Contains(injector.SystemNamespaces, namespace) || isNamespace(&r.Object) && slices.Contains(injector.SystemNamespaces, r.Object.Name) {
+		steps &= verdict.Validate // usher skips these namespaces, but the API server does not
+	}
+	known := w.world.About(w.labels[namespace], steps)
+	w.override(known)
+	known.Networks, known.Lister = w.networks[namespace], w.objects.lister(w.world.Evaluator)
+	_, known.OwnNetworkTaken = known.Networks[r.Object.Name]
+	known.OwnNetworkTaken = known.OwnNetworkTaken && r.Object.Kind == "Deployment"
+	return known, nil
+}
+
+// Renew implements facts.Source: files do not change while usher reads them.
+func (w *Workspace) Renew(context.Context, facts.Request, *verdict.Facts, verdict.Need) (bool, error) {
+	return false, nil
+}
+
+// override replaces the levels of a namespace by those of the command line.
+func (w *Workspace) override(known *verdict.Facts) {
+	if warn := w.options.Warn; warn != nil {
+		if known.Levels.Warn = *warn; *warn != finding.Off {
+			known.Levels.Enforce = min(known.Levels.Enforce, *warn) // a user who asks for fewer findings wants fewer to fail, too
+		}
+	}
+	if enforce := w.options.Enforce; enforce != nil {
+		known.Levels.Enforce = *enforce
+	}
+}
+
+func isNamespace(o *verdict.Object) bool { return o.APIVersion == "v1" && o.Kind == "Namespace" }

@@ -1,6 +1,0 @@
-package main
-
-// The image contains no CA certificates, so the program brings Mozilla's. They
-// apply only where the system has none: certificates that SSL_CERT_FILE or
-// SSL_CERT_DIR name, or a volume at /etc/ssl/certs, replace them.
-import _ "golang.org/x/crypto/x509roots/fallback"

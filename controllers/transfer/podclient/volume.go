@@ -1,0 +1,124 @@
+package podclient
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+)
+
+// A pod that cannot reach the controller retries for this long: a node's
+// network may be ready later than its pods.
+const (
+	reachWithin = time.Minute
+	callWithin  = 10 * time.Second
+	callAgain   = time.Second
+)
+
+// A Volume is the command of the pod that mounts a backup's claim.
+type Volume struct {
+	// URL, CA (in PEM) and TokenFile are for calls to the controller.
+	URL, CA, TokenFile string
+	// Folder is the mount path of the claim.
+	Folder string
+}
+
+// Run calls the controller, and serves the folder to it until the controller
+// disconnects.
+func (s Volume) Run(ctx context.Context) error {
+	folder, err := store.OpenFolder(s.Folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }()
+	conn, err := s.reach(ctx)
+	if err != nil {
+		return err
+	}
+	return store.Serve(ctx, conn, folder)
+}
+
+// reach calls until the controller answers.
+func (s Volume) reach(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, reachWithin)
+	defer cancel()
+	for {
+		conn, err := s.call(ctx)
+		if err == nil {
+			return conn, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("calling usher's controller: %w", err)
+		case <-time.After(callAgain):
+		}
+	}
+}
+
+func (s Volume) call(ctx context.Context) (_ net.Conn, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	secured, err := trusting(s.CA)
+	if err != nil {
+		return nil, err
+	}
+	bearer, err := bearer(s.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Scheme != "https" {
+		return nil, fmt.Errorf("%s is not an https URL", s.URL)
+	}
+	conn, err := (&tls.Dialer{Config: secured}).DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			conn.Close()
+		}
+	}()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequest(http.MethodGet, s.URL, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", bearer)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", store.Protocol)
+	if err := req.Write(conn); err != nil {
+		return nil, err
+	}
+	reader := bufio.NewReader(conn)
+	res, err := http.ReadResponse(reader, req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close() // a successful response has no body
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		said, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
+		return nil, fmt.Errorf("it does not accept the volume: %s: %s", res.Status, strings.TrimSpace(string(said)))
+	}
+	return &bufferedConn{conn, reader}, conn.SetDeadline(time.Time{})
+}
+
+// A bufferedConn first reads what came with the response.
+type bufferedConn struct {
+	net.Conn
+	from *bufio.Reader
+}
+
+// Read implements net.Conn.
+func (c *bufferedConn) Read(p []byte) (int, error) { return c.from.Read(p) }

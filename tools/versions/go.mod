@@ -1,0 +1,3 @@
+module github.com/usher-dev/usher/tools/versions
+
+go 1.26.0
