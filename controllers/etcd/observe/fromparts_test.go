@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -98,6 +99,27 @@ func TestFromParts(t *testing.T) {
 		"its claim was recreated before the cluster was formed": {func(p *Parts) { p.Claims["b"].UID, p.Cluster.Status.ClusterID = "another", "" }, func(_ *Observed, m *plan.Member) bool {
 			return m.Claim.Exists
 		}},
+		"its claim is being deleted": {func(p *Parts) { p.Claims["b"].DeletionTimestamp = &metav1.Time{Time: now} }, func(_ *Observed, m *plan.Member) bool {
+			return m.Claim.Exists && m.Claim.Ending
+		}},
+		"it is a learner": {func(p *Parts) {
+			for _, m := range p.List.Members {
+				m.IsLearner = m.ID == second
+			}
+		}, func(o *Observed, m *plan.Member) bool { return m.Learner && o.Voters() == 1 }},
+		"it was a learner, and no member returns the list": {func(p *Parts) {
+			p.List = List{}
+			for i := range p.Cluster.Status.MemberStatuses {
+				p.Cluster.Status.MemberStatuses[i].Learner = p.Cluster.Status.MemberStatuses[i].Name == "b"
+			}
+		}, func(o *Observed, m *plan.Member) bool { return m.Learner && o.Voters() == 1 }},
+		"a restore keeps a claim": {func(p *Parts) {
+			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "old", Annotations: map[string]string{
+				wellknown.AnnotationEtcdSetAside: `{"clusterUID":"uid","until":"2026-01-02T00:00:00Z","restore":"back"}`,
+			}}}
+			p.Objects = Sort(p.Cluster, values(p.Pods), values(p.Claims), []corev1.PersistentVolumeClaim{*claim, {}})
+			p.Restores["back"] = true
+		}, func(o *Observed, _ *plan.Member) bool { return len(o.SetAside) == 1 && o.SetAside[0].Held && !o.SetAside[0].Listed }},
 		"another member heard it": {func(p *Parts) { received(p, Reception{At: now.Add(-time.Second)}) }, func(_ *Observed, m *plan.Member) bool {
 			return m.PeersReach && !m.PeersUnsure
 		}},
@@ -114,6 +136,43 @@ func TestFromParts(t *testing.T) {
 			o := FromParts(p, now)
 			if m := o.ByName("b"); m == nil || !tc.holds(o, m) {
 				t.Errorf("%+v of %+v", m, o.Observation)
+			}
+		})
+	}
+}
+
+func values[V any](m map[string]*V) []V {
+	var all []V
+	for _, v := range m {
+		all = append(all, *v)
+	}
+	return all
+}
+
+// TestRecordMembers_KeepsWhatOnlyTheStatusKnows writes the status that the next
+// observation reads.
+func TestRecordMembers_KeepsWhatOnlyTheStatusKnows(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Parts)
+		want   func(*etcdv1beta2.ClusterStatus) bool
+	}{
+		"the UID of a claim that was replaced": {func(p *Parts) { p.Claims["b"].UID = "another" }, func(st *etcdv1beta2.ClusterStatus) bool {
+			return len(st.MemberStatuses) == 2 && st.MemberStatuses[0].ClaimUID == "claim" && st.MemberStatuses[1].ClaimUID == "claim"
+		}},
+		"that no member forms a cluster whose status was lost": {func(p *Parts) { p.Cluster.Status = etcdv1beta2.ClusterStatus{} }, func(st *etcdv1beta2.ClusterStatus) bool {
+			return len(st.MemberStatuses) == 0
+		}},
+		"the ID of a member that is not listed now": {func(p *Parts) { p.List, p.Answers = List{}, nil }, func(st *etcdv1beta2.ClusterStatus) bool {
+			return len(st.MemberStatuses) == 2 && st.MemberStatuses[0].ID != "" && st.MemberStatuses[1].ID != ""
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := parts()
+			tc.change(p)
+			o, st := FromParts(p, now), p.Cluster.Status.DeepCopy()
+			o.RecordMembers(member.Desire(p.Cluster), st)
+			if !tc.want(st) {
+				t.Errorf("%+v", st.MemberStatuses)
 			}
 		})
 	}
