@@ -119,7 +119,9 @@ func TestFromParts(t *testing.T) {
 			}}}
 			p.Objects = Sort(p.Cluster, values(p.Pods), values(p.Claims), []corev1.PersistentVolumeClaim{*claim, {}})
 			p.Restores["back"] = true
-		}, func(o *Observed, _ *plan.Member) bool { return len(o.SetAside) == 1 && o.SetAside[0].Held && !o.SetAside[0].Listed }},
+		}, func(o *Observed, _ *plan.Member) bool {
+			return len(o.SetAside) == 1 && o.SetAside[0].Held && !o.SetAside[0].Listed
+		}},
 		"another member heard it": {func(p *Parts) { received(p, Reception{At: now.Add(-time.Second)}) }, func(_ *Observed, m *plan.Member) bool {
 			return m.PeersReach && !m.PeersUnsure
 		}},
