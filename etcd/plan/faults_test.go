@@ -91,7 +91,7 @@ func faults() []fault {
 			},
 			func(w *world, n string) {
 				delete(w.unnoticed, n)
-				w.join(controllerParty, n)
+				w.rejoin(n)
 				if w.pods[n] != nil {
 					delete(w.gone, n)
 					w.endPod(n)
@@ -122,13 +122,13 @@ func faults() []fault {
 				w.claims[n] = &claim{uid: w.uid(), created: w.now, disk: &disk{}, storage: c.storage, storageRevision: c.storageRevision}
 			}
 		}, nil)
-		on("is cut off from the controller", nil, func(w *world, n string) { w.sever(controllerParty, n) }, func(w *world, n string) { w.join(controllerParty, n) })
+		on("is cut off from the controller", nil, func(w *world, n string) { w.sever(controllerParty, n) }, func(w *world, n string) { w.rejoin(n) })
 		on("is cut off from the controller and its kubelet from the API server", nil,
 			func(w *world, n string) { w.sever(controllerParty, n); w.detached[n] = true },
-			func(w *world, n string) { w.join(controllerParty, n); delete(w.detached, n) })
+			func(w *world, n string) { w.rejoin(n); delete(w.detached, n) })
 		on("is cut off from the controller, and its kubelet lies", nil,
 			func(w *world, n string) { w.sever(controllerParty, n); w.lies[n] = false },
-			func(w *world, n string) { w.join(controllerParty, n); delete(w.lies, n) })
+			func(w *world, n string) { w.rejoin(n); delete(w.lies, n) })
 		on("is cut off from the others", nil, func(w *world, n string) {
 			for _, other := range w.members {
 				w.sever(other.name, n)
@@ -264,7 +264,9 @@ func (w *world) sever(a, b string) {
 	}
 }
 
-func (w *world) join(a, b string) {
+// rejoin ends a cut between the controller and a member.
+func (w *world) rejoin(n string) {
+	a, b := controllerParty, n
 	if a > b {
 		a, b = b, a
 	}
