@@ -28,6 +28,8 @@ import (
 	"github.com/usher-dev/usher/controllers/ownnetwork"
 	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/ushercontroller"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 )
 
 // cluster is a real API server with the controllers of Deployments, and usher's
@@ -67,7 +69,7 @@ func run(m *testing.M) int {
 	if err != nil {
 		return failed(err)
 	}
-	usher, err := plane.StartUsher(context.Background(), logr.Discard())
+	usher, err := usherwebhook.Start(context.Background(), plane, logr.Discard())
 	if err != nil {
 		return failed(err)
 	}
@@ -80,7 +82,7 @@ func run(m *testing.M) int {
 // Lease, so that two can run at once.
 func (c *cluster) controller(t *testing.T) (stop func()) {
 	t.Helper()
-	running, err := c.plane.StartController(context.WithoutCancel(t.Context()), logr.Discard(), func(o *controllers.Options) {
+	running, err := ushercontroller.Start(context.WithoutCancel(t.Context()), c.plane, logr.Discard(), func(o *controllers.Options) {
 		o.Controllers, o.LeaderElection = []string{"ownnetwork"}, false
 	})
 	if err != nil {

@@ -82,6 +82,25 @@ func TestWorld(t *testing.T) {
 	}
 }
 
+// TestWorld_AChangeOvertakesAnother changes a template while the World is built for
+// another change, which has already read the templates.
+func TestWorld_AChangeOvertakesAnother(t *testing.T) {
+	f, _ := newFacts()
+	overtaken := false
+	f.NativeSidecars = func() bool {
+		if !overtaken {
+			overtaken = true
+			cm := stored("late", "1", "")
+			f.Templates.Put(&cm)
+		}
+		return false
+	}
+	f.Configuration.Put(strict())
+	if w := f.World(); !overtaken || len(w.Templates.Names()) != 1 || w.Configuration.Policies.Enforce != finding.Strict {
+		t.Errorf("the last World has %d templates and enforces %s", len(w.Templates.Names()), w.Configuration.Policies.Enforce)
+	}
+}
+
 // TestWorld_ChangesAtOnce changes the stores at the same time, while requests read
 // the World: none sees half of a change, and the last World has every one.
 func TestWorld_ChangesAtOnce(t *testing.T) {

@@ -33,11 +33,14 @@ func (i *installation) restart(t *testing.T) (*drift.Restart, *bytes.Buffer) {
 }
 
 // rollOut completes every rollout in a namespace in place of the Deployment
-// controller, and returns the Deployments in the order of their restarts.
-func (i *installation) rollOut(t *testing.T, namespace string) (restarted func() []string) {
+// controller, after it has seen it many times. It returns the Deployments in the
+// order of their restarts, and how many were in progress at once.
+func (i *installation) rollOut(t *testing.T, namespace string) (restarted func() (names []string, atOnce int)) {
 	t.Helper()
+	const times = 50
 	ctx, cancel := context.WithCancel(context.Background())
 	var names []string
+	atOnce, seen := 0, map[string]int{}
 	var running sync.WaitGroup
 	running.Go(func() {
 		_ = wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -45,9 +48,15 @@ func (i *installation) rollOut(t *testing.T, namespace string) (restarted func()
 			if i.List(ctx, &list, client.InNamespace(namespace)) != nil {
 				return false, nil
 			}
+			inProgress := 0
 			for n := range list.Items {
 				d := &list.Items[n]
 				if d.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] == "" || d.Status.ObservedGeneration == d.Generation {
+					continue
+				}
+				inProgress++
+				atOnce = max(atOnce, inProgress)
+				if seen[d.Name]++; seen[d.Name] < times {
 					continue
 				}
 				d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1, ReadyReplicas: 1}
@@ -59,10 +68,10 @@ func (i *installation) rollOut(t *testing.T, namespace string) (restarted func()
 		})
 	})
 	t.Cleanup(func() { cancel(); running.Wait() })
-	return func() []string {
+	return func() ([]string, int) {
 		cancel()
 		running.Wait()
-		return names
+		return names, atOnce
 	}
 }
 
@@ -78,7 +87,7 @@ func (i *installation) outdated(t *testing.T, namespace string, names ...string)
 
 // TestRestart_OneAfterTheOther restarts Deployments, and completes the rollouts.
 func TestRestart_OneAfterTheOther(t *testing.T) {
-	i := newInstallation(t, current, "")
+	i := newInstallation(t, "")
 	ns := i.namespace(t, nil)
 	i.apply(t, ns, pod("bare", asks, ""), pod("wrong", `inject.usher.dev/nowhere: "true"`, ""))
 	i.owned(t, i.apply(t, ns, `{apiVersion: batch/v1, kind: Job, metadata: {name: nightly}, spec: {template: {metadata: {annotations: {`+asks+`}}, spec: {restartPolicy: Never, containers: [{name: app, image: app}]}}}}`)[0], pod("nightly-a", asks, ""))
@@ -91,8 +100,9 @@ func TestRestart_OneAfterTheOther(t *testing.T) {
 	if err := r.Run(t.Context(), findings); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	if diff := cmp.Diff([]string{"first", "second"}, restarted()); diff != "" {
-		t.Errorf("restarted (-want +got):\n%s", diff)
+	names, atOnce := restarted()
+	if diff := cmp.Diff([]string{"first", "second"}, names); diff != "" || atOnce != 1 {
+		t.Errorf("%d at once, restarted (-want +got):\n%s", atOnce, diff)
 	}
 	var lines []string
 	for line := range strings.Lines(strings.ReplaceAll(said.String(), ns+"/", "")) {
@@ -116,7 +126,7 @@ func TestRestart_OneAfterTheOther(t *testing.T) {
 }
 
 func TestRestart_ChangesNothing(t *testing.T) {
-	i := newInstallation(t, current, "")
+	i := newInstallation(t, "")
 	deployment := func(t *testing.T, ns string) *unstructured.Unstructured {
 		t.Helper()
 		o := &unstructured.Unstructured{}
@@ -200,7 +210,7 @@ func (i *installation) budget(t *testing.T, namespace string) {
 
 // TestRestart_WaitsForTheBudget restarts once the budget allows a disruption.
 func TestRestart_WaitsForTheBudget(t *testing.T) {
-	i := newInstallation(t, current, "")
+	i := newInstallation(t, "")
 	ns := i.namespace(t, nil)
 	findings := i.outdated(t, ns, "shop")
 	i.budget(t, ns)

@@ -1,4 +1,6 @@
-package controlplane
+// Package ushercontroller starts the controllers in the process of a test, with a
+// control plane.
+package ushercontroller
 
 import (
 	"context"
@@ -8,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/usher-dev/usher/controllers"
+	"github.com/usher-dev/usher/test/controlplane"
 )
 
 // A Controller is a controller process with a control plane.
@@ -16,23 +19,22 @@ type Controller struct {
 	done   chan error
 }
 
-// StartController creates usher's namespace and starts the controllers in this
+// Start creates usher's namespace and starts the controllers in this
 // process, as their ServiceAccount, with exactly the rights of those controllers.
 // changes modify the options. The caller stops it before the control plane.
-func (c *ControlPlane) StartController(ctx context.Context, log logr.Logger, changes ...func(*controllers.Options)) (*Controller, error) {
-	o := controllers.Options{Namespace: Namespace, LeaderElection: true, HealthAddress: "0", MetricsAddress: "0", Repeated: true, Log: log, EtcdBackupEndpoints: TestEtcds(), StoreEndpoints: TestStores()}
+func Start(ctx context.Context, c *controlplane.ControlPlane, log logr.Logger, changes ...func(*controllers.Options)) (*Controller, error) {
+	o := controllers.Options{Namespace: controlplane.Namespace, LeaderElection: true, HealthAddress: "0", MetricsAddress: "0", Repeated: true, Log: log, EtcdBackupEndpoints: controlplane.TestEtcds(), StoreEndpoints: controlplane.TestStores()}
 	o.PodServer.Address, o.PodServer.Host = "127.0.0.1:0", "127.0.0.1"
 	for _, change := range changes {
 		change(&o)
 	}
-	if err := c.ownNamespace(ctx); err != nil {
+	if err := c.OwnNamespace(ctx); err != nil {
 		return nil, err
 	}
-	account := controllerAccount(o.Controllers...)
-	if err := c.grant(ctx, account); err != nil {
+	if err := c.GrantController(ctx, o.Controllers...); err != nil {
 		return nil, err
 	}
-	config, err := c.as(ctx, account)
+	config, err := c.AsController(ctx, o.Controllers...)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +55,3 @@ func (c *Controller) Stop() error {
 	}
 	return err
 }
-
-// TestEtcds are the etcds that tests start as processes, which are not pods in
-// a namespace. The controllers of all packages that share an API server see all
-// EtcdBackups, so each must allow them.
-func TestEtcds() []string { return []string{"127.0.0.1"} }
-
-// TestStores are the object stores that tests start as processes.
-func TestStores() []string { return []string{"127.0.0.1:*"} }
