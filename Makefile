@@ -73,7 +73,15 @@ ARGS ?=
 SUMMARY ?=
 .PHONY: test
 test: ## Run every test, against a real kube-apiserver where one is needed
-	@$(SUITE) -shared -modules .,test/certmanager $(SUMMARY) -- -p 4 -timeout 30m -ldflags=-w $(ARGS) ./...
+	@$(SUITE) -shared -modules .,test/certmanager $(SUMMARY) -- $(TEST) $(ARGS) ./...
+
+# With the same arguments make test finds these results in Go's cache.
+TEST = -p 4 -timeout 30m -ldflags=-w
+# Packages that decide and start nothing.
+PURE = api config etcd finding injector kinds network policies suggest verdict yaml
+.PHONY: test-pure
+test-pure: ## Run the tests that need nothing but Go
+	@$(SUITE) $(SUMMARY) -- $(TEST) $(ARGS) $(PURE:%=./%/...)
 
 # Debian's Neutron and Keystone are unpacked into the cache folder, which takes
 # two minutes the first time and needs no root where apt has its lists. NETWORKS
@@ -85,10 +93,16 @@ test-neutron: ## Run the tests that need a real OpenStack Neutron (on Debian 12)
 	  $(SUITE) -all -- -tags neutron -count=1 -v -timeout 20m ./test/neutron/... && \
 	  $(SUITE) -all -- -tags neutron -count=1 -v -timeout 40m ./controllers/network/neutron/... -networks=$(NETWORKS)
 
-.PHONY: e2e
-e2e: ## Fire every alert, and play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
+# Which tests of etcd clusters as processes only have the build tag e2e.
+STORIES = $$(grep -rlE --include='*_test.go' '^//go:build .*\be2e\b' controllers/etcd test/etcdsafety | xargs grep -hoE '^func Test[A-Za-z0-9_]+' | cut -d' ' -f2 | paste -sd'|')
+.PHONY: e2e-processes
+e2e-processes: ## Fire every alert, and play the long stories of etcd clusters, as processes
 	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
-	  $(SUITE) -- -tags e2e -count=1 -p 2 -timeout 20m -run Alerted ./test/process ./test/etcdsafety && \
+	  $(SUITE) -- -tags e2e -count=1 -p 2 -timeout 40m -run "Alerted|^($(STORIES))$$" ./test/process ./test/etcdsafety ./controllers/etcd...
+
+.PHONY: e2e
+e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
+	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
 	  $(SUITE) -- -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
 
 # How many stories are played at once on the node, how long members are broken
@@ -96,13 +110,9 @@ e2e: ## Fire every alert, and play usher's stories on a node whose pods run (Lin
 PARALLEL ?= 4
 KILL_FOR ?= 1m
 SEEDS ?= 1
-# Of the tests as processes make test plays those without the build tag, and make
-# e2e those of alerts.
 .PHONY: e2e-etcd
-e2e-etcd: ## Play the long stories of etcd clusters, as processes and on a node
+e2e-etcd: ## Play the stories of etcd clusters on a node
 	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
-	  stories=$$(grep -rlE --include='*_test.go' '^//go:build .*\be2e\b' controllers/etcd test/etcdsafety | xargs grep -hoE '^func Test[A-Za-z0-9_]+' | cut -d' ' -f2 | paste -sd'|'); \
-	  $(SUITE) -- -tags e2e -count=1 -p 2 -timeout 40m -run "^($$stories)$$" -skip Alerted ./controllers/etcd... ./test/etcdsafety && \
 	  $(SUITE) -- -tags e2e -count=1 -parallel $(PARALLEL) -timeout 90m -v ./test/etcd -kill-for=$(KILL_FOR) -seeds=$(SEEDS)
 
 FOR ?= 1m
@@ -137,37 +147,54 @@ matrix: ## Run the features on API servers of VERSIONS, with CREATES and UPDATES
 # How long random sequences of edits and faults are walked in the model of etcd
 # clusters.
 WALK ?= 20m
-# The seeds and sizes that CI has no time for. Tests that only make sense at that
-# length have the build tag soak.
-.PHONY: soak
+# The seeds and sizes that CI has no time for, in parts that are jobs of
+# .github/workflows/soak.yml, which ends each after five hours. Tests that only
+# make sense at that length have the build tag soak.
+SOAK = race fuzz tests walk pages neutron processes matrix e2e e2e-etcd chaos release bench
+.PHONY: soak $(SOAK:%=soak-%)
 soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
+	for part in $(SOAK); do $(MAKE) soak-$$part; done
+soak-race:
 	$(MAKE) race
+soak-fuzz:
 	$(MAKE) fuzz FUZZTIME=5m
+soak-tests:
 	@packages=$$(grep -rlE --include='*_test.go' '^//go:build .*\bsoak\b' . | xargs -r -n1 dirname | sort -u); \
 	  if [ -n "$$packages" ]; then $(SUITE) -shared -- -tags soak -count=1 -p 1 -timeout 3h $$packages; fi
 	$(SUITE) -shared -modules test/vpa -- -count=1 ./...
+soak-walk:
 	$(GO) test -count=1 -timeout 2h -v ./etcd/plan -args -walk=$(WALK)
+soak-pages:
 	$(MAKE) pages
+soak-neutron:
 	$(MAKE) test-neutron
+soak-processes:
+	$(MAKE) e2e-processes
+soak-matrix:
 	$(MAKE) matrix
+soak-e2e:
 	$(MAKE) e2e
+soak-e2e-etcd:
 	$(MAKE) e2e-etcd KILL_FOR=10m SEEDS=3
+soak-chaos:
 	$(MAKE) chaos FOR=30m
+soak-release:
 	$(MAKE) release release-check
+soak-bench:
 	$(MAKE) bench
 
 # The other modules with usher's own code. Their go.mod goes stale when the main one
 # changes, which only a build of them shows.
-MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging tools/prose tools/record
+MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging tools/prose tools/record tools/versions
 
 # The texts that the list of words in tools/prose applies to.
 PROSE = $(wildcard *.md docs/*.md deploy/chart/usher/README.md deploy/chart/usher/README.md.gotmpl deploy/chart/usher/values.yaml deploy/base/crds/*_*.yaml)
 
 .PHONY: lint
 lint: prose ## Check every module's go.mod, style, imports and prose
-	for module in $(MODULES); do $(GO) -C $$module vet ./...; done
-	GOGC=$${GOGC:-200} $(GOLANGCI_LINT) run ./...
 	$(ACTIONLINT)
+	GOGC=$${GOGC:-200} $(GOLANGCI_LINT) run ./...
+	for module in $(MODULES); do $(GO) -C $$module vet ./...; done
 
 .PHONY: prose
 prose: ## Check the documents, definitions and chart values against tools/prose/words.tsv
@@ -181,16 +208,17 @@ generate: ## Write the documents and manifests that come from others
 	for crd in deploy/base/crds/*_*.yaml; do \
 	  { echo '{{- if .Values.crds.install }}'; cat "$$crd"; echo '{{- end }}'; } >"deploy/chart/usher/templates/crds/$${crd##*/}"; \
 	done
+	$(GO) -C tools/versions run . >cli/apiserver/fields.tsv.new && mv cli/apiserver/fields.tsv.new cli/apiserver/fields.tsv
 	for copy in overlays/takeover chart/usher/files; do cp deploy/templates/envoy-takeover.yaml "deploy/$$copy/"; done
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
 	@assets=$(ASSETS); for manifest in base:usher base/crds:crds; do \
 	  $$assets/kubectl kustomize deploy/$${manifest%:*} >deploy/manifest.new && mv deploy/manifest.new deploy/$${manifest#*:}.yaml; \
 	done
-	{ printf '%s\n' '# The alerts of alerts.yaml, by make generate.' 'apiVersion: monitoring.coreos.com/v1' 'kind: PrometheusRule' \
-	  'metadata:' '  name: usher' '  labels: {app.kubernetes.io/name: usher}' 'spec:'; \
-	  sed -n '/^groups:/,$$ s/^/  /p' deploy/monitoring/alerts.yaml; } >deploy/monitoring/prometheusrule.yaml
-	cp deploy/monitoring/alerts.yaml deploy/monitoring/*.json deploy/chart/usher/files/
+	{ printf '%s\n' '# The rules of alerts.yaml and service-levels.yaml, by make generate.' 'apiVersion: monitoring.coreos.com/v1' 'kind: PrometheusRule' \
+	  'metadata:' '  name: usher' '  labels: {app.kubernetes.io/name: usher}' 'spec:' '  groups:'; \
+	  for rules in alerts service-levels; do sed '1,/^groups:/d; s/^/  /' deploy/monitoring/$$rules.yaml; done; } >deploy/monitoring/prometheusrule.yaml
+	cp deploy/monitoring/alerts.yaml deploy/monitoring/service-levels.yaml deploy/monitoring/*.json deploy/chart/usher/files/
 	cd tools/packaging && $(GO) tool helm-docs --chart-search-root=../../deploy/chart --template-files=README.md.gotmpl --sort-values-order=file
 
 # The commands need no cluster.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/servererrors"
@@ -82,7 +82,7 @@ func Default() *Configuration {
 	return &Configuration{
 		APIVersion: APIVersion, Kind: Kind,
 		Policies: Policies{Enforce: finding.Invariant, Warn: finding.Baseline, Audit: finding.Baseline},
-		Networks: Networks{Backend: injector.MultusBackend},
+		Networks: Networks{Backend: network.MultusBackend},
 	}
 }
 

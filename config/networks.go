@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/network/subnet"
 )
 
@@ -38,9 +38,9 @@ func (p Pool) Subnets() (subnet.Pool, error) { return subnet.ParsePool(p.CIDR, p
 // validate returns an error that begins with the field it is about.
 func (n Networks) validate() error {
 	switch n.Backend {
-	case injector.MultusBackend, injector.NeutronBackend:
+	case network.MultusBackend, network.NeutronBackend:
 	default:
-		return fmt.Errorf("backend is %q: write %s or %s", n.Backend, injector.MultusBackend, injector.NeutronBackend)
+		return fmt.Errorf("backend is %q: write %s or %s", n.Backend, network.MultusBackend, network.NeutronBackend)
 	}
 	pool, errPool := subnet.ParseCIDR(n.Pool.CIDR)
 	for i, cidr := range n.ClusterCIDRs {

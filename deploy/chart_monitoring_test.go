@@ -31,6 +31,9 @@ func TestTheChartLeavesAlertsOut(t *testing.T) {
 	if some := names(", disabled: [UsherNotRedundant]"); strings.Contains(some, "alert: UsherNotRedundant\n") {
 		t.Error("one that is disabled is there")
 	}
+	if one := rendered(t, "replicas: 1\nmonitoring: {rules: {enabled: true}}"); strings.Contains(one, "alert: UsherNotRedundant\n") {
+		t.Error("with one replica on purpose UsherNotRedundant is there")
+	}
 	without := rendered(t, "controller: {enabled: false}\nmonitoring: {rules: {enabled: true}, podMonitors: {enabled: true}}")
 	if strings.Contains(without, "UsherController") || strings.Contains(without, "UsherEtcd") || strings.Contains(without, "name: usher-controller") {
 		t.Error("without the controller its alerts or its PodMonitor are there")
@@ -44,7 +47,7 @@ func TestMonitoringIsWrittenFromOneSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, source := range append(sources, "monitoring/alerts.yaml") {
+	for _, source := range append(sources, "monitoring/alerts.yaml", "monitoring/service-levels.yaml") {
 		want, err := os.ReadFile(source)
 		if err != nil {
 			t.Fatal(err)
@@ -53,8 +56,9 @@ func TestMonitoringIsWrittenFromOneSource(t *testing.T) {
 			t.Errorf("the chart's copy of %s is stale, run make generate (%v)", source, err)
 		}
 	}
-	var file, resource map[string]any
-	for path, into := range map[string]*map[string]any{"monitoring/alerts.yaml": &file, "monitoring/prometheusrule.yaml": &resource} {
+	var alerts, levels struct{ Groups []any }
+	var resource struct{ Spec struct{ Groups []any } }
+	for path, into := range map[string]any{"monitoring/alerts.yaml": &alerts, "monitoring/service-levels.yaml": &levels, "monitoring/prometheusrule.yaml": &resource} {
 		text, err := os.ReadFile(path)
 		if err == nil {
 			err = yaml.Unmarshal(text, into)
@@ -63,8 +67,8 @@ func TestMonitoringIsWrittenFromOneSource(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(map[string]any{"groups": file["groups"]}, resource["spec"]); diff != "" {
-		t.Errorf("monitoring/prometheusrule.yaml is stale, run make generate (-alerts.yaml +it):\n%s", diff)
+	if diff := cmp.Diff(append(alerts.Groups, levels.Groups...), resource.Spec.Groups); diff != "" {
+		t.Errorf("monitoring/prometheusrule.yaml is stale, run make generate (-alerts.yaml and service-levels.yaml +it):\n%s", diff)
 	}
 }
 

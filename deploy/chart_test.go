@@ -74,7 +74,7 @@ monitoring:
     relabelings: [{action: labeldrop, regex: pod_template_hash}]
     metricRelabelings: [{action: drop, sourceLabels: [__name__], regex: go_.*}]
   serviceMonitors: *monitors
-  rules: {enabled: true, labels: {release: prometheus}, disabled: [UsherNotRedundant]}
+  rules: {enabled: true, cluster: a, labels: {release: prometheus}, disabled: [UsherNotRedundant]}
   dashboards: {enabled: true, labels: {grafana: "yes"}, annotations: {grafana_folder: usher}}
 serviceAccount: {create: false, name: webhook, annotations: {example.com/role: webhook}, labels: {example.com/e: f}, automount: false}
 podSecurityContext: {runAsUser: null, runAsGroup: null, seccompProfile: {type: Localhost, localhostProfile: usher.json}}
@@ -200,6 +200,7 @@ func TestTheAPIServerTakesEveryValue(t *testing.T) {
 		"monitoring without the controller": {"controller: {enabled: false}\nmonitoring: {podMonitors: {enabled: true}, rules: {enabled: true}}", false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			out, err := c.plane.Kubectl(t.Context(), rendered(t, tc.values), "apply", "--dry-run=server", "-f", "-")
 			if err != nil || strings.Contains(out, "Warning: would violate") != tc.violates {
 				t.Errorf("%v\n%s", err, out)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 	"github.com/usher-dev/usher/test/rights"
 )
 
@@ -87,7 +88,7 @@ func start() (*cluster, error) {
 	if out, err := c.plane.Kubectl(ctx, "", "apply", "-f", definitions, "-f", manifest); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
-	server, err := c.plane.StartReplica(ctx, logr.Discard())
+	server, err := usherwebhook.StartReplica(ctx, c.plane, logr.Discard())
 	if err != nil {
 		return nil, err
 	}

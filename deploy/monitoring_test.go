@@ -3,7 +3,6 @@ package deploy_test
 import (
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,87 +13,41 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/yaml"
 
+	"github.com/usher-dev/usher/certs"
 	facts "github.com/usher-dev/usher/facts/cluster"
+	monitoring "github.com/usher-dev/usher/test/prometheus"
+	"github.com/usher-dev/usher/webhook/registration"
 	"github.com/usher-dev/usher/webhook/review"
+	"github.com/usher-dev/usher/webhook/serving"
 )
 
-// elsewhere are metrics that usher registers apart from those of its decisions.
-var elsewhere = []string{
-	"usher_certificate_expiry_seconds",
-	"usher_build_info",
-	"usher_registration_current",
-	// From the libraries of Prometheus and controller-runtime, and from the API
-	// server.
-	"apiserver_admission_webhook_fail_open_count",
-	"apiserver_admission_webhook_rejection_count",
-	"go_gc_gomemlimit_bytes",
-	"go_memstats_heap_released_bytes",
-	"go_memstats_sys_bytes",
-	"leader_election_master_status",
-	"process_resident_memory_bytes",
-	"up",
-	// From the controller of EtcdClusters.
-	"usher_etcdcluster_available",
-	"usher_etcdcluster_claims_set_aside",
-	"usher_etcdcluster_members",
-	"usher_etcdcluster_quorum_lost",
-	"usher_etcdcluster_quorum_margin",
-	"usher_etcdcluster_stalled",
-	"usher_etcdcluster_steps_total",
-	// From the controller of EtcdBackups.
-	"usher_etcdbackup_created_timestamp_seconds",
-	"usher_etcdbackup_interval_seconds",
-	"usher_etcdbackup_last_duration_seconds",
-	"usher_etcdbackup_last_size_bytes",
-	"usher_etcdbackup_last_success_timestamp_seconds",
-	"usher_etcdbackup_succeeded",
-	// From the healing controller.
-	"usher_pods",
-	// From the controller of Networks.
-	"usher_network_backend_calls_total",
-	"usher_network_orphans",
-	"usher_network_ready",
-}
-
-// TestAlertsAndDashboardsAskForMetricsThatAre parses them like Prometheus.
-func TestAlertsAndDashboardsAskForMetricsThatAre(t *testing.T) {
-	known := registered()
-	cmd := exec.Command(filepath.Join(programs(t), "alerts"), absolute(t, "monitoring/alerts.yaml"),
-		absolute(t, "monitoring/dashboard.json"), absolute(t, "monitoring/dashboard-etcd.json"), absolute(t, "monitoring/dashboard-networks.json"))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := strings.Fields(string(out))
-	if len(asked) == 0 {
-		t.Error("they ask for no metric")
-	}
-	for _, name := range asked {
-		if name := strings.TrimSuffix(name, "_bucket"); !known[name] && !slices.Contains(elsewhere, name) {
-			t.Errorf("usher has no metric %s", name)
-		}
-	}
-}
-
-// registered returns the names of the metrics of decisions.
-func registered() map[string]bool {
+// TestTheListOfMetricsIsThatOfTheWebhook compares the names and labels in
+// test/prometheus/metrics.yaml, with which rules and dashboards are tested, with
+// those that the webhook registers.
+func TestTheListOfMetricsIsThatOfTheWebhook(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	review.NewMetrics(registry)
 	facts.NewMetrics(registry)
+	registration.NewMetrics(registry)
+	serving.NewMetrics(registry)
+	registry.MustRegister(certs.NewMetrics(nil, nil))
 	descriptions := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descriptions)
 		registry.Describe(descriptions)
 	}()
-	name := regexp.MustCompile(`fqName: "([^"]+)"`)
-	known := map[string]bool{}
+	description := regexp.MustCompile(`fqName: "([^"]+)".* variableLabels: {([^}]*)}`)
 	for d := range descriptions {
-		if found := name.FindStringSubmatch(d.String()); found != nil {
-			known[found[1]] = true
+		found := description.FindStringSubmatch(d.String())
+		if found == nil {
+			t.Fatalf("%s is written differently", d)
+		}
+		labels := strings.FieldsFunc(found[2], func(r rune) bool { return r == ',' })
+		slices.Sort(labels)
+		if want, known := monitoring.Metrics()[found[1]]; !known || !slices.Equal(labels, want) {
+			t.Errorf("%s has the labels %v; metrics.yaml says %v (known: %t)", found[1], labels, want, known)
 		}
 	}
-	return known
 }
 
 // A rule is the relevant part of an alert in monitoring/alerts.yaml.

@@ -52,7 +52,7 @@ var buildPrograms = sync.OnceValues(func() (string, error) {
 			return "", err
 		}
 	}
-	for _, name := range []string{"dockerfile", "alerts", "helm", "helm-docs", "image", "cyclonedx-gomod"} {
+	for _, name := range []string{"dockerfile", "helm", "helm-docs", "image", "cyclonedx-gomod"} {
 		// Go keeps the tools of a module in its build cache, and prints their path.
 		cmd := exec.Command("go", "tool", "-n", name)
 		cmd.Dir = filepath.Join("..", "tools", "packaging")

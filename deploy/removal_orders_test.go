@@ -9,12 +9,16 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 )
 
 // A removal is a cluster in which usher is removed in different orders.
@@ -22,7 +26,7 @@ type removal struct {
 	*cluster
 	shop string // a namespace that enforces rules
 	// replicas run; the first one holds the Lease.
-	replicas []*controlplane.Usher
+	replicas []*usherwebhook.Server
 }
 
 // TestRemovalInAnyOrder removes usher from an API server with Kubernetes' own
@@ -217,11 +221,11 @@ func (r *removal) install(t *testing.T, replicas int) {
 // start starts a replica; the first one becomes the holder of the Lease.
 func (r *removal) start(t *testing.T) {
 	t.Helper()
-	start := r.plane.StartReplica
+	start := usherwebhook.StartReplica
 	if len(r.replicas) > 0 {
-		start = r.plane.StartUnregistered
+		start = usherwebhook.StartUnregistered
 	}
-	replica, err := start(context.Background(), logr.Discard())
+	replica, err := start(context.Background(), r.plane, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,15 +266,21 @@ func (r *removal) unstick(t *testing.T) {
 // storing anything.
 func (r *removal) change(t *testing.T) error {
 	t.Helper()
-	other := "---\n" + strings.Replace(workload, "name: app}", "name: other}", 1)
-	for _, args := range [][]string{
-		{"create", "-f", "-"},
-		{"set", "image", "deployment/app", "app=app:2"},
-		{"scale", "deployment/app", "--replicas=3"},
-	} {
-		if out, err := r.plane.Kubectl(t.Context(), other, append(args, "-n", r.shop, "--dry-run=server")...); err != nil {
-			return fmt.Errorf("%w\n%s", err, out)
-		}
+	var other appsv1.Deployment
+	if err := yaml.Unmarshal([]byte(workload), &other); err != nil {
+		t.Fatal(err)
+	}
+	other.Name = "other"
+	deployments, dry := r.AppsV1().Deployments(r.shop), []string{metav1.DryRunAll}
+	if _, err := deployments.Create(t.Context(), &other, metav1.CreateOptions{DryRun: dry}); err != nil {
+		return fmt.Errorf("creating a Deployment: %w", err)
+	}
+	image := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"app:2"}]}}}}`)
+	if _, err := deployments.Patch(t.Context(), "app", types.StrategicMergePatchType, image, metav1.PatchOptions{DryRun: dry}); err != nil {
+		return fmt.Errorf("changing a Deployment: %w", err)
+	}
+	if _, err := deployments.Patch(t.Context(), "app", types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{DryRun: dry}, "scale"); err != nil {
+		return fmt.Errorf("scaling a Deployment: %w", err)
 	}
 	return nil
 }
@@ -302,7 +312,11 @@ func (r *removal) until(t *testing.T, what string, condition func() bool) {
 // registered names the webhook configurations.
 func (r *removal) registered(t *testing.T) string {
 	t.Helper()
-	return r.kubectl(t, "get", registrations, "--ignore-not-found", "-o", "name")
+	var names []string
+	for _, configuration := range r.registrations(t) {
+		names = append(names, configuration.Name)
+	}
+	return strings.Join(names, " ")
 }
 
 // settled reports whether neither of usher's namespaces is being deleted.

@@ -54,7 +54,7 @@ func TestRemovalAfterARollback(t *testing.T) {
 	}
 	stop := func() { cancel(); _ = server.Wait() }
 	t.Cleanup(stop)
-	if err := r.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + address}); err != nil {
+	if err := r.plane.UntilRegistered(t.Context(), "https://"+address); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("the previous release was registered after %s", time.Since(since).Round(time.Millisecond))

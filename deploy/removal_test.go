@@ -12,9 +12,11 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 )
 
 // registrations are the webhook configurations, for kubectl.
@@ -54,6 +56,28 @@ func TestRemovalLeavesNothingBroken(t *testing.T) {
 	})
 }
 
+// registrations returns the webhook configurations. Tests that wait for them do not
+// start kubectl again and again.
+func (c *cluster) registrations(t *testing.T) []metav1.ObjectMeta {
+	t.Helper()
+	mutating, err := c.AdmissionregistrationV1().MutatingWebhookConfigurations().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	validating, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []metav1.ObjectMeta
+	for _, configuration := range mutating.Items {
+		all = append(all, configuration.ObjectMeta)
+	}
+	for _, configuration := range validating.Items {
+		all = append(all, configuration.ObjectMeta)
+	}
+	return all
+}
+
 // testRemoval installs usher and removes it. stays is what is left then.
 func testRemoval(t *testing.T, stays []string, install func(*testing.T, *cluster, func(...string)), remove func(*cluster, func(...string)) (string, error)) {
 	plane, err := controlplane.StartWithFlags(t.Output(), map[string]string{"enable-admission-plugins": "OwnerReferencesPermissionEnforcement"})
@@ -85,7 +109,7 @@ func testRemoval(t *testing.T, stays []string, install func(*testing.T, *cluster
 		}
 	}
 	install(t, c, release)
-	replica, err := plane.StartReplica(t.Context(), logr.Discard())
+	replica, err := usherwebhook.StartReplica(t.Context(), plane, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +126,13 @@ func testRemoval(t *testing.T, stays []string, install func(*testing.T, *cluster
 		t.Fatalf("%v\n%s", err, out)
 	}
 	owner := func() string {
-		return c.kubectl(t, "get", registrations, "--ignore-not-found", "-o", "jsonpath={.items[*].metadata.ownerReferences[*].uid}")
+		var owners []string
+		for _, configuration := range c.registrations(t) {
+			for _, owner := range configuration.OwnerReferences {
+				owners = append(owners, string(owner.UID))
+			}
+		}
+		return strings.Join(owners, " ")
 	}
 
 	first := owner()
@@ -203,7 +233,7 @@ const workload = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: app},
 template: {metadata: {labels: {app: app}}, spec: {containers: [{name: app, image: "app:1"}]}}}}`
 
 // readyz returns what a replica says about itself.
-func readyz(t *testing.T, u *controlplane.Usher) string {
+func readyz(t *testing.T, u *usherwebhook.Server) string {
 	t.Helper()
 	res, err := http.Get("http://" + u.Health + "/readyz?verbose")
 	if err != nil {

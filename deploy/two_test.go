@@ -12,12 +12,14 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 	"github.com/usher-dev/usher/webhook"
 )
 
 // TestTwoInstallationsShareACluster installs the chart twice. Each installation
 // has its own templates and namespaces.
 func TestTwoInstallationsShareACluster(t *testing.T) {
+	t.Parallel()
 	plane, err := controlplane.Start(t.Output())
 	if err != nil {
 		t.Fatal(err)
@@ -46,8 +48,8 @@ func TestTwoInstallationsShareACluster(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	replica := func(namespace, fullname string, selector *metav1.LabelSelector) *controlplane.Usher {
-		u, err := plane.StartReplica(t.Context(), logr.Discard(), func(o *webhook.Options) {
+	replica := func(namespace, fullname string, selector *metav1.LabelSelector) *usherwebhook.Server {
+		u, err := usherwebhook.StartReplica(t.Context(), plane, logr.Discard(), func(o *webhook.Options) {
 			o.Namespace, o.NamespaceSelector = namespace, selector
 			o.ConfigurationName, o.ProofNamespace, o.OwnerClusterRole = fullname, fullname+"-proof", fullname+"-webhook"
 		})

@@ -13,14 +13,15 @@ import (
 	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/verdict"
 )
 
 // template is the set with the template side, unless its text is "".
-func template(t testing.TB, options string) *injector.Set {
+func templates(t testing.TB, options string) *injector.Set {
 	t.Helper()
-	parsed, err := injector.ParseTemplate("side", map[string]string{
-		injector.ConfigKey: "containers: [{name: side, image: 'example.com/side:1'}]", injector.OptionsKey: options,
+	parsed, err := template.Parse("side", map[string]string{
+		template.ConfigKey: "containers: [{name: side, image: 'example.com/side:1'}]", template.OptionsKey: options,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +60,7 @@ const asks = `"inject.usher.dev/side":"true"`
 
 func TestJudge(t *testing.T) {
 	broken := errors.New("the API server does not answer")
-	with, mandatory := template(t, ""), template(t, "mandatory: true")
+	with, mandatory := templates(t, ""), templates(t, "mandatory: true")
 	take := func(set *injector.Set) func(*verdict.Facts, verdict.Need) (bool, error) {
 		return func(known *verdict.Facts, n verdict.Need) (bool, error) {
 			if n.Fact == verdict.NamespaceLabels {
@@ -137,7 +138,7 @@ func (tree) Renew(context.Context, facts.Request, *verdict.Facts, verdict.Need) 
 }
 
 func ExampleJudge() {
-	side, err := injector.ParseTemplate("side", map[string]string{injector.ConfigKey: "containers: [{name: side, image: 'example.com/side:1'}]"})
+	side, err := template.Parse("side", map[string]string{template.ConfigKey: "containers: [{name: side, image: 'example.com/side:1'}]"})
 	if err != nil {
 		fmt.Println(err)
 		return

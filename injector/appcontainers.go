@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // AppItems are what a template added to one of the pod's own containers, by the
@@ -75,7 +77,7 @@ func (m *merge) appContainers() []*appContainer {
 	}
 	m.app = []*appContainer{}
 	if json.Unmarshal(m.raw, &object) != nil {
-		return m.app // decodePod read the pod, so one of the lists is not a list
+		return m.app // the pod was decoded, so one of the lists is not a list
 	}
 	for list, containers := range map[string][]lists{"containers": object.Spec.Containers, "initContainers": object.Spec.InitContainers} {
 		for i, c := range containers {
@@ -91,12 +93,12 @@ func (m *merge) appContainers() []*appContainer {
 				from: newAppList("envFrom", c.EnvFrom, func(item jsontext.Value) string {
 					var f corev1.EnvFromSource
 					_ = json.Unmarshal(item, &f)
-					return EnvSource(f)
+					return template.EnvSource(f)
 				}),
 				mount: newAppList("volumeMounts", c.VolumeMounts, func(item jsontext.Value) string {
-					var v podMount
+					var v podjson.Mount
 					_ = json.Unmarshal(item, &v)
-					return MountKey(v.MountPath)
+					return template.MountKey(v.MountPath)
 				}),
 			})
 		}
@@ -114,23 +116,23 @@ func (m *merge) appContainers() []*appContainer {
 // those that the annotation lists, or else every container that is neither an
 // init container nor a template's. foreign are the names of the templates'
 // containers.
-func (m *merge) appTargets(t *Template, named *override, foreign func() map[string]bool) ([]*appContainer, *finding.Finding) {
-	if named != nil && t.app.empty() {
-		return nil, named.problem("cannot be applied: the template %q has no appContainers", t.Name)
+func (m *merge) appTargets(t *template.Template, named *template.PodOverride, foreign func() map[string]bool) ([]*appContainer, *finding.Finding) {
+	if named != nil && t.App.Empty() {
+		return nil, named.Problem("cannot be applied: the template %q has no appContainers", t.Name)
 	}
-	if t.app.empty() {
+	if t.App.Empty() {
 		return nil, nil
 	}
 	templates := foreign()
-	for _, c := range slices.Concat(t.containers, t.initContainers) {
-		templates[c.name] = true // also those of a replaced version
+	for _, c := range slices.Concat(t.Containers, t.InitContainers) {
+		templates[c.Name] = true // also those of a replaced version
 	}
 	own := slices.DeleteFunc(slices.Clone(m.appContainers()), func(c *appContainer) bool { return templates[c.name] })
 	if named == nil {
 		return slices.DeleteFunc(own, func(c *appContainer) bool { return c.list != "containers" }), nil
 	}
 	var targets []*appContainer
-	for name := range strings.SplitSeq(named.value, ",") {
+	for name := range strings.SplitSeq(named.Value, ",") {
 		name = strings.TrimSpace(name)
 		at := slices.IndexFunc(own, func(c *appContainer) bool { return c.name == name })
 		if at < 0 {
@@ -138,7 +140,7 @@ func (m *merge) appTargets(t *Template, named *override, foreign func() map[stri
 			for _, c := range own {
 				names = append(names, c.name)
 			}
-			return nil, named.problem("names the container %s; the pod's own are %s", quote(name), strings.Join(names[:min(len(names), 10)], ", "))
+			return nil, named.Problem("names the container %s; the pod's own are %s", finding.Quote(name), strings.Join(names[:min(len(names), 10)], ", "))
 		}
 		if !slices.Contains(targets, own[at]) {
 			targets = append(targets, own[at])
@@ -183,21 +185,21 @@ func (c *appContainer) listOf(k itemKind) *appList {
 // compare appends what the container has of a template's items. A variable with
 // two sources has the value of the last one, so a source of the same key is
 // equal.
-func (c *appContainer) compare(matches []itemMatch, items *appItems, claim *RecordEntry) []itemMatch {
+func (c *appContainer) compare(matches []itemMatch, items *template.AppItems, claim *RecordEntry) []itemMatch {
 	var claimed AppItems
 	if claim != nil {
 		claimed = claim.AppContainers[c.name]
 	}
 	for _, kind := range []itemKind{envItem, envFromItem, mountItem} {
 		list := c.listOf(kind)
-		for i, item := range items.items(kind) {
+		for i, item := range itemsOf(items, kind) {
 			m := itemMatch{kind: kind, index: i, app: c}
-			if at, has := list.last[item.key]; has {
+			if at, has := list.last[item.Key]; has {
 				m.by = foreign
-				if slices.Contains(*claimed.of(list.field), item.key) {
+				if slices.Contains(*claimed.of(list.field), item.Key) {
 					m.by = byRecord
 				}
-				if kind != envFromItem && !item.same(list.items[at]) {
+				if kind != envFromItem && !item.Same(list.items[at]) {
 					m.differs = []difference{c.taken(list, at)}
 				}
 			}
@@ -238,11 +240,11 @@ func (m *merge) addAppItems(c *comparison) map[string]AppItems {
 			target, items, sources = match.app, AppItems{}, 0
 			m.duplicates = m.duplicates || target.env.repeats || target.mount.repeats
 		}
-		list, item := target.listOf(match.kind), &c.template.app.items(match.kind)[match.index]
-		_, has := list.last[item.key] // a template may name a source twice
+		list, item := target.listOf(match.kind), &itemsOf(&c.template.App, match.kind)[match.index]
+		_, has := list.last[item.Key] // a template may name a source twice
 		if !has || match.by == byRecord {
 			names := items.of(list.field)
-			*names = append(*names, item.key)
+			*names = append(*names, item.Key)
 			if added == nil {
 				added = map[string]AppItems{}
 			}
@@ -259,11 +261,11 @@ func (m *merge) addAppItems(c *comparison) map[string]AppItems {
 			where = fmt.Sprint(sources)
 			sources++
 		}
-		m.item(fmt.Sprintf("%s/%d/%s", target.list, index, list.field), list.absent, where, item.raw)
+		m.item(fmt.Sprintf("%s/%d/%s", target.list, index, list.field), list.absent, where, item.Raw)
 		list.absent = false
-		list.last[item.key] = len(list.items)
+		list.last[item.Key] = len(list.items)
 		list.origins[len(list.items)] = c.template.Name
-		list.items = append(list.items, item.raw)
+		list.items = append(list.items, item.Raw)
 	}
 	return added
 }
@@ -272,7 +274,7 @@ func (m *merge) addAppItems(c *comparison) map[string]AppItems {
 // names, with the items that they got: for the template's current version all
 // of its items unchanged, for another version items with those keys. It ignores
 // a container that another webhook added since.
-func (m *merge) hasAppItems(t *Template, claim RecordEntry) bool {
+func (m *merge) hasAppItems(t *template.Template, claim RecordEntry) bool {
 	if len(claim.AppContainers) == 0 {
 		return true
 	}
@@ -283,8 +285,8 @@ func (m *merge) hasAppItems(t *Template, claim RecordEntry) bool {
 			continue
 		}
 		found++
-		if claim.Content == t.content {
-			if slices.ContainsFunc(c.compare(nil, &t.app, nil), func(m itemMatch) bool { return m.by == absent || len(m.differs) > 0 }) {
+		if claim.Content == t.Content {
+			if slices.ContainsFunc(c.compare(nil, &t.App, nil), func(m itemMatch) bool { return m.by == absent || len(m.differs) > 0 }) {
 				return false
 			}
 			continue

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // logs gives the pod's own containers an item in each list.
@@ -94,7 +96,7 @@ func TestAppContainers(t *testing.T) {
 			want:        reason.Injected,
 		},
 	}
-	templates := set(template(t, "logs", logs, ""), template(t, "side", small, ""))
+	templates := set(mustParse(t, "logs", logs, ""), mustParse(t, "side", small, ""))
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			object := "{metadata: {annotations: {" + asks + tc.annotations + "}}, spec: {" + tc.spec + "}}"
@@ -122,11 +124,11 @@ func TestAppContainers(t *testing.T) {
 func TestAppContainersOfTwoTemplates(t *testing.T) {
 	app := func(value string) string { return "appContainers: {env: [{name: A, value: " + value + "}]}" }
 	object := fromYAML(t, asking(`"inject.usher.dev/x": "true", "inject.usher.dev/y": "true"`, ""))
-	same := Decide(Request{Object: object, Templates: set(template(t, "x", app("a"), ""), template(t, "y", app("a"), ""))})
+	same := Decide(Request{Object: object, Templates: set(mustParse(t, "x", app("a"), ""), mustParse(t, "y", app("a"), ""))})
 	if same.Denied || len(same.Patch) != 2 {
 		t.Errorf("%s (%s): %s", same.Reason, same.Message(), same.Patch.JSON())
 	}
-	other := Decide(Request{Object: object, Templates: set(template(t, "x", app("a"), ""), template(t, "y", app("b"), ""))})
+	other := Decide(Request{Object: object, Templates: set(mustParse(t, "x", app("a"), ""), mustParse(t, "y", app("b"), ""))})
 	if other.Reason != reason.ConflictEnv || !strings.Contains(other.Message(), `template x gives the container "app" another variable "A" than template y`) {
 		t.Errorf("%s: %s", other.Reason, other.Message())
 	}
@@ -135,7 +137,7 @@ func TestAppContainersOfTwoTemplates(t *testing.T) {
 // The record names what the containers got, and a second pass relies on it,
 // whatever another webhook has added since.
 func TestAppContainersAreRecorded(t *testing.T) {
-	r := Request{Object: fromYAML(t, asking(`"inject.usher.dev/logs": "true"`, "containers: [{name: app, env: [{name: LOG_DIR, value: /logs}]}]")), Templates: set(template(t, "logs", logs, ""))}
+	r := Request{Object: fromYAML(t, asking(`"inject.usher.dev/logs": "true"`, "containers: [{name: app, env: [{name: LOG_DIR, value: /logs}]}]")), Templates: set(mustParse(t, "logs", logs, ""))}
 	d := Decide(r)
 	after := apply(t, r, d)
 	want := map[string]AppItems{"app": {Env: []string{"NODE"}, EnvFrom: []string{"configMapRef/logs", "secretRef/logs (L_)"}, VolumeMounts: []string{"/logs"}}}
@@ -150,11 +152,11 @@ func TestAppContainersAreRecorded(t *testing.T) {
 
 func recorded(t *testing.T, pod []byte) Record {
 	t.Helper()
-	p, problem := decodePod(pod)
+	p, problem := podjson.Decode(pod)
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	record, problem := ParseRecord(p.annotations())
+	record, problem := ParseRecord(p.Annotations())
 	if problem != nil {
 		t.Fatal(problem)
 	}
@@ -174,7 +176,7 @@ func TestAppContainersAreChecked(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseTemplate("t", map[string]string{ConfigKey: tc.config})
+			_, err := template.Parse("t", map[string]string{template.ConfigKey: tc.config})
 			if (err == nil) != (tc.problem == "") || err != nil && !strings.Contains(err.Error(), tc.problem) {
 				t.Errorf("got %v, want %s", err, tc.problem)
 			}

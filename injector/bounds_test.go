@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // TestRepeatsDoNotMakeTheAnswerLong limits the cost of a pod that repeats a
@@ -18,7 +19,7 @@ func TestRepeatsDoNotMakeTheAnswerLong(t *testing.T) {
 		"volumes":    `"volumes":[` + strings.Repeat(`{"name":"v"},`, many) + `{}],"containers":[{"name":"app"}]`,
 		"ports":      `"containers":[{"name":"app","ports":[` + port + `]}]`,
 	}
-	templates := set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80, hostPort: 80}]}]\nvolumes: [{name: v, configMap: {name: c}}]", ""))
+	templates := set(mustParse(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80, hostPort: 80}]}]\nvolumes: [{name: v, configMap: {name: c}}]", ""))
 	for name, spec := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(Request{Object: []byte(`{"metadata":{"annotations":{"inject.usher.dev/side":"true"}},"spec":{` + spec + `}}`), Templates: templates})
@@ -37,8 +38,8 @@ func TestARecordThatNamesWithoutEnd(t *testing.T) {
 		return []byte(`{"metadata":{"annotations":{"inject.usher.dev/side":"true","usher.dev/injected":"{\"side\":{\"version\":\"\",\"containers\":[` + names + `]}}"}},` +
 			`"spec":{"containers":[{"name":"app","image":"app"},{"name":"side","image":"` + image + `"}]}}`)
 	}
-	r := Request{Object: pod("other"), Templates: set(template(t, "side", small, "mandatory: true"))}
-	if d := HoldUpdate(r, pod("side:1")); !d.Denied || len(d.Problems) != 1 {
+	r := Request{Object: pod("other"), Templates: set(mustParse(t, "side", small, "mandatory: true"))}
+	if d := VerifyUpdate(r, pod("side:1")); !d.Denied || len(d.Problems) != 1 {
 		t.Errorf("denied %v with %d problems", d.Denied, len(d.Problems))
 	}
 	if d := Decide(r); !d.Denied || len(d.Problems) != 1 {
@@ -55,7 +56,7 @@ func TestHostileTemplatesAreRefusedShortly(t *testing.T) {
 	}
 	for name, config := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseTemplate("side", map[string]string{ConfigKey: config})
+			_, err := template.Parse("side", map[string]string{template.ConfigKey: config})
 			if err == nil || len(err.Error()) > 4096 || !strings.HasSuffix(err.Error(), " more") {
 				t.Errorf("got an error of %d bytes: %.200s", len(fmt.Sprint(err)), fmt.Sprint(err))
 			}
@@ -64,7 +65,7 @@ func TestHostileTemplatesAreRefusedShortly(t *testing.T) {
 }
 
 func TestTooManyKeysAreNotCarried(t *testing.T) {
-	_, problem := Carry("Deployment", fromYAML(t, "{metadata: {annotations: {"+manyKeys(maxKeys+1)+"}}, spec: {template: {spec: {}}}}"), nil)
+	_, problem := PropagateOptIn("Deployment", fromYAML(t, "{metadata: {annotations: {"+manyKeys(maxKeys+1)+"}}, spec: {template: {spec: {}}}}"), nil)
 	if problem == nil || problem.Reason != reason.BadValue || !strings.Contains(problem.String(), "write at most 256") {
 		t.Errorf("got %v", problem)
 	}
@@ -83,7 +84,7 @@ func TestHostPortsClashByAddress(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseTemplate("side", map[string]string{ConfigKey: fmt.Sprintf(
+			_, err := template.Parse("side", map[string]string{template.ConfigKey: fmt.Sprintf(
 				"containers: [{name: a, image: i, ports: [{containerPort: 1, hostPort: 5, hostIP: %q}, {containerPort: 2, hostPort: 5, hostIP: %q}]}]", tc.a, tc.b)})
 			if (err != nil) != tc.clash {
 				t.Errorf("got %v", err)

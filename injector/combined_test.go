@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // guardingApp is a mandatory template with items for the pod's own containers.
@@ -18,7 +19,7 @@ appContainers: {env: [{name: PROXY, value: "on"}]}
 // TestMandatory_AppContainers covers what a mandatory template adds to the
 // pod's own containers.
 func TestMandatory_AppContainers(t *testing.T) {
-	r := Request{Object: fromYAML(t, asking(asks, "containers: [{name: app}, {name: web, readinessProbe: {httpGet: {port: 8080}}}]")), Templates: set(template(t, "side", guardingApp, "mandatory: true"))}
+	r := Request{Object: fromYAML(t, asking(asks, "containers: [{name: app}, {name: web, readinessProbe: {httpGet: {port: 8080}}}]")), Templates: set(mustParse(t, "side", guardingApp, "mandatory: true"))}
 	first := Decide(r)
 	once := string(apply(t, r, first))
 	if first.Reason != reason.Injected || strings.Count(once, `{"name":"PROXY","value":"on"}`) != 2 || !strings.Contains(once, `"value":"8080"`) {
@@ -26,7 +27,7 @@ func TestMandatory_AppContainers(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		old, new string
-		want     reason.Reason // of Hold
+		want     reason.Reason // of VerifyMandatory
 		decide   reason.Reason
 	}{
 		"as it was": {want: reason.AlreadyInjected, decide: reason.AlreadyInjected},
@@ -46,8 +47,8 @@ func TestMandatory_AppContainers(t *testing.T) {
 			if string(r.Object) == once && tc.old != "" {
 				t.Fatalf("nothing of %s", once)
 			}
-			if d := Hold(r); d.Reason != tc.want {
-				t.Errorf("Hold: %s (%s), want %s", d.Reason, d.Message(), tc.want)
+			if d := VerifyMandatory(r); d.Reason != tc.want {
+				t.Errorf("VerifyMandatory: %s (%s), want %s", d.Reason, d.Message(), tc.want)
 			}
 			d := Decide(r)
 			if d.Reason != tc.decide {
@@ -55,7 +56,7 @@ func TestMandatory_AppContainers(t *testing.T) {
 			}
 			if d.Reason == reason.Injected {
 				r.Object = apply(t, r, d)
-				if d := Hold(r); d.Denied {
+				if d := VerifyMandatory(r); d.Denied {
 					t.Errorf("after it was added again: %s", d.Message())
 				}
 			}
@@ -74,30 +75,30 @@ func TestMandatory_AppContainers(t *testing.T) {
 // TestMandatory_Revisions holds a pod to the revision that it selects.
 func TestMandatory_Revisions(t *testing.T) {
 	const mandatory = "mandatory: true"
-	was, is := template(t, "side/next", strings.Replace(guarding, "side:1", "side:2", 1), mandatory), template(t, "side/next", strings.Replace(guarding, "side:1", "side:3", 1), mandatory)
-	plain := template(t, "side", guarding, mandatory)
+	was, is := mustParse(t, "side/next", strings.Replace(guarding, "side:1", "side:2", 1), mandatory), mustParse(t, "side/next", strings.Replace(guarding, "side:1", "side:3", 1), mandatory)
+	plain := mustParse(t, "side", guarding, mandatory)
 	edit := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := Request{Object: fromYAML(t, asking(asks+`, "inject.usher.dev/side.revision": next`, "")), Now: edit.Add(time.Second), Templates: NewSet(map[string]Entry{"side": {Template: plain}, "side/next": {Template: was}})}
 	once := apply(t, r, Decide(r))
 	r.Object = once
-	if d := Hold(r); d.Reason != reason.AlreadyInjected || d.Outcomes[0].Version != was.Version {
+	if d := VerifyMandatory(r); d.Reason != reason.AlreadyInjected || d.Outcomes[0].Version != was.Version {
 		t.Errorf("%s (%s)", d.Reason, d.Message())
 	}
 	r.Templates = NewSet(map[string]Entry{"side": {Template: plain}, "side/next": {Template: is, Replaced: []Replaced{{was, edit}}}})
-	if d := Hold(r); d.Reason != reason.AlreadyInjected {
+	if d := VerifyMandatory(r); d.Reason != reason.AlreadyInjected {
 		t.Errorf("of a revision that was replaced: %s (%s)", d.Reason, d.Message())
 	}
 	r.Now = edit.Add(ReplacedFor)
-	if d := Hold(r); d.Reason != reason.MandatoryChanged {
+	if d := VerifyMandatory(r); d.Reason != reason.MandatoryChanged {
 		t.Errorf("a minute later: %s (%s)", d.Reason, d.Message())
 	}
 	r.Object = []byte(strings.Replace(string(once), "side:2", "evil:2", 1))
-	if d := HoldUpdate(r, once); d.Reason != reason.MandatoryChanged {
+	if d := VerifyUpdate(r, once); d.Reason != reason.MandatoryChanged {
 		t.Errorf("an update: %s (%s)", d.Reason, d.Message())
 	}
 	// Only the revision is mandatory, and the pod has it.
-	r.Templates = NewSet(map[string]Entry{"side": {Template: template(t, "side", guarding, "")}, "side/next": {Template: was}})
-	if d := HoldUpdate(r, once); d.Reason != reason.MandatoryChanged {
+	r.Templates = NewSet(map[string]Entry{"side": {Template: mustParse(t, "side", guarding, "")}, "side/next": {Template: was}})
+	if d := VerifyUpdate(r, once); d.Reason != reason.MandatoryChanged {
 		t.Errorf("an update of what is mandatory in the revision: %s (%s)", d.Reason, d.Message())
 	}
 }
@@ -105,15 +106,15 @@ func TestMandatory_Revisions(t *testing.T) {
 // TestMandatory_Matched holds pods that ask for nothing.
 func TestMandatory_Matched(t *testing.T) {
 	const options = "mandatory: true\nmatch: {podSelector: {matchLabels: {app: web}}}"
-	r := Request{Object: fromYAML(t, "{metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}"), Templates: set(template(t, "side", guarding, options))}
-	if d := Hold(r); d.Reason != reason.MandatoryChanged {
+	r := Request{Object: fromYAML(t, "{metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}"), Templates: set(mustParse(t, "side", guarding, options))}
+	if d := VerifyMandatory(r); d.Reason != reason.MandatoryChanged {
 		t.Errorf("without: %s (%s)", d.Reason, d.Message())
 	}
 	if d := Decide(r); d.Reason != reason.Injected {
 		t.Errorf("%s (%s)", d.Reason, d.Message())
 	}
 	r.Object = fromYAML(t, `{metadata: {labels: {app: web}, annotations: {inject.usher.dev/side: "false"}}, spec: {containers: [{name: app}]}}`)
-	for _, d := range []*Decision{Decide(r), Hold(r)} {
+	for _, d := range []*decision.Decision{Decide(r), VerifyMandatory(r)} {
 		if d.Reason != reason.OptedOut || !d.Denied {
 			t.Errorf("refused: %s (%s)", d.Reason, d.Message())
 		}
@@ -123,7 +124,7 @@ func TestMandatory_Matched(t *testing.T) {
 // TestRecord_AppContainers checks that usher relies on a record only if its
 // claims about the pod's own containers are true, and adds what is missing.
 func TestRecord_AppContainers(t *testing.T) {
-	r := Request{Object: fromYAML(t, asking(`"inject.usher.dev/logs": "true"`, "")), Templates: set(template(t, "logs", logs, ""))}
+	r := Request{Object: fromYAML(t, asking(`"inject.usher.dev/logs": "true"`, "")), Templates: set(mustParse(t, "logs", logs, ""))}
 	once := string(apply(t, r, Decide(r)))
 	before := recorded(t, []byte(once))["logs"]
 	for name, tc := range map[string]struct {
@@ -137,7 +138,7 @@ func TestRecord_AppContainers(t *testing.T) {
 		"of another version, a variable removed": {`{"name":"LOG_DIR","value":"/logs"},`, "", logs + "labels: {a: b}", reason.Injected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Request{Object: []byte(strings.Replace(once, tc.old, tc.new, 1)), Templates: set(template(t, "logs", tc.config, ""))}
+			r := Request{Object: []byte(strings.Replace(once, tc.old, tc.new, 1)), Templates: set(mustParse(t, "logs", tc.config, ""))}
 			if string(r.Object) == once {
 				t.Fatalf("nothing of %s", once)
 			}

@@ -5,15 +5,18 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // A comparison says, for each item of a template in the template's order, what
 // a pod has of it. It decides nothing: add judges it for a template that others
 // may change, require for a mandatory one, and keep for an update.
 type comparison struct {
-	template *Template
+	template *template.Template
 	pod      *merge
-	where    placement
+	where    template.Placement
 	matches  []itemMatch
 	// ports are those of the containers that the pod lacks.
 	ports []wantedPort
@@ -78,35 +81,35 @@ func (m *itemMatch) ours() bool { return m.by >= byRecognition && m.app == nil }
 
 // compare compares a pod with a template. claim is the record's entry for the
 // template, or nil; targets are the containers that get its appContainers.
-func (m *merge) compare(t *Template, claim *RecordEntry, where placement, targets []*appContainer) comparison {
+func (m *merge) compare(t *template.Template, claim *RecordEntry, where template.Placement, targets []*appContainer) comparison {
 	c := comparison{template: t, pod: m, where: where}
-	items := len(t.containers) + len(t.initContainers) + len(t.volumes) + len(t.pullSecrets) + len(t.hostAliases) + len(t.labels) + len(t.annotations)
-	c.matches = make([]itemMatch, 0, items+len(targets)*t.app.size())
+	items := len(t.Containers) + len(t.InitContainers) + len(t.Volumes) + len(t.PullSecrets) + len(t.HostAliases) + len(t.Labels) + len(t.Annotations)
+	c.matches = make([]itemMatch, 0, items+len(targets)*t.App.Len())
 	c.containers(claim)
 	has := c.hasContainer()
 	for i := range c.matches {
 		c.namesakes(&c.matches[i])
 	}
 	mounts := c.mounts()
-	for i := range t.volumes {
+	for i := range t.Volumes {
 		c.volume(i, claim, has, mounts)
 	}
 	c.hostPorts()
 	c.pullSecretsAndAliases()
 	c.metadata(has)
 	for _, target := range targets {
-		c.matches = target.compare(c.matches, &t.app, claim)
+		c.matches = target.compare(c.matches, &t.App, claim)
 	}
 	return c
 }
 
 // containers finds the template's containers in the pod.
 func (c *comparison) containers(claim *RecordEntry) {
-	for i := range c.template.containers {
+	for i := range c.template.Containers {
 		c.find(sidecarItem, i, true, claim)
 	}
-	for i := range c.template.initContainers {
-		c.find(initContainerItem, i, c.template.initContainers[i].isNative(), claim)
+	for i := range c.template.InitContainers {
+		c.find(initContainerItem, i, c.template.InitContainers[i].IsNative(), claim)
 	}
 }
 
@@ -115,15 +118,15 @@ func (c *comparison) containers(claim *RecordEntry) {
 func (c *comparison) find(kind itemKind, i int, sidecar bool, claim *RecordEntry) {
 	m := itemMatch{kind: kind, index: i}
 	want := c.container(&m)
-	if at := c.pod.locate(want.name); at != nil {
+	if at := c.pod.locate(want.Name); at != nil {
 		init := at.list == "initContainers"
 		switch {
-		case claim != nil && claim.names(want.name) && (sidecar || init):
+		case claim != nil && claim.names(want.Name) && (sidecar || init):
 			m.by = byRecord
 		case !sidecar && !init, sidecar && init && !at.native():
-			m.by = min(recognize(&want.typed, at.typed), resembling)
+			m.by = min(recognize(&want.Typed, at.typed), resembling)
 		default:
-			m.by = recognize(&want.typed, at.typed)
+			m.by = recognize(&want.Typed, at.typed)
 		}
 		if m.ours() {
 			m.at = at
@@ -137,7 +140,7 @@ func (c *comparison) namesakes(m *itemMatch) {
 	if m.ours() {
 		return
 	}
-	if m.differs = c.pod.namesakes(c.container(m).name); m.by == absent && len(m.differs) > 0 {
+	if m.differs = c.pod.namesakes(c.container(m).Name); m.by == absent && len(m.differs) > 0 {
 		m.by = foreign
 	}
 }
@@ -146,15 +149,15 @@ func (c *comparison) namesakes(m *itemMatch) {
 func (c *comparison) differences(m *itemMatch) []difference {
 	switch m.kind {
 	case sidecarItem, initContainerItem:
-		want := c.container(m).typed
+		want := c.container(m).Typed
 		if m.kind == sidecarItem && m.at.list == "initContainers" {
 			want.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 		}
 		return differences(&want, m.at.typed, c.pod.pod, &c.template.Options.Tolerate)
 	case volumeItem:
-		want, volumes := &c.template.volumes[m.index], c.pod.pod.Spec.Volumes
-		at := slices.IndexFunc(volumes, func(have podVolume) bool { return have.Name == want.name })
-		if !sameSource(want.typed, &volumes[at]) {
+		want, volumes := &c.template.Volumes[m.index], c.pod.pod.Spec.Volumes
+		at := slices.IndexFunc(volumes, func(have podjson.Volume) bool { return have.Name == want.Name })
+		if !sameSource(want.Typed, &volumes[at]) {
 			return []difference{{field: fmt.Sprintf("spec.volumes[%d]", at)}}
 		}
 	}
@@ -165,23 +168,23 @@ func (c *comparison) differences(m *itemMatch) []difference {
 // mounts it, or the record names it. Otherwise the pod shares its own volume of
 // the same name and source.
 func (c *comparison) volume(i int, claim *RecordEntry, has bool, mounts map[string]bool) {
-	m, want := itemMatch{kind: volumeItem, index: i}, &c.template.volumes[i]
+	m, want := itemMatch{kind: volumeItem, index: i}, &c.template.Volumes[i]
 	by := foreign
 	switch {
 	case !has:
-	case claim != nil && slices.Contains(claim.Volumes, want.name):
+	case claim != nil && slices.Contains(claim.Volumes, want.Name):
 		by = byRecord
-	case mounts[want.name]:
+	case mounts[want.Name]:
 		by = byRecognition
 	}
 	for n := range c.pod.pod.Spec.Volumes {
 		have := &c.pod.pod.Spec.Volumes[n]
-		if have.Name != want.name {
+		if have.Name != want.Name {
 			continue
 		}
 		m.by = by
-		if by == foreign && !sameSource(want.typed, have) {
-			m.differs = []difference{{field: fmt.Sprintf("spec.volumes[%d]", n), owner: side(have.origin, "volumes", n)}}
+		if by == foreign && !sameSource(want.Typed, have) {
+			m.differs = []difference{{field: fmt.Sprintf("spec.volumes[%d]", n), owner: side(have.Origin, "volumes", n)}}
 		}
 		if by != foreign || len(m.differs) > 0 {
 			break // a list that repeats the name is refused anyway
@@ -193,16 +196,16 @@ func (c *comparison) volume(i int, claim *RecordEntry, has bool, mounts map[stri
 // pullSecretsAndAliases compares lists in which nothing is a conflict.
 func (c *comparison) pullSecretsAndAliases() {
 	spec := c.pod.pod.Spec
-	for i, name := range c.template.pullSecrets {
+	for i, name := range c.template.PullSecrets {
 		m := itemMatch{kind: pullSecretItem, index: i}
-		if slices.Contains(spec.ImagePullSecrets, podPullSecret{name}) {
+		if slices.Contains(spec.ImagePullSecrets, podjson.PullSecret{Name: name}) {
 			m.by = foreign
 		}
 		c.matches = append(c.matches, m)
 	}
-	for i := range c.template.hostAliases {
+	for i := range c.template.HostAliases {
 		m := itemMatch{kind: hostAliasItem, index: i}
-		if missing, known := spec.missingHostnames(&c.template.hostAliases[i]); known && len(missing) == 0 {
+		if missing, known := spec.MissingHostnames(&c.template.HostAliases[i]); known && len(missing) == 0 {
 			m.by = foreign
 		}
 		c.matches = append(c.matches, m)
@@ -212,10 +215,10 @@ func (c *comparison) pullSecretsAndAliases() {
 // metadata compares labels and annotations. In a pod that has one of the
 // template's containers, those that it sets count as the template's.
 func (c *comparison) metadata(has bool) {
-	compare := func(kind itemKind, wanted []pair, have map[string]string, added []pair) {
+	compare := func(kind itemKind, wanted []podjson.Pair, have map[string]string, added []podjson.Pair) {
 		for i, p := range wanted {
 			m := itemMatch{kind: kind, index: i}
-			value, set := have[p.key]
+			value, set := have[p.Key]
 			by := "the pod"
 			switch {
 			case set && has:
@@ -223,18 +226,18 @@ func (c *comparison) metadata(has bool) {
 			case set:
 				m.by = foreign
 			default:
-				if at := slices.IndexFunc(added, func(other pair) bool { return other.key == p.key && other.value != p.value }); at >= 0 {
-					value, by, m.by = added[at].value, "another template", foreign
+				if at := slices.IndexFunc(added, func(other podjson.Pair) bool { return other.Key == p.Key && other.Value != p.Value }); at >= 0 {
+					value, by, m.by = added[at].Value, "another template", foreign
 				}
 			}
-			if m.by != absent && value != p.value {
-				m.differs = []difference{{field: kind.field(p.key), want: p.value, have: value, owner: by}}
+			if m.by != absent && value != p.Value {
+				m.differs = []difference{{field: kind.field(p.Key), want: p.Value, have: value, owner: by}}
 			}
 			c.matches = append(c.matches, m)
 		}
 	}
-	compare(labelItem, c.template.labels, c.pod.pod.labels(), c.pod.labels)
-	compare(annotationItem, c.template.annotations, c.pod.pod.annotations(), c.pod.notes)
+	compare(labelItem, c.template.Labels, c.pod.pod.Labels(), c.pod.labels)
+	compare(annotationItem, c.template.Annotations, c.pod.pod.Annotations(), c.pod.notes)
 }
 
 // hasContainer reports whether the pod has one of the template's containers.
@@ -252,7 +255,7 @@ func (c *comparison) recognized() []string {
 	var names []string
 	for i := range c.matches {
 		if m := &c.matches[i]; m.kind <= initContainerItem && m.by == byRecognition {
-			names = append(names, c.container(m).name)
+			names = append(names, c.container(m).Name)
 		}
 	}
 	return names
@@ -262,7 +265,7 @@ func (c *comparison) recognized() []string {
 // writes, and no other variables and mounts than the template's.
 func (c *comparison) exact() bool {
 	return !slices.ContainsFunc(c.matches, func(m itemMatch) bool {
-		return m.app != nil && len(m.differs) > 0 || m.kind <= initContainerItem && (!m.ours() || !within(canonical(c.container(&m).typed), canonical(*m.at.typed)))
+		return m.app != nil && len(m.differs) > 0 || m.kind <= initContainerItem && (!m.ours() || !within(canonical(c.container(&m).Typed), canonical(*m.at.typed)))
 	})
 }
 
@@ -274,7 +277,7 @@ func (c *comparison) mounts() map[string]bool {
 		if !m.ours() {
 			continue
 		}
-		for _, mount := range c.container(m).typed.VolumeMounts {
+		for _, mount := range c.container(m).Typed.VolumeMounts {
 			if mounted == nil {
 				mounted = map[string]bool{}
 			}
@@ -285,19 +288,19 @@ func (c *comparison) mounts() map[string]bool {
 }
 
 // container is the template's container of a match.
-func (c *comparison) container(m *itemMatch) *container {
+func (c *comparison) container(m *itemMatch) *template.Container {
 	if m.kind == sidecarItem {
-		return &c.template.containers[m.index]
+		return &c.template.Containers[m.index]
 	}
-	return &c.template.initContainers[m.index]
+	return &c.template.InitContainers[m.index]
 }
 
 // pair is the template's label or annotation of a match.
-func (c *comparison) pair(m *itemMatch) pair {
+func (c *comparison) pair(m *itemMatch) podjson.Pair {
 	if m.kind == labelItem {
-		return c.template.labels[m.index]
+		return c.template.Labels[m.index]
 	}
-	return c.template.annotations[m.index]
+	return c.template.Annotations[m.index]
 }
 
 // field is the path of a label or an annotation in the pod.
@@ -306,4 +309,15 @@ func (k itemKind) field(key string) string {
 		return "metadata.labels[" + key + "]"
 	}
 	return "metadata.annotations[" + key + "]"
+}
+
+// itemsOf is the list of a kind.
+func itemsOf(a *template.AppItems, k itemKind) []template.AppItem {
+	switch k {
+	case envItem:
+		return a.Env
+	case envFromItem:
+		return a.EnvFrom
+	}
+	return a.Mounts
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // conflicts lists why a template cannot be added to the pod. It reports only
@@ -29,20 +31,20 @@ func (c *comparison) conflict(m *itemMatch, d difference) finding.Finding {
 	switch m.kind {
 	case sidecarItem, initContainerItem:
 		return finding.Denial(reason.ConflictName, d.field, fmt.Sprintf(
-			"the container %q of template %s (%s) has the name of one of %s; rename one of them", c.container(m).name, t.Name, m.kind.list(), d.owner))
+			"the container %q of template %s (%s) has the name of one of %s; rename one of them", c.container(m).Name, t.Name, m.kind.list(), d.owner))
 	case volumeItem:
 		return finding.Denial(reason.ConflictVolume, d.field, fmt.Sprintf(
 			"the volume %q of template %s has the name of one of %s with another source; rename one of them, or give both the same source to share it",
-			t.volumes[m.index].name, t.Name, d.owner))
+			t.Volumes[m.index].Name, t.Name, d.owner))
 	case hostPortItem:
 		w := &c.ports[m.index]
 		return finding.Denial(reason.ConflictHostPort, d.field, fmt.Sprintf(
 			"the container %q of template %s takes the host port %d/%s, which the container %q of %s takes, too; change one of them",
-			w.container, t.Name, w.host, w.protocol, d.have, d.owner))
+			w.container, t.Name, w.Port, w.Protocol, d.have, d.owner))
 	case labelItem, annotationItem:
 		p := c.pair(m)
 		return finding.Denial(reason.ConflictMetadata, d.field, fmt.Sprintf(
-			"is set to %s by %s and to %s by template %s; remove it from one of them", quote(fmt.Sprint(d.have)), d.owner, quote(p.value), t.Name))
+			"is set to %s by %s and to %s by template %s; remove it from one of them", finding.Quote(fmt.Sprint(d.have)), d.owner, finding.Quote(p.Value), t.Name))
 	}
 	why, what, alike := reason.ConflictEnv, "variable", "give both the same value"
 	if m.kind == mountItem {
@@ -50,7 +52,7 @@ func (c *comparison) conflict(m *itemMatch, d difference) finding.Finding {
 	}
 	return finding.Denial(why, d.field, fmt.Sprintf(
 		"%s gives the container %q another %s %s than template %s; %s, or name the containers that get it with %s%s.%s",
-		d.owner, m.app.name, what, quote(t.app.items(m.kind)[m.index].key), t.Name, alike, wellknown.InjectPrefix, t.Name, AppContainersKey))
+		d.owner, m.app.name, what, finding.Quote(itemsOf(&t.App, m.kind)[m.index].Key), t.Name, alike, wellknown.InjectPrefix, t.Name, template.AppContainersKey))
 }
 
 // list is the name of the template's list of containers.
@@ -64,10 +66,10 @@ func (k itemKind) list() string {
 // namesakes finds the containers, one of each list, that have a name.
 func (m *merge) namesakes(name string) []difference {
 	var found []difference
-	find := func(list string, containers []podContainer) {
+	find := func(list string, containers []podjson.Container) {
 		for i := range containers {
 			if containers[i].Name == name {
-				found = append(found, difference{field: fmt.Sprintf("spec.%s[%d].name", list, i), owner: side(containers[i].origin, list, i)})
+				found = append(found, difference{field: fmt.Sprintf("spec.%s[%d].name", list, i), owner: side(containers[i].Origin, list, i)})
 				return // a list that repeats the name is refused anyway
 			}
 		}

@@ -32,7 +32,7 @@ func TestEditedCopies(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			removed := tc.options == "-"
-			r := Request{Object: fromYAML(t, asking("", "")), NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"}, Templates: set(template(t, "side", tc.config, strings.Trim(tc.options, "-")))}
+			r := Request{Object: fromYAML(t, asking("", "")), NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"}, Templates: set(mustParse(t, "side", tc.config, strings.Trim(tc.options, "-")))}
 			copied := copied(t, r)
 			r.Object = []byte(strings.Replace(copied, tc.from, tc.to, 1))
 			if removed {

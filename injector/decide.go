@@ -9,6 +9,9 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/finding/release"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // A Request is all that a decision depends on.
@@ -21,7 +24,7 @@ type Request struct {
 	Namespace       string
 	NamespaceLabels map[string]string
 	// Scope is the namespaces that usher serves.
-	Scope     Scope
+	Scope     decision.Scope
 	Templates *Set
 	// NativeSidecars is true if every kubelet of the cluster supports native
 	// sidecars.
@@ -44,72 +47,21 @@ type Request struct {
 // ended reports whether the decision shall end early.
 func (r *Request) ended() bool { return r.Err != nil && r.Err() != nil }
 
-// A Decision is the result for an object, and its reasons.
-type Decision struct {
-	// Reason is the decision in one word; that of a denial if the object is
-	// denied.
-	Reason reason.Reason
-	// Denied refuses the object; Problems say why.
-	Denied   bool
-	Problems []finding.Finding
-	// Outcomes has one entry for each template that the keys mention, by name;
-	// without any, one entry without a template.
-	Outcomes []Outcome
-	// Warnings are for the user who sent the object.
-	Warnings []string
-	// Patch adds to the object; it is empty if nothing is added.
-	Patch Patch
-	// JSONOnly is true if a two-way merge patch may be unable to express the
-	// patch.
-	JSONOnly bool
-	// Steps is the path of the decision, if the request asks for it.
-	Steps []Step
-}
-
-// An Outcome is the decision about one template, or one Network.
-type Outcome struct {
-	Template string
-	Version  string
-	// Network is the Network that Attach decided about.
-	Network string
-	// Revision is the selected revision of the template, "" for none.
-	Revision string
-	Reason   reason.Reason
-	// Source is the key that asked for or refused the template.
-	Source string
-	Detail string
-}
-
-// Name returns the name of the template or revision in a Set.
-func (o Outcome) Name() string { return RevisionName(o.Template, o.Revision) }
-
-// Denial returns the decision about an object that is refused before any
-// template is considered.
-func Denial(f finding.Finding) *Decision {
-	return &Decision{Reason: f.Reason, Denied: true, Problems: []finding.Finding{f}, Outcomes: []Outcome{{Reason: f.Reason}}}
-}
-
-// Skipped returns the decision about an object for which no template is
-// considered.
-func Skipped(r reason.Reason) *Decision {
-	return &Decision{Reason: r, Outcomes: []Outcome{{Reason: r}}}
-}
-
 // Decide decides about one object. It never fails: it denies what it cannot
 // read.
-func Decide(r Request) *Decision {
-	d := &decision{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r}
+func Decide(r Request) *decision.Decision {
+	d := &decider{Builder: decision.Builder{Explain: r.Explain}, request: r}
 	d.run()
 	for more := d.ending(); len(more) > 0; more = d.ending() { // each time with more templates
-		d = &decision{decisionBuilder: decisionBuilder{explain: r.Explain}, request: r, endings: append(d.endings, more...)}
+		d = &decider{Builder: decision.Builder{Explain: r.Explain}, request: r, endings: append(d.endings, more...)}
 		d.run()
 	}
-	return d.summarize()
+	return d.Summarize()
 }
 
-// decision is the state of a decision about an object's templates.
-type decision struct {
-	decisionBuilder
+// decider is the state of a decision about an object's templates.
+type decider struct {
+	decision.Builder
 	request Request
 	merge   *merge
 	record  Record
@@ -123,41 +75,41 @@ type decision struct {
 	verify bool
 }
 
-func (d *decision) run() {
+func (d *decider) run() {
 	r := &d.request
 	if r.Scope.Excludes(r.Namespace, r.NamespaceLabels) {
-		d.step("namespace", r.Namespace, "is excluded")
-		d.skip(ask{}, reason.NamespaceExclude, "namespace "+r.Namespace)
+		d.Step("namespace", r.Namespace, "is excluded")
+		d.Skip(decision.Outcome{}, reason.NamespaceExclude, "namespace "+r.Namespace)
 		return
 	}
-	raw, path, problem := podTemplate(r.Kind, r.Object)
+	raw, path, problem := podjson.Template(r.Kind, r.Object)
 	if problem != nil {
-		d.deny(ask{}, *problem)
+		d.Deny(decision.Outcome{}, *problem)
 		return
 	}
-	d.path = path
-	view, problem := decodePod(raw)
+	d.Path = path
+	view, problem := podjson.Decode(raw)
 	if problem != nil {
-		d.deny(ask{}, *problem)
+		d.Deny(decision.Outcome{}, *problem)
 		return
 	}
 	d.merge = &merge{pod: view, raw: raw}
 	subject := r.subject(view)
 	subject.recognized, subject.ending, subject.ended = d.recognized, d.endings, r.ended
-	asks := asked(view.annotations(), r.Templates, subject)
+	asks := asked(view.Annotations(), r.Templates, subject)
 	d.asks = slices.Clone(asks)
 	if d.verify {
 		asks = slices.DeleteFunc(asks, func(a ask) bool { return !r.Templates.concerns(a) })
 	}
-	d.believed(view)
+	d.warnOfUnprovedController(view)
 	d.explainAsks(view, asks)
 	if len(asks) == 0 {
-		d.skip(ask{}, reason.NotAsked, "")
+		d.Skip(decision.Outcome{}, reason.NotAsked, "")
 		return
 	}
-	d.merge.token = view.tokenVolume()
-	if d.record, problem = ParseRecord(view.annotations()); problem != nil {
-		d.deny(ask{}, *problem)
+	d.merge.token = view.TokenVolume()
+	if d.record, problem = ParseRecord(view.Annotations()); problem != nil {
+		d.Deny(decision.Outcome{}, *problem)
 		return
 	}
 	changed := false
@@ -168,18 +120,18 @@ func (d *decision) run() {
 		changed = d.template(asks[i]) || changed
 	}
 	if changed && !d.Denied {
-		d.JSONOnly = d.merge.duplicates || view.repeatsKeys()
+		d.JSONOnly = d.merge.duplicates || view.RepeatsKeys()
 		d.keepOwn()
 		record := d.record
 		if !d.recorded {
 			record = nil
 		}
-		d.Patch = d.merge.finish(record).under(pointer(d.path))
+		d.Patch = d.merge.finish(record).Under(podjson.Pointer(d.Path))
 	}
 }
 
 // template decides about one template and reports whether it adds anything.
-func (d *decision) template(a ask) bool {
+func (d *decider) template(a ask) bool {
 	c := candidate{ask: a}
 	c.entry, c.known = d.request.Templates.Get(a.key())
 	for i := range preconditions {
@@ -189,37 +141,37 @@ func (d *decision) template(a ask) bool {
 			return false
 		}
 	}
-	where := c.entry.Template.place(d.merge.pod, d.request.NativeSidecars)
+	where := c.entry.Template.Place(d.merge.pod, d.request.NativeSidecars)
 	if c.entry.Template.Options.Mandatory {
-		return d.hold(a, c.entry.versions(d.request.Now), where)
+		return d.addMandatory(a, c.entry.versions(d.request.Now), where)
 	}
-	t, problem := c.entry.Template.with(a.overrides)
+	t, problem := c.entry.Template.WithOverrides(a.overrides)
 	if problem != nil {
-		d.deny(a, *problem)
+		d.Deny(a.outcome(), *problem)
 		return false
 	}
-	return d.inject(a, t.withProbePorts(d.probePorts), where)
+	return d.inject(a, t.WithProbePorts(d.probePorts), where)
 }
 
 // inject adds the parts of the template that the pod lacks, unless the
 // pod has what its record says.
-func (d *decision) inject(a ask, t *Template, where placement) bool {
+func (d *decider) inject(a ask, t *template.Template, where template.Placement) bool {
 	claim := d.claim(t)
 	if claim != nil && d.merge.recordHolds(t, *claim) && d.merge.hasAppItems(t, *claim) {
-		if claim.Content != t.content {
-			d.warn("the pod has version %s of the template %s; the current version is %s", claim.Version(), t.Name, t.Version)
+		if claim.Content != t.Content {
+			d.Warn("the pod has version %s of the template %s; the current version is %s", claim.Version(), t.Name, t.Version)
 		}
 		d.Warnings = append(d.Warnings, d.merge.lostRestartPolicy(t, *claim)...)
-		d.step("record", claim.Version(), "matches the pod")
-		d.done(a, reason.AlreadyInjected, t.Version, "")
+		d.Step("record", claim.Version(), "matches the pod")
+		d.Done(a.outcome(), reason.AlreadyInjected, t.Version, "")
 		return false
 	}
 	if claim != nil {
-		d.step("record", claim.Version(), "does not match the pod")
+		d.Step("record", claim.Version(), "does not match the pod")
 	}
 	targets, problem := d.merge.appTargets(t, a.containers, d.templatesContainers)
 	if problem != nil {
-		d.deny(a, *problem)
+		d.Deny(a.outcome(), *problem)
 		return false
 	}
 	c := d.merge.compare(t, claim, where, targets)
@@ -227,7 +179,7 @@ func (d *decision) inject(a ask, t *Template, where placement) bool {
 }
 
 // claim returns the record's entry for a template, or nil.
-func (d *decision) claim(t *Template) *RecordEntry {
+func (d *decider) claim(t *template.Template) *RecordEntry {
 	claim, claimed := d.record[t.Name]
 	if !claimed {
 		return nil
@@ -237,7 +189,7 @@ func (d *decision) claim(t *Template) *RecordEntry {
 
 // add judges a comparison with a template that others may change: what is
 // missing is added, unless the pod has other items in its place.
-func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
+func (d *decider) add(a ask, c *comparison, claim *RecordEntry) bool {
 	t, copied := c.template, c.recognized()
 	if c.lacksContainer() {
 		copied = nil
@@ -249,7 +201,7 @@ func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
 		if claim != nil {
 			problems = append([]finding.Finding{claim.mismatch(t)}, problems...)
 		}
-		d.deny(a, problems...)
+		d.Deny(a.outcome(), problems...)
 		return false
 	}
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
@@ -257,8 +209,8 @@ func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
 	entry := d.merge.addMissing(c)
 	if len(copied) > 0 {
 		list := strings.Join(copied, ", ")
-		d.warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them", list, t.Name)
-		d.done(a, reason.AlreadyPresent, t.Version, "recognized "+list)
+		d.Warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them", list, t.Name)
+		d.Done(a.outcome(), reason.AlreadyPresent, t.Version, "recognized "+list)
 		if c.exact() { // the record is true, so write it; the pod would look uninjected otherwise
 			d.record[t.Name], d.recorded = entry, true
 		}
@@ -266,17 +218,17 @@ func (d *decision) add(a ask, c *comparison, claim *RecordEntry) bool {
 	}
 	d.record[t.Name], d.recorded = entry, true
 	detail := ""
-	if c.where == native {
+	if c.where == template.NativeSidecar {
 		detail = "as native sidecars"
 	}
-	d.done(a, reason.Injected, t.Version, detail)
+	d.Done(a.outcome(), reason.Injected, t.Version, detail)
 	return true
 }
 
 // templatesContainers names the containers of the pod that belong to templates,
 // according to the record and the requested templates: they are not the pod's
 // own.
-func (d *decision) templatesContainers() map[string]bool {
+func (d *decider) templatesContainers() map[string]bool {
 	names := map[string]bool{}
 	for _, entry := range d.record {
 		for _, name := range slices.Concat(entry.Containers, entry.InitContainers) {
@@ -288,21 +240,16 @@ func (d *decision) templatesContainers() map[string]bool {
 }
 
 // askedContainers names the containers of the requested templates.
-func (d *decision) askedContainers() map[string]bool {
+func (d *decider) askedContainers() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range d.asks {
 		entry, ok := d.request.Templates.Get(a.key())
 		if !ok || entry.Template == nil || a.refused {
 			continue
 		}
-		for _, c := range slices.Concat(entry.Template.containers, entry.Template.initContainers) {
-			names[c.name] = true
+		for _, c := range slices.Concat(entry.Template.Containers, entry.Template.InitContainers) {
+			names[c.Name] = true
 		}
 	}
 	return names
-}
-
-// Message explains in a sentence why the object was denied, with every problem.
-func (d *Decision) Message() string {
-	return finding.Join(d.Problems)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 const (
@@ -29,7 +31,7 @@ const asks = `"inject.usher.dev/side": "true"`
 // TestEveryReason produces each reason at least once, and checks part of its
 // message.
 func TestEveryReason(t *testing.T) {
-	side := template(t, "side", small, "")
+	side := mustParse(t, "side", small, "")
 	tests := map[string]struct {
 		object    string
 		kind      string
@@ -55,23 +57,23 @@ func TestEveryReason(t *testing.T) {
 		},
 		"a refusal of a mandatory template that the namespace asks for is denied": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{wellknown.LabelTemplates: "side"},
-			templates: set(template(t, "side", small, "mandatory: true")), want: reason.OptedOut, denied: true,
+			templates: set(mustParse(t, "side", small, "mandatory: true")), want: reason.OptedOut, denied: true,
 			message: `metadata.annotations[inject.usher.dev/side]: is "false", and the template side, which the namespace label inject.usher.dev/templates asks for, does not let pods opt out`,
 		},
 		"a refusal of a mandatory template that nobody asks for is heard": {
-			object: asking(`"inject.usher.dev/side": "false"`, ""), templates: set(template(t, "side", small, "mandatory: true")), want: reason.OptedOut,
+			object: asking(`"inject.usher.dev/side": "false"`, ""), templates: set(mustParse(t, "side", small, "mandatory: true")), want: reason.OptedOut,
 		},
 		"a refusal of a mandatory template is heard where it may be refused": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{wellknown.LabelTemplates: "side"},
-			templates: set(template(t, "side", small, "{mandatory: true, optOut: allow}")), want: reason.OptedOut,
+			templates: set(mustParse(t, "side", small, "{mandatory: true, optOut: allow}")), want: reason.OptedOut,
 		},
 		"a refusal is denied where a template that is not mandatory says so": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{wellknown.LabelTemplates: "side"},
-			templates: set(template(t, "side", small, "optOut: deny")), want: reason.OptedOut, denied: true, message: "does not let pods opt out",
+			templates: set(mustParse(t, "side", small, "optOut: deny")), want: reason.OptedOut, denied: true, message: "does not let pods opt out",
 		},
 		"a refusal of one template leaves the other": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{wellknown.LabelTemplates: "log.side"},
-			templates: set(side, template(t, "log", second, "")), want: reason.Injected,
+			templates: set(side, mustParse(t, "log", second, "")), want: reason.Injected,
 		},
 		"system namespaces are left alone": {object: asking(asks, ""), namespace: "kube-system", want: reason.NamespaceExclude},
 		"usher's own namespace is left alone": {
@@ -82,12 +84,12 @@ func TestEveryReason(t *testing.T) {
 			warning: "the template side was not injected (host-network): spec.hostNetwork is true",
 		},
 		"pods on the host network are denied where the template is mandatory": {
-			object: asking(asks, "hostNetwork: true, containers: [{name: app}]"), templates: set(template(t, "side", small, "mandatory: true")),
+			object: asking(asks, "hostNetwork: true, containers: [{name: app}]"), templates: set(mustParse(t, "side", small, "mandatory: true")),
 			want: reason.HostNetwork, denied: true, message: "the template is mandatory",
 		},
 		"pods on the host network are injected where the template allows it": {
 			object:    asking(asks, "hostNetwork: true, containers: [{name: app}]"),
-			templates: set(template(t, "side", small, "hostNetwork: allow")), want: reason.Injected,
+			templates: set(mustParse(t, "side", small, "hostNetwork: allow")), want: reason.Injected,
 		},
 		"pods on Windows are skipped": {
 			object: asking(asks, "os: {name: windows}, containers: [{name: app}]"), want: reason.Windows,
@@ -98,7 +100,7 @@ func TestEveryReason(t *testing.T) {
 			warning: "spec.nodeSelector[kubernetes.io/os] is windows",
 		},
 		"pods on Windows are denied where the template is mandatory": {
-			object: asking(asks, "os: {name: windows}, containers: [{name: app}]"), templates: set(template(t, "side", small, "mandatory: true")),
+			object: asking(asks, "os: {name: windows}, containers: [{name: app}]"), templates: set(mustParse(t, "side", small, "mandatory: true")),
 			want: reason.Windows, denied: true, message: "the template is mandatory",
 		},
 		"pods that end are skipped without native sidecars": {
@@ -110,14 +112,14 @@ func TestEveryReason(t *testing.T) {
 		},
 		"pods that end are skipped by a template that wants no native sidecars": {
 			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), sidecars: true,
-			templates: set(template(t, "side", small, "native: never")), want: reason.NoNativeSidecars, warning: "options.native",
+			templates: set(mustParse(t, "side", small, "native: never")), want: reason.NoNativeSidecars, warning: "options.native",
 		},
 		"native: always takes a cluster that runs native sidecars": {
-			object: asking(asks, ""), templates: set(template(t, "side", small, "native: always")), want: reason.NoNativeSidecars,
+			object: asking(asks, ""), templates: set(mustParse(t, "side", small, "native: always")), want: reason.NoNativeSidecars,
 			warning: "the template side adds native sidecars to every pod, and this cluster does not run native sidecars",
 		},
 		"a template that is a native sidecar by itself takes one as well": {
-			object: asking(asks, ""), templates: set(template(t, "side", "initContainers: [{name: side, image: s, restartPolicy: Always}]", "")), want: reason.NoNativeSidecars,
+			object: asking(asks, ""), templates: set(mustParse(t, "side", "initContainers: [{name: side, image: s, restartPolicy: Always}]", "")), want: reason.NoNativeSidecars,
 			warning: "this cluster does not run native sidecars",
 		},
 		"a namespace label that is empty asks for nothing": {
@@ -125,11 +127,11 @@ func TestEveryReason(t *testing.T) {
 		},
 		"a template that was withheld does not conflict with another": {
 			object:    asking(asks+`, "inject.usher.dev/log": "true"`, "hostNetwork: true, containers: [{name: app}]"),
-			templates: set(template(t, "log", small, ""), template(t, "side", small, "hostNetwork: allow")), want: reason.Injected,
+			templates: set(mustParse(t, "log", small, ""), mustParse(t, "side", small, "hostNetwork: allow")), want: reason.Injected,
 			warning: "the template log was not injected (host-network)",
 		},
 		"pods that end are denied where the template is mandatory": {
-			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), templates: set(template(t, "side", small, "mandatory: true")),
+			object: asking(asks, "restartPolicy: Never, containers: [{name: app}]"), templates: set(mustParse(t, "side", small, "mandatory: true")),
 			want: reason.NoNativeSidecars, denied: true, message: "the template is mandatory",
 		},
 		"a template that does not exist is named with those that do": {
@@ -138,7 +140,7 @@ func TestEveryReason(t *testing.T) {
 		},
 		"a template that cannot be used says why": {
 			object:    asking(asks, ""),
-			templates: NewSet(map[string]Entry{"side": {Err: &InvalidTemplate{Name: "side", Problems: []finding.Finding{{Field: "data.config", Message: "is missing"}}}}}),
+			templates: NewSet(map[string]Entry{"side": {Err: &template.InvalidError{Name: "side", Problems: []finding.Finding{{Field: "data.config", Message: "is missing"}}}}}),
 			want:      reason.TemplateInvalid, denied: true, message: "data.config: is missing",
 		},
 		"a value that is not a boolean is denied": {
@@ -172,51 +174,51 @@ func TestEveryReason(t *testing.T) {
 		},
 		"a volume of the same name and another source conflicts": {
 			object:    asking(asks, "volumes: [{name: v, emptyDir: {}}], containers: [{name: app}]"),
-			templates: set(template(t, "side", small+"\nvolumes: [{name: v, configMap: {name: c}}]", "")),
+			templates: set(mustParse(t, "side", small+"\nvolumes: [{name: v, configMap: {name: c}}]", "")),
 			want:      reason.ConflictVolume, denied: true, message: "spec.volumes[0]",
 		},
 		"a volume of the same name and source is shared": {
 			object:    asking(asks, "volumes: [{name: v, configMap: {name: c, defaultMode: 420}}], containers: [{name: app}]"),
-			templates: set(template(t, "side", small+"\nvolumes: [{name: v, configMap: {name: c}}]", "")),
+			templates: set(mustParse(t, "side", small+"\nvolumes: [{name: v, configMap: {name: c}}]", "")),
 			want:      reason.Injected,
 		},
 		"a host port that is taken conflicts": {
 			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 1, hostPort: 80}]}]"),
-			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 2, hostPort: 80}]}]", "")),
+			templates: set(mustParse(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 2, hostPort: 80}]}]", "")),
 			want:      reason.ConflictHostPort, denied: true, message: "spec.containers[0].ports[0].hostPort",
 		},
 		"a host port of another protocol or address does not": {
 			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 1, hostPort: 80, protocol: UDP}, {containerPort: 3, hostPort: 80, hostIP: 10.0.0.1}]}]"),
-			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 2, hostPort: 80, hostIP: 10.0.0.2}]}]", "")),
+			templates: set(mustParse(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 2, hostPort: 80, hostIP: 10.0.0.2}]}]", "")),
 			want:      reason.Injected,
 		},
 		"on the host network every port is the host's": {
 			object:    asking(asks, "hostNetwork: true, containers: [{name: app, ports: [{containerPort: 80}]}]"),
-			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "hostNetwork: allow")),
+			templates: set(mustParse(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "hostNetwork: allow")),
 			want:      reason.ConflictHostPort, denied: true, message: "takes the host port 80/TCP",
 		},
 		"a container port that two share is a warning": {
 			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 80}]}]"),
-			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "")),
+			templates: set(mustParse(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "")),
 			want:      reason.Injected, warning: "only one of them can listen",
 		},
 		"the same port of another protocol is none": {
 			object:    asking(asks, "containers: [{name: app, ports: [{containerPort: 80, protocol: UDP}]}]"),
-			templates: set(template(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "")),
+			templates: set(mustParse(t, "side", "containers: [{name: side, image: i, ports: [{containerPort: 80}]}]", "")),
 			want:      reason.Injected,
 		},
 		"a label set to another value conflicts": {
 			object:    `{metadata: {labels: {a: x}, annotations: {` + asks + `}}, spec: {containers: [{name: app}]}}`,
-			templates: set(template(t, "side", small+"\nlabels: {a: b}", "")),
+			templates: set(mustParse(t, "side", small+"\nlabels: {a: b}", "")),
 			want:      reason.ConflictMetadata, denied: true, message: `metadata.labels[a]: is set to "x" by the pod and to "b" by template side`,
 		},
 		"a label set to the same value is kept": {
 			object:    `{metadata: {labels: {a: b}, annotations: {` + asks + `}}, spec: {containers: [{name: app}]}}`,
-			templates: set(template(t, "side", small+"\nlabels: {a: b}", "")), want: reason.Injected,
+			templates: set(mustParse(t, "side", small+"\nlabels: {a: b}", "")), want: reason.Injected,
 		},
 		"two templates that cannot go together are both named": {
 			object:    asking(asks+`, "inject.usher.dev/log": "true"`, ""),
-			templates: set(side, template(t, "log", small, "")),
+			templates: set(side, mustParse(t, "log", small, "")),
 			want:      reason.ConflictName, denied: true, message: `conflict-container: the container "side" of template side (containers) has the name of one of template log`,
 		},
 		"a field of the wrong type is undecodable": {
@@ -262,7 +264,7 @@ func TestEveryReason(t *testing.T) {
 				tc.templates = set(side)
 			}
 			d := Decide(Request{
-				Object: fromYAML(t, tc.object), Kind: tc.kind, Namespace: tc.namespace, Scope: Scope{Own: "usher-system"},
+				Object: fromYAML(t, tc.object), Kind: tc.kind, Namespace: tc.namespace, Scope: decision.Scope{ReleaseNamespace: "usher-system"},
 				NamespaceLabels: tc.labels, Templates: tc.templates, NativeSidecars: tc.sidecars,
 			})
 			if d.Reason != tc.want || d.Denied != tc.denied {

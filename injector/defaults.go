@@ -3,13 +3,13 @@ package injector
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/usher-dev/usher/image"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // defaultContainer sets the API server's defaults for a container of a pod
 // (pkg/apis/core/v1, defaults.go and zz_generated.defaults.go).
 func defaultContainer(c *corev1.Container, hostNetwork bool) {
-	orDefault(&c.ImagePullPolicy, image.DefaultPullPolicy(c.Image))
+	orDefault(&c.ImagePullPolicy, kinds.DefaultPullPolicy(c.Image))
 	orDefault(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
 	orDefault(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
 	for i := range c.Ports {

@@ -2,25 +2,24 @@
 // Decisions are pure: the same request gives the same answer in the webhook, on
 // the command line and in a test.
 //
-// The steps of a decision, one per file:
+// The steps of a decision, one per file or package:
 //
+//	podjson        read the pod's JSON; the additions as JSON Patch
+//	template       parse the template strictly from its ConfigMap
+//	decision       the namespaces, the reasons and the steps of a result
 //	optin          read the pod's annotations, then the namespace's label
 //	selection      find the templates that select the pod by themselves, in rounds
 //	ownlabels      tell the pod's own labels from those that templates gave it
 //	revision       select the revision of a template
-//	template       parse the template strictly from its ConfigMap
 //	record         read the record of earlier injections from the pod's annotation
 //	precondition   check, in order, what rules a template out
 //	presence       recognize the pod's containers that are a template's
-//	sidecar        choose between ordinary containers and native sidecars
-//	override       apply the pod's overrides to the template
 //	compare        find what the pod has of each item of a template
 //	conflict       name both sides of what cannot be added
 //	require        judge the comparison with a mandatory template
 //	keep           judge an update, which compares a pod with itself
 //	merge          add to the raw JSON
 //	appcontainers  add to the pod's own containers
-//	patch          the additions as JSON Patch, and as a two-way merge patch
 //
 // # What a pod has already
 //
@@ -49,10 +48,10 @@
 // API server's defaulting and admission plugins and for options.tolerate.
 // Decide denies other differences, so that a replica of a later version denies
 // them even while the registration of an earlier version is in force. After all
-// mutations Hold checks again, when nothing can be added any more, and the
+// mutations VerifyMandatory checks again, when nothing can be added any more, and the
 // record must match the pod. Every one of the pod's own containers must have
 // the template's appContainers: the pod cannot select containers, and the
-// record does not decide which containers are the pod's own. HoldUpdate
+// record does not decide which containers are the pod's own. VerifyUpdate
 // compares a pod with itself: neither the items that the old record names, nor
 // those that are recognizably the template's, nor the record may change, and an
 // edit of the template does not affect running pods.
@@ -63,8 +62,8 @@
 // Releases before v0.2 read these records, and write them without the options;
 // each side reads the other's records.
 //
-// Networks that a pod declares have a path of their own (network), and so does
-// a Deployment's own Network (ownnetwork).
+// The package network decides about the Networks that a pod declares, and about
+// a Deployment's own Network.
 //
 // A mutation only adds: it never removes, reorders or changes a value that the
 // user wrote. Fields unknown to this build survive, because usher never decodes

@@ -8,10 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
+
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // effects compares the corpus before and after injection.
-func effects(t *Template, before, after map[string]*corev1.Pod) ([]string, error) {
+func effects(t *template.Template, before, after map[string]*corev1.Pod) ([]string, error) {
 	var lines []string
 	security, err := securityEffects(before, after)
 	if err != nil {
@@ -26,8 +28,8 @@ func effects(t *Template, before, after map[string]*corev1.Pod) ([]string, error
 			lines = append(lines, fmt.Sprintf("pods of QoS class %s become %s", was, is))
 		}
 	}
-	if totals := t.totals(); totals != "" {
-		lines = append(lines, "each pod needs more resources: "+totals)
+	if needs := totals(t); needs != "" {
+		lines = append(lines, "each pod needs more resources: "+needs)
 	}
 	return lines, nil
 }
@@ -79,7 +81,7 @@ func QOSClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 }
 
 // totals sums up the resources of the containers that run along with the pod's.
-func (t *Template) totals() string {
+func totals(t *template.Template) string {
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	add := func(sum, list corev1.ResourceList) {
 		for name, quantity := range list {
@@ -88,15 +90,15 @@ func (t *Template) totals() string {
 			sum[name] = total
 		}
 	}
-	running := slices.Clone(t.containers)
-	for _, c := range t.initContainers {
-		if c.isNative() {
+	running := slices.Clone(t.Containers)
+	for _, c := range t.InitContainers {
+		if c.IsNative() {
 			running = append(running, c)
 		}
 	}
 	for _, c := range running {
-		add(requests, c.typed.Resources.Requests)
-		add(limits, c.typed.Resources.Limits)
+		add(requests, c.Typed.Resources.Requests)
+		add(limits, c.Typed.Resources.Limits)
 	}
 	var parts []string
 	for _, of := range []struct {

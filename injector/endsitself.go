@@ -8,13 +8,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // EndsItself describes the chains of templates in which the labels of a template,
 // or of those that it makes selected, end the template's own selector. The
 // template stays selected, but the pod's labels no longer show why. Only the
 // chains with a template that is about to be applied are reported.
-func (s *Set) EndsItself(with *Template) []string {
+func (s *Set) EndsItself(with *template.Template) []string {
 	var entries map[string]Entry
 	if s != nil {
 		entries = maps.Clone(s.entries)
@@ -22,7 +25,7 @@ func (s *Set) EndsItself(with *Template) []string {
 	if entries == nil {
 		entries = map[string]Entry{}
 	}
-	entries[RevisionName(with.Name, with.Revision)] = Entry{Template: with}
+	entries[template.RevisionName(with.Name, with.Revision)] = Entry{Template: with}
 	set := s.Replace(entries)
 	var lines []string
 	for _, t := range set.Matches() {
@@ -35,22 +38,22 @@ func (s *Set) EndsItself(with *Template) []string {
 
 // A link is a template in a chain, which a label of the link before it selects.
 type link struct {
-	template *Template
-	from     *link // nil at the template whose selector ends
-	by       pair  // the label of from that selects the template
-	// given are the labels of the links up to this one, and wanted what a pod must
+	template *template.Template
+	from     *link        // nil at the template whose selector ends
+	by       podjson.Pair // the label of from that selects the template
+	// added are the labels of the links up to this one, and wanted what a pod must
 	// have itself to get all of them.
-	given  labels.Set
+	added  labels.Set
 	wanted labels.Requirements
 }
 
 // chain returns the shortest chain that begins with a template and ends its
 // selector; nil if there is none.
-func (s *Set) chain(t *Template) *chain {
+func (s *Set) chain(t *template.Template) *chain {
 	visited := map[string]bool{t.Name: true}
 	for reached := []*link{{template: t, wanted: requirementsOf(t)}}; len(reached) > 0; reached = reached[1:] {
 		l := reached[0]
-		if ends, violated := l.give(s, t); violated != nil {
+		if ends, violated := l.add(s, t); violated != nil {
 			return &chain{l, ends, *violated}
 		}
 		for _, u := range s.Matches() {
@@ -63,48 +66,48 @@ func (s *Set) chain(t *Template) *chain {
 	return nil
 }
 
-// give adds the labels that the template gives to a pod that it selects. It
+// add adds the labels that the template gives to a pod that it selects. It
 // returns the label that ends the selector of the chain's first template, with
 // the requirement that it violates.
-func (l *link) give(s *Set, first *Template) (ends pair, violated *labels.Requirement) {
-	l.given = maps.Clone(l.given)
-	if l.given == nil {
-		l.given = labels.Set{}
+func (l *link) add(s *Set, first *template.Template) (ends podjson.Pair, violated *labels.Requirement) {
+	l.added = maps.Clone(l.added)
+	if l.added == nil {
+		l.added = labels.Set{}
 	}
 	for _, p := range s.labelsOf(l.template.Name) {
-		if l.given.Has(p.key) || !satisfiable(append(slices.Clone(l.wanted), withoutLabel(p.key))) {
+		if l.added.Has(p.Key) || !satisfiable(append(slices.Clone(l.wanted), withoutLabel(p.Key))) {
 			continue // the pod has a value before, and that one wins
 		}
-		l.given[p.key] = p.value
-		l.wanted = append(slices.Clone(l.wanted), withoutLabel(p.key))
+		l.added[p.Key] = p.Value
+		l.wanted = append(slices.Clone(l.wanted), withoutLabel(p.Key))
 		for _, r := range requirementsOf(first) {
-			if r.Key() == p.key && r.Matches(labels.Set{}) && !r.Matches(labels.Set{p.key: p.value}) {
+			if r.Key() == p.Key && r.Matches(labels.Set{}) && !r.Matches(labels.Set{p.Key: p.Value}) {
 				return p, &r
 			}
 		}
 	}
-	return pair{}, nil
+	return podjson.Pair{}, nil
 }
 
 // next returns the link to a template that the labels so far select on a pod that
 // the chain's first template selects; nil if they do not.
-func (l *link) next(s *Set, first, u *Template) *link {
-	next := &link{template: u, from: l, given: l.given, wanted: slices.Clone(l.wanted)}
+func (l *link) next(s *Set, first, u *template.Template) *link {
+	next := &link{template: u, from: l, added: l.added, wanted: slices.Clone(l.wanted)}
 	for _, r := range requirementsOf(u) {
-		value, given := l.given[r.Key()]
+		value, given := l.added[r.Key()]
 		switch {
 		case given && !r.Matches(labels.Set{r.Key(): value}):
 			return nil
 		case given && !r.Matches(labels.Set{}):
-			if own := (pair{r.Key(), value}); next.by.key == "" && slices.Contains(s.labelsOf(l.template.Name), own) {
+			if own := (podjson.Pair{Key: r.Key(), Value: value}); next.by.Key == "" && slices.Contains(s.labelsOf(l.template.Name), own) {
 				next.by = own
 			}
 		case !given:
 			next.wanted = append(next.wanted, r)
 		}
 	}
-	namespaces := slices.Concat(first.Options.Match.requirements(), u.Options.Match.requirements())
-	if next.by.key == "" || !satisfiable(next.wanted) || !satisfiable(namespaces) || !sameKind(first.Options.Match.Kinds, u.Options.Match.Kinds) {
+	namespaces := slices.Concat(namespaceRequirements(first.Options.Match), namespaceRequirements(u.Options.Match))
+	if next.by.Key == "" || !satisfiable(next.wanted) || !satisfiable(namespaces) || !sameKind(first.Options.Match.Kinds, u.Options.Match.Kinds) {
 		return nil
 	}
 	return next
@@ -113,7 +116,7 @@ func (l *link) next(s *Set, first, u *Template) *link {
 // A chain ends the selector of its first template with a label of its last link.
 type chain struct {
 	last     *link
-	ends     pair
+	ends     podjson.Pair
 	violated labels.Requirement
 }
 
@@ -137,32 +140,32 @@ func (c *chain) String() string {
 	var steps []string
 	for i, l := range links {
 		if i > 0 {
-			steps = append(steps, fmt.Sprintf("the template %s sets the label %s: %s, which selects the template %s", l.from.template.Name, l.by.key, l.by.value, l.template.Name))
+			steps = append(steps, fmt.Sprintf("the template %s sets the label %s: %s, which selects the template %s", l.from.template.Name, l.by.Key, l.by.Value, l.template.Name))
 		}
 	}
-	steps = append(steps, fmt.Sprintf("the template %s sets the label %s: %s", c.last.template.Name, c.ends.key, c.ends.value))
+	steps = append(steps, fmt.Sprintf("the template %s sets the label %s: %s", c.last.template.Name, c.ends.Key, c.ends.Value))
 	return fmt.Sprintf("%s, and options.match of the template %s selects only pods with %s: the pod gets the template all the same, but its labels no longer match; remove the requirement, or the label",
 		strings.Join(steps, ", "), links[0].template.Name, c.violated.String())
 }
 
 // labelsOf lists the labels of a template and its revisions.
-func (s *Set) labelsOf(template string) []pair {
-	var pairs []pair
+func (s *Set) labelsOf(template string) []podjson.Pair {
+	var pairs []podjson.Pair
 	for _, t := range s.Variants(template) {
-		pairs = append(pairs, t.labels...)
+		pairs = append(pairs, t.Labels...)
 	}
 	return pairs
 }
 
 // requirementsOf are what a template's match requires of a pod's labels.
-func requirementsOf(t *Template) labels.Requirements {
-	requirements, _ := t.Options.Match.pods.Requirements()
+func requirementsOf(t *template.Template) labels.Requirements {
+	requirements, _ := t.Options.Match.Pods().Requirements()
 	return requirements
 }
 
-// requirements are what a match requires of a namespace's labels.
-func (m *Match) requirements() labels.Requirements {
-	requirements, _ := m.namespaces.Requirements()
+// namespaceRequirements are what a match requires of a namespace's labels.
+func namespaceRequirements(m *template.Match) labels.Requirements {
+	requirements, _ := m.Namespaces().Requirements()
 	return requirements
 }
 

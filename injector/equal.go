@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // A difference is a field of a pod that is not as required.
@@ -46,12 +49,12 @@ func shown(v any) string {
 // differences compares a container of a pod with the required one, ignoring
 // what the API server and its built-in admission plugins write, and what may be
 // changed.
-func differences(want, have *corev1.Container, p *pod, tolerate *Tolerate) []difference {
+func differences(want, have *corev1.Container, p *podjson.Pod, tolerate *template.Tolerate) []difference {
 	want, have = want.DeepCopy(), have.DeepCopy()
-	tolerate.allow(want, have)
+	tolerate.Allow(want, have)
 	defaultContainer(want, p.Spec.HostNetwork)
 	defaultContainer(have, p.Spec.HostNetwork)
-	p.explainAdmission(want, have)
+	explainAdmission(p, want, have)
 	w, _ := canonical(*want).(map[string]any)
 	h, _ := canonical(*have).(map[string]any)
 	var found []difference
@@ -67,16 +70,16 @@ func differences(want, have *corev1.Container, p *pod, tolerate *Tolerate) []dif
 // plugins added: the token's mount (ServiceAccount), the pull policy
 // (AlwaysPullImages), and the namespace's default resources (LimitRanger),
 // which LimitRanger records on the pod.
-func (p *pod) explainAdmission(want, have *corev1.Container) {
-	if !mountsToken(want) {
+func explainAdmission(p *podjson.Pod, want, have *corev1.Container) {
+	if !podjson.MountsToken(want) {
 		have.VolumeMounts = slices.DeleteFunc(have.VolumeMounts, func(m corev1.VolumeMount) bool {
-			return m.MountPath == tokenPath && m.ReadOnly && m.SubPath == "" && p.holdsToken(m.Name)
+			return m.MountPath == podjson.TokenPath && m.ReadOnly && m.SubPath == "" && p.HoldsToken(m.Name)
 		})
 	}
 	if have.ImagePullPolicy == corev1.PullAlways {
 		want.ImagePullPolicy = corev1.PullAlways
 	}
-	note := p.annotations()[limitRangerNote]
+	note := p.Annotations()[limitRangerNote]
 	defaulted(want.Resources.Requests, have.Resources.Requests, limitRanged(note, "request", have.Name))
 	defaulted(want.Resources.Limits, have.Resources.Limits, limitRanged(note, "limit", have.Name))
 }

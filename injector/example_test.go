@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // A pod asks for a template by an annotation, and gets its container.
 func ExampleDecide() {
-	template, err := injector.ParseTemplate("log", map[string]string{
-		injector.ConfigKey: "containers: [{name: log, image: fluent-bit:4.1}]",
+	template, err := template.Parse("log", map[string]string{
+		template.ConfigKey: "containers: [{name: log, image: fluent-bit:4.1}]",
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -6,10 +6,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // seedTemplate is the ConfigMap envoy-initializer of 2017, unchanged.
-func seedTemplate(t testing.TB) *Template {
+func seedTemplate(t testing.TB) *template.Template {
 	t.Helper()
 	data, err := os.ReadFile("../deploy/templates/envoy.yaml")
 	if err != nil {
@@ -19,7 +22,7 @@ func seedTemplate(t testing.TB) *Template {
 	if err := yaml.UnmarshalStrict(data, &cm); err != nil {
 		t.Fatal(err)
 	}
-	return template(t, TemplateName(cm.Name, cm.Labels), cm.Data[ConfigKey], cm.Data[OptionsKey])
+	return mustParse(t, template.NameOf(cm.Name, cm.Labels), cm.Data[template.ConfigKey], cm.Data[template.OptionsKey])
 }
 
 func seedPod(t testing.TB) []byte {
@@ -31,20 +34,20 @@ func seedPod(t testing.TB) []byte {
 	return fromYAML(t, string(data))
 }
 
-func template(t testing.TB, name, config, options string) *Template {
+func mustParse(t testing.TB, name, config, options string) *template.Template {
 	t.Helper()
-	data := map[string]string{ConfigKey: config}
+	data := map[string]string{template.ConfigKey: config}
 	if options != "" {
-		data[OptionsKey] = options
+		data[template.OptionsKey] = options
 	}
-	tpl, err := ParseTemplate(name, data)
+	tpl, err := template.Parse(name, data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tpl
 }
 
-func set(templates ...*Template) *Set {
+func set(templates ...*template.Template) *Set {
 	entries := map[string]Entry{}
 	for _, t := range templates {
 		entries[t.Name] = Entry{Template: t}
@@ -72,7 +75,7 @@ func toYAML(t testing.TB, object []byte) string {
 
 // apply applies the decision's patch, and verifies the two-way merge patch if
 // it can express the change.
-func apply(t testing.TB, r Request, d *Decision) []byte {
+func apply(t testing.TB, r Request, d *decision.Decision) []byte {
 	t.Helper()
 	out, err := d.Patch.Apply(r.Object)
 	if err != nil {

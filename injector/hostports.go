@@ -1,10 +1,15 @@
 package injector
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
+)
 
 // A wantedPort is a port of a template's container.
 type wantedPort struct {
-	boundPort
+	template.HostPort
 	port      int32
 	container string
 	// clash and shared say that the port's conflict, and the warning of it, is told.
@@ -22,19 +27,19 @@ func (c *comparison) hostPorts() {
 	if len(c.ports) == 0 {
 		return
 	}
-	c.pod.eachPort(func(other *podContainer, list string, i, j int, p podPort) {
+	c.pod.eachPort(func(other *podjson.Container, list string, i, j int, p podjson.Port) {
 		taken := c.pod.bind(p)
-		if taken.host == 0 {
+		if taken.Port == 0 {
 			return
 		}
 		for n := range c.ports {
 			w := &c.ports[n]
-			if w.host == 0 || !w.clashes(taken) || w.clash {
+			if w.Port == 0 || !w.Clashes(taken) || w.clash {
 				continue
 			}
 			w.clash = true
 			c.matches = append(c.matches, itemMatch{kind: hostPortItem, by: foreign, index: n, differs: []difference{{
-				field: fmt.Sprintf("spec.%s[%d].ports[%d].hostPort", list, i, j), have: other.Name, owner: side(other.origin, list, i),
+				field: fmt.Sprintf("spec.%s[%d].ports[%d].hostPort", list, i, j), have: other.Name, owner: side(other.Origin, list, i),
 			}}})
 		}
 	})
@@ -47,41 +52,41 @@ func (c *comparison) sharedPorts() []string {
 		return nil
 	}
 	var warnings []string
-	c.pod.eachPort(func(other *podContainer, list string, i, _ int, p podPort) {
+	c.pod.eachPort(func(other *podjson.Container, list string, i, _ int, p podjson.Port) {
 		for n := range c.ports {
 			w := &c.ports[n]
-			if w.port == p.ContainerPort && w.protocol == protocol(p.Protocol) && !w.shared {
+			if w.port == p.ContainerPort && w.Protocol == template.Protocol(p.Protocol) && !w.shared {
 				w.shared = true
 				warnings = append(warnings, fmt.Sprintf("containerPort %d/%s of the container %q of template %s is also that of the container %q of %s; only one of them can listen on it",
-					w.port, w.protocol, w.container, c.template.Name, other.Name, side(other.origin, list, i)))
+					w.port, w.Protocol, w.container, c.template.Name, other.Name, side(other.Origin, list, i)))
 			}
 		}
 	})
 	return warnings
 }
 
-func (m *merge) appendPorts(ports []wantedPort, c *container) []wantedPort {
-	for _, p := range c.typed.Ports {
-		bound := m.bind(podPort{ContainerPort: p.ContainerPort, HostPort: p.HostPort, HostIP: p.HostIP, Protocol: string(p.Protocol)})
-		ports = append(ports, wantedPort{boundPort: bound, port: p.ContainerPort, container: c.name})
+func (m *merge) appendPorts(ports []wantedPort, c *template.Container) []wantedPort {
+	for _, p := range c.Typed.Ports {
+		bound := m.bind(podjson.Port{ContainerPort: p.ContainerPort, HostPort: p.HostPort, HostIP: p.HostIP, Protocol: string(p.Protocol)})
+		ports = append(ports, wantedPort{HostPort: bound, port: p.ContainerPort, container: c.Name})
 	}
 	return ports
 }
 
 // bind returns the node port that a container port occupies: on the host
 // network every port is one of the node.
-func (m *merge) bind(p podPort) boundPort {
-	b := boundPort{host: p.HostPort, ip: p.HostIP, protocol: protocol(p.Protocol)}
-	if b.host == 0 && m.pod.Spec.HostNetwork {
-		b.host = p.ContainerPort
+func (m *merge) bind(p podjson.Port) template.HostPort {
+	b := template.HostPort{Port: p.HostPort, IP: p.HostIP, Protocol: template.Protocol(p.Protocol)}
+	if b.Port == 0 && m.pod.Spec.HostNetwork {
+		b.Port = p.ContainerPort
 	}
 	return b
 }
 
-func (m *merge) eachPort(visit func(c *podContainer, list string, i, j int, p podPort)) {
+func (m *merge) eachPort(visit func(c *podjson.Container, list string, i, j int, p podjson.Port)) {
 	for _, l := range []struct {
 		name  string
-		items []podContainer
+		items []podjson.Container
 	}{{"containers", m.pod.Spec.Containers}, {"initContainers", m.pod.Spec.InitContainers}} {
 		for i := range l.items {
 			for j, p := range l.items[i].Ports {

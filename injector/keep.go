@@ -6,6 +6,7 @@ import (
 
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // keep judges an update: it lists what changes of the named containers, and of
@@ -28,7 +29,7 @@ func keep(before, after *comparison, containers []string) []change {
 			note("spec.containers", "the update removes the container %s of the mandatory template %s", name, t.Name)
 		default:
 			for _, d := range differences(was.typed, is.typed, after.pod.pod, &t.Options.Tolerate) {
-				note(is.field()+"."+d.field, "of the container %s of the mandatory template %s %s as before the update; %s", name, t.Name, d, remedy(d.field))
+				note(is.field()+"."+d.field, "of the container %s of the mandatory template %s %s as before the update; %s", name, t.Name, d, template.Remedy(d.field))
 			}
 		}
 	}
@@ -36,9 +37,9 @@ func keep(before, after *comparison, containers []string) []change {
 		was, is := &before.matches[i], &after.matches[i]
 		had := was.by != absent && len(was.differs) == 0
 		changed := is.by == absent || len(is.differs) > 0
-		if tolerance := was.kind.tolerance(); had && changed && !t.Options.Tolerate.any(tolerance) {
+		if tolerance := was.kind.tolerance(); had && changed && !t.Options.Tolerate.Any(tolerance) {
 			p := before.pair(was)
-			note(was.kind.field(p.key), "is part of the mandatory template %s and %s, and the update changes it; %s", t.Name, quote(p.value), remedy(string(tolerance)))
+			note(was.kind.field(p.Key), "is part of the mandatory template %s and %s, and the update changes it; %s", t.Name, finding.Quote(p.Value), template.Remedy(string(tolerance)))
 		}
 	}
 	return changes
@@ -47,20 +48,20 @@ func keep(before, after *comparison, containers []string) []change {
 // resembling names the containers of the pod that may be the template's. An
 // override or a tolerance may have changed the image, and an edit of the template
 // the other fields, so either is enough.
-func (m *merge) resembling(t *Template) []string {
+func (m *merge) resembling(t *template.Template) []string {
 	c := comparison{template: t, pod: m}
 	c.containers(nil)
 	var names []string
 	for i := range c.matches {
 		if c.matches[i].by >= resembling {
-			names = append(names, c.container(&c.matches[i]).name)
+			names = append(names, c.container(&c.matches[i]).Name)
 		}
 	}
 	return names
 }
 
 // compareMetadata compares only a pod's labels and annotations with a template.
-func (m *merge) compareMetadata(t *Template) comparison {
+func (m *merge) compareMetadata(t *template.Template) comparison {
 	c := comparison{template: t, pod: m}
 	c.metadata(false)
 	return c

@@ -2,13 +2,13 @@ package injector
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/finding/release"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // strictSince is the version since which usher denies additions to a mandatory
@@ -26,29 +26,29 @@ func (s *Set) AnyMandatory() bool {
 	return false
 }
 
-// hold compares the pod with the currently valid versions of a mandatory
+// addMandatory compares the pod with the currently valid versions of a mandatory
 // template.
-func (d *decision) hold(a ask, versions []*Template, where placement) bool {
-	t, problem := versions[0].with(a.overrides)
+func (d *decider) addMandatory(a ask, versions []*template.Template, where template.Placement) bool {
+	t, problem := versions[0].WithOverrides(a.overrides)
 	if problem != nil {
-		d.deny(a, *problem)
+		d.Deny(a.outcome(), *problem)
 		return false
 	}
-	if a.containers != nil && !t.app.empty() {
-		d.deny(a, *a.containers.problem("cannot be applied: the template %q is mandatory, so its appContainers apply to every container of the pod's own", t.Name))
+	if a.containers != nil && !t.App.Empty() {
+		d.Deny(a.outcome(), *a.containers.Problem("cannot be applied: the template %q is mandatory, so its appContainers apply to every container of the pod's own", t.Name))
 		return false
 	}
-	t = t.withProbePorts(d.probePorts)
+	t = t.WithProbePorts(d.probePorts)
 	targets, problem := d.merge.appTargets(t, a.containers, d.askedContainers)
 	if problem != nil {
-		d.deny(a, *problem)
+		d.Deny(a.outcome(), *problem)
 		return false
 	}
 	claim := d.claim(t)
 	for _, v := range versions[1:] {
-		if v, problem := v.with(a.overrides); problem == nil && claim != nil && d.hasVersion(v.withProbePorts(d.probePorts), claim) {
-			d.step("record", claim.Version(), "is from a version that was replaced less than a minute ago")
-			d.done(a, reason.AlreadyInjected, v.Version, "")
+		if v, problem := v.WithOverrides(a.overrides); problem == nil && claim != nil && d.hasVersion(v.WithProbePorts(d.probePorts), claim) {
+			d.Step("record", claim.Version(), "is from a version that was replaced less than a minute ago")
+			d.Done(a.outcome(), reason.AlreadyInjected, v.Version, "")
 			return false
 		}
 	}
@@ -58,9 +58,9 @@ func (d *decision) hold(a ask, versions []*Template, where placement) bool {
 
 // hasVersion reports whether a pod has all items of a version of a template
 // unchanged, and a record that says so.
-func (d *decision) hasVersion(t *Template, claim *RecordEntry) bool {
-	where := t.place(d.merge.pod, d.request.NativeSidecars)
-	if where == unsupported || !claim.matchesTemplate(t, d.merge.pod.annotations()[wellknown.AnnotationInjected]) {
+func (d *decider) hasVersion(t *template.Template, claim *RecordEntry) bool {
+	where := t.Place(d.merge.pod, d.request.NativeSidecars)
+	if where == template.Unsupported || !claim.matchesTemplate(t, d.merge.pod.Annotations()[wellknown.AnnotationInjected]) {
 		return false
 	}
 	targets, _ := d.merge.appTargets(t, nil, d.askedContainers) // no names are given, so none is wrong
@@ -77,11 +77,11 @@ type change struct {
 
 // tolerable returns the changes that deny. In a namespace pinned to an older
 // version, newly denied changes become warnings.
-func (d *decision) tolerable(changes []change) []finding.Finding {
+func (d *decider) tolerable(changes []change) []finding.Finding {
 	var problems []finding.Finding
 	for _, c := range changes {
 		if c.added && !d.request.Pin.Includes(strictSince) {
-			d.warn("%s (%s denies it)", d.prefix()+c.Statement(), strictSince)
+			d.Warn("%s (%s denies it)", d.Prefix()+c.Statement(), strictSince)
 			continue
 		}
 		problems = append(problems, c.Finding)
@@ -90,33 +90,15 @@ func (d *decision) tolerable(changes []change) []finding.Finding {
 }
 
 // unfulfilled lists what a pod lacks after injection is over.
-func (d *decision) unfulfilled(t *Template, lacking []string, recordTrue bool) []change {
+func (d *decider) unfulfilled(t *template.Template, lacking []string, recordTrue bool) []change {
 	var changes []change
 	for _, what := range lacking {
 		changes = append(changes, change{finding.Denial(reason.MandatoryChanged, "", fmt.Sprintf(
 			"the pod lacks %s of the mandatory template %s after all webhooks were called: make sure that none of them removes it", what, t.Name)), true})
 	}
 	if !recordTrue && len(changes) == 0 {
-		changes = append(changes, change{finding.Denial(reason.RecordMismatch, annotationField(wellknown.AnnotationInjected), fmt.Sprintf(
+		changes = append(changes, change{finding.Denial(reason.RecordMismatch, podjson.AnnotationField(wellknown.AnnotationInjected), fmt.Sprintf(
 			"does not record the mandatory template %s after all webhooks were called: make sure that none of them changes it", t.Name)), true})
 	}
 	return changes
-}
-
-// remedy explains what to do about a changed field.
-func remedy(field string) string {
-	name, _, _ := strings.Cut(field, ".")
-	name, _, _ = strings.Cut(name, "[")
-	switch name {
-	case "imagePullPolicy":
-		name = string(TolerateImage)
-	case "resizePolicy":
-		name = string(TolerateResources)
-	case "envFrom":
-		name = string(TolerateEnv)
-	}
-	if slices.Contains(tolerances, Tolerance(name)) {
-		return "undo the change, or allow it with " + example(Tolerance(name)) + " in the template's options.tolerate"
-	}
-	return "undo the change"
 }

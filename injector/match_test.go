@@ -8,6 +8,8 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 func TestMatch(t *testing.T) {
@@ -53,8 +55,8 @@ func TestMatch(t *testing.T) {
 			case "CronJob":
 				object = "{spec: {jobTemplate: {spec: {template: " + object + "}}}}"
 			}
-			templates := set(template(t, "side", small, "match: "+tc.options))
-			d := Decide(Request{Object: fromYAML(t, object), Kind: tc.kind, Namespace: tc.namespace, Scope: Scope{Own: "usher-system"}, NamespaceLabels: tc.labels, Templates: templates})
+			templates := set(mustParse(t, "side", small, "match: "+tc.options))
+			d := Decide(Request{Object: fromYAML(t, object), Kind: tc.kind, Namespace: tc.namespace, Scope: decision.Scope{ReleaseNamespace: "usher-system"}, NamespaceLabels: tc.labels, Templates: templates})
 			if d.Reason != tc.want {
 				t.Errorf("got %s (%s), want %s", d.Reason, d.Message(), tc.want)
 			}
@@ -67,7 +69,7 @@ func TestMatch(t *testing.T) {
 
 // The first matching source wins, and the reason names it.
 func TestMatchComesLast(t *testing.T) {
-	templates := set(template(t, "side", small, "match: {namespaceSelector: {}}"))
+	templates := set(mustParse(t, "side", small, "match: {namespaceSelector: {}}"))
 	for source, r := range map[string]Request{
 		"annotation inject.usher.dev/side":           {Object: fromYAML(t, asking(`"inject.usher.dev/side": "true"`, ""))},
 		"namespace label inject.usher.dev/templates": {Object: fromYAML(t, asking("", "")), NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"}},
@@ -81,7 +83,7 @@ func TestMatchComesLast(t *testing.T) {
 
 // The selection of pods does not change the template's version.
 func TestMatchDoesNotChangeTheVersion(t *testing.T) {
-	if a, b := template(t, "side", small, ""), template(t, "side", small, "match: {kinds: [Job]}"); a.Version != b.Version {
+	if a, b := mustParse(t, "side", small, ""), mustParse(t, "side", small, "match: {kinds: [Job]}"); a.Version != b.Version {
 		t.Errorf("the version is %s with a match, %s without", b.Version, a.Version)
 	}
 }
@@ -95,7 +97,7 @@ func TestMatchIsChecked(t *testing.T) {
 		"{namespaceSelector: {matchExpressions: [{key: a, operator: In}]}}": "data.options.match.namespaceSelector: ",
 		"{labels: {}}": `unknown field "labels"`,
 	} {
-		_, err := ParseTemplate("t", map[string]string{ConfigKey: small, OptionsKey: "match: " + options})
+		_, err := template.Parse("t", map[string]string{template.ConfigKey: small, template.OptionsKey: "match: " + options})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", options, err, want)
 		}
@@ -103,9 +105,9 @@ func TestMatchIsChecked(t *testing.T) {
 }
 
 func TestSidecarsOfAMatch(t *testing.T) {
-	templates := set(template(t, "side", small, "match: {podSelector: {matchLabels: {app: web}}}"))
+	templates := set(mustParse(t, "side", small, "match: {podSelector: {matchLabels: {app: web}}}"))
 	got := Sidecars(nil, Subject{Labels: map[string]string{"app": "web"}}, templates)
-	want := []Sidecar{{Template: "side", State: Missing, Source: "options.match of the template", Serving: template(t, "side", small, "").Version}}
+	want := []Sidecar{{Template: "side", State: Missing, Source: "options.match of the template", Serving: mustParse(t, "side", small, "").Version}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -117,8 +119,8 @@ func TestSidecarsOfAMatch(t *testing.T) {
 // A pod has the labels that templates add when it is validated, and when drift
 // looks at it.
 func TestMatch_LabelOfATemplate_SelectsAnother(t *testing.T) {
-	adds := func(name, label, options string) *Template {
-		return template(t, name, "containers: [{name: "+name+", image: 'i:1'}]\nlabels: {"+label+"}", options)
+	adds := func(name, label, options string) *template.Template {
+		return mustParse(t, name, "containers: [{name: "+name+", image: 'i:1'}]\nlabels: {"+label+"}", options)
 	}
 	const matching = "match: {podSelector: {matchLabels: {%}}}"
 	match := func(label string) string { return strings.Replace(matching, "%", label, 1) }
@@ -165,7 +167,7 @@ func TestMatch_LabelOfATemplate_SelectsAnother(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.Object = after
-			if held := Hold(r); held.Denied {
+			if held := VerifyMandatory(r); held.Denied {
 				t.Errorf("the injected pod is denied: %s", held.Message())
 			}
 		})

@@ -9,16 +9,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // merge collects the additions to one pod. Each template extends its view of
 // the pod, so that the next one sees the earlier additions.
 type merge struct {
-	pod *pod
+	pod *podjson.Pod
 	// raw is the original pod, and came its containers once they are decoded.
-	raw   jsontext.Value
-	came  *podItems
-	patch Patch
+	raw      jsontext.Value
+	original *podItems
+	patch    podjson.Patch
 	// natives counts the native sidecars added before the pod's own init
 	// containers.
 	natives int
@@ -31,8 +33,8 @@ type merge struct {
 	// appContainers.
 	app []*appContainer
 
-	labels []pair
-	notes  []pair // annotations
+	labels []podjson.Pair
+	notes  []podjson.Pair // annotations
 }
 
 // size counts the additions so far.
@@ -42,13 +44,13 @@ func (m *merge) size() int { return len(m.patch) + len(m.labels) + len(m.notes) 
 func (m *merge) item(list string, create bool, index string, value jsontext.Value) {
 	if create {
 		value = slices.Concat(jsontext.Value("["), value, jsontext.Value("]"))
-		m.patch = append(m.patch, Operation{"add", "/spec/" + list, value})
+		m.patch = append(m.patch, podjson.Add("/spec/"+list, value))
 		return
 	}
-	m.patch = append(m.patch, Operation{"add", "/spec/" + list + "/" + index, value})
+	m.patch = append(m.patch, podjson.Add("/spec/"+list+"/"+index, value))
 }
 
-func (m *merge) addNative(t *Template, c *container, raw jsontext.Value) {
+func (m *merge) addNative(t *template.Template, c *template.Container, raw jsontext.Value) {
 	spec := m.pod.Spec
 	m.item("initContainers", spec.InitContainers == nil, strconv.Itoa(m.natives), raw)
 	m.mountToken("initContainers", m.natives, c)
@@ -57,55 +59,28 @@ func (m *merge) addNative(t *Template, c *container, raw jsontext.Value) {
 }
 
 // seen returns the view of an added container, for later templates.
-func seen(t *Template, c *container) podContainer {
-	view := podContainer{Name: c.name, origin: t.Name}
-	for _, p := range c.typed.Ports {
-		view.Ports = append(view.Ports, podPort{ContainerPort: p.ContainerPort, HostPort: p.HostPort, HostIP: p.HostIP, Protocol: string(p.Protocol)})
+func seen(t *template.Template, c *template.Container) podjson.Container {
+	view := podjson.Container{Name: c.Name, Origin: t.Name}
+	for _, p := range c.Typed.Ports {
+		view.Ports = append(view.Ports, podjson.Port{ContainerPort: p.ContainerPort, HostPort: p.HostPort, HostIP: p.HostIP, Protocol: string(p.Protocol)})
 	}
 	return view
 }
 
 // finish writes the metadata, and the record unless it is nil, and returns the
 // whole patch.
-func (m *merge) finish(record Record) Patch {
+func (m *merge) finish(record Record) podjson.Patch {
 	meta := m.pod.Metadata
-	patch := make(Patch, 0, len(m.patch)+len(m.labels)+len(m.notes)+2)
+	patch := make(podjson.Patch, 0, len(m.patch)+len(m.labels)+len(m.notes)+2)
 	if record != nil {
-		m.notes = append(m.notes, pair{wellknown.AnnotationInjected, record.String()})
+		m.notes = append(m.notes, podjson.Pair{Key: wellknown.AnnotationInjected, Value: record.String()})
 	}
-	if meta.absent && len(m.labels)+len(m.notes) > 0 {
-		patch = append(patch, Operation{"add", "/metadata", jsontext.Value("{}")})
+	if meta.Absent && len(m.labels)+len(m.notes) > 0 {
+		patch = append(patch, podjson.Add("/metadata", jsontext.Value("{}")))
 	}
-	patch = appendMap(patch, "/metadata/labels", meta.Labels, m.labels)
-	patch = appendMap(patch, "/metadata/annotations", meta.Annotations, m.notes)
+	patch = podjson.AppendMap(patch, "/metadata/labels", meta.Labels, m.labels)
+	patch = podjson.AppendMap(patch, "/metadata/annotations", meta.Annotations, m.notes)
 	return append(patch, m.patch...)
-}
-
-// appendMap adds keys to a map, and creates the map if necessary.
-func appendMap(patch Patch, path string, have map[string]string, pairs []pair) Patch {
-	if have != nil {
-		for _, p := range pairs {
-			op := "add"
-			if _, set := have[p.key]; set {
-				op = "replace" // the record, which is usher's own
-			}
-			patch = append(patch, Operation{op, path + "/" + escape(p.key), quoted(p.value)})
-		}
-		return patch
-	}
-	if len(pairs) == 0 {
-		return patch
-	}
-	value := jsontext.Value("{")
-	for i, p := range pairs {
-		if i > 0 {
-			value = append(value, ',')
-		}
-		value, _ = jsontext.AppendQuote(value, p.key)
-		value = append(value, ':')
-		value, _ = jsontext.AppendQuote(value, p.value)
-	}
-	return append(patch, Operation{"add", path, append(value, '}')})
 }
 
 func object(key string, value jsontext.Value) jsontext.Value {
@@ -117,7 +92,7 @@ func object(key string, value jsontext.Value) jsontext.Value {
 // entry, in which the added items precede those that the pod already had.
 func (m *merge) addMissing(c *comparison) RecordEntry {
 	t := c.template
-	entry := RecordEntry{Content: t.content, Options: t.options}
+	entry := RecordEntry{Content: t.Content, Options: t.OptionsDigest}
 	for i := range c.matches {
 		match := &c.matches[i]
 		if match.by != absent {
@@ -127,12 +102,12 @@ func (m *merge) addMissing(c *comparison) RecordEntry {
 		case sidecarItem, initContainerItem:
 			m.addContainer(c, match, &entry)
 		case volumeItem:
-			m.addVolume(t, &t.volumes[match.index])
-			entry.Volumes = append(entry.Volumes, t.volumes[match.index].name)
+			m.addVolume(t, &t.Volumes[match.index])
+			entry.Volumes = append(entry.Volumes, t.Volumes[match.index].Name)
 		case pullSecretItem:
-			m.addPullSecret(t.pullSecrets[match.index])
+			m.addPullSecret(t.PullSecrets[match.index])
 		case hostAliasItem:
-			m.addHostAlias(&t.hostAliases[match.index])
+			m.addHostAlias(&t.HostAliases[match.index])
 		case labelItem, annotationItem:
 			m.addPair(match.kind, c.pair(match))
 		}
@@ -142,16 +117,16 @@ func (m *merge) addMissing(c *comparison) RecordEntry {
 		switch {
 		case !match.ours():
 		case match.kind == volumeItem:
-			entry.Volumes = append(entry.Volumes, t.volumes[match.index].name)
+			entry.Volumes = append(entry.Volumes, t.Volumes[match.index].Name)
 		case match.at == nil:
 		case match.at.list == "containers":
-			entry.Containers = append(entry.Containers, c.container(match).name)
+			entry.Containers = append(entry.Containers, c.container(match).Name)
 		default:
-			entry.InitContainers = append(entry.InitContainers, c.container(match).name)
+			entry.InitContainers = append(entry.InitContainers, c.container(match).Name)
 		}
 	}
 	if m.pod.Metadata == nil {
-		m.pod.Metadata = &podMeta{absent: true}
+		m.pod.Metadata = &podjson.Metadata{Absent: true}
 	}
 	entry.AppContainers = m.addAppItems(c)
 	return entry
@@ -161,38 +136,38 @@ func (m *merge) addMissing(c *comparison) RecordEntry {
 func (m *merge) addContainer(c *comparison, match *itemMatch, entry *RecordEntry) {
 	want, spec := c.container(match), m.pod.Spec
 	switch {
-	case match.kind == sidecarItem && c.where == native:
-		m.addNative(c.template, want, want.native)
-		entry.InitContainers = append(entry.InitContainers, want.name)
+	case match.kind == sidecarItem && c.where == template.NativeSidecar:
+		m.addNative(c.template, want, want.Native)
+		entry.InitContainers = append(entry.InitContainers, want.Name)
 	case match.kind == sidecarItem:
-		m.item("containers", spec.Containers == nil, "-", want.raw)
+		m.item("containers", spec.Containers == nil, "-", want.Raw)
 		m.mountToken("containers", len(spec.Containers), want)
 		spec.Containers = append(spec.Containers, seen(c.template, want))
-		entry.Containers = append(entry.Containers, want.name)
-	case want.isNative():
-		m.addNative(c.template, want, want.raw)
-		entry.InitContainers = append(entry.InitContainers, want.name)
+		entry.Containers = append(entry.Containers, want.Name)
+	case want.IsNative():
+		m.addNative(c.template, want, want.Raw)
+		entry.InitContainers = append(entry.InitContainers, want.Name)
 	default:
-		m.item("initContainers", spec.InitContainers == nil, "-", want.raw)
+		m.item("initContainers", spec.InitContainers == nil, "-", want.Raw)
 		m.mountToken("initContainers", len(spec.InitContainers), want)
 		spec.InitContainers = append(spec.InitContainers, seen(c.template, want))
-		entry.InitContainers = append(entry.InitContainers, want.name)
+		entry.InitContainers = append(entry.InitContainers, want.Name)
 	}
 }
 
-func (m *merge) addVolume(t *Template, v *volume) {
+func (m *merge) addVolume(t *template.Template, v *template.Volume) {
 	spec := m.pod.Spec
-	m.item("volumes", spec.Volumes == nil, "-", v.raw)
-	spec.Volumes = append(spec.Volumes, podVolume{Name: v.name, Raw: v.raw, origin: t.Name})
+	m.item("volumes", spec.Volumes == nil, "-", v.Raw)
+	spec.Volumes = append(spec.Volumes, podjson.Volume{Name: v.Name, Raw: v.Raw, Origin: t.Name})
 }
 
 func (m *merge) addPullSecret(name string) {
 	spec := m.pod.Spec
-	if slices.Contains(spec.ImagePullSecrets, podPullSecret{name}) {
+	if slices.Contains(spec.ImagePullSecrets, podjson.PullSecret{Name: name}) {
 		return // the template names it twice
 	}
-	m.item("imagePullSecrets", spec.ImagePullSecrets == nil, "-", object("name", quoted(name)))
-	spec.ImagePullSecrets = append(spec.ImagePullSecrets, podPullSecret{name})
+	m.item("imagePullSecrets", spec.ImagePullSecrets == nil, "-", object("name", podjson.Quoted(name)))
+	spec.ImagePullSecrets = append(spec.ImagePullSecrets, podjson.PullSecret{Name: name})
 }
 
 // addHostAlias adds the names that the pod lacks for an address. An existing
@@ -200,32 +175,19 @@ func (m *merge) addPullSecret(name string) {
 // every entry to the hosts file.
 func (m *merge) addHostAlias(alias *corev1.HostAlias) {
 	spec := m.pod.Spec
-	missing, known := spec.missingHostnames(alias)
+	missing, known := spec.MissingHostnames(alias)
 	if known && len(missing) == 0 {
 		return // the template repeats the address
 	}
 	m.duplicates = m.duplicates || known
-	value, _ := json.Marshal(podHostAlias{alias.IP, missing})
+	value, _ := json.Marshal(podjson.HostAlias{IP: alias.IP, Hostnames: missing})
 	m.item("hostAliases", spec.HostAliases == nil, "-", value)
-	spec.HostAliases = append(spec.HostAliases, podHostAlias{alias.IP, missing})
-}
-
-// missingHostnames returns the names that the pod lacks for an address, and
-// whether it has the address.
-func (s *podSpec) missingHostnames(alias *corev1.HostAlias) (missing []string, known bool) {
-	missing = slices.Clone(alias.Hostnames)
-	for _, have := range s.HostAliases {
-		if have.IP == alias.IP {
-			known = true
-			missing = slices.DeleteFunc(missing, func(name string) bool { return slices.Contains(have.Hostnames, name) })
-		}
-	}
-	return missing, known
+	spec.HostAliases = append(spec.HostAliases, podjson.HostAlias{IP: alias.IP, Hostnames: missing})
 }
 
 // addPair adds a label or an annotation that no template has added yet; they are
 // written once for all templates.
-func (m *merge) addPair(kind itemKind, p pair) {
+func (m *merge) addPair(kind itemKind, p podjson.Pair) {
 	list := &m.notes
 	if kind == labelItem {
 		list = &m.labels

@@ -9,6 +9,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/podjson"
 )
 
 func TestSeedPodGetsTheSeedsEnvoy(t *testing.T) {
@@ -99,13 +100,13 @@ initContainers:
 		t.Run(name, func(t *testing.T) {
 			r := Request{
 				Object: fromYAML(t, asking(asks, tc.spec)), NativeSidecars: true,
-				Templates: set(template(t, "side", config, tc.options)),
+				Templates: set(mustParse(t, "side", config, tc.options)),
 			}
 			d := Decide(r)
 			if d.Denied {
 				t.Fatal(d.Message())
 			}
-			var got pod
+			var got podjson.Pod
 			if err := json.Unmarshal(apply(t, r, d), &got); err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +120,7 @@ initContainers:
 	}
 }
 
-func names(containers []podContainer) []string {
+func names(containers []podjson.Container) []string {
 	var list []string
 	for _, c := range containers {
 		list = append(list, c.Name)
@@ -136,7 +137,7 @@ annotations: {n: v}
 `
 	r := Request{
 		Object:    fromYAML(t, asking(asks, "imagePullSecrets: [{name: have}], hostAliases: [{ip: 10.0.0.1, hostnames: [a]}], containers: [{name: app}]")),
-		Templates: set(template(t, "side", config, "")),
+		Templates: set(mustParse(t, "side", config, "")),
 	}
 	d := Decide(r)
 	var got map[string]any
@@ -167,7 +168,7 @@ annotations: {n: v}
 func TestExplainTellsEachStep(t *testing.T) {
 	d := Decide(Request{
 		Object: fromYAML(t, asking(`"inject.usher.dev/side": "false"`, "")), Namespace: "shop",
-		NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"}, Templates: set(template(t, "side", small, "")), Explain: true,
+		NamespaceLabels: map[string]string{wellknown.LabelTemplates: "side"}, Templates: set(mustParse(t, "side", small, "")), Explain: true,
 	})
 	var got []string
 	for _, s := range d.Steps {

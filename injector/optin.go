@@ -9,6 +9,8 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // matchSource is the source of an ask that comes only from the template's own
@@ -31,28 +33,20 @@ type ask struct {
 	askedBy string
 	// overrides are the pod's changes to the template, keyed by the part after the
 	// template's name.
-	overrides []override
+	overrides []template.PodOverride
 	// containers names the pod's containers to which appContainers apply; nil
 	// means all.
-	containers *override
+	containers *template.PodOverride
 	// revision is the selected revision, "" for the template itself; picked is the
 	// annotation that selected it, nil if the namespace did.
 	revision string
-	picked   *override
+	picked   *template.PodOverride
 	problem  *finding.Finding
 }
 
-// cutKey splits one of usher's annotation keys into the template's name and,
-// for an override, the part after its dot.
-func cutKey(key string) (template, rest string, ours bool) {
-	name, ok := strings.CutPrefix(key, wellknown.InitializerPrefix)
-	if !ok {
-		if name, ok = strings.CutPrefix(key, wellknown.InjectPrefix); !ok {
-			return "", "", false
-		}
-	}
-	template, rest, _ = strings.Cut(name, ".")
-	return template, rest, true
+// outcome is the outcome of the ask before it is decided.
+func (a *ask) outcome() decision.Outcome {
+	return decision.Outcome{Template: a.template, Revision: a.revision, Source: a.source}
 }
 
 // asked lists, by name, the templates mentioned by the pod's annotations, then
@@ -94,9 +88,9 @@ func asked(annotations map[string]string, set *Set, s Subject) []ask {
 	return asks
 }
 
-// MayAsk reports whether an object could have one of usher's keys, or a record,
+// MightOptIn reports whether an object could have one of usher's keys, or a record,
 // without decoding it. It may return true for an object that does not.
-func MayAsk(object []byte) bool {
+func MightOptIn(object []byte) bool {
 	return bytes.Contains(object, []byte(wellknown.AnnotationInjected)) || bytes.Contains(object, []byte(wellknown.InitializerPrefix)) || bytes.Contains(object, []byte(wellknown.InjectPrefix)) ||
 		bytes.IndexByte(object, '\\') >= 0 // a key may be written with escapes
 }
@@ -123,7 +117,7 @@ type usherKey struct{ key, template, rest string }
 func usherKeys(annotations map[string]string) []usherKey {
 	var keys []usherKey
 	for key := range annotations {
-		if template, rest, ours := cutKey(key); ours {
+		if template, rest, ours := template.CutKey(key); ours {
 			keys = append(keys, usherKey{key, template, rest})
 		}
 	}
@@ -134,10 +128,10 @@ func usherKeys(annotations map[string]string) []usherKey {
 func addAnnotation(asks []ask, k usherKey, value string) []ask {
 	a := ask{template: k.template, source: "annotation " + k.key, refused: value == "false"}
 	field := "metadata.annotations[" + k.key + "]"
-	if wrong := ValidTemplateName(k.template); wrong != "" {
-		a.problem = new(finding.Denial(reason.BadValue, field, "names the template "+quote(k.template)+", which "+wrong))
+	if wrong := template.ValidateName(k.template); wrong != "" {
+		a.problem = new(finding.Denial(reason.BadValue, field, "names the template "+finding.Quote(k.template)+", which "+wrong))
 	} else if value != "true" && value != "false" {
-		a.problem = new(finding.Denial(reason.BadValue, field, "is "+quote(value)+`; write "true" or "false"`))
+		a.problem = new(finding.Denial(reason.BadValue, field, "is "+finding.Quote(value)+`; write "true" or "false"`))
 	}
 	first := find(asks, k.template)
 	if first == nil {
@@ -149,15 +143,15 @@ func addAnnotation(asks []ask, k usherKey, value string) []ask {
 	case a.problem != nil:
 		first.problem = a.problem
 	case first.refused != a.refused:
-		first.problem = new(finding.Denial(reason.BadValue, field, "is "+quote(value)+" and "+strings.TrimPrefix(first.source, "annotation ")+" contradicts it; keep one of them"))
+		first.problem = new(finding.Denial(reason.BadValue, field, "is "+finding.Quote(value)+" and "+strings.TrimPrefix(first.source, "annotation ")+" contradicts it; keep one of them"))
 	}
 	return asks
 }
 
-func fromLabel(template, value string) ask {
-	a := ask{template: template, source: "namespace label " + wellknown.LabelTemplates}
-	if wrong := ValidTemplateName(template); wrong != "" {
-		a.problem = new(finding.Denial(reason.BadValue, "", "the namespace's label "+wellknown.LabelTemplates+" is "+quote(value)+"; write names of templates separated by dots, "+quote(template)+" "+wrong))
+func fromLabel(name, value string) ask {
+	a := ask{template: name, source: "namespace label " + wellknown.LabelTemplates}
+	if wrong := template.ValidateName(name); wrong != "" {
+		a.problem = new(finding.Denial(reason.BadValue, "", "the namespace's label "+wellknown.LabelTemplates+" is "+finding.Quote(value)+"; write names of templates separated by dots, "+finding.Quote(name)+" "+wrong))
 	}
 	return a
 }
@@ -168,12 +162,12 @@ func addOverride(asks []ask, k usherKey, value string) {
 	a := find(asks, k.template)
 	switch {
 	case a == nil || a.refused:
-	case strings.HasPrefix(k.key, wellknown.InjectPrefix) && k.rest == AppContainersKey:
-		a.containers = &override{key: k.key, name: k.rest, value: value}
-	case strings.HasPrefix(k.key, wellknown.InjectPrefix) && k.rest == RevisionKey:
-		a.pick(&override{key: k.key, name: k.rest, value: value})
+	case strings.HasPrefix(k.key, wellknown.InjectPrefix) && k.rest == template.AppContainersKey:
+		a.containers = &template.PodOverride{Key: k.key, Name: k.rest, Value: value}
+	case strings.HasPrefix(k.key, wellknown.InjectPrefix) && k.rest == template.RevisionKey:
+		a.pick(&template.PodOverride{Key: k.key, Name: k.rest, Value: value})
 	case strings.HasPrefix(k.key, wellknown.InjectPrefix):
-		a.overrides = append(a.overrides, override{key: k.key, name: k.rest, value: value})
+		a.overrides = append(a.overrides, template.PodOverride{Key: k.key, Name: k.rest, Value: value})
 	case a.problem == nil:
 		a.problem = new(finding.Denial(reason.BadValue, "metadata.annotations["+k.key+"]", "names no template; for an override write "+wellknown.InjectPrefix+k.template+"."+k.rest))
 	}
@@ -186,12 +180,4 @@ func find(asks []ask, template string) *ask {
 		}
 	}
 	return nil
-}
-
-func quote(s string) string {
-	const most = 80
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return `"` + s + `"`
 }

@@ -64,7 +64,7 @@ func TestOverrides(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			tpl := template(t, "side", config, tc.options)
+			tpl := mustParse(t, "side", config, tc.options)
 			r := Request{Object: fromYAML(t, asking(asks+", "+tc.overrides, "")), Templates: set(tpl)}
 			d := Decide(r)
 			if tc.message != "" {
@@ -81,7 +81,7 @@ func TestOverrides(t *testing.T) {
 			if err := json.Unmarshal(out, &got); err != nil {
 				t.Fatal(err)
 			}
-			want := tpl.containers[0].typed.DeepCopy()
+			want := tpl.Containers[0].Typed.DeepCopy()
 			tc.change(want)
 			if diff := cmp.Diff(canonical(*want), canonical(got.Spec.Containers[1])); diff != "" {
 				t.Errorf("container (-want +got):\n%s", diff)
@@ -103,7 +103,7 @@ func resources(text string) corev1.ResourceRequirements {
 }
 
 func TestOverrideOfAnUnrequestedTemplateChangesNothing(t *testing.T) {
-	d := Decide(Request{Object: fromYAML(t, asking(`"inject.usher.dev/side.image": "x"`, "")), Templates: set(template(t, "side", small, ""))})
+	d := Decide(Request{Object: fromYAML(t, asking(`"inject.usher.dev/side.image": "x"`, "")), Templates: set(mustParse(t, "side", small, ""))})
 	if d.Reason != reason.NotAsked || d.Denied {
 		t.Errorf("got %s, want not-asked", d.Reason)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // OwnLabels returns the labels of a pod that are its own, among the labels that
@@ -26,25 +28,25 @@ func (s *Set) OwnLabels(labels, annotations map[string]string) map[string]string
 
 // ownLabels are OwnLabels; recognized reports whether the pod has all containers
 // of a template, recognizably, and is nil if only the metadata is known.
-func (s *Set) ownLabels(labels map[string]string, list string, record Record, recognized func(*Template) bool) map[string]string {
-	if s == nil || len(s.givers) == 0 || len(labels) == 0 || len(record) == 0 && recognized == nil {
+func (s *Set) ownLabels(labels map[string]string, list string, record Record, recognized func(*template.Template) bool) map[string]string {
+	if s == nil || len(s.labelers) == 0 || len(labels) == 0 || len(record) == 0 && recognized == nil {
 		return labels
 	}
 	kept := keysOf(list)
 	own := labels
-	for _, giver := range s.givers {
+	for _, giver := range s.labelers {
 		entry, named := record[giver.Name]
 		known := named && s.knows(giver.Name, entry.Content)
-		if named && known && giver.content != entry.Content {
+		if named && known && giver.Content != entry.Content {
 			continue
 		}
 		found := false
-		for _, p := range giver.labels {
-			value, has := labels[p.key]
+		for _, p := range giver.Labels {
+			value, has := labels[p.Key]
 			switch {
-			case !has || !s.reads[p.key] || slices.Contains(kept, p.key):
+			case !has || !s.reads[p.Key] || slices.Contains(kept, p.Key):
 				continue
-			case (known || !named) && value != p.value:
+			case (known || !named) && value != p.Value:
 				continue
 			case !named && !found && (recognized == nil || !recognized(giver)):
 			default:
@@ -52,7 +54,7 @@ func (s *Set) ownLabels(labels map[string]string, list string, record Record, re
 					own = maps.Clone(labels)
 				}
 				found = true
-				delete(own, p.key)
+				delete(own, p.Key)
 			}
 		}
 	}
@@ -65,9 +67,9 @@ func keysOf(list string) []string {
 }
 
 // knows reports whether the set has the version of a template with some content.
-func (s *Set) knows(template, content string) bool {
-	return slices.ContainsFunc(s.givers, func(t *Template) bool { return t.Name == template && t.content == content }) ||
-		slices.ContainsFunc(s.Variants(template), func(t *Template) bool { return t.content == content })
+func (s *Set) knows(name, content string) bool {
+	return slices.ContainsFunc(s.labelers, func(t *template.Template) bool { return t.Name == name && t.Content == content }) ||
+		slices.ContainsFunc(s.Variants(name), func(t *template.Template) bool { return t.Content == content })
 }
 
 // readLabels finds the labels that matches read, and the versions of templates
@@ -75,7 +77,7 @@ func (s *Set) knows(template, content string) bool {
 func (s *Set) readLabels() {
 	s.reads = map[string]bool{}
 	for _, t := range s.matches {
-		requirements, _ := t.Options.Match.pods.Requirements()
+		requirements, _ := t.Options.Match.Pods().Requirements()
 		for _, r := range requirements {
 			s.reads[r.Key()] = true
 		}
@@ -83,17 +85,17 @@ func (s *Set) readLabels() {
 	if len(s.reads) == 0 {
 		return
 	}
-	gives := func(t *Template) bool {
-		return t != nil && slices.ContainsFunc(t.labels, func(p pair) bool { return s.reads[p.key] })
+	gives := func(t *template.Template) bool {
+		return t != nil && slices.ContainsFunc(t.Labels, func(p podjson.Pair) bool { return s.reads[p.Key] })
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.entries)) {
 		entry := s.entries[name]
 		if gives(entry.Template) {
-			s.givers = append(s.givers, entry.Template)
+			s.labelers = append(s.labelers, entry.Template)
 		}
 		for _, r := range entry.Replaced {
 			if gives(r.Template) {
-				s.givers = append(s.givers, r.Template)
+				s.labelers = append(s.labelers, r.Template)
 			}
 		}
 	}
@@ -101,13 +103,13 @@ func (s *Set) readLabels() {
 
 // keepOwn notes the labels that count as the pod's own now, and that would not
 // with the new record.
-func (d *decision) keepOwn() {
+func (d *decider) keepOwn() {
 	r := &d.request
-	if !d.recorded || r.Templates == nil || len(r.Templates.givers) == 0 {
+	if !d.recorded || r.Templates == nil || len(r.Templates.labelers) == 0 {
 		return
 	}
-	labels, list := d.merge.pod.labels(), d.merge.pod.annotations()[wellknown.AnnotationOwnLabels]
-	before, _ := ParseRecord(d.merge.pod.annotations()) // it was read before
+	labels, list := d.merge.pod.Labels(), d.merge.pod.Annotations()[wellknown.AnnotationOwnLabels]
+	before, _ := ParseRecord(d.merge.pod.Annotations()) // it was read before
 	own, later := r.Templates.ownLabels(labels, list, before, d.recognized), r.Templates.ownLabels(labels, list, d.record, d.recognized)
 	kept := keysOf(list)
 	n := len(kept)
@@ -118,15 +120,15 @@ func (d *decision) keepOwn() {
 	}
 	if len(kept) > n {
 		slices.Sort(kept)
-		d.merge.notes = append(d.merge.notes, pair{wellknown.AnnotationOwnLabels, strings.Join(kept, ",")})
+		d.merge.notes = append(d.merge.notes, podjson.Pair{Key: wellknown.AnnotationOwnLabels, Value: strings.Join(kept, ",")})
 	}
 }
 
 // recognized reports whether the pod has all containers of a template,
 // recognizably.
-func (d *decision) recognized(t *Template) bool {
-	lacks := func(c container) bool { return !d.merge.has(c.name) }
-	if len(t.containers)+len(t.initContainers) == 0 || slices.ContainsFunc(t.containers, lacks) || slices.ContainsFunc(t.initContainers, lacks) {
+func (d *decider) recognized(t *template.Template) bool {
+	lacks := func(c template.Container) bool { return !d.merge.has(c.Name) }
+	if len(t.Containers)+len(t.InitContainers) == 0 || slices.ContainsFunc(t.Containers, lacks) || slices.ContainsFunc(t.InitContainers, lacks) {
 		return false
 	}
 	c := comparison{template: t, pod: d.merge}

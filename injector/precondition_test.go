@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // TestPreconditions_AreDocumentedInTheirOrder compares the list with the
@@ -39,7 +41,7 @@ func TestPreconditions_AreDocumentedInTheirOrder(t *testing.T) {
 // TestPreconditions_TheFirstDecides corrects one thing after the other in a
 // request in which everything is wrong.
 func TestPreconditions_TheFirstDecides(t *testing.T) {
-	usable := set(template(t, "side", "containers: [{name: side, image: side:1}]", "native: never"))
+	usable := set(mustParse(t, "side", "containers: [{name: side, image: side:1}]", "native: never"))
 	value, revision, spec := "maybe", "", "restartPolicy: Never, hostNetwork: true, os: {name: windows}, containers: [{name: app}]"
 	templates := set()
 	corrections := []struct {
@@ -49,14 +51,14 @@ func TestPreconditions_TheFirstDecides(t *testing.T) {
 		{reason.BadValue, func() { value = "false" }},
 		{reason.OptedOut, func() { value, revision = "true", `, "inject.usher.dev/side.revision": "next"` }},
 		{reason.TemplateMissing, func() {
-			revision, templates = "", NewSet(map[string]Entry{"side": {Err: &InvalidTemplate{Name: "side"}}})
+			revision, templates = "", NewSet(map[string]Entry{"side": {Err: &template.InvalidError{Name: "side"}}})
 		}},
 		{reason.TemplateInvalid, func() { templates = usable }},
 		{reason.Windows, func() { spec = strings.Replace(spec, "windows", "linux", 1) }},
 		{reason.HostNetwork, func() { spec = strings.Replace(spec, "hostNetwork: true", "hostNetwork: false", 1) }},
 		{reason.NoNativeSidecars, func() { spec = strings.Replace(spec, "Never", "Always", 1) }},
 	}
-	decide := func() *Decision {
+	decide := func() *decision.Decision {
 		return Decide(Request{Object: fromYAML(t, asking(`"inject.usher.dev/side": "`+value+`"`+revision, spec)), Templates: templates, NativeSidecars: true})
 	}
 	var order []reason.Reason

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // A located is a container of the pod that corresponds to one of a template.
@@ -25,10 +27,10 @@ func (l *located) native() bool {
 // recordHolds reports whether the pod has everything that an entry of its record
 // names, whatever others changed in it. An entry of the template's current
 // version must name all of the template's containers.
-func (m *merge) recordHolds(t *Template, claim RecordEntry) bool {
+func (m *merge) recordHolds(t *template.Template, claim RecordEntry) bool {
 	spec := m.pod.Spec
 	switch named := len(claim.Containers) + len(claim.InitContainers); {
-	case named == 0 && (len(t.containers)+len(t.initContainers) > 0 || claim.Content != t.content && len(claim.AppContainers) == 0):
+	case named == 0 && (len(t.Containers)+len(t.InitContainers) > 0 || claim.Content != t.Content && len(claim.AppContainers) == 0):
 		return false // it names nothing to look for
 	case named > len(spec.Containers)+len(spec.InitContainers), len(claim.Volumes) > len(spec.Volumes):
 		return false // do not search for each of arbitrarily many names
@@ -41,30 +43,30 @@ func (m *merge) recordHolds(t *Template, claim RecordEntry) bool {
 		}
 	}
 	for _, name := range claim.Volumes {
-		if !slices.ContainsFunc(spec.Volumes, func(v podVolume) bool { return v.Name == name }) {
+		if !slices.ContainsFunc(spec.Volumes, func(v podjson.Volume) bool { return v.Name == name }) {
 			return false
 		}
 	}
-	unnamed := func(c container) bool { return !claim.names(c.name) }
-	return claim.Content != t.content || !slices.ContainsFunc(t.containers, unnamed) && !slices.ContainsFunc(t.initContainers, unnamed)
+	unnamed := func(c template.Container) bool { return !claim.names(c.Name) }
+	return claim.Content != t.Content || !slices.ContainsFunc(t.Containers, unnamed) && !slices.ContainsFunc(t.InitContainers, unnamed)
 }
 
 // lostRestartPolicy warns of a native sidecar that has become an ordinary init container: a
 // webhook that does not know restartPolicy removed it, and the pod waits for
 // the container to end.
-func (m *merge) lostRestartPolicy(t *Template, claim RecordEntry) []string {
-	if claim.Content != t.content {
+func (m *merge) lostRestartPolicy(t *template.Template, claim RecordEntry) []string {
+	if claim.Content != t.Content {
 		return nil
 	}
 	var warnings []string
-	for _, list := range [][]container{t.containers, t.initContainers} {
+	for _, list := range [][]template.Container{t.Containers, t.InitContainers} {
 		for _, c := range list {
-			if !slices.Contains(claim.InitContainers, c.name) || len(t.containers) == 0 && !c.isNative() {
+			if !slices.Contains(claim.InitContainers, c.Name) || len(t.Containers) == 0 && !c.IsNative() {
 				continue
 			}
-			if at := m.locate(c.name); at != nil && at.list == "initContainers" && !at.native() {
+			if at := m.locate(c.Name); at != nil && at.list == "initContainers" && !at.native() {
 				warnings = append(warnings, fmt.Sprintf("the container %s of the template %s was added as a native sidecar, and something removed its restartPolicy: Always, so the pod waits until it ends; "+
-					"usually this is a webhook that does not know the field", c.name, t.Name))
+					"usually this is a webhook that does not know the field", c.Name, t.Name))
 			}
 		}
 	}
@@ -73,7 +75,7 @@ func (m *merge) lostRestartPolicy(t *Template, claim RecordEntry) []string {
 
 // has reports whether the original pod has a container with the name.
 func (m *merge) has(name string) bool {
-	named := func(c podContainer) bool { return c.Name == name && c.origin == "" }
+	named := func(c podjson.Container) bool { return c.Name == name && c.Origin == "" }
 	return slices.ContainsFunc(m.pod.Spec.Containers, named) || slices.ContainsFunc(m.pod.Spec.InitContainers, named)
 }
 
@@ -82,16 +84,16 @@ func (m *merge) locate(name string) *located {
 	if !m.has(name) {
 		return nil
 	}
-	if m.came == nil {
-		m.came = &podItems{}
-		_ = jsonv2.Unmarshal(m.raw, m.came) // it was decoded before
+	if m.original == nil {
+		m.original = &podItems{}
+		_ = jsonv2.Unmarshal(m.raw, m.original) // it was decoded before
 	}
 	// The view of the pod includes earlier additions, and the original pod does
 	// not.
 	for _, l := range []struct {
 		name  string
 		items []podItem
-	}{{"containers", m.came.Spec.Containers}, {"initContainers", m.came.Spec.InitContainers}} {
+	}{{"containers", m.original.Spec.Containers}, {"initContainers", m.original.Spec.InitContainers}} {
 		at := slices.IndexFunc(l.items, func(item podItem) bool { return item.name == name })
 		if at < 0 {
 			continue
@@ -141,20 +143,11 @@ func identifiable(want *corev1.Container) bool {
 	return len(want.Ports)+len(want.Args)+len(want.Command)+len(want.VolumeMounts) > 0
 }
 
-// repository returns the last component of an image's repository: users change
-// registries, tags and digests.
-func repository(image string) string {
-	name, _, _ := strings.Cut(image, "@")
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	name, _, _ = strings.Cut(name, ":")
-	return name
-}
-
 func sameText(want, have []string) bool { return len(want) > 0 && slices.Equal(want, have) }
 
 func samePorts(want, have []corev1.ContainerPort) bool {
 	return len(want) > 0 && slices.EqualFunc(want, have, func(a, b corev1.ContainerPort) bool {
-		return a.ContainerPort == b.ContainerPort && protocol(string(a.Protocol)) == protocol(string(b.Protocol))
+		return a.ContainerPort == b.ContainerPort && template.Protocol(string(a.Protocol)) == template.Protocol(string(b.Protocol))
 	})
 }
 
@@ -174,7 +167,7 @@ func (l *located) field() string { return fmt.Sprintf("spec.%s[%d]", l.list, l.i
 // of the image's repository, and one of the fields that identify a container, if
 // the template writes any, or all that the template writes.
 func recognize(want, have *corev1.Container) evidence {
-	sameImage, identified := repository(want.Image) == repository(have.Image), identifies(want, have)
+	sameImage, identified := template.Repository(want.Image) == template.Repository(have.Image), identifies(want, have)
 	switch {
 	case sameImage && (identified || !identifiable(want) || within(canonical(*want), canonical(*have))):
 		return byRecognition

@@ -7,6 +7,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 const recognizable = `
@@ -38,7 +39,7 @@ func copied(t *testing.T, r Request) string {
 // debug --copy-to.
 func TestCopies(t *testing.T) {
 	labels := map[string]string{wellknown.LabelTemplates: "side"}
-	first := Request{Object: fromYAML(t, asking("", "")), NamespaceLabels: labels, NativeSidecars: true, Templates: set(template(t, "side", recognizable, ""))}
+	first := Request{Object: fromYAML(t, asking("", "")), NamespaceLabels: labels, NativeSidecars: true, Templates: set(mustParse(t, "side", recognizable, ""))}
 	once := copied(t, first)
 	replace := func(pairs ...string) string {
 		out := strings.NewReplacer(pairs...).Replace(once)
@@ -72,7 +73,7 @@ func TestCopies(t *testing.T) {
 			r := first
 			r.Object = []byte(tc.object)
 			if tc.config != "" {
-				r.Templates = set(template(t, "side", tc.config, ""))
+				r.Templates = set(mustParse(t, "side", tc.config, ""))
 			}
 			d := Decide(r)
 			if d.Reason != tc.want {
@@ -115,7 +116,7 @@ func TestAnInitContainerIsNotRecognizedAsASidecar(t *testing.T) {
 	for restart, want := range map[string]reason.Reason{"": reason.ConflictName, ", restartPolicy: Always": reason.AlreadyPresent} {
 		r := Request{
 			Object: fromYAML(t, asking(asks, strings.Replace(spec, "RESTART", restart, 1))), NativeSidecars: true,
-			Templates: set(template(t, "side", "containers: [{name: side, image: 'side:1', args: [run]}]", "")),
+			Templates: set(mustParse(t, "side", "containers: [{name: side, image: 'side:1', args: [run]}]", "")),
 		}
 		if d := Decide(r); d.Reason != want {
 			t.Errorf("with %q: %s (%s), want %s", restart, d.Reason, d.Message(), want)
@@ -132,7 +133,7 @@ func TestAnOrdinaryContainerIsNotAddedAsANativeSidecar(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := Request{
 				Object: fromYAML(t, asking(object+asks, "restartPolicy: Never, containers: [{name: app}, {name: side, image: 'side:1', args: [run]}]")), NativeSidecars: true,
-				Templates: set(template(t, "side", "containers: [{name: side, image: 'side:2', args: [run]}]", "native: always")),
+				Templates: set(mustParse(t, "side", "containers: [{name: side, image: 'side:2', args: [run]}]", "native: always")),
 			}
 			if d := Decide(r); !d.Reason.Has() || d.Reason == reason.Injected || len(d.Patch) > 0 {
 				t.Errorf("got %s (%s) with %s", d.Reason, d.Message(), d.Patch.JSON())
@@ -145,7 +146,7 @@ func TestRepository(t *testing.T) {
 	for image, want := range map[string]string{
 		"envoy": "envoy", "envoy:1": "envoy", "a/b/envoy:1": "envoy", "host:5000/envoy": "envoy", "host:5000/a/envoy:1@sha256:2": "envoy", "envoy@sha256:1": "envoy", "": "",
 	} {
-		if got := repository(image); got != want {
+		if got := template.Repository(image); got != want {
 			t.Errorf("%s: %q, want %q", image, got, want)
 		}
 	}

@@ -8,67 +8,21 @@ import (
 	"github.com/go-json-experiment/json"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/usher-dev/usher/injector/template"
 )
-
-// ProbePortsEnv is a variable that usher sets in containers of a template that
-// declare it without a value: the ports, separated by commas, at which the
-// kubelet calls the pod's containers. A container that redirects inbound
-// traffic excludes them, so that probes reach the application whatever the
-// proxy does.
-const ProbePortsEnv = "USHER_PROBE_PORTS"
-
-// wantsProbePorts reports whether a container declares the variable.
-func wantsProbePorts(c *corev1.Container) bool {
-	return slices.ContainsFunc(c.Env, isProbePorts)
-}
-
-func isProbePorts(e corev1.EnvVar) bool {
-	return e.Name == ProbePortsEnv && e.Value == "" && e.ValueFrom == nil
-}
-
-// withProbePorts returns the template with the variable set in the containers that
-// declare it, to what ports returns for a container's name.
-func (t *Template) withProbePorts(ports func(container string) string) *Template {
-	declares := func(c container) bool { return wantsProbePorts(&c.typed) }
-	if !slices.ContainsFunc(t.containers, declares) && !slices.ContainsFunc(t.initContainers, declares) {
-		return t
-	}
-	set := func(list []container) []container {
-		list = slices.Clone(list)
-		for i := range list {
-			if !declares(list[i]) {
-				continue
-			}
-			value, changed := ports(list[i].name), list[i].typed.DeepCopy()
-			for n := range changed.Env {
-				if isProbePorts(changed.Env[n]) {
-					changed.Env[n].Value = value
-				}
-			}
-			raw, err := json.Marshal(changed, json.Deterministic(true))
-			if err != nil {
-				continue // a decoded container can be encoded
-			}
-			list = replaced(list, list[i].name, changed, raw)
-		}
-		return list
-	}
-	copied := *t
-	copied.containers, copied.initContainers = set(t.containers), set(t.initContainers)
-	return &copied
-}
 
 // probePorts returns the value of the variable in a container. An existing
 // value stays if it contains each port that the kubelet calls, so that a
 // container with a probe that another webhook added later does not make the pod
 // differ from its template.
-func (d *decision) probePorts(container string) string {
+func (d *decider) probePorts(container string) string {
 	called := d.probedPorts()
 	at := d.merge.locate(container)
 	if at == nil {
 		return called
 	}
-	had := slices.IndexFunc(at.typed.Env, func(e corev1.EnvVar) bool { return e.Name == ProbePortsEnv && e.ValueFrom == nil })
+	had := slices.IndexFunc(at.typed.Env, func(e corev1.EnvVar) bool { return e.Name == template.ProbePortsEnv && e.ValueFrom == nil })
 	if had < 0 {
 		return called
 	}
@@ -84,7 +38,7 @@ func (d *decision) probePorts(container string) string {
 // probedPorts lists the ports of the probes and lifecycle hooks of the pod's own
 // containers and of the requested templates, in order. The result does not
 // depend on whether a template was already added.
-func (d *decision) probedPorts() string {
+func (d *decider) probedPorts() string {
 	var object struct {
 		Spec struct {
 			Containers     []probed `json:"containers"`
@@ -104,9 +58,9 @@ func (d *decision) probedPorts() string {
 		if !ok || entry.Template == nil || a.refused {
 			continue
 		}
-		for _, list := range [][]container{entry.Template.containers, entry.Template.initContainers} {
+		for _, list := range [][]template.Container{entry.Template.Containers, entry.Template.InitContainers} {
 			for i := range list {
-				c := &list[i].typed
+				c := &list[i].Typed
 				probed{c.Name, c.Ports, c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle}.ports(ports)
 			}
 		}

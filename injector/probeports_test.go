@@ -8,10 +8,10 @@ import (
 )
 
 func TestProbePorts(t *testing.T) {
-	takeover := template(t, "takeover", `
+	takeover := mustParse(t, "takeover", `
 initContainers: [{name: redirect, image: r, args: ["--exclude=15000,$(USHER_PROBE_PORTS)"], env: [{name: USHER_PROBE_PORTS}, {name: OTHER}]}]
 containers: [{name: proxy, image: p, startupProbe: {httpGet: {port: 15021}}}]`, "native: always")
-	other := template(t, "other", "containers: [{name: other, image: o, livenessProbe: {tcpSocket: {port: 7000}}}]", "")
+	other := mustParse(t, "other", "containers: [{name: other, image: o, livenessProbe: {tcpSocket: {port: 7000}}}]", "")
 	const own = `restartPolicy: Always, initContainers: [{name: setup, startupProbe: {exec: {}}}], containers: [
 		{name: a, ports: [{name: http, containerPort: 8080}], readinessProbe: {httpGet: {port: http}}, livenessProbe: {httpGet: {port: 8080}}, startupProbe: {tcpSocket: {port: "9"}}},
 		{name: b, livenessProbe: {grpc: {port: 9090}}, readinessProbe: {httpGet: {port: 81, host: example.com}}, lifecycle: {preStop: {httpGet: {port: 8443}}}}]`
@@ -35,7 +35,7 @@ containers: [{name: proxy, image: p, startupProbe: {httpGet: {port: 15021}}}]`, 
 			}
 		})
 	}
-	if strings.Contains(string(takeover.initContainers[0].raw), "15021") {
+	if strings.Contains(string(takeover.InitContainers[0].Raw), "15021") {
 		t.Error("the template was changed")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 //go:embed corpus.yaml
@@ -40,7 +41,7 @@ type Trial struct {
 }
 
 // Prove injects a template into the corpus.
-func Prove(t *Template) (*Proof, error) {
+func Prove(t *template.Template) (*Proof, error) {
 	// A mandatory template denies pods that it cannot be injected into, which is
 	// not a fault of the template.
 	tried := *t
@@ -62,7 +63,7 @@ func Prove(t *Template) (*Proof, error) {
 		})
 		for _, p := range d.Problems {
 			p.Message = fmt.Sprintf("injected into a pod of the kind %q: %s", pod.Name, p.Message)
-			p.Rule = TemplateRule
+			p.Rule = template.Rule
 			proof.Problems = append(proof.Problems, p)
 		}
 		if d.Reason != reason.Injected {

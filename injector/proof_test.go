@@ -1,6 +1,7 @@
 package injector
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/injector/template"
 )
 
 func TestProofNamesTheEffects(t *testing.T) {
@@ -36,7 +39,7 @@ func TestProofNamesTheEffects(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			proof, err := Prove(template(t, "side", tc.config, ""))
+			proof, err := Prove(mustParse(t, "side", tc.config, ""))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,9 +96,39 @@ func TestShippedTemplatesAreProved(t *testing.T) {
 		if err := yaml.UnmarshalStrict(data, &cm); err != nil {
 			t.Fatal(err)
 		}
-		proof, err := Prove(template(t, TemplateName(cm.Name, cm.Labels), cm.Data[ConfigKey], cm.Data[OptionsKey]))
+		proof, err := Prove(mustParse(t, template.NameOf(cm.Name, cm.Labels), cm.Data[template.ConfigKey], cm.Data[template.OptionsKey]))
 		if err != nil || len(proof.Problems) > 0 || len(proof.Trials) == 0 {
 			t.Errorf("%s: %v, problems %v, %d trials", file.Name(), err, proof.Problems, len(proof.Trials))
 		}
+	}
+}
+
+// The templates in the documentation are valid, and define the variables that
+// they refer to.
+func TestTheExamplesOfTheDocumentsCanBeUsed(t *testing.T) {
+	text, err := os.ReadFile("../docs/templates.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	proved := 0
+	for _, block := range bytes.Split(text, []byte("```yaml\n"))[1:] {
+		block, _, _ = bytes.Cut(block, []byte("```"))
+		var cm corev1.ConfigMap
+		if err := yaml.UnmarshalStrict(block, &cm); err != nil || cm.Kind != "ConfigMap" {
+			continue
+		}
+		tpl, err := template.Parse(template.NameOf(cm.Name, cm.Labels), cm.Data)
+		if err != nil {
+			t.Errorf("%v\n%s", err, block)
+			continue
+		}
+		proof, err := Prove(tpl)
+		if err != nil || len(proof.Problems) > 0 || len(tpl.UndefinedVariables()) > 0 {
+			t.Errorf("%v, %v, %v\n%s", err, proof.Problems, tpl.UndefinedVariables(), block)
+		}
+		proved++
+	}
+	if proved < 4 {
+		t.Errorf("%d examples, want four and more", proved)
 	}
 }

@@ -1,16 +1,17 @@
 package injector
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/podjson/podjsontest"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/kinds"
 )
 
@@ -52,10 +53,10 @@ func checkDecision(t *testing.T, g generator, r Request) bool {
 		return false
 	}
 	after := apply(t, r, d)
-	if where := lost(decodeExactly(t, r.Object), decodeExactly(t, after), ""); where != "" {
+	if where := podjsontest.Lost(podjsontest.Decode(t, r.Object), podjsontest.Decode(t, after), ""); where != "" {
 		t.Errorf("%s was lost or changed\nbefore %s\nafter  %s", where, r.Object, after)
 	}
-	_, err := TwoWayMergePatch(r.Kind, r.Object, after)
+	_, err := podjson.TwoWayMergePatch(r.Kind, r.Object, after)
 	if err != nil && !d.JSONOnly {
 		t.Errorf("the two-way merge patch fails and nobody said so: %v", err)
 	}
@@ -67,60 +68,6 @@ func checkDecision(t *testing.T, g generator, r Request) bool {
 		}
 	}
 	return true
-}
-
-// decodeExactly preserves number literals.
-func decodeExactly(t *testing.T, data []byte) any {
-	t.Helper()
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		t.Fatalf("%v: %s", err, data)
-	}
-	return v
-}
-
-// lost returns the path of something in before that after lacks. Keys must keep
-// their values; a list's items must keep their value and order, with any other
-// items in between. A null counts as missing.
-func lost(before, after any, path string) string {
-	switch before := before.(type) {
-	case nil:
-		return ""
-	case map[string]any:
-		after, ok := after.(map[string]any)
-		if !ok {
-			return path
-		}
-		for key, value := range before {
-			if where := lost(value, after[key], path+"."+key); where != "" {
-				return where
-			}
-		}
-		return ""
-	case []any:
-		after, _ := after.([]any)
-		next := 0
-		// A container gets more; what is in its own lists stays as it is.
-		same := reflect.DeepEqual
-		if strings.HasSuffix(path, "ontainers") {
-			same = func(before, item any) bool { return lost(before, item, "") == "" }
-		}
-		for _, item := range after {
-			if next < len(before) && same(before[next], item) {
-				next++
-			}
-		}
-		if next < len(before) {
-			return fmt.Sprintf("%s[%d]", path, next)
-		}
-		return ""
-	}
-	if !reflect.DeepEqual(before, after) {
-		return path
-	}
-	return ""
 }
 
 // generator makes pods, workloads and templates that sometimes share names.
@@ -138,7 +85,7 @@ func (g generator) maybe(n int, text func() string) string {
 }
 
 func (g generator) templates(t *testing.T) *Set {
-	var list []*Template
+	var list []*template.Template
 	for _, name := range []string{"envoy", "log", "agent"}[:1+g.IntN(3)] {
 		config := map[string]any{}
 		var containers []any
@@ -177,7 +124,7 @@ func (g generator) templates(t *testing.T) *Set {
 			t.Fatal(err)
 		}
 		options := "hostNetwork: allow\noverrideContainer: " + name + "-0\noverrides: [image, env]\nnative: " + g.one("auto", "always", "never")
-		list = append(list, template(t, name, string(text), options))
+		list = append(list, mustParse(t, name, string(text), options))
 	}
 	return set(list...)
 }
@@ -297,7 +244,7 @@ func FuzzDecide(f *testing.F) {
 	}
 	f.Add(seedPod(f), small, "true")
 	f.Fuzz(func(t *testing.T, object []byte, config, value string) {
-		tpl, err := ParseTemplate("side", map[string]string{ConfigKey: config})
+		tpl, err := template.Parse("side", map[string]string{template.ConfigKey: config})
 		if err != nil {
 			return
 		}
@@ -308,7 +255,7 @@ func FuzzDecide(f *testing.F) {
 				continue
 			}
 			after := apply(t, r, d)
-			if where := lost(decodeExactly(t, object), decodeExactly(t, after), ""); where != "" {
+			if where := podjsontest.Lost(podjsontest.Decode(t, object), podjsontest.Decode(t, after), ""); where != "" {
 				t.Errorf("%s was lost or changed\nbefore %s\nafter  %s", where, object, after)
 			}
 			r.Object = after
@@ -316,7 +263,7 @@ func FuzzDecide(f *testing.F) {
 				t.Errorf("the second pass says %s (%s)\non %s", d.Reason, d.Message(), after)
 			}
 		}
-		if _, problem := Carry("Deployment", object, nil); problem != nil && problem.Message == "" {
+		if _, problem := PropagateOptIn("Deployment", object, nil); problem != nil && problem.Message == "" {
 			t.Error("a problem without a word")
 		}
 	})
@@ -327,7 +274,7 @@ func FuzzParseTemplate(f *testing.F) {
 	f.Add(proved, "native: auto")
 	f.Add("containers: [{name: &a a, image: *a}]", "overrides: [image]")
 	f.Fuzz(func(t *testing.T, config, options string) {
-		tpl, err := ParseTemplate("t", map[string]string{ConfigKey: config, OptionsKey: options})
+		tpl, err := template.Parse("t", map[string]string{template.ConfigKey: config, template.OptionsKey: options})
 		if (tpl == nil) == (err == nil) {
 			t.Errorf("template %v, error %v", tpl, err)
 		}

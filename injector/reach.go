@@ -5,23 +5,26 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // The API server evaluates the selectors of the webhooks' entries on the labels
 // that an object has, and knows neither the record nor what the decision will
 // add. Its entries therefore select more than one match says.
 
-// WithoutGiven returns a match without the requirements that a label of a template
+// WithoutAddedLabels returns a match without the requirements that a label of a template
 // can end: such a label may not be the pod's own. It returns the match itself if
 // there are none.
-func (s *Set) WithoutGiven(m *Match) *Match {
-	if len(s.givers) == 0 || m.PodSelector == nil {
+func (s *Set) WithoutAddedLabels(m *template.Match) *template.Match {
+	if len(s.labelers) == 0 || m.PodSelector == nil {
 		return m
 	}
 	ends := func(r metav1.LabelSelectorRequirement) bool {
 		selector, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{r}})
-		return err == nil && selector.Matches(labels.Set{}) && slices.ContainsFunc(s.givers, func(t *Template) bool {
-			return slices.ContainsFunc(t.labels, func(p pair) bool { return !selector.Matches(labels.Set{p.key: p.value}) })
+		return err == nil && selector.Matches(labels.Set{}) && slices.ContainsFunc(s.labelers, func(t *template.Template) bool {
+			return slices.ContainsFunc(t.Labels, func(p podjson.Pair) bool { return !selector.Matches(labels.Set{p.Key: p.Value}) })
 		})
 	}
 	if !slices.ContainsFunc(m.PodSelector.MatchExpressions, ends) {
@@ -43,7 +46,7 @@ func (s *Set) LeadsToMandatory(template string) bool {
 			return true
 		}
 		for _, t := range s.Matches() {
-			if !visited[t.Name] && slices.ContainsFunc(s.labelsOf(reached[0]), t.needs) {
+			if !visited[t.Name] && slices.ContainsFunc(s.labelsOf(reached[0]), func(p podjson.Pair) bool { return needs(t, p) }) {
 				visited[t.Name] = true
 				reached = append(reached, t.Name)
 			}
@@ -54,8 +57,8 @@ func (s *Set) LeadsToMandatory(template string) bool {
 
 // needs reports whether a match requires the pod to have a label, and the given
 // one is such.
-func (t *Template) needs(p pair) bool {
+func needs(t *template.Template, p podjson.Pair) bool {
 	return slices.ContainsFunc(requirementsOf(t), func(r labels.Requirement) bool {
-		return r.Key() == p.key && !r.Matches(labels.Set{}) && r.Matches(labels.Set{p.key: p.value})
+		return r.Key() == p.Key && !r.Matches(labels.Set{}) && r.Matches(labels.Set{p.Key: p.Value})
 	})
 }

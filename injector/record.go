@@ -11,6 +11,8 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // A Record says, by template, what was injected. It is a claim, not a proof:
@@ -34,12 +36,16 @@ type RecordEntry struct {
 }
 
 // Version returns the version of the template that the record names.
-func (e RecordEntry) Version() string { return version(e.Content, e.Options) }
+func (e RecordEntry) Version() string { return template.VersionOf(e.Content, e.Options) }
 
 // current reports whether the entry names the current version of the template.
-func (e RecordEntry) current(t *Template) bool {
-	return e.Agrees(RecordEntry{Content: t.content, Options: t.options})
+func (e RecordEntry) current(t *template.Template) bool {
+	return e.Agrees(RecordEntry{Content: t.Content, Options: t.OptionsDigest})
 }
+
+// IsVersionOf reports whether the entry has the template's content, regardless
+// of its options.
+func (e RecordEntry) IsVersionOf(t *template.Template) bool { return e.Content == t.Content }
 
 // Agrees reports whether the entry and a later one name the same version. An
 // entry without options comes from a release before v0.2.
@@ -67,7 +73,7 @@ func ParseRecord(annotations map[string]string) (Record, *finding.Finding) {
 		return record, nil
 	}
 	if err := jsonv2.Unmarshal([]byte(text), &record); err != nil || record == nil {
-		return nil, new(finding.Denial(reason.BadValue, annotationField(wellknown.AnnotationInjected),
+		return nil, new(finding.Denial(reason.BadValue, podjson.AnnotationField(wellknown.AnnotationInjected),
 			"is not a record that usher wrote; remove it, and usher writes a new one"))
 	}
 	return record, nil
@@ -87,26 +93,26 @@ func inList(text, container string) bool {
 // matchesTemplate reports whether the text of a record, decoded as the entry, names
 // exactly the template's items in the pod, in the form that the API server
 // searches for. A record from a release before v0.2 qualifies, too.
-func (e RecordEntry) matchesTemplate(t *Template, text string) bool {
-	if !e.current(t) || !strings.Contains(text, InRecord(t.Name)) || len(e.Containers)+len(e.InitContainers) != len(t.containers)+len(t.initContainers) {
+func (e RecordEntry) matchesTemplate(t *template.Template, text string) bool {
+	if !e.current(t) || !strings.Contains(text, InRecord(t.Name)) || len(e.Containers)+len(e.InitContainers) != len(t.Containers)+len(t.InitContainers) {
 		return false
 	}
-	for _, list := range [][]container{t.containers, t.initContainers} {
+	for _, list := range [][]template.Container{t.Containers, t.InitContainers} {
 		for _, c := range list {
-			if !e.names(c.name) || !inList(text, c.name) {
+			if !e.names(c.Name) || !inList(text, c.Name) {
 				return false
 			}
 		}
 	}
 	return !slices.ContainsFunc(e.Volumes, func(name string) bool {
-		return !slices.ContainsFunc(t.volumes, func(v volume) bool { return v.name == name })
+		return !slices.ContainsFunc(t.Volumes, func(v template.Volume) bool { return v.Name == name })
 	})
 }
 
 // mismatch returns the problem of a record that claims items that the pod
 // lacks, if they cannot be added.
-func (e RecordEntry) mismatch(t *Template) finding.Finding {
-	return finding.Denial(reason.RecordMismatch, annotationField(wellknown.AnnotationInjected), fmt.Sprintf(
+func (e RecordEntry) mismatch(t *template.Template) finding.Finding {
+	return finding.Denial(reason.RecordMismatch, podjson.AnnotationField(wellknown.AnnotationInjected), fmt.Sprintf(
 		"claims that version %s of the template %s added the containers %s, and the pod does not have them as in version %s; remove the record and what it names, and usher adds both",
-		quote(e.Version()), t.Name, strings.Join(slices.Concat(e.Containers, e.InitContainers, slices.Sorted(maps.Keys(e.AppContainers))), ", "), t.Version))
+		finding.Quote(e.Version()), t.Name, strings.Join(slices.Concat(e.Containers, e.InitContainers, slices.Sorted(maps.Keys(e.AppContainers))), ", "), t.Version))
 }

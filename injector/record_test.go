@@ -17,11 +17,11 @@ volumes: [{name: v, configMap: {name: c}}]
 
 // TestSecondPass decides about pods that carry a record.
 func TestSecondPass(t *testing.T) {
-	first := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", proved, ""))}
+	first := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", proved, ""))}
 	once := string(apply(t, first, Decide(first)))
-	version := template(t, "side", proved, "").Version
-	changed := set(template(t, "side", strings.Replace(proved, "name: A, value: a", "name: A, value: x", 1), ""))
-	renamed := set(template(t, "side", strings.NewReplacer("name: side", "name: aside", "name: v", "name: w").Replace(proved), ""))
+	version := mustParse(t, "side", proved, "").Version
+	changed := set(mustParse(t, "side", strings.Replace(proved, "name: A, value: a", "name: A, value: x", 1), ""))
+	renamed := set(mustParse(t, "side", strings.NewReplacer("name: side", "name: aside", "name: v", "name: w").Replace(proved), ""))
 
 	tests := map[string]struct {
 		object    string
@@ -97,7 +97,7 @@ func throughServer(t *testing.T, object string) string {
 }
 
 func TestNativeSidecarsAreRecordedToo(t *testing.T) {
-	r := Request{Object: fromYAML(t, asking(asks, "restartPolicy: Never, containers: [{name: app}]")), NativeSidecars: true, Templates: set(template(t, "side", proved, ""))}
+	r := Request{Object: fromYAML(t, asking(asks, "restartPolicy: Never, containers: [{name: app}]")), NativeSidecars: true, Templates: set(mustParse(t, "side", proved, ""))}
 	once := apply(t, r, Decide(r))
 	r.Object = once
 	if d := Decide(r); d.Reason != reason.AlreadyInjected || len(d.Warnings) > 0 {
@@ -109,14 +109,14 @@ func TestNativeSidecarsAreRecordedToo(t *testing.T) {
 		t.Errorf("got %s with the warnings %v", d.Reason, d.Warnings)
 	}
 	// A mandatory template would protect nothing.
-	r.Templates = set(template(t, "side", proved, "mandatory: true"))
+	r.Templates = set(mustParse(t, "side", proved, "mandatory: true"))
 	if d := Decide(r); d.Reason != reason.MandatoryChanged {
 		t.Errorf("got %s, want mandatory-changed", d.Reason)
 	}
 }
 
 func TestEmptyValuesAreAdded(t *testing.T) {
-	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", small+"\nlabels: {l: \"\"}\nannotations: {a: \"\"}", ""))}
+	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", small+"\nlabels: {l: \"\"}\nannotations: {a: \"\"}", ""))}
 	out := toYAML(t, apply(t, r, Decide(r)))
 	for _, want := range []string{"    l: \"\"\n", "    a: \"\"\n"} {
 		if !strings.Contains(out, want) {

@@ -6,40 +6,41 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // require judges a comparison with a mandatory template: the pod's items must
 // be as the template's, and what is missing is added, or denies the pod if
 // nothing can be added any more.
-func (d *decision) require(a ask, c *comparison, claim *RecordEntry) bool {
+func (d *decider) require(a ask, c *comparison, claim *RecordEntry) bool {
 	t := c.template
 	problems := append(d.tolerable(c.changes()), c.conflicts()...)
 	lacking := c.lacking()
-	recordTrue := claim != nil && claim.matchesTemplate(t, d.merge.pod.annotations()[wellknown.AnnotationInjected])
+	recordTrue := claim != nil && claim.matchesTemplate(t, d.merge.pod.Annotations()[wellknown.AnnotationInjected])
 	if d.verify && len(problems) == 0 {
 		problems = d.tolerable(d.unfulfilled(t, lacking, recordTrue))
 	}
 	switch {
 	case len(problems) > 0:
-		d.deny(a, problems...)
+		d.Deny(a.outcome(), problems...)
 		return false
 	case d.verify:
-		d.done(a, reason.AlreadyInjected, t.Version, "")
+		d.Done(a.outcome(), reason.AlreadyInjected, t.Version, "")
 		return false
 	case recordTrue && len(lacking) == 0:
-		d.step("record", claim.Version(), "is true")
-		d.done(a, reason.AlreadyInjected, t.Version, "")
+		d.Step("record", claim.Version(), "is true")
+		d.Done(a.outcome(), reason.AlreadyInjected, t.Version, "")
 		return false
 	}
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
 	d.record[t.Name], d.recorded = d.merge.addMissing(c), true
 	switch {
 	case !c.lacksContainer() && !c.lacksAppItem():
-		d.done(a, reason.AlreadyPresent, t.Version, "as in the template; recorded")
-	case c.where == native:
-		d.done(a, reason.Injected, t.Version, "as native sidecars")
+		d.Done(a.outcome(), reason.AlreadyPresent, t.Version, "as in the template; recorded")
+	case c.where == template.NativeSidecar:
+		d.Done(a.outcome(), reason.Injected, t.Version, "as native sidecars")
 	default:
-		d.done(a, reason.Injected, t.Version, "")
+		d.Done(a.outcome(), reason.Injected, t.Version, "")
 	}
 	return true
 }
@@ -61,19 +62,19 @@ func (c *comparison) changes() []change {
 		if !m.ours() {
 			continue
 		}
-		if m.kind == sidecarItem && m.at.list == "containers" && c.where == native {
-			note(m.at.field(), false, "is the container %s of the mandatory template %s, which must be a native sidecar in this pod; move it to spec.initContainers with restartPolicy: Always", c.container(m).name, t.Name)
+		if m.kind == sidecarItem && m.at.list == "containers" && c.where == template.NativeSidecar {
+			note(m.at.field(), false, "is the container %s of the mandatory template %s, which must be a native sidecar in this pod; move it to spec.initContainers with restartPolicy: Always", c.container(m).Name, t.Name)
 		}
 		for _, d := range c.differences(m) {
 			switch m.kind {
 			case sidecarItem, initContainerItem:
-				note(m.at.field()+"."+d.field, d.added, "of the container %s of the mandatory template %s %s; %s", c.container(m).name, t.Name, d, remedy(d.field))
+				note(m.at.field()+"."+d.field, d.added, "of the container %s of the mandatory template %s %s; %s", c.container(m).Name, t.Name, d, template.Remedy(d.field))
 			case volumeItem:
-				note(d.field, false, "has another source than the volume %s of the mandatory template %s", t.volumes[m.index].name, t.Name)
+				note(d.field, false, "has another source than the volume %s of the mandatory template %s", t.Volumes[m.index].Name, t.Name)
 			default:
-				if !t.Options.Tolerate.any(m.kind.tolerance()) {
+				if !t.Options.Tolerate.Any(m.kind.tolerance()) {
 					p := c.pair(m)
-					note(d.field, false, "is %s, and must be %s as in the mandatory template %s; %s", quote(fmt.Sprint(d.have)), quote(p.value), t.Name, remedy(string(m.kind.tolerance())))
+					note(d.field, false, "is %s, and must be %s as in the mandatory template %s; %s", finding.Quote(fmt.Sprint(d.have)), finding.Quote(p.Value), t.Name, template.Remedy(string(m.kind.tolerance())))
 				}
 			}
 		}
@@ -82,11 +83,11 @@ func (c *comparison) changes() []change {
 }
 
 // tolerance is the tolerance for changes of labels, or of annotations.
-func (k itemKind) tolerance() Tolerance {
+func (k itemKind) tolerance() template.Tolerance {
 	if k == labelItem {
-		return TolerateLabels
+		return template.TolerateLabels
 	}
-	return TolerateAnnotations
+	return template.TolerateAnnotations
 }
 
 // lacking describes the items that the pod lacks.
@@ -100,22 +101,22 @@ func (c *comparison) lacking() []string {
 		}
 		switch m.kind {
 		case sidecarItem, initContainerItem:
-			lacking = append(lacking, "the container "+c.container(m).name)
+			lacking = append(lacking, "the container "+c.container(m).Name)
 		case volumeItem:
-			lacking = append(lacking, "the volume "+t.volumes[m.index].name)
+			lacking = append(lacking, "the volume "+t.Volumes[m.index].Name)
 		case pullSecretItem:
-			lacking = append(lacking, "the pull secret "+t.pullSecrets[m.index])
+			lacking = append(lacking, "the pull secret "+t.PullSecrets[m.index])
 		case hostAliasItem:
-			missing, _ := c.pod.pod.Spec.missingHostnames(&t.hostAliases[m.index])
+			missing, _ := c.pod.pod.Spec.MissingHostnames(&t.HostAliases[m.index])
 			for _, name := range missing {
 				lacking = append(lacking, "the host alias "+name)
 			}
 		case labelItem:
-			lacking = append(lacking, "the label "+t.labels[m.index].key)
+			lacking = append(lacking, "the label "+t.Labels[m.index].Key)
 		case annotationItem:
-			lacking = append(lacking, "the annotation "+t.annotations[m.index].key)
+			lacking = append(lacking, "the annotation "+t.Annotations[m.index].Key)
 		default:
-			lacking = append(lacking, fmt.Sprintf("%s %s of the container %s", m.kind.appField(), quote(t.app.items(m.kind)[m.index].key), m.app.name))
+			lacking = append(lacking, fmt.Sprintf("%s %s of the container %s", m.kind.appField(), finding.Quote(itemsOf(&t.App, m.kind)[m.index].Key), m.app.name))
 		}
 	}
 	return lacking

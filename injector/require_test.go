@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // TestMandatory_ReplacedVersionsAreCompared changes a pod that has the version
@@ -23,14 +25,14 @@ func TestMandatory_ReplacedVersionsAreCompared(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			was := template(t, "side", tc.was, tc.options)
-			is := template(t, "side", strings.NewReplacer("side:1", "side:2", "value: a", "value: b").Replace(tc.was), "mandatory: true")
+			was := mustParse(t, "side", tc.was, tc.options)
+			is := mustParse(t, "side", strings.NewReplacer("side:1", "side:2", "value: a", "value: b").Replace(tc.was), "mandatory: true")
 			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(was)}
 			once := apply(t, r, Decide(r))
 			r.Now, r.Templates = edit, NewSet(map[string]Entry{"side": {Template: is, Replaced: []Replaced{{was, edit}}}})
 			for text, denied := range map[string]bool{string(once): false, strings.Replace(string(once), tc.from, tc.to, 1): true} {
 				r.Object = []byte(text)
-				for by, d := range map[string]*Decision{"Decide": Decide(r), "Hold": Hold(r)} {
+				for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "VerifyMandatory": VerifyMandatory(r)} {
 					if d.Denied != denied || !denied && len(d.Patch) > 0 {
 						t.Errorf("%s: denied %v (%s), want %v, of %s", by, d.Denied, d.Message(), denied, text)
 					}

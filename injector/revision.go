@@ -6,79 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/template"
 )
-
-const (
-	// RevisionKey follows a template's name in the annotation by which a pod
-	// selects a revision, which takes precedence over its namespace:
-	// inject.usher.dev/<template>.revision.
-	RevisionKey = "revision"
-	// DefaultRevision is the name of the template itself, for a pod that opts out of
-	// its namespace's revision.
-	DefaultRevision = "default"
-)
-
-// RevisionName returns the name of a revision in a Set, <template>/<revision>,
-// or that of the template itself.
-func RevisionName(template, revision string) string {
-	if revision == "" || revision == DefaultRevision {
-		return template
-	}
-	return template + "/" + revision
-}
-
-// checkRevision adds the problems of a template that is a revision.
-func (t *Template) checkRevision(bad *InvalidTemplate) {
-	if t.Revision == "" {
-		return
-	}
-	if t.Options.Match != nil {
-		bad.add("data.options.match", 0, "is in a revision; write it in the template %s itself, which decides who gets a template", t.Name)
-	}
-	if t.Options.Heal {
-		bad.add("data.options.heal", 0, "is in a revision; write it in the template %s itself, which decides what is healed", t.Name)
-	}
-}
-
-// validRevision returns what is wrong with a revision's name, or "".
-func validRevision(revision string) string {
-	switch {
-	case revision == DefaultRevision:
-		return "is the name of the template itself"
-	case len(validation.IsDNS1123Label(revision)) > 0:
-		return "must be lower case letters, digits and '-', beginning and ending with a letter or digit, at most 63"
-	}
-	return ""
-}
-
-// Picked is the revisions that a namespace's label selects, by template. If the
-// label is invalid, it selects no revision, and the pods are denied.
-func Picked(label string) (map[string]string, error) {
-	picked := map[string]string{}
-	if label == "" {
-		return picked, nil
-	}
-	for pick := range strings.SplitSeq(label, "_") {
-		template, revision, ok := strings.Cut(pick, ".")
-		wrong := ValidTemplateName(template)
-		if wrong == "" && revision != DefaultRevision {
-			wrong = validRevision(revision)
-		}
-		if !ok || wrong != "" {
-			return nil, fmt.Errorf("has %s; write <template>.<revision>, and several separated by '_'", quote(pick))
-		}
-		if _, twice := picked[template]; twice {
-			return nil, fmt.Errorf("selects two revisions of the template %s; keep one of them", quote(template))
-		}
-		picked[template] = revision
-	}
-	return picked, nil
-}
 
 // pickRevisions sets the revision of each ask from the namespace's label,
 // unless the pod selects one.
@@ -86,7 +18,7 @@ func pickRevisions(asks []ask, label string) {
 	if label == "" {
 		return
 	}
-	picked, err := Picked(label)
+	picked, err := template.PickedRevisions(label)
 	for i := range asks {
 		a := &asks[i]
 		switch {
@@ -100,25 +32,25 @@ func pickRevisions(asks []ask, label string) {
 }
 
 // pick sets the revision that the pod selects by an annotation.
-func (a *ask) pick(o *override) {
-	a.picked, a.revision = o, o.value
-	if wrong := validRevision(o.value); wrong != "" && o.value != DefaultRevision && a.problem == nil {
-		a.problem = o.problem("is %s; write the name of a revision, which %s, or %s for the template itself", quote(o.value), wrong, DefaultRevision)
+func (a *ask) pick(o *template.PodOverride) {
+	a.picked, a.revision = o, o.Value
+	if wrong := template.ValidateRevision(o.Value); wrong != "" && o.Value != template.DefaultRevision && a.problem == nil {
+		a.problem = o.Problem("is %s; write the name of a revision, which %s, or %s for the template itself", finding.Quote(o.Value), wrong, template.DefaultRevision)
 	}
 }
 
 // key returns the name of the requested template or revision in a Set.
-func (a *ask) key() string { return RevisionName(a.template, a.revision) }
+func (a *ask) key() string { return template.RevisionName(a.template, a.revision) }
 
 // missing returns the problem of a requested template or revision that does not
 // exist.
 func (a *ask) missing(set *Set) finding.Finding {
-	if a.revision == "" || a.revision == DefaultRevision {
+	if a.revision == "" || a.revision == template.DefaultRevision {
 		return finding.Denial(reason.TemplateMissing, "", fmt.Sprintf("%s asks for the template %q, which does not exist; %s", a.source, a.template, set.known(a.template)))
 	}
 	by, field := "namespace label "+wellknown.LabelRevisions, ""
 	if a.picked != nil {
-		by, field = "annotation "+a.picked.key, "metadata.annotations["+a.picked.key+"]"
+		by, field = "annotation "+a.picked.Key, "metadata.annotations["+a.picked.Key+"]"
 	}
 	known := "it has none"
 	if revisions := set.Revisions(a.template); len(revisions) > 0 {
@@ -167,10 +99,10 @@ func inheritMandatory(entries map[string]Entry) map[string]Entry {
 }
 
 // Variants are a template and its revisions, those that can be used.
-func (s *Set) Variants(template string) []*Template {
-	var variants []*Template
-	for _, revision := range append([]string{""}, s.Revisions(template)...) {
-		if known, _ := s.Get(RevisionName(template, revision)); known.Template != nil {
+func (s *Set) Variants(name string) []*template.Template {
+	var variants []*template.Template
+	for _, revision := range append([]string{""}, s.Revisions(name)...) {
+		if known, _ := s.Get(template.RevisionName(name, revision)); known.Template != nil {
 			variants = append(variants, known.Template)
 		}
 	}
@@ -178,13 +110,13 @@ func (s *Set) Variants(template string) []*Template {
 }
 
 // Mandatory reports whether a template, or one of its revisions, is mandatory.
-func (s *Set) Mandatory(template string) bool {
-	return slices.ContainsFunc(s.Variants(template), func(t *Template) bool { return t.Options.Mandatory })
+func (s *Set) Mandatory(name string) bool {
+	return slices.ContainsFunc(s.Variants(name), func(t *template.Template) bool { return t.Options.Mandatory })
 }
 
 // had returns the version that a pod has according to its record, or that it
 // asks for if the record names a version that no longer serves.
-func (s *Set) had(template string, entry RecordEntry, asks []ask) *Template {
+func (s *Set) had(template string, entry RecordEntry, asks []ask) *template.Template {
 	variants := s.Variants(template)
 	if at := slices.IndexFunc(variants, entry.current); at >= 0 {
 		return variants[at]

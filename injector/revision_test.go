@@ -8,6 +8,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // revised returns a set with a template and two revisions of it.
@@ -15,7 +16,7 @@ func revised(t *testing.T) *Set {
 	t.Helper()
 	entries := map[string]Entry{}
 	for name, image := range map[string]string{"side": "s:1", "side/next": "s:2", "side/old": "s:0"} {
-		tpl, err := ParseTemplate(name, map[string]string{ConfigKey: "containers: [{name: side, image: '" + image + "'}]"})
+		tpl, err := template.Parse(name, map[string]string{template.ConfigKey: "containers: [{name: side, image: '" + image + "'}]"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,7 @@ func TestRevision(t *testing.T) {
 func TestSidecarsOfARevision(t *testing.T) {
 	set := revised(t)
 	next, _ := set.Get("side/next")
-	annotations := map[string]string{"inject.usher.dev/side": "true", wellknown.AnnotationInjected: Record{"side": {Content: next.Template.content, Options: next.Template.options}}.String()}
+	annotations := map[string]string{"inject.usher.dev/side": "true", wellknown.AnnotationInjected: Record{"side": {Content: next.Template.Content, Options: next.Template.OptionsDigest}}.String()}
 	states := func(labels map[string]string) (SidecarState, string) {
 		got := Sidecars(annotations, Subject{NamespaceLabels: labels}, set)
 		return got[0].State, got[0].Revision
@@ -98,17 +99,17 @@ func TestRevisionsAreNotTemplates(t *testing.T) {
 	if conflicts := set.Conflicts(); len(conflicts) > 0 {
 		t.Errorf("a template conflicts with its revision: %v", conflicts)
 	}
-	if name := TemplateName("envoy-next", map[string]string{wellknown.LabelRevisionOf: "envoy", wellknown.LabelRevision: "next"}); name != "envoy/next" {
+	if name := template.NameOf("envoy-next", map[string]string{wellknown.LabelRevisionOf: "envoy", wellknown.LabelRevision: "next"}); name != "envoy/next" {
 		t.Errorf("the name is %q", name)
 	}
 	for name, want := range map[string]string{
 		"side/default": "is the name of the template itself", "side/": "must be lower case letters", "side/a.b": "must be lower case letters", "/next": "the template's name",
 	} {
-		if _, err := ParseTemplate(name, map[string]string{ConfigKey: small}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := template.Parse(name, map[string]string{template.ConfigKey: small}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
-	_, err := ParseTemplate("side/next", map[string]string{ConfigKey: small, OptionsKey: "match: {kinds: [Job]}"})
+	_, err := template.Parse("side/next", map[string]string{template.ConfigKey: small, template.OptionsKey: "match: {kinds: [Job]}"})
 	if err == nil || !strings.Contains(err.Error(), "data.options.match: is in a revision") {
 		t.Errorf("a match in a revision: %v", err)
 	}
@@ -117,8 +118,8 @@ func TestRevisionsAreNotTemplates(t *testing.T) {
 func TestRevision_OfMandatoryTemplate_IsMandatory(t *testing.T) {
 	entries := map[string]Entry{}
 	for name, options := range map[string]string{"side": "{mandatory: true}", "side/next": "{}", "free": "{}", "free/next": "{}"} {
-		tpl, err := ParseTemplate(name, map[string]string{
-			ConfigKey: "containers: [{name: " + strings.TrimSuffix(name, "/next") + ", image: 's:1'}]", OptionsKey: options,
+		tpl, err := template.Parse(name, map[string]string{
+			template.ConfigKey: "containers: [{name: " + strings.TrimSuffix(name, "/next") + ", image: 's:1'}]", template.OptionsKey: options,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // A Subject is what options.match selects by.
@@ -23,7 +24,7 @@ type Subject struct {
 
 	// recognized reports whether the pod has all containers of a template that no
 	// record names; nil if only the metadata is known.
-	recognized func(*Template) bool
+	recognized func(*template.Template) bool
 	// record is what the record names; empty if it is unreadable.
 	record Record
 	// ending names the mandatory templates that the labels select with which an
@@ -51,25 +52,25 @@ func choose(asks []ask, annotations map[string]string, set *Set, s Subject) []as
 	for round := 0; (round == 0 || len(fresh) > 0) && (s.ended == nil || !s.ended()); round++ {
 		for i := range fresh {
 			if !fresh[i].refused {
-				seen.give(r.of(set, fresh[i].template), round)
+				seen.add(r.of(set, fresh[i].template), round)
 			}
 		}
 		before := len(asks)
-		asks = match(asks, set, func(t *Template) bool { return t.selects(s, seen) })
+		asks = match(asks, set, func(t *template.Template) bool { return selects(t, s, seen) })
 		fresh = asks[before:]
 	}
-	return match(asks, set, func(t *Template) bool { return t.keeps(s, seen.own) })
+	return match(asks, set, func(t *template.Template) bool { return keeps(t, s, seen.own) })
 }
 
 // match adds the templates with a match that selects, unless the pod asks for
 // them or refuses them.
-func match(asks []ask, set *Set, selects func(*Template) bool) []ask {
+func match(asks []ask, set *Set, selected func(*template.Template) bool) []ask {
 	for _, t := range set.Matches() {
 		a := find(asks, t.Name)
 		switch {
-		case a == nil && selects(t):
+		case a == nil && selected(t):
 			asks = append(asks, ask{template: t.Name, source: matchSource})
-		case a != nil && a.refused && a.askedBy == "" && selects(t):
+		case a != nil && a.refused && a.askedBy == "" && selected(t):
 			a.askedBy = matchSource
 		}
 	}
@@ -77,9 +78,9 @@ func match(asks []ask, set *Set, selects func(*Template) bool) []ask {
 }
 
 // selects reports whether a template's match selects the pod with some labels.
-func (t *Template) selects(s Subject, pod labels.Labels) bool {
+func selects(t *template.Template, s Subject, pod labels.Labels) bool {
 	m := t.Options.Match
-	return m != nil && m.namespaces.Matches(labels.Set(s.NamespaceLabels)) && m.pods.Matches(pod) && t.selectsMaker(s)
+	return m != nil && m.Namespaces().Matches(labels.Set(s.NamespaceLabels)) && m.Pods().Matches(pod) && selectsController(t, s)
 }
 
 // keeps reports whether a template selects the pod although the rounds did not
@@ -88,53 +89,53 @@ func (t *Template) selects(s Subject, pod labels.Labels) bool {
 // a record that usher did not write. A template that the record names also
 // selects it by its own labels, which the pod may have had before: the record
 // does not tell, and earlier versions did not write the annotation own-labels.
-func (t *Template) keeps(s Subject, own map[string]string) bool {
+func keeps(t *template.Template, s Subject, own map[string]string) bool {
 	if slices.Contains(s.ending, t.Name) {
 		return true
 	}
-	if t.Options.Mandatory && len(own) != len(s.Labels) && t.selects(s, labels.Set(s.Labels)) {
+	if t.Options.Mandatory && len(own) != len(s.Labels) && selects(t, s, labels.Set(s.Labels)) {
 		return true
 	}
 	if _, named := s.record[t.Name]; !named {
 		return false
 	}
-	with := &roundLabels{own: own, given: map[string]givenLabel{}}
-	for _, p := range t.labels {
-		if p.in(s.Labels) {
-			with.given[p.key] = givenLabel{value: p.value}
+	with := &roundLabels{own: own, added: map[string]addedLabel{}}
+	for _, p := range t.Labels {
+		if p.In(s.Labels) {
+			with.added[p.Key] = addedLabel{value: p.Value}
 		}
 	}
-	return t.selects(s, with)
+	return selects(t, s, with)
 }
 
 // roundLabels are the labels that a round sees: the pod's own, and those of the
 // templates selected before.
 type roundLabels struct {
 	own   map[string]string
-	given map[string]givenLabel
+	added map[string]addedLabel
 }
 
-// A givenLabel is a label of a template that was selected before a round.
-type givenLabel struct {
+// A addedLabel is a label of a template that was selected before a round.
+type addedLabel struct {
 	value string
 	round int
 }
 
-// give adds the labels of a template that was selected before a round. Of two
+// add adds the labels of a template that was selected before a round. Of two
 // values the earlier one stays, and of two in one round the lesser one: no pod
 // can have both templates.
-func (l *roundLabels) give(t *Template, round int) {
+func (l *roundLabels) add(t *template.Template, round int) {
 	if t == nil {
 		return // it cannot be used
 	}
-	for _, p := range t.labels {
-		if was, set := l.given[p.key]; set && (was.round < round || was.value < p.value) {
+	for _, p := range t.Labels {
+		if was, set := l.added[p.Key]; set && (was.round < round || was.value < p.Value) {
 			continue
 		}
-		if l.given == nil {
-			l.given = map[string]givenLabel{}
+		if l.added == nil {
+			l.added = map[string]addedLabel{}
 		}
-		l.given[p.key] = givenLabel{p.value, round}
+		l.added[p.Key] = addedLabel{p.Value, round}
 	}
 }
 
@@ -143,7 +144,7 @@ func (l *roundLabels) Lookup(key string) (value string, exists bool) {
 	if value, exists = l.own[key]; exists {
 		return value, true
 	}
-	given, exists := l.given[key]
+	given, exists := l.added[key]
 	return given.value, exists
 }
 
@@ -168,15 +169,15 @@ type revisions struct {
 
 // of returns the template, or the selected revision of it; nil if it cannot be
 // used.
-func (r *revisions) of(set *Set, template string) *Template {
-	revision, picks := r.annotations[wellknown.InjectPrefix+template+"."+RevisionKey]
+func (r *revisions) of(set *Set, name string) *template.Template {
+	revision, picks := r.annotations[wellknown.InjectPrefix+name+"."+template.RevisionKey]
 	if !picks && r.namespace != "" {
 		if r.picked == nil {
-			r.picked, _ = Picked(r.namespace) // pickRevisions reports an invalid label
+			r.picked, _ = template.PickedRevisions(r.namespace) // pickRevisions reports an invalid label
 		}
-		revision = r.picked[template]
+		revision = r.picked[name]
 	}
-	known, _ := set.Get(RevisionName(template, revision))
+	known, _ := set.Get(template.RevisionName(name, revision))
 	return known.Template
 }
 
@@ -200,7 +201,7 @@ func addRecorded(asks []ask, record Record, set *Set) []ask {
 // decision ends. Usually the rounds have selected them. But if a selected
 // template is withheld, the pod lacks its labels, and a replica that looks only
 // at the pod's labels, as earlier versions do, would deny the pod.
-func (d *decision) ending() []string {
+func (d *decider) ending() []string {
 	r := &d.request
 	if d.Denied || len(d.Outcomes) == 0 || d.merge == nil || r.Templates == nil || len(r.Templates.mandatory) == 0 {
 		return nil
@@ -211,13 +212,13 @@ func (d *decision) ending() []string {
 		subject.Labels = map[string]string{}
 	}
 	for _, label := range d.merge.labels {
-		subject.Labels[label.key] = label.value
+		subject.Labels[label.Key] = label.Value
 	}
 	var names []string
 	for _, t := range r.Templates.Matches() {
 		a := find(d.asks, t.Name)
 		unknown := a == nil || a.refused && a.askedBy == ""
-		if t.Options.Mandatory && unknown && t.selects(subject, labels.Set(subject.Labels)) {
+		if t.Options.Mandatory && unknown && selects(t, subject, labels.Set(subject.Labels)) {
 			names = append(names, t.Name)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // selectionSets is how many random sets of templates a test tries; more with the
@@ -127,7 +129,7 @@ func newSelectionScene(t *testing.T, r *rand.Rand) *selectionScene {
 // set returns the scene's templates, with other names if there are any.
 func (s *selectionScene) set(t *testing.T, names map[string]string) *Set {
 	t.Helper()
-	var list []*Template
+	var list []*template.Template
 	for _, tpl := range s.templates {
 		name := tpl.name
 		if names != nil {
@@ -139,7 +141,7 @@ func (s *selectionScene) set(t *testing.T, names map[string]string) *Set {
 		if tpl.match != nil {
 			options["match"] = map[string]any{"podSelector": tpl.match}
 		}
-		list = append(list, template(t, name, string(encode(t, config)), string(encode(t, options))))
+		list = append(list, mustParse(t, name, string(encode(t, config)), string(encode(t, options))))
 	}
 	return set(list...)
 }
@@ -218,7 +220,7 @@ func metadataOf(t *testing.T, object []byte) (labels, annotations map[string]str
 
 // selected names the templates that a decision selects, whether or not the pod
 // gets them.
-func selected(d *Decision) []string {
+func selected(d *decision.Decision) []string {
 	names := []string{}
 	for _, o := range d.Outcomes {
 		if o.Template != "" && (o.Reason != reason.OptedOut || d.Denied) {
@@ -261,7 +263,7 @@ func (s *selectionScene) check(t *testing.T) {
 }
 
 // checkNames renames the templates by a random permutation.
-func (s *selectionScene) checkNames(t *testing.T, d *Decision) {
+func (s *selectionScene) checkNames(t *testing.T, d *decision.Decision) {
 	t.Helper()
 	names, back := map[string]string{}, map[string]string{}
 	for i, n := range s.Perm(len(s.templates)) {
@@ -304,10 +306,10 @@ func (s *selectionScene) checkAfter(t *testing.T, after []byte, sent []string) {
 	if diff := cmp.Diff(sent, selected(again)); diff != "" {
 		t.Errorf("selected in a reinvocation (-sent +again):\n%s", diff)
 	}
-	if held := Hold(r); held.Denied {
+	if held := VerifyMandatory(r); held.Denied {
 		t.Errorf("the check after all mutations denies: %s", held.Message())
 	}
-	if held := HoldUpdate(r, after); held.Denied {
+	if held := VerifyUpdate(r, after); held.Denied {
 		t.Errorf("an update without a change is denied: %s", held.Message())
 	}
 	labels, notes := metadataOf(t, after)
@@ -368,7 +370,7 @@ func (s *selectionScene) checkRemoved(t *testing.T, after []byte) {
 		}
 		r := s.request
 		r.Object = withoutContainer(t, after, "c-"+tpl.name)
-		if held := Hold(r); !held.Denied {
+		if held := VerifyMandatory(r); !held.Denied {
 			t.Errorf("a pod without the container of the mandatory template %s passes the check: %s", tpl.name, held.Reason)
 		}
 	}

@@ -10,17 +10,19 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // gives returns a template with a container of its name, one label if it is not
 // "", and options.
-func gives(t testing.TB, name, label, options string) *Template {
+func gives(t testing.TB, name, label, options string) *template.Template {
 	t.Helper()
 	config := "containers: [{name: " + name + ", image: 'i:1'}]"
 	if label != "" {
 		config += "\nlabels: {" + label + "}"
 	}
-	return template(t, name, config, options)
+	return mustParse(t, name, config, options)
 }
 
 // requires is options.match with requirements on the pod's labels.
@@ -40,28 +42,28 @@ func TestSelection(t *testing.T) {
 	third := gives(t, "p", `k: "1"`, requires(`key: k, operator: In, values: ["2"]`))
 	guard, label := gives(t, "guard", "", requires(noTier)), gives(t, "label", "tier: x", "")
 	tests := map[string]struct {
-		templates []*Template
+		templates []*template.Template
 		labels    string // of the pod, after app: web
 		notes     string
 		namespace string // the templates of the namespace's label
 		want      []string
 	}{
-		"a template that ends its own selector stays selected":     {templates: []*Template{seed, first}, want: []string{"a", "r"}},
-		"the label of a template that a conflict keeps out counts": {templates: []*Template{seed, first, second}, want: []string{"a", "q", "r"}},
-		"the value that was given first stays":                     {templates: []*Template{seed, first, second, third}, want: []string{"a", "q", "r"}},
-		"a value that the pod has wins":                            {templates: []*Template{seed, first, second, third}, labels: ", k: mine", want: []string{"a"}},
+		"a template that ends its own selector stays selected":     {templates: []*template.Template{seed, first}, want: []string{"a", "r"}},
+		"the label of a template that a conflict keeps out counts": {templates: []*template.Template{seed, first, second}, want: []string{"a", "q", "r"}},
+		"the value that was given first stays":                     {templates: []*template.Template{seed, first, second, third}, want: []string{"a", "q", "r"}},
+		"a value that the pod has wins":                            {templates: []*template.Template{seed, first, second, third}, labels: ", k: mine", want: []string{"a"}},
 		"of two values given at once the lesser one counts": {
-			templates: []*Template{gives(t, "x1", "k: b", everywhere), gives(t, "x2", "k: a", everywhere), gives(t, "of-a", "", requires("key: k, operator: In, values: [a]")), gives(t, "of-b", "", requires("key: k, operator: In, values: [b]"))},
+			templates: []*template.Template{gives(t, "x1", "k: b", everywhere), gives(t, "x2", "k: a", everywhere), gives(t, "of-a", "", requires("key: k, operator: In, values: [a]")), gives(t, "of-b", "", requires("key: k, operator: In, values: [b]"))},
 			want:      []string{"of-a", "x1", "x2"},
 		},
-		"an annotation's template is selected before every match": {templates: []*Template{guard, label}, notes: `"inject.usher.dev/label": "true"`, want: []string{"label"}},
-		"and so is the namespace's":                               {templates: []*Template{guard, label}, namespace: "label", want: []string{"label"}},
-		"without them the selector holds":                         {templates: []*Template{guard, label}, want: []string{"guard"}},
+		"an annotation's template is selected before every match": {templates: []*template.Template{guard, label}, notes: `"inject.usher.dev/label": "true"`, want: []string{"label"}},
+		"and so is the namespace's":                               {templates: []*template.Template{guard, label}, namespace: "label", want: []string{"label"}},
+		"without them the selector holds":                         {templates: []*template.Template{guard, label}, want: []string{"guard"}},
 		"a refused template gives no label": {
-			templates: []*Template{guard, gives(t, "label", "tier: x", everywhere), gives(t, "more", "", requires("key: tier, operator: Exists"))},
+			templates: []*template.Template{guard, gives(t, "label", "tier: x", everywhere), gives(t, "more", "", requires("key: tier, operator: Exists"))},
 			notes:     `"inject.usher.dev/label": "false"`, want: []string{"guard"},
 		},
-		"all matches of a round see the same labels": {templates: []*Template{guard, gives(t, "label", "tier: x", everywhere)}, want: []string{"guard", "label"}},
+		"all matches of a round see the same labels": {templates: []*template.Template{guard, gives(t, "label", "tier: x", everywhere)}, want: []string{"guard", "label"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,8 +83,8 @@ func TestSelection(t *testing.T) {
 // The labels of the revision that the pod gets count, and not those of the
 // template itself.
 func TestSelection_LabelsOfTheRevision(t *testing.T) {
-	data := map[string]string{ConfigKey: "containers: [{name: label, image: 'i:2'}]\nlabels: {tier: z}"}
-	revision, err := ParseTemplate("label/canary", data)
+	data := map[string]string{template.ConfigKey: "containers: [{name: label, image: 'i:2'}]\nlabels: {tier: z}"}
+	revision, err := template.Parse("label/canary", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +105,7 @@ func TestSelection_LabelsOfTheRevision(t *testing.T) {
 // label tier, which the template label gives.
 const guarded = "{metadata: {labels: {app: web%}}, spec: {containers: [{name: app, image: a}]}}"
 
-func guardAndLabel(t *testing.T) (guard, label *Template) {
+func guardAndLabel(t *testing.T) (guard, label *template.Template) {
 	t.Helper()
 	return gives(t, "guard", "", "mandatory: true\n"+requires(noTier)), gives(t, "label", "tier: x", everywhere)
 }
@@ -122,7 +124,7 @@ func TestSelection_AfterMutation(t *testing.T) {
 	unrecorded := fromYAML(t, "{metadata: {labels: {app: web, tier: x}}, spec: {containers: [{name: app, image: a}, {name: label, image: 'i:1'}]}}")
 	for name, object := range map[string][]byte{"with the record": withoutContainer(t, injected, "guard"), "without a record": unrecorded} {
 		r.Object = object
-		if h := Hold(r); !h.Denied {
+		if h := VerifyMandatory(r); !h.Denied {
 			t.Errorf("%s: the pod without its mandatory container is admitted: %s", name, h.Reason)
 		}
 		if d := Decide(r); d.Denied || len(d.Patch) == 0 {
@@ -151,7 +153,7 @@ func TestSelection_LabelOfTheAuthor(t *testing.T) {
 	if diff := cmp.Diff([]string{"label", "mine"}, selected(again)); diff != "" || len(again.Patch) > 0 {
 		t.Errorf("selected in a reinvocation (-want +got):\n%s%s", diff, again.Patch.JSON())
 	}
-	if h := Hold(r); h.Denied {
+	if h := VerifyMandatory(r); h.Denied {
 		t.Errorf("the check after all mutations denies: %s", h.Message())
 	}
 	for _, s := range Sidecars(notes, Subject{Labels: labels}, r.Templates) {
@@ -182,13 +184,13 @@ func TestOwnLabels(t *testing.T) {
 	guard, was := guardAndLabel(t)
 	is := gives(t, "label", "tier: z", everywhere)
 	other := gives(t, "label", "zone: z", everywhere)
-	revision, err := ParseTemplate("label/old", map[string]string{ConfigKey: "containers: [{name: label, image: 'i:1'}]\nlabels: {tier: x}"})
+	revision, err := template.Parse("label/old", map[string]string{template.ConfigKey: "containers: [{name: label, image: 'i:1'}]\nlabels: {tier: x}"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	with := func(e Entry) *Set { return NewSet(map[string]Entry{"guard": {Template: guard}, "label": e}) }
-	record := func(t *Template) string {
-		return Record{"label": {Content: t.content, Options: t.options, Containers: []string{"label"}}}.String()
+	record := func(t *template.Template) string {
+		return Record{"label": {Content: t.Content, Options: t.OptionsDigest, Containers: []string{"label"}}}.String()
 	}
 	tests := map[string]struct {
 		set   *Set
@@ -225,7 +227,7 @@ func TestOwnLabels(t *testing.T) {
 func TestSelection_ForgedRecord_EscapesNoMandatoryTemplate(t *testing.T) {
 	label := gives(t, "label", "tier: x", "")
 	guard := gives(t, "guard", "", "mandatory: true\n"+requires("key: tier, operator: Exists"))
-	forged := Record{"label": {Content: label.content, Options: label.options, Containers: []string{"app"}}}.String()
+	forged := Record{"label": {Content: label.Content, Options: label.OptionsDigest, Containers: []string{"app"}}}.String()
 	r := Request{Kind: "Pod", Namespace: "team", Templates: set(guard, label)}
 	r.Object = relabelled(t, fromYAML(t, strings.Replace(guarded, "%", "", 1)), "tier", "x")
 	r.Object = annotated(t, r.Object, wellknown.AnnotationInjected, forged)
@@ -233,7 +235,7 @@ func TestSelection_ForgedRecord_EscapesNoMandatoryTemplate(t *testing.T) {
 	if diff := cmp.Diff([]string{"guard"}, selected(d)); diff != "" {
 		t.Errorf("selected (-want +got):\n%s%s", diff, d.Message())
 	}
-	if h := Hold(r); !h.Denied {
+	if h := VerifyMandatory(r); !h.Denied {
 		t.Errorf("the check admits the pod without it: %s", h.Reason)
 	}
 }
@@ -247,11 +249,11 @@ func TestSelection_RecordNamesMandatoryTemplate(t *testing.T) {
 	injected := apply(t, r, Decide(r))
 	r.NamespaceLabels = nil
 	r.Object = injected
-	if h := Hold(r); h.Denied || h.Reason != reason.AlreadyInjected {
+	if h := VerifyMandatory(r); h.Denied || h.Reason != reason.AlreadyInjected {
 		t.Errorf("the pod as injected: %s (%s)", h.Reason, h.Message())
 	}
 	r.Object = withoutContainer(t, injected, "guard")
-	if h := Hold(r); !h.Denied {
+	if h := VerifyMandatory(r); !h.Denied {
 		t.Errorf("the pod without the container is admitted: %s", h.Reason)
 	}
 	d := Decide(r)
@@ -281,14 +283,14 @@ func TestSelection_WithheldTemplate_DoesNotEndAMandatorySelector(t *testing.T) {
 		t.Error("the label of a template that the pod gets does not count")
 	}
 	r.Object = apply(t, r, d)
-	if h := Hold(r); h.Denied {
+	if h := VerifyMandatory(r); h.Denied {
 		t.Errorf("the check denies: %s", h.Message())
 	}
 }
 
 func annotated(t *testing.T, object []byte, key, value string) []byte {
 	t.Helper()
-	patch := appendMap(nil, "/metadata/annotations", nil, []pair{{key, value}})
+	patch := podjson.AppendMap(nil, "/metadata/annotations", nil, []podjson.Pair{{Key: key, Value: value}})
 	after, err := patch.Apply(object)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/suggest"
 )
 
@@ -19,19 +23,19 @@ type Set struct {
 	pairs   map[[2]string][]finding.Finding
 	// matches are the templates with options.match, by name, and mandatory names
 	// the templates of which a revision is mandatory.
-	matches   []*Template
+	matches   []*template.Template
 	mandatory []string
-	// reads are the keys of the pods' labels that matches read, and givers the
+	// reads are the keys of the pods' labels that matches read, and labelers the
 	// versions of templates that give such a label.
-	reads  map[string]bool
-	givers []*Template
+	reads    map[string]bool
+	labelers []*template.Template
 }
 
 // An Entry is a template, or the reason why it is invalid. If an invalid
 // template replaced a valid one, the entry has both, and the last valid version
 // serves.
 type Entry struct {
-	Template *Template
+	Template *template.Template
 	Err      error
 	// ConfigMap is the name of the ConfigMap that holds the template.
 	ConfigMap string
@@ -41,7 +45,7 @@ type Entry struct {
 
 // A Replaced is a version of a template that another one replaced.
 type Replaced struct {
-	Template *Template
+	Template *template.Template
 	At       time.Time
 }
 
@@ -51,8 +55,8 @@ const ReplacedFor = time.Minute
 
 // versions returns the versions that are valid at a time: the current one, and
 // those that were replaced shortly before.
-func (e *Entry) versions(now time.Time) []*Template {
-	versions := []*Template{e.Template}
+func (e *Entry) versions(now time.Time) []*template.Template {
+	versions := []*template.Template{e.Template}
 	for _, r := range e.Replaced {
 		if !now.IsZero() && now.Sub(r.At) < ReplacedFor {
 			versions = append(versions, r.Template)
@@ -133,7 +137,7 @@ func (s *Set) Names() []string {
 }
 
 // With returns the set with a template added or replaced.
-func (s *Set) With(t *Template) *Set {
+func (s *Set) With(t *template.Template) *Set {
 	entries := maps.Clone(s.entries)
 	if entries == nil {
 		entries = map[string]Entry{}
@@ -194,14 +198,30 @@ func (s *Set) together(a, b string) []finding.Finding {
 }
 
 // together returns what prevents a pod from having both templates.
-func together(a, b *Template) []finding.Finding {
-	m := &merge{pod: &pod{Spec: &podSpec{}}}
-	first := m.compare(a, nil, ordinary, nil)
+func together(a, b *template.Template) []finding.Finding {
+	m := &merge{pod: &podjson.Pod{Spec: &podjson.Spec{}}}
+	first := m.compare(a, nil, template.Ordinary, nil)
 	m.addMissing(&first)
-	second := m.compare(b, nil, ordinary, nil)
+	second := m.compare(b, nil, template.Ordinary, nil)
 	problems := second.conflicts()
 	for i := range problems {
 		problems[i].Field = "" // the field belongs to a pod that does not exist yet
 	}
 	return problems
+}
+
+// MayMatch reports whether a template's match may select pods of a namespace with
+// these labels.
+func (s *Set) MayMatch(namespaceLabels map[string]string) bool {
+	return s != nil && slices.ContainsFunc(s.matches, func(t *template.Template) bool {
+		return t.Options.Match.Namespaces().Matches(labels.Set(namespaceLabels))
+	})
+}
+
+// Matches lists the templates with a match, by name.
+func (s *Set) Matches() []*template.Template {
+	if s == nil {
+		return nil
+	}
+	return s.matches
 }

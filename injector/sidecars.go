@@ -3,6 +3,8 @@ package injector
 import (
 	"slices"
 	"strings"
+
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // A SidecarState compares an existing pod's sidecar with one template.
@@ -61,7 +63,7 @@ func Sidecars(annotations map[string]string, subject Subject, set *Set) []Sideca
 			sidecars = append(sidecars, Sidecar{Template: a.template, State: Missing})
 		}
 		sidecars[at].Source = a.source
-		if a.revision != DefaultRevision {
+		if a.revision != template.DefaultRevision {
 			sidecars[at].Revision = a.revision
 		}
 	}
@@ -76,7 +78,7 @@ func Sidecars(annotations map[string]string, subject Subject, set *Set) []Sideca
 
 // compare compares the version in the record with the current one.
 func (s *Sidecar) compare(set *Set) {
-	entry, _ := set.Get(RevisionName(s.Template, s.Revision))
+	entry, _ := set.Get(template.RevisionName(s.Template, s.Revision))
 	if entry.Template != nil {
 		s.Serving = entry.Template.Version
 	}

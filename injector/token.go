@@ -3,82 +3,24 @@ package injector
 import (
 	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	corev1 "k8s.io/api/core/v1"
-)
 
-// The API server's admission plugin ServiceAccount mounts the pod's token in
-// every container, at tokenPath from a volume with this prefix. It runs before
-// webhooks, and again after a webhook has added a container, which then gets
-// the mount, too. Because that changes the pod, the API server calls every
-// webhook once more. To avoid this, usher adds its containers with the mount
-// that the plugin would add.
-const (
-	tokenPath         = "/var/run/secrets/kubernetes.io/serviceaccount"
-	tokenVolumePrefix = "kube-api-access-"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/injector/template"
 )
-
-// tokenVolume returns the volume that the plugin mounts in added containers, or
-// "" if it does not: the plugin has processed every container of the pod, so a
-// container without the mount shows that the token is not mounted.
-func (p *pod) tokenVolume() string {
-	if p.Spec.Automount != nil && !*p.Spec.Automount {
-		return ""
-	}
-	at := slices.IndexFunc(p.Spec.Volumes, func(v podVolume) bool { return strings.HasPrefix(v.Name, tokenVolumePrefix) })
-	if at < 0 {
-		return ""
-	}
-	volume, mounted := p.Spec.Volumes[at].Name, false
-	for _, list := range [][]podContainer{p.Spec.Containers, p.Spec.InitContainers} {
-		for _, c := range list {
-			at := slices.IndexFunc(c.VolumeMounts, func(m podMount) bool { return m.MountPath == tokenPath })
-			if at < 0 {
-				return ""
-			}
-			mounted = mounted || c.VolumeMounts[at].Name == volume
-		}
-	}
-	if !mounted {
-		return ""
-	}
-	return volume
-}
 
 // mountToken mounts the token in a container that was just added to a list, at
 // an index, unless the container already mounts another volume at that path.
-func (m *merge) mountToken(list string, index int, c *container) {
-	if m.token == "" || mountsToken(&c.typed) {
+func (m *merge) mountToken(list string, index int, c *template.Container) {
+	if m.token == "" || podjson.MountsToken(&c.Typed) {
 		return
 	}
-	mount := slices.Concat(jsontext.Value(`{"mountPath":"`+tokenPath+`","name":`), quoted(m.token), jsontext.Value(`,"readOnly":true}`))
+	mount := slices.Concat(jsontext.Value(`{"mountPath":"`+podjson.TokenPath+`","name":`), podjson.Quoted(m.token), jsontext.Value(`,"readOnly":true}`))
 	path := "/spec/" + list + "/" + strconv.Itoa(index) + "/volumeMounts"
-	if len(c.typed.VolumeMounts) == 0 { // absent, null or an empty list
-		m.patch = append(m.patch, Operation{"add", path, slices.Concat(jsontext.Value("["), mount, jsontext.Value("]"))})
+	if len(c.Typed.VolumeMounts) == 0 { // absent, null or an empty list
+		m.patch = append(m.patch, podjson.Add(path, slices.Concat(jsontext.Value("["), mount, jsontext.Value("]"))))
 		return
 	}
-	m.patch = append(m.patch, Operation{"add", path + "/-", mount})
-}
-
-func mountsToken(c *corev1.Container) bool {
-	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == tokenPath })
-}
-
-// holdsToken reports whether a volume of the pod is the one that the plugin
-// adds: only the token, the API server's certificates and the namespace.
-func (p *pod) holdsToken(name string) bool {
-	at := slices.IndexFunc(p.Spec.Volumes, func(v podVolume) bool { return v.Name == name })
-	if at < 0 || !strings.HasPrefix(name, tokenVolumePrefix) {
-		return false
-	}
-	var v corev1.Volume
-	if json.Unmarshal(p.Spec.Volumes[at].Raw, &v) != nil || v.Projected == nil {
-		return false
-	}
-	return !slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool {
-		return s.ServiceAccountToken == nil && s.DownwardAPI == nil && (s.ConfigMap == nil || s.ConfigMap.Name != "kube-root-ca.crt")
-	})
+	m.patch = append(m.patch, podjson.Add(path+"/-", mount))
 }

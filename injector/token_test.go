@@ -59,7 +59,7 @@ func TestAddedContainersHaveTheTokenThatThePodsOwnHave(t *testing.T) {
 			if config == "" {
 				config = small
 			}
-			r := Request{Object: fromYAML(t, asking(asks+tc.notes, tc.spec)), Templates: set(template(t, "side", config, tc.options)), NativeSidecars: true}
+			r := Request{Object: fromYAML(t, asking(asks+tc.notes, tc.spec)), Templates: set(mustParse(t, "side", config, tc.options)), NativeSidecars: true}
 			d := Decide(r)
 			if d.Reason != reason.Injected {
 				t.Fatalf("%s: %s", d.Reason, d.Message())

@@ -3,6 +3,9 @@ package injector
 import (
 	"strings"
 	"testing"
+
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // TestTolerate_Limits changes the sidecar of an injected pod as the mapping allows,
@@ -57,10 +60,10 @@ func TestTolerate_Limits(t *testing.T) {
 		"the command, which nothing allows": {func(_, s map[string]any) { s["command"] = []any{"/bin/true"} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", guarding, options))}
+			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", guarding, options))}
 			once := apply(t, r, Decide(r))
 			r.Object = edited(t, string(once), tc.edit)
-			for by, d := range map[string]*Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)} {
+			for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "VerifyMandatory": VerifyMandatory(r), "VerifyUpdate": VerifyUpdate(r, once)} {
 				if d.Denied == tc.want {
 					t.Errorf("%s: denied %v: %s", by, d.Denied, d.Message())
 				}
@@ -71,73 +74,14 @@ func TestTolerate_Limits(t *testing.T) {
 
 // TestTolerate_Mapping checks that a key without limits has the meaning of the list.
 func TestTolerate_Mapping(t *testing.T) {
-	for _, key := range []Tolerance{TolerateResources, TolerateSecurityContext, TolerateLabels, TolerateAnnotations} {
+	for _, key := range []template.Tolerance{template.TolerateResources, template.TolerateSecurityContext, template.TolerateLabels, template.TolerateAnnotations} {
 		for name, c := range changes {
-			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(template(t, "side", guarding, "{mandatory: true, tolerate: {"+string(key)+": {}}}"))}
+			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", guarding, "{mandatory: true, tolerate: {"+string(key)+": {}}}"))}
 			once := apply(t, r, Decide(r))
 			r.Object = edited(t, string(once), c.edit)
-			if d := Hold(r); d.Denied != (c.allowed != key) {
+			if d := VerifyMandatory(r); d.Denied != (c.allowed != key) {
 				t.Errorf("%s, tolerating %s: denied %v: %s", name, key, d.Denied, d.Message())
 			}
-		}
-	}
-}
-
-func TestTolerate_ProblemsNameTheField(t *testing.T) {
-	for tolerate, want := range map[string]string{
-		"{}":                                    "data.options.tolerate: is empty; write what others may change",
-		"env":                                   `data.options.tolerate: is "env"; write a mapping, such as env: {names: [AWS_*]}`,
-		"[{env: {}}]":                           "data.options.tolerate: is a list of other values than names",
-		"[env, images]":                         `data.options.tolerate[1]: is "images"; write one of image, resources`,
-		"{images: {registries: [a.io]}}":        `data.options.tolerate: unknown field "images": did you mean image?`,
-		"{image: {registry: [a.io]}}":           `data.options.tolerate: unknown field "registry"`,
-		"{image: {}}":                           "data.options.tolerate.image.registries: is empty; write image: {registries: [registry.example.com/team]}, or remove image",
-		"{image: {registries: []}}":             "data.options.tolerate.image.registries: is empty",
-		"{image: {registries: [a.io, '*.io']}}": `data.options.tolerate.image.registries[1]: is "*.io"; a registry is not a pattern`,
-		"{image: {registries: [team]}}":         `data.options.tolerate.image.registries[0]: is "team", which does not begin with a host`,
-		"{image: }":                             "data.options.tolerate.image: has no value; write image: {registries:",
-		"{resources: }":                         "data.options.tolerate.resources: has no value; write resources: {}",
-		"{resources: {cpu: 1}}":                 `data.options.tolerate: unknown field "cpu"`,
-		"{env: {names: []}}":                    "data.options.tolerate.env.names: is empty; write env: {names: [AWS_*]}",
-		"{env: {names: ['AWS_[A-Z]']}}":         `data.options.tolerate.env.names[0]: is "AWS_[A-Z]"; write the name of a variable, with * for any characters`,
-		"{env: {names: ['A?', '']}}":            `data.options.tolerate.env.names[1]: is ""`,
-		"{env: [AWS_*]}":                        "data.options.tolerate",
-		"{volumeMounts: {paths: []}}":           "data.options.tolerate.volumeMounts.paths: is empty",
-		"{volumeMounts: {paths: [run/x]}}":      `data.options.tolerate.volumeMounts.paths[0]: is "run/x"; write an absolute path`,
-		"{volumeMounts: {paths: [/a/../b/]}}":   `data.options.tolerate.volumeMounts.paths[0]: is "/a/../b/"; write /b`,
-		"{volumeMounts: {paths: ['/a/*']}}":     `data.options.tolerate.volumeMounts.paths[0]: is "/a/*"; a path is not a pattern`,
-	} {
-		_, err := ParseTemplate("side", map[string]string{ConfigKey: small, OptionsKey: "{mandatory: true, tolerate: " + tolerate + "}"})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", tolerate, err, want)
-		}
-	}
-}
-
-// TestTolerate_Versions holds the version of a template with a list to that of
-// releases without the mapping. The order of a mapping's values does not matter.
-func TestTolerate_Versions(t *testing.T) {
-	const config = "containers: [{name: side, image: 'side:1'}]"
-	const plain = "sha256:103a1c69805a95924e6c0de4b2cce80c6ec12e50ded580d423fd729159c7abfa"
-	const listed = "sha256:b94ec3f090d51b65698b9b5464d0fad92aebb1375e5a05537804d47d9addd929"
-	for tolerate, want := range map[string]string{"[image, env, env, volumeMounts]": listed, "[volumeMounts, env, image]": listed, "[]": plain, "null": plain} {
-		if got := template(t, "side", config, "{mandatory: true, tolerate: "+tolerate+"}").Version; got != want {
-			t.Errorf("tolerate: %s: version %s, want %s", tolerate, got, want)
-		}
-	}
-	a := template(t, "side", config, "{mandatory: true, tolerate: {env: {names: [B, A, A]}, image: {registries: [a.io, b.io]}, labels: {}}}").Version
-	b := template(t, "side", config, "{mandatory: true, tolerate: {labels: {}, image: {registries: [b.io, a.io]}, env: {names: [A, B]}}}").Version
-	c := template(t, "side", config, "{mandatory: true, tolerate: {labels: {}, image: {registries: [b.io]}, env: {names: [A, B]}}}").Version
-	if a != b || a == c || a == plain {
-		t.Errorf("versions %s, %s and %s", a, b, c)
-	}
-}
-
-func TestTolerate_Wide(t *testing.T) {
-	for tolerate, want := range map[string]int{"[image, env, volumeMounts, resources]": 3, "[resources, securityContext, labels, annotations]": 0, "{env: {names: ['*']}, image: {registries: [a.io]}}": 0, "[]": 0} {
-		options := template(t, "side", small, "{mandatory: true, tolerate: "+tolerate+"}").Options
-		if got := options.Tolerate.Wide(); len(got) != want {
-			t.Errorf("tolerate: %s: %q, want %d", tolerate, got, want)
 		}
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/injector/podjson"
 )
 
 func TestTwoWayMergePatch(t *testing.T) {
 	r := Request{Object: seedPod(t), Templates: set(seedTemplate(t))}
 	leaves := apply(t, r, Decide(r))
-	patch, err := TwoWayMergePatch("Pod", r.Object, leaves)
+	patch, err := podjson.TwoWayMergePatch("Pod", r.Object, leaves)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +58,11 @@ spec:
 func TestTwoWayMergePatchSaysWhatItCannotExpress(t *testing.T) {
 	r := Request{
 		Object:    fromYAML(t, asking(asks, "hostAliases: [{ip: 10.0.0.1, hostnames: [a]}], containers: [{name: app}]")),
-		Templates: set(template(t, "side", small+"\nhostAliases: [{ip: 10.0.0.1, hostnames: [b]}]", "")),
+		Templates: set(mustParse(t, "side", small+"\nhostAliases: [{ip: 10.0.0.1, hostnames: [b]}]", "")),
 	}
 	d := Decide(r)
-	_, err := TwoWayMergePatch("Pod", r.Object, apply(t, r, d))
-	if !errors.Is(err, ErrInexpressible) {
+	_, err := podjson.TwoWayMergePatch("Pod", r.Object, apply(t, r, d))
+	if !errors.Is(err, podjson.ErrInexpressible) {
 		t.Errorf("got %v, want ErrInexpressible", err)
 	}
 	if !d.JSONOnly {

@@ -6,13 +6,14 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 const versioned = "containers: [{name: logs, image: example.com/logs:1}]\n"
 
-func parsed(t *testing.T, options string) *Template {
+func parsed(t *testing.T, options string) *template.Template {
 	t.Helper()
-	template, err := ParseTemplate("logs", map[string]string{ConfigKey: versioned, OptionsKey: options})
+	template, err := template.Parse("logs", map[string]string{template.ConfigKey: versioned, template.OptionsKey: options})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func TestVersion_IncludesTheOptions(t *testing.T) {
 }
 
 // recordOf injects the template into a pod and returns the pod's record.
-func recordOf(t *testing.T, template *Template) string {
+func recordOf(t *testing.T, template *template.Template) string {
 	t.Helper()
 	pod := []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{"inject.usher.dev/logs":"true"}},"spec":{"containers":[{"name":"a","image":"a"}]}}`)
 	d := Decide(Request{Object: pod, Kind: "Pod", Namespace: "team", Templates: NewSet(map[string]Entry{"logs": {Template: template}}), NativeSidecars: true})
@@ -84,7 +85,7 @@ func TestSidecars_OptionsChanged_IsOutdated(t *testing.T) {
 // pods look outdated: releases before v0.2 wrote no options into the record.
 func TestSidecars_RecordOfThePreviousRelease(t *testing.T) {
 	template := parsed(t, "native: always")
-	old := `{"logs":{"version":"` + template.content + `","initContainers":["logs"]}}`
+	old := `{"logs":{"version":"` + template.Content + `","initContainers":["logs"]}}`
 	annotations := map[string]string{"inject.usher.dev/logs": "true", wellknown.AnnotationInjected: old}
 	got := Sidecars(annotations, Subject{}, NewSet(map[string]Entry{"logs": {Template: template}}))
 	if len(got) != 1 || got[0].State != Current {
@@ -103,7 +104,7 @@ func TestRecord_ReadByThePreviousRelease(t *testing.T) {
 	if err := json.Unmarshal([]byte(recordOf(t, template)), &record); err != nil {
 		t.Fatal(err)
 	}
-	if got := record["logs"]; got.Version != template.content || len(got.InitContainers) != 1 {
-		t.Errorf("record %+v, want version %s", got, template.content)
+	if got := record["logs"]; got.Version != template.Content || len(got.InitContainers) != 1 {
+		t.Errorf("record %+v, want version %s", got, template.Content)
 	}
 }

@@ -5,12 +5,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/usher-dev/usher/image"
+	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // sameSource reports whether the pod's volume has the template's source, after
 // the API server's defaulting.
-func sameSource(typed corev1.Volume, other *podVolume) bool {
+func sameSource(typed corev1.Volume, other *podjson.Volume) bool {
 	var got corev1.Volume
 	// A source that this build does not know is another source.
 	if err := json.Unmarshal(other.Raw, &got, json.RejectUnknownMembers(true)); err != nil {
@@ -61,7 +62,7 @@ func defaultVolume(v *corev1.Volume) {
 		orDefault(&s.VolumeClaimTemplate.Spec.VolumeMode, new(corev1.PersistentVolumeFilesystem))
 	}
 	if s := v.Image; s != nil {
-		orDefault(&s.PullPolicy, image.DefaultPullPolicy(s.Reference))
+		orDefault(&s.PullPolicy, kinds.DefaultPullPolicy(s.Reference))
 	}
 	if s := v.ISCSI; s != nil {
 		orDefault(&s.ISCSIInterface, "default")

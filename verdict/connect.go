@@ -8,7 +8,8 @@ import (
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/network"
 )
 
 // connect declares a Deployment's own Network in its pod template, and attaches
@@ -26,13 +27,13 @@ func (j *judging) connect() error {
 	networks := j.facts.Networks
 	declared := false
 	if j.object.Kind == "Deployment" {
-		own, problem := injector.OwnNetwork(j.object.JSON, j.oldJSON(), j.facts.NamespaceLabels)
+		own, problem := network.DeclareOwn(j.object.JSON, j.oldJSON(), j.facts.NamespaceLabels)
 		if problem == nil && own.Begins && j.facts.OwnNetworkTaken {
-			foreign := injector.Foreign(j.object.Namespace, own.Network)
+			foreign := network.Foreign(j.object.Namespace, own.Network)
 			problem = &foreign
 		}
 		if problem != nil {
-			j.Attachment = injector.Denial(*problem)
+			j.Attachment = decision.Denial(*problem)
 			j.problems(j.Attachment, Denies)
 			j.need(Networks)
 			return nil
@@ -45,12 +46,12 @@ func (j *judging) connect() error {
 		if own.Asked {
 			// The controller creates it once the Deployment exists.
 			if networks = maps.Clone(networks); networks == nil {
-				networks = map[string]injector.Network{}
+				networks = map[string]network.State{}
 			}
-			networks[own.Network] = injector.Network{}
+			networks[own.Network] = network.State{}
 		}
 	}
-	j.Attachment = injector.Attach(injector.AttachRequest{
+	j.Attachment = network.Attach(network.AttachRequest{
 		Object: j.object.JSON, Kind: j.object.Kind, Namespace: j.object.Namespace, NamespaceLabels: j.facts.NamespaceLabels, Scope: j.facts.Scope,
 		Networks: networks, Backend: j.facts.Configuration.Networks.Backend, Explain: j.facts.Explain,
 	})

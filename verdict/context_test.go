@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/transition"
 	"github.com/usher-dev/usher/verdict"
@@ -113,13 +114,13 @@ func chained(t *testing.T) *injector.Set {
 	entries := map[string]injector.Entry{}
 	for i, name := range []string{"a", "b", "c"} {
 		data := map[string]string{
-			injector.ConfigKey:  fmt.Sprintf("containers: [{name: %s, image: 'i:1'}]\nlabels: {step-%d: set}", name, i+1),
-			injector.OptionsKey: fmt.Sprintf("mandatory: true\nnative: always\nmatch: {podSelector: {matchLabels: {step-%d: set}}}", i),
+			template.ConfigKey:  fmt.Sprintf("containers: [{name: %s, image: 'i:1'}]\nlabels: {step-%d: set}", name, i+1),
+			template.OptionsKey: fmt.Sprintf("mandatory: true\nnative: always\nmatch: {podSelector: {matchLabels: {step-%d: set}}}", i),
 		}
 		if i == 0 {
-			data[injector.OptionsKey] = "native: always\nmatch: {podSelector: {matchLabels: {app: web}}}"
+			data[template.OptionsKey] = "native: always\nmatch: {podSelector: {matchLabels: {app: web}}}"
 		}
-		template, err := injector.ParseTemplate(name, data)
+		template, err := template.Parse(name, data)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,7 @@ package verdict
 import (
 	"fmt"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // decode reads the object with its templates injected. If an earlier call of
@@ -42,7 +42,7 @@ func (j *judging) read(o Object) Object {
 // withTemplates injects into a workload what its pods will get. If the
 // workload's pods will be denied, usher judges it as written, because no pod
 // ever gets the template.
-func (j *judging) withTemplates(object []byte) ([]byte, *injector.Decision, error) {
+func (j *judging) withTemplates(object []byte) ([]byte, *decision.Decision, error) {
 	if j.pod() || !j.holdsPods() {
 		return object, nil, nil
 	}

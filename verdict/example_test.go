@@ -6,12 +6,13 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/verdict"
 )
 
 // A verdict says what becomes of an object, and on which facts that rests.
 func ExampleJudge() {
-	side, err := injector.ParseTemplate("side", map[string]string{injector.ConfigKey: "containers: [{name: side, image: 'example.com/side:1'}]"})
+	side, err := template.Parse("side", map[string]string{template.ConfigKey: "containers: [{name: side, image: 'example.com/side:1'}]"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -6,6 +6,7 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/policies"
 )
 
@@ -69,7 +70,7 @@ type Facts struct {
 
 	// Networks are the existing Networks among those that the object declares, by
 	// name.
-	Networks map[string]injector.Network
+	Networks map[string]network.State
 	// OwnNetworkTaken is true if a Network with the Deployment's name exists that
 	// was not created for this Deployment.
 	OwnNetworkTaken bool

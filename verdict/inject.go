@@ -8,6 +8,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/policies/ruledocs"
 )
@@ -26,7 +27,7 @@ func (j *judging) inject() error {
 	j.warnings(d.Warnings)
 	if d.Denied {
 		effect := DeniesPods
-		if j.pod() || kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries) && j.mandatory(d) {
+		if j.pod() || kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.PropagatesOptIn) && j.mandatory(d) {
 			effect = Denies
 		}
 		j.problems(d, effect)
@@ -57,10 +58,10 @@ func (j *judging) inject() error {
 
 // decide calls the injector. It does not decode an object that cannot ask for a
 // template, because a later step may decode it anyway.
-func (j *judging) decide(object []byte) (*injector.Decision, error) {
+func (j *judging) decide(object []byte) (*decision.Decision, error) {
 	f := j.facts
-	if !f.Explain && f.Steps.has(Evaluate) && f.NamespaceLabels[wellknown.LabelTemplates] == "" && !injector.MayAsk(object) && !f.Templates.MayMatch(f.NamespaceLabels) {
-		return injector.Skipped(reason.NotAsked), nil
+	if !f.Explain && f.Steps.has(Evaluate) && f.NamespaceLabels[wellknown.LabelTemplates] == "" && !injector.MightOptIn(object) && !f.Templates.MayMatch(f.NamespaceLabels) {
+		return decision.Skipped(reason.NotAsked), nil
 	}
 	d := injector.Decide(j.request(object))
 	if err := j.ctx.Err(); err != nil {
@@ -81,11 +82,11 @@ func (j *judging) request(object []byte) injector.Request {
 
 // mandatory reports whether one of the templates that cannot be injected is
 // mandatory: then the workload itself is denied, not only its pods.
-func (j *judging) mandatory(d *injector.Decision) bool {
+func (j *judging) mandatory(d *decision.Decision) bool {
 	denies := func(r reason.Reason) bool {
 		return slices.ContainsFunc(d.Problems, func(p finding.Finding) bool { return p.Reason == r })
 	}
-	return slices.ContainsFunc(d.Outcomes, func(o injector.Outcome) bool {
+	return slices.ContainsFunc(d.Outcomes, func(o decision.Outcome) bool {
 		entry, ok := j.facts.Templates.Get(o.Name())
 		return ok && entry.Template != nil && entry.Template.Options.Mandatory &&
 			!o.Reason.Has() && (o.Reason != reason.OptedOut || denies(o.Reason))
@@ -95,7 +96,7 @@ func (j *judging) mandatory(d *injector.Decision) bool {
 // absent warns of objects that an injected template needs and the namespace
 // lacks: pods wait for them and do not start. It checks only workloads, and
 // pods to be explained, because the sender of a pod waits for the answer.
-func (j *judging) absent(d *injector.Decision) error {
+func (j *judging) absent(d *decision.Decision) error {
 	if d.Denied || j.facts.Lister == nil || j.pod() && !j.facts.Explain {
 		return nil
 	}
@@ -119,7 +120,7 @@ func (j *judging) absent(d *injector.Decision) error {
 }
 
 // problems adds the reasons for a denial.
-func (j *judging) problems(d *injector.Decision, effect Effect) {
+func (j *judging) problems(d *decision.Decision, effect Effect) {
 	for _, p := range d.Problems {
 		f := Finding{Finding: p, Source: FromInjection, Effect: effect}
 		if what := j.unseen(p.Reason); what != "" {

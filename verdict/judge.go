@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/usher-dev/usher/finding/reason"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/podjson"
 	"github.com/usher-dev/usher/kinds"
 )
 
@@ -75,7 +75,7 @@ func (j *judging) oldJSON() []byte {
 
 // change adds to the changes of the object. own is true if admission changes
 // the object itself, and not only its pods.
-func (j *judging) change(patch injector.Patch, own bool) error {
+func (j *judging) change(patch podjson.Patch, own bool) error {
 	if len(patch) == 0 {
 		return nil
 	}

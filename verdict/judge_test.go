@@ -13,6 +13,8 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/transition"
@@ -48,7 +50,7 @@ func object(t *testing.T, text string) verdict.Object {
 // facts are those of a cluster with the template logs.
 func facts(t *testing.T, options string) *verdict.Facts {
 	t.Helper()
-	template, err := injector.ParseTemplate("logs", map[string]string{injector.ConfigKey: logs, injector.OptionsKey: options})
+	template, err := template.Parse("logs", map[string]string{template.ConfigKey: logs, template.OptionsKey: options})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ func facts(t *testing.T, options string) *verdict.Facts {
 	}
 	c := config.Default()
 	world := &verdict.World{
-		Scope: injector.Scope{Own: "usher-system"}, Configuration: c, NativeSidecars: true,
+		Scope: decision.Scope{ReleaseNamespace: "usher-system"}, Configuration: c, NativeSidecars: true,
 		Templates: injector.NewSet(map[string]injector.Entry{"logs": {Template: template, ConfigMap: "logs-initializer"}}),
 		Evaluator: evaluator, Transitions: transition.All(),
 	}

@@ -1,6 +1,9 @@
 package verdict
 
-import "github.com/usher-dev/usher/injector"
+import (
+	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
+)
 
 // verifyMandatory holds a pod to the mandatory templates: a new one to what they add, and an
 // update to what the pod already has of them.
@@ -13,13 +16,13 @@ func (j *judging) verifyMandatory() error {
 		// replica's, that knows of a mandatory template.
 		j.need(MandatoryTemplates)
 	}
-	var d *injector.Decision
+	var d *decision.Decision
 	switch {
 	case j.old == nil && j.step(VerifyMandatory):
-		d = injector.Hold(j.request(j.object.JSON))
+		d = injector.VerifyMandatory(j.request(j.object.JSON))
 		j.doubt(d)
 	case j.old != nil && j.step(VerifyUpdate):
-		d = injector.HoldUpdate(j.request(j.object.JSON), j.old.JSON)
+		d = injector.VerifyUpdate(j.request(j.object.JSON), j.old.JSON)
 	default:
 		return nil
 	}

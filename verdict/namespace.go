@@ -13,7 +13,7 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
@@ -58,19 +58,19 @@ func (j *judging) namespace() error {
 func (j *judging) pickedRevisions(value string) {
 	const key = wellknown.LabelRevisions
 	field := "metadata.labels[" + key + "]"
-	picked, err := injector.Picked(value)
+	picked, err := template.PickedRevisions(value)
 	if err != nil {
 		j.remark(ruledocs.NamespaceLabel, reason.BadValue, finding.Baseline, field, fmt.Sprintf(
 			"label %s %s; the namespace's pods are denied until it is corrected", key, err))
 		return
 	}
-	for _, template := range slices.Sorted(maps.Keys(picked)) {
-		revision := picked[template]
-		if _, known := j.facts.Templates.Get(injector.RevisionName(template, revision)); known || revision == injector.DefaultRevision {
+	for _, name := range slices.Sorted(maps.Keys(picked)) {
+		revision := picked[name]
+		if _, known := j.facts.Templates.Get(template.RevisionName(name, revision)); known || revision == template.DefaultRevision {
 			continue
 		}
-		j.need(MissingTemplates, injector.RevisionName(template, revision))
-		message := fmt.Sprintf("label %s selects the revision %q of the template %q, which does not exist", key, revision, template)
+		j.need(MissingTemplates, template.RevisionName(name, revision))
+		message := fmt.Sprintf("label %s selects the revision %q of the template %q, which does not exist", key, revision, name)
 		if j.facts.UnseenTemplates != "" {
 			message += " (" + j.facts.UnseenTemplates + ")"
 		}
@@ -86,7 +86,7 @@ func (j *judging) askedTemplates(value string) {
 		unseen = " (" + j.facts.UnseenTemplates + ")"
 	}
 	for name := range strings.SplitSeq(value, ".") {
-		if wrong := injector.ValidTemplateName(name); wrong != "" {
+		if wrong := template.ValidateName(name); wrong != "" {
 			j.remark(ruledocs.NamespaceLabel, reason.BadValue, finding.Baseline, field, fmt.Sprintf(
 				"label %s: write names of templates separated by dots; %q %s; the namespace's pods are denied until it is corrected", wellknown.LabelTemplates, name, wrong))
 			continue

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/usher-dev/usher/finding/reason"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // A Fact is one that a source may have in an older state than the cluster.
@@ -47,7 +47,7 @@ func (j *judging) need(f Fact, names ...string) {
 // doubt notes what the decision about the templates of a new pod or a changed
 // workload rests on. The API server sends only objects that ask for a template,
 // so an object that asks for nothing has a namespace whose label is newer.
-func (j *judging) doubt(d *injector.Decision) {
+func (j *judging) doubt(d *decision.Decision) {
 	created := j.old == nil
 	if d.Reason == reason.NotAsked && (created || !j.pod()) {
 		j.need(NamespaceLabels)
@@ -65,7 +65,7 @@ func (j *judging) doubt(d *injector.Decision) {
 
 // mayBeReplaced reports whether a pod is denied for what another version of a
 // mandatory template would accept.
-func (j *judging) mayBeReplaced(o *injector.Outcome) bool {
+func (j *judging) mayBeReplaced(o *decision.Outcome) bool {
 	switch o.Reason {
 	case reason.MandatoryChanged, reason.RecordMismatch:
 		return true

@@ -8,6 +8,8 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -16,7 +18,7 @@ import (
 func TestJudge_Needs(t *testing.T) {
 	silent := strings.Replace(asking, `{inject.usher.dev/logs: "true"}`, "{}", 1)
 	lost := strings.Replace(asking, "/logs", "/lost", 1)
-	network := strings.Replace(asking, `inject.usher.dev/logs: "true"`, "samplecrd.k8s.io/network: blue", 1)
+	declaring := strings.Replace(asking, `inject.usher.dev/logs: "true"`, "samplecrd.k8s.io/network: blue", 1)
 	quiet := strings.Replace(deployment, `annotations: {inject.usher.dev/logs: "true"}`, "annotations: {}", 1)
 	own := strings.Replace(deployment, `inject.usher.dev/logs: "true"`, `samplecrd.k8s.io/own-network: "true"`, 1)
 	labelled := func(key string) func(*verdict.Facts) {
@@ -24,11 +26,11 @@ func TestJudge_Needs(t *testing.T) {
 	}
 	mode := func(options string) func(*verdict.Facts) {
 		return func(f *verdict.Facts) {
-			template, err := injector.ParseTemplate("logs", map[string]string{injector.ConfigKey: "appContainers: {env: [{name: MODE, value: slow}]}", injector.OptionsKey: options})
+			parsed, err := template.Parse("logs", map[string]string{template.ConfigKey: "appContainers: {env: [{name: MODE, value: slow}]}", template.OptionsKey: options})
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.Templates = injector.NewSet(map[string]injector.Entry{"logs": {Template: template}})
+			f.Templates = injector.NewSet(map[string]injector.Entry{"logs": {Template: parsed}})
 		}
 	}
 	need := func(f verdict.Fact, names ...string) []verdict.Need { return []verdict.Need{{Fact: f, Names: names}} }
@@ -53,9 +55,9 @@ func TestJudge_Needs(t *testing.T) {
 		"a variable that another version may not add": {object: strings.Replace(asking, "image: a}", "image: a, env: [{name: MODE, value: fast}]}", 1), steps: verdict.Inject, change: mode("mandatory: true"), want: need(verdict.ReplacedTemplates, "logs")},
 		"a variable that a soft template adds":        {object: strings.Replace(asking, "image: a}", "image: a, env: [{name: MODE, value: fast}]}", 1), steps: verdict.Inject, change: mode("")},
 		"a conflict is not that of a version":         {object: strings.Replace(asking, "name: a, image", "name: logs, image", 1), options: "mandatory: true", steps: verdict.Inject},
-		"a pod whose Network is missing":              {object: network, steps: verdict.Connect, want: need(verdict.Networks)},
-		"a pod whose Network exists": {object: network, steps: verdict.Connect, change: func(f *verdict.Facts) {
-			f.Networks = map[string]injector.Network{"blue": {Backend: injector.MultusBackend}}
+		"a pod whose Network is missing":              {object: declaring, steps: verdict.Connect, want: need(verdict.Networks)},
+		"a pod whose Network exists": {object: declaring, steps: verdict.Connect, change: func(f *verdict.Facts) {
+			f.Networks = map[string]network.State{"blue": {Backend: network.MultusBackend}}
 		}},
 		"a Deployment without a Network":              {object: quiet, steps: verdict.Connect, want: need(verdict.NamespaceLabels)},
 		"an update of one without":                    {object: quiet, old: quiet, steps: verdict.Connect},

@@ -11,6 +11,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/policies"
 )
 
@@ -29,7 +30,7 @@ type origin struct {
 	templates string
 }
 
-func newOrigin(written, injected Object, d *injector.Decision) *origin {
+func newOrigin(written, injected Object, d *decision.Decision) *origin {
 	o := &origin{written: written}
 	var names []string
 	for _, outcome := range d.Outcomes {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/podjson"
 	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/verdict/limitrange"
 )
@@ -29,10 +29,10 @@ var privileged = api.Policy{Enforce: api.LevelVersion{Level: api.LevelPrivileged
 // all the same, but its pods are never created. If the object is a pod, the API
 // server refuses it directly. An explanation also predicts what becomes of pods
 // that get nothing.
-func (j *judging) predict(patch injector.Patch) error {
+func (j *judging) predict(patch podjson.Patch) error {
 	f := j.facts
 	explains := f.Explain && j.step(Evaluate)
-	workload := j.step(PropagateOptIn) && kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries)
+	workload := j.step(PropagateOptIn) && kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.PropagatesOptIn)
 	if !explains && (!workload && (!j.pod() || !f.Explain && f.Validator == nil) || len(patch) == 0) {
 		return nil
 	}

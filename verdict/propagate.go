@@ -5,22 +5,23 @@ import (
 
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/kinds"
 )
 
 // propagateOptIn copies opt-ins from a workload's own metadata into its pod template.
 func (j *judging) propagateOptIn() error {
-	if !j.step(PropagateOptIn) || !kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries) {
+	if !j.step(PropagateOptIn) || !kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.PropagatesOptIn) {
 		return nil
 	}
-	carried, problem := injector.Carry(j.object.Kind, j.object.JSON, j.oldJSON())
+	carried, problem := injector.PropagateOptIn(j.object.Kind, j.object.JSON, j.oldJSON())
 	switch {
 	case problem != nil:
-		j.Injection = injector.Denial(*problem)
+		j.Injection = decision.Denial(*problem)
 		j.problems(j.Injection, Denies)
 		return nil
 	case carried.Unchanged:
-		j.Injection = injector.Skipped(reason.NotAsked)
+		j.Injection = decision.Skipped(reason.NotAsked)
 		return nil
 	}
 	j.warnings(carried.Warnings)

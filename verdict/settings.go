@@ -15,6 +15,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
@@ -28,9 +29,9 @@ func (j *judging) settings() func() error {
 	case o.APIVersion != "v1", j.facts.Steps == Validate:
 	case o.Kind == "Namespace":
 		return j.namespace
-	case o.Kind == "ConfigMap" && o.Namespace == j.facts.Scope.Own && o.Name == config.ConfigMapName:
+	case o.Kind == "ConfigMap" && o.Namespace == j.facts.Scope.ReleaseNamespace && o.Name == config.ConfigMapName:
 		return j.configuration
-	case o.Kind == "ConfigMap" && o.Namespace == j.facts.Scope.Own:
+	case o.Kind == "ConfigMap" && o.Namespace == j.facts.Scope.ReleaseNamespace:
 		return j.template
 	}
 	return nil
@@ -76,7 +77,7 @@ func (j *judging) configMap() (cm corev1.ConfigMap, ok bool) {
 		}
 		cm.Data[key] = text
 	}
-	for _, key := range injector.TemplateLabels() {
+	for _, key := range template.LabelKeys() {
 		var label string
 		if json.Unmarshal(raw.Metadata.Labels[key], &label) == nil {
 			cm.Labels[key] = label
@@ -90,7 +91,7 @@ func (j *judging) configMap() (cm corev1.ConfigMap, ok bool) {
 func (j *judging) template() error {
 	j.setting = reason.TemplateValid
 	cm, ok := j.configMap()
-	name := injector.TemplateName(cm.Name, cm.Labels)
+	name := template.NameOf(cm.Name, cm.Labels)
 	if name == "" || !ok {
 		if name == "" {
 			j.Findings = nil // not a template, so usher has nothing to judge
@@ -102,19 +103,19 @@ func (j *judging) template() error {
 			"is %s, and the ConfigMap %s already holds the template %q: delete one of them, or rename the template", cm.Name, holder.ConfigMap, name)})
 		return nil
 	}
-	if cm.Labels[wellknown.LabelRevisionOf] != "" && injector.LooksLikeTemplate(cm.Name, cm.Labels) {
+	if cm.Labels[wellknown.LabelRevisionOf] != "" && template.LooksLike(cm.Name, cm.Labels) {
 		j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
 			"is %s of a revision: releases of usher without revisions take a ConfigMap named <template>%s or labelled %s for a template; rename it and remove that label",
-			cm.Name, injector.TemplateSuffix, wellknown.LabelTemplate)})
+			cm.Name, template.NameSuffix, wellknown.LabelTemplate)})
 		return nil
 	}
-	template, err := injector.ParseTemplate(name, cm.Data)
-	var invalid *injector.InvalidTemplate
+	t, err := template.Parse(name, cm.Data)
+	var invalid *template.InvalidError
 	if errors.As(err, &invalid) {
 		j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, invalid.Problems...)
 		return nil
 	}
-	if j.Proof, err = injector.Prove(template); err != nil {
+	if j.Proof, err = injector.Prove(t); err != nil {
 		return fmt.Errorf("proving the template %s: %w", name, err)
 	}
 	if len(j.Proof.Problems) > 0 {
@@ -126,29 +127,29 @@ func (j *judging) template() error {
 	for _, effect := range j.Proof.Effects {
 		j.remark(ruledocs.TemplateEffect, "", finding.Strict, configField, "template "+name+": "+effect)
 	}
-	for _, v := range template.UndefinedVariables() {
+	for _, v := range t.UndefinedVariables() {
 		j.remark(ruledocs.TemplateEffect, "", finding.Baseline, v.Field, fmt.Sprintf(
 			"template %s: $(%s) stays as it is, because the container %s has no variable of that name; define it under env, or write $$(%s) for the literal text",
 			name, v.Name, v.Container, v.Name))
 	}
-	for _, wide := range template.Options.Tolerate.Wide() {
+	for _, wide := range t.Options.Tolerate.Wide() {
 		j.remark(ruledocs.TemplateEffect, "", finding.Baseline, "data.options", "template "+name+": options.tolerate "+wide)
 	}
-	for _, c := range template.Credentials() {
+	for _, c := range t.Credentials() {
 		j.remark(ruledocs.TemplateCredential, "", finding.Baseline, c.Field, fmt.Sprintf(
 			"template %s: %s; refer to a Secret with valueFrom.secretKeyRef instead", name, c.Statement))
 	}
-	for _, conflict := range j.facts.Templates.With(template).Conflicts(template.Name) {
+	for _, conflict := range j.facts.Templates.With(t).Conflicts(t.Name) {
 		j.remark(ruledocs.TemplateConflict, "", finding.Baseline, configField, conflict)
 	}
-	for _, chain := range j.facts.Templates.EndsItself(template) {
-		j.remark(ruledocs.MatchEndsItself, "", finding.Baseline, "data."+injector.OptionsKey, chain)
+	for _, chain := range j.facts.Templates.EndsItself(t) {
+		j.remark(ruledocs.MatchEndsItself, "", finding.Baseline, "data."+template.OptionsKey, chain)
 	}
 	return nil
 }
 
 // configField is the field of a ConfigMap that contains a template.
-const configField = "data." + injector.ConfigKey
+const configField = "data." + template.ConfigKey
 
 // configuration reads usher's own configuration as it is read on loading.
 func (j *judging) configuration() error {

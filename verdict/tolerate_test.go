@@ -19,7 +19,7 @@ func TestAListOfTolerancesIsWarnedOf(t *testing.T) {
 		"{resources: {}, securityContext: {}}": "",
 	} {
 		f := facts(t, "")
-		f.Scope.Own = "usher-system"
+		f.Scope.ReleaseNamespace = "usher-system"
 		o := object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: side-initializer, namespace: usher-system}, data: {
   options: "{mandatory: true, tolerate: `+tolerate+`}", config: "containers: [{name: side, image: 'a.io/side:1'}]"}}`)
 		v, err := verdict.Judge(t.Context(), o, nil, f)

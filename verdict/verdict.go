@@ -6,6 +6,8 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/podjson"
 	"github.com/usher-dev/usher/policies/transition"
 )
 
@@ -32,12 +34,12 @@ type Verdict struct {
 
 	// Injection is the decision about templates, Attachment that about Networks;
 	// nil if the step was not taken.
-	Injection, Attachment *injector.Decision
+	Injection, Attachment *decision.Decision
 	// Patch changes the object itself in admission.
-	Patch injector.Patch
+	Patch podjson.Patch
 	// Changes is Patch plus the later changes of the object's pods, applied to its
 	// pod template.
-	Changes injector.Patch
+	Changes podjson.Patch
 	// JSONOnly is true if a two-way merge patch may be unable to express the
 	// changes.
 	JSONOnly bool

@@ -5,6 +5,7 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/transition"
 )
@@ -14,7 +15,7 @@ import (
 // it, so that a decision never sees half of a change.
 type World struct {
 	// Scope is the namespaces that usher serves.
-	Scope injector.Scope
+	Scope decision.Scope
 	// Configuration is usher's own configuration, and Evaluator evaluates the rules
 	// that it selects.
 	Configuration *config.Configuration

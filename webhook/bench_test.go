@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	facts "github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/webhook/handlers"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/tracing"
@@ -96,7 +96,7 @@ func benchValidate(b *testing.B) http.Handler {
 // benchFacts are facts with a namespace without labels.
 func benchFacts(server *version.Version) *facts.Facts {
 	known := facts.Of(facts.Stores{
-		Scope: injector.Scope{Own: "usher-system"}, Templates: facts.NewTemplates("usher-system", nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
+		Scope: decision.Scope{ReleaseNamespace: "usher-system"}, Templates: facts.NewTemplates("usher-system", nil, facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
 		Namespaces: facts.NewNamespaces(nil), Configuration: facts.NewConfiguration(facts.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
 		NativeSidecars: func() bool { return true }, Server: func() *version.Version { return server },
 	})

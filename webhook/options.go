@@ -14,7 +14,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/webhook/registration"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/serving"
@@ -88,8 +88,8 @@ func (o *Options) complete() {
 }
 
 // scope is the namespaces that this installation serves.
-func (o *Options) scope() (injector.Scope, error) {
-	scope := injector.Scope{Own: o.Namespace}
+func (o *Options) scope() (decision.Scope, error) {
+	scope := decision.Scope{ReleaseNamespace: o.Namespace}
 	if o.NamespaceSelector == nil {
 		return scope, nil
 	}

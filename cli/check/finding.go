@@ -12,7 +12,8 @@ import (
 	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/policies/ruledocs"
 	"github.com/usher-dev/usher/policies/servererrors"
 	"github.com/usher-dev/usher/verdict"
@@ -87,18 +88,18 @@ func (j *judging) weigh(f verdict.Finding) (reported, fails bool) {
 // place returns the line and the column of a finding: for a field of a
 // template, inside the block of text.
 func place(doc *manifest.Document, f finding.Finding, field string) (line, column int) {
-	const config = "data." + injector.ConfigKey
+	const config = "data." + template.ConfigKey
 	first, indent, ok := doc.Block(config)
 	if !ok || f.Line == 0 || !strings.HasPrefix(field, config) {
 		return doc.Position(field)
 	}
 	column = 1
 	if path, inside := strings.CutPrefix(field, config+"."); inside {
-		var template struct {
+		var configMap struct {
 			Data map[string]any `json:"data"`
 		}
-		_ = json.Unmarshal(doc.JSON, &template) // Judge has already decoded it
-		text, _ := template.Data[injector.ConfigKey].(string)
+		_ = json.Unmarshal(doc.JSON, &configMap) // Judge has already decoded it
+		text, _ := configMap.Data[template.ConfigKey].(string)
 		_, column = position.New([]byte(text), 1).Of(path)
 	}
 	return first + f.Line - 1, indent + column
@@ -110,7 +111,7 @@ func askedAt(v *verdict.Verdict, f verdict.Finding) string {
 	if v.Injection == nil || f.Source != verdict.FromInjection {
 		return ""
 	}
-	about := func(o injector.Outcome) bool {
+	about := func(o decision.Outcome) bool {
 		return o.Reason == f.Reason && strings.HasPrefix(f.Message, o.Detail)
 	}
 	i := slices.IndexFunc(v.Injection.Outcomes, about)

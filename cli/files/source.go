@@ -9,7 +9,7 @@ import (
 
 	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -26,7 +26,7 @@ func namespaceLabels(name string, all, own map[string]string) map[string]string 
 // Gather implements facts.Source.
 func (w *Workspace) Gather(_ context.Context, r facts.Request) (*verdict.Facts, error) {
 	namespace, steps := r.Object.Namespace, r.Steps
-	if slices.Contains(injector.SystemNamespaces, namespace) || isNamespace(&r.Object) && slices.Contains(injector.SystemNamespaces, r.Object.Name) {
+	if slices.Contains(decision.SystemNamespaces, namespace) || isNamespace(&r.Object) && slices.Contains(decision.SystemNamespaces, r.Object.Name) {
 		steps &= verdict.Validate // usher skips these namespaces, but the API server does not
 	}
 	known := w.world.About(w.labels[namespace], steps)

@@ -11,6 +11,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // IsTemplate reports whether a document contains a template, as the cluster
@@ -35,10 +36,10 @@ func templateOf(doc *manifest.Document) (name string, data map[string]string) {
 		Data map[string]jsontext.Value `json:"data"`
 	}
 	if json.Unmarshal(doc.JSON, &cm) != nil {
-		return injector.TemplateName(doc.Name, nil), nil
+		return template.NameOf(doc.Name, nil), nil
 	}
 	labels := map[string]string{}
-	for _, key := range injector.TemplateLabels() {
+	for _, key := range template.LabelKeys() {
 		var label string
 		if json.Unmarshal(cm.Metadata.Labels[key], &label) == nil {
 			labels[key] = label
@@ -51,7 +52,7 @@ func templateOf(doc *manifest.Document) (name string, data map[string]string) {
 			data[key] = text
 		}
 	}
-	return injector.TemplateName(doc.Name, labels), data
+	return template.NameOf(doc.Name, labels), data
 }
 
 // loadTemplates loads the set of templates. Templates that were given as such
@@ -63,7 +64,7 @@ func (w *Workspace) loadTemplates(docs, given []*manifest.Document) []error {
 	entries, from := map[string]injector.Entry{}, map[string]*manifest.Document{}
 	var errs []error
 	put := func(name string, doc *manifest.Document, data map[string]string) {
-		template, err := injector.ParseTemplate(name, data)
+		template, err := template.Parse(name, data)
 		entries[name], from[name] = injector.Entry{Template: template, Err: err, ConfigMap: doc.Name}, doc
 	}
 	byName := func(a, b *manifest.Document) int { return cmp.Compare(a.Name, b.Name) }
@@ -73,7 +74,7 @@ func (w *Workspace) loadTemplates(docs, given []*manifest.Document) []error {
 		case name == "":
 			errs = append(errs, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf(
 				"%s is not a template: write a ConfigMap named <template>%s with the key %s, or labelled %s",
-				doc, injector.TemplateSuffix, injector.ConfigKey, wellknown.LabelTemplate)})
+				doc, template.NameSuffix, template.ConfigKey, wellknown.LabelTemplate)})
 		case first != nil && first.Name == doc.Name:
 			errs = append(errs, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf(
 				"the template %q is given twice, first in %s:%d", name, first.File, first.Line)})

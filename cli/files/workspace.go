@@ -14,6 +14,8 @@ import (
 	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/transition"
@@ -76,7 +78,7 @@ type Workspace struct {
 	options  Options
 	world    *verdict.World
 	labels   map[string]map[string]string // by namespace
-	networks map[string]map[string]injector.Network
+	networks map[string]map[string]network.State
 	objects  index
 	given    map[*manifest.Document]bool
 	refused  map[schema.GroupKind]bool // kinds whose definitions the server refuses
@@ -114,7 +116,7 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 		}
 	}
 	w.world = &verdict.World{
-		Scope: injector.Scope{Own: o.OwnNamespace}, Configuration: o.Configuration, Evaluator: evaluator, Templates: w.Templates,
+		Scope: decision.Scope{ReleaseNamespace: o.OwnNamespace}, Configuration: o.Configuration, Evaluator: evaluator, Templates: w.Templates,
 		NativeSidecars: o.NativeSidecars, Server: o.Server, Transitions: transition.All(), Plan: o.Plan, Explain: o.Explain,
 		UnseenTemplates: "usher read only the given templates", UnseenNetworks: unseen,
 	}

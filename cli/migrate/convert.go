@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // lastApplied is kubectl's copy of the object, which is the old one.
@@ -115,7 +115,7 @@ func (m *Migration) webhook(path string, w webhook, notes *notes) {
 		// A webhook that may be down must not block what a cluster needs to start.
 		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn,
-			Values: append(slices.Clone(injector.SystemNamespaces), serviceNamespace),
+			Values: append(slices.Clone(decision.SystemNamespaces), serviceNamespace),
 		}}},
 		SideEffects:             &sideEffects,
 		ReinvocationPolicy:      &reinvoke,

@@ -9,7 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/usher-dev/usher/api/wellknown"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/kinds"
 )
 
@@ -33,10 +33,10 @@ func servedPath(k *kinds.Kind) string {
 	return workloadsPath
 }
 
-// templateOf returns the template whose initializer has this name.
-func templateOf(name string) (template string, ok bool) {
-	template, ok = strings.CutSuffix(name, nameSuffix)
-	return template, ok && injector.ValidTemplateName(template) == ""
+// templateOf returns the name of the template of an initializer.
+func templateOf(initializer string) (name string, ok bool) {
+	name, ok = strings.CutSuffix(initializer, nameSuffix)
+	return name, ok && template.ValidateName(name) == ""
 }
 
 // asksFor is the condition that the object has the template's annotation. The
@@ -72,7 +72,7 @@ func (m *Migration) narrow(path string, targets []target, notes *notes) (pods, w
 // whether there was any.
 func (t target) servedByUsher(byPath map[string][]target) bool {
 	found := false
-	served := append(kinds.With(kinds.Carries, 0), kinds.Named("Pod"))
+	served := append(kinds.With(kinds.PropagatesOptIn, 0), kinds.Named("Pod"))
 	slices.SortFunc(served, func(a, b *kinds.Kind) int {
 		return cmp.Or(strings.Compare(a.Group(), b.Group()), strings.Compare(a.Resource, b.Resource))
 	})

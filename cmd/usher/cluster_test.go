@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 )
 
 // testCluster is a real API server with its controllers and usher next to it,
@@ -24,7 +25,7 @@ import (
 type testCluster struct {
 	*kubernetes.Clientset
 	plane      *controlplane.ControlPlane
-	server     *controlplane.Usher
+	server     *usherwebhook.Server
 	kubeconfig string
 	stops      []func()
 }
@@ -81,7 +82,7 @@ func (c *testCluster) start() error {
 		return err
 	}
 	c.stops = append(c.stops, stop)
-	if c.server, err = c.plane.StartUsher(context.Background(), logr.Discard()); err != nil {
+	if c.server, err = usherwebhook.Start(context.Background(), c.plane, logr.Discard()); err != nil {
 		return err
 	}
 	c.stops = append(c.stops, func() { _ = c.server.Stop() })

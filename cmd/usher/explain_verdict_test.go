@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // denial returns the problems of a NEXT POD that is denied.
@@ -128,7 +128,7 @@ metadata: {name: exported, annotations: {inject.usher.dev/side: "true", usher.de
 spec: {containers: [{name: app, image: app}` + containers + `]}
 `
 	}
-	old, err := injector.ParseTemplate("side", map[string]string{"config": "containers: [{name: side, image: side:1}]"})
+	old, err := template.Parse("side", map[string]string{"config": "containers: [{name: side, image: side:1}]"})
 	if err != nil {
 		t.Fatal(err)
 	}

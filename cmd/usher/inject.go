@@ -12,7 +12,7 @@ import (
 	"github.com/usher-dev/usher/cli/files"
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cmd/internal/cli"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/podjson"
 	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/verdict"
 )
@@ -166,6 +166,6 @@ func inject(workspace *files.Workspace, doc *manifest.Document) (*injected, erro
 	if r.result, err = r.verdict.Changes.Apply(doc.JSON); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", doc.File, doc.Line, err)
 	}
-	r.twoWay, r.twoWayErr = injector.TwoWayMergePatch(doc.Kind, doc.JSON, r.result)
+	r.twoWay, r.twoWayErr = podjson.TwoWayMergePatch(doc.Kind, doc.JSON, r.result)
 	return r, nil
 }

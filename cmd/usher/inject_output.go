@@ -9,7 +9,7 @@ import (
 
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/finding/reason"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/policies/ruledocs"
 	"github.com/usher-dev/usher/verdict"
 )
@@ -29,12 +29,12 @@ func (r *injected) denied() bool {
 }
 
 // decisions returns the decisions about templates and Networks.
-func (r *injected) decisions() []*injector.Decision {
-	var taken []*injector.Decision
+func (r *injected) decisions() []*decision.Decision {
+	var taken []*decision.Decision
 	if r.verdict == nil {
 		return nil
 	}
-	for _, d := range []*injector.Decision{r.verdict.Injection, r.verdict.Attachment} {
+	for _, d := range []*decision.Decision{r.verdict.Injection, r.verdict.Attachment} {
 		if d != nil && (len(taken) == 0 || d.Reason != reason.NotAsked) {
 			taken = append(taken, d)
 		}
@@ -107,7 +107,7 @@ func (r *injected) where() string {
 	return fmt.Sprintf("%s:%d: %s", r.doc.File, r.doc.Line, r.doc)
 }
 
-func outcome(o injector.Outcome) string {
+func outcome(o decision.Outcome) string {
 	text := string(o.Reason)
 	if about := cmp.Or(o.Template, o.Network); about != "" {
 		text = about + ": " + text

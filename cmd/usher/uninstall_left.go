@@ -19,7 +19,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // customResources are usher's, in the order in which to delete them: a restore
@@ -114,7 +114,7 @@ func (u *uninstall) installed(ctx context.Context) (bool, error) {
 		stays("Deployment", deployments.Items[i].Name)
 	}
 	for i := range configMaps.Items {
-		if cm := &configMaps.Items[i]; cm.Name == config.ConfigMapName || injector.TemplateName(cm.Name, cm.Labels) != "" {
+		if cm := &configMaps.Items[i]; cm.Name == config.ConfigMapName || template.NameOf(cm.Name, cm.Labels) != "" {
 			stays("ConfigMap", cm.Name)
 		}
 	}

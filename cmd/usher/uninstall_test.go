@@ -13,6 +13,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 )
 
 func (c *testCluster) registered(t *testing.T) bool {
@@ -35,7 +36,7 @@ func (c *testCluster) down(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		server, err := c.plane.StartReplica(context.Background(), logr.Discard())
+		server, err := usherwebhook.StartReplica(context.Background(), c.plane, logr.Discard())
 		if err != nil {
 			t.Error(err)
 			return

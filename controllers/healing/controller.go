@@ -38,6 +38,7 @@ import (
 	"github.com/usher-dev/usher/facts/drift"
 	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // Defaults of Options.
@@ -77,7 +78,7 @@ type Controller struct {
 	templates        *cluster.Templates
 	gauge            *prometheus.GaugeVec
 	known            map[string]bool // ConfigMaps of templates
-	scope            injector.Scope  // of the last registration
+	scope            decision.Scope  // of the last registration
 	verdicts         verdicts
 	healing          sync.Mutex // held while workloads are being restarted
 	running          sync.WaitGroup
@@ -103,7 +104,7 @@ func New(m manager.Manager, o Options) (*Controller, error) {
 	}
 	log := m.GetLogger().WithName("healing")
 	c := &Controller{
-		options: o, config: m.GetConfig(), reader: m.GetAPIReader(), log: log, known: map[string]bool{}, scope: injector.Scope{Own: o.Namespace},
+		options: o, config: m.GetConfig(), reader: m.GetAPIReader(), log: log, known: map[string]bool{}, scope: decision.Scope{ReleaseNamespace: o.Namespace},
 		templates: cluster.NewTemplates(o.Namespace, m.GetAPIReader(), cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
 		gauge: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "usher_pods", Help: "Running pods that ask for a template or have it, by whether they have its current version, another one, or none.",

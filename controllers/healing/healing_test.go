@@ -26,6 +26,8 @@ import (
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/healing"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/ushercontroller"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 	"github.com/usher-dev/usher/test/rights"
 )
 
@@ -34,7 +36,7 @@ import (
 type cluster struct {
 	*kubernetes.Clientset
 	plane *controlplane.ControlPlane
-	usher *controlplane.Usher
+	usher *usherwebhook.Server
 	log   *lines
 	audit rights.Log
 }
@@ -78,12 +80,12 @@ func run(m *testing.M) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go shared.kubelet(ctx)
-	if shared.usher, err = plane.StartUsher(ctx, logr.Discard()); err != nil {
+	if shared.usher, err = usherwebhook.Start(ctx, plane, logr.Discard()); err != nil {
 		return fail(err)
 	}
 	defer func() { _ = shared.usher.Stop() }()
 	log := logr.FromSlogHandler(slog.NewTextHandler(shared.log, nil))
-	controller, err := plane.StartController(ctx, log, func(o *controllers.Options) {
+	controller, err := ushercontroller.Start(ctx, plane, log, func(o *controllers.Options) {
 		o.Controllers = []string{"healing"}
 		o.Healing = healing.Options{Deployment: "usher-webhook", Interval: 100 * time.Millisecond, Rate: time.Millisecond}
 	})
@@ -275,7 +277,7 @@ func TestPodsOfAnOutageAreHealed(t *testing.T) {
 	plain := c.generation(t, ns, "plain")
 
 	var err error
-	if c.usher, err = c.plane.StartReplica(context.Background(), logr.Discard()); err != nil {
+	if c.usher, err = usherwebhook.StartReplica(context.Background(), c.plane, logr.Discard()); err != nil {
 		t.Fatal(err)
 	}
 	c.scale(t, "1")
@@ -316,7 +318,7 @@ func TestAWorkloadIsRestartedOnceACause(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		var err error
-		if c.usher, err = c.plane.StartReplica(context.Background(), logr.Discard()); err != nil {
+		if c.usher, err = usherwebhook.StartReplica(context.Background(), c.plane, logr.Discard()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 )
 
 // A state is the progress of a Deployment's Network: the reason and message of
@@ -25,15 +25,15 @@ func stateOf(n *samplecrdv1.Network, d *metav1.PartialObjectMetadata) state {
 	mine := owner != nil && owner.APIVersion == appsv1.SchemeGroupVersion.String() && owner.Kind == "Deployment" && owner.Name == d.Name
 	switch {
 	case n.DeletionTimestamp != nil, mine && owner.UID != d.UID:
-		return state{injector.OwnNetworkGoing, fmt.Sprintf("the Network %s/%s is being deleted; usher recreates it afterwards", n.Namespace, n.Name)}
+		return state{network.OwnGoing, fmt.Sprintf("the Network %s/%s is being deleted; usher recreates it afterwards", n.Namespace, n.Name)}
 	case !mine:
-		return state{injector.OwnNetworkForeign, fmt.Sprintf("the Network %s/%s was not created for this Deployment: rename the Deployment, or remove that Network", n.Namespace, n.Name)}
+		return state{network.OwnForeign, fmt.Sprintf("the Network %s/%s was not created for this Deployment: rename the Deployment, or remove that Network", n.Namespace, n.Name)}
 	}
 	return made(n)
 }
 
 func made(n *samplecrdv1.Network) state {
-	return state{injector.OwnNetworkMade, fmt.Sprintf("the Network %s/%s has %s", n.Namespace, n.Name, n.Spec.CIDR)}
+	return state{network.OwnMade, fmt.Sprintf("the Network %s/%s has %s", n.Namespace, n.Name, n.Spec.CIDR)}
 }
 
 // setCondition writes the state into the Deployment's status, where the admission of
@@ -44,11 +44,11 @@ func (c *Controller) setCondition(ctx context.Context, d *metav1.PartialObjectMe
 		return client.IgnoreNotFound(err)
 	}
 	status, kind := corev1.ConditionFalse, corev1.EventTypeWarning
-	if s.reason == injector.OwnNetworkMade {
+	if s.reason == network.OwnMade {
 		status, kind = corev1.ConditionTrue, corev1.EventTypeNormal
 	}
 	condition := appsv1.DeploymentCondition{
-		Type: injector.OwnNetworkCondition, Status: status, Reason: s.reason, Message: s.message, LastUpdateTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+		Type: network.OwnCondition, Status: status, Reason: s.reason, Message: s.message, LastUpdateTime: metav1.Now(), LastTransitionTime: metav1.Now(),
 	}
 	for _, was := range now.Status.Conditions {
 		if was.Type != condition.Type {
@@ -73,7 +73,7 @@ func (c *Controller) forget(ctx context.Context, d *metav1.PartialObjectMetadata
 	if d.UID == "" || d.DeletionTimestamp != nil {
 		return nil
 	}
-	return c.patch(ctx, d, map[string]string{"type": injector.OwnNetworkCondition, "$patch": "delete"})
+	return c.patch(ctx, d, map[string]string{"type": network.OwnCondition, "$patch": "delete"})
 }
 
 // patch changes one condition of a Deployment's status. The Deployment
@@ -88,7 +88,7 @@ func (c *Controller) patch(ctx context.Context, d *metav1.PartialObjectMetadata,
 	}
 	target := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}}
 	if err := c.client.Status().Patch(ctx, target, client.RawPatch(types.StrategicMergePatchType, body)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("writing the condition %s: %w", injector.OwnNetworkCondition, err)
+		return fmt.Errorf("writing the condition %s: %w", network.OwnCondition, err)
 	}
 	return nil
 }

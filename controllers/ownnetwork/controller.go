@@ -42,7 +42,7 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/api/wellknown"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 )
 
 // retryAfter is how soon to retry if a person has to act, or a range must become
@@ -112,21 +112,21 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if !wants(d) {
 		return reconcile.Result{}, c.release(ctx, req.NamespacedName, d)
 	}
-	network := &samplecrdv1.Network{}
-	err := c.client.Get(ctx, req.NamespacedName, network)
+	existing := &samplecrdv1.Network{}
+	err := c.client.Get(ctx, req.NamespacedName, existing)
 	if client.IgnoreNotFound(err) != nil {
 		return reconcile.Result{}, err
 	}
 	if err != nil {
 		return c.provide(ctx, d)
 	}
-	if state := stateOf(network, d); state.reason != injector.OwnNetworkMade {
+	if state := stateOf(existing, d); state.reason != network.OwnMade {
 		return reconcile.Result{RequeueAfter: retryAfter}, c.setCondition(ctx, d, state)
 	}
-	if err := c.keep(ctx, network); err != nil {
+	if err := c.keep(ctx, existing); err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{}, c.setCondition(ctx, d, made(network))
+	return reconcile.Result{}, c.setCondition(ctx, d, made(existing))
 }
 
 // wants reports whether a Deployment exists and asks. The webhook does not

@@ -15,7 +15,7 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/api/wellknown"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/network/multus"
 )
 
@@ -32,7 +32,7 @@ func TestADeploymentGetsItsNetworkAndItsPodsWaitForIt(t *testing.T) {
 	if n.Spec.CIDR != "10.128.0.0/24" || n.Spec.Gateway != "10.128.0.1" || owner == nil || owner.UID != d.UID {
 		t.Errorf("the Network is %+v, owned by %+v", n.Spec, owner)
 	}
-	c.condition(t, d, injector.OwnNetworkMade, "10.128.0.0/24")
+	c.condition(t, d, network.OwnMade, "10.128.0.0/24")
 	until(t, "its pod is there, attached", func(ctx context.Context) (bool, error) {
 		var pods corev1.PodList
 		if err := c.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
@@ -104,7 +104,7 @@ func TestAnExhaustedPoolIsToldAndWaitedFor(t *testing.T) {
 	c.network(t, first)
 	c.network(t, second)
 	third := c.deploy(t, namespace, "third")
-	c.condition(t, third, injector.OwnNetworkPool, "10.32.0.0/29 in parts of /30")
+	c.condition(t, third, network.OwnPool, "10.32.0.0/29 in parts of /30")
 	// Its pods may have been denied before the reason was known; later ones get
 	// it.
 	if err := c.Patch(t.Context(), third, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":2}}`))); err != nil {
@@ -117,7 +117,7 @@ func TestAnExhaustedPoolIsToldAndWaitedFor(t *testing.T) {
 	if n := c.network(t, third); n.Spec.CIDR != "10.32.0.0/30" && n.Spec.CIDR != "10.32.0.4/30" {
 		t.Errorf("it has %s", n.Spec.CIDR)
 	}
-	c.condition(t, third, injector.OwnNetworkMade, "")
+	c.condition(t, third, network.OwnMade, "")
 	c.clear(t, namespace)
 	stop()
 }
@@ -152,7 +152,7 @@ func TestForeignObject_IsLeftUnchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := c.controller(t)
-	c.condition(t, d, injector.OwnNetworkForeign, "was not created for this Deployment")
+	c.condition(t, d, network.OwnForeign, "was not created for this Deployment")
 	c.refused(t, d, `network-foreign: metadata.annotations[samplecrd.k8s.io/network]: names the Network "web", which was not created for the Deployment`)
 	n := c.network(t, d)
 	if n.ResourceVersion != theirs.ResourceVersion {
@@ -161,7 +161,7 @@ func TestForeignObject_IsLeftUnchanged(t *testing.T) {
 	if err := c.Delete(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
-	c.condition(t, d, injector.OwnNetworkMade, "10.8.0.0/24")
+	c.condition(t, d, network.OwnMade, "10.8.0.0/24")
 	c.clear(t, namespace)
 	stop()
 }
@@ -171,7 +171,7 @@ func TestWithoutAPoolNoNetworkIsMade(t *testing.T) {
 	c.pool(t, "", 0)
 	stop := c.controller(t)
 	d := c.deploy(t, namespace, "web")
-	c.condition(t, d, injector.OwnNetworkNoPool, "networks.pool")
+	c.condition(t, d, network.OwnNoPool, "networks.pool")
 	c.pool(t, "10.4.0.0/24", 24)
 	c.network(t, d)
 
@@ -187,7 +187,7 @@ func TestWithoutAPoolNoNetworkIsMade(t *testing.T) {
 			return false, err
 		}
 		for _, is := range now.Status.Conditions {
-			if is.Type == injector.OwnNetworkCondition {
+			if is.Type == network.OwnCondition {
 				return false, nil
 			}
 		}

@@ -26,8 +26,10 @@ import (
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/ownnetwork"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/ushercontroller"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 )
 
 // cluster is a real API server with the controllers of Deployments, and usher's
@@ -67,7 +69,7 @@ func run(m *testing.M) int {
 	if err != nil {
 		return failed(err)
 	}
-	usher, err := plane.StartUsher(context.Background(), logr.Discard())
+	usher, err := usherwebhook.Start(context.Background(), plane, logr.Discard())
 	if err != nil {
 		return failed(err)
 	}
@@ -80,7 +82,7 @@ func run(m *testing.M) int {
 // Lease, so that two can run at once.
 func (c *cluster) controller(t *testing.T) (stop func()) {
 	t.Helper()
-	running, err := c.plane.StartController(context.WithoutCancel(t.Context()), logr.Discard(), func(o *controllers.Options) {
+	running, err := ushercontroller.Start(context.WithoutCancel(t.Context()), c.plane, logr.Discard(), func(o *controllers.Options) {
 		o.Controllers, o.LeaderElection = []string{"ownnetwork"}, false
 	})
 	if err != nil {
@@ -154,13 +156,13 @@ func until(t *testing.T, what string, condition func(context.Context) (bool, err
 // message.
 func (c *cluster) condition(t *testing.T, of *appsv1.Deployment, reason, text string) {
 	t.Helper()
-	until(t, fmt.Sprintf("the condition %s of %s is %s", injector.OwnNetworkCondition, of.Name, reason), func(ctx context.Context) (bool, error) {
+	until(t, fmt.Sprintf("the condition %s of %s is %s", network.OwnCondition, of.Name, reason), func(ctx context.Context) (bool, error) {
 		d := &appsv1.Deployment{}
 		if err := c.Get(ctx, client.ObjectKeyFromObject(of), d); err != nil {
 			return false, err
 		}
 		for _, is := range d.Status.Conditions {
-			if is.Type == injector.OwnNetworkCondition && is.Reason == reason && strings.Contains(is.Message, text) {
+			if is.Type == network.OwnCondition && is.Reason == reason && strings.Contains(is.Message, text) {
 				return true, nil
 			}
 		}

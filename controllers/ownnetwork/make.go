@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/network/subnet"
 )
 
@@ -34,21 +34,21 @@ func (c *Controller) provide(ctx context.Context, d *metav1.PartialObjectMetadat
 		return reconcile.Result{}, err
 	}
 	if !found {
-		exhausted := state{injector.OwnNetworkPool, fmt.Sprintf("the pool %s of usher's configuration (networks.pool) is exhausted: enlarge it, or remove Networks in it", pool)}
+		exhausted := state{network.OwnPool, fmt.Sprintf("the pool %s of usher's configuration (networks.pool) is exhausted: enlarge it, or remove Networks in it", pool)}
 		return reconcile.Result{RequeueAfter: retryAfter}, c.setCondition(ctx, d, exhausted)
 	}
-	network, err := c.create(ctx, d, part)
+	created, err := c.create(ctx, d, part)
 	if apierrors.IsAlreadyExists(err) {
 		return reconcile.Result{}, nil // the cache will report it
 	}
 	if apierrors.IsForbidden(err) { // such as by admission, for a range of the cluster itself
-		refused := state{injector.OwnNetworkPool, fmt.Sprintf("the pool %s of usher's configuration (networks.pool) has a range that is refused: %v", pool, err)}
+		refused := state{network.OwnPool, fmt.Sprintf("the pool %s of usher's configuration (networks.pool) has a range that is refused: %v", pool, err)}
 		return reconcile.Result{RequeueAfter: retryAfter}, c.setCondition(ctx, d, refused)
 	}
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{}, c.setCondition(ctx, d, made(network))
+	return reconcile.Result{}, c.setCondition(ctx, d, made(created))
 }
 
 // create creates the Network. A controller that saw neither Deployment nor

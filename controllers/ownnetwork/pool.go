@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/network/subnet"
 )
 
@@ -22,14 +22,14 @@ func (c *Controller) pool(ctx context.Context) (subnet.Pool, *state, error) {
 	}
 	where := fmt.Sprintf("ConfigMap %s/%s", c.namespace, config.ConfigMapName)
 	if err != nil {
-		return subnet.Pool{}, &state{injector.OwnNetworkNoPool, where + " does not exist: create it with networks.pool, the range to allocate from"}, nil
+		return subnet.Pool{}, &state{network.OwnNoPool, where + " does not exist: create it with networks.pool, the range to allocate from"}, nil
 	}
 	parsed, err := config.Parse([]byte(cm.Data[config.ConfigMapKey]))
 	if err != nil {
-		return subnet.Pool{}, &state{injector.OwnNetworkNoPool, where + " cannot be read: " + err.Error()}, nil
+		return subnet.Pool{}, &state{network.OwnNoPool, where + " cannot be read: " + err.Error()}, nil
 	}
 	if !parsed.Networks.Pool.IsSet() {
-		return subnet.Pool{}, &state{injector.OwnNetworkNoPool, where + " does not set networks.pool, the range to allocate from"}, nil
+		return subnet.Pool{}, &state{network.OwnNoPool, where + " does not set networks.pool, the range to allocate from"}, nil
 	}
 	p, err := parsed.Networks.Pool.Subnets()
 	return p, nil, err

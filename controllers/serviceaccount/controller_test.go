@@ -26,6 +26,7 @@ import (
 	"github.com/usher-dev/usher/controllers"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/ushercontroller"
 )
 
 // cluster is a real API server with kube-controller-manager's aggregation of
@@ -63,7 +64,7 @@ func run(m *testing.M) int {
 
 func (c *cluster) controller(t *testing.T) (stop func()) {
 	t.Helper()
-	running, err := c.plane.StartController(context.WithoutCancel(t.Context()), logr.Discard(), func(o *controllers.Options) {
+	running, err := ushercontroller.Start(context.WithoutCancel(t.Context()), c.plane, logr.Discard(), func(o *controllers.Options) {
 		o.Controllers = []string{"serviceaccount"}
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -33,7 +33,7 @@ const usableInterval = time.Second
 // Stores have what usher has read of a cluster.
 type Stores struct {
 	// Scope is the namespaces that usher serves.
-	Scope         injector.Scope
+	Scope         decision.Scope
 	Templates     *Templates
 	Namespaces    *Namespaces
 	Configuration *Configuration
@@ -77,7 +77,7 @@ func Of(s Stores) *Facts {
 
 // New returns the facts of a manager's cluster, whose caches ByObject limits.
 // They are complete after Sync. proof is the namespace for dry runs of pods.
-func New(ctx context.Context, m manager.Manager, scope injector.Scope, proof string, registry prometheus.Registerer, log logr.Logger) (*Facts, error) {
+func New(ctx context.Context, m manager.Manager, scope decision.Scope, proof string, registry prometheus.Registerer, log logr.Logger) (*Facts, error) {
 	versions, err := discovery.NewDiscoveryClientForConfigAndClient(m.GetConfig(), m.GetHTTPClient())
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func New(ctx context.Context, m manager.Manager, scope injector.Scope, proof str
 	objects := NewLister(reader, ListTimeout)
 	f := Of(Stores{
 		Scope:         scope,
-		Templates:     NewTemplates(scope.Own, reader, metrics, log),
+		Templates:     NewTemplates(scope.ReleaseNamespace, reader, metrics, log),
 		Namespaces:    NewNamespaces(reader),
 		Configuration: NewConfiguration(metrics, log),
 		Server:        sidecars.Server, NativeSidecars: sidecars.Available,

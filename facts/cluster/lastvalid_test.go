@@ -11,6 +11,7 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
@@ -85,7 +86,7 @@ func TestConfiguration_TheLastValidOneOutlivesARestart(t *testing.T) {
 	if got := gauge(t, c, "usher_configuration_valid"); got != 0 {
 		t.Errorf("usher_configuration_valid is %v", got)
 	}
-	restarted, err := c.Plane.StartUnregistered(t.Context(), webhooktest.Logger())
+	restarted, err := usherwebhook.StartUnregistered(t.Context(), c.Plane, webhooktest.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}

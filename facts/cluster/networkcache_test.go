@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	facts "github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
 
@@ -22,7 +22,7 @@ func TestPodsOfManyNetworksAreAdmittedByTheCache(t *testing.T) {
 	names := make([]string, 32)
 	for i := range names {
 		names[i] = fmt.Sprintf("net-%d", i)
-		c.Network(t, ns, names[i], injector.MultusBackend, metav1.ConditionTrue)
+		c.Network(t, ns, names[i], network.MultusBackend, metav1.ConditionTrue)
 	}
 	direct := c.NetworkClient(t)
 	informers, err := cache.New(c.Plane.Config, cache.Options{Scheme: direct.Scheme()})
@@ -35,12 +35,12 @@ func TestPodsOfManyNetworksAreAdmittedByTheCache(t *testing.T) {
 	reader := &counting{Reader: direct}
 	networks := &facts.Networks{Reader: reader, Related: &facts.RelatedCache{}}
 	networks.Follow(ctx, informers, webhooktest.Logger())
-	var found map[string]injector.Network
+	var found map[string]network.State
 	c.Until(t, "the cache holds the Networks", func() (ok bool) {
 		found, ok = networks.Cached(t.Context(), ns, names, []byte("{}"))
 		return ok
 	})
-	if len(found) != len(names) || found["net-7"] != (injector.Network{Backend: injector.MultusBackend}) {
+	if len(found) != len(names) || found["net-7"] != (network.State{Backend: network.MultusBackend}) {
 		t.Errorf("found %v", found)
 	}
 	if reader.asked > 0 {

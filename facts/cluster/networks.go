@@ -17,7 +17,7 @@ import (
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/finding/reason"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -72,13 +72,13 @@ func (n *Networks) Follow(ctx context.Context, c cache.Cache, log logr.Logger) {
 
 // Cached returns the known Networks that an object declares, if the cache knows
 // that all of them are attachable.
-func (n *Networks) Cached(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, bool) {
+func (n *Networks) Cached(ctx context.Context, namespace string, names []string, object []byte) (map[string]network.State, bool) {
 	cached := n.cache.Load()
 	if cached == nil || !cached.synced() {
 		return nil, false
 	}
 	own := ownDeployment(object)
-	found := make(map[string]injector.Network, len(names))
+	found := make(map[string]network.State, len(names))
 	for _, name := range names {
 		network := &samplecrdv1.Network{}
 		if err := cached.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, network); err != nil || network.DeletionTimestamp != nil {
@@ -100,10 +100,10 @@ func (n *Networks) Cached(ctx context.Context, namespace string, names []string,
 }
 
 // A lookup finds the Networks of a namespace that an object declares.
-type lookup func(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, error)
+type lookup func(ctx context.Context, namespace string, names []string, object []byte) (map[string]network.State, error)
 
 // find looks in the cache, and lists if that is not sufficient.
-func (n *Networks) find(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, error) {
+func (n *Networks) find(ctx context.Context, namespace string, names []string, object []byte) (map[string]network.State, error) {
 	if cached, ok := n.Cached(ctx, namespace, names, object); ok {
 		return cached, nil
 	}
@@ -117,7 +117,7 @@ func (n *Networks) Gather(ctx context.Context, r facts.Request, known *verdict.F
 }
 
 func (n *Networks) gather(ctx context.Context, r facts.Request, known *verdict.Facts, look lookup) error {
-	names, problem := injector.Declared(r.Object.Kind, r.Object.JSON)
+	names, problem := network.Declared(r.Object.Kind, r.Object.JSON)
 	if problem != nil {
 		return nil // the verdict reports it
 	}
@@ -126,7 +126,7 @@ func (n *Networks) gather(ctx context.Context, r facts.Request, known *verdict.F
 		if r.Old != nil {
 			old = r.Old.JSON
 		}
-		own, problem := injector.OwnNetwork(r.Object.JSON, old, known.NamespaceLabels)
+		own, problem := network.DeclareOwn(r.Object.JSON, old, known.NamespaceLabels)
 		if problem != nil {
 			return nil // the verdict reports it
 		}
@@ -148,9 +148,9 @@ func (n *Networks) gather(ctx context.Context, r facts.Request, known *verdict.F
 
 // Fresh looks up the Networks that an object declares in one list. It also
 // returns a Network that is still being created.
-func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, object []byte) (map[string]injector.Network, error) {
+func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, object []byte) (map[string]network.State, error) {
 	if len(names) == 0 {
-		return map[string]injector.Network{}, nil
+		return map[string]network.State{}, nil
 	}
 	existing, err := n.list(ctx, namespace)
 	if err != nil {
@@ -158,21 +158,21 @@ func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, 
 	}
 	deployments := deploymentList{reader: n.Reader, namespace: namespace}
 	own := ownDeployment(object)
-	found := map[string]injector.Network{}
+	found := map[string]network.State{}
 	for _, name := range names {
-		network := existing[name]
-		if network != nil {
-			gone, err := going(ctx, network, &deployments)
+		one := existing[name]
+		if one != nil {
+			gone, err := going(ctx, one, &deployments)
 			if err != nil {
 				return nil, err
 			}
 			if gone != "" {
-				found[name] = injector.Network{Reason: reason.NetworkMissing, Detail: gone}
+				found[name] = network.State{Reason: reason.NetworkMissing, Detail: gone}
 				continue
 			}
-			found[name] = attachable(network)
+			found[name] = attachable(one)
 		}
-		if name != own || ownedBy(network, name) {
+		if name != own || ownedBy(one, name) {
 			continue
 		}
 		coming, asked, err := n.coming(ctx, namespace, name, object)
@@ -180,8 +180,8 @@ func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, 
 			return nil, err
 		}
 		switch {
-		case asked && network != nil:
-			found[name] = injector.Network{Reason: reason.NetworkForeign, Detail: "was not created for the Deployment that asks for its own"}
+		case asked && one != nil:
+			found[name] = network.State{Reason: reason.NetworkForeign, Detail: "was not created for the Deployment that asks for its own"}
 		case asked:
 			found[name] = coming
 		}
@@ -191,9 +191,9 @@ func (n *Networks) Fresh(ctx context.Context, namespace string, names []string, 
 
 // attachable returns what an attachment needs to know of a Network that is not
 // being deleted.
-func attachable(network *samplecrdv1.Network) injector.Network {
-	found := injector.Network{Backend: network.Status.Backend}
-	ready := meta.FindStatusCondition(network.Status.Conditions, samplecrdv1.Ready)
+func attachable(n *samplecrdv1.Network) network.State {
+	found := network.State{Backend: n.Status.Backend}
+	ready := meta.FindStatusCondition(n.Status.Conditions, samplecrdv1.Ready)
 	switch {
 	case ready == nil:
 		found.Unready = "it does not exist yet"

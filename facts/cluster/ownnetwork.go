@@ -17,7 +17,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 )
 
 // ownedBy reports whether a Network exists and was created for a Deployment.
@@ -91,38 +91,38 @@ func ownDeployment(object []byte) string {
 
 // coming checks whether a Network is that of the pod's own Deployment, whose
 // condition shows the progress.
-func (n *Networks) coming(ctx context.Context, namespace, name string, object []byte) (injector.Network, bool, error) {
+func (n *Networks) coming(ctx context.Context, namespace, name string, object []byte) (network.State, bool, error) {
 	pod := &metav1.PartialObjectMetadata{}
 	if json.Unmarshal(object, pod) != nil {
-		return injector.Network{}, false, nil // the decision reports it
+		return network.State{}, false, nil // the decision reports it
 	}
 	owner, set := controller(pod, "ReplicaSet"), &appsv1.ReplicaSet{}
 	if found, err := n.read(ctx, namespace, owner.Name, set); err != nil || !found {
-		return injector.Network{}, false, err
+		return network.State{}, false, err
 	}
 	if owner = controller(set, "Deployment"); owner == nil || owner.Name != name {
-		return injector.Network{}, false, nil
+		return network.State{}, false, nil
 	}
 	deployment := &appsv1.Deployment{}
 	found, err := n.read(ctx, namespace, name, deployment)
 	if err != nil || !found || deployment.UID != owner.UID || deployment.Annotations[wellknown.OwnNetwork] != "true" {
-		return injector.Network{}, false, err
+		return network.State{}, false, err
 	}
 	var condition, message string
 	for _, c := range deployment.Status.Conditions {
-		if c.Type == injector.OwnNetworkCondition && c.Status == corev1.ConditionFalse {
+		if c.Type == network.OwnCondition && c.Status == corev1.ConditionFalse {
 			condition, message = c.Reason, c.Message
 		}
 	}
-	return injector.Coming(condition, message), true, nil
+	return network.Coming(condition, message), true, nil
 }
 
 // Foreign reports whether a Network with a Deployment's name was not created
 // for it. A Network of a deleted Deployment with that name does not count,
 // because it will be deleted, too.
 func (n *Networks) Foreign(ctx context.Context, namespace, name string, object []byte) (*finding.Finding, error) {
-	network := &samplecrdv1.Network{}
-	found, err := n.read(ctx, namespace, name, network)
+	other := &samplecrdv1.Network{}
+	found, err := n.read(ctx, namespace, name, other)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -130,11 +130,11 @@ func (n *Networks) Foreign(ctx context.Context, namespace, name string, object [
 	if err := json.Unmarshal(object, &deployment); err != nil {
 		return new(finding.Denial(reason.Undecodable, "metadata", err.Error())), nil
 	}
-	owner := controller(network, "Deployment")
+	owner := controller(other, "Deployment")
 	if owner != nil && owner.Name == name && (deployment.UID == "" || deployment.UID == owner.UID) {
 		return nil, nil
 	}
-	return new(injector.Foreign(namespace, name)), nil
+	return new(network.Foreign(namespace, name)), nil
 }
 
 // controller returns the controlling owner of an object, if it is a kind of

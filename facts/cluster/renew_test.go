@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/facts"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -39,8 +39,8 @@ func (l *listing) List(_ context.Context, into client.ObjectList, _ ...client.Li
 
 func stored(name, version, options string) corev1.ConfigMap {
 	return corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name + injector.TemplateSuffix, ResourceVersion: version},
-		Data:       map[string]string{injector.ConfigKey: "containers: [{name: side, image: 'side:1'}]", injector.OptionsKey: options},
+		ObjectMeta: metav1.ObjectMeta{Name: name + template.NameSuffix, ResourceVersion: version},
+		Data:       map[string]string{template.ConfigKey: "containers: [{name: side, image: 'side:1'}]", template.OptionsKey: options},
 	}
 }
 
@@ -59,7 +59,7 @@ func TestRenew(t *testing.T) {
 		"a template that is no longer there": {[]corev1.ConfigMap{stored("a", "80", "mandatory: true")}, nil, nil, nil, false, 1},
 		"a template that is newer":           {[]corev1.ConfigMap{stored("a", "110", "mandatory: true")}, nil, nil, []string{"a"}, true, 1},
 		"a version that is newer":            {[]corev1.ConfigMap{stored("a", "110", "")}, []corev1.ConfigMap{stored("a", "90", "mandatory: true")}, nil, []string{"a"}, false, 1},
-		"a deletion that overtakes the list": {nil, []corev1.ConfigMap{stored("a", "90", "")}, func(s *Templates) { s.Delete("b" + injector.TemplateSuffix) }, []string{"a"}, false, 2},
+		"a deletion that overtakes the list": {nil, []corev1.ConfigMap{stored("a", "90", "")}, func(s *Templates) { s.Delete("b" + template.NameSuffix) }, []string{"a"}, false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &listing{version: "100", items: tc.listed}

@@ -46,7 +46,7 @@ func (f *Facts) Gather(ctx context.Context, r facts.Request) (*verdict.Facts, er
 // owner references of their pods truly: usher's controllers, and those that the
 // configuration lists.
 func (f *Facts) Controllers() []string {
-	own := "system:serviceaccount:" + f.Scope.Own + ":usher-controller"
+	own := "system:serviceaccount:" + f.Scope.ReleaseNamespace + ":usher-controller"
 	return append([]string{own}, f.Configuration.Current().Controllers...)
 }
 

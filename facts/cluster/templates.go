@@ -19,6 +19,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // Templates are the valid templates, from their ConfigMaps.
@@ -69,7 +70,7 @@ func (t *Templates) Put(cm *corev1.ConfigMap) {
 
 // put is Put; the caller must hold the lock.
 func (t *Templates) put(cm *corev1.ConfigMap) {
-	name := injector.TemplateName(cm.Name, cm.Labels)
+	name := template.NameOf(cm.Name, cm.Labels)
 	before, known := t.sources[cm.Name]
 	if known && !newer(cm.ResourceVersion, before.version) {
 		return
@@ -81,7 +82,7 @@ func (t *Templates) put(cm *corev1.ConfigMap) {
 		return
 	}
 	s := source{template: name, version: cm.ResourceVersion}
-	template, err := injector.ParseTemplate(name, cm.Data)
+	template, err := template.Parse(name, cm.Data)
 	switch {
 	case err == nil:
 		s.entry.Template = template
@@ -101,7 +102,7 @@ func (t *Templates) put(cm *corev1.ConfigMap) {
 }
 
 // replaced returns the versions that stay valid for a while after a new one.
-func replaced(before injector.Entry, now *injector.Template, at time.Time) []injector.Replaced {
+func replaced(before injector.Entry, now *template.Template, at time.Time) []injector.Replaced {
 	kept := slices.DeleteFunc(slices.Clone(before.Replaced), func(r injector.Replaced) bool { return at.Sub(r.At) >= injector.ReplacedFor })
 	if before.Template == nil || before.Template.Version == now.Version {
 		return kept
@@ -199,7 +200,7 @@ func (t *Templates) Refresh(ctx context.Context, names []string) (bool, error) {
 			continue
 		}
 		cm := &corev1.ConfigMap{}
-		err := t.reader.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: name + injector.TemplateSuffix}, cm)
+		err := t.reader.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: name + template.NameSuffix}, cm)
 		if err == nil {
 			t.seen(deletions, *cm)
 			found = true

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // TestReplaced edits a template repeatedly: a replaced version stays valid for
 // a while, and is then forgotten.
 func TestReplaced(t *testing.T) {
-	version := func(n int) *injector.Template {
+	version := func(n int) *template.Template {
 		t.Helper()
-		template, err := injector.ParseTemplate("side", map[string]string{injector.ConfigKey: fmt.Sprintf("containers: [{name: side, image: 'side:%d'}]", n)})
+		template, err := template.Parse("side", map[string]string{template.ConfigKey: fmt.Sprintf("containers: [{name: side, image: 'side:%d'}]", n)})
 		if err != nil {
 			t.Fatal(err)
 		}

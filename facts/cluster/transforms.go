@@ -9,7 +9,7 @@ import (
 
 	samplecrdv1 "github.com/usher-dev/usher/api/samplecrd/v1"
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 var namespaceKind = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
@@ -23,7 +23,7 @@ func partialNamespace() *metav1.PartialObjectMetadata {
 // trimConfigMap keeps only the data of templates and of the configuration.
 func trimConfigMap(cm *corev1.ConfigMap) *corev1.ConfigMap {
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, ResourceVersion: cm.ResourceVersion}}
-	if injector.TemplateName(cm.Name, cm.Labels) != "" || cm.Name == config.ConfigMapName || cm.Name == config.LastValidName {
+	if template.NameOf(cm.Name, cm.Labels) != "" || cm.Name == config.ConfigMapName || cm.Name == config.LastValidName {
 		kept.Labels, kept.Data = cm.Labels, cm.Data
 	}
 	return kept

@@ -16,7 +16,7 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts/kubeconfig"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/test/controlplane"
 )
 
@@ -43,8 +43,9 @@ type installation struct {
 	own string
 }
 
-// newInstallation creates the namespace of an installation, with a template.
-func newInstallation(t *testing.T, templateConfig, options string) *installation {
+// newInstallation creates the namespace of an installation, with the current
+// template.
+func newInstallation(t *testing.T, options string) *installation {
 	t.Helper()
 	shared.once.Do(func() {
 		if shared.plane, shared.err = controlplane.Shared(os.Stderr); shared.err == nil {
@@ -56,7 +57,7 @@ func newInstallation(t *testing.T, templateConfig, options string) *installation
 	}
 	i := &installation{Client: shared.client}
 	i.own = i.namespace(t, nil)
-	i.template(t, templateConfig, options)
+	i.template(t, current, options)
 	return i
 }
 
@@ -75,7 +76,7 @@ func (i *installation) namespace(t *testing.T, labels map[string]string) string 
 // template creates the template side, or replaces it.
 func (i *installation) template(t *testing.T, templateConfig, options string) {
 	t.Helper()
-	i.configMap(t, "side"+injector.TemplateSuffix, map[string]string{injector.ConfigKey: templateConfig, injector.OptionsKey: options})
+	i.configMap(t, "side"+template.NameSuffix, map[string]string{template.ConfigKey: templateConfig, template.OptionsKey: options})
 }
 
 // configure sets usher's configuration.
@@ -127,7 +128,7 @@ func (i *installation) connect(t *testing.T) *kubeconfig.Cluster {
 // version returns the version of the template side with some content.
 func version(t *testing.T, templateConfig string) string {
 	t.Helper()
-	parsed, err := injector.ParseTemplate("side", map[string]string{injector.ConfigKey: templateConfig})
+	parsed, err := template.Parse("side", map[string]string{template.ConfigKey: templateConfig})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -43,7 +44,7 @@ func (f *Finder) mandatory(ctx context.Context, scope Scope) ([]Finding, error) 
 	}
 }
 
-func (f *Finder) mandatoryTemplate(name string) *injector.Template {
+func (f *Finder) mandatoryTemplate(name string) *template.Template {
 	entry, _ := f.Templates.Get(name)
 	if entry.Template == nil || !entry.Template.Options.Mandatory {
 		return nil
@@ -73,7 +74,7 @@ func (f *Finder) verifyMandatory(ctx context.Context, pod *unstructured.Unstruct
 		case t == nil || !decision.Denied:
 			continue
 		case o.Reason == reason.OptedOut && o.Detail != "":
-		case o.Reason == reason.MandatoryChanged && recorded && t.Wrote(entry):
+		case o.Reason == reason.MandatoryChanged && recorded && entry.IsVersionOf(t):
 		default:
 			continue // a new pod gets what this one lacks
 		}

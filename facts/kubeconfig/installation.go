@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/api/wellknown"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 )
 
 // An Installation is usher in a cluster.
@@ -62,8 +62,8 @@ func others(ctx context.Context, c client.Reader) (namespaces []string, err erro
 // Registered reports whether the API server calls the installation, and the
 // namespaces that it serves. It returns true and every namespace if the
 // configurations are not readable.
-func (i Installation) Registered(ctx context.Context, c client.Reader) (bool, injector.Scope, error) {
-	scope := injector.Scope{Own: i.Own}
+func (i Installation) Registered(ctx context.Context, c client.Reader) (bool, decision.Scope, error) {
+	scope := decision.Scope{ReleaseNamespace: i.Own}
 	configuration, err := i.configuration(ctx, c)
 	switch {
 	case apierrors.IsForbidden(err):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -35,7 +36,7 @@ type Prediction struct {
 	// Notices are the warnings about templates and Networks.
 	Notices []string `json:"-"`
 	// Steps are the considered inputs, and the findings.
-	Steps []injector.Step `json:"steps,omitempty"`
+	Steps []decision.Step `json:"steps,omitempty"`
 }
 
 // Sources of a Prediction.
@@ -147,7 +148,7 @@ func PredictionOf(v *verdict.Verdict, annotations map[string]string, set *inject
 // decided returns the decision about one template. A pod whose record is believed
 // keeps the version that the record names. If the record names only other
 // containers than the template's, the pod has nothing of it.
-func decided(o injector.Outcome, record injector.Record, set *injector.Set) Template {
+func decided(o decision.Outcome, record injector.Record, set *injector.Set) Template {
 	t := Template{Name: o.Template, Reason: o.Reason, Version: o.Version, Source: o.Source, Detail: o.Detail}
 	entry, recorded := record[o.Template]
 	if !recorded || o.Reason != reason.AlreadyInjected {
@@ -158,7 +159,7 @@ func decided(o injector.Outcome, record injector.Record, set *injector.Set) Temp
 	if known.Template == nil {
 		return t
 	}
-	added, named := known.Template.Containers(), slices.Concat(entry.InitContainers, entry.Containers)
+	added, named := known.Template.ContainerNames(), slices.Concat(entry.InitContainers, entry.Containers)
 	if len(added) > 0 && !slices.ContainsFunc(named, func(name string) bool { return slices.Contains(added, name) }) {
 		t.Misrecorded, t.Version = true, ""
 		t.Detail = fmt.Sprintf("the record names %s, and the template adds %s; usher believes the record and adds nothing", strings.Join(named, ", "), strings.Join(added, ", "))

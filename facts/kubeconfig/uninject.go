@@ -10,6 +10,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // uninject removes from a pod what usher added according to its record, and the
@@ -41,7 +42,7 @@ func uninject(pod *unstructured.Unstructured, templates *injector.Set) {
 
 // remove removes what an entry of the record names, and reports whether usher can
 // have written the entry. versions are the known versions of its template.
-func remove(pod *unstructured.Unstructured, entry injector.RecordEntry, versions []*injector.Template) bool {
+func remove(pod *unstructured.Unstructured, entry injector.RecordEntry, versions []*template.Template) bool {
 	containers, ok := added(entry, versions)
 	if !ok {
 		return false
@@ -82,15 +83,15 @@ func remove(pod *unstructured.Unstructured, entry injector.RecordEntry, versions
 // added returns the containers that usher added to a pod according to an entry of
 // its record. It returns false if usher cannot have written the entry: it names
 // containers, and none of them is the template's.
-func added(entry injector.RecordEntry, versions []*injector.Template) (containers []string, ok bool) {
+func added(entry injector.RecordEntry, versions []*template.Template) (containers []string, ok bool) {
 	named := slices.Concat(entry.InitContainers, entry.Containers)
-	writer := slices.IndexFunc(versions, func(t *injector.Template) bool { return t.Wrote(entry) })
+	writer := slices.IndexFunc(versions, entry.IsVersionOf)
 	if writer >= 0 {
 		versions = versions[writer : writer+1]
 	}
 	var known []string
 	for _, t := range versions {
-		known = append(known, t.Containers()...)
+		known = append(known, t.ContainerNames()...)
 	}
 	theirs := slices.DeleteFunc(slices.Clone(named), func(name string) bool { return !slices.Contains(known, name) })
 	switch {
@@ -121,7 +122,7 @@ func removeApp(container map[string]any, record map[string]injector.AppItems) {
 	}{
 		"env":          {added.Env, func(item map[string]any) string { key, _ := item["name"].(string); return key }},
 		"envFrom":      {added.EnvFrom, envSource},
-		"volumeMounts": {added.VolumeMounts, func(item map[string]any) string { key, _ := item["mountPath"].(string); return injector.MountKey(key) }},
+		"volumeMounts": {added.VolumeMounts, func(item map[string]any) string { key, _ := item["mountPath"].(string); return template.MountKey(key) }},
 	} {
 		items, _ := container[list].([]any)
 		items = slices.DeleteFunc(items, func(item any) bool {
@@ -142,5 +143,5 @@ func envSource(item map[string]any) string {
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(item, &source) != nil {
 		return ""
 	}
-	return injector.EnvSource(source)
+	return template.EnvSource(source)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 func TestNextPod(t *testing.T) {
@@ -79,7 +80,7 @@ spec: {containers: [{name: app, image: app}], initContainers: [], volumes: []}
 // TestNextPod_RecordsThatUsherDidNotWrite recreates pods that no controller
 // recreates, whose records name what the template does not add.
 func TestNextPod_RecordsThatUsherDidNotWrite(t *testing.T) {
-	side, err := injector.ParseTemplate("side", map[string]string{injector.ConfigKey: "containers: [{name: side, image: side:1}]"})
+	side, err := template.Parse("side", map[string]string{template.ConfigKey: "containers: [{name: side, image: side:1}]"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/finding/release"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
@@ -18,7 +18,7 @@ import (
 // those of rules.
 const (
 	// TemplateInvalid is an invalid template.
-	TemplateInvalid = injector.TemplateRule
+	TemplateInvalid = template.Rule
 	// TemplateConflict is a pair of templates that no pod can have together.
 	TemplateConflict = "template-conflict"
 	// TemplateEffect is an effect of a template on the pods that get it.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/etcd"
-	"github.com/usher-dev/usher/image"
+	"github.com/usher-dev/usher/kinds"
 )
 
 // defaults are the API server's defaults for the absent fields of one type.
@@ -218,7 +218,7 @@ func podDefaults() map[reflect.Type]defaults {
 		"terminationMessagePolicy": always("File"),
 		"imagePullPolicy": given(func(container map[string]any) any {
 			name, _ := container["image"].(string)
-			return string(image.DefaultPullPolicy(name))
+			return string(kinds.DefaultPullPolicy(name))
 		}),
 	}
 	mode := defaults{"defaultMode": always(0o644)}
@@ -251,7 +251,7 @@ func podDefaults() map[reflect.Type]defaults {
 		reflect.TypeFor[corev1.ImageVolumeSource](): {
 			"pullPolicy": given(func(source map[string]any) any {
 				name, _ := source["reference"].(string)
-				return string(image.DefaultPullPolicy(name))
+				return string(kinds.DefaultPullPolicy(name))
 			}),
 		},
 		reflect.TypeFor[corev1.Volume](): {

@@ -70,7 +70,7 @@ func start(ctx context.Context, folder, server string) (b *bench, err error) {
 	if b.pair, err = b.servers(ctx, false); err != nil {
 		return b, err
 	}
-	return b, b.plane.UntilRegistered(ctx, &controlplane.Usher{URL: "https://" + b.usher.address})
+	return b, b.plane.UntilRegistered(ctx, "https://"+b.usher.address)
 }
 
 // template makes a template of the seed's Envoy.

@@ -22,6 +22,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 	"github.com/usher-dev/usher/webhook"
 )
 
@@ -53,7 +54,7 @@ func TestTheOverlaysRightsAreEnoughAndOneReplicaKeepsTheObjects(t *testing.T) {
 	}
 	empty()
 	first := replica(t)
-	if err := plane.UntilRegistered(t.Context(), first); err != nil {
+	if err := plane.UntilRegistered(t.Context(), first.URL); err != nil {
 		t.Fatal(err)
 	}
 	second := replica(t)
@@ -93,7 +94,7 @@ func TestTheOverlaysRightsAreEnoughAndOneReplicaKeepsTheObjects(t *testing.T) {
 	if err := first.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := plane.UntilRegistered(t.Context(), second); err != nil {
+	if err := plane.UntilRegistered(t.Context(), second.URL); err != nil {
 		t.Fatal(err)
 	}
 	restored("usher-serving-ca")
@@ -128,9 +129,9 @@ func TestTheOverlaysRightsAreEnoughAndOneReplicaKeepsTheObjects(t *testing.T) {
 }
 
 // replica starts a replica, which is ready when cert-manager has issued.
-func replica(t *testing.T) *controlplane.Usher {
+func replica(t *testing.T) *usherwebhook.Server {
 	t.Helper()
-	u, err := plane.StartUnregistered(t.Context(), logr.Discard(), func(o *webhook.Options) {
+	u, err := usherwebhook.StartUnregistered(t.Context(), plane, logr.Discard(), func(o *webhook.Options) {
 		o.Certificates.From = webhook.CertificatesCertManager
 		o.Certificates.Lifetimes = certs.Lifetimes{CA: 30 * 24 * time.Hour, Serving: 24 * time.Hour, Overlap: time.Second}
 	})

@@ -1,9 +1,11 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"time"
@@ -16,14 +18,15 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"github.com/usher-dev/usher/facts/cluster"
 )
 
 // The users of usher's processes.
 const (
 	WebhookUser    = userPrefix + "usher-webhook"
 	ControllerUser = userPrefix + "usher-controller"
+
+	// proofNamespace is that of an installation in Namespace.
+	proofNamespace = "usher-proof"
 
 	userPrefix = "system:serviceaccount:" + Namespace + ":"
 )
@@ -41,7 +44,7 @@ type account struct {
 
 // webhookAccount also has the rights of the absence warnings.
 func webhookAccount() account {
-	return webhookAccountIn(Namespace, cluster.DefaultProofNamespace)
+	return webhookAccountIn(Namespace, proofNamespace)
 }
 
 // webhookAccountIn is the one of an installation in another namespace.
@@ -92,11 +95,31 @@ func controllerAccount(controllers ...string) account {
 	return a
 }
 
-// AsController connects as the controller's ServiceAccount, whose manifest was
-// applied.
-func (c *ControlPlane) AsController(ctx context.Context) (*rest.Config, error) {
-	return c.as(ctx, controllerAccount())
+// AsController connects as the controller's ServiceAccount, which must exist with
+// the rights of the named controllers, or of all.
+func (c *ControlPlane) AsController(ctx context.Context, controllers ...string) (*rest.Config, error) {
+	return c.as(ctx, controllerAccount(controllers...))
 }
+
+// GrantController creates the controller's ServiceAccount with the rights of the
+// named controllers, or of all.
+func (c *ControlPlane) GrantController(ctx context.Context, controllers ...string) error {
+	return c.grant(ctx, controllerAccount(controllers...))
+}
+
+// AsWebhook connects as the webhook's ServiceAccount of an installation, which
+// must exist with its rights, and with the version that tests pretend. proof is
+// the namespace of its dry-runs, usher-proof if it is empty.
+func (c *ControlPlane) AsWebhook(ctx context.Context, namespace, proof string) (*rest.Config, error) {
+	config, err := c.as(ctx, webhookAccountIn(namespace, cmp.Or(proof, proofNamespace)))
+	if err == nil && c.Version != "" {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return reported{c.Version, next} })
+	}
+	return config, err
+}
+
+// GrantWebhook creates the webhook's ServiceAccount with its rights.
+func (c *ControlPlane) GrantWebhook(ctx context.Context) error { return c.grant(ctx, webhookAccount()) }
 
 // grant creates the account and its rights.
 func (c *ControlPlane) grant(ctx context.Context, a account) error {

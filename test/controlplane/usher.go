@@ -2,13 +2,11 @@ package controlplane
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,43 +22,17 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/usher-dev/usher/api/wellknown"
-	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/test/kubectl"
-	"github.com/usher-dev/usher/webhook"
-	"github.com/usher-dev/usher/webhook/registration"
 )
 
 // Namespace is usher's own namespace in the control plane.
 const Namespace = "usher-system"
 
-// An Usher is a webhook server with a control plane.
-type Usher struct {
-	// URL is its address for the API server, Health the address of /readyz.
-	URL, Health string
+// registrationLease is the Lease of the replica that registers.
+const registrationLease = "usher-registration"
 
-	configuration string // the name of its webhook configurations
-	cancel        context.CancelFunc
-	done          chan error
-}
-
-// StartUsher creates usher's namespaces, starts the webhook server in this
-// process and waits until it is registered. changes modify its options. The
-// caller stops it before the control plane.
-func (c *ControlPlane) StartUsher(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
-	if err := c.ownNamespace(ctx); err != nil {
-		return nil, err
-	}
-	if out, err := c.Kubectl(ctx, "", "apply", "-k", filepath.Join(Root(), "deploy", "base", "proof")); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, out)
-	}
-	if err := c.grant(ctx, webhookAccount()); err != nil {
-		return nil, err
-	}
-	return c.StartReplica(ctx, log, changes...)
-}
-
-// ownNamespace creates usher's own namespace, unless it exists.
-func (c *ControlPlane) ownNamespace(ctx context.Context) error {
+// OwnNamespace creates usher's own namespace, unless it exists.
+func (c *ControlPlane) OwnNamespace(ctx context.Context) error {
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		return err
@@ -74,78 +44,26 @@ func (c *ControlPlane) ownNamespace(ctx context.Context) error {
 	return err
 }
 
-// StartReplica starts a webhook server, whose options may be changed, and waits
-// until it is registered.
-func (c *ControlPlane) StartReplica(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
-	u, err := c.StartUnregistered(ctx, log, changes...)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.UntilRegistered(ctx, u); err != nil {
-		return nil, errors.Join(err, u.Stop())
-	}
-	return u, nil
+// UntilRegistered waits until the API server calls the webhook server at a URL.
+func (c *ControlPlane) UntilRegistered(ctx context.Context, url string) error {
+	return c.UntilRegisteredAs(ctx, wellknown.DefaultConfigurationName, url)
 }
 
-// UntilRegistered waits until the API server calls the server.
-func (c *ControlPlane) UntilRegistered(ctx context.Context, u *Usher) error {
+// UntilRegisteredAs is UntilRegistered for webhook configurations of another name.
+func (c *ControlPlane) UntilRegisteredAs(ctx context.Context, name, url string) error {
 	clients, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		return err
 	}
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		// The validating one is applied last.
-		config, err := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, cmp.Or(u.configuration, wellknown.DefaultConfigurationName), metav1.GetOptions{})
-		return err == nil && len(config.Webhooks) > 0 && strings.HasPrefix(*config.Webhooks[0].ClientConfig.URL, u.URL), nil
+		config, err := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{})
+		return err == nil && len(config.Webhooks) > 0 && strings.HasPrefix(*config.Webhooks[0].ClientConfig.URL, url), nil
 	})
 	if err != nil {
 		return fmt.Errorf("waiting until usher is registered: %w", err)
 	}
 	return nil
-}
-
-// StartUnregistered starts a webhook server as usher's ServiceAccount, with
-// exactly its rights, and waits until it is ready; it need not hold the Lease.
-func (c *ControlPlane) StartUnregistered(ctx context.Context, log logr.Logger, changes ...func(*webhook.Options)) (*Usher, error) {
-	address, err := FreeAddress()
-	if err != nil {
-		return nil, err
-	}
-	u := &Usher{URL: "https://" + address, done: make(chan error, 1)}
-	if u.Health, err = FreeAddress(); err != nil {
-		return nil, err
-	}
-	o := webhook.Options{
-		Namespace: Namespace, Service: "usher", URL: u.URL, BindAddress: address, HealthAddress: u.Health, MetricsAddress: "0",
-		OwnerClusterRole: "usher-webhook", Registry: prometheus.NewRegistry(), Log: log,
-	}
-	for _, change := range changes {
-		change(&o)
-	}
-	u.configuration = o.ConfigurationName
-	config, err := c.as(ctx, webhookAccountIn(o.Namespace, cmp.Or(o.ProofNamespace, cluster.DefaultProofNamespace)))
-	if err != nil {
-		return nil, err
-	}
-	if c.Version != "" {
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return reported{c.Version, next} })
-	}
-	running, cancel := context.WithCancel(ctx)
-	u.cancel = cancel
-	go func() { u.done <- webhook.Run(running, config, o) }()
-	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		select {
-		case err := <-u.done:
-			u.done <- err
-			return false, fmt.Errorf("usher ended: %w", err)
-		default:
-			return u.Ready(ctx), nil
-		}
-	})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("waiting until usher is ready: %w", err), u.Stop())
-	}
-	return u, nil
 }
 
 // TakeLease prevents the running replica from registering until the Lease is
@@ -156,14 +74,14 @@ func (c *ControlPlane) TakeLease(ctx context.Context) (giveBack func() error, er
 		return nil, err
 	}
 	leases := clients.CoordinationV1().Leases(Namespace)
-	lease, err := leases.Get(ctx, registration.LeaseName, metav1.GetOptions{})
+	lease, err := leases.Get(ctx, registrationLease, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
 	// Only while the previous holder has it: a later replica keeps it.
 	hold := func(before, identity string) error {
 		patch := fmt.Sprintf(`[{"op":"test","path":"/spec/holderIdentity","value":%q},{"op":"replace","path":"/spec/holderIdentity","value":%q}]`, before, identity)
-		_, err := leases.Patch(context.WithoutCancel(ctx), registration.LeaseName, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+		_, err := leases.Patch(context.WithoutCancel(ctx), registrationLease, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
 		return err
 	}
 	holder := *lease.Spec.HolderIdentity
@@ -174,28 +92,6 @@ func (c *ControlPlane) TakeLease(ctx context.Context) (giveBack func() error, er
 		return nil
 	}
 	return giveBack, hold(holder, "nobody")
-}
-
-// Ready reports whether /readyz succeeds.
-func (u *Usher) Ready(ctx context.Context) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+u.Health+"/readyz", nil)
-	if err != nil {
-		return false
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	defer res.Body.Close()
-	return res.StatusCode == http.StatusOK
-}
-
-// Stop stops the server and returns its error.
-func (u *Usher) Stop() error {
-	u.cancel()
-	err := <-u.done
-	u.done <- err // for a second call
-	return err
 }
 
 // StartControllerManager starts the named controllers of the real

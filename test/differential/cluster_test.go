@@ -17,6 +17,7 @@ import (
 
 	"github.com/usher-dev/usher/test/admission"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 )
 
 // A cluster is the API server with the webhook.
@@ -48,11 +49,11 @@ func (c *cluster) performance(ctx context.Context, b *batch, then func(map[strin
 	if err := c.stage(ctx, b); err != nil {
 		return nil, fmt.Errorf("setting the stage: %w", err)
 	}
-	start := c.StartReplica
+	start := usherwebhook.StartReplica
 	if !c.granted {
-		start = c.StartUsher
+		start = usherwebhook.Start
 	}
-	usher, err := start(ctx, logr.Discard())
+	usher, err := start(ctx, c.ControlPlane, logr.Discard())
 	if err != nil {
 		return nil, err
 	}

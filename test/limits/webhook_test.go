@@ -133,7 +133,7 @@ func (c *cluster) start(t *testing.T) *webhook {
 		res.Body.Close()
 		return res.StatusCode == http.StatusOK
 	})
-	if err := c.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + w.address}); err != nil {
+	if err := c.plane.UntilRegistered(t.Context(), "https://"+w.address); err != nil {
 		t.Fatal(err)
 	}
 	return w

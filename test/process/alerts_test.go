@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -59,11 +60,12 @@ func (r *replica) kill() {
 
 // ofTheWebhook are the alerts that depend on the webhook's own metrics.
 var ofTheWebhook = []string{
-	"UsherDown", "UsherNotRedundant", "UsherFaults", "UsherPanics", "UsherThrottles", "UsherSlow", "UsherMalformedRequests", "UsherTemplateInvalid",
+	"UsherDown", "UsherNotRedundant", "UsherFaults", "UsherPanics", "UsherThrottles", "UsherSlow", "UsherMalformedRequests", "UsherConnectionsClosed", "UsherTemplateInvalid",
 	"UsherConfigurationInvalid", "UsherTemplateMissing", "UsherReplicasDisagree", "UsherCertificateExpires", "UsherNotRegistered", "UsherMemoryNearLimit",
 }
 
 func TestReplicasThatAreGoneAreAlertedOn(t *testing.T) {
+	leaveNoLease(t)
 	s := newService(t, shared.plane.Config.Host, 2)
 	p := s.monitored(t)
 	p.Pass(2*time.Hour, func() { _, _ = create(t.Context()) })
@@ -90,7 +92,7 @@ func TestAnAPIServerThatDoesNotAnswerIsAlertedOn(t *testing.T) {
 	r := s.start(t, func(c *exec.Cmd) { c.Args = append(c.Args, fmt.Sprintf("--max-concurrent=%d", decided)) })
 	until(t, "it is ready", r.ready)
 	s.replicas = []*replica{r}
-	if err := shared.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + s.Addr().String()}); err != nil {
+	if err := shared.plane.UntilRegistered(t.Context(), "https://"+s.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trusted(t)}}
@@ -177,6 +179,29 @@ func TestAStrangerOnThePortIsAlertedOn(t *testing.T) {
 		}
 	})
 	p.Fires("UsherMalformedRequests")
+}
+
+// TestConnectionsBeyondTheLimitAreAlertedOn opens more of them than a replica
+// accepts, again and again.
+func TestConnectionsBeyondTheLimitAreAlertedOn(t *testing.T) {
+	s := newService(t, shared.plane.Config.Host, 0)
+	const limit = 8
+	r := s.start(t, func(c *exec.Cmd) { c.Args = append(c.Args, fmt.Sprintf("--max-connections=%d", limit)) })
+	until(t, "it is ready", r.ready)
+	s.replicas = []*replica{r}
+	p := s.monitored(t)
+	p.Pass(15 * time.Minute)
+	p.Quiet("UsherConnectionsClosed")
+	p.Pass(12*time.Minute, func() {
+		for range limit + 1 {
+			c, err := net.Dial("tcp", r.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+		}
+	})
+	p.Fires("UsherConnectionsClosed", "server", "webhook")
 }
 
 func TestATemplateThatIsNotThereIsAlertedOn(t *testing.T) {

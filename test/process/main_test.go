@@ -18,6 +18,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -92,14 +93,16 @@ type service struct {
 	*tunnel
 	kubeconfig string
 	program    string // the program of the replicas
+	arguments  []string
 	replicas   []*replica
 	next       int // whose turn it is
 }
 
-// newService starts replicas that reach the API server at its address.
-func newService(t *testing.T, apiServer string, replicas int) *service {
+// newService starts replicas that reach the API server at its address, with
+// additional arguments.
+func newService(t *testing.T, apiServer string, replicas int, arguments ...string) *service {
 	t.Helper()
-	s := &service{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), program: shared.program}
+	s := &service{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), program: shared.program, arguments: arguments}
 	if err := shared.plane.WebhookKubeconfig(t.Context(), s.kubeconfig, apiServer); err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +111,23 @@ func newService(t *testing.T, apiServer string, replicas int) *service {
 		return s // the test starts them
 	}
 	s.scale(t, replicas)
-	if err := shared.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + s.Addr().String()}); err != nil {
+	if err := shared.plane.UntilRegistered(t.Context(), "https://"+s.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "pods are injected", func() bool { got, err := create(t.Context()); return err == nil && got == "app side" })
 	return s
+}
+
+// leaveNoLease deletes the Lease of the registration after the test, which kills
+// its holder: replicas of the next test would wait until it expires.
+func leaveNoLease(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() {
+		err := shared.CoordinationV1().Leases(controlplane.Namespace).Delete(context.Background(), "usher-registration", metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Error(err)
+		}
+	})
 }
 
 // scale replaces the replicas with that many new ones.
@@ -165,7 +180,8 @@ func (s *service) start(t *testing.T, changes ...func(*exec.Cmd)) *replica {
 		t.Fatal(err)
 	}
 	r.Cmd = exec.Command(s.program, "webhook", "--kubeconfig", s.kubeconfig, "--url", "https://"+s.Addr().String(),
-		"--bind-address", r.address, "--health-address", r.health, "--metrics-address", r.metrics, "--shutdown-delay", "2s")
+		"--bind-address", r.address, "--health-address", r.health, "--metrics-address", r.metrics, "--shutdown-delay", "0s")
+	r.Args = append(r.Args, s.arguments...)
 	r.Stderr = r.log
 	for _, change := range changes {
 		change(r.Cmd)

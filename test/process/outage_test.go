@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,12 +22,19 @@ func TestAnswersThatComeTooLateAreAsNone(t *testing.T) {
 	deploy := enforcingNamespace(t)
 	until(t, "the namespace is open while usher answers", func() bool { return deploy() == nil })
 	s.turn(stalled)
-	if got, err := create(t.Context()); err != nil || got != "app" {
-		t.Errorf("a pod that asks: %q, %v; want it without the sidecar", got, err)
-	}
-	if err := deploy(); err == nil || !strings.Contains(err.Error(), `failed calling webhook "enforced.policy.usher.dev"`) {
-		t.Errorf("a Deployment in an enforced namespace: %v, want it refused", err)
-	}
+	// Each waits for the whole timeout of its webhook.
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		if got, err := create(t.Context()); err != nil || got != "app" {
+			t.Errorf("a pod that asks: %q, %v; want it without the sidecar", got, err)
+		}
+	})
+	waiting.Go(func() {
+		if err := deploy(); err == nil || !strings.Contains(err.Error(), `failed calling webhook "enforced.policy.usher.dev"`) {
+			t.Errorf("a Deployment in an enforced namespace: %v, want it refused", err)
+		}
+	})
+	waiting.Wait()
 	s.turn(open)
 	until(t, "pods are injected again", func() bool { got, err := create(t.Context()); return err == nil && got == "app side" })
 	until(t, "the namespace is open again", func() bool { return deploy() == nil })
@@ -120,6 +128,7 @@ func TestAMissingRightIsReported(t *testing.T) {
 // TestTheWholeClusterStopsAndStarts ends everything at once. A replica that
 // starts first waits for the API server, and serves once it is available.
 func TestTheWholeClusterStopsAndStarts(t *testing.T) {
+	leaveNoLease(t)
 	s := newService(t, shared.plane.Config.Host, 2)
 	for _, r := range s.replicas {
 		if err := r.Process.Kill(); err != nil {

@@ -8,8 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/usher-dev/usher/test/controlplane"
 )
 
 // TestTheRegistrationHasTheAnnotationsThatAreAskedFor also writes an annotation
@@ -32,7 +30,7 @@ func TestTheRegistrationHasTheAnnotationsThatAreAskedFor(t *testing.T) {
 		}
 		return nil
 	}
-	if err := shared.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + s.Addr().String()}); err != nil {
+	if err := shared.plane.UntilRegistered(t.Context(), "https://"+s.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := shared.plane.Kubectl(t.Context(), "", "annotate", "mutatingwebhookconfiguration", "usher", "example.com/theirs=stays"); err != nil {

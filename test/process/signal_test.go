@@ -66,7 +66,7 @@ func (l *load) more(t *testing.T, n int64) {
 }
 
 func TestAReplicaThatIsAskedToEndLosesNoDecision(t *testing.T) {
-	s := newService(t, shared.plane.Config.Host, 2)
+	s := newService(t, shared.plane.Config.Host, 2, "--shutdown-delay=2s")
 	l := newLoad(t)
 	l.more(t, 100)
 	leaving := s.replicas[0]

@@ -40,7 +40,7 @@ func TestUpgradeAndRollback(t *testing.T) {
 	s := newService(t, shared.plane.Config.Host, 0)
 	s.program = before
 	s.scale(t, 2)
-	if err := shared.plane.UntilRegistered(t.Context(), &controlplane.Usher{URL: "https://" + s.Addr().String()}); err != nil {
+	if err := shared.plane.UntilRegistered(t.Context(), "https://"+s.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	u := &upgrade{t: t}

@@ -1,9 +1,10 @@
 // Package prometheus scrapes usher's processes in tests, and evaluates usher's
-// alerts with Prometheus' own storage and rules. The test controls the clock:
-// it sets the time between two scrapes.
+// rules and queries with Prometheus' own storage and engine. The test controls
+// the clock: it sets the time between two scrapes.
 package prometheus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,14 +16,17 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// A Target is scraped. Job and Instance are its labels, which monitors also add
-// as Namespace and Pod.
+// A Target is scraped. Job and Instance are its labels, to which monitors add the
+// namespace and the pod.
 type Target struct {
 	Job, Instance string
+	// Namespace is usher-system if it is empty. Cluster may be empty.
+	Namespace, Cluster string
 	// Get returns the text of /metrics; an error means that the target is down.
 	Get func(ctx context.Context) (string, error)
 }
@@ -56,32 +60,46 @@ type Alert struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// A Prometheus evaluates deploy/monitoring/alerts.yaml.
+// A Sample is one of the answer to a query.
+type Sample struct {
+	Labels map[string]string `json:"labels"`
+	Value  float64           `json:"value,string"`
+}
+
+// A Prometheus evaluates rules.
 type Prometheus struct {
 	// Targets are scraped in each round.
 	Targets []Target
+	// Now is its clock, which Pass advances.
+	Now time.Time
 
-	t      *testing.T
-	now    time.Time
-	write  *json.Encoder
-	read   *json.Decoder
-	firing []Alert
+	t       *testing.T
+	write   *json.Encoder
+	read    *json.Decoder
+	firing  []Alert
+	queries []string
+	answers [][]Sample
 }
 
-// New starts one, which ends with the test. Its clock begins now.
+// rulesFolder has the files that Prometheus loads without the operator.
+func rulesFolder() string { return filepath.Join(root(), "deploy", "monitoring") }
+
+func root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}
+
+// New starts one with the rules in deploy/monitoring. It ends with the test. Its
+// clock begins now.
 func New(t *testing.T, targets ...Target) *Prometheus {
 	t.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "..", "..")
-	// Go keeps the tools of a module in its build cache, and prints their path.
-	build := exec.Command("go", "tool", "-n", "prometheus")
-	build.Dir = filepath.Join(root, "tools", "packaging")
-	build.Stderr = os.Stderr
-	program, err := build.Output()
-	if err != nil {
-		t.Fatalf("building the program prometheus: %v", err)
-	}
-	cmd := exec.Command(strings.TrimSpace(string(program)), filepath.Join(root, "deploy", "monitoring", "alerts.yaml"))
+	return NewWithRules(t, []string{filepath.Join(rulesFolder(), "alerts.yaml"), filepath.Join(rulesFolder(), "service-levels.yaml")}, targets...)
+}
+
+// NewWithRules is New with the rules of other files.
+func NewWithRules(t *testing.T, files []string, targets ...Target) *Prometheus {
+	t.Helper()
+	cmd := exec.Command(Tool(t, "prometheus"), files...)
 	cmd.Stderr = t.Output()
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -100,8 +118,28 @@ func New(t *testing.T, targets ...Target) *Prometheus {
 			t.Errorf("prometheus: %v", err)
 		}
 	})
-	return &Prometheus{Targets: targets, t: t, now: time.Now(), write: json.NewEncoder(in), read: json.NewDecoder(out)}
+	return &Prometheus{Targets: targets, Now: time.Now(), t: t, write: json.NewEncoder(in), read: json.NewDecoder(out)}
 }
+
+// Tool builds a program of tools/packaging and returns its path.
+func Tool(t *testing.T, name string) string {
+	t.Helper()
+	build, _ := builds.LoadOrStore(name, sync.OnceValues(func() (string, error) {
+		// Go keeps the tools of a module in its build cache, and prints their path.
+		cmd := exec.Command("go", "tool", "-n", name)
+		cmd.Dir, cmd.Stderr = filepath.Join(root(), "tools", "packaging"), os.Stderr
+		path, err := cmd.Output()
+		return strings.TrimSpace(string(path)), err
+	}))
+	path, err := build.(func() (string, error))()
+	if err != nil {
+		t.Fatalf("building the program %s: %v", name, err)
+	}
+	return path
+}
+
+// builds are the programs of tools/packaging that were asked for.
+var builds sync.Map
 
 // interval is how often Prometheus scrapes and evaluates by default.
 const interval = time.Minute
@@ -110,11 +148,11 @@ const interval = time.Minute
 // each scrape it calls the recurring functions.
 func (p *Prometheus) Pass(d time.Duration, meanwhile ...func()) {
 	p.t.Helper()
-	for end := p.now.Add(d); p.now.Before(end); {
+	for end := p.Now.Add(d); p.Now.Before(end); {
 		for _, happens := range meanwhile {
 			happens()
 		}
-		p.now = p.now.Add(interval)
+		p.Now = p.Now.Add(interval)
 		p.scrape()
 	}
 }
@@ -129,22 +167,43 @@ func (p *Prometheus) scrape() {
 	round := struct {
 		At      time.Time `json:"at"`
 		Targets []target  `json:"targets"`
-	}{At: p.now}
+		Queries []string  `json:"queries"`
+	}{At: p.Now, Queries: p.queries}
 	for _, scraped := range p.Targets {
 		text, err := scraped.Get(p.t.Context())
-		round.Targets = append(round.Targets, target{
-			Labels: map[string]string{"job": scraped.Job, "instance": scraped.Instance, "namespace": "usher-system", "pod": scraped.Job + "-0"},
-			Up:     err == nil, Text: text,
-		})
+		if err := known(text); err != nil {
+			p.t.Errorf("%s: %v", scraped.Instance, err)
+		}
+		labels := map[string]string{"job": scraped.Job, "instance": scraped.Instance, "namespace": cmp.Or(scraped.Namespace, "usher-system"), "pod": scraped.Job + "-0"}
+		if scraped.Cluster != "" {
+			labels["cluster"] = scraped.Cluster
+		}
+		round.Targets = append(round.Targets, target{Labels: labels, Up: err == nil, Text: text})
 	}
 	if err := p.write.Encode(round); err != nil {
 		p.t.Fatalf("prometheus: %v", err)
 	}
-	p.firing = nil
-	if err := p.read.Decode(&p.firing); err != nil {
+	var result struct {
+		Firing  []Alert    `json:"firing"`
+		Answers [][]Sample `json:"answers"`
+	}
+	if err := p.read.Decode(&result); err != nil {
 		p.t.Fatalf("prometheus: %v", err)
 	}
+	p.firing, p.answers = result.Firing, result.Answers
 }
+
+// Query scrapes once more, and returns the answers to instant queries.
+func (p *Prometheus) Query(expressions ...string) [][]Sample {
+	p.t.Helper()
+	p.queries = expressions
+	p.Pass(interval)
+	p.queries = nil
+	return p.answers
+}
+
+// Alerts returns the firing alerts.
+func (p *Prometheus) Alerts() []Alert { return p.firing }
 
 // Firing returns the names of the firing alerts, sorted and without duplicates.
 func (p *Prometheus) Firing() []string {

@@ -37,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 )
 
 const (
@@ -65,7 +66,7 @@ func TestTheAutoscalerSetsTheRequestsOfSidecars(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = plane.Stop() })
-	server, err := plane.StartUsher(t.Context(), logr.Discard())
+	server, err := usherwebhook.Start(t.Context(), plane, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}

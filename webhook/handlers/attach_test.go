@@ -13,7 +13,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/config"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/network"
 	"github.com/usher-dev/usher/network/multus"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook/webhooktest"
@@ -25,11 +25,11 @@ func TestPodsAreAttachedToTheNetworksTheyDeclare(t *testing.T) {
 	c := webhooktest.Started(t)
 	c.Template(t, "side", webhooktest.Small, "")
 	ns := c.NewNamespace(t, nil)
-	c.Network(t, ns, "a", injector.MultusBackend, metav1.ConditionTrue)
-	c.Network(t, ns, "b", injector.MultusBackend, metav1.ConditionTrue)
-	c.Network(t, ns, "slow", injector.MultusBackend, metav1.ConditionFalse)
+	c.Network(t, ns, "a", network.MultusBackend, metav1.ConditionTrue)
+	c.Network(t, ns, "b", network.MultusBackend, metav1.ConditionTrue)
+	c.Network(t, ns, "slow", network.MultusBackend, metav1.ConditionFalse)
 	c.Network(t, ns, "new", "", "")
-	c.Network(t, ns, "cloud", injector.NeutronBackend, metav1.ConditionTrue)
+	c.Network(t, ns, "cloud", network.NeutronBackend, metav1.ConditionTrue)
 	tests := map[string]struct{ annotations, spec, want, denied, warning string }{
 		"one":                             {annotations: declares + `a`, want: ns + "/a"},
 		"two":                             {annotations: declares + `"a,b"`, want: ns + "/a," + ns + "/b"},
@@ -123,8 +123,8 @@ func own(t *testing.T, name, value string) *appsv1.Deployment {
 func TestADeploymentsOwnNetworkIsDeclaredInItsTemplate(t *testing.T) {
 	c := webhooktest.Started(t)
 	plain, labelled := c.NewNamespace(t, nil), c.NewNamespace(t, map[string]string{wellknown.OwnNetwork: "true"})
-	c.Network(t, plain, "theirs", injector.MultusBackend, metav1.ConditionTrue)
-	c.Network(t, plain, "others", injector.MultusBackend, metav1.ConditionTrue, metav1.OwnerReference{
+	c.Network(t, plain, "theirs", network.MultusBackend, metav1.ConditionTrue)
+	c.Network(t, plain, "others", network.MultusBackend, metav1.ConditionTrue, metav1.OwnerReference{
 		APIVersion: "apps/v1", Kind: "Deployment", Name: "another", UID: "1", Controller: new(true),
 	})
 	silent := func(name string) *appsv1.Deployment {

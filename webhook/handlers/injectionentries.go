@@ -10,6 +10,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
@@ -23,7 +24,7 @@ type entrySpec struct {
 	asksFor func(keys string) string
 	// matches is true for an object that a template's match selects; annotated lists where
 	// the object may refuse a template.
-	matches   func(*injector.Template) string
+	matches   func(*template.Template) string
 	annotated []string
 	// injected is true for an object whose labels may come from templates.
 	injected string

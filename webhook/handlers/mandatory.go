@@ -114,7 +114,7 @@ func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 			if !t.Options.Mandatory {
 				continue
 			}
-			for _, container := range t.Containers() {
+			for _, container := range t.ContainerNames() {
 				containers = append(containers, celText(container))
 			}
 			labels, annotations := t.Metadata()

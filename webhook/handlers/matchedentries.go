@@ -12,6 +12,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
@@ -20,7 +21,7 @@ import (
 type matchGroup struct {
 	namespaces []webhookspec.LabelRequirement
 	mandatory  bool
-	templates  []*injector.Template
+	templates  []*template.Template
 }
 
 // matched returns the entries of options.match: they select the objects that
@@ -79,11 +80,11 @@ func (i *Injection) matchedAfter(m *mandatory) []webhookspec.Webhook {
 // selects. It includes an object that refuses a mandatory template that does
 // not allow that.
 func (i *Injection) isMatched(g *matchGroup, spec entrySpec) admissionregistrationv1.MatchCondition {
-	cannotBeRefused := func(t *injector.Template) bool { return t.Options.OptOut == "deny" }
+	cannotBeRefused := func(t *template.Template) bool { return t.Options.OptOut == "deny" }
 	var selected []string
 	for _, t := range g.templates {
 		expression := spec.matches(t)
-		if less := i.Facts.Templates.Set().WithoutGiven(t.Options.Match); less != t.Options.Match {
+		if less := i.Facts.Templates.Set().WithoutAddedLabels(t.Options.Match); less != t.Options.Match {
 			reduced := *t
 			reduced.Options.Match = less
 			expression = "(" + expression + " || " + spec.injected + " && " + spec.matches(&reduced) + ")"
@@ -180,7 +181,7 @@ func labelsMatch(object string, selector *metav1.LabelSelector) string {
 
 // podMatches is true, in CEL, for a pod that a template's match selects by its
 // labels and its controller.
-func (i *Injection) podMatches(t *injector.Template) string {
+func (i *Injection) podMatches(t *template.Template) string {
 	m, made := t.Options.Match, []string{}
 	by := func(kind string) string {
 		return `(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller && o.kind == ` + cel(kind) + `))`
@@ -200,7 +201,7 @@ func (i *Injection) podMatches(t *injector.Template) string {
 			made = append(made, by(kind))
 		}
 	}
-	if t.DoubtsMakers() {
+	if t.DoubtsControllers() {
 		proved := slices.Concat(injector.Controllers, i.Facts.Controllers())
 		texts := make([]string, len(proved))
 		for n, user := range proved {
@@ -213,7 +214,7 @@ func (i *Injection) podMatches(t *injector.Template) string {
 
 // workloadMatches is true, in CEL, for a workload whose pods a template's match
 // selects, as far as its pod template shows.
-func workloadMatches(t *injector.Template) string {
+func workloadMatches(t *template.Template) string {
 	m, made := t.Options.Match, []string{}
 	for _, kind := range m.Kinds {
 		made = append(made, `object.kind == `+cel(kind))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/facts/cluster"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/podjson"
 	"github.com/usher-dev/usher/verdict"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/webhookspec"
@@ -68,13 +68,13 @@ const maxProof = 256 << 10
 
 // provePatch records in the audit log whether a two-way merge patch is equal to
 // the JSON Patch, for an object that repeats a merge key.
-func provePatch(req *review.Request, patch injector.Patch) string {
+func provePatch(req *review.Request, patch podjson.Patch) string {
 	if len(req.Object) > maxProof {
 		return "json-only: too large to prove a two-way merge patch"
 	}
 	leaves, err := patch.Apply(req.Object)
 	if err == nil {
-		_, err = injector.TwoWayMergePatch(req.Kind.Kind, req.Object, leaves)
+		_, err = podjson.TwoWayMergePatch(req.Kind.Kind, req.Object, leaves)
 	}
 	if err != nil {
 		return "json-only: " + err.Error()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/verdict"
 	"github.com/usher-dev/usher/webhook/review"
 )
@@ -71,8 +71,8 @@ func render(v *verdict.Verdict) *review.Response {
 		}
 	}
 	res.Message = message(res.Causes)
-	outcomes(res.Audit, "templates", v.Injection, func(o injector.Outcome) string { return o.Template })
-	outcomes(res.Audit, "networks", v.Attachment, func(o injector.Outcome) string { return o.Network })
+	outcomes(res.Audit, "templates", v.Injection, func(o decision.Outcome) string { return o.Template })
+	outcomes(res.Audit, "networks", v.Attachment, func(o decision.Outcome) string { return o.Network })
 	if len(audit) > 0 {
 		res.Audit["findings"] = strings.Join(audit, "; ")
 	}
@@ -106,7 +106,7 @@ func message(found []finding.Finding) string {
 
 // outcomes writes the decision about each template or Network into the audit
 // annotations.
-func outcomes(audit map[string]string, key string, d *injector.Decision, name func(injector.Outcome) string) {
+func outcomes(audit map[string]string, key string, d *decision.Decision, name func(decision.Outcome) string) {
 	if d == nil {
 		return
 	}

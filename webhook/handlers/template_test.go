@@ -16,6 +16,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	facts "github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/webhook/webhooktest"
 )
@@ -79,7 +80,7 @@ func TestShippedTemplatesKeepPodsValid(t *testing.T) {
 	}
 	for _, file := range files {
 		cm := seed[corev1.ConfigMap](t, "../../deploy/templates/"+file.Name())
-		template, err := injector.ParseTemplate(injector.TemplateName(cm.Name, cm.Labels), cm.Data)
+		template, err := template.Parse(template.NameOf(cm.Name, cm.Labels), cm.Data)
 		if err != nil {
 			t.Fatal(err)
 		}

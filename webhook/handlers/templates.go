@@ -13,6 +13,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/webhookspec"
 )
@@ -22,8 +23,8 @@ import (
 const holdsTemplate = `(object != null && ` + isTemplate + `) || (oldObject != null && ` + wasTemplate + `)`
 
 const (
-	isTemplate  = `(object.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(object.metadata.labels) && ("` + wellknown.LabelTemplate + `" in object.metadata.labels || "` + wellknown.LabelRevisionOf + `" in object.metadata.labels)))`
-	wasTemplate = `(oldObject.metadata.name.endsWith("` + injector.TemplateSuffix + `") || (has(oldObject.metadata.labels) && ("` + wellknown.LabelTemplate + `" in oldObject.metadata.labels || "` + wellknown.LabelRevisionOf + `" in oldObject.metadata.labels)))`
+	isTemplate  = `(object.metadata.name.endsWith("` + template.NameSuffix + `") || (has(object.metadata.labels) && ("` + wellknown.LabelTemplate + `" in object.metadata.labels || "` + wellknown.LabelRevisionOf + `" in object.metadata.labels)))`
+	wasTemplate = `(oldObject.metadata.name.endsWith("` + template.NameSuffix + `") || (has(oldObject.metadata.labels) && ("` + wellknown.LabelTemplate + `" in oldObject.metadata.labels || "` + wellknown.LabelRevisionOf + `" in oldObject.metadata.labels)))`
 )
 
 // TemplateProof is the handler of /validate-templates: it tests a template when
@@ -60,7 +61,7 @@ func (p *TemplateProof) decide(ctx context.Context, req *review.Request) (*revie
 			return deny(finding.Denial(reason.Undecodable, "", "the old ConfigMap cannot be decoded: "+err.Error())), nil
 		}
 	}
-	name, before := injector.TemplateName(is.Name, is.Labels), injector.TemplateName(was.Name, was.Labels)
+	name, before := template.NameOf(is.Name, is.Labels), template.NameOf(was.Name, was.Labels)
 	res := &review.Response{Allowed: true, Reason: string(reason.TemplateValid), Audit: map[string]string{"reason": string(reason.TemplateValid)}}
 	if name != "" {
 		judged := request(req, 0)

@@ -7,7 +7,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/verdict"
 	"github.com/usher-dev/usher/webhook/review"
@@ -46,8 +46,8 @@ func lacks(a, b string) string {
 // change, and those that only have to be checked when they are created. A Job's
 // template is immutable, and a ReplicaSet's template is its Deployment's.
 var (
-	changeable   = kinds.With(kinds.Carries, kinds.Fixed)
-	unchangeable = kinds.With(kinds.Carries|kinds.Fixed, 0)
+	changeable   = kinds.With(kinds.PropagatesOptIn, kinds.Fixed)
+	unchangeable = kinds.With(kinds.PropagatesOptIn|kinds.Fixed, 0)
 
 	workloadKinds = kinds.Names(slices.Concat(changeable, unchangeable))
 )
@@ -88,7 +88,7 @@ func (i *Injection) workload(ctx context.Context, req *review.Request) (*review.
 		return nil, err
 	}
 	res := render(v)
-	if v.Denied && slices.ContainsFunc(v.Injection.Outcomes, func(o injector.Outcome) bool { return o.Template != "" }) {
+	if v.Denied && slices.ContainsFunc(v.Injection.Outcomes, func(o decision.Outcome) bool { return o.Template != "" }) {
 		res.Message = podsDenied + res.Message // a template is mandatory
 	}
 	return res, nil

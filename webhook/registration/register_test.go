@@ -17,6 +17,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 	"github.com/usher-dev/usher/webhook"
 	"github.com/usher-dev/usher/webhook/registration"
 	"github.com/usher-dev/usher/webhook/webhooktest"
@@ -130,9 +131,9 @@ func TestOldAndNewVersionSideBySideChangeTheConfigurationOnce(t *testing.T) {
 	c := webhooktest.Started(t)
 	c.Down(t)
 	replicas(t, c, "old", "new")
-	replica := func(pod string, policy admissionregistrationv1.FailurePolicyType) *controlplane.Usher {
+	replica := func(pod string, policy admissionregistrationv1.FailurePolicyType) *usherwebhook.Server {
 		t.Helper()
-		u, err := c.Plane.StartUnregistered(context.Background(), webhooktest.Logger(), func(o *webhook.Options) {
+		u, err := usherwebhook.StartUnregistered(context.Background(), c.Plane, webhooktest.Logger(), func(o *webhook.Options) {
 			o.Pod, o.InjectionFailurePolicy = pod, policy
 		})
 		if err != nil {
@@ -141,7 +142,7 @@ func TestOldAndNewVersionSideBySideChangeTheConfigurationOnce(t *testing.T) {
 		t.Cleanup(func() { _ = u.Stop() })
 		return u
 	}
-	stop := func(u *controlplane.Usher) {
+	stop := func(u *usherwebhook.Server) {
 		t.Helper()
 		if err := u.Stop(); err != nil {
 			t.Error(err)
@@ -157,7 +158,7 @@ func TestOldAndNewVersionSideBySideChangeTheConfigurationOnce(t *testing.T) {
 	}
 	revise("1")
 	holder := replica("old", admissionregistrationv1.Ignore)
-	if err := c.Plane.UntilRegistered(t.Context(), holder); err != nil {
+	if err := c.Plane.UntilRegistered(t.Context(), holder.URL); err != nil {
 		t.Fatal(err)
 	}
 	revise("2")
@@ -169,7 +170,7 @@ func TestOldAndNewVersionSideBySideChangeTheConfigurationOnce(t *testing.T) {
 	_, generation := c.Rendered(t)
 
 	stop(holder)
-	if err := c.Plane.UntilRegistered(t.Context(), newer); err != nil {
+	if err := c.Plane.UntilRegistered(t.Context(), newer.URL); err != nil {
 		t.Fatal(err)
 	}
 	if got := leaseHolder(t, c); got != "new" {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/usher-dev/usher/api/wellknown"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/webhook/webhookspec"
 )
 
@@ -136,7 +136,7 @@ func namespaceSelector(e webhookspec.Webhook, target Target) *metav1.LabelSelect
 		return &metav1.LabelSelector{MatchExpressions: append([]metav1.LabelSelectorRequirement{webhookspec.In(corev1.LabelMetadataName, target.Namespace)}, e.NamespaceLabels...)}
 	}
 	selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-		webhookspec.NotIn(corev1.LabelMetadataName, append(slices.Clone(injector.SystemNamespaces), target.Namespace)...),
+		webhookspec.NotIn(corev1.LabelMetadataName, append(slices.Clone(decision.SystemNamespaces), target.Namespace)...),
 	}}
 	if s := target.NamespaceSelector; s != nil {
 		selector.MatchLabels = s.MatchLabels

@@ -11,7 +11,7 @@ import (
 
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
-	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/injector/podjson"
 )
 
 // A Response is the decision to send back.
@@ -31,7 +31,7 @@ type Response struct {
 	Withheld []string
 	// Audit is written to the API server's audit log.
 	Audit map[string]string
-	Patch injector.Patch
+	Patch podjson.Patch
 	// Injected lists the added templates, Rules the rules with findings.
 	Injected, Rules []string
 }

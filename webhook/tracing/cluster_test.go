@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 	"github.com/usher-dev/usher/webhook"
 	"github.com/usher-dev/usher/webhook/tracing"
 )
@@ -48,7 +49,7 @@ func TestDecisionsAreTracedBelowTheAPIServersRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCollector(t)
-	usher, err := plane.StartUsher(t.Context(), logr.Discard(), traced(c.URL, 0))
+	usher, err := usherwebhook.Start(t.Context(), plane, logr.Discard(), traced(c.URL, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestDecisionsAreTracedBelowTheAPIServersRequests(t *testing.T) {
 		"a receiver that is not there": gone.URL, "one that does not answer": hangs.URL, "one that is something else": plane.Config.Host,
 	} {
 		t.Run("admission does not depend on "+name, func(t *testing.T) {
-			usher, err := plane.StartReplica(t.Context(), logr.Discard(), traced(endpoint, 1))
+			usher, err := usherwebhook.StartReplica(t.Context(), plane, logr.Discard(), traced(endpoint, 1))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 	"github.com/usher-dev/usher/webhook"
 )
 
@@ -35,7 +36,7 @@ type Cluster struct {
 	// Metrics are those of usher since it was last started.
 	Metrics *prometheus.Registry
 
-	usher *controlplane.Usher
+	usher *usherwebhook.Server
 }
 
 var shared struct {
@@ -87,7 +88,7 @@ func start() (*Cluster, error) {
 			return nil, err
 		}
 	}
-	if c.usher, err = plane.StartUsher(ctx, Logger(), shortOverlap, c.count); err != nil {
+	if c.usher, err = usherwebhook.Start(ctx, plane, Logger(), shortOverlap, c.count); err != nil {
 		return nil, err
 	}
 	shared.stops = append(shared.stops, func() error { return c.usher.Stop() })
@@ -101,7 +102,7 @@ func Beside(t *testing.T, plane *controlplane.ControlPlane) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.usher, err = plane.StartUsher(t.Context(), Logger(), c.count); err != nil {
+	if c.usher, err = usherwebhook.Start(t.Context(), plane, Logger(), c.count); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.usher.Stop() })
@@ -125,7 +126,7 @@ func (c *Cluster) Down(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		usher, err := c.Plane.StartReplica(context.Background(), Logger(), shortOverlap, c.count)
+		usher, err := usherwebhook.StartReplica(context.Background(), c.Plane, Logger(), shortOverlap, c.count)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,6 +66,14 @@ func fill(t *testing.T, c *clientv3.Client, bytes int) {
 	}
 }
 
+// fillLarge fills the large cluster with data, once.
+func fillLarge(t *testing.T) {
+	t.Helper()
+	large.Do(func() { fill(t, etcd(t, world.large), 12<<20) })
+}
+
+var large sync.Once
+
 // examine runs etcdutl on a file, which checks its hash.
 func examine(t *testing.T, file string) (revision int64) {
 	t.Helper()
@@ -111,7 +120,7 @@ func files(t *testing.T, prefix string) map[string]string {
 }
 
 func TestASingleBackupIsSavedAndFoundWhole(t *testing.T) {
-	startController(t)
+	shareController(t)
 	revision := put(t, etcd(t, world.etcd), "single", "value")
 	ns := namespace(t)
 	b := backup(ns, world.s3.Address, "backups/single/"+ns)
@@ -139,7 +148,7 @@ func TestASingleBackupIsSavedAndFoundWhole(t *testing.T) {
 }
 
 func TestPeriodicBackupsGoOnAndTheNewestAreKept(t *testing.T) {
-	startController(t)
+	shareController(t)
 	ns := namespace(t)
 	b := backup(ns, world.s3.Address, "backups/periodic/"+ns)
 	b.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 1, MaxBackups: 2}
@@ -176,7 +185,7 @@ func TestPeriodicBackupsGoOnAndTheNewestAreKept(t *testing.T) {
 }
 
 func TestABackupNeverTakesThePlaceOfAnother(t *testing.T) {
-	startController(t)
+	shareController(t)
 	ns := namespace(t)
 	path := "single/taken-" + ns
 	if err := os.MkdirAll(filepath.Dir(world.s3.File("backups", path)), 0o755); err != nil {
@@ -207,8 +216,13 @@ func saved(b *etcdv1beta2.EtcdBackup) metav1.Condition {
 // TestEveryFailureIsReportedAndHarmsNothing causes one failure in each
 // namespace, and then removes it.
 func TestEveryFailureIsReportedAndHarmsNothing(t *testing.T) {
-	startController(t)
-	fill(t, etcd(t, world.etcd), 12<<20) // enough for several parts
+	shareController(t)
+	fillLarge(t)
+	ofLarge := func(namespace, address string) *etcdv1beta2.EtcdBackup {
+		b := backup(namespace, address, "backups/faults/"+namespace)
+		b.Spec.EtcdEndpoints = world.large.Endpoints()
+		return b
+	}
 	rotated := map[string][]byte{"credentials": []byte("[default]\naws_access_key_id = " + objectstore.AccessKey + "\naws_secret_access_key = former\n")}
 	for name, tc := range map[string]struct {
 		fault  objectstore.Fault
@@ -239,14 +253,14 @@ func TestEveryFailureIsReportedAndHarmsNothing(t *testing.T) {
 			}
 			defer proxy.Stop()
 			ns := namespace(t)
-			old := backup(ns, world.s3.Address, "backups/faults/"+ns)
+			old := ofLarge(ns, world.s3.Address)
 			old.Name = "older"
 			old.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 3600, MaxBackups: 1}
 			create(t, old)
 			until(t, old, succeeded)
 			before := files(t, "faults/"+ns)
 
-			put(t, etcd(t, world.etcd), "after", "the older one") // another revision is another key
+			put(t, etcd(t, world.large), "after", "the older one") // another revision is another key
 			proxy.Set(tc.fault)
 			if tc.secret != nil {
 				secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "aws"}, Data: tc.secret}
@@ -254,7 +268,7 @@ func TestEveryFailureIsReportedAndHarmsNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			b := backup(ns, proxy.Address, "backups/faults/"+ns)
+			b := ofLarge(ns, proxy.Address)
 			b.Spec.BackupPolicy = old.Spec.BackupPolicy.DeepCopy()
 			if tc.change != nil {
 				tc.change(b)
@@ -277,7 +291,7 @@ func TestEveryFailureIsReportedAndHarmsNothing(t *testing.T) {
 			}
 
 			proxy.Set(objectstore.Fault{})
-			is.Spec = backup(ns, proxy.Address, "backups/faults/"+ns).Spec
+			is.Spec = ofLarge(ns, proxy.Address).Spec
 			is.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 3600, TimeoutInSecond: 120}
 			if err := world.client.Update(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "aws"}, Data: world.s3.Secret()}); err != nil {
 				t.Fatal(err)
@@ -307,7 +321,7 @@ func endpoints(all ...string) func(*etcdv1beta2.EtcdBackup) {
 }
 
 func TestAFailedBackupIsTriedAgainByItself(t *testing.T) {
-	startController(t)
+	shareController(t)
 	ns := namespace(t)
 	proxy, err := objectstore.StartProxy(world.s3.Address)
 	if err != nil {
@@ -334,7 +348,7 @@ var stalls = map[string]objectstore.Fault{
 // TestAKilledControllerLeavesNothingHalfDone kills it at every step, including
 // the upload and the verification, and starts another.
 func TestAKilledControllerLeavesNothingHalfDone(t *testing.T) {
-	fill(t, etcd(t, world.etcd), 12<<20)
+	fillLarge(t)
 	proxy, err := objectstore.StartProxy(world.s3.Address)
 	if err != nil {
 		t.Fatal(err)
@@ -347,7 +361,7 @@ func TestAKilledControllerLeavesNothingHalfDone(t *testing.T) {
 			proxy.Set(fault)
 			process := startProcess(t)
 			b := backup(ns, proxy.Address, "backups/"+key)
-			b.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{TimeoutInSecond: 120}
+			b.Spec.EtcdEndpoints, b.Spec.BackupPolicy = world.large.Endpoints(), &etcdv1beta2.BackupPolicy{TimeoutInSecond: 120}
 			create(t, b)
 			if err := proxy.UntilStalled(t.Context()); err != nil {
 				t.Fatal(err)
@@ -373,7 +387,7 @@ func TestAKilledControllerLeavesNothingHalfDone(t *testing.T) {
 // TestABackupThatIsToBeRestoredIsKept makes more backups than are kept while an
 // EtcdRestore names the first.
 func TestABackupThatIsToBeRestoredIsKept(t *testing.T) {
-	startController(t)
+	shareController(t)
 	ns := namespace(t)
 	b := backup(ns, world.s3.Address, "backups/wanted/"+ns)
 	b.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 3600, MaxBackups: 1}

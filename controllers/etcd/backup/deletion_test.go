@@ -16,7 +16,7 @@ import (
 // TestADeletedBackupWaitsForNoStore deletes an EtcdBackup of an earlier operator
 // while its store does not answer, for an hour.
 func TestADeletedBackupWaitsForNoStore(t *testing.T) {
-	startController(t)
+	shareController(t)
 	ns := namespace(t)
 	proxy, err := objectstore.StartProxy(world.s3.Address)
 	if err != nil {

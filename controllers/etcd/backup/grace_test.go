@@ -56,6 +56,7 @@ func TestGraceOf_OnlyForTheStoreThatWorkedBefore(t *testing.T) {
 // TestAStoreThatOnlyUsherReachesGetsNoConnection names the controller's own
 // machine, with the status of a backup that was saved there before.
 func TestAStoreThatOnlyUsherReachesGetsNoConnection(t *testing.T) {
+	shareController(t)
 	l, err := net.Listen("tcp", "127.0.0.2:0") // the tests list 127.0.0.1
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +74,6 @@ func TestAStoreThatOnlyUsherReachesGetsNoConnection(t *testing.T) {
 		}
 	}()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	startController(t)
 	for _, host := range []string{"127.0.0.2", "[::ffff:127.0.0.2]", "169.254.169.254"} {
 		b := backup(namespace(t), net.JoinHostPort(strings.Trim(host, "[]"), port), "backups/refused")
 		create(t, b)

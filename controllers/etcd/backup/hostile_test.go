@@ -30,6 +30,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
+	"github.com/usher-dev/usher/test/controlplane/ushercontroller"
 	"github.com/usher-dev/usher/test/pki"
 )
 
@@ -195,7 +196,7 @@ func hostileEtcds(t *testing.T) map[string]hostile {
 // and etcd, and looks for their words in every object and Event of the
 // namespace.
 func TestNothingThatAServerSaysReachesAnObject(t *testing.T) {
-	running, err := world.plane.StartController(context.WithoutCancel(t.Context()), logr.Discard(), func(o *controllers.Options) {
+	running, err := ushercontroller.Start(context.WithoutCancel(t.Context()), world.plane, logr.Discard(), func(o *controllers.Options) {
 		o.Controllers, o.LeaderElection = []string{"etcdbackup", "etcdrestore"}, false
 	})
 	if err != nil {

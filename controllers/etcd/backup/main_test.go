@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,6 +27,7 @@ import (
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/transfer"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/ushercontroller"
 	"github.com/usher-dev/usher/test/etcdserver"
 	"github.com/usher-dev/usher/test/objectstore"
 )
@@ -39,6 +42,10 @@ var world struct {
 	client client.Client
 	s3     *objectstore.Server
 	etcd   *etcdserver.Cluster
+	// large is another cluster, with enough data for several parts of an upload.
+	large *etcdserver.Cluster
+	// running is the controller of the tests that only need one that runs.
+	running *ushercontroller.Controller
 }
 
 func TestMain(m *testing.M) {
@@ -68,8 +75,9 @@ func runController(kubeconfig string) int {
 }
 
 func run(m *testing.M) int {
-	// The tests spend their time waiting for failures to be noticed.
-	if err := flag.Set("test.parallel", "6"); err != nil {
+	// The tests spend their time waiting for failures to be noticed, and for the
+	// next attempt.
+	if err := flag.Set("test.parallel", "12"); err != nil {
 		return failed(err)
 	}
 	folder, err := os.MkdirTemp("", "etcdbackup-")
@@ -85,6 +93,14 @@ func run(m *testing.M) int {
 		return failed(err)
 	}
 	defer world.etcd.Stop()
+	largeFolder := filepath.Join(folder, "large")
+	if err := os.Mkdir(largeFolder, 0o755); err != nil {
+		return failed(err)
+	}
+	if world.large, err = etcdserver.Start(context.Background(), largeFolder, 1); err != nil {
+		return failed(err)
+	}
+	defer world.large.Stop()
 	if world.plane, err = controlplane.Shared(os.Stderr); err != nil {
 		return failed(err)
 	}
@@ -96,7 +112,13 @@ func run(m *testing.M) int {
 	if world.client, err = client.New(world.plane.Config, client.Options{Scheme: scheme}); err != nil {
 		return failed(err)
 	}
-	return m.Run()
+	status := m.Run()
+	if world.running != nil {
+		if err := world.running.Stop(); err != nil {
+			return failed(err)
+		}
+	}
+	return status
 }
 
 func failed(err error) int {
@@ -104,12 +126,32 @@ func failed(err error) int {
 	return 1
 }
 
-// startController starts the controller as its ServiceAccount.
-func startController(t *testing.T) {
+// shareController lets a test run with others, after those that start or kill a
+// controller, while one controller runs for all of them.
+func shareController(t *testing.T) {
 	t.Helper()
-	running, err := world.plane.StartController(context.WithoutCancel(t.Context()), logr.Discard(), func(o *controllers.Options) {
+	t.Parallel()
+	if err := startShared(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var startShared = sync.OnceValue(func() (err error) {
+	world.running, err = newController(context.Background())
+	return err
+})
+
+// newController starts the controller as its ServiceAccount.
+func newController(ctx context.Context) (*ushercontroller.Controller, error) {
+	return ushercontroller.Start(ctx, world.plane, logr.Discard(), func(o *controllers.Options) {
 		o.Controllers, o.LeaderElection = []string{"etcdbackup"}, false
 	})
+}
+
+// startController starts the controller for one test.
+func startController(t *testing.T) {
+	t.Helper()
+	running, err := newController(context.WithoutCancel(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,11 +98,11 @@ func TestReach_OnlyPodsAndServicesOfTheNamespace(t *testing.T) {
 // TestAnEtcdOfAnotherNamespaceIsNotSaved names an etcd that the controller can
 // reach but that does not belong to the namespace.
 func TestAnEtcdOfAnotherNamespaceIsNotSaved(t *testing.T) {
+	shareController(t)
 	ns := namespace(t)
 	b := backup(ns, world.s3.Address, "backups/theirs/"+ns)
 	// The same etcd at an address that is not allowed.
 	b.Spec.EtcdEndpoints = []string{strings.Replace(world.etcd.Endpoints()[0], "127.0.0.1", "localhost", 1)}
-	startController(t)
 	create(t, b)
 	is := saved(until(t, b, failing))
 	if is.Reason != etcdbackup.ReasonUnreachable || !strings.Contains(is.Message, "not the address of a pod or Service in the namespace") {

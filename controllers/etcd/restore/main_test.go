@@ -24,6 +24,7 @@ import (
 	"github.com/usher-dev/usher/controllers/transfer"
 	"github.com/usher-dev/usher/test/binaries"
 	"github.com/usher-dev/usher/test/controlplane"
+	"github.com/usher-dev/usher/test/controlplane/ushercontroller"
 	"github.com/usher-dev/usher/test/kubelet"
 	"github.com/usher-dev/usher/test/objectstore"
 	"github.com/usher-dev/usher/test/rights"
@@ -43,7 +44,7 @@ var world struct {
 
 	mu      sync.Mutex
 	users   int
-	running *controlplane.Controller
+	running *ushercontroller.Controller
 }
 
 func TestMain(m *testing.M) {

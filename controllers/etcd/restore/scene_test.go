@@ -20,6 +20,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/test/controlplane/ushercontroller"
 )
 
 // A scene is a namespace with a cluster in it.
@@ -75,7 +76,7 @@ func (s *scene) share() {
 	defer world.mu.Unlock()
 	if world.users == 0 {
 		var err error
-		if world.running, err = world.plane.StartController(context.WithoutCancel(s.Context()), logr.Discard(), change); err != nil {
+		if world.running, err = ushercontroller.Start(context.WithoutCancel(s.Context()), world.plane, logr.Discard(), change); err != nil {
 			s.Fatal(err)
 		}
 	}

@@ -1,10 +1,11 @@
 // Command prometheus runs Prometheus' own storage and rules on given scrapes,
 // at given times:
 //
-//	go run ./prometheus alerts.yaml
+//	go run ./prometheus alerts.yaml service-levels.yaml
 //
 // Each line of standard input is a round of scrapes. After each it evaluates
-// the rules, and prints a line with the firing alerts.
+// the rules, runs the round's queries, and prints a line with the firing alerts
+// and the answers.
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,10 +33,12 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// A round is the result of scraping every target at a time.
+// A round is the result of scraping every target at a time, and what is asked
+// then.
 type round struct {
 	At      time.Time `json:"at"`
 	Targets []target  `json:"targets"`
+	Queries []string  `json:"queries"`
 }
 
 // A target answered with Text, or did not answer.
@@ -49,6 +53,18 @@ type alert struct {
 	Name        string            `json:"name"`
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
+}
+
+// A sample is one of the answer to a query.
+type sample struct {
+	Labels map[string]string `json:"labels"`
+	Value  string            `json:"value"` // JSON has no NaN
+}
+
+// A result is what a round leads to. Answers are in the order of the queries.
+type result struct {
+	Firing  []alert    `json:"firing"`
+	Answers [][]sample `json:"answers"`
 }
 
 func main() {
@@ -82,6 +98,13 @@ func run(files []string, in io.Reader, out io.Writer) error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
+	for _, group := range groups {
+		for _, rule := range group.Rules() {
+			if alerting, ok := rule.(*rules.AlertingRule); ok {
+				alerting.SetRestored(true) // without that it does not write ALERTS
+			}
+		}
+	}
 	s := &scraper{storage: db, before: map[string]map[string]labels.Labels{}}
 	read, write := json.NewDecoder(in), json.NewEncoder(out)
 	for {
@@ -94,20 +117,42 @@ func run(files []string, in io.Reader, out io.Writer) error {
 		if err := s.take(r); err != nil {
 			return err
 		}
-		fire := []alert{}
+		fire := result{Firing: []alert{}}
 		for _, group := range groups {
 			group.Eval(context.Background(), r.At)
 			firing, err := of(group)
 			if err != nil {
 				return err
 			}
-			fire = append(fire, firing...)
+			fire.Firing = append(fire.Firing, firing...)
 		}
-		slices.SortFunc(fire, func(a, b alert) int { return strings.Compare(a.Name, b.Name) })
+		for _, expression := range r.Queries {
+			samples, err := ask(engine, db, expression, r.At)
+			if err != nil {
+				return fmt.Errorf("%s: %w", expression, err)
+			}
+			fire.Answers = append(fire.Answers, samples)
+		}
+		slices.SortFunc(fire.Firing, func(a, b alert) int { return strings.Compare(a.Name, b.Name) })
 		if err := write.Encode(fire); err != nil {
 			return err
 		}
 	}
+}
+
+// ask runs an instant query.
+func ask(engine *promql.Engine, queryable storage.Queryable, expression string, at time.Time) ([]sample, error) {
+	query, err := engine.NewInstantQuery(context.Background(), queryable, nil, expression, at)
+	if err != nil {
+		return nil, err
+	}
+	defer query.Close()
+	vector, err := query.Exec(context.Background()).Vector()
+	samples := []sample{}
+	for _, s := range vector {
+		samples = append(samples, sample{s.Metric.Map(), strconv.FormatFloat(s.F, 'g', -1, 64)})
+	}
+	return samples, err
 }
 
 // of returns the firing alerts of a group.

@@ -1,0 +1,72 @@
+package podjson
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/usher-dev/usher/yaml/position"
+)
+
+// DecodeProblem turns a decoder's error into a field path and the problem of
+// the field.
+func DecodeProblem(err error) (field, detail string) {
+	var syntax *jsontext.SyntacticError
+	if errors.As(err, &syntax) {
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			return position.Path("", syntax.JSONPointer), "is written twice"
+		}
+		return position.Path("", syntax.JSONPointer), fmt.Sprintf("is not JSON: %v at byte %d", syntax.Err, syntax.ByteOffset)
+	}
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return "", err.Error()
+	}
+	field = position.Path("", semantic.JSONPointer)
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		return field, "is not a field of this object"
+	case semantic.Err != nil:
+		return field, semantic.Err.Error()
+	case semantic.GoType != nil:
+		return field, fmt.Sprintf("is %s; must be %s", kindName(semantic.JSONKind), typeName(semantic.GoType))
+	}
+	return field, "is of the wrong type"
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case 't', 'f':
+		return "a boolean"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case 'n':
+		return "null"
+	}
+	return "of the wrong type"
+}
+
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeName(t.Elem())
+	case reflect.String:
+		return "a string (quote it)"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return "a number"
+}
