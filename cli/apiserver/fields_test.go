@@ -125,7 +125,7 @@ func of138(t *testing.T) *Validator {
 	return v
 }
 
-// found is what usher finds in an object for a server, as rule and field.
+// found is what usher finds in a pod for a server, as rule and field.
 func found(t *testing.T, server, raw string) (got []string) {
 	t.Helper()
 	v, err := New(Options{Server: version.MustParseGeneric(server)})
