@@ -139,10 +139,18 @@ func TestAVulnerableProgramIsFound(t *testing.T) {
 	}
 }
 
-// TestTheReleaseNamesActionsByDigest because a tag can be moved to other code.
-func TestTheReleaseNamesActionsByDigest(t *testing.T) {
+// TestWorkflowsNameActionsByDigest because a tag can be moved to other code.
+func TestWorkflowsNameActionsByDigest(t *testing.T) {
 	pinned := regexp.MustCompile(`^(\./\S+|\S+@[0-9a-f]{40} # v[0-9.]+)$`)
-	for _, file := range []string{"ci/action.yml", "../.github/workflows/release.yml"} {
+	files := []string{"ci/action.yml"}
+	for _, pattern := range []string{"../.github/workflows/*.yml", "../.github/actions/*/action.yml"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: found %d files: %v", pattern, len(found), err)
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
