@@ -21,7 +21,7 @@ type load struct {
 type Count struct {
 	Answered int      `json:"answered"`
 	Failed   int      `json:"failed"`
-	Failures []string `json:"failures"` // the first few
+	Failures []string `json:"failures"` // the last few
 }
 
 func (l *load) run(ctx context.Context) {
@@ -40,9 +40,9 @@ func (l *load) add(err error) {
 		l.count.Answered++
 		return
 	}
-	if l.count.Failed++; l.count.Failed <= 5 {
-		l.count.Failures = append(l.count.Failures, time.Now().Format(time.RFC3339Nano)+" "+err.Error())
-	}
+	l.count.Failed++
+	l.count.Failures = append(l.count.Failures, time.Now().Format(time.RFC3339Nano)+" "+err.Error())
+	l.count.Failures = l.count.Failures[max(0, len(l.count.Failures)-5):]
 }
 
 // ServeHTTP reports the result so far.
