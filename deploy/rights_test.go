@@ -8,6 +8,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/rights"
 )
@@ -54,6 +55,25 @@ func TestTheWebhookHasTheRightsItUsesAndNoOthers(t *testing.T) {
 		// Absence warnings read these, and the overlay allows it.
 		return e.Verb == "get" && slices.Contains([]string{"configmaps", "secrets", "persistentvolumeclaims"}, e.ObjectRef.Resource)
 	})
+}
+
+// TestTheWebhookMayReadEveryKindOfTheTable compares the rights in usher.yaml with
+// the kinds that rules list, and with those whose Scale the webhook judges.
+func TestTheWebhookMayReadEveryKindOfTheTable(t *testing.T) {
+	granted := grants(t, "usher-webhook")
+	may := func(verb string, k *kinds.Kind) {
+		if !granted[verb+" "+k.Resource] {
+			t.Errorf("the webhook may not %s %s", verb, k.Resource)
+		}
+	}
+	for _, k := range kinds.With(0, 0) {
+		if k.Is(kinds.Listed) {
+			may("list", k)
+		}
+		if k.Replicas() != nil {
+			may("get", k)
+		}
+	}
 }
 
 // compareRights compares used with granted rights, as rights.Compare does.

@@ -17,7 +17,8 @@ import (
 const module = "github.com/usher-dev/usher/"
 
 // mayUse are the only files of the product that use what decides: every other one
-// asks this package for a verdict. A use is a call, or a composite literal.
+// asks this package for a verdict. A use is a call, a function as a value, or a
+// value of the type.
 var mayUse = map[string][]string{
 	"verdict.Judge":            {"facts/facts.go"},
 	"verdict.Facts":            {"verdict/world.go"},
@@ -60,8 +61,8 @@ func TestNothingElseDecides(t *testing.T) {
 	}
 }
 
-// uses are the functions that a file calls and the types of its composite literals,
-// each with the last part of its package's path.
+// uses are the functions that a file calls or has as values, and the types of what
+// it constructs, each with the path of its package.
 func uses(file *ast.File, folder string) map[string]bool {
 	imports := map[string]string{}
 	for _, i := range file.Imports {
@@ -75,22 +76,32 @@ func uses(file *ast.File, folder string) map[string]bool {
 		}
 	}
 	found := map[string]bool{}
-	note := func(e ast.Expr) {
-		switch e := e.(type) {
-		case *ast.SelectorExpr:
-			if of, ok := e.X.(*ast.Ident); ok && imports[of.Name] != "" {
-				found[imports[of.Name]+"."+e.Sel.Name] = true
+	note := func(all ...ast.Expr) {
+		for _, e := range all {
+			switch e := e.(type) {
+			case *ast.SelectorExpr:
+				if of, ok := e.X.(*ast.Ident); ok && imports[of.Name] != "" {
+					found[imports[of.Name]+"."+e.Sel.Name] = true
+				}
+			case *ast.Ident:
+				found[folder+"."+e.Name] = true
 			}
-		case *ast.Ident:
-			found[folder+"."+e.Name] = true
 		}
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			note(n.Fun)
+			note(append(n.Args, n.Fun)...)
 		case *ast.CompositeLit:
 			note(n.Type)
+		case *ast.KeyValueExpr:
+			note(n.Value)
+		case *ast.AssignStmt:
+			note(n.Rhs...)
+		case *ast.ValueSpec:
+			note(append(n.Values, n.Type)...)
+		case *ast.ReturnStmt:
+			note(n.Results...)
 		}
 		return true
 	})

@@ -4,9 +4,11 @@
 package kinds
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -61,6 +63,20 @@ func (k *Kind) Template() []string {
 	return k.template
 }
 
+// PodTemplate returns the pod template in an object of the kind; nil for a pod, for
+// a kind without a template, and for an object without one.
+func (k *Kind) PodTemplate(object any) *corev1.PodTemplateSpec {
+	index := templateFields[k]
+	if index == nil || reflect.TypeOf(object) != reflect.TypeOf(k.object) {
+		return nil
+	}
+	at := reflect.ValueOf(object).Elem().FieldByIndex(index)
+	if at.Kind() != reflect.Pointer {
+		at = at.Addr()
+	}
+	return at.Interface().(*corev1.PodTemplateSpec)
+}
+
 // Replicas returns the path of the field that a Scale of the kind sets, which the
 // caller must not change; nil if usher is not asked about the kind's Scale.
 func (k *Kind) Replicas() []string { return k.replicas }
@@ -89,6 +105,30 @@ var byName = func() map[string][]*Kind {
 	}
 	return rows
 }()
+
+// templateFields are the indexes of the pod templates in the Go types.
+var templateFields = func() map[*Kind][]int {
+	fields := map[*Kind][]int{}
+	for i := range table {
+		if k := &table[i]; k.template != nil {
+			fields[k] = fieldOf(reflect.TypeOf(k.object).Elem(), k.template)
+		}
+	}
+	return fields
+}()
+
+// fieldOf returns the index of the field at a path of JSON names.
+func fieldOf(in reflect.Type, path []string) (index []int) {
+	for _, name := range path {
+		for i := range in.NumField() {
+			if tag, _, _ := strings.Cut(in.Field(i).Tag.Get("json"), ","); tag == name {
+				index, in = append(index, i), in.Field(i).Type
+				break
+			}
+		}
+	}
+	return index
+}
 
 // Find returns a kind by its version and name; nil if the table does not have it.
 // Other API groups have kinds of the same names.

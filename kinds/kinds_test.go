@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -64,6 +66,22 @@ func TestTable(t *testing.T) {
 			if !k.Is(Pods) && (k.Template() != nil || k.Is(Creates) || k.Is(PropagatesOptIn)) {
 				t.Error("it has no pod template")
 			}
+			object := k.New()
+			if k.PodTemplate(object) != nil && k.Name == "ReplicationController" || k.PodTemplate(&unstructured.Unstructured{}) != nil {
+				t.Error("PodTemplate returns a template of an object that has none")
+			}
+			if k.Template() != nil {
+				raw, err := json.Marshal(nested(k.Template(), "metadata", "labels", "app"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := json.Unmarshal(raw, object); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := k.PodTemplate(object); (got != nil) != (k.Template() != nil) || got != nil && got.Labels["app"] != "a" {
+				t.Errorf("PodTemplate returns %v", got)
+			}
 			if at := field(reflect.TypeOf(k.object), k.Replicas()); k.Replicas() != nil && !at.ConvertibleTo(reflect.TypeFor[int64]()) {
 				t.Errorf("at %v it has a %v, want a number", k.Replicas(), at)
 			}
@@ -72,6 +90,15 @@ func TestTable(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nested returns "a" at the end of a path.
+func nested(path []string, rest ...string) any {
+	object := any("a")
+	for _, name := range slices.Backward(slices.Concat(path, rest)) {
+		object = map[string]any{name: object}
+	}
+	return object
 }
 
 // field returns the type at a path of JSON names.

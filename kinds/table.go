@@ -34,7 +34,7 @@ var table = []Kind{
 	{batch, "Job", "jobs", nil, workload | Ends | Fixed, specTemplate, nil, &batchv1.Job{}, &batchv1.JobList{}},
 	{batch, "CronJob", "cronjobs", []string{"cj"}, workload | Ends, []string{"spec", "jobTemplate", "spec", "template"}, nil, &batchv1.CronJob{}, &batchv1.CronJobList{}},
 	{core, "PodTemplate", "podtemplates", nil, Pods, []string{"template"}, nil, &corev1.PodTemplate{}, nil},
-	{core, "ReplicationController", "replicationcontrollers", []string{"rc"}, Pods | Creates | Runs | Listed, specTemplate, nil, &corev1.ReplicationController{}, &corev1.ReplicationControllerList{}},
+	{core, "ReplicationController", "replicationcontrollers", []string{"rc"}, Pods | Creates | Runs, specTemplate, nil, &corev1.ReplicationController{}, nil},
 
 	{core, "Service", "services", []string{"svc"}, Listed, nil, nil, &corev1.Service{}, &corev1.ServiceList{}},
 	{core, "PersistentVolumeClaim", "persistentvolumeclaims", []string{"pvc"}, Listed, nil, nil, &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{}},

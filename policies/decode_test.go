@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,29 @@ func sameAsTheServers(t *testing.T, apiVersion, kind string, raw []byte) {
 	}
 	if diff := cmp.Diff(want, got); err == nil && diff != "" {
 		t.Errorf("%s (-want +got):\n%s", raw, diff)
+	}
+}
+
+// TestDecode_FindsThePodTemplateOfEveryKind decodes an object of each kind with
+// pods: rules judge only the templates that are found.
+func TestDecode_FindsThePodTemplateOfEveryKind(t *testing.T) {
+	for _, k := range kinds.With(kinds.Pods, 0) {
+		var object any = map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "a"}}, "spec": map[string]any{"hostname": "h"}}
+		for _, name := range slices.Backward(k.Template()) {
+			object = map[string]any{name: object}
+		}
+		raw, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := decode(k.APIVersion, k.Name, raw, nil)
+		if o.Meta == nil || len(o.Templates) != 1 || o.Templates[0].Meta.Labels["app"] != "a" || o.Templates[0].Spec.Hostname != "h" {
+			t.Errorf("%s decodes into the templates %+v", k.Name, o.Templates)
+			continue
+		}
+		if got, want := o.Templates[0].Path.String(), strings.Join(k.Template(), "."); k.Template() != nil && got != want {
+			t.Errorf("the template of a %s is at %s, want %s", k.Name, got, want)
+		}
 	}
 }
 

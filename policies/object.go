@@ -3,7 +3,6 @@ package policies
 import (
 	"encoding/json"
 
-	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,43 +117,34 @@ func NewObject(apiVersion, kind string, typed any) *Object {
 
 // view finds the parts that rules of several kinds share.
 func (o *Object) view() {
-	spec := func(t *corev1.PodTemplateSpec) {
-		o.Templates = []PodTemplate{{Path: field.NewPath("spec", "template"), Meta: &t.ObjectMeta, Spec: &t.Spec}}
-	}
-	switch t := o.Typed.(type) {
-	case *corev1.Pod:
-		o.Meta, o.Templates = &t.ObjectMeta, []PodTemplate{{Meta: &t.ObjectMeta, Spec: &t.Spec}}
-	case *corev1.PodTemplate:
-		o.Meta = &t.ObjectMeta
-		o.Templates = []PodTemplate{{Path: field.NewPath("template"), Meta: &t.Template.ObjectMeta, Spec: &t.Template.Spec}}
-	case *corev1.ReplicationController:
-		o.Meta = &t.ObjectMeta
-		if t.Spec.Template != nil {
-			spec(t.Spec.Template)
-		}
-	case *appsv1.Deployment:
-		o.Meta = &t.ObjectMeta
-		spec(&t.Spec.Template)
-	case *appsv1.ReplicaSet:
-		o.Meta = &t.ObjectMeta
-		spec(&t.Spec.Template)
-	case *appsv1.StatefulSet:
-		o.Meta = &t.ObjectMeta
-		spec(&t.Spec.Template)
-	case *appsv1.DaemonSet:
-		o.Meta = &t.ObjectMeta
-		spec(&t.Spec.Template)
-	case *batchv1.Job:
-		o.Meta, o.Job, o.JobPath = &t.ObjectMeta, &t.Spec, field.NewPath("spec")
-		spec(&t.Spec.Template)
-	case *batchv1.CronJob:
-		o.Meta, o.Job, o.JobPath = &t.ObjectMeta, &t.Spec.JobTemplate.Spec, field.NewPath("spec", "jobTemplate", "spec")
-		o.Schedule, o.ScheduleErr = cron.Parse(t.Spec.Schedule, "")
-		o.Templates = []PodTemplate{{Path: o.JobPath.Child("template"), Meta: &o.Job.Template.ObjectMeta, Spec: &o.Job.Template.Spec}}
-	case metav1.ObjectMetaAccessor:
+	if t, ok := o.Typed.(metav1.ObjectMetaAccessor); ok {
 		o.Meta, _ = t.GetObjectMeta().(*metav1.ObjectMeta)
 	}
+	switch t := o.Typed.(type) {
+	case *corev1.Pod: // it is its own template
+		o.Templates = []PodTemplate{{Meta: &t.ObjectMeta, Spec: &t.Spec}}
+	case *batchv1.Job:
+		o.Job, o.JobPath = &t.Spec, field.NewPath("spec")
+	case *batchv1.CronJob:
+		o.Job, o.JobPath = &t.Spec.JobTemplate.Spec, field.NewPath("spec", "jobTemplate", "spec")
+		o.Schedule, o.ScheduleErr = cron.Parse(t.Spec.Schedule, "")
+	}
+	k := kinds.Find(o.APIVersion, o.Kind)
+	if t := k.PodTemplate(o.Typed); t != nil {
+		o.Templates = []PodTemplate{{Path: templatePaths[k], Meta: &t.ObjectMeta, Spec: &t.Spec}}
+	}
 }
+
+// templatePaths are the paths of the kinds' pod templates.
+var templatePaths = func() map[*kinds.Kind]*field.Path {
+	paths := map[*kinds.Kind]*field.Path{}
+	for _, k := range kinds.With(kinds.Pods, 0) {
+		if at := k.Template(); at != nil {
+			paths[k] = field.NewPath(at[0], at[1:]...)
+		}
+	}
+	return paths
+}()
 
 // decodeTemplates decodes the pod templates of a kind that is not built in.
 func (o *Object) decodeTemplates(raw []byte, paths []TemplatePath) {

@@ -1,12 +1,15 @@
 package drift
 
 import (
+	"encoding/json"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/usher-dev/usher/kinds"
 )
 
 func TestDone(t *testing.T) {
@@ -44,6 +47,20 @@ func TestDone(t *testing.T) {
 	} {
 		if got := done(tt.object); got != tt.want {
 			t.Errorf("%s: done is %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// TestDone_OfEveryKindThatRestarts: for a kind that done does not know, a restart
+// would wait until its timeout.
+func TestDone_OfEveryKindThatRestarts(t *testing.T) {
+	for _, k := range kinds.With(kinds.Restarts, 0) {
+		object := k.New().(client.Object)
+		if err := json.Unmarshal([]byte(`{"spec": {"replicas": 0}}`), object); err != nil {
+			t.Fatal(err)
+		}
+		if !done(object) {
+			t.Errorf("the rollout of a %s without pods is never done", k.Name)
 		}
 	}
 }

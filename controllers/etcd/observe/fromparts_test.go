@@ -113,6 +113,12 @@ func TestFromParts(t *testing.T) {
 				p.Cluster.Status.MemberStatuses[i].Learner = p.Cluster.Status.MemberStatuses[i].Name == "b"
 			}
 		}, func(o *Observed, m *plan.Member) bool { return m.Learner && o.Voters() == 1 }},
+		"the controller changed it, and it has not served since": {func(p *Parts) {
+			p.Answers["b"] = silent
+			for i := range p.Cluster.Status.MemberStatuses {
+				p.Cluster.Status.MemberStatuses[i].Changed = p.Cluster.Status.MemberStatuses[i].Name == "b"
+			}
+		}, func(o *Observed, m *plan.Member) bool { return m.Changed && !o.ByName("a").Changed }},
 		"a restore keeps a claim": {func(p *Parts) {
 			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "old", Annotations: map[string]string{
 				wellknown.AnnotationEtcdSetAside: `{"clusterUID":"uid","until":"2026-01-02T00:00:00Z","restore":"back"}`,
