@@ -20,6 +20,9 @@ func TestMayContain(t *testing.T) {
 		"an escape after managedFields":  {`{"a":"k:{\"name\":\"web\"}","inject.usher.dev\/side":"true"}`, true},
 		"a backslash before a u":         {`{"a":"C:\\users"}`, false},
 		"every other escape":             {`{"a":"\b\f\n\r\t\"\\"}`, false},
+		"an ampersand as an escape":      {`{"command":"a \u0026\u0026 b \u003e \u00fc"}`, false},
+		"an escape that is not one":      {`{"a":"\u00zz"}`, true},
+		"an escape that ends in between": {`{"a":"\u00`, true},
 		"an object that ends in between": {`{"a":"\`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
