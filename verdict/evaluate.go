@@ -37,9 +37,6 @@ func (j *judging) evaluate() error {
 		return j.facts.Evaluator.Evaluate(object.Typed, in)
 	}
 	found := j.find(FromRule, rules)
-	if slices.ContainsFunc(j.Findings, j.comparesObjects) {
-		j.need(OtherObjects)
-	}
 	if err := j.ctx.Err(); err != nil || !found || j.old == nil {
 		return err
 	}
@@ -56,12 +53,6 @@ func (j *judging) evaluate() error {
 		f.Existing = f.Source == FromRule && had[f.found]
 	}
 	return j.ctx.Err()
-}
-
-// comparesObjects reports whether a finding is that of a rule that compares the
-// object with others.
-func (j *judging) comparesObjects(f Finding) bool {
-	return f.Source == FromRule && j.facts.Evaluator.Compares(f.Rule)
 }
 
 // existing is the existing object with its templates injected.
