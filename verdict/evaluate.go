@@ -30,10 +30,7 @@ func (j *judging) evaluate() error {
 	}
 	rules := func(object Object, old *Object) []finding.Finding {
 		in := j.facts.Input(old != nil)
-		in.Err = j.ctx.Err
-		if in.Lister != nil {
-			in.Lister = recordingLister{in.Lister, j.Verdict}
-		}
+		in.Err, in.Incomplete = j.ctx.Err, j.incomplete
 		return j.facts.Evaluator.Evaluate(object.Typed, in)
 	}
 	found := j.find(FromRule, rules)
@@ -53,6 +50,13 @@ func (j *judging) evaluate() error {
 		f.Existing = f.Source == FromRule && had[f.found]
 	}
 	return j.ctx.Err()
+}
+
+// incomplete notes what rules could not see, once.
+func (j *judging) incomplete(unseen string) {
+	if !slices.Contains(j.Incomplete, unseen) {
+		j.Incomplete = append(j.Incomplete, unseen)
+	}
 }
 
 // existing is the existing object with its templates injected.
