@@ -1,7 +1,6 @@
 package injector
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/podjson"
 	"github.com/usher-dev/usher/injector/template"
 )
 
@@ -91,8 +91,7 @@ func asked(annotations map[string]string, set *Set, s Subject) []ask {
 // MightOptIn reports whether an object could have one of usher's keys, or a record,
 // without decoding it. It may return true for an object that does not.
 func MightOptIn(object []byte) bool {
-	return bytes.Contains(object, []byte(wellknown.AnnotationInjected)) || bytes.Contains(object, []byte(wellknown.InitializerPrefix)) || bytes.Contains(object, []byte(wellknown.InjectPrefix)) ||
-		bytes.IndexByte(object, '\\') >= 0 // a key may be written with escapes
+	return podjson.MayContain(object, wellknown.AnnotationInjected, wellknown.InitializerPrefix, wellknown.InjectPrefix)
 }
 
 func tooManyKeys(n int) *finding.Finding {

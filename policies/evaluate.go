@@ -44,6 +44,9 @@ type Input struct {
 	Scaled bool
 	// Lister finds other objects; nil if none are visible.
 	Lister Lister
+	// Incomplete, unless it is nil, is called with what the Lister could not read, or
+	// a rule did not compare: there may be more findings.
+	Incomplete func(unseen string)
 	// ClusterCIDRs are ranges that the cluster uses, according to usher's
 	// configuration.
 	ClusterCIDRs []string
@@ -113,11 +116,11 @@ func (e *Evaluator) Judges(apiVersion, kind string) bool {
 // them.
 func LooksAt(apiVersion, kind string) bool { return apiVersion == "v1" && kind == "Secret" }
 
-// Lists returns the kinds whose objects rules list for every object of a
-// built-in kind, without duplicates. The caller must not change the slice.
+// Lists returns the kinds whose objects rules list or look up for every object of
+// a built-in kind, without duplicates. The caller must not change the slice.
 func (e *Evaluator) Lists(kind string) []string { return e.lists[kind] }
 
-// Compares reports whether a rule compares objects with others, which it lists.
+// Compares reports whether a rule compares objects with others.
 func (e *Evaluator) Compares(rule string) bool { return e.compares[rule] }
 
 // Decode decodes an object for this evaluator.

@@ -1,12 +1,15 @@
 package policies_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/related"
 	"github.com/usher-dev/usher/policies/rules"
 )
 
@@ -90,6 +93,11 @@ func (a autoscaled) List(kind, _ string) ([]*policies.Object, string) {
 	return []*policies.Object{a.e.Decode("autoscaling/v2", kind, []byte(`{"metadata":{"name":"web"},"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}`))}, ""
 }
 
+func (a autoscaled) Index(kind, namespace string) (*related.Index, string) {
+	found, unseen := a.List(kind, namespace)
+	return policies.IndexOf(found), unseen
+}
+
 func (a autoscaled) Get(string, string, string) (*policies.Object, string) { return nil, "" }
 
 func TestReplicasThatTheServerFilledInAreNotTheUsers(t *testing.T) {
@@ -110,6 +118,67 @@ func TestReplicasThatTheServerFilledInAreNotTheUsers(t *testing.T) {
 		if len(found) != c.found {
 			t.Errorf("%s: %d findings, want %d", name, len(found), c.found)
 		}
+	}
+}
+
+// A crowd is many workloads in a namespace.
+type crowd []*policies.Object
+
+func (c crowd) List(string, string) ([]*policies.Object, string) { return nil, "" }
+
+func (c crowd) Index(kind, _ string) (*related.Index, string) {
+	return policies.IndexOf(slices.DeleteFunc(slices.Clone(c), func(o *policies.Object) bool { return o.Kind != kind })), ""
+}
+
+func (c crowd) Get(string, string, string) (*policies.Object, string) { return nil, "" }
+
+// TestSelectorOverlap_ComparesALimitedNumber of the workloads that share every
+// label that a selector requires, and says so.
+func TestSelectorOverlap_ComparesALimitedNumber(t *testing.T) {
+	e := evaluator(t, policies.Options{Only: []string{"selector-overlap"}})
+	workload := func(kind, name, selector string) *policies.Object {
+		return e.Decode("apps/v1", kind, []byte(`{"metadata":{"name":"`+name+`"},"spec":{"selector":`+selector+`,"template":{"metadata":{"labels":{"app":"`+name+`","team":"one"}}}}}`))
+	}
+	among := func(n int) (c crowd) {
+		for i := range n {
+			kind := "Deployment"
+			if i >= 300 {
+				kind = "StatefulSet"
+			}
+			c = append(c, workload(kind, fmt.Sprintf("other-%03d", i), "null"))
+		}
+		return c
+	}
+	const said = "selector is team=one, which matches the pods of "
+	const names, advice = "Deployment other-000, Deployment other-001, Deployment other-002 and ", " more too: add a label of its own"
+	for name, c := range map[string]struct {
+		selector           string
+		others             int
+		message, anonymous string
+		incomplete         []string
+	}{
+		"as many as it compares": {`{"matchLabels":{"team":"one"}}`, 200, said + names + "197" + advice,
+			said + "200 other workload(s) too (kubectl get pods -l 'team=one' lists them): add a label of its own", nil},
+		"one more": {`{"matchLabels":{"team":"one"}}`, 201, said + names + "197" + advice + " (usher compared only 200 of 201 workloads)",
+			said + "200 other workload(s) too (kubectl get pods -l 'team=one' lists them): add a label of its own (usher compared only 200 of 201 workloads)",
+			[]string{"usher compared only 200 of 201 workloads"}},
+		"its own label among many":    {`{"matchLabels":{"team":"one","app":"web"}}`, 1000, "", "", nil},
+		"nothing that an index finds": {`{"matchExpressions":[{"key":"team","operator":"NotIn","values":["one"]}]}`, 1000, "", "", []string{"usher compared only 200 of 1000 workloads"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var incomplete []string
+			found := e.Evaluate(workload("Deployment", "web", c.selector), policies.Input{Lister: among(c.others), Incomplete: func(what string) { incomplete = append(incomplete, what) }})
+			var message, anonymous, unseen string
+			if len(found) > 0 {
+				message, anonymous, unseen = found[0].Message, found[0].Anonymous, found[0].Unseen
+			}
+			if diff := cmp.Diff([]string{c.message, c.anonymous}, []string{message, anonymous}); diff != "" {
+				t.Errorf("the messages (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.incomplete, incomplete); diff != "" || unseen != "" && unseen != incomplete[0] {
+				t.Errorf("incomplete (-want +got):\n%s\nunseen: %q", diff, unseen)
+			}
+		})
 	}
 }
 
@@ -173,6 +242,11 @@ type askedKinds map[string]bool
 func (a askedKinds) List(kind, _ string) ([]*policies.Object, string) {
 	a[kind] = true
 	return nil, ""
+}
+
+func (a askedKinds) Index(kind, _ string) (*related.Index, string) {
+	a[kind] = true
+	return &related.Index{}, ""
 }
 
 func (a askedKinds) Get(kind, _, _ string) (*policies.Object, string) {

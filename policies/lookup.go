@@ -13,13 +13,18 @@ type Rules []*Rule
 
 // Lookup finds a rule by its id. The error for an unknown id names the nearest.
 func (rules Rules) Lookup(id string) (*Rule, error) {
+	if i, ok := slices.BinarySearchFunc(rules, id, func(r *Rule, id string) int { return strings.Compare(r.ID, id) }); ok {
+		return rules[i], nil
+	}
+	return nil, rules.unknown(id)
+}
+
+// unknown is the error for an id that no rule has.
+func (rules Rules) unknown(id string) error {
 	var near, ids []string
 	for _, r := range rules {
 		ids = append(ids, r.ID)
-		switch {
-		case r.ID == id:
-			return r, nil
-		case strings.Contains(r.ID, id), sharesWords(r.ID, id):
+		if strings.Contains(r.ID, id) || sharesWords(r.ID, id) {
 			near = append(near, r.ID)
 		}
 	}
@@ -27,9 +32,9 @@ func (rules Rules) Lookup(id string) (*Rule, error) {
 		near = []string{nearest}
 	}
 	if len(near) == 0 || len(near) > 8 {
-		return nil, fmt.Errorf("rule %q is unknown: usher rules lists them", id)
+		return fmt.Errorf("rule %q is unknown: usher rules lists them", id)
 	}
-	return nil, fmt.Errorf("rule %q is unknown: did you mean %s?", id, strings.Join(near, ", "))
+	return fmt.Errorf("rule %q is unknown: did you mean %s?", id, strings.Join(near, ", "))
 }
 
 // sharesWords reports whether two ids have two words in common.

@@ -36,21 +36,19 @@ func (p *Pass) Report(path *field.Path, value any, message string) {
 
 // ReportNaming adds a finding whose message names objects that a caller without
 // credentials must not learn of; anonymous is the message without their names.
-func (p *Pass) ReportNaming(path *field.Path, value any, message, anonymous string) {
-	p.report(path, value, message, anonymous, "")
+// unseen is what the rule could not read, "" if it could read everything.
+func (p *Pass) ReportNaming(path *field.Path, value any, message, anonymous, unseen string) {
+	p.report(path, value, message, anonymous, unseen)
 }
 
 // ReportUnseen adds a finding of a rule that could not read everything that it
 // needed.
 func (p *Pass) ReportUnseen(path *field.Path, value any, message, unseen string) {
-	if unseen != "" {
-		message += " (" + unseen + ")"
-	}
 	p.report(path, value, message, "", unseen)
 }
 
 func (p *Pass) report(path *field.Path, value any, message, anonymous, unseen string) {
-	*p.findings = append(*p.findings, finding.Finding{
+	f := finding.Finding{
 		Rule:      p.rule.ID,
 		Level:     p.rule.Level,
 		Since:     p.since,
@@ -62,5 +60,9 @@ func (p *Pass) report(path *field.Path, value any, message, anonymous, unseen st
 		Harm:      p.rule.Harm,
 		Fix:       p.rule.Fix,
 		Unseen:    unseen,
-	})
+	}
+	if unseen != "" {
+		f.Append(" (" + unseen + ")")
+	}
+	*p.findings = append(*p.findings, f)
 }

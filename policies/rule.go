@@ -23,8 +23,8 @@ type Rule struct {
 	Kinds []string
 	// Pods makes the rule evaluate every pod template, whatever kind contains it.
 	Pods bool
-	// Lists are the kinds whose objects it lists for every object that it
-	// evaluates, so that they can be read together. It omits kinds that it rarely
+	// Lists are the kinds whose objects it lists or looks up for every object that
+	// it evaluates, so that they can be read together. It omits kinds that it rarely
 	// lists.
 	Lists []string
 	// Summary says in one line what the rule finds.

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/injector/podjson"
 	"github.com/usher-dev/usher/network"
 )
 
@@ -91,5 +91,5 @@ func (j *judging) doubtOwnNetworkLabel() {
 // decoding it. It may return true for an object that does not.
 func (j *judging) mayDeclare() bool {
 	return j.facts.Explain || j.facts.NamespaceLabels[wellknown.OwnNetwork] != "" ||
-		bytes.Contains(j.object.JSON, []byte(samplecrdv1.GroupName)) || bytes.IndexByte(j.object.JSON, '\\') >= 0
+		podjson.MayContain(j.object.JSON, samplecrdv1.GroupName)
 }

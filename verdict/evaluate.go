@@ -30,16 +30,10 @@ func (j *judging) evaluate() error {
 	}
 	rules := func(object Object, old *Object) []finding.Finding {
 		in := j.facts.Input(old != nil)
-		in.Err = j.ctx.Err
-		if in.Lister != nil {
-			in.Lister = recordingLister{in.Lister, j.Verdict}
-		}
+		in.Err, in.Incomplete = j.ctx.Err, j.incomplete
 		return j.facts.Evaluator.Evaluate(object.Typed, in)
 	}
 	found := j.find(FromRule, rules)
-	if slices.ContainsFunc(j.Findings, j.comparesObjects) {
-		j.need(OtherObjects)
-	}
 	if err := j.ctx.Err(); err != nil || !found || j.old == nil {
 		return err
 	}
@@ -58,10 +52,11 @@ func (j *judging) evaluate() error {
 	return j.ctx.Err()
 }
 
-// comparesObjects reports whether a finding is that of a rule that compares the
-// object with others.
-func (j *judging) comparesObjects(f Finding) bool {
-	return f.Source == FromRule && j.facts.Evaluator.Compares(f.Rule)
+// incomplete notes what rules could not see, once.
+func (j *judging) incomplete(unseen string) {
+	if !slices.Contains(j.Incomplete, unseen) {
+		j.Incomplete = append(j.Incomplete, unseen)
+	}
 }
 
 // existing is the existing object with its templates injected.

@@ -16,6 +16,7 @@ import (
 	"github.com/usher-dev/usher/injector/decision"
 	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/related"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/transition"
 	"github.com/usher-dev/usher/verdict"
@@ -274,6 +275,10 @@ type blind struct{}
 
 func (blind) List(kind, _ string) ([]*policies.Object, string) {
 	return nil, "no " + kind + " was read"
+}
+
+func (blind) Index(kind, _ string) (*related.Index, string) {
+	return &related.Index{}, "no " + kind + " was read"
 }
 
 func (blind) Get(kind, _, _ string) (*policies.Object, string) {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/network"
@@ -31,6 +32,13 @@ func TestJudge_Needs(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.Templates = injector.NewSet(map[string]injector.Entry{"logs": {Template: parsed}})
+		}
+	}
+	autoscaled := func(enforced finding.Level) func(*verdict.Facts) {
+		return func(f *verdict.Facts) {
+			hpa := object(t, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: team}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}, maxReplicas: 3}}`)
+			f.Lister = workloads{"HorizontalPodAutoscaler": {f.Evaluator.Decode(hpa.APIVersion, hpa.Kind, hpa.JSON)}}
+			f.Levels.Enforce, f.Levels.Warn = enforced, finding.Strict
 		}
 	}
 	need := func(f verdict.Fact, names ...string) []verdict.Need { return []verdict.Need{{Fact: f, Names: names}} }
@@ -68,11 +76,9 @@ func TestJudge_Needs(t *testing.T) {
 			object: "{apiVersion: v1, kind: Namespace, metadata: {name: team, labels: {inject.usher.dev/templates: ghost.logs.Wrong, inject.usher.dev/revision: logs.next}}}",
 			want:   need(verdict.MissingTemplates, "ghost", "logs/next"),
 		},
-		"a rule that compares with other objects": {object: quiet, steps: verdict.Evaluate, want: need(verdict.OtherObjects), change: func(f *verdict.Facts) {
-			hpa := object(t, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: team}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}, maxReplicas: 3}}`)
-			f.Lister = workloads{"HorizontalPodAutoscaler": {f.Evaluator.Decode(hpa.APIVersion, hpa.Kind, hpa.JSON)}}
-		}},
-		"rules that find nothing there": {object: quiet, steps: verdict.Evaluate, change: func(f *verdict.Facts) { f.Lister = workloads{} }},
+		"a rule that compares with other objects denies": {object: quiet, steps: verdict.Evaluate, want: need(verdict.OtherObjects), change: autoscaled(finding.Baseline)},
+		"one that only warns":                            {object: quiet, steps: verdict.Evaluate, change: autoscaled(finding.Off)},
+		"rules that find nothing there":                  {object: quiet, steps: verdict.Evaluate, change: func(f *verdict.Facts) { f.Lister = workloads{} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := facts(t, c.options)

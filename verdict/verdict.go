@@ -28,8 +28,8 @@ type Verdict struct {
 	// Needs are the facts to read again before the verdict takes effect, if the
 	// source may have them in an older state.
 	Needs []Need
-	// Incomplete names, as clauses, the other objects that the rules asked for but
-	// could not read: there may be more findings.
+	// Incomplete names, as clauses, the other objects that the rules could not read
+	// or did not compare: there may be more findings.
 	Incomplete []string
 
 	// Injection is the decision about templates, Attachment that about Networks;

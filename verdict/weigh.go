@@ -19,6 +19,9 @@ func (j *judging) weigh() {
 			}
 		case FromRule, FromTransition:
 			f.Effect, f.Audited = j.effect(f)
+			if f.Effect == Denies && f.Source == FromRule && j.facts.Evaluator.Compares(f.Rule) {
+				j.need(OtherObjects)
+			}
 		}
 		j.Denied = j.Denied || f.Effect == Denies
 		j.PodsDenied = j.PodsDenied || f.Effect == DeniesPods

@@ -22,6 +22,7 @@ import (
 
 	facts "github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/injector/decision"
+	"github.com/usher-dev/usher/test/reviews"
 	"github.com/usher-dev/usher/webhook/handlers"
 	"github.com/usher-dev/usher/webhook/review"
 	"github.com/usher-dev/usher/webhook/tracing"
@@ -32,9 +33,7 @@ import (
 // relative to the floor's. Traced creates a span for every request and stage.
 func BenchmarkServe(b *testing.B) {
 	for name, object := range benchPods(b) {
-		body := []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002",` +
-			`"kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"namespace":"default","operation":"CREATE",` +
-			`"userInfo":{"username":"system:serviceaccount:kube-system:replicaset-controller"},"object":` + string(object) + `,"oldObject":null,"dryRun":false}}`)
+		body := benchReview(b, object, nil)
 		b.Run(name+"/floor", func(b *testing.B) { serve(b, http.HandlerFunc(floor), body) })
 		b.Run(name+"/usher", func(b *testing.B) { serve(b, benchInjection(b, nil), body) })
 		b.Run(name+"/traced", func(b *testing.B) { serve(b, benchInjection(b, benchTracer(b)), body) })
@@ -66,24 +65,31 @@ func BenchmarkValidate(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var before map[string]any
-	if err := json.Unmarshal(object, &before); err != nil {
-		b.Fatal(err)
-	}
-	before["spec"].(map[string]any)["replicas"] = 7
-	old, err := json.Marshal(before)
-	if err != nil {
-		b.Fatal(err)
-	}
-	reviewOf := func(operation string, old []byte) []byte {
-		return []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002",` +
-			`"kind":{"group":"apps","version":"v1","kind":"Deployment"},"resource":{"group":"apps","version":"v1","resource":"deployments"},"namespace":"default",` +
-			`"operation":"` + operation + `","userInfo":{"username":"me"},"object":` + string(object) + `,"oldObject":` + string(old) + `}}`)
-	}
-	for name, body := range map[string][]byte{"create": reviewOf("CREATE", []byte("null")), "update": reviewOf("UPDATE", old)} {
+	old := bytes.Replace(object, []byte(`"replicas":`), []byte(`"replicas":1`), 1)
+	for name, body := range map[string][]byte{"create": benchReview(b, object, nil), "update": benchReview(b, object, old)} {
 		b.Run(name+"/floor", func(b *testing.B) { serve(b, http.HandlerFunc(floor), body) })
 		b.Run(name+"/usher", func(b *testing.B) { serve(b, benchValidate(b), body) })
 	}
+}
+
+// benchReview is the review of an object; old is the object before an UPDATE, or
+// nil.
+func benchReview(b *testing.B, object, old []byte) []byte {
+	b.Helper()
+	decoded := func(text []byte) (o map[string]any) {
+		if text == nil {
+			return nil
+		}
+		if err := json.Unmarshal(text, &o); err != nil {
+			b.Fatal(err)
+		}
+		return o
+	}
+	body, err := reviews.Write(decoded(object), decoded(old))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return body
 }
 
 func benchValidate(b *testing.B) http.Handler {

@@ -19,6 +19,7 @@ import (
 	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/kinds"
+	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
@@ -57,6 +58,7 @@ type file struct {
 	skipped  []report.Skipped
 	findings []report.Finding
 	missing  missing
+	partial  int // objects that usher did not compare with all others
 	notes    []string
 }
 
@@ -167,6 +169,9 @@ func (j *judging) file(f *file) {
 		for _, found := range v.Findings {
 			j.add(f, d, v, found)
 		}
+		if files.Partial(v) {
+			f.partial++
+		}
 	}
 	f.sort()
 }
@@ -175,6 +180,7 @@ func (j *judging) file(f *file) {
 func (j *judging) result(ctx context.Context, read []file, errs []error) (*report.Result, []error) {
 	result := &report.Result{Findings: []report.Finding{}, Skipped: []report.Skipped{}}
 	var missing missing
+	partial := 0
 	for i := range read {
 		f := &read[i]
 		errs = append(errs, f.errs...)
@@ -184,6 +190,7 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 		result.Summary.Judged += f.judged
 		missing.templates += f.missing.templates
 		missing.networks += f.missing.networks
+		partial += f.partial
 	}
 	result.Findings = togetherOnce(result.Findings)
 	for _, f := range result.Findings {
@@ -202,6 +209,9 @@ func (j *judging) result(ctx context.Context, read []file, errs []error) (*repor
 	}
 	if n := missing.networks; n > 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("objects that declare Networks, although the files contain none of their namespace: %d; they are checked as written", n))
+	}
+	if partial > 0 {
+		result.Notes = append(result.Notes, fmt.Sprintf("objects whose selectors usher compared with only %d of the workloads that they may select: %d", policies.MaxCompared, partial))
 	}
 	if ctx.Err() != nil {
 		errs = append(errs, fmt.Errorf("stopped: %w", context.Cause(ctx)))

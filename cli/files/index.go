@@ -6,6 +6,7 @@ import (
 
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/related"
 )
 
 // An index finds documents by kind and namespace. It decodes each once, and
@@ -23,10 +24,13 @@ type group struct {
 	unjudged atomic.Int64
 }
 
-// A listing is the result of listing one key, kept while the rules use it.
+// A listing has the documents of one key, and what lookups made of them, kept
+// while the rules use it.
 type listing struct {
 	entries []*entry
 	objects atomic.Pointer[[]*policies.Object]
+	index   atomic.Pointer[related.Index]
+	named   atomic.Pointer[map[string]*policies.Object]
 }
 
 // A listKey is a kind and namespace to list.
@@ -100,6 +104,8 @@ func (x index) judged(d *manifest.Document) {
 	if g := x.groups[x.namespaceOf(d)]; g.unjudged.Add(-1) == 0 {
 		for _, l := range g.listings {
 			l.objects.Store(nil)
+			l.index.Store(nil)
+			l.named.Store(nil)
 			for _, e := range l.entries {
 				e.typed.Store(nil)
 			}
@@ -137,16 +143,45 @@ func (l listed) List(kind, namespace string) ([]*policies.Object, string) {
 	return found, unseen
 }
 
-// Get implements policies.Lister.
-func (l listed) Get(kind, namespace, name string) (*policies.Object, string) {
+// Index implements policies.Lister.
+func (l listed) Index(kind, namespace string) (*related.Index, string) {
+	at := l.lists[listKey{kind, cmp.Or(namespace, l.namespace)}]
+	if at == nil {
+		return &related.Index{}, unseen
+	}
+	if kept := at.index.Load(); kept != nil {
+		return kept, unseen
+	}
+	found, unseen := l.List(kind, namespace)
+	x := policies.IndexOf(found)
+	at.index.Store(x)
+	return x, unseen
+}
+
+// Find implements policies.Finder.
+func (l listed) Find(kind, namespace, name string) (*policies.Object, string) {
 	at := l.lists[listKey{kind, cmp.Or(namespace, l.namespace)}]
 	if at == nil {
 		return nil, unseen
 	}
-	for _, e := range at.entries {
-		if e.doc.Name == name {
-			return e.decoded(l.evaluator), ""
+	named := at.named.Load()
+	if named == nil {
+		named = &map[string]*policies.Object{}
+		found, _ := l.List(kind, namespace)
+		for _, o := range found {
+			if (*named)[o.Meta.Name] == nil {
+				(*named)[o.Meta.Name] = o
+			}
 		}
+		at.named.Store(named)
+	}
+	if o := (*named)[name]; o != nil {
+		return o, ""
 	}
 	return nil, unseen
+}
+
+// Get implements policies.Lister.
+func (l listed) Get(kind, namespace, name string) (*policies.Object, string) {
+	return l.Find(kind, namespace, name)
 }

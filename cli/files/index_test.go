@@ -3,8 +3,12 @@ package files
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/related"
 	"github.com/usher-dev/usher/policies/rules"
 )
 
@@ -44,5 +48,52 @@ func TestDecodedObjectsAreKeptUntilTheirNamespaceIsJudged(t *testing.T) {
 	}
 	if service("two") != two {
 		t.Error("the Service of another namespace was decoded twice")
+	}
+}
+
+// TestObjectsAreFoundByNameAndLabels finds in the order of the files, until their
+// namespace is judged and afterwards.
+func TestObjectsAreFoundByNameAndLabels(t *testing.T) {
+	docs, errs := manifest.Parse("all.json", []byte(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"template": {"metadata": {"labels": {"app": "web"}}}}}
+{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "api"}, "spec": {"template": {"metadata": {"labels": {"app": "web"}}}}}
+{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "broken"}, "spec": {"template": 7}}
+{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "annotations": {"is": "second"}}, "spec": {"template": {"metadata": {"labels": {"app": "web", "tier": "b"}}}}}
+{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "two"}, "spec": {"template": {"metadata": {"labels": {"app": "web"}}}}}
+`))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	evaluator, err := rules.New(policies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := newIndex(docs, "default")
+	l := x.lister(evaluator)
+	selector, err := related.NewSelector(&metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, namespace := range []string{"default", ""} {
+			var names []string
+			index, incomplete := l.Index("Deployment", namespace)
+			index.Selected(selector, 9, func(name string) { names = append(names, name) })
+			if diff := cmp.Diff([]string{"web", "api", "web"}, names); diff != "" || incomplete != unseen {
+				t.Errorf("namespace %q, unseen %q (-want +got):\n%s", namespace, incomplete, diff)
+			}
+			found, _ := l.Get("Deployment", namespace, "web")
+			if found == nil || found.Meta.Annotations != nil {
+				t.Errorf("namespace %q: found %+v, want the first", namespace, found)
+			}
+		}
+		if found, _ := l.Get("Deployment", "default", "none"); found != nil {
+			t.Errorf("found %+v", found)
+		}
+		if index, incomplete := l.Index("StatefulSet", "default"); index == nil || incomplete != unseen {
+			t.Errorf("index %v, unseen %q", index, incomplete)
+		}
+		for _, d := range docs {
+			x.judged(d)
+		}
 	}
 }

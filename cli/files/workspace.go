@@ -129,6 +129,12 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 // unseen explains why an object may exist that is not among the files.
 const unseen = "usher read only the given files"
 
+// Partial reports whether rules did not compare an object with all of the files'
+// objects, because these are too many.
+func Partial(v *verdict.Verdict) bool {
+	return slices.ContainsFunc(v.Incomplete, func(what string) bool { return what != unseen })
+}
+
 // Judge decides about a document; old is what it replaces, or nil.
 func (w *Workspace) Judge(doc, old *manifest.Document) (*verdict.Verdict, error) {
 	var before *verdict.Object

@@ -16,6 +16,7 @@ import (
 
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/related"
 )
 
 // rangesInterval is how often to read the cluster's own ranges.
@@ -124,6 +125,11 @@ type known map[string][]*policies.Object
 
 // List implements policies.Lister.
 func (k known) List(kind, _ string) (found []*policies.Object, unseen string) { return k[kind], "" }
+
+// Index implements policies.Lister.
+func (k known) Index(kind, _ string) (x *related.Index, unseen string) {
+	return policies.IndexOf(k[kind]), ""
+}
 
 // Get implements policies.Lister.
 func (k known) Get(kind, namespace, name string) (found *policies.Object, unseen string) {

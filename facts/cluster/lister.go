@@ -15,6 +15,7 @@ import (
 
 	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/related"
 )
 
 // Limits of lists while requests wait: of one list, and of the lists that have
@@ -46,44 +47,24 @@ func NewLister(reader client.Reader, timeout time.Duration) *Lister {
 	return &Lister{Reader: reader, timeout: timeout, pages: newPages(reader, listsAtOnce), walks: newPages(reader, walksAtOnce), shared: listGroup{timeout: timeout}}
 }
 
-// Cached lists like Direct, except for the kinds in Related.
+// Cached lists like Direct, and takes the indexes from Related as far as it has
+// the kinds.
 func (l *Lister) Cached(ctx context.Context, namespace string, kinds ...string) policies.Lister {
-	read := l.Direct(ctx, namespace, slices.DeleteFunc(slices.Clone(kinds), l.Related.keeps)...)
-	return lister{ctx: ctx, reader: l.Reader, timeout: l.timeout, list: func(kind, namespace string) ([]*policies.Object, string) {
-		if found, ok := l.Related.known(listKey{kind, namespace}); ok {
-			return found, ""
-		}
-		return read.List(kind, namespace)
-	}}
+	return cached{l.direct(ctx, namespace, slices.DeleteFunc(slices.Clone(kinds), l.Related.keeps)...), &l.Related}
 }
 
-// lister is a policies.Lister for one request.
-type lister struct {
-	ctx     context.Context
-	reader  client.Reader
-	timeout time.Duration
-	list    func(kind, namespace string) ([]*policies.Object, string)
+// cached is a policies.Lister for one request.
+type cached struct {
+	direct
+	related *RelatedCache
 }
 
-// List implements policies.Lister.
-func (l lister) List(kind, namespace string) ([]*policies.Object, string) {
-	return l.list(kind, namespace)
-}
-
-// Get implements policies.Lister. It reads only the metadata, because usher may
-// not read the contents of Secrets.
-func (l lister) Get(kind, namespace, name string) (*policies.Object, string) {
-	ctx, cancel := context.WithTimeout(l.ctx, l.timeout)
-	defer cancel()
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
-	switch err := l.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object); {
-	case apierrors.IsNotFound(err):
-		return nil, ""
-	case err != nil:
-		return nil, unread(kind).unseen
+// Index implements policies.Lister.
+func (c cached) Index(kind, namespace string) (*related.Index, string) {
+	if x, ok := c.related.index(listKey{kind, namespace}); ok {
+		return x, ""
 	}
-	return &policies.Object{APIVersion: "v1", Kind: kind, Meta: &object.ObjectMeta}, ""
+	return c.direct.Index(kind, namespace)
 }
 
 // Direct lists the objects of a namespace, or of all, from the API server: each
@@ -92,29 +73,72 @@ func (l lister) Get(kind, namespace, name string) (*policies.Object, string) {
 // at the same time share it. The lists of the named kinds begin at once, all
 // others when a rule asks for them.
 func (l *Lister) Direct(ctx context.Context, namespace string, kinds ...string) policies.Lister {
-	calls := map[listKey]*call{}
-	start := func(kind, namespace string) *call {
-		if namespace == policies.Everywhere {
-			namespace = metav1.NamespaceAll
-		}
-		key := listKey{kind, namespace}
-		begun := calls[key]
-		if begun == nil {
-			begun = l.shared.do(ctx, key, func(ctx context.Context) listResult { return l.read(ctx, kind, namespace) })
-			calls[key] = begun
-		}
-		return begun
-	}
+	return l.direct(ctx, namespace, kinds...)
+}
+
+func (l *Lister) direct(ctx context.Context, namespace string, kinds ...string) direct {
+	d := direct{ctx: ctx, lister: l, calls: map[listKey]*call{}}
 	for _, kind := range kinds {
-		start(kind, namespace)
+		d.start(kind, namespace)
 	}
-	return lister{ctx: ctx, reader: l.Reader, timeout: l.timeout, list: func(kind, namespace string) ([]*policies.Object, string) {
-		if kind == limitRange {
-			return l.limitRanges(ctx, namespace)
-		}
-		result := start(kind, namespace).wait(ctx, kind)
-		return result.found, result.unseen
-	}}
+	return d
+}
+
+// direct is a policies.Lister for one request.
+type direct struct {
+	ctx    context.Context
+	lister *Lister
+	calls  map[listKey]*call
+}
+
+func (d direct) start(kind, namespace string) *call {
+	if namespace == policies.Everywhere {
+		namespace = metav1.NamespaceAll
+	}
+	key := listKey{kind, namespace}
+	begun := d.calls[key]
+	if begun == nil {
+		begun = d.lister.shared.do(d.ctx, key, func(ctx context.Context) listResult { return d.lister.read(ctx, kind, namespace) })
+		d.calls[key] = begun
+	}
+	return begun
+}
+
+// List implements policies.Lister.
+func (d direct) List(kind, namespace string) ([]*policies.Object, string) {
+	if kind == limitRange {
+		return d.lister.limitRanges(d.ctx, namespace)
+	}
+	result := d.start(kind, namespace).wait(d.ctx, kind)
+	if result.index != nil {
+		return nil, fmt.Sprintf("usher does not list the objects of kind %s", kind) // but indexes them
+	}
+	return result.found, result.unseen
+}
+
+// Index implements policies.Lister.
+func (d direct) Index(kind, namespace string) (*related.Index, string) {
+	result := d.start(kind, namespace).wait(d.ctx, kind)
+	if result.index == nil {
+		return noObjects, result.unseen
+	}
+	return result.index, result.unseen
+}
+
+// Get implements policies.Lister. It reads only the metadata, because usher may
+// not read the contents of Secrets.
+func (d direct) Get(kind, namespace, name string) (*policies.Object, string) {
+	ctx, cancel := context.WithTimeout(d.ctx, d.lister.timeout)
+	defer cancel()
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
+	switch err := d.lister.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object); {
+	case apierrors.IsNotFound(err):
+		return nil, ""
+	case err != nil:
+		return nil, unread(kind).unseen
+	}
+	return &policies.Object{APIVersion: "v1", Kind: kind, Meta: &object.ObjectMeta}, ""
 }
 
 // limitRange is the kind whose lists end with the request: what LimitRanges refuse
@@ -133,10 +157,11 @@ func (l *Lister) limitRanges(ctx context.Context, namespace string) ([]*policies
 	return found, ""
 }
 
-// A listResult contains the objects of a kind in a namespace, and describes
-// what is missing.
+// A listResult contains the objects of a kind in a namespace, and describes what
+// is missing. The kinds that RelatedCache stores are only in the index.
 type listResult struct {
 	found  []*policies.Object
+	index  *related.Index
 	unseen string
 }
 
@@ -144,21 +169,21 @@ func unread(kind string) listResult {
 	return listResult{unseen: fmt.Sprintf("usher could not read the objects of kind %s", kind)}
 }
 
-// read lists the objects of a kind. Of the kinds that RelatedCache stores it
-// keeps the same fields, because a page of whole objects is large.
+// read lists the objects of a kind.
 func (l *Lister) read(ctx context.Context, kind, namespace string) listResult {
 	of := kinds.Named(kind)
 	if !of.Is(kinds.Listed) {
 		return listResult{unseen: fmt.Sprintf("usher does not read objects of kind %s in the cluster", kind)}
 	}
 	var p listResult
+	var kin []*related.Object
 	limit := listLimit
 	if kind == "Node" { // it may have tens of kilobytes, mostly names of images
 		limit = nodeLimit
 	}
 	complete, err := l.pages.each(ctx, of.NewList().(client.ObjectList), namespace, limit, func(o client.Object) {
-		if related, ok := trim(o).(*trimmed); ok {
-			p.found = append(p.found, related.object)
+		if kept, ok := trim(o).(*trimmed); ok {
+			kin = append(kin, &kept.Object)
 			return
 		}
 		p.found = append(p.found, policies.NewObject(of.APIVersion, kind, o))
@@ -170,6 +195,9 @@ func (l *Lister) read(ctx context.Context, kind, namespace string) listResult {
 		return unread(kind)
 	case !complete:
 		p.unseen = fmt.Sprintf("usher read only %d objects of kind %s", limit, kind)
+	}
+	if len(kin) > 0 {
+		p.index = related.NewIndex(kin)
 	}
 	return p
 }

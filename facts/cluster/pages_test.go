@@ -55,7 +55,7 @@ func TestACacheStartsInTrimmedPages(t *testing.T) {
 	}
 	for i, item := range list.Items {
 		kept, ok := item.Object.(*trimmed)
-		if !ok || kept.Name != strconv.Itoa(i) || kept.object.Templates[0].Meta.Labels["app"] != kept.Name || kept.Annotations != nil {
+		if !ok || kept.Name != strconv.Itoa(i) || kept.Pods.Get("app") != kept.Name || kept.GetObjectMeta().GetAnnotations() != nil {
 			t.Fatalf("item %d is %+v", i, item.Object)
 		}
 	}

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -19,18 +18,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/related"
 )
 
 // A RelatedCache stores the kinds that rules compare with every workload, and
-// of each object only the fields that these rules read: about a kilobyte. It is
+// of each object only what these rules read: a few hundred bytes. It is
 // milliseconds behind the API server, so usher verifies a finding that depends
 // on it there before it denies.
 type RelatedCache struct {
 	mu      sync.RWMutex
-	objects map[listKey]map[string]*policies.Object
+	indexes map[listKey]*related.Index
 	synced  map[string]toolscache.InformerSynced // by kind
 }
+
+// noObjects is the index of a namespace without objects.
+var noObjects = &related.Index{}
 
 // relatedKinds are the stored kinds.
 func relatedKinds() map[string]client.Object {
@@ -42,8 +44,13 @@ func relatedKinds() map[string]client.Object {
 
 // A trimmed is the stored part of an object.
 type trimmed struct {
-	metav1.ObjectMeta
-	object *policies.Object
+	related.Object
+	namespace, resourceVersion string
+}
+
+// GetObjectMeta implements metav1.ObjectMetaAccessor: it has what informers read.
+func (t *trimmed) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: t.namespace, Name: t.Name, UID: t.UID, ResourceVersion: t.resourceVersion}
 }
 
 // GetObjectKind implements runtime.Object.
@@ -51,8 +58,9 @@ func (t *trimmed) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectK
 
 // DeepCopyObject implements runtime.Object.
 func (t *trimmed) DeepCopyObject() runtime.Object {
-	object := *t.object
-	return &trimmed{*t.DeepCopy(), &object}
+	kept := *t
+	kept.Pods = slices.Clone(t.Pods)
+	return &kept
 }
 
 // trim keeps a workload's name and its pods' labels, and an autoscaler's name
@@ -60,31 +68,26 @@ func (t *trimmed) DeepCopyObject() runtime.Object {
 func trim(object any) any {
 	switch o := object.(type) {
 	case *appsv1.Deployment:
-		return trimWorkload("Deployment", &o.ObjectMeta, o.Spec.Template.Labels)
+		return trimWorkload(&o.ObjectMeta, o.Spec.Template.Labels)
 	case *appsv1.StatefulSet:
-		return trimWorkload("StatefulSet", &o.ObjectMeta, o.Spec.Template.Labels)
+		return trimWorkload(&o.ObjectMeta, o.Spec.Template.Labels)
 	case *appsv1.DaemonSet:
-		return trimWorkload("DaemonSet", &o.ObjectMeta, o.Spec.Template.Labels)
+		return trimWorkload(&o.ObjectMeta, o.Spec.Template.Labels)
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		kept := trimMeta(&o.ObjectMeta)
-		kept.object = policies.NewObject(autoscalingv2.SchemeGroupVersion.String(), "HorizontalPodAutoscaler", &autoscalingv2.HorizontalPodAutoscaler{
-			ObjectMeta: kept.ObjectMeta, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: o.Spec.ScaleTargetRef},
-		})
+		kept.Scales = related.Target{Kind: o.Spec.ScaleTargetRef.Kind, Name: o.Spec.ScaleTargetRef.Name}
 		return kept
 	}
 	return object // a tombstone, or already trimmed
 }
 
 func trimMeta(of *metav1.ObjectMeta) *trimmed {
-	return &trimmed{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: of.UID, ResourceVersion: of.ResourceVersion}}
+	return &trimmed{Object: related.Object{Name: of.Name, UID: of.UID}, namespace: of.Namespace, resourceVersion: of.ResourceVersion}
 }
 
-func trimWorkload(kind string, of *metav1.ObjectMeta, labels map[string]string) *trimmed {
+func trimWorkload(of *metav1.ObjectMeta, labels map[string]string) *trimmed {
 	kept := trimMeta(of)
-	kept.object = &policies.Object{
-		APIVersion: appsv1.SchemeGroupVersion.String(), Kind: kind, Meta: &kept.ObjectMeta,
-		Templates: []policies.PodTemplate{{Meta: &metav1.ObjectMeta{Labels: labels}}},
-	}
+	kept.Pods = related.LabelsOf(labels)
 	return kept
 }
 
@@ -129,14 +132,14 @@ func (r *RelatedCache) put(kind string, object any) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.objects == nil {
-		r.objects = map[listKey]map[string]*policies.Object{}
+	if r.indexes == nil {
+		r.indexes = map[listKey]*related.Index{}
 	}
-	at := listKey{kind, kept.Namespace}
-	if r.objects[at] == nil {
-		r.objects[at] = map[string]*policies.Object{}
+	at := listKey{kind, kept.namespace}
+	if r.indexes[at] == nil {
+		r.indexes[at] = &related.Index{}
 	}
-	r.objects[at][kept.Name] = kept.object
+	r.indexes[at].Put(&kept.Object)
 }
 
 func (r *RelatedCache) delete(kind string, object any) {
@@ -147,9 +150,8 @@ func (r *RelatedCache) delete(kind string, object any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := listKey{kind, key.Namespace}
-	delete(r.objects[at], key.Name)
-	if len(r.objects[at]) == 0 {
-		delete(r.objects, at)
+	if x := r.indexes[at]; x != nil && x.Delete(key.Name) {
+		delete(r.indexes, at)
 	}
 }
 
@@ -163,22 +165,24 @@ func (r *RelatedCache) keeps(kind string) bool {
 
 // has reports whether the cache has an object of a cached kind.
 func (r *RelatedCache) has(key listKey, name string, uid types.UID) bool {
-	if !r.keeps(key.kind) {
+	x, ok := r.index(key)
+	if !ok {
 		return false
 	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	o := r.objects[key][name]
-	return o != nil && o.Meta.UID == uid
+	o := x.Named(name)
+	return o != nil && o.UID == uid
 }
 
-// known returns the objects of a kind in a namespace, or false if the kind is
-// not cached.
-func (r *RelatedCache) known(at listKey) ([]*policies.Object, bool) {
+// index returns the index of a kind in a namespace, or false if the kind is not
+// cached.
+func (r *RelatedCache) index(at listKey) (*related.Index, bool) {
 	if !r.keeps(at.kind) {
 		return nil, false
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return slices.Collect(maps.Values(r.objects[at])), true
+	if x := r.indexes[at]; x != nil {
+		return x, true
+	}
+	return noObjects, true
 }

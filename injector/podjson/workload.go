@@ -1,7 +1,6 @@
 package podjson
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -13,7 +12,7 @@ import (
 )
 
 // Template returns the pod that an object is, or the template that it
-// holds, and where.
+// holds, and where. The template is a part of the object's JSON, not a copy.
 func Template(kind string, object []byte) (jsontext.Value, []string, *finding.Finding) {
 	if kind == "" {
 		kind = "Pod"
@@ -22,18 +21,71 @@ func Template(kind string, object []byte) (jsontext.Value, []string, *finding.Fi
 	if !k.Is(kinds.Pods) {
 		return nil, nil, new(finding.Denial(reason.Undecodable, "kind", "is "+finding.Quote(kind)+", which is not a pod and has no pod template"))
 	}
-	raw, path := jsontext.Value(object), k.Template()
-	for i, step := range path {
-		var fields map[string]jsontext.Value
-		if err := json.Unmarshal(raw, &fields); err != nil {
-			field, detail := DecodeProblem(err)
-			return nil, nil, new(finding.Denial(reason.Undecodable, strings.TrimSuffix(strings.Join(append(slices.Clone(path[:i]), field), "."), "."), detail))
+	path := k.Template()
+	if len(path) == 0 {
+		return object, path, nil
+	}
+	at := place{path: path}
+	if err := json.Unmarshal(object, &at); err != nil {
+		field, detail := DecodeProblem(err)
+		return nil, nil, new(finding.Denial(reason.Undecodable, field, detail))
+	}
+	switch {
+	case at.found == len(path):
+		return object[at.from:at.to:at.to], path, nil
+	case at.mismatch != 0:
+		return nil, nil, new(finding.Denial(reason.Undecodable, strings.Join(path[:at.found], "."), "is "+kindName(at.mismatch)+"; must be an object"))
+	}
+	return nil, nil, new(finding.Denial(reason.Undecodable, strings.Join(path[:at.found+1], "."), "is missing"))
+}
+
+// A place is where the value at a path is in an object's JSON. To find it, the
+// decoder reads the whole object, and copies nothing.
+type place struct {
+	path []string
+	// found is how many steps of the path lead to a value that is not null;
+	// mismatch is the kind of the last one if it is not the object that it must be.
+	found    int
+	mismatch jsontext.Kind
+	from, to int64
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (p *place) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	kind := d.PeekKind()
+	switch {
+	case p.found == len(p.path):
+		value, err := d.ReadValue()
+		p.to = d.InputOffset()
+		p.from = p.to - int64(len(value))
+		return err
+	case kind != '{':
+		if kind != 'n' {
+			p.mismatch = kind
 		}
-		if raw = fields[step]; len(raw) == 0 || raw.Kind() == 'n' {
-			return nil, nil, new(finding.Denial(reason.Undecodable, strings.Join(path[:i+1], "."), "is missing"))
+		return d.SkipValue()
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	step := p.path[p.found]
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		if name.String() != step || d.PeekKind() == 'n' {
+			err = d.SkipValue()
+		} else {
+			p.found++
+			err = p.UnmarshalJSONFrom(d)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return raw, path, nil
+	_, err := d.ReadToken()
+	return err
 }
 
 // Pointer writes a path as a JSON Pointer.

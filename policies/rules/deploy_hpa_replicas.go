@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -43,15 +41,9 @@ func init() {
 			if p.Scaled || replicas == nil || *replicas == 1 && p.Defaulted && !applied(p) {
 				return
 			}
-			found, _ := p.List("HorizontalPodAutoscaler")
-			for _, o := range found {
-				if p.Ended() {
-					return
-				}
-				if kind, name := scaleTarget(o); kind == p.Kind && name == p.Meta.Name {
-					said := "replicas is " + printed(*replicas) + ", but "
-					p.ReportNaming(field.NewPath("spec", "replicas"), *replicas, said+"HorizontalPodAutoscaler "+o.Meta.Name+" sets it: remove it", said+"a HorizontalPodAutoscaler sets it: remove it")
-				}
+			for _, autoscaler := range p.Autoscalers(p.Kind, p.Meta.Name) {
+				said := "replicas is " + printed(*replicas) + ", but "
+				p.ReportNaming(field.NewPath("spec", "replicas"), *replicas, said+"HorizontalPodAutoscaler "+autoscaler+" sets it: remove it", said+"a HorizontalPodAutoscaler sets it: remove it", "")
 			}
 		},
 	})
@@ -67,15 +59,4 @@ func applied(p *policies.Pass) bool {
 	}
 	text := p.Meta.Annotations[corev1.LastAppliedConfigAnnotation]
 	return json.Unmarshal([]byte(text), &manifest) == nil && manifest.Spec.Replicas != nil
-}
-
-// scaleTarget is the target of a HorizontalPodAutoscaler.
-func scaleTarget(o *policies.Object) (kind, name string) {
-	switch h := o.Typed.(type) {
-	case *autoscalingv2.HorizontalPodAutoscaler:
-		return h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name
-	case *autoscalingv1.HorizontalPodAutoscaler:
-		return h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name
-	}
-	return "", ""
 }

@@ -54,16 +54,12 @@ func init() {
 
 // findClaim finds a PersistentVolumeClaim in the object's namespace.
 func findClaim(p *policies.Pass, name string) (*corev1.PersistentVolumeClaim, string) {
-	found, unseen := p.List("PersistentVolumeClaim")
-	for _, o := range found {
-		if p.Ended() {
-			break
-		}
-		if c, ok := o.Typed.(*corev1.PersistentVolumeClaim); ok && c.Name == name {
-			return c, ""
-		}
+	found, unseen := p.Find("PersistentVolumeClaim", name)
+	if found == nil {
+		return nil, unseen
 	}
-	return nil, unseen
+	claim, _ := found.Typed.(*corev1.PersistentVolumeClaim)
+	return claim, unseen
 }
 
 // exclusive reports whether only one node can use a claim.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/related"
 )
 
 var update = flag.Bool("update", false, "write the findings of the deny fixtures into them")
@@ -88,6 +89,12 @@ func (f *fixture) List(kind, namespace string) (found []*policies.Object, unseen
 		}
 	}
 	return found, ""
+}
+
+// Index implements policies.Lister.
+func (f *fixture) Index(kind, namespace string) (*related.Index, string) {
+	found, unseen := f.List(kind, namespace)
+	return policies.IndexOf(found), unseen
 }
 
 // Get implements policies.Lister.

@@ -50,7 +50,7 @@ func init() {
 				return
 			}
 			said, instead := "cidr is "+quoted(n.Spec.CIDR)+", which has addresses in common with ", ": write a range of its own"
-			p.ReportNaming(field.NewPath("spec", "cidr"), n.Spec.CIDR, said+found.String()+instead, said+found.number("Network")+instead)
+			p.ReportNaming(field.NewPath("spec", "cidr"), n.Spec.CIDR, said+found.String()+instead, said+found.number("Network")+instead, "")
 		}),
 	})
 }

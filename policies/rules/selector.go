@@ -5,7 +5,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // podSelector returns the selector of a built-in workload as written, or nil.
@@ -34,21 +33,6 @@ func podSelector(object any) *metav1.LabelSelector {
 
 func emptySelector(s *metav1.LabelSelector) bool {
 	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
-}
-
-// matches reports whether a selector selects a set of labels; an invalid
-// selector selects nothing. The common case does not allocate.
-func matches(s *metav1.LabelSelector, set map[string]string) bool {
-	if len(s.MatchExpressions) == 0 {
-		for key, value := range s.MatchLabels {
-			if found, ok := set[key]; !ok || found != value {
-				return false
-			}
-		}
-		return true
-	}
-	selector, err := metav1.LabelSelectorAsSelector(s)
-	return err == nil && selector.Matches(labels.Set(set))
 }
 
 // written formats a selector on one line.

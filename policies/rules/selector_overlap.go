@@ -30,26 +30,15 @@ func init() {
 			if emptySelector(mine) || len(p.Templates) == 0 || metav1.GetControllerOfNoCopy(p.Meta) != nil {
 				return
 			}
-			var found others
-			for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
-				listed, _ := p.List(kind)
-				for _, o := range listed {
-					if p.Ended() {
-						return
-					}
-					if o.Kind == p.Kind && o.Meta.Name == p.Meta.Name || len(o.Templates) == 0 || !matches(mine, o.Templates[0].Meta.Labels) {
-						continue
-					}
-					found.add(o.Kind + " " + o.Meta.Name)
-				}
-			}
+			selected := p.WorkloadsSelected(mine, namedOthers)
+			found := others{selected.First, selected.Count}
 			if found.count == 0 {
 				return
 			}
 			selector := written(mine)
 			said := "selector is " + selector + ", which matches the pods of "
 			p.ReportNaming(field.NewPath("spec", "selector"), selector, said+found.String()+" too: add a label of its own",
-				said+found.number("workload")+" too (kubectl get pods -l '"+selector+"' lists them): add a label of its own")
+				said+found.number("workload")+" too (kubectl get pods -l '"+selector+"' lists them): add a label of its own", selected.Partial)
 		},
 	})
 }

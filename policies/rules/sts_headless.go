@@ -3,7 +3,7 @@ package rules
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/usher-dev/usher/finding"
@@ -34,19 +34,14 @@ func init() {
 				p.Report(path, nil, "serviceName is not set; its pods have no names in DNS: write the name of a Service with clusterIP: None")
 				return
 			}
-			found, unseen := p.List("Service")
-			for _, o := range found {
-				if p.Ended() {
-					return
-				}
-				service, ok := o.Typed.(*corev1.Service)
-				if !ok || service.Name != name {
-					continue
-				}
+			found, unseen := p.Find("Service", name)
+			if found != nil {
+				service, ok := found.Typed.(*corev1.Service)
 				switch {
+				case !ok:
 				case service.Spec.ClusterIP != corev1.ClusterIPNone:
 					p.Report(path, name, "serviceName is "+name+", a Service that is not headless; its pods have no names in DNS: write clusterIP: None there, or name another")
-				case len(service.Spec.Selector) > 0 && !matches(&metav1.LabelSelector{MatchLabels: service.Spec.Selector}, s.Spec.Template.Labels):
+				case len(service.Spec.Selector) > 0 && !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(s.Spec.Template.Labels)):
 					p.Report(path, name, "serviceName is "+name+", a Service that selects other pods: write the labels of the template into its selector")
 				}
 				return

@@ -6,12 +6,9 @@ import (
 	"os"
 	"strings"
 
-	admissionv1 "k8s.io/api/admission/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/test/reviews"
 )
 
 // A work is a review and where it is sent.
@@ -131,7 +128,7 @@ func annotated(pod map[string]any, size int) map[string]any {
 }
 
 // realistic is the pod from a ReplicaSet: with defaults, probes, a service
-// account's volume and managedFields.
+// account's volume.
 func realistic(seed map[string]any) map[string]any {
 	pod := withEnv(withContainers(seed, 2), 24)
 	probe := map[string]any{"httpGet": map[string]any{"path": "/healthz", "port": 8080, "scheme": "HTTP"},
@@ -149,34 +146,15 @@ func realistic(seed map[string]any) map[string]any {
 		map[string]any{"configMap": map[string]any{"name": "kube-root-ca.crt", "items": []any{map[string]any{"key": "ca.crt", "path": "ca.crt"}}}}}}}}
 	s["dnsPolicy"], s["restartPolicy"], s["schedulerName"], s["serviceAccountName"] = "ClusterFirst", "Always", "default-scheduler", "default"
 	s["terminationGracePeriodSeconds"], s["securityContext"], s["enableServiceLinks"] = 30, map[string]any{}, true
-	written := map[string]any{}
-	for _, name := range []string{"env", "image", "imagePullPolicy", "livenessProbe", "name", "readinessProbe", "resources", "terminationMessagePath"} {
-		written["f:"+name] = map[string]any{".": map[string]any{}, "f:value": map[string]any{}}
-	}
-	member(pod, "metadata")["managedFields"] = []any{map[string]any{"manager": "kube-controller-manager", "operation": "Update", "apiVersion": "v1",
-		"time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{".": map[string]any{}, "f:app": map[string]any{}}},
-			"f:spec": map[string]any{"f:containers": map[string]any{`k:{"name":"container-0"}`: written}}}}}
 	return pod
 }
 
 // review is the AdmissionReview of a CREATE, or of an UPDATE where old is the
 // object before.
 func review(o, old map[string]any) []byte {
-	version, err := schema.ParseGroupVersion(o["apiVersion"].(string))
+	body, err := reviews.Write(o, old)
 	if err != nil {
 		panic(err) // the corpus is this folder's own
 	}
-	kind, name := o["kind"].(string), member(o, "metadata")["name"].(string)
-	dryRun := false
-	request := &admissionv1.AdmissionRequest{
-		UID: "705ab4f5-6393-11e8-b7cc-42010a800002", Operation: admissionv1.Create, Namespace: "default", Name: name,
-		Kind:     metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: kind},
-		Resource: metav1.GroupVersionResource{Group: version.Group, Version: version.Version, Resource: strings.ToLower(kind) + "s"},
-		UserInfo: authenticationv1.UserInfo{Username: "system:serviceaccount:kube-system:replicaset-controller", Groups: []string{"system:authenticated"}},
-		Object:   runtime.RawExtension{Raw: encode(o)}, DryRun: &dryRun,
-	}
-	if old != nil {
-		request.Operation, request.OldObject = admissionv1.Update, runtime.RawExtension{Raw: encode(old)}
-	}
-	return encode(&admissionv1.AdmissionReview{TypeMeta: metav1.TypeMeta{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1"}, Request: request})
+	return body
 }
