@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 // Namespaces stores only the labels of namespaces: templates select by any of
@@ -93,17 +94,32 @@ func (n *Namespaces) Labels(ctx context.Context, name string) (map[string]string
 	return n.Refresh(ctx, name)
 }
 
-// Asking counts the namespaces whose label asks for a template.
-func (n *Namespaces) Asking(template string) int {
+// Asking counts the namespaces whose labels ask for a template, or select a revision
+// of one, <template>/<revision>.
+func (n *Namespaces) Asking(name string) int {
+	of, revision, isRevision := strings.Cut(name, "/")
+	return len(n.Selected(func(_ string, labels map[string]string) bool {
+		if isRevision {
+			picked, err := template.PickedRevisions(labels[wellknown.LabelRevisions])
+			return err == nil && picked[of] == revision
+		}
+		return slices.Contains(strings.Split(labels[wellknown.LabelTemplates], "."), name)
+	}))
+}
+
+// Selected lists the namespaces that a function selects by their labels, which it
+// must not change, by name.
+func (n *Namespaces) Selected(selects func(name string, labels map[string]string) bool) []string {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	count := 0
-	for _, ns := range n.known {
-		if slices.Contains(strings.Split(ns.labels[wellknown.LabelTemplates], "."), template) {
-			count++
+	var names []string
+	for name, ns := range n.known {
+		if selects(name, ns.labels) {
+			names = append(names, name)
 		}
 	}
-	return count
+	slices.Sort(names)
+	return names
 }
 
 // Values lists the values of the label that asks for templates.
