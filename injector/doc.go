@@ -48,10 +48,10 @@
 // API server's defaulting and admission plugins and for options.tolerate.
 // Decide denies other differences, so that a replica of a later version denies
 // them even while the registration of an earlier version is in force. After all
-// mutations Hold checks again, when nothing can be added any more, and the
+// mutations VerifyMandatory checks again, when nothing can be added any more, and the
 // record must match the pod. Every one of the pod's own containers must have
 // the template's appContainers: the pod cannot select containers, and the
-// record does not decide which containers are the pod's own. HoldUpdate
+// record does not decide which containers are the pod's own. VerifyUpdate
 // compares a pod with itself: neither the items that the old record names, nor
 // those that are recognizably the template's, nor the record may change, and an
 // edit of the template does not affect running pods.

@@ -18,9 +18,9 @@ import (
 type merge struct {
 	pod *podjson.Pod
 	// raw is the original pod, and came its containers once they are decoded.
-	raw   jsontext.Value
-	came  *podItems
-	patch podjson.Patch
+	raw      jsontext.Value
+	original *podItems
+	patch    podjson.Patch
 	// natives counts the native sidecars added before the pod's own init
 	// containers.
 	natives int

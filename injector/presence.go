@@ -84,16 +84,16 @@ func (m *merge) locate(name string) *located {
 	if !m.has(name) {
 		return nil
 	}
-	if m.came == nil {
-		m.came = &podItems{}
-		_ = jsonv2.Unmarshal(m.raw, m.came) // it was decoded before
+	if m.original == nil {
+		m.original = &podItems{}
+		_ = jsonv2.Unmarshal(m.raw, m.original) // it was decoded before
 	}
 	// The view of the pod includes earlier additions, and the original pod does
 	// not.
 	for _, l := range []struct {
 		name  string
 		items []podItem
-	}{{"containers", m.came.Spec.Containers}, {"initContainers", m.came.Spec.InitContainers}} {
+	}{{"containers", m.original.Spec.Containers}, {"initContainers", m.original.Spec.InitContainers}} {
 		at := slices.IndexFunc(l.items, func(item podItem) bool { return item.name == name })
 		if at < 0 {
 			continue

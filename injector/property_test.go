@@ -263,7 +263,7 @@ func FuzzDecide(f *testing.F) {
 				t.Errorf("the second pass says %s (%s)\non %s", d.Reason, d.Message(), after)
 			}
 		}
-		if _, problem := Carry("Deployment", object, nil); problem != nil && problem.Message == "" {
+		if _, problem := PropagateOptIn("Deployment", object, nil); problem != nil && problem.Message == "" {
 			t.Error("a problem without a word")
 		}
 	})

@@ -25,10 +25,10 @@ type Set struct {
 	// the templates of which a revision is mandatory.
 	matches   []*template.Template
 	mandatory []string
-	// reads are the keys of the pods' labels that matches read, and givers the
+	// reads are the keys of the pods' labels that matches read, and labelers the
 	// versions of templates that give such a label.
-	reads  map[string]bool
-	givers []*template.Template
+	reads    map[string]bool
+	labelers []*template.Template
 }
 
 // An Entry is a template, or the reason why it is invalid. If an invalid

@@ -170,6 +170,7 @@ var mistakes = []mistake{
 	{name: "clients are sent to nobody new", done: instead(plan.AddToService, plan.Wait)},
 	{name: "what is left of members stays", done: instead(plan.DeletePod, plan.Wait)},
 	{name: "members are known by their URLs", world: func(w *world) { w.byURL = true }},
+	{name: "a switchover does not begin before its first step", world: func(w *world) { w.rash = true }},
 	{name: "a restore ends members before it sets their claims aside", done: func(_ *v1beta2.ClusterSpec, o *plan.Observation, s *plan.Step) {
 		if o.Restore != nil && s.Action == plan.RetainUntil {
 			s.Action = plan.DeletePod

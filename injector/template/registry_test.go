@@ -29,7 +29,7 @@ func TestRegistry(t *testing.T) {
 			continue
 		}
 		for name, want := range images {
-			if got := r.Holds(name); got != want {
+			if got := r.Contains(name); got != want {
 				t.Errorf("%s holds %q: %v, want %v", registry, name, got, want)
 			}
 		}

@@ -237,7 +237,7 @@ func (t *Tolerate) image(want, have string) bool {
 	if Repository(want) != Repository(have) {
 		return false
 	}
-	return t.Any(TolerateImage) || len(t.images) > 0 && (want == have || slices.ContainsFunc(t.images, func(r Registry) bool { return r.Holds(have) }))
+	return t.Any(TolerateImage) || len(t.images) > 0 && (want == have || slices.ContainsFunc(t.images, func(r Registry) bool { return r.Contains(have) }))
 }
 
 // variable reports whether a container may have an additional variable.
