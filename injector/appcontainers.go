@@ -255,7 +255,7 @@ func (m *merge) addAppItems(c *comparison) map[string]AppItems {
 		}
 		where, index := "-", target.index
 		if target.list == "initContainers" {
-			index += m.natives
+			index += m.before
 		}
 		if match.kind == envFromItem {
 			where = fmt.Sprint(sources)

@@ -112,6 +112,7 @@ func (d *decider) run() {
 		d.Deny(decision.Outcome{}, *problem)
 		return
 	}
+	r.Templates.sort(asks)
 	changed := false
 	for i := range asks {
 		if r.ended() {
@@ -119,6 +120,7 @@ func (d *decider) run() {
 		}
 		changed = d.template(asks[i]) || changed
 	}
+	r.Templates.sortOutcomes(d.Outcomes)
 	if changed && !d.Denied {
 		d.JSONOnly = d.merge.duplicates || view.RepeatsKeys()
 		d.keepOwn()

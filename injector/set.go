@@ -25,6 +25,9 @@ type Set struct {
 	// the templates of which a revision is mandatory.
 	matches   []*template.Template
 	mandatory []string
+	// rank is the position of each template in the order in which a pod gets them;
+	// nil if that is the order of the names.
+	rank map[string]int
 	// reads are the keys of the pods' labels that matches read, and labelers the
 	// versions of templates that give such a label.
 	reads    map[string]bool
@@ -98,6 +101,7 @@ func newSet(entries map[string]Entry, known *Set) *Set {
 		}
 	}
 	s.readLabels()
+	s.rank = s.ranks()
 	for i, a := range s.names {
 		for _, b := range s.names[i+1:] {
 			first, second := entries[a].Template, entries[b].Template
@@ -188,7 +192,7 @@ func (s *Set) known(missing string) string {
 // the set knows it, and for revisions together tests the pair.
 func (s *Set) together(a, b string) []finding.Finding {
 	if !strings.Contains(a, "/") && !strings.Contains(b, "/") {
-		return s.pairs[[2]string{a, b}]
+		return s.pairs[[2]string{min(a, b), max(a, b)}]
 	}
 	first, second := s.entries[a].Template, s.entries[b].Template
 	if first == nil || second == nil {
