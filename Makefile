@@ -193,7 +193,7 @@ PROSE = $(wildcard *.md docs/*.md deploy/chart/usher/README.md deploy/chart/ushe
 .PHONY: lint
 lint: prose ## Check every module's go.mod, style, imports and prose
 	$(ACTIONLINT)
-	GOGC=$${GOGC:-200} $(GOLANGCI_LINT) run ./...
+	GOGC=$${GOGC:-200} $(GOLANGCI_LINT) run --allow-parallel-runners ./...
 	for module in $(MODULES); do $(GO) -C $$module vet ./...; done
 
 .PHONY: prose

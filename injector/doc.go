@@ -33,7 +33,9 @@
 //   - Without such a record, usher recognizes a container by its name, the last
 //     component of its image's repository, and one of ports, args, command and
 //     mounts if the template writes any, or all that the template writes. The reason
-//     is already-present, with a warning. usher writes a record if it is true: if it
+//     is already-present, with a warning. A registry that flattens names joins the
+//     end of the repository (team-side for team/side), and then one of the four
+//     fields must be the template's. usher writes a record if it is true: if it
 //     adds a container, or if all of them have all that the template writes. It
 //     recognizes volumes, labels and annotations of recognized containers by name,
 //     and if all containers are recognized, what appContainers added as well.

@@ -165,10 +165,14 @@ func (l *located) field() string { return fmt.Sprintf("spec.%s[%d]", l.list, l.i
 // recognize says whether a container of the pod is the template's although no
 // record names it. It recognizes the container by the name, the last component
 // of the image's repository, and one of the fields that identify a container, if
-// the template writes any, or all that the template writes.
+// the template writes any, or all that the template writes. In a registry that
+// flattens names, the last component is the end of the repository, and a field
+// must identify the container.
 func recognize(want, have *corev1.Container) evidence {
 	sameImage, identified := template.Repository(want.Image) == template.Repository(have.Image), identifies(want, have)
 	switch {
+	case identified && !sameImage && template.Flattened(want.Image, have.Image):
+		return byRecognition
 	case sameImage && (identified || !identifiable(want) || within(canonical(*want), canonical(*have))):
 		return byRecognition
 	case sameImage || identified:

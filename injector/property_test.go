@@ -268,15 +268,3 @@ func FuzzDecide(f *testing.F) {
 		}
 	})
 }
-
-// FuzzParseTemplate parses arbitrary ConfigMap data.
-func FuzzParseTemplate(f *testing.F) {
-	f.Add(proved, "native: auto")
-	f.Add("containers: [{name: &a a, image: *a}]", "overrides: [image]")
-	f.Fuzz(func(t *testing.T, config, options string) {
-		tpl, err := template.Parse("t", map[string]string{template.ConfigKey: config, template.OptionsKey: options})
-		if (tpl == nil) == (err == nil) {
-			t.Errorf("template %v, error %v", tpl, err)
-		}
-	})
-}

@@ -123,12 +123,12 @@ func TestFind_ByOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"gone-a deployment/gone side missing", "shop-a deployment/shop side outdated", "shop-b deployment/shop side missing",
+		"calm-a deployment/calm side missing", "gone-a deployment/gone side missing", "shop-a deployment/shop side outdated", "shop-b deployment/shop side missing",
 	}
 	if diff := cmp.Diff(want, found(find(t, i, drift.Scope{Namespace: ns}))); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want[1:], found(find(t, i, drift.Scope{Namespace: ns, Objects: []string{"deployment/shop"}}))); diff != "" {
+	if diff := cmp.Diff(want[2:], found(find(t, i, drift.Scope{Namespace: ns, Objects: []string{"deployment/shop"}}))); diff != "" {
 		t.Errorf("findings of the Deployment (-want +got):\n%s", diff)
 	}
 }

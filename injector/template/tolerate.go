@@ -313,6 +313,23 @@ func Repository(image string) string {
 	return name
 }
 
+// Flattened reports whether an image may be another one in a registry that joins
+// the components of a repository into one: team-side or team_side for team/side.
+func Flattened(image, as string) bool {
+	name, _, _ := strings.Cut(image, "@")
+	if tag := strings.LastIndexByte(name, ':'); tag > strings.LastIndexByte(name, '/') {
+		name = name[:tag]
+	}
+	components, flat := strings.Split(name, "/"), Repository(as)
+	for i := range len(components) - 1 { // at least two of them
+		end := components[i:]
+		if flat == strings.Join(end, "-") || flat == strings.Join(end, "_") {
+			return true
+		}
+	}
+	return false
+}
+
 // Remedy explains what to do about a changed field.
 func Remedy(field string) string {
 	name, _, _ := strings.Cut(field, ".")
