@@ -53,10 +53,17 @@ func Decide(r Request) *decision.Decision {
 	d := &decider{Builder: decision.Builder{Explain: r.Explain}, request: r}
 	d.run()
 	for more := d.ending(); len(more) > 0; more = d.ending() { // each time with more templates
-		d = &decider{Builder: decision.Builder{Explain: r.Explain}, request: r, endings: append(d.endings, more...)}
-		d.run()
+		d = d.again(more, d.unaskedLast)
 	}
-	return d.Summarize()
+	return d.makeWay().Summarize()
+}
+
+// again decides once more, with more mandatory templates that the labels select
+// at the end.
+func (d *decider) again(endings []string, unaskedLast bool) *decider {
+	next := &decider{Builder: decision.Builder{Explain: d.Explain}, request: d.request, endings: slices.Concat(d.endings, endings), unaskedLast: unaskedLast}
+	next.run()
+	return next
 }
 
 // decider is the state of a decision about an object's templates.
@@ -69,6 +76,9 @@ type decider struct {
 	// endings names the mandatory templates that only the labels select with which
 	// an earlier attempt ended.
 	endings []string
+	// unaskedLast adds the templates that the pod did not ask for after the others,
+	// so that they make way for them.
+	unaskedLast bool
 	// recorded says that the record changes.
 	recorded bool
 	// verify checks that the pod has what it must have, and adds nothing.
@@ -113,6 +123,9 @@ func (d *decider) run() {
 		return
 	}
 	r.Templates.sort(asks)
+	if d.unaskedLast {
+		slices.SortStableFunc(asks, func(a, b ask) int { return d.late(&a) - d.late(&b) })
+	}
 	changed := false
 	for i := range asks {
 		if r.ended() {
@@ -120,7 +133,7 @@ func (d *decider) run() {
 		}
 		changed = d.template(asks[i]) || changed
 	}
-	r.Templates.sortOutcomes(d.Outcomes)
+	d.sortOutcomes()
 	if changed && !d.Denied {
 		d.JSONOnly = d.merge.duplicates || view.RepeatsKeys()
 		d.keepOwn()
@@ -177,6 +190,7 @@ func (d *decider) inject(a ask, t *template.Template, where template.Placement) 
 		return false
 	}
 	c := d.merge.compare(t, claim, where, targets)
+	c.unasked = d.unasked(&a)
 	return d.add(a, &c, claim)
 }
 
@@ -200,12 +214,17 @@ func (d *decider) add(a ask, c *comparison, claim *RecordEntry) bool {
 	// containers.
 	c.keepsAppItems = len(copied) > 0
 	if problems := c.conflicts(); len(problems) > 0 {
+		if c.unasked {
+			d.skipUnasked(&a, problems)
+			return false
+		}
 		if claim != nil {
 			problems = append([]finding.Finding{claim.mismatch(t)}, problems...)
 		}
 		d.Deny(a.outcome(), problems...)
 		return false
 	}
+	d.Warnings = append(d.Warnings, c.kept()...)
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
 	before := d.merge.size()
 	entry := d.merge.addMissing(c)

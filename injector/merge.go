@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector/podjson"
@@ -116,7 +115,7 @@ func (m *merge) addMissing(c *comparison) RecordEntry {
 		case pullSecretItem:
 			m.addPullSecret(t.PullSecrets[match.index])
 		case hostAliasItem:
-			m.addHostAlias(&t.HostAliases[match.index])
+			m.addHostAlias(c, match.index)
 		case labelItem, annotationItem:
 			m.addPair(match.kind, c.pair(match))
 		}
@@ -197,11 +196,11 @@ func (m *merge) addPullSecret(name string) {
 // addHostAlias adds the names that the pod lacks for an address. An existing
 // address stays unchanged and gets an additional entry: the kubelet writes
 // every entry to the hosts file.
-func (m *merge) addHostAlias(alias *corev1.HostAlias) {
-	spec := m.pod.Spec
-	missing, known := spec.MissingHostnames(alias)
-	if known && len(missing) == 0 {
-		return // the template repeats the address
+func (m *merge) addHostAlias(c *comparison, index int) {
+	spec, alias := m.pod.Spec, &c.template.HostAliases[index]
+	missing, known := c.missingHostnames(index)
+	if len(missing) == 0 && (known || len(alias.Hostnames) > 0) {
+		return // the template repeats the address, or the pod keeps its own
 	}
 	m.duplicates = m.duplicates || known
 	value, _ := json.Marshal(podjson.HostAlias{IP: alias.IP, Hostnames: missing})

@@ -69,9 +69,9 @@ func (s *Set) sort(asks []ask) {
 }
 
 // sortOutcomes brings the outcomes into the order of the templates' names.
-func (s *Set) sortOutcomes(outcomes []decision.Outcome) {
-	if s != nil && s.rank != nil {
-		slices.SortStableFunc(outcomes, func(a, b decision.Outcome) int { return strings.Compare(a.Template, b.Template) })
+func (d *decider) sortOutcomes() {
+	if s := d.request.Templates; d.unaskedLast || s != nil && s.rank != nil {
+		slices.SortStableFunc(d.Outcomes, func(a, b decision.Outcome) int { return strings.Compare(a.Template, b.Template) })
 	}
 }
 

@@ -114,7 +114,7 @@ func (c *comparison) lacking() []string {
 		case pullSecretItem:
 			lacking = append(lacking, "the pull secret "+t.PullSecrets[m.index])
 		case hostAliasItem:
-			missing, _ := c.pod.pod.Spec.MissingHostnames(&t.HostAliases[m.index])
+			missing, _ := c.missingHostnames(m.index)
 			for _, name := range missing {
 				lacking = append(lacking, "the host alias "+name)
 			}

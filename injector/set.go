@@ -110,12 +110,15 @@ func newSet(entries map[string]Entry, known *Set) *Set {
 			}
 			pair := [2]string{a, b}
 			var problems []finding.Finding
-			if known != nil && known.entries[a].Template == first && known.entries[b].Template == second {
-				problems = known.pairs[pair]
-			} else {
-				problems = together(first, second)
+			if s.rank[a] > s.rank[b] {
+				first, second = second, first
+			} else if known != nil && known.rank[a] <= known.rank[b] && known.entries[a].Template == first && known.entries[b].Template == second {
+				if problems = known.pairs[pair]; len(problems) > 0 {
+					s.pairs[pair] = problems
+				}
+				continue
 			}
-			if len(problems) > 0 {
+			if problems = together(first, second); len(problems) > 0 {
 				s.pairs[pair] = problems
 			}
 		}

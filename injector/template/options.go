@@ -79,6 +79,8 @@ type Options struct {
 	Place Place `json:"place,omitempty"`
 	// After lists the templates that are added before this one if a pod gets both.
 	After []string `json:"after,omitempty"`
+	// OnConflict is what becomes of an item if the pod has another one in its place.
+	OnConflict OnConflict `json:"onConflict,omitzero"`
 }
 
 // optOut is the default of Options.OptOut.
@@ -154,6 +156,7 @@ func parseOptions(text string, bad *InvalidError) Options {
 	if options.Match != nil {
 		options.Match.parse(bad)
 	}
+	options.OnConflict.parse(bad)
 	return options
 }
 
