@@ -72,6 +72,16 @@ func TestValidate_AFieldThatTheVersionLacks_IsUnknown(t *testing.T) {
 	}
 }
 
+// TestValidate_AFieldWhoseGateIsOff_IsDropped has fields of embedded structs.
+func TestValidate_AFieldWhoseGateIsOff_IsDropped(t *testing.T) {
+	got := found(t, "1.37", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"volumes":[{"name":"v","emptyDir":{"mode":448}}],"containers":[`+
+		`{"name":"c","image":"i","readinessProbe":{"httpGet":{"port":80,"protocol":"HTTP2"}}}]}}`)
+	want := []string{"dropped-field spec.volumes[0].emptyDir.mode", "dropped-field spec.containers[0].readinessProbe.httpGet.protocol"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
 // TestValidate_AFieldThatOnlyTheVersionHas_IsNotUnknown has the field of 1.30 and
 // its successor.
 func TestValidate_AFieldThatOnlyTheVersionHas_IsNotUnknown(t *testing.T) {

@@ -74,8 +74,12 @@ func (w *world) trace() string {
 
 // A walk tests a machine in worlds.
 type walk struct {
-	decide  func(*v1beta2.ClusterSpec, *plan.Observation) plan.Plan
-	begin   func(*world) // nil, or what happens to a world first
+	decide func(*v1beta2.ClusterSpec, *plan.Observation) plan.Plan
+	begin  func(*world) // nil, or what happens to a world first
+	// formed has every random sequence begin with a formed cluster, and focus half
+	// of its faults have one of these texts in their names.
+	formed  bool
+	focus   []string
 	runs    int
 	lost    int
 	stalled map[string]int
@@ -161,13 +165,25 @@ func (k *walk) form(to states.State, at int, f *fault) error {
 	}
 }
 
+// among returns the faults that the walk focuses on, or all if it does not.
+func (k *walk) among(all []fault) []fault {
+	if len(k.focus) == 0 {
+		return all
+	}
+	var some []fault
+	for _, i := range k.focused() {
+		some = append(some, all[i])
+	}
+	return some
+}
+
 // pairs tests pairs of states, with every fault before one in that many steps.
 func (k *walk) pairs(all []states.State, points []int, every int) error {
 	n := 0
 	none := []fault{{name: "nothing"}}
 	for _, from := range all {
 		for _, to := range all {
-			for _, f := range append(none, faults()...) {
+			for _, f := range append(none, k.among(faults())...) {
 				each := points
 				fault := &f
 				if f.inject == nil {

@@ -72,6 +72,9 @@ func faults() []fault {
 		on("is killed", nil, func(w *world, n string) { w.pods[n].up = false }, nil)
 		on("has its pod evicted", nil, func(w *world, n string) { w.pods[n].up, w.pods[n].ended = false, true }, nil)
 		on("has its pod deleted", nil, func(w *world, n string) { w.pods[n].ending = true }, nil)
+		on("has its pod deleted, and its kubelet does not hear it", nil,
+			func(w *world, n string) { w.pods[n].ending, w.detached[n] = true, true },
+			func(w *world, n string) { delete(w.detached, n) })
 		on("has its pod force-deleted", nil, func(w *world, n string) { w.endPod(n) }, nil)
 		on("has its pod force-deleted, and its process runs on", nil, func(w *world, n string) {
 			if p := w.pods[n]; p.up {

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"context"
+	"testing"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
@@ -114,6 +115,37 @@ func (w *world) reserved(c *controller, between func()) *plan.Step {
 	}
 	w.do(&switchOver{worldSteps{w, c, o}, r}, step)
 	return step
+}
+
+// TestASwitchoverThatWasWithdrawn_IsNotExecuted has the only member come back, and
+// the restore withdraw, after the cluster's controller has decided its first step.
+func TestASwitchoverThatWasWithdrawn_IsNotExecuted(t *testing.T) {
+	for name, rash := range map[string]bool{"it begins first": false, "it does not begin first, a mistake": true} {
+		t.Run(name, func(t *testing.T) {
+			w := settledWorld(spec(size(1), claims("1Gi")))
+			c := w.controllers[0]
+			w.rash, w.restore = rash, &restoring{at: w.acknowledged}
+			member := w.members[0].name
+			w.frozen[member] = true
+			for minutes := 0; !w.restore.asked; minutes++ {
+				if minutes > 30 {
+					t.Fatal("the restore does not ask for its switchover")
+				}
+				w.tick()
+				w.reconcile(c, func() {})
+				w.goOn(c)
+			}
+			w.tick()
+			w.reconcile(c, func() {
+				delete(w.frozen, member)
+				w.tick()
+				w.goOn(c)
+			})
+			if w.restore.asked || (w.violated != nil) != rash {
+				t.Errorf("the restore asks: %t; violated is: %v", w.restore.asked, w.violated)
+			}
+		})
+	}
 }
 
 // touched reports whether anything of the old members was set aside for it.

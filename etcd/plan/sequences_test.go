@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/usher-dev/usher/etcd/plan"
 	"github.com/usher-dev/usher/etcd/plan/states"
@@ -16,7 +17,7 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	from := all[random.IntN(len(all))]
 	w := settledWorld(from.Spec)
-	if random.IntN(4) == 0 { // before it is formed
+	if !k.formed && random.IntN(4) == 0 { // before it is formed
 		w = newWorld(from.Spec)
 	}
 	w.random = random
@@ -37,7 +38,13 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	var active []fault
 	remains := []string{plan.StallLimit}
 	edited := false
-	pick := func() int { return random.IntN(len(faults())) }
+	focused := k.focused()
+	pick := func() int {
+		if len(focused) > 0 && random.IntN(2) == 0 {
+			return focused[random.IntN(len(focused))]
+		}
+		return random.IntN(len(faults()))
+	}
 	if random.IntN(5) == 0 { // what fails once fails again
 		same := pick()
 		pick = func() int { return same }
@@ -92,6 +99,17 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 		return nil
 	}
 	return fmt.Errorf("%w%s", err, w.trace())
+}
+
+// focused returns the faults that the walk focuses on.
+func (k *walk) focused() []int {
+	var all []int
+	for i, f := range faults() {
+		if slices.ContainsFunc(k.focus, func(text string) bool { return strings.Contains(f.name, text) }) {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // expired advances the time until every claim that was set aside is deleted.
