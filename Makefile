@@ -185,7 +185,7 @@ soak-bench:
 
 # The other modules with usher's own code. Their go.mod goes stale when the main one
 # changes, which only a build of them shows.
-MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging tools/prose tools/record
+MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging tools/prose tools/record tools/versions
 
 # The texts that the list of words in tools/prose applies to.
 PROSE = $(wildcard *.md docs/*.md deploy/chart/usher/README.md deploy/chart/usher/README.md.gotmpl deploy/chart/usher/values.yaml deploy/base/crds/*_*.yaml)
@@ -193,7 +193,7 @@ PROSE = $(wildcard *.md docs/*.md deploy/chart/usher/README.md deploy/chart/ushe
 .PHONY: lint
 lint: prose ## Check every module's go.mod, style, imports and prose
 	$(ACTIONLINT)
-	GOGC=$${GOGC:-200} $(GOLANGCI_LINT) run ./...
+	GOGC=$${GOGC:-200} $(GOLANGCI_LINT) run --allow-parallel-runners ./...
 	for module in $(MODULES); do $(GO) -C $$module vet ./...; done
 
 .PHONY: prose
@@ -208,6 +208,7 @@ generate: ## Write the documents and manifests that come from others
 	for crd in deploy/base/crds/*_*.yaml; do \
 	  { echo '{{- if .Values.crds.install }}'; cat "$$crd"; echo '{{- end }}'; } >"deploy/chart/usher/templates/crds/$${crd##*/}"; \
 	done
+	$(GO) -C tools/versions run . >cli/apiserver/fields.tsv.new && mv cli/apiserver/fields.tsv.new cli/apiserver/fields.tsv
 	for copy in overlays/takeover chart/usher/files; do cp deploy/templates/envoy-takeover.yaml "deploy/$$copy/"; done
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md

@@ -57,12 +57,14 @@ func known() []controller {
 				if err != nil {
 					return err
 				}
-				return etcdrestore.New(m, shared.server, shared.places, o.clusters()).SetupWithManager(m)
+				return etcdrestore.New(m, shared.server, shared.places, o.observer(), o.EtcdCluster.ClaimGrace).SetupWithManager(m)
 			},
 		},
 		{
 			name: "etcdcluster", scheme: etcdcluster.AddToScheme,
-			setup: func(m manager.Manager, o Options) error { return o.clusters().SetupWithManager(m) },
+			setup: func(m manager.Manager, o Options) error {
+				return etcdcluster.New(m, o.observer(), o.EtcdCluster).SetupWithManager(m)
+			},
 		},
 		{
 			name: "ownnetwork", scheme: ownnetwork.AddToScheme,

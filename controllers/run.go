@@ -16,6 +16,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 	"github.com/usher-dev/usher/controllers/healing"
 	"github.com/usher-dev/usher/controllers/transfer"
@@ -64,8 +65,8 @@ type Options struct {
 
 	// backups is shared by the controllers of backups and restores.
 	backups func() (*backups, error)
-	// clusters executes what restores plan for clusters, too.
-	clusters func() *etcdcluster.Controller
+	// observer is shared by the controllers of clusters and of restores.
+	observer func() *observe.Observer
 }
 
 // Validate reports invalid options.
@@ -111,7 +112,7 @@ func Run(ctx context.Context, restConfig *rest.Config, o Options) error {
 		return err
 	}
 	o.backups = sync.OnceValues(func() (*backups, error) { return serveBackups(m, o) })
-	o.clusters = sync.OnceValue(func() *etcdcluster.Controller { return etcdcluster.New(m, o.EtcdCluster) })
+	o.observer = sync.OnceValue(func() *observe.Observer { return etcdcluster.NewObserver(m, o.EtcdCluster) })
 	for _, c := range all {
 		if err := c.setup(m, o); err != nil {
 			return fmt.Errorf("setting up the controller %s: %w", c.name, err)

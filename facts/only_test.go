@@ -19,14 +19,14 @@ const module = "github.com/usher-dev/usher/"
 // mayUse are the only files of the product that use what decides: every other one
 // asks this package for a verdict. A use is a call, or a composite literal.
 var mayUse = map[string][]string{
-	"verdict.Judge":         {"facts/facts.go"},
-	"verdict.Facts":         {"verdict/world.go"},
-	"injector.Decide":       {"verdict/inject.go"},
-	"injector.Hold":         {"verdict/mandatory.go"},
-	"injector.HoldUpdate":   {"verdict/mandatory.go"},
-	"network.Attach":        {"verdict/connect.go"},
-	"injector.Request":      {"verdict/inject.go"},
-	"network.AttachRequest": {"verdict/connect.go"},
+	"verdict.Judge":            {"facts/facts.go"},
+	"verdict.Facts":            {"verdict/world.go"},
+	"injector.Decide":          {"verdict/inject.go"},
+	"injector.VerifyMandatory": {"verdict/mandatory.go"},
+	"injector.VerifyUpdate":    {"verdict/mandatory.go"},
+	"network.Attach":           {"verdict/connect.go"},
+	"injector.Request":         {"verdict/inject.go"},
+	"network.AttachRequest":    {"verdict/connect.go"},
 }
 
 // TestNothingElseDecides finds the files that call a decision, or that construct

@@ -39,7 +39,7 @@ func TestARecordThatNamesWithoutEnd(t *testing.T) {
 			`"spec":{"containers":[{"name":"app","image":"app"},{"name":"side","image":"` + image + `"}]}}`)
 	}
 	r := Request{Object: pod("other"), Templates: set(mustParse(t, "side", small, "mandatory: true"))}
-	if d := HoldUpdate(r, pod("side:1")); !d.Denied || len(d.Problems) != 1 {
+	if d := VerifyUpdate(r, pod("side:1")); !d.Denied || len(d.Problems) != 1 {
 		t.Errorf("denied %v with %d problems", d.Denied, len(d.Problems))
 	}
 	if d := Decide(r); !d.Denied || len(d.Problems) != 1 {
@@ -65,7 +65,7 @@ func TestHostileTemplatesAreRefusedShortly(t *testing.T) {
 }
 
 func TestTooManyKeysAreNotCarried(t *testing.T) {
-	_, problem := Carry("Deployment", fromYAML(t, "{metadata: {annotations: {"+manyKeys(maxKeys+1)+"}}, spec: {template: {spec: {}}}}"), nil)
+	_, problem := PropagateOptIn("Deployment", fromYAML(t, "{metadata: {annotations: {"+manyKeys(maxKeys+1)+"}}, spec: {template: {spec: {}}}}"), nil)
 	if problem == nil || problem.Reason != reason.BadValue || !strings.Contains(problem.String(), "write at most 256") {
 		t.Errorf("got %v", problem)
 	}

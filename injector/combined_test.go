@@ -27,7 +27,7 @@ func TestMandatory_AppContainers(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		old, new string
-		want     reason.Reason // of Hold
+		want     reason.Reason // of VerifyMandatory
 		decide   reason.Reason
 	}{
 		"as it was": {want: reason.AlreadyInjected, decide: reason.AlreadyInjected},
@@ -47,8 +47,8 @@ func TestMandatory_AppContainers(t *testing.T) {
 			if string(r.Object) == once && tc.old != "" {
 				t.Fatalf("nothing of %s", once)
 			}
-			if d := Hold(r); d.Reason != tc.want {
-				t.Errorf("Hold: %s (%s), want %s", d.Reason, d.Message(), tc.want)
+			if d := VerifyMandatory(r); d.Reason != tc.want {
+				t.Errorf("VerifyMandatory: %s (%s), want %s", d.Reason, d.Message(), tc.want)
 			}
 			d := Decide(r)
 			if d.Reason != tc.decide {
@@ -56,7 +56,7 @@ func TestMandatory_AppContainers(t *testing.T) {
 			}
 			if d.Reason == reason.Injected {
 				r.Object = apply(t, r, d)
-				if d := Hold(r); d.Denied {
+				if d := VerifyMandatory(r); d.Denied {
 					t.Errorf("after it was added again: %s", d.Message())
 				}
 			}
@@ -81,24 +81,24 @@ func TestMandatory_Revisions(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(asks+`, "inject.usher.dev/side.revision": next`, "")), Now: edit.Add(time.Second), Templates: NewSet(map[string]Entry{"side": {Template: plain}, "side/next": {Template: was}})}
 	once := apply(t, r, Decide(r))
 	r.Object = once
-	if d := Hold(r); d.Reason != reason.AlreadyInjected || d.Outcomes[0].Version != was.Version {
+	if d := VerifyMandatory(r); d.Reason != reason.AlreadyInjected || d.Outcomes[0].Version != was.Version {
 		t.Errorf("%s (%s)", d.Reason, d.Message())
 	}
 	r.Templates = NewSet(map[string]Entry{"side": {Template: plain}, "side/next": {Template: is, Replaced: []Replaced{{was, edit}}}})
-	if d := Hold(r); d.Reason != reason.AlreadyInjected {
+	if d := VerifyMandatory(r); d.Reason != reason.AlreadyInjected {
 		t.Errorf("of a revision that was replaced: %s (%s)", d.Reason, d.Message())
 	}
 	r.Now = edit.Add(ReplacedFor)
-	if d := Hold(r); d.Reason != reason.MandatoryChanged {
+	if d := VerifyMandatory(r); d.Reason != reason.MandatoryChanged {
 		t.Errorf("a minute later: %s (%s)", d.Reason, d.Message())
 	}
 	r.Object = []byte(strings.Replace(string(once), "side:2", "evil:2", 1))
-	if d := HoldUpdate(r, once); d.Reason != reason.MandatoryChanged {
+	if d := VerifyUpdate(r, once); d.Reason != reason.MandatoryChanged {
 		t.Errorf("an update: %s (%s)", d.Reason, d.Message())
 	}
 	// Only the revision is mandatory, and the pod has it.
 	r.Templates = NewSet(map[string]Entry{"side": {Template: mustParse(t, "side", guarding, "")}, "side/next": {Template: was}})
-	if d := HoldUpdate(r, once); d.Reason != reason.MandatoryChanged {
+	if d := VerifyUpdate(r, once); d.Reason != reason.MandatoryChanged {
 		t.Errorf("an update of what is mandatory in the revision: %s (%s)", d.Reason, d.Message())
 	}
 }
@@ -107,14 +107,14 @@ func TestMandatory_Revisions(t *testing.T) {
 func TestMandatory_Matched(t *testing.T) {
 	const options = "mandatory: true\nmatch: {podSelector: {matchLabels: {app: web}}}"
 	r := Request{Object: fromYAML(t, "{metadata: {labels: {app: web}}, spec: {containers: [{name: app}]}}"), Templates: set(mustParse(t, "side", guarding, options))}
-	if d := Hold(r); d.Reason != reason.MandatoryChanged {
+	if d := VerifyMandatory(r); d.Reason != reason.MandatoryChanged {
 		t.Errorf("without: %s (%s)", d.Reason, d.Message())
 	}
 	if d := Decide(r); d.Reason != reason.Injected {
 		t.Errorf("%s (%s)", d.Reason, d.Message())
 	}
 	r.Object = fromYAML(t, `{metadata: {labels: {app: web}, annotations: {inject.usher.dev/side: "false"}}, spec: {containers: [{name: app}]}}`)
-	for _, d := range []*decision.Decision{Decide(r), Hold(r)} {
+	for _, d := range []*decision.Decision{Decide(r), VerifyMandatory(r)} {
 		if d.Reason != reason.OptedOut || !d.Denied {
 			t.Errorf("refused: %s (%s)", d.Reason, d.Message())
 		}

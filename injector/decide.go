@@ -111,7 +111,7 @@ func (d *decider) run() {
 	if d.verify {
 		asks = slices.DeleteFunc(asks, func(a ask) bool { return !r.Templates.concerns(a) })
 	}
-	d.believed(view)
+	d.warnOfUnprovedController(view)
 	d.explainAsks(view, asks)
 	if len(asks) == 0 {
 		d.Skip(decision.Outcome{}, reason.NotAsked, "")
@@ -158,7 +158,7 @@ func (d *decider) template(a ask) bool {
 	}
 	where := c.entry.Template.Place(d.merge.pod, d.request.NativeSidecars)
 	if c.entry.Template.Options.Mandatory {
-		return d.hold(a, c.entry.versions(d.request.Now), where)
+		return d.addMandatory(a, c.entry.versions(d.request.Now), where)
 	}
 	t, problem := c.entry.Template.WithOverrides(a.overrides)
 	if problem != nil {

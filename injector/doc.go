@@ -35,7 +35,9 @@
 //   - Without such a record, usher recognizes a container by its name, the last
 //     component of its image's repository, and one of ports, args, command and
 //     mounts if the template writes any, or all that the template writes. The reason
-//     is already-present, with a warning. usher writes a record if it is true: if it
+//     is already-present, with a warning. A registry that flattens names joins the
+//     end of the repository (team-side for team/side), and then one of the four
+//     fields must be the template's. usher writes a record if it is true: if it
 //     adds a container, or if all of them have all that the template writes. It
 //     recognizes volumes, labels and annotations of recognized containers by name,
 //     and if all containers are recognized, what appContainers added as well.
@@ -50,10 +52,10 @@
 // API server's defaulting and admission plugins and for options.tolerate.
 // Decide denies other differences, so that a replica of a later version denies
 // them even while the registration of an earlier version is in force. After all
-// mutations Hold checks again, when nothing can be added any more, and the
+// mutations VerifyMandatory checks again, when nothing can be added any more, and the
 // record must match the pod. Every one of the pod's own containers must have
 // the template's appContainers: the pod cannot select containers, and the
-// record does not decide which containers are the pod's own. HoldUpdate
+// record does not decide which containers are the pod's own. VerifyUpdate
 // compares a pod with itself: neither the items that the old record names, nor
 // those that are recognizably the template's, nor the record may change, and an
 // edit of the template does not affect running pods.

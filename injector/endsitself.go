@@ -33,9 +33,9 @@ type link struct {
 	template *template.Template
 	from     *link        // nil at the template whose selector ends
 	by       podjson.Pair // the label of from that selects the template
-	// given are the labels of the links up to this one, and wanted what a pod must
+	// added are the labels of the links up to this one, and wanted what a pod must
 	// have itself to get all of them.
-	given  labels.Set
+	added  labels.Set
 	wanted labels.Requirements
 }
 
@@ -45,7 +45,7 @@ func (s *Set) chain(t *template.Template) *chain {
 	visited := map[string]bool{t.Name: true}
 	for reached := []*link{{template: t, wanted: requirementsOf(t)}}; len(reached) > 0; reached = reached[1:] {
 		l := reached[0]
-		if ends, violated := l.give(s, t); violated != nil {
+		if ends, violated := l.add(s, t); violated != nil {
 			return &chain{l, ends, *violated}
 		}
 		for _, u := range s.Matches() {
@@ -58,19 +58,19 @@ func (s *Set) chain(t *template.Template) *chain {
 	return nil
 }
 
-// give adds the labels that the template gives to a pod that it selects. It
+// add adds the labels that the template gives to a pod that it selects. It
 // returns the label that ends the selector of the chain's first template, with
 // the requirement that it violates.
-func (l *link) give(s *Set, first *template.Template) (ends podjson.Pair, violated *labels.Requirement) {
-	l.given = maps.Clone(l.given)
-	if l.given == nil {
-		l.given = labels.Set{}
+func (l *link) add(s *Set, first *template.Template) (ends podjson.Pair, violated *labels.Requirement) {
+	l.added = maps.Clone(l.added)
+	if l.added == nil {
+		l.added = labels.Set{}
 	}
 	for _, p := range s.labelsOf(l.template.Name) {
-		if l.given.Has(p.Key) || !satisfiable(append(slices.Clone(l.wanted), withoutLabel(p.Key))) {
+		if l.added.Has(p.Key) || !satisfiable(append(slices.Clone(l.wanted), withoutLabel(p.Key))) {
 			continue // the pod has a value before, and that one wins
 		}
-		l.given[p.Key] = p.Value
+		l.added[p.Key] = p.Value
 		l.wanted = append(slices.Clone(l.wanted), withoutLabel(p.Key))
 		for _, r := range requirementsOf(first) {
 			if r.Key() == p.Key && r.Matches(labels.Set{}) && !r.Matches(labels.Set{p.Key: p.Value}) {
@@ -84,9 +84,9 @@ func (l *link) give(s *Set, first *template.Template) (ends podjson.Pair, violat
 // next returns the link to a template that the labels so far select on a pod that
 // the chain's first template selects; nil if they do not.
 func (l *link) next(s *Set, first, u *template.Template) *link {
-	next := &link{template: u, from: l, given: l.given, wanted: slices.Clone(l.wanted)}
+	next := &link{template: u, from: l, added: l.added, wanted: slices.Clone(l.wanted)}
 	for _, r := range requirementsOf(u) {
-		value, given := l.given[r.Key()]
+		value, given := l.added[r.Key()]
 		switch {
 		case given && !r.Matches(labels.Set{r.Key(): value}):
 			return nil

@@ -26,9 +26,9 @@ func (s *Set) AnyMandatory() bool {
 	return false
 }
 
-// hold compares the pod with the currently valid versions of a mandatory
+// addMandatory compares the pod with the currently valid versions of a mandatory
 // template.
-func (d *decider) hold(a ask, versions []*template.Template, where template.Placement) bool {
+func (d *decider) addMandatory(a ask, versions []*template.Template, where template.Placement) bool {
 	t, problem := versions[0].WithOverrides(a.overrides)
 	if problem != nil {
 		d.Deny(a.outcome(), *problem)

@@ -122,9 +122,9 @@ func TestMandatory(t *testing.T) {
 				once := apply(t, r, Decide(r))
 				r.Object = edited(t, string(once), c.edit)
 				denied := c.allowed == "" || c.allowed != tolerated
-				decisions := map[string]*decision.Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)}
+				decisions := map[string]*decision.Decision{"Decide": Decide(r), "VerifyMandatory": VerifyMandatory(r), "VerifyUpdate": VerifyUpdate(r, once)}
 				for by, d := range decisions {
-					if by == "HoldUpdate" && strings.HasPrefix(c.field, "spec.volumes") {
+					if by == "VerifyUpdate" && strings.HasPrefix(c.field, "spec.volumes") {
 						continue // immutable
 					}
 					switch {
@@ -141,11 +141,11 @@ func TestMandatory(t *testing.T) {
 				}
 				// Earlier versions denied only changed or missing items, and no updates.
 				r.Pin = release.V(0, 1)
-				for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)} {
-					if by == "HoldUpdate" && strings.HasPrefix(c.field, "spec.volumes") {
+				for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "VerifyMandatory": VerifyMandatory(r), "VerifyUpdate": VerifyUpdate(r, once)} {
+					if by == "VerifyUpdate" && strings.HasPrefix(c.field, "spec.volumes") {
 						continue
 					}
-					if want := !c.added && by != "HoldUpdate"; d.Denied != want || d.Denied == (len(d.Warnings) > 0) {
+					if want := !c.added && by != "VerifyUpdate"; d.Denied != want || d.Denied == (len(d.Warnings) > 0) {
 						t.Errorf("%s in a namespace pinned to v0.1: denied %v, want %v; warnings %v", by, d.Denied, want, d.Warnings)
 					}
 				}
@@ -213,9 +213,9 @@ func TestMandatory_AdmissionOfTheServer(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			r.Object = edited(t, once, tc.edit)
-			d := Hold(r)
+			d := VerifyMandatory(r)
 			if d.Denied == tc.want {
-				t.Errorf("Hold: denied %v, want %v: %s %s", d.Denied, !tc.want, d.Reason, d.Message())
+				t.Errorf("VerifyMandatory: denied %v, want %v: %s %s", d.Denied, !tc.want, d.Reason, d.Message())
 			}
 			// If only the record is wrong, injection rewrites it.
 			d = Decide(r)
@@ -225,8 +225,8 @@ func TestMandatory_AdmissionOfTheServer(t *testing.T) {
 			if len(d.Patch) > 0 {
 				again := r
 				again.Object = apply(t, r, d)
-				if d := Hold(again); d.Denied {
-					t.Errorf("after that Hold says %s", d.Message())
+				if d := VerifyMandatory(again); d.Denied {
+					t.Errorf("after that VerifyMandatory says %s", d.Message())
 				}
 			}
 		})
@@ -238,7 +238,7 @@ func TestMandatory_AsNativeSidecars(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(asks, "restartPolicy: Never, containers: [{name: app}]")), NativeSidecars: true, Templates: set(mustParse(t, "side", guarding, "mandatory: true"))}
 	once := apply(t, r, Decide(r))
 	r.Object = once
-	for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)} {
+	for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "VerifyMandatory": VerifyMandatory(r), "VerifyUpdate": VerifyUpdate(r, once)} {
 		if d.Denied || len(d.Patch) > 0 {
 			t.Errorf("%s: %s (%s) with %s", by, d.Reason, d.Message(), d.Patch.JSON())
 		}
@@ -271,28 +271,28 @@ func recordAs(pod map[string]any, old, new string) {
 
 func TestHold_NothingWasInjected_IsDenied(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", guarding, "mandatory: true"))}
-	d := Hold(r)
+	d := VerifyMandatory(r)
 	for _, what := range []string{"the container side", "the volume v", "the label sidecar", "the annotation side.example.com/port"} {
 		if !strings.Contains(d.Message(), "the pod lacks "+what) {
 			t.Errorf("%s: %s lacks %q", d.Reason, d.Message(), what)
 		}
 	}
 	r.Pin = release.V(0, 1)
-	if d := Hold(r); d.Denied || len(d.Warnings) != 4 || len(d.Patch) > 0 {
+	if d := VerifyMandatory(r); d.Denied || len(d.Warnings) != 4 || len(d.Patch) > 0 {
 		t.Errorf("in a namespace pinned to v0.1: denied %v, warnings %v", d.Denied, d.Warnings)
 	}
 	r.Pin = release.Version{}
 	r.Templates = set(mustParse(t, "side", guarding, ""))
-	if d := Hold(r); d.Denied || d.Reason != reason.NotAsked {
+	if d := VerifyMandatory(r); d.Denied || d.Reason != reason.NotAsked {
 		t.Errorf("of a template that is not mandatory: %s (%s)", d.Reason, d.Message())
 	}
 	r.Templates = set(mustParse(t, "other", guarding, "mandatory: true"))
-	if d := Hold(r); d.Reason != reason.TemplateMissing {
+	if d := VerifyMandatory(r); d.Reason != reason.TemplateMissing {
 		t.Errorf("of a template that is not known: %s (%s)", d.Reason, d.Message())
 	}
 	r.Object = fromYAML(t, asking(`"inject.usher.dev/side": "maybe"`, ""))
 	r.Templates = set(mustParse(t, "side", guarding, "mandatory: true"))
-	if d := Hold(r); d.Reason != reason.BadValue {
+	if d := VerifyMandatory(r); d.Reason != reason.BadValue {
 		t.Errorf("of a value that was changed after injection: %s (%s)", d.Reason, d.Message())
 	}
 }
@@ -308,20 +308,20 @@ func TestMandatory_Replaced(t *testing.T) {
 	r.Templates = NewSet(map[string]Entry{"side": {Template: is, Replaced: []Replaced{{was, edit}}}})
 	for after, want := range map[time.Duration]bool{0: true, ReplacedFor - 1: true, ReplacedFor: false} {
 		r.Now = edit.Add(after)
-		for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "Hold": Hold(r)} {
+		for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "VerifyMandatory": VerifyMandatory(r)} {
 			if d.Denied == want || want && (len(d.Patch) > 0 || d.Outcomes[0].Version != was.Version) {
 				t.Errorf("%s, %s after the edit: %s (%s) with %s", by, after, d.Reason, d.Message(), d.Patch.JSON())
 			}
 		}
 		// A template edit must not block updates of running pods.
 		r.Object = []byte(strings.Replace(string(once), `"labels":{`, `"labels":{"mine":"x",`, 1))
-		if d := HoldUpdate(r, once); d.Denied {
+		if d := VerifyUpdate(r, once); d.Denied {
 			t.Errorf("a label patch %s after the edit: %s", after, d.Message())
 		}
 		r.Object = once
 	}
 	r.Now = time.Time{}
-	if d := Hold(r); !d.Denied {
+	if d := VerifyMandatory(r); !d.Denied {
 		t.Error("without a time a replaced version counts")
 	}
 }
@@ -359,7 +359,7 @@ func TestHoldUpdate_WhatIsNotTheTemplates(t *testing.T) {
 			if tc.old == nil {
 				tc.old = []byte(once)
 			}
-			if d := HoldUpdate(r, tc.old); d.Reason != tc.want || d.Denied != (tc.want == reason.RecordMismatch) {
+			if d := VerifyUpdate(r, tc.old); d.Reason != tc.want || d.Denied != (tc.want == reason.RecordMismatch) {
 				t.Errorf("got %s, denied %v (%s), want %s", d.Reason, d.Denied, d.Message(), tc.want)
 			}
 		})

@@ -167,7 +167,7 @@ func TestMatch_LabelOfATemplate_SelectsAnother(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.Object = after
-			if held := Hold(r); held.Denied {
+			if held := VerifyMandatory(r); held.Denied {
 				t.Errorf("the injected pod is denied: %s", held.Message())
 			}
 		})

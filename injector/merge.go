@@ -16,10 +16,10 @@ import (
 // the pod, so that the next one sees the earlier additions.
 type merge struct {
 	pod *podjson.Pod
-	// raw is the original pod, and came its containers once they are decoded.
-	raw   jsontext.Value
-	came  *podItems
-	patch podjson.Patch
+	// raw is the original pod, and original its containers once they are decoded.
+	raw      jsontext.Value
+	original *podItems
+	patch    podjson.Patch
 	// before counts the containers added before the pod's own init containers.
 	before int
 	// duplicates is true if the additions repeat a merge key, which a strategic

@@ -29,12 +29,12 @@ func (s *Set) OwnLabels(labels, annotations map[string]string) map[string]string
 // ownLabels are OwnLabels; recognized reports whether the pod has all containers
 // of a template, recognizably, and is nil if only the metadata is known.
 func (s *Set) ownLabels(labels map[string]string, list string, record Record, recognized func(*template.Template) bool) map[string]string {
-	if s == nil || len(s.givers) == 0 || len(labels) == 0 || len(record) == 0 && recognized == nil {
+	if s == nil || len(s.labelers) == 0 || len(labels) == 0 || len(record) == 0 && recognized == nil {
 		return labels
 	}
 	kept := keysOf(list)
 	own := labels
-	for _, giver := range s.givers {
+	for _, giver := range s.labelers {
 		entry, named := record[giver.Name]
 		known := named && s.knows(giver.Name, entry.Content)
 		if named && known && giver.Content != entry.Content {
@@ -68,7 +68,7 @@ func keysOf(list string) []string {
 
 // knows reports whether the set has the version of a template with some content.
 func (s *Set) knows(name, content string) bool {
-	return slices.ContainsFunc(s.givers, func(t *template.Template) bool { return t.Name == name && t.Content == content }) ||
+	return slices.ContainsFunc(s.labelers, func(t *template.Template) bool { return t.Name == name && t.Content == content }) ||
 		slices.ContainsFunc(s.Variants(name), func(t *template.Template) bool { return t.Content == content })
 }
 
@@ -91,11 +91,11 @@ func (s *Set) readLabels() {
 	for _, name := range slices.Sorted(maps.Keys(s.entries)) {
 		entry := s.entries[name]
 		if gives(entry.Template) {
-			s.givers = append(s.givers, entry.Template)
+			s.labelers = append(s.labelers, entry.Template)
 		}
 		for _, r := range entry.Replaced {
 			if gives(r.Template) {
-				s.givers = append(s.givers, r.Template)
+				s.labelers = append(s.labelers, r.Template)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (s *Set) readLabels() {
 // with the new record.
 func (d *decider) keepOwn() {
 	r := &d.request
-	if !d.recorded || r.Templates == nil || len(r.Templates.givers) == 0 {
+	if !d.recorded || r.Templates == nil || len(r.Templates.labelers) == 0 {
 		return
 	}
 	labels, list := d.merge.pod.Labels(), d.merge.pod.Annotations()[wellknown.AnnotationOwnLabels]

@@ -84,16 +84,16 @@ func (m *merge) locate(name string) *located {
 	if !m.has(name) {
 		return nil
 	}
-	if m.came == nil {
-		m.came = &podItems{}
-		_ = jsonv2.Unmarshal(m.raw, m.came) // it was decoded before
+	if m.original == nil {
+		m.original = &podItems{}
+		_ = jsonv2.Unmarshal(m.raw, m.original) // it was decoded before
 	}
 	// The view of the pod includes earlier additions, and the original pod does
 	// not.
 	for _, l := range []struct {
 		name  string
 		items []podItem
-	}{{"containers", m.came.Spec.Containers}, {"initContainers", m.came.Spec.InitContainers}} {
+	}{{"containers", m.original.Spec.Containers}, {"initContainers", m.original.Spec.InitContainers}} {
 		at := slices.IndexFunc(l.items, func(item podItem) bool { return item.name == name })
 		if at < 0 {
 			continue
@@ -165,10 +165,14 @@ func (l *located) field() string { return fmt.Sprintf("spec.%s[%d]", l.list, l.i
 // recognize says whether a container of the pod is the template's although no
 // record names it. It recognizes the container by the name, the last component
 // of the image's repository, and one of the fields that identify a container, if
-// the template writes any, or all that the template writes.
+// the template writes any, or all that the template writes. In a registry that
+// flattens names, the last component is the end of the repository, and a field
+// must identify the container.
 func recognize(want, have *corev1.Container) evidence {
 	sameImage, identified := template.Repository(want.Image) == template.Repository(have.Image), identifies(want, have)
 	switch {
+	case identified && !sameImage && template.Flattened(want.Image, have.Image):
+		return byRecognition
 	case sameImage && (identified || !identifiable(want) || within(canonical(*want), canonical(*have))):
 		return byRecognition
 	case sameImage || identified:

@@ -263,20 +263,8 @@ func FuzzDecide(f *testing.F) {
 				t.Errorf("the second pass says %s (%s)\non %s", d.Reason, d.Message(), after)
 			}
 		}
-		if _, problem := Carry("Deployment", object, nil); problem != nil && problem.Message == "" {
+		if _, problem := PropagateOptIn("Deployment", object, nil); problem != nil && problem.Message == "" {
 			t.Error("a problem without a word")
-		}
-	})
-}
-
-// FuzzParseTemplate parses arbitrary ConfigMap data.
-func FuzzParseTemplate(f *testing.F) {
-	f.Add(proved, "native: auto")
-	f.Add("containers: [{name: &a a, image: *a}]", "overrides: [image]")
-	f.Fuzz(func(t *testing.T, config, options string) {
-		tpl, err := template.Parse("t", map[string]string{template.ConfigKey: config, template.OptionsKey: options})
-		if (tpl == nil) == (err == nil) {
-			t.Errorf("template %v, error %v", tpl, err)
 		}
 	})
 }

@@ -14,16 +14,16 @@ import (
 // that an object has, and knows neither the record nor what the decision will
 // add. Its entries therefore select more than one match says.
 
-// WithoutGiven returns a match without the requirements that a label of a template
+// WithoutAddedLabels returns a match without the requirements that a label of a template
 // can end: such a label may not be the pod's own. It returns the match itself if
 // there are none.
-func (s *Set) WithoutGiven(m *template.Match) *template.Match {
-	if len(s.givers) == 0 || m.PodSelector == nil {
+func (s *Set) WithoutAddedLabels(m *template.Match) *template.Match {
+	if len(s.labelers) == 0 || m.PodSelector == nil {
 		return m
 	}
 	ends := func(r metav1.LabelSelectorRequirement) bool {
 		selector, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{r}})
-		return err == nil && selector.Matches(labels.Set{}) && slices.ContainsFunc(s.givers, func(t *template.Template) bool {
+		return err == nil && selector.Matches(labels.Set{}) && slices.ContainsFunc(s.labelers, func(t *template.Template) bool {
 			return slices.ContainsFunc(t.Labels, func(p podjson.Pair) bool { return !selector.Matches(labels.Set{p.Key: p.Value}) })
 		})
 	}

@@ -32,7 +32,7 @@ func TestMandatory_ReplacedVersionsAreCompared(t *testing.T) {
 			r.Now, r.Templates = edit, NewSet(map[string]Entry{"side": {Template: is, Replaced: []Replaced{{was, edit}}}})
 			for text, denied := range map[string]bool{string(once): false, strings.Replace(string(once), tc.from, tc.to, 1): true} {
 				r.Object = []byte(text)
-				for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "Hold": Hold(r)} {
+				for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "VerifyMandatory": VerifyMandatory(r)} {
 					if d.Denied != denied || !denied && len(d.Patch) > 0 {
 						t.Errorf("%s: denied %v (%s), want %v, of %s", by, d.Denied, d.Message(), denied, text)
 					}

@@ -52,7 +52,7 @@ func choose(asks []ask, annotations map[string]string, set *Set, s Subject) []as
 	for round := 0; (round == 0 || len(fresh) > 0) && (s.ended == nil || !s.ended()); round++ {
 		for i := range fresh {
 			if !fresh[i].refused {
-				seen.give(r.of(set, fresh[i].template), round)
+				seen.add(r.of(set, fresh[i].template), round)
 			}
 		}
 		before := len(asks)
@@ -80,7 +80,7 @@ func match(asks []ask, set *Set, selected func(*template.Template) bool) []ask {
 // selects reports whether a template's match selects the pod with some labels.
 func selects(t *template.Template, s Subject, pod labels.Labels) bool {
 	m := t.Options.Match
-	return m != nil && m.Namespaces().Matches(labels.Set(s.NamespaceLabels)) && m.Pods().Matches(pod) && selectsMaker(t, s)
+	return m != nil && m.Namespaces().Matches(labels.Set(s.NamespaceLabels)) && m.Pods().Matches(pod) && selectsController(t, s)
 }
 
 // keeps reports whether a template selects the pod although the rounds did not
@@ -99,10 +99,10 @@ func keeps(t *template.Template, s Subject, own map[string]string) bool {
 	if _, named := s.record[t.Name]; !named {
 		return false
 	}
-	with := &roundLabels{own: own, given: map[string]givenLabel{}}
+	with := &roundLabels{own: own, added: map[string]addedLabel{}}
 	for _, p := range t.Labels {
 		if p.In(s.Labels) {
-			with.given[p.Key] = givenLabel{value: p.Value}
+			with.added[p.Key] = addedLabel{value: p.Value}
 		}
 	}
 	return selects(t, s, with)
@@ -112,30 +112,30 @@ func keeps(t *template.Template, s Subject, own map[string]string) bool {
 // templates selected before.
 type roundLabels struct {
 	own   map[string]string
-	given map[string]givenLabel
+	added map[string]addedLabel
 }
 
-// A givenLabel is a label of a template that was selected before a round.
-type givenLabel struct {
+// A addedLabel is a label of a template that was selected before a round.
+type addedLabel struct {
 	value string
 	round int
 }
 
-// give adds the labels of a template that was selected before a round. Of two
+// add adds the labels of a template that was selected before a round. Of two
 // values the earlier one stays, and of two in one round the lesser one: no pod
 // can have both templates.
-func (l *roundLabels) give(t *template.Template, round int) {
+func (l *roundLabels) add(t *template.Template, round int) {
 	if t == nil {
 		return // it cannot be used
 	}
 	for _, p := range t.Labels {
-		if was, set := l.given[p.Key]; set && (was.round < round || was.value < p.Value) {
+		if was, set := l.added[p.Key]; set && (was.round < round || was.value < p.Value) {
 			continue
 		}
-		if l.given == nil {
-			l.given = map[string]givenLabel{}
+		if l.added == nil {
+			l.added = map[string]addedLabel{}
 		}
-		l.given[p.Key] = givenLabel{p.Value, round}
+		l.added[p.Key] = addedLabel{p.Value, round}
 	}
 }
 
@@ -144,7 +144,7 @@ func (l *roundLabels) Lookup(key string) (value string, exists bool) {
 	if value, exists = l.own[key]; exists {
 		return value, true
 	}
-	given, exists := l.given[key]
+	given, exists := l.added[key]
 	return given.value, exists
 }
 

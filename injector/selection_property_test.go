@@ -306,10 +306,10 @@ func (s *selectionScene) checkAfter(t *testing.T, after []byte, sent []string) {
 	if diff := cmp.Diff(sent, selected(again)); diff != "" {
 		t.Errorf("selected in a reinvocation (-sent +again):\n%s", diff)
 	}
-	if held := Hold(r); held.Denied {
+	if held := VerifyMandatory(r); held.Denied {
 		t.Errorf("the check after all mutations denies: %s", held.Message())
 	}
-	if held := HoldUpdate(r, after); held.Denied {
+	if held := VerifyUpdate(r, after); held.Denied {
 		t.Errorf("an update without a change is denied: %s", held.Message())
 	}
 	labels, notes := metadataOf(t, after)
@@ -370,7 +370,7 @@ func (s *selectionScene) checkRemoved(t *testing.T, after []byte) {
 		}
 		r := s.request
 		r.Object = withoutContainer(t, after, "c-"+tpl.name)
-		if held := Hold(r); !held.Denied {
+		if held := VerifyMandatory(r); !held.Denied {
 			t.Errorf("a pod without the container of the mandatory template %s passes the check: %s", tpl.name, held.Reason)
 		}
 	}

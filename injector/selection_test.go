@@ -124,7 +124,7 @@ func TestSelection_AfterMutation(t *testing.T) {
 	unrecorded := fromYAML(t, "{metadata: {labels: {app: web, tier: x}}, spec: {containers: [{name: app, image: a}, {name: label, image: 'i:1'}]}}")
 	for name, object := range map[string][]byte{"with the record": withoutContainer(t, injected, "guard"), "without a record": unrecorded} {
 		r.Object = object
-		if h := Hold(r); !h.Denied {
+		if h := VerifyMandatory(r); !h.Denied {
 			t.Errorf("%s: the pod without its mandatory container is admitted: %s", name, h.Reason)
 		}
 		if d := Decide(r); d.Denied || len(d.Patch) == 0 {
@@ -153,7 +153,7 @@ func TestSelection_LabelOfTheAuthor(t *testing.T) {
 	if diff := cmp.Diff([]string{"label", "mine"}, selected(again)); diff != "" || len(again.Patch) > 0 {
 		t.Errorf("selected in a reinvocation (-want +got):\n%s%s", diff, again.Patch.JSON())
 	}
-	if h := Hold(r); h.Denied {
+	if h := VerifyMandatory(r); h.Denied {
 		t.Errorf("the check after all mutations denies: %s", h.Message())
 	}
 	for _, s := range Sidecars(notes, Subject{Labels: labels}, r.Templates) {
@@ -235,7 +235,7 @@ func TestSelection_ForgedRecord_EscapesNoMandatoryTemplate(t *testing.T) {
 	if diff := cmp.Diff([]string{"guard"}, selected(d)); diff != "" {
 		t.Errorf("selected (-want +got):\n%s%s", diff, d.Message())
 	}
-	if h := Hold(r); !h.Denied {
+	if h := VerifyMandatory(r); !h.Denied {
 		t.Errorf("the check admits the pod without it: %s", h.Reason)
 	}
 }
@@ -249,11 +249,11 @@ func TestSelection_RecordNamesMandatoryTemplate(t *testing.T) {
 	injected := apply(t, r, Decide(r))
 	r.NamespaceLabels = nil
 	r.Object = injected
-	if h := Hold(r); h.Denied || h.Reason != reason.AlreadyInjected {
+	if h := VerifyMandatory(r); h.Denied || h.Reason != reason.AlreadyInjected {
 		t.Errorf("the pod as injected: %s (%s)", h.Reason, h.Message())
 	}
 	r.Object = withoutContainer(t, injected, "guard")
-	if h := Hold(r); !h.Denied {
+	if h := VerifyMandatory(r); !h.Denied {
 		t.Errorf("the pod without the container is admitted: %s", h.Reason)
 	}
 	d := Decide(r)
@@ -283,7 +283,7 @@ func TestSelection_WithheldTemplate_DoesNotEndAMandatorySelector(t *testing.T) {
 		t.Error("the label of a template that the pod gets does not count")
 	}
 	r.Object = apply(t, r, d)
-	if h := Hold(r); h.Denied {
+	if h := VerifyMandatory(r); h.Denied {
 		t.Errorf("the check denies: %s", h.Message())
 	}
 }

@@ -28,10 +28,10 @@ type Set struct {
 	// rank is the position of each template in the order in which a pod gets them;
 	// nil if that is the order of the names.
 	rank map[string]int
-	// reads are the keys of the pods' labels that matches read, and givers the
+	// reads are the keys of the pods' labels that matches read, and labelers the
 	// versions of templates that give such a label.
-	reads  map[string]bool
-	givers []*template.Template
+	reads    map[string]bool
+	labelers []*template.Template
 }
 
 // An Entry is a template, or the reason why it is invalid. If an invalid

@@ -63,7 +63,7 @@ func TestTolerate_Limits(t *testing.T) {
 			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", guarding, options))}
 			once := apply(t, r, Decide(r))
 			r.Object = edited(t, string(once), tc.edit)
-			for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "Hold": Hold(r), "HoldUpdate": HoldUpdate(r, once)} {
+			for by, d := range map[string]*decision.Decision{"Decide": Decide(r), "VerifyMandatory": VerifyMandatory(r), "VerifyUpdate": VerifyUpdate(r, once)} {
 				if d.Denied == tc.want {
 					t.Errorf("%s: denied %v: %s", by, d.Denied, d.Message())
 				}
@@ -79,7 +79,7 @@ func TestTolerate_Mapping(t *testing.T) {
 			r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", guarding, "{mandatory: true, tolerate: {"+string(key)+": {}}}"))}
 			once := apply(t, r, Decide(r))
 			r.Object = edited(t, string(once), c.edit)
-			if d := Hold(r); d.Denied != (c.allowed != key) {
+			if d := VerifyMandatory(r); d.Denied != (c.allowed != key) {
 				t.Errorf("%s, tolerating %s: denied %v: %s", name, key, d.Denied, d.Message())
 			}
 		}

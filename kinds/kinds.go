@@ -19,8 +19,8 @@ const (
 	Pods Trait = 1 << iota
 	// Creates: a controller creates pods from the template.
 	Creates
-	// Carries: usher carries opt-ins on the object's own metadata into the template.
-	Carries
+	// PropagatesOptIn: usher carries opt-ins on the object's own metadata into the template.
+	PropagatesOptIn
 	// Fixed: the template is immutable, or another object's controller writes it.
 	Fixed
 	// Runs: the controller keeps its pods running.
@@ -77,7 +77,7 @@ func (k *Kind) Group() string {
 func (k *Kind) New() runtime.Object { return k.object.DeepCopyObject() }
 
 // NewList returns an empty list of objects of the kind, which must be Listed or
-// Carries.
+// PropagatesOptIn.
 func (k *Kind) NewList() runtime.Object { return k.list.DeepCopyObject() }
 
 // byName are the rows by the name of the kind; the version that usher reads is the

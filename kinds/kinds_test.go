@@ -43,8 +43,8 @@ func TestTable(t *testing.T) {
 			if got := is(k.New()); got != want {
 				t.Errorf("New returns a %v, want %v", got, want)
 			}
-			if (k.Is(Listed) || k.Is(Carries)) != (k.list != nil) {
-				t.Error("a kind has a list if it is Listed or Carries, and only then")
+			if (k.Is(Listed) || k.Is(PropagatesOptIn)) != (k.list != nil) {
+				t.Error("a kind has a list if it is Listed or PropagatesOptIn, and only then")
 			}
 			if want.Kind += "List"; k.list != nil && is(k.NewList()) != want {
 				t.Errorf("NewList returns a %v, want %v", is(k.NewList()), want)
@@ -61,7 +61,7 @@ func TestTable(t *testing.T) {
 			if at := field(reflect.TypeOf(k.object), k.Template()); k.Is(Pods) && k.Name != "Pod" && at != template || k.Name == "Pod" && k.Template() != nil {
 				t.Errorf("at %v it has a %v, want a pod template", k.Template(), at)
 			}
-			if !k.Is(Pods) && (k.Template() != nil || k.Is(Creates) || k.Is(Carries)) {
+			if !k.Is(Pods) && (k.Template() != nil || k.Is(Creates) || k.Is(PropagatesOptIn)) {
 				t.Error("it has no pod template")
 			}
 			if at := field(reflect.TypeOf(k.object), k.Replicas()); k.Replicas() != nil && !at.ConvertibleTo(reflect.TypeFor[int64]()) {

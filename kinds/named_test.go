@@ -19,6 +19,7 @@ import (
 // mayName are the ends of the paths of files, and of folders, that name workloads'
 // kinds: they say something about one kind in particular. All others ask the table.
 var mayName = map[string]string{
+	"apiserver/changes.go":       "what the API server lets change in a StatefulSet",
 	"apiserver/complete.go":      "what the API server writes into a Job",
 	"apiserver/strategies.go":    "the API server's code for each kind",
 	"apiserver/template.go":      "the PodTemplate in which a template is validated",
@@ -28,7 +29,7 @@ var mayName = map[string]string{
 	"cluster/ownnetwork.go":      "the owners of the pods of a Deployment",
 	"cluster/relatedcache.go":    "the fields of each kind that rules compare",
 	"kubeconfig/workload.go":     "the claims and the selector of kinds whose controllers differ",
-	"injector/maker.go":          "the kinds of options.match, which is a contract",
+	"injector/controller.go":     "the kinds of options.match, which is a contract",
 	"template/match.go":          "CronJob, which options.match refuses",
 	"kinds/table.go":             "the table",
 	"servererrors/":              "the API server's errors about each kind",

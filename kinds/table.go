@@ -21,7 +21,7 @@ var (
 	replicas, size = []string{"spec", "replicas"}, []string{"spec", "size"}
 )
 
-const workload = Pods | Creates | Carries | Listed
+const workload = Pods | Creates | PropagatesOptIn | Listed
 
 // table has a row for each kind. Its order is that of the kinds in the webhook
 // configurations and in the documents.

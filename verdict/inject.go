@@ -27,7 +27,7 @@ func (j *judging) inject() error {
 	j.warnings(d.Warnings)
 	if d.Denied {
 		effect := DeniesPods
-		if j.pod() || kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries) && j.mandatory(d) {
+		if j.pod() || kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.PropagatesOptIn) && j.mandatory(d) {
 			effect = Denies
 		}
 		j.problems(d, effect)

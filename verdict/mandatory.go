@@ -19,10 +19,10 @@ func (j *judging) verifyMandatory() error {
 	var d *decision.Decision
 	switch {
 	case j.old == nil && j.step(VerifyMandatory):
-		d = injector.Hold(j.request(j.object.JSON))
+		d = injector.VerifyMandatory(j.request(j.object.JSON))
 		j.doubt(d)
 	case j.old != nil && j.step(VerifyUpdate):
-		d = injector.HoldUpdate(j.request(j.object.JSON), j.old.JSON)
+		d = injector.VerifyUpdate(j.request(j.object.JSON), j.old.JSON)
 	default:
 		return nil
 	}

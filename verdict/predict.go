@@ -32,7 +32,7 @@ var privileged = api.Policy{Enforce: api.LevelVersion{Level: api.LevelPrivileged
 func (j *judging) predict(patch podjson.Patch) error {
 	f := j.facts
 	explains := f.Explain && j.step(Evaluate)
-	workload := j.step(PropagateOptIn) && kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries)
+	workload := j.step(PropagateOptIn) && kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.PropagatesOptIn)
 	if !explains && (!workload && (!j.pod() || !f.Explain && f.Validator == nil) || len(patch) == 0) {
 		return nil
 	}

@@ -11,10 +11,10 @@ import (
 
 // propagateOptIn copies opt-ins from a workload's own metadata into its pod template.
 func (j *judging) propagateOptIn() error {
-	if !j.step(PropagateOptIn) || !kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.Carries) {
+	if !j.step(PropagateOptIn) || !kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.PropagatesOptIn) {
 		return nil
 	}
-	carried, problem := injector.Carry(j.object.Kind, j.object.JSON, j.oldJSON())
+	carried, problem := injector.PropagateOptIn(j.object.Kind, j.object.JSON, j.oldJSON())
 	switch {
 	case problem != nil:
 		j.Injection = decision.Denial(*problem)

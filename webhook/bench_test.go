@@ -89,7 +89,7 @@ func BenchmarkValidate(b *testing.B) {
 func benchValidate(b *testing.B) http.Handler {
 	b.Helper()
 	known := benchFacts(version.MajorMinor(1, 36))
-	known.Objects = &facts.Lister{Reader: fake.NewClientBuilder().Build()}
+	known.Objects = facts.NewLister(fake.NewClientBuilder().Build(), facts.ListTimeout)
 	return benchServer(b, (&handlers.Policies{Facts: known}).Handler(), nil)
 }
 

@@ -11,6 +11,10 @@ const (
 	// restore removes the annotation. It does not form a new cluster with the
 	// annotation either.
 	AnnotationEtcdRestore = EtcdPrefix + "restore"
+	// AnnotationEtcdSwitchover on an EtcdCluster that an EtcdRestore has reserved
+	// records in JSON that the restore asks the cluster's controller to replace the
+	// members.
+	AnnotationEtcdSwitchover = EtcdPrefix + "switchover"
 	// AnnotationEtcdReplaceRunning on an EtcdRestore, with the value "true", allows
 	// it to replace a working cluster.
 	AnnotationEtcdReplaceRunning = EtcdPrefix + "replace-running-cluster"

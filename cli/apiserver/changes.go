@@ -138,6 +138,13 @@ var allChanges = []*change{
 		},
 	},
 	{
+		id: "image-volume-reference", since: 37,
+		kinds: []string{"PodTemplate", "ReplicationController", "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job", "CronJob"},
+		admit: func(e *field.Error) bool {
+			return strings.HasSuffix(e.Field, ".image.reference") && e.Type == field.ErrorTypeRequired
+		},
+	},
+	{
 		id: "container-restart-policy", since: 34,
 		keep: func(object runtime.Object) func() {
 			spec, _ := podSpec(object)

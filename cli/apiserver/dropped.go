@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -136,8 +135,8 @@ func fieldsOf(t reflect.Type) []structField {
 	var fields []structField
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		inline := f.Anonymous && slices.Contains(strings.Split(options, ","), "inline")
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inline := f.Anonymous && name == ""
 		if !f.IsExported() || name == "-" || f.Type == objectMeta || f.Type == reflect.TypeFor[metav1.TypeMeta]() {
 			continue
 		}

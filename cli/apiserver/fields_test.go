@@ -66,9 +66,19 @@ func TestValidate_AFieldThatTheVersionLacks_IsUnknown(t *testing.T) {
 		"1.34": {"container-env spec.containers[1].env[0].valueFrom"},
 		"1.37": nil,
 	} {
-		if diff := cmp.Diff(want, found(t, server, "Pod", newPod)); diff != "" {
+		if diff := cmp.Diff(want, found(t, server, newPod)); diff != "" {
 			t.Errorf("%s: findings (-want +got):\n%s", server, diff)
 		}
+	}
+}
+
+// TestValidate_AFieldWhoseGateIsOff_IsDropped has fields of embedded structs.
+func TestValidate_AFieldWhoseGateIsOff_IsDropped(t *testing.T) {
+	got := found(t, "1.37", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"volumes":[{"name":"v","emptyDir":{"mode":448}}],"containers":[`+
+		`{"name":"c","image":"i","readinessProbe":{"httpGet":{"port":80,"protocol":"HTTP2"}}}]}}`)
+	want := []string{"dropped-field spec.volumes[0].emptyDir.mode", "dropped-field spec.containers[0].readinessProbe.httpGet.protocol"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 }
 
@@ -76,11 +86,11 @@ func TestValidate_AFieldThatTheVersionLacks_IsUnknown(t *testing.T) {
 // its successor.
 func TestValidate_AFieldThatOnlyTheVersionHas_IsNotUnknown(t *testing.T) {
 	const claims = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}],"resourceClaims":[{"name":"r","source":{"resourceClaimName":"x"}}]}}`
-	got := found(t, "1.30", "Pod", claims)
+	got := found(t, "1.30", claims)
 	if !cmp.Equal(got, []string{"dropped-field spec.resourceClaims[0].source", "dropped-field spec.resourceClaims"}) {
 		t.Errorf("1.30: %v", got)
 	}
-	if got := found(t, "1.31", "Pod", claims); !cmp.Equal(got, []string{"unknown-field spec.resourceClaims[0].source"}) {
+	if got := found(t, "1.31", claims); !cmp.Equal(got, []string{"unknown-field spec.resourceClaims[0].source"}) {
 		t.Errorf("1.31: %v", got)
 	}
 }
@@ -100,7 +110,7 @@ func TestValidate_AServerThatIsNewerThanKnown_MayHaveMore(t *testing.T) {
 	if got := v.Unjudged(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := found(t, "1.37", "Pod", futures); len(got) != 2 {
+	if got := found(t, "1.37", futures); len(got) != 2 {
 		t.Errorf("1.37: %v", got)
 	}
 }
@@ -115,15 +125,15 @@ func of138(t *testing.T) *Validator {
 	return v
 }
 
-// found is what usher finds in an object for a server, as rule and field.
-func found(t *testing.T, server, kind, raw string) (got []string) {
+// found is what usher finds in a pod for a server, as rule and field.
+func found(t *testing.T, server, raw string) (got []string) {
 	t.Helper()
 	v, err := New(Options{Server: version.MustParseGeneric(server)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { reset(t, nil) })
-	for _, f := range v.Validate(verdict.Object{APIVersion: "v1", Kind: kind, JSON: []byte(raw)}, nil, &verdict.Facts{}) {
+	for _, f := range v.Validate(verdict.Object{APIVersion: "v1", Kind: "Pod", JSON: []byte(raw)}, nil, &verdict.Facts{}) {
 		got = append(got, f.Rule+" "+f.Field)
 	}
 	return got

@@ -72,7 +72,7 @@ func (m *Migration) narrow(path string, targets []target, notes *notes) (pods, w
 // whether there was any.
 func (t target) servedByUsher(byPath map[string][]target) bool {
 	found := false
-	served := append(kinds.With(kinds.Carries, 0), kinds.Named("Pod"))
+	served := append(kinds.With(kinds.PropagatesOptIn, 0), kinds.Named("Pod"))
 	slices.SortFunc(served, func(a, b *kinds.Kind) int {
 		return cmp.Or(strings.Compare(a.Group(), b.Group()), strings.Compare(a.Resource, b.Resource))
 	})

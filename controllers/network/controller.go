@@ -125,11 +125,11 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if n.DeletionTimestamp != nil {
 		return c.remove(ctx, n)
 	}
-	want, note, wrong := c.gate(ctx, n)
+	want, note, wrong := c.validate(ctx, n)
 	if wrong != nil {
 		return c.report(ctx, n, outcome{err: wrong})
 	}
-	if err := c.claim(ctx, n); err != nil {
+	if err := c.addFinalizer(ctx, n); err != nil {
 		return requeue(err)
 	}
 	o := c.ensure(ctx, want)

@@ -54,7 +54,7 @@ const (
 	// DeleteClaim deletes a claim that was set aside for long enough.
 	DeleteClaim Action = "delete"
 
-	// Reserve reserves the cluster for a restore, Yield releases it.
+	// Reserve reserves the cluster for a restore, Release releases it.
 	Reserve Action = "hold"
 	Release Action = "yield"
 	// Adopt makes the cluster the owner of claims, and of the restored member's

@@ -58,9 +58,10 @@ func (w *world) waits(s *plan.Step) bool {
 }
 
 // told reports whether a condition explains why nothing is done. A restore
-// reports its waits in its own status.
+// reports its waits in its own status, and Available names the step until the
+// cluster is formed.
 func (w *world) told() bool {
-	return w.last.Blocked != "" || w.last.Stalled != nil || w.restore != nil && !w.restore.done
+	return !w.api.formed() && w.last.Now() != nil || w.last.Blocked != "" || w.last.Stalled != nil || w.restore != nil && !w.restore.done
 }
 
 func (w *world) trace() string {
@@ -73,8 +74,12 @@ func (w *world) trace() string {
 
 // A walk tests a machine in worlds.
 type walk struct {
-	decide  func(*v1beta2.ClusterSpec, *plan.Observation) plan.Plan
-	begin   func(*world) // nil, or what happens to a world first
+	decide func(*v1beta2.ClusterSpec, *plan.Observation) plan.Plan
+	begin  func(*world) // nil, or what happens to a world first
+	// formed has every random sequence begin with a formed cluster, and focus half
+	// of its faults have one of these texts in their names.
+	formed  bool
+	focus   []string
 	runs    int
 	lost    int
 	stalled map[string]int
@@ -91,7 +96,7 @@ func (k *walk) change(from, to states.State, at int, f *fault) error {
 	w.tick()
 	w.reconcile(w.controllers[0], func() {})
 	w.spec = to.Spec
-	refused := len(plan.Refusals(to.Spec, w.look(w.controllers[0]))) > 0
+	refused := len(plan.Refusals(to.Spec, &w.look(w.controllers[0]).Observation)) > 0
 	hit := f == nil
 	idle := w.run(45, func(steps int) {
 		if !hit && steps >= at {
@@ -127,13 +132,58 @@ func (k *walk) change(from, to states.State, at int, f *fault) error {
 	}
 }
 
+// form forms a cluster, with a fault before one of the steps, which is healed
+// after a while.
+func (k *walk) form(to states.State, at int, f *fault) error {
+	k.runs++
+	w := newWorld(to.Spec)
+	w.controllers[0].decide = k.decide
+	hit := false
+	w.run(30, func(steps int) {
+		if !hit && steps >= at {
+			hit = f.inject(w)
+		}
+	})
+	if hit {
+		f.heal(w)
+	}
+	survivable := w.survivable()
+	w.run(150, func(int) {})
+	switch err := w.settled(); {
+	case w.violated != nil:
+		return fmt.Errorf("%w%s", w.violated, w.trace())
+	case err == nil:
+		return nil
+	case !survivable || !w.survivable():
+		k.lost++
+		return w.lossTold()
+	case w.last.Stalled != nil && slices.Contains(f.remains, w.last.Stalled.Reason):
+		k.stalled[w.last.Stalled.Reason]++
+		return nil
+	default:
+		return fmt.Errorf("%w%s", err, w.trace())
+	}
+}
+
+// among returns the faults that the walk focuses on, or all if it does not.
+func (k *walk) among(all []fault) []fault {
+	if len(k.focus) == 0 {
+		return all
+	}
+	var some []fault
+	for _, i := range k.focused() {
+		some = append(some, all[i])
+	}
+	return some
+}
+
 // pairs tests pairs of states, with every fault before one in that many steps.
 func (k *walk) pairs(all []states.State, points []int, every int) error {
 	n := 0
 	none := []fault{{name: "nothing"}}
 	for _, from := range all {
 		for _, to := range all {
-			for _, f := range append(none, faults()...) {
+			for _, f := range append(none, k.among(faults())...) {
 				each := points
 				fault := &f
 				if f.inject == nil {
@@ -156,7 +206,7 @@ func (k *walk) pairs(all []states.State, points []int, every int) error {
 func some() []states.State {
 	return states.Of([][]states.Variant{
 		{states.Size(1), states.Size(3)},
-		{states.Version("3.6.16"), states.Version("3.7.3")},
+		{states.Version("3.5.35"), states.Version("3.6.16"), states.Version("3.7.3")},
 		{states.Claims(""), states.Claims("1Gi")},
 		{states.Label("a"), states.Label("b")},
 	})

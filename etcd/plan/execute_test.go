@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -29,7 +31,7 @@ func (c *controller) survive() {
 		if _, ok := r.(errCrash); !ok {
 			panic(r)
 		}
-		c.memory = plan.Memory{}
+		c.history.Forget(worldKey)
 	}
 }
 
@@ -38,36 +40,30 @@ func (c *controller) survive() {
 func (w *world) reconcile(c *controller, between func()) (step *plan.Step) {
 	defer c.survive()
 	if w.api.held != "" {
-		if !w.api.left {
-			w.api.left = true
-			w.api.version++
-		}
-		return nil
+		return w.reserved(c, between)
 	}
-	version := w.api.version
+	version, status := w.api.version, w.api.DeepCopy()
 	o := w.look(c)
-	p := c.decide(w.spec, o)
+	o.RecordMembers(w.desired(), status)
+	p := c.decide(w.spec, &o.Observation)
 	w.last = p
 	step = p.Now()
-	uids := map[string]string{}
-	for name, pod := range w.pods {
-		uids[name] = pod.uid
-	}
+	o.RecordStep(status, step)
 	between()
-	if !w.report(o, step, version) || step == nil {
-		return step
+	if w.api.version != version {
+		return step // the write of the status fails
+	}
+	w.api.ClusterStatus = *status
+	w.api.version++
+	if step == nil {
+		return nil
 	}
 	w.events = append(w.events, step.String())
-	w.execute(c, o, step, uids)
-	return step
-}
-
-// execute executes a step as far as the API server and etcd allow it.
-func (w *world) execute(c *controller, o *plan.Observation, s *plan.Step, uids map[string]string) {
-	if p := w.pods[s.Member]; p != nil && uids[s.Member] != p.uid {
-		return // not the observed pod
+	if p, seen := w.pods[step.Member], o.Pods[step.Member]; p != nil && (seen == nil || string(seen.UID) != p.uid) {
+		return step // not the observed pod
 	}
-	w.do(&worldSteps{w, c, o}, s)
+	w.do(&worldSteps{w, c, o}, step)
+	return step
 }
 
 // do has an executor execute a step.
@@ -81,7 +77,7 @@ func (w *world) do(e plan.Executor, s *plan.Step) {
 type worldSteps struct {
 	*world
 	c *controller
-	o *plan.Observation
+	o *observe.Observed
 }
 
 var _ plan.Executor = (*worldSteps)(nil)
@@ -90,7 +86,7 @@ func (w *worldSteps) Wait(context.Context, plan.Step) error   { return nil }
 func (w *worldSteps) Settle(context.Context, plan.Step) error { return nil }
 
 func (w *worldSteps) NameFirstMember(context.Context, plan.Step) error {
-	w.c.call(func() { w.api.seed = w.name(); w.api.known = nil; w.api.version++ })
+	w.c.call(func() { w.api.MemberStatuses = []v1beta2.MemberStatus{{Name: w.name()}}; w.api.version++ })
 	return nil
 }
 
@@ -103,7 +99,10 @@ func (w *worldSteps) Bootstrap(_ context.Context, s plan.Step) error {
 }
 
 func (w *worldSteps) Record(context.Context, plan.Step) error {
-	w.c.call(func() { w.api.formed, w.api.seed = true, ""; w.api.version++ })
+	w.c.call(func() {
+		w.o.RecordFormed(w.desired(), &w.api.ClusterStatus)
+		w.api.version++
+	})
 	return nil
 }
 
@@ -130,7 +129,7 @@ func (w *worldSteps) AddToService(_ context.Context, s plan.Step) error {
 }
 
 func (w *worldSteps) Promote(_ context.Context, s plan.Step) error {
-	if n := w.member(s.Member); n != nil && n.learner && w.takesPart(n.name) && w.pods[n.name].disk.has >= w.acknowledged-1 {
+	if n := w.member(s.Member); n != nil && n.learner && w.takesPart(n.name) && w.process(n.name).disk.has >= w.acknowledged-1 {
 		w.c.call(func() { n.learner = false })
 	}
 	return nil
@@ -139,7 +138,7 @@ func (w *worldSteps) Promote(_ context.Context, s plan.Step) error {
 func (w *worldSteps) MoveLeader(_ context.Context, s plan.Step) error {
 	if n := w.member(s.Member); n != nil && !n.learner && w.takesPart(n.name) {
 		w.c.call(func() {
-			w.pods[n.name].disk.has = w.acknowledged // etcd hands over only then
+			w.process(n.name).disk.has = w.acknowledged // etcd hands over only then
 			for _, other := range w.members {
 				other.leader = other == n
 			}
@@ -207,7 +206,7 @@ func (w *world) addLearner(c *controller) {
 	if !connected || slices.ContainsFunc(w.members, func(n *node) bool { return n.learner }) {
 		return // etcd postpones it
 	}
-	c.call(func() { w.members = append(w.members, &node{name: w.name(), learner: true}) })
+	c.call(func() { w.members = append(w.members, &node{name: w.name(), id: w.newID(), learner: true}) })
 }
 
 // comeBack recreates a member's pod: with its data, or, if it never ran, from
@@ -251,7 +250,7 @@ func (w *world) remove(c *controller, s *plan.Step, n *node) {
 		if w.takesPart(n.name) {
 			w.violate("%s: it takes part in the cluster", s)
 		}
-		if p := w.pods[n.name]; p != nil && !p.up && !w.gone[n.name] && !w.detached[n.name] && p.disk.member == n.name && (w.absent[p.target] || w.broken[p.revision]) {
+		if p := w.pods[n.name]; p != nil && !p.up && !w.gone[n.name] && !w.detached[n.name] && p.disk.member == n.name && (w.absent[p.target] || w.broken[p.revision]) && !w.forgot {
 			w.violate("%s: a change costs a member", s)
 		}
 	}
@@ -263,7 +262,7 @@ func (w *world) remove(c *controller, s *plan.Step, n *node) {
 
 // ends reports whether deleting a pod also deletes a voter's data.
 func (w *world) ends(s *plan.Step, n *node, p *pod) {
-	if n == nil || n.learner || p.disk.member != n.name || w.api.held != "" {
+	if n == nil || n.learner || p.disk.member != n.name || w.api.held != "" || !w.api.formed() {
 		return
 	}
 	claim := w.claims[n.name]
@@ -279,7 +278,7 @@ func (w *world) takesAway(s *plan.Step, n *node) {
 	}
 	left := 0
 	for _, other := range w.voters() {
-		if other != n && w.takesPart(other.name) && !w.pods[other.name].ending {
+		if other != n && w.takesPart(other.name) && w.pods[other.name] != nil && !w.pods[other.name].ending {
 			left++
 		}
 	}
@@ -292,7 +291,7 @@ func (w *world) takesAway(s *plan.Step, n *node) {
 // version at a time, and only from data in the format of the previous version.
 func (w *world) mayRun(s *plan.Step, n *node) {
 	switch {
-	case n == nil || !w.api.formed || w.ranUnseen(n):
+	case n == nil || !w.api.formed() || w.ranUnseen(n):
 	case s.Version.Compare(n.ran) < 0 && w.answers(n.name), s.Version.CompareMinor(w.version) < 0:
 		w.violate("%s: it ran %s, and the cluster speaks %s", s, n.ran, w.version)
 	case s.Version.Minor > w.version.Minor+1 || s.Version.Minor > w.version.Minor && w.storage.Minor != w.version.Minor:
@@ -303,15 +302,16 @@ func (w *world) mayRun(s *plan.Step, n *node) {
 // ranUnseen reports whether a member has run a newer version than the
 // controller ever observed.
 func (w *world) ranUnseen(n *node) bool {
-	return slices.ContainsFunc(w.api.known, func(k known) bool { return k.name == n.name && k.ran.Compare(n.ran) < 0 })
+	k := w.api.known(n.name)
+	return k != nil && etcd.ReadVersion(k.Version).Compare(n.ran) < 0
 }
 
-func (w *world) setAside(c *controller, s *plan.Step, n *node, o *plan.Observation) {
+func (w *world) setAside(c *controller, s *plan.Step, n *node, o *observe.Observed) {
 	claim := w.claims[s.Member]
 	if claim == nil || claim.aside != nil {
 		return
 	}
-	if n != nil && s.Cause != plan.Restored {
+	if n != nil && s.Cause != plan.Restored && w.api.formed() {
 		w.violate("%s: etcd lists its member", s)
 	}
 	c.call(func() { claim.aside = &aside{cause: s.Cause, until: o.Now.Add(claimGrace)} })
@@ -340,14 +340,18 @@ func (w *world) deleteClaim(c *controller, s *plan.Step, n *node) {
 // adoptClaims forms the cluster from the claims of a former one.
 func (w *world) adoptClaims(c *controller) {
 	c.call(func() {
+		w.api.MemberStatuses = nil
 		for _, name := range sortedKeys(w.claims) {
 			claim := w.claims[name]
 			if claim.retained {
 				claim.retained = false
-				w.api.known = append(w.api.known, known{name: name, ran: etcd.WantedVersion(w.spec), target: etcd.WantedVersion(w.spec), durable: true, claimUID: claim.uid, storageRevision: claim.storageRevision})
+				n := w.member(name)
+				w.api.MemberStatuses = append(w.api.MemberStatuses, v1beta2.MemberStatus{
+					Name: name, ID: observe.Hex(n.id), Version: n.ran.String(), TargetVersion: n.ran.String(), Claim: name, ClaimUID: claim.uid, StorageRevision: claim.storageRevision,
+				})
 			}
 		}
-		w.api.formed = true
+		w.api.ClusterID, w.api.TLS = observe.Hex(w.id), etcd.Encrypted(w.spec)
 		w.api.version++
 	})
 }

@@ -72,7 +72,34 @@ func faults() []fault {
 		on("is killed", nil, func(w *world, n string) { w.pods[n].up = false }, nil)
 		on("has its pod evicted", nil, func(w *world, n string) { w.pods[n].up, w.pods[n].ended = false, true }, nil)
 		on("has its pod deleted", nil, func(w *world, n string) { w.pods[n].ending = true }, nil)
+		on("has its pod deleted, and its kubelet does not hear it", nil,
+			func(w *world, n string) { w.pods[n].ending, w.detached[n] = true, true },
+			func(w *world, n string) { delete(w.detached, n) })
 		on("has its pod force-deleted", nil, func(w *world, n string) { w.endPod(n) }, nil)
+		on("has its pod force-deleted, and its process runs on", nil, func(w *world, n string) {
+			if p := w.pods[n]; p.up {
+				w.orphans[n] = p
+			}
+			delete(w.pods, n)
+		}, func(w *world, n string) { // its kubelet reaches the API server again
+			if w.orphans[n] != nil {
+				delete(w.orphans, n)
+				w.resign(n)
+			}
+		})
+		on("is cut off from the controller, and its node dies without notice", []string{"Unresponsive"},
+			func(w *world, n string) {
+				w.gone[n], w.unnoticed[n], w.pods[n].up = true, true, false
+				w.sever(controllerParty, n)
+			},
+			func(w *world, n string) {
+				delete(w.unnoticed, n)
+				w.rejoin(n)
+				if w.pods[n] != nil {
+					delete(w.gone, n)
+					w.endPod(n)
+				}
+			})
 		on("has its node die", []string{"Unresponsive"}, func(w *world, n string) { w.gone[n], w.pods[n].up = true, false }, func(w *world, n string) {
 			if w.pods[n] != nil { // the node and its pods are deleted
 				delete(w.gone, n)
@@ -80,6 +107,12 @@ func faults() []fault {
 			}
 		})
 		on("has its data wiped", nil, func(w *world, n string) { *w.pods[n].disk = disk{}; w.pods[n].up = false }, nil)
+		on("has its data wiped, and restarts at once", nil, func(w *world, n string) {
+			*w.pods[n].disk, w.pods[n].up = disk{}, false
+			if !w.pods[n].ending && !w.pods[n].ended && !w.gone[n] && !w.detached[n] {
+				w.start(n, w.pods[n])
+			}
+		}, nil)
 		on("has its claim deleted", []string{plan.StallClaimEnding}, func(w *world, n string) {
 			if c := w.claims[n]; c != nil {
 				c.ending = true
@@ -89,16 +122,16 @@ func faults() []fault {
 		on("has another claim in place of its own", []string{plan.StallClaimEnding}, func(w *world, n string) {
 			if c := w.claims[n]; c != nil {
 				w.endPod(n)
-				w.claims[n] = &claim{uid: w.uid(), disk: &disk{}, storageRevision: c.storageRevision}
+				w.claims[n] = &claim{uid: w.uid(), created: w.now, disk: &disk{}, storage: c.storage, storageRevision: c.storageRevision}
 			}
 		}, nil)
-		on("is cut off from the controller", nil, func(w *world, n string) { w.sever(controllerParty, n) }, func(w *world, n string) { w.join(controllerParty, n) })
+		on("is cut off from the controller", nil, func(w *world, n string) { w.sever(controllerParty, n) }, func(w *world, n string) { w.rejoin(n) })
 		on("is cut off from the controller and its kubelet from the API server", nil,
 			func(w *world, n string) { w.sever(controllerParty, n); w.detached[n] = true },
-			func(w *world, n string) { w.join(controllerParty, n); delete(w.detached, n) })
+			func(w *world, n string) { w.rejoin(n); delete(w.detached, n) })
 		on("is cut off from the controller, and its kubelet lies", nil,
 			func(w *world, n string) { w.sever(controllerParty, n); w.lies[n] = false },
-			func(w *world, n string) { w.join(controllerParty, n); delete(w.lies, n) })
+			func(w *world, n string) { w.rejoin(n); delete(w.lies, n) })
 		on("is cut off from the others", nil, func(w *world, n string) {
 			for _, other := range w.members {
 				w.sever(other.name, n)
@@ -191,7 +224,7 @@ func clusterFaults() []fault {
 		restoreFault("a backup is restored over a cluster that works", true),
 		restoreFault("a backup is restored", false),
 		{"the status is lost", func(w *world) bool {
-			w.api = status{reasons: map[string]plan.Cause{}, version: w.api.version + 1}
+			w.api, w.forgot = status{version: w.api.version + 1}, true
 			return true
 		}, unhealed, []string{plan.StallStatusLost}},
 		{"an image of the version does not exist", func(w *world) bool {
@@ -234,7 +267,9 @@ func (w *world) sever(a, b string) {
 	}
 }
 
-func (w *world) join(a, b string) {
+// rejoin ends a cut between the controller and a member.
+func (w *world) rejoin(n string) {
+	a, b := controllerParty, n
 	if a > b {
 		a, b = b, a
 	}

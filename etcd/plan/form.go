@@ -27,6 +27,8 @@ func (d *decision) form() *Step {
 	stale := (m.Pod.Exists || m.Claim.Exists) && m.StorageRevision != d.storageRevision ||
 		m.Pod.Exists && (m.PodRevision != d.podRevision || m.Target != d.version)
 	switch {
+	case m.Claim.Ending && m.Pod.Exists && !m.Pod.Ending: // which keeps the claim
+		return &Step{Action: DeletePod, Member: m.Name, Why: "its claim is being deleted, and it has not served yet"}
 	case m.Pod.Ending || m.Claim.Ending:
 		return wait(m, "waits for the deletion of the pod and claim of an earlier attempt")
 	case m.Pod.Exists && (stale || m.Pod.Ended):

@@ -18,13 +18,15 @@ type silence struct {
 // signs are what the witnesses say of a member that does not work for all of
 // them, and of which pod.
 type signs struct {
-	according                       Witness
-	peersReach, leaderless, refuses bool
-	pod                             string
+	according                                    Witness
+	peersReach, peersUnsure, leaderless, refuses bool
+	pod                                          string
 }
 
-// Update sets Unresponsive of the observed members. A change of any witness, or
-// another pod, restarts the time.
+// Update sets Unresponsive of the observed members: a change of any witness, or
+// another pod, restarts the time. It sets DataGone of those that have no volume,
+// once more than one observation says so, because the other members' word takes
+// two; and of those that say that it is empty for the member timeout.
 func (r *Memory) Update(o *Observation) {
 	seen := map[string]silence{}
 	for i := range o.Members {
@@ -40,12 +42,14 @@ func (r *Memory) Update(o *Observation) {
 		if according == 0 {
 			continue
 		}
-		is := silence{signs{according, m.PeersReach, m.Leaderless, m.Refusal != "", m.Pod.ID}, o.Now}
+		is := silence{signs{according, m.PeersReach, m.PeersUnsure, m.Leaderless, m.Refusal != "", m.Pod.ID}, o.Now}
 		if was, ok := r.seen[m.Name]; ok && was.signs == is.signs {
 			is.since = was.since
 		}
 		seen[m.Name] = is
 		m.Unresponsive = &Unresponsive{Since: is.since, According: according}
+		silent := o.silentFor(m)
+		m.DataGone = m.DataGone || m.NoVolume && silent > 0 || m.SaysEmpty && silent >= o.Limits.orDefault().MemberTimeout
 	}
 	r.seen = seen
 }

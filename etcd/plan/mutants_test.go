@@ -20,6 +20,10 @@ type mistake struct {
 	done  func(*v1beta2.ClusterSpec, *plan.Observation, *plan.Step)
 	// world changes what the machine cannot observe.
 	world func(*world)
+	// with are texts in the names of faults that show it; pairs: if they happen
+	// before certain steps.
+	with  []string
+	pairs bool
 }
 
 func (m mistake) decide(spec *v1beta2.ClusterSpec, seen *plan.Observation) plan.Plan {
@@ -54,6 +58,9 @@ func instead(of, to plan.Action) func(*v1beta2.ClusterSpec, *plan.Observation, *
 	}
 }
 
+// restores are the faults in which a person restores a backup.
+var restores = []string{"backup is restored"}
+
 var mistakes = []mistake{
 	{name: "what the kubelet says is what etcd answers", shown: each(func(m *plan.Member) {
 		if !m.Pod.Ready {
@@ -70,7 +77,7 @@ var mistakes = []mistake{
 		}
 	})},
 	{name: "the other members are not asked", shown: each(func(m *plan.Member) { m.PeersReach = false })},
-	{name: "a restore believes the client alone", shown: func(o *plan.Observation) {
+	{name: "a restore believes the client alone", with: restores, shown: func(o *plan.Observation) {
 		for i := range o.Members {
 			if m := &o.Members[i]; o.Restore != nil {
 				m.PeersReach, m.Leaderless, m.Refusal, m.Pod.Ready = false, false, "", false
@@ -78,7 +85,7 @@ var mistakes = []mistake{
 			}
 		}
 	}},
-	{name: "a restore does not wait for members that restart", shown: func(o *plan.Observation) {
+	{name: "a restore does not wait for members that restart", with: restores, shown: func(o *plan.Observation) {
 		for i := range o.Members {
 			if m := &o.Members[i]; o.Restore != nil && !m.Answers {
 				*m = plan.Member{Name: m.Name, Claim: m.Claim, Pod: plan.Pod{Exists: m.Pod.Exists, Ending: m.Pod.Ending}, Listed: m.Listed, Learner: m.Learner,
@@ -113,11 +120,11 @@ var mistakes = []mistake{
 			m.Version = m.Target
 		}
 	})},
-	{name: "claims set aside are not counted", shown: func(o *plan.Observation) { o.Limits.Unasked = 1000 }},
+	{name: "claims set aside are not counted", with: []string{"claim", "wiped", "node die"}, shown: func(o *plan.Observation) { o.Limits.Unasked = 1000 }},
 	{name: "a claim that is being deleted is a claim", shown: each(func(m *plan.Member) { m.Claim.Ending = false })},
 	{name: "a claim that is not there is a claim", shown: each(func(m *plan.Member) { m.Claim.Exists = m.Durable })},
 	{name: "a member without a claim keeps its data", shown: each(func(m *plan.Member) { m.Durable, m.Claim.Exists = true, true })},
-	{name: "a pod that is being deleted is an ordinary one", shown: each(func(m *plan.Member) { m.Pod.Ending = false })},
+	{name: "a pod that is being deleted is an ordinary one", with: []string{"has its pod deleted"}, pairs: true, shown: each(func(m *plan.Member) { m.Pod.Ending = false })},
 	{name: "data that is gone is not noticed", shown: each(func(m *plan.Member) { m.DataGone = false })},
 	{name: "a claim of another member is this one's", shown: each(func(m *plan.Member) {
 		if m.DataGone && m.Durable {
@@ -170,23 +177,23 @@ var mistakes = []mistake{
 	{name: "clients are sent to nobody new", done: instead(plan.AddToService, plan.Wait)},
 	{name: "what is left of members stays", done: instead(plan.DeletePod, plan.Wait)},
 	{name: "members are known by their URLs", world: func(w *world) { w.byURL = true }},
-	{name: "a restore ends members before it sets their claims aside", done: func(_ *v1beta2.ClusterSpec, o *plan.Observation, s *plan.Step) {
+	{name: "a restore ends members before it sets their claims aside", with: restores, done: func(_ *v1beta2.ClusterSpec, o *plan.Observation, s *plan.Step) {
 		if o.Restore != nil && s.Action == plan.RetainUntil {
 			s.Action = plan.DeletePod
 		}
 	}},
-	{name: "a restore does not prove its member", shown: func(o *plan.Observation) {
+	{name: "a restore does not prove its member", with: restores, shown: func(o *plan.Observation) {
 		if o.Restore != nil {
 			o.Restore.Proved = true
 		}
 	}},
-	{name: "a restore does not wait for old members to end", shown: func(o *plan.Observation) {
+	{name: "a restore does not wait for old members to end", with: restores, shown: func(o *plan.Observation) {
 		if o.Restore != nil {
 			o.Members = slices.DeleteFunc(o.Members, func(m plan.Member) bool { return m.Pod.Ending })
 		}
 	}},
 	{name: "a restore never gives the cluster back", done: instead(plan.Release, plan.Wait)},
-	{name: "claims that a restore keeps are deleted", shown: func(o *plan.Observation) {
+	{name: "claims that a restore keeps are deleted", with: restores, shown: func(o *plan.Observation) {
 		for i := range o.SetAside {
 			o.SetAside[i].Held = false
 		}
@@ -203,12 +210,18 @@ func TestMistakesInTheMachineAreCaught(t *testing.T) {
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			k := newWalk()
-			k.decide, k.begin = m.decide, m.world
+			k.decide, k.begin, k.formed, k.focus = m.decide, m.world, true, m.with
 			if m.name == "waiting is not explained" {
 				k.decide = func(spec *v1beta2.ClusterSpec, o *plan.Observation) plan.Plan {
 					p := plan.Next(spec, o)
 					p.Stalled, p.Blocked = nil, ""
 					return p
+				}
+			}
+			if m.pairs {
+				if err := k.pairs(all, []int{0, 1, 2}, 7); err != nil {
+					t.Logf("caught in run %d: %.300v", k.runs, err)
+					return
 				}
 			}
 			for seed := range uint64(2500) {

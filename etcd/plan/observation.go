@@ -81,12 +81,17 @@ type Member struct {
 	// Stranger: it answers the controller as a member of another cluster.
 	Stranger bool
 	// PeersReach: another member has received something from it lately.
-	PeersReach bool
+	// PeersUnsure: another member counts what it receives from it, and only the
+	// next observation tells whether that grows.
+	PeersReach, PeersUnsure bool
 	// Unresponsive is set while a witness says that it does not work.
 	Unresponsive *Unresponsive
-	// DataGone: its data is lost for good: its claim was replaced or is missing
-	// and no pod runs, or its pod is gone and it had no claim, or etcd reports it.
+	// DataGone: its data is lost for good, see Memory.Update.
 	DataGone bool
+	// NoVolume: its claim was replaced or is missing and no pod runs, or its pod is
+	// gone and it had no claim. SaysEmpty: etcd ended because it found no data on
+	// its volume; one that is not mounted for a moment looks the same.
+	NoVolume, SaysEmpty bool
 	// Changed: the controller changed it while it served, and it has not served
 	// since.
 	Changed bool

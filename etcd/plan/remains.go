@@ -34,14 +34,10 @@ func (d *decision) discard() *Step {
 	return nil
 }
 
-// expire deletes a claim that was set aside for long enough, while the cluster is
-// healthy: until then it might be needed.
+// expire deletes a claim that was set aside for long enough. It comes last: while
+// a member is not ready, the repairs return a step, because the claim might be
+// needed.
 func (d *decision) expire() *Step {
-	for m := range d.listed {
-		if !m.Ready() {
-			return nil
-		}
-	}
 	for _, s := range d.SetAside {
 		if !s.Listed && !s.Held && !s.Until.After(d.Now) {
 			return &Step{Action: DeleteClaim, Member: s.Claim, Why: "it was set aside until " + s.Until.UTC().Format("2006-01-02 15:04:05")}

@@ -4,9 +4,9 @@ package plan
 type Restore struct {
 	// Name is the name of the EtcdRestore, Seed that of the restored member.
 	Name, Seed string
-	// Held: it has reserved the cluster. Acknowledged: the cluster's controller
+	// Reserved: it has reserved the cluster. Acknowledged: the cluster's controller
 	// knows, and does not change the cluster.
-	Held, Acknowledged bool
+	Reserved, Acknowledged bool
 	// Forced: it may replace a working cluster.
 	Forced bool
 	// Proved: the restored member answers, and has the data of the backup.
@@ -27,7 +27,7 @@ func (d *decision) restore() *Step {
 	switch {
 	case !r.Recorded && !r.DataMoved && !r.Forced && d.MayHaveQuorum():
 		return d.blocked(ClusterRunning, "the old members may have a quorum")
-	case !r.Held:
+	case !r.Reserved:
 		return &Step{Action: Reserve, Member: r.Seed}
 	case !r.Acknowledged:
 		return &Step{Action: Wait, Why: "waits for the EtcdCluster controller to release the cluster"}

@@ -27,7 +27,7 @@ func switching(o plan.Observation) (steps []string, blocked plan.Block) {
 		}
 		switch step.Action {
 		case plan.Reserve:
-			o.Restore.Held, o.Restore.Acknowledged, o.Restore.Proved = true, true, true
+			o.Restore.Reserved, o.Restore.Acknowledged, o.Restore.Proved = true, true, true
 		case plan.RetainUntil:
 			m.Claim.Exists, o.Restore.DataMoved = false, true
 		case plan.DeletePod:

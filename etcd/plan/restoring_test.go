@@ -2,8 +2,10 @@ package plan_test
 
 import (
 	"context"
-	"slices"
+	"testing"
 
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -14,6 +16,7 @@ type restoring struct {
 	at   int    // the last write in the backup
 	// forced: it may replace a working cluster.
 	forced            bool
+	asked, begun      bool // as in the annotation
 	recorded, adopted bool
 	done              bool // it has released the cluster
 	deleted           bool // somebody deleted it
@@ -28,7 +31,7 @@ func restoreFault(name string, forced bool) fault {
 	return fault{
 		name: name,
 		inject: func(w *world) bool {
-			if w.restore != nil || !w.api.formed {
+			if w.restore != nil || !w.api.formed() {
 				return false
 			}
 			w.restore = &restoring{at: max(0, w.acknowledged-w.random.IntN(4)), forced: forced}
@@ -42,7 +45,9 @@ func restoreFault(name string, forced bool) fault {
 	}
 }
 
-// goOn advances the restore like its controller.
+// goOn advances the restore like its controller, which reserves the cluster,
+// starts the restored member, and asks the cluster's controller to replace the
+// others.
 func (w *world) goOn(c *controller) {
 	r := w.restore
 	switch {
@@ -53,19 +58,94 @@ func (w *world) goOn(c *controller) {
 			w.restore = nil
 		}
 		return
-	case r.deleted && !r.recorded && !w.touched():
+	case r.deleted && !r.asked && !r.recorded && !w.touched():
 		w.abandon()
 		return
 	}
 	defer c.survive()
+	if w.api.held != "" && w.api.left && !r.adopted {
+		w.startSeed(r)
+	}
+	version := w.api.version
 	o := w.lookRestore(c)
-	p := c.decide(w.spec, o)
+	p := c.decide(w.spec, &o.Observation)
 	step := p.Now()
-	if step == nil {
-		return // its own status reports it
+	switch {
+	case p.Blocked == plan.ClusterRunning && r.asked:
+		if w.api.version == version && !r.begun {
+			c.call(func() { r.asked = false; w.api.version++ })
+		}
+	case step == nil: // its own status reports it
+	case step.Action == plan.Reserve, step.Action == plan.Release:
+		w.events = append(w.events, "restore: "+step.String())
+		w.do(&switchOver{worldSteps{w, c, o}, r}, step)
+	case step.Action != plan.Wait && !r.asked && w.api.version == version:
+		c.call(func() { r.asked = true; w.api.version++ })
+	}
+}
+
+// reserved takes the next step of the restore that has reserved the cluster, if
+// it asks for it.
+func (w *world) reserved(c *controller, between func()) *plan.Step {
+	if !w.api.left {
+		w.api.left = true
+		w.api.version++
+	}
+	r := w.restore
+	if r == nil || !r.asked {
+		return nil
+	}
+	version := w.api.version
+	o := w.lookRestore(c)
+	p := c.decide(w.spec, &o.Observation)
+	step := p.Now()
+	between()
+	if step == nil || step.Action == plan.Wait || step.Action == plan.Release || step.Action == plan.Reserve {
+		return nil
+	}
+	if !r.begun && !w.rash {
+		if w.api.version != version {
+			return nil // the write fails
+		}
+		c.call(func() { r.begun = true; w.api.version++ })
 	}
 	w.events = append(w.events, "restore: "+step.String())
+	if !r.asked || w.restore != r {
+		w.violate("%s: the restore has withdrawn", step)
+	}
 	w.do(&switchOver{worldSteps{w, c, o}, r}, step)
+	return step
+}
+
+// TestASwitchoverThatWasWithdrawn_IsNotExecuted has the only member come back, and
+// the restore withdraw, after the cluster's controller has decided its first step.
+func TestASwitchoverThatWasWithdrawn_IsNotExecuted(t *testing.T) {
+	for name, rash := range map[string]bool{"it begins first": false, "it does not begin first, a mistake": true} {
+		t.Run(name, func(t *testing.T) {
+			w := settledWorld(spec(size(1), claims("1Gi")))
+			c := w.controllers[0]
+			w.rash, w.restore = rash, &restoring{at: w.acknowledged}
+			member := w.members[0].name
+			w.frozen[member] = true
+			for minutes := 0; !w.restore.asked; minutes++ {
+				if minutes > 30 {
+					t.Fatal("the restore does not ask for its switchover")
+				}
+				w.tick()
+				w.reconcile(c, func() {})
+				w.goOn(c)
+			}
+			w.tick()
+			w.reconcile(c, func() {
+				delete(w.frozen, member)
+				w.tick()
+				w.goOn(c)
+			})
+			if w.restore.asked || (w.violated != nil) != rash {
+				t.Errorf("the restore asks: %t; violated is: %v", w.restore.asked, w.violated)
+			}
+		})
+	}
 }
 
 // touched reports whether anything of the old members was set aside for it.
@@ -88,37 +168,36 @@ func (w *world) abandon() {
 	w.api.version++
 }
 
-// lookRestore is the observation of the restore's controller, which shares its
-// memory with that of the cluster. It starts the restored member as soon as the
-// cluster is reserved.
-func (w *world) lookRestore(c *controller) *plan.Observation {
+// lookRestore is the observation of a switchover. The controllers of clusters and
+// of restores share their history.
+func (w *world) lookRestore(c *controller) *observe.Observed {
 	r := w.restore
-	if w.api.held != "" && w.api.left && !r.recorded {
-		w.startSeed(r)
-	}
 	seed := w.pods[r.seed]
 	o := w.look(c)
 	o.Restore = &plan.Restore{
-		Name: "back", Seed: r.seed, Held: w.api.held != "", Acknowledged: w.api.left, Forced: r.forced,
-		Proved: seed != nil && seed.up, DataMoved: w.touched(), Recorded: r.recorded, Adopted: r.adopted,
+		Name: "back", Seed: r.seed, Reserved: w.api.held != "", Acknowledged: w.api.left, Forced: r.forced,
+		Proved: seed != nil && seed.up, DataMoved: r.begun || w.touched(), Recorded: r.recorded, Adopted: r.adopted,
 	}
-	o.Members = slices.DeleteFunc(o.Members, func(m plan.Member) bool { return m.Name == r.seed })
-	for i := range o.Members {
-		claim := w.claims[o.Members[i].Name]
-		o.Members[i].Claim.Exists = claim != nil && claim.aside == nil && !claim.retained
-	}
+	o.OldMembers()
 	return o
 }
 
 // startSeed starts the restored member, and restarts it if it ended.
 func (w *world) startSeed(r *restoring) {
 	p := w.pods[r.seed]
-	if p == nil {
+	if r.seed == "" {
 		r.seed = w.name()
+	}
+	if p == nil {
 		w.createPod(r.seed, etcd.WantedVersion(w.spec), false)
 		p = w.pods[r.seed]
-		*p.disk = disk{member: r.seed, has: r.at}
-		p.sealed = true
+		p.sealed, p.seed = true, true
+		if p.disk.member == "" { // the first time, or its volume went with its pod
+			*p.disk = disk{member: r.seed, has: r.at}
+			if r.recorded {
+				w.acknowledged = r.at
+			}
+		}
 	}
 	p.up = !p.ending && (p.up || w.random.IntN(2) == 0) // it takes a while
 }
@@ -163,7 +242,7 @@ func (w *switchOver) Record(_ context.Context, s plan.Step) error {
 }
 
 func (w *switchOver) Adopt(context.Context, plan.Step) error {
-	w.c.call(func() { w.r.adopted = true })
+	w.c.call(func() { w.r.adopted = true; w.pods[w.r.seed].seed = false })
 	return nil
 }
 
@@ -181,7 +260,7 @@ func (w *world) witnessed() bool {
 	seen := 0
 	for _, n := range w.voters() {
 		client := w.hears(n.name)
-		kubelet := w.takesPart(n.name) && w.pods[n.name] != nil && !w.pods[n.name].ending && !w.detached[n.name] && !w.gone[n.name]
+		kubelet := w.takesPart(n.name) && w.pods[n.name] != nil && w.pods[n.name].up && !w.pods[n.name].ending && !w.detached[n.name] && !w.gone[n.name]
 		if lie, ok := w.lies[n.name]; ok {
 			kubelet = kubelet && lie
 		}
@@ -209,11 +288,18 @@ func (w *world) recordSeed(s *plan.Step, r *restoring) {
 			w.violate("%s: the old member %s runs beside it", s, name)
 		}
 	}
-	w.members = []*node{{name: r.seed, ran: seed.target}}
+	w.id = w.newID()
+	w.members = []*node{{name: r.seed, id: w.newID(), ran: seed.target}}
 	w.acknowledged, r.recorded = seed.disk.has, true
 	w.version = etcd.Version{Major: seed.target.Major, Minor: seed.target.Minor}
 	w.storage = w.version
-	k := known{name: r.seed, ran: seed.target, target: seed.target, durable: seed.claimUID != "", claimUID: seed.claimUID, podRevision: seed.revision, storageRevision: seed.storageRevision}
-	w.api.formed, w.api.seed, w.api.known = true, "", []known{k}
+	k := v1beta2.MemberStatus{
+		Name: r.seed, ID: observe.Hex(w.members[0].id), Version: seed.target.String(), TargetVersion: seed.target.String(),
+		PodRevision: seed.revision, StorageRevision: seed.storageRevision,
+	}
+	if seed.claimUID != "" {
+		k.Claim = r.seed
+	}
+	w.api.ClusterStatus = v1beta2.ClusterStatus{ClusterID: observe.Hex(w.id), TLS: etcd.Encrypted(w.spec), MemberStatuses: []v1beta2.MemberStatus{k}, CurrentVersion: seed.target.String()}
 	w.api.version++
 }

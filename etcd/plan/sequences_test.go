@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/usher-dev/usher/etcd/plan"
 	"github.com/usher-dev/usher/etcd/plan/states"
@@ -16,23 +17,34 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	from := all[random.IntN(len(all))]
 	w := settledWorld(from.Spec)
+	if !k.formed && random.IntN(4) == 0 { // before it is formed
+		w = newWorld(from.Spec)
+	}
 	w.random = random
 	w.controllers[0].decide = k.decide
 	if k.begin != nil {
 		k.begin(w)
 	}
 	story := []string{from.Name}
+	if !w.api.formed() {
+		story[0] += ", not formed"
+	}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("seed %d: %w\n  %v", seed, err, story)
 		}
 	}()
-	w.tick()
-	w.reconcile(w.controllers[0], func() {})
+	w.run(1+random.IntN(5), func(int) {})
 	var active []fault
 	remains := []string{plan.StallLimit}
 	edited := false
-	pick := func() int { return random.IntN(len(faults())) }
+	focused := k.focused()
+	pick := func() int {
+		if len(focused) > 0 && random.IntN(2) == 0 {
+			return focused[random.IntN(len(focused))]
+		}
+		return random.IntN(len(faults()))
+	}
 	if random.IntN(5) == 0 { // what fails once fails again
 		same := pick()
 		pick = func() int { return same }
@@ -40,7 +52,7 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	for range 2 + random.IntN(5) {
 		if random.IntN(3) == 0 {
 			to := all[random.IntN(len(all))]
-			if len(plan.Refusals(to.Spec, w.look(w.controllers[0]))) == 0 {
+			if len(plan.Refusals(to.Spec, &w.look(w.controllers[0]).Observation)) == 0 {
 				w.spec, edited = to.Spec, true
 				story = append(story, "edit "+to.Name)
 			}
@@ -89,6 +101,17 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	return fmt.Errorf("%w%s", err, w.trace())
 }
 
+// focused returns the faults that the walk focuses on.
+func (k *walk) focused() []int {
+	var all []int
+	for i, f := range faults() {
+		if slices.ContainsFunc(k.focus, func(text string) bool { return strings.Contains(f.name, text) }) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
 // expired advances the time until every claim that was set aside is deleted.
 func (w *world) expired() error {
 	for range int(claimGrace/minute) + 20 {
@@ -110,6 +133,9 @@ func (w *world) expired() error {
 func (w *world) lossTold() error {
 	if w.restore != nil && !w.restore.done || w.last.Blocked == plan.QuorumLost || w.last.Stalled != nil && w.last.Stalled.Reason == plan.StallStatusLost {
 		return nil
+	}
+	if !w.api.formed() && w.last.Stalled != nil {
+		return nil // a first member that lost its data before it served
 	}
 	return fmt.Errorf("the quorum is lost for good, and nothing says so%s", w.trace())
 }

@@ -7,7 +7,11 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -29,9 +33,13 @@ type world struct {
 	ids    int
 
 	members []*node           // as in etcd, in the order of their addition
+	id      uint64            // etcd's ID of the cluster
 	pods    map[string]*pod   // by name
+	orphans map[string]*pod   // whose processes run on without them
 	claims  map[string]*claim // by name
+	traffic map[observe.Link]float64
 	api     status
+	forgot  bool         // the status was lost once
 	version etcd.Version // the cluster version; the data's format follows a tick later
 	storage etcd.Version
 	// acknowledged is the last write that was acknowledged to a client.
@@ -44,11 +52,13 @@ type world struct {
 	authenticated bool
 	edited        map[string]bool // members whose peer URL a person has edited
 	byURL         bool            // members are identified by their URL: a planted mistake
+	rash          bool            // a switchover does not begin before its first step: a planted mistake
 	lies          map[string]bool // the kubelet's report, whatever is true
 	detached      map[string]bool // kubelets that cannot reach the API server
+	unnoticed     map[string]bool // of those, the ones whose pods are not marked
 	gone          map[string]bool // deleted nodes, by their members
 	absent        map[etcd.Version]bool
-	broken        map[string]bool // pod revisions that do not start
+	broken        map[string]bool // pod revisions whose etcd crashes
 
 	controllers []*controller
 	restore     *restoring
@@ -68,6 +78,7 @@ const controllerParty = "controller"
 // A node is a member according to etcd.
 type node struct {
 	name    string
+	id      uint64
 	learner bool
 	leader  bool
 	// ran is the version that it last reported.
@@ -87,6 +98,8 @@ type claim struct {
 	disk            *disk
 	ending          bool
 	storageRevision string
+	storage         resource.Quantity
+	created         time.Time
 	aside           *aside
 	retained        bool // of a former cluster
 }
@@ -100,6 +113,8 @@ type aside struct {
 // A pod is where a member runs.
 type pod struct {
 	uid, claimUID   string // claimUID is "" for a volume of its own
+	created         time.Time
+	seed            bool // of a restore, until the cluster owns it
 	disk            *disk
 	target          etcd.Version
 	revision        string
@@ -113,31 +128,28 @@ type pod struct {
 
 // A status is the API server's record of the cluster.
 type status struct {
-	formed  bool
-	seed    string
-	known   []known
-	reasons map[string]plan.Cause // of claims that are about to be set aside
-	held    string                // the restore that has reserved the cluster
-	left    bool                  // the controller knows that
-	version int                   // of the object: a stale write fails
+	v1beta2.ClusterStatus
+	held    string // the restore that has reserved the cluster
+	left    bool   // the controller knows that
+	version int    // of the object: a stale write fails
 }
 
-// A known is a member in the status.
-type known struct {
-	name            string
-	learner         bool
-	ran, target     etcd.Version
-	durable         bool
-	claimUID        string
-	changed         bool
-	podRevision     string
-	storageRevision string
+func (s *status) formed() bool { return s.ClusterID != "" }
+
+// known returns what the status has of a member, or nil.
+func (s *status) known(name string) *v1beta2.MemberStatus {
+	for i := range s.MemberStatuses {
+		if s.MemberStatuses[i].Name == name {
+			return &s.MemberStatuses[i]
+		}
+	}
+	return nil
 }
 
 // A controller is one process of the controller.
 type controller struct {
-	memory plan.Memory
-	clock  time.Duration // how far its clock is ahead
+	history observe.History
+	clock   time.Duration // how far its clock is ahead
 	// crash stops it after that many calls; never if negative.
 	crash  int
 	decide func(*v1beta2.ClusterSpec, *plan.Observation) plan.Plan
@@ -159,9 +171,9 @@ func revisionsOf(s *v1beta2.ClusterSpec) [2]string {
 func newWorld(spec *v1beta2.ClusterSpec) *world {
 	w := &world{
 		spec: spec, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), random: rand.New(rand.NewPCG(1, 1)),
-		pods: map[string]*pod{}, claims: map[string]*claim{}, api: status{reasons: map[string]plan.Cause{}},
+		pods: map[string]*pod{}, orphans: map[string]*pod{}, claims: map[string]*claim{}, traffic: map[observe.Link]float64{},
 		cut: map[[2]string]bool{}, slow: map[string]bool{}, frozen: map[string]bool{}, lies: map[string]bool{},
-		edited: map[string]bool{}, detached: map[string]bool{}, gone: map[string]bool{}, absent: map[etcd.Version]bool{}, broken: map[string]bool{},
+		edited: map[string]bool{}, unnoticed: map[string]bool{}, detached: map[string]bool{}, gone: map[string]bool{}, absent: map[etcd.Version]bool{}, broken: map[string]bool{},
 	}
 	w.controllers = []*controller{newController(plan.Next)}
 	return w
@@ -175,12 +187,13 @@ func newController(decide func(*v1beta2.ClusterSpec, *plan.Observation) plan.Pla
 func settledWorld(spec *v1beta2.ClusterSpec) *world {
 	w := newWorld(spec)
 	v := etcd.WantedVersion(spec)
-	w.api.formed, w.acknowledged = true, 5
+	w.id, w.acknowledged = w.newID(), 5
+	w.api.ClusterID, w.api.TLS = observe.Hex(w.id), etcd.Encrypted(spec)
 	w.version = etcd.Version{Major: v.Major, Minor: v.Minor}
 	w.storage = w.version
 	for range spec.Size {
 		name := w.name()
-		w.members = append(w.members, &node{name: name, ran: v})
+		w.members = append(w.members, &node{name: name, id: w.newID(), ran: v})
 		w.createPod(name, v, false)
 		p := w.pods[name]
 		p.sealed, p.exposed, p.up = true, true, true
@@ -191,6 +204,9 @@ func settledWorld(spec *v1beta2.ClusterSpec) *world {
 
 func (w *world) name() string { w.ids++; return fmt.Sprintf("n%d", w.ids) }
 func (w *world) uid() string  { w.ids++; return fmt.Sprintf("uid-%d", w.ids) }
+
+// newID returns an ID of etcd.
+func (w *world) newID() uint64 { w.ids++; return uint64(w.ids) << 32 }
 
 func (w *world) violate(format string, args ...any) {
 	if w.violated == nil {
@@ -215,11 +231,17 @@ func (w *world) reach(a, b string) bool {
 	return a == b || !w.cut[[2]string{a, b}]
 }
 
-// runs reports whether a member's process runs and is not suspended.
-func (w *world) runs(name string) bool {
-	p := w.pods[name]
-	return p != nil && p.up && !w.frozen[name]
+// process returns where a member's process runs, or nil: in its pod, or where its
+// pod was until it was deleted by force.
+func (w *world) process(name string) *pod {
+	if p := w.pods[name]; p != nil && p.up {
+		return p
+	}
+	return w.orphans[name]
 }
+
+// runs reports whether a member's process runs and is not suspended.
+func (w *world) runs(name string) bool { return w.process(name) != nil && !w.frozen[name] }
 
 func (w *world) voters() (all []*node) {
 	for _, n := range w.members {
@@ -266,20 +288,32 @@ func (w *world) tick() {
 	w.kubelets()
 	for _, n := range w.members {
 		if w.runs(n.name) {
-			n.ran = w.pods[n.name].target
+			n.ran = w.process(n.name).target
 		}
 	}
+	w.exchange()
 	if w.leader() == nil {
 		w.elect()
 	}
 	if w.leader() == nil {
 		return
 	}
-	if w.api.formed {
+	if w.api.formed() {
 		w.write()
 	}
 	w.replicate()
 	w.settle()
+}
+
+// exchange has members send each other heartbeats.
+func (w *world) exchange() {
+	for _, from := range w.members {
+		for _, to := range w.members {
+			if from != to && w.runs(from.name) && w.runs(to.name) && w.reach(from.name, to.name) {
+				w.traffic[observe.Link{To: to.name, From: observe.Hex(from.id)}]++
+			}
+		}
+	}
 }
 
 // kubelets starts processes and ends pods.
@@ -294,6 +328,7 @@ func (w *world) kubelets() {
 		switch {
 		case p.ending:
 			w.endPod(name)
+		case w.orphans[name] != nil: // its volume is attached elsewhere
 		case p.ended || p.up || w.absent[p.target] || w.broken[p.revision] || w.tooNew(name):
 		default:
 			w.start(name, p)
@@ -317,7 +352,7 @@ func (w *world) tooNew(name string) bool {
 func (w *world) start(name string, p *pod) {
 	n := w.member(name)
 	switch {
-	case p.disk.member == name && n == nil && w.api.formed:
+	case p.disk.member == name && n == nil && w.api.formed():
 		return // permanently removed
 	case p.disk.member == name:
 		p.up, p.empty = true, false
@@ -326,11 +361,12 @@ func (w *world) start(name string, p *pod) {
 	case p.sealed:
 		p.empty = true // it does not start without its data
 	case p.first:
-		if w.remembers() {
+		if w.api.formed() || w.remembers() {
 			w.violate("%s forms a second cluster", name)
 		}
 		w.acknowledged = 0
-		w.members = []*node{{name: name}}
+		w.id = w.newID()
+		w.members = []*node{{name: name, id: w.newID()}}
 		*p.disk = disk{member: name}
 		p.up = true
 	case n != nil && w.leader() != nil: // joins; a voter would have forgotten its votes
@@ -339,8 +375,12 @@ func (w *world) start(name string, p *pod) {
 	}
 }
 
-// remembers reports whether any of the members' data is left.
+// remembers reports whether any object with data of a cluster that took writes is
+// left.
 func (w *world) remembers() bool {
+	if w.acknowledged == 0 {
+		return false
+	}
 	for _, p := range w.pods {
 		if p.disk.member != "" {
 			return true
@@ -364,11 +404,11 @@ func (w *world) elect() {
 	for _, n := range w.voters() {
 		votes := 0
 		for _, other := range w.group(n) {
-			if w.pods[other.name].disk.has <= w.pods[n.name].disk.has {
+			if w.process(other.name).disk.has <= w.process(n.name).disk.has {
 				votes++
 			}
 		}
-		if votes >= etcd.Quorum(len(w.voters())) && (best == nil || w.pods[n.name].disk.has < w.pods[best.name].disk.has) {
+		if votes >= etcd.Quorum(len(w.voters())) && (best == nil || w.process(n.name).disk.has < w.process(best.name).disk.has) {
 			best = n
 		}
 	}
@@ -376,7 +416,7 @@ func (w *world) elect() {
 		return
 	}
 	best.leader = true
-	if has := w.pods[best.name].disk.has; has < w.acknowledged {
+	if has := w.process(best.name).disk.has; has < w.acknowledged {
 		w.violate("acknowledged writes are lost: %d were, and %s, which leads, has %d", w.acknowledged, best.name, has)
 	}
 }
@@ -397,7 +437,7 @@ func (w *world) write() {
 	}
 	w.acknowledged++
 	for _, n := range acked {
-		w.pods[n.name].disk.has = w.acknowledged
+		w.process(n.name).disk.has = w.acknowledged
 	}
 }
 
@@ -407,8 +447,8 @@ func (w *world) replicate() {
 	turn := w.random.IntN(len(w.members))
 	for i := range w.members {
 		n := w.members[(i+turn)%len(w.members)]
-		if w.runs(n.name) && w.reach(n.name, leader.name) && w.pods[n.name].disk.has < w.acknowledged-1 {
-			w.pods[n.name].disk.has = w.acknowledged
+		if w.runs(n.name) && w.reach(n.name, leader.name) && w.process(n.name).disk.has < w.acknowledged-1 {
+			w.process(n.name).disk.has = w.acknowledged
 			return
 		}
 	}
@@ -431,10 +471,11 @@ func (w *world) createPod(name string, v etcd.Version, first bool) {
 	if w.pods[name] != nil {
 		return
 	}
-	p := &pod{uid: w.uid(), target: v, revision: podRevision(w.spec), storageRevision: storageRevision(w.spec), first: first}
+	p := &pod{uid: w.uid(), created: w.now, target: v, revision: podRevision(w.spec), storageRevision: storageRevision(w.spec), first: first}
 	c := w.claims[name]
-	if c == nil && etcd.ClaimSpec(w.spec) != nil && !w.hasVolume(name) {
-		c = &claim{uid: w.uid(), disk: &disk{}, storageRevision: p.storageRevision}
+	if c == nil && etcd.ClaimSpec(w.spec) != nil && (first || !w.hasVolume(name)) {
+		asked := etcd.ClaimSpec(w.spec).Resources.Requests[corev1.ResourceStorage]
+		c = &claim{uid: w.uid(), created: w.now, disk: &disk{}, storage: asked, storageRevision: p.storageRevision}
 		w.claims[name] = c
 	}
 	if c != nil {
@@ -447,19 +488,20 @@ func (w *world) createPod(name string, v etcd.Version, first bool) {
 
 // hasVolume reports whether the member has no claim according to the status.
 func (w *world) hasVolume(name string) bool {
-	for _, k := range w.api.known {
-		if k.name == name && k.ran != (etcd.Version{}) {
-			return !k.durable
-		}
-	}
-	return false
+	k := w.api.known(name)
+	return k != nil && k.Version != "" && k.Claim == ""
 }
 
 // endPod ends a pod, along with a volume of its own.
 func (w *world) endPod(name string) {
 	delete(w.pods, name)
 	delete(w.frozen, name)
-	if n := w.member(name); n != nil {
+	w.resign(name)
+}
+
+// resign makes a member that ends lead no longer.
+func (w *world) resign(name string) {
+	if n := w.member(name); n != nil && w.process(name) == nil {
 		n.leader = false
 	}
 }
@@ -470,6 +512,9 @@ func (w *world) loseClaim(name string) { delete(w.claims, name) }
 // hasData reports whether a member's data exists anywhere that it can start on.
 func (w *world) hasData(name string) bool {
 	if c := w.claims[name]; c != nil && !c.ending && c.disk.member == name {
+		return true
+	}
+	if w.orphans[name] != nil {
 		return true
 	}
 	p := w.pods[name]
@@ -495,7 +540,7 @@ func (w *world) settled() error {
 	v := etcd.WantedVersion(w.spec)
 	for _, n := range w.members {
 		p := w.pods[n.name]
-		if n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
+		if p == nil || n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
 			return fmt.Errorf("%s is not as the spec wants it", n.name)
 		}
 	}

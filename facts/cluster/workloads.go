@@ -21,9 +21,9 @@ import (
 // controllers create come last, because they count towards the limit, too: most
 // Pods, then most ReplicaSets, then many Jobs have a controller.
 func existing() []*kinds.Kind {
-	created := append([]*kinds.Kind{kinds.Named("Pod")}, kinds.With(kinds.Carries|kinds.Fixed, 0)...)
+	created := append([]*kinds.Kind{kinds.Named("Pod")}, kinds.With(kinds.PropagatesOptIn|kinds.Fixed, 0)...)
 	slices.Reverse(created)
-	return append(kinds.With(kinds.Carries, kinds.Fixed), created...)
+	return append(kinds.With(kinds.PropagatesOptIn, kinds.Fixed), created...)
 }
 
 // ErrLimit says that a namespace has more workloads than were to be judged.

@@ -210,12 +210,12 @@ func (f *Finder) nextPod(ctx context.Context, pod *metav1.PartialObjectMetadata,
 func compare(s injector.Sidecar, next *kubeconfig.Prediction) (Finding, bool) {
 	f := Finding{Template: s.Template, State: State(s.State), Have: s.Version, Want: s.Serving}
 	gets := next.Template(s.Template)
-	without := gets == nil || !gets.Gets() || gets.Reason == reason.AlreadyPresent
+	without := gets != nil && (!gets.Gets() || gets.Reason == reason.AlreadyPresent)
 	switch {
 	case next.Reason == string(reason.NamespaceExclude):
 		return f, false
 	case without && s.State == injector.Missing && !next.InjectionDenied():
-		return f, false // a new pod also runs without it, does not ask for it, or already has it
+		return f, false // a new pod also runs without it, or already has it
 	case next.Denied:
 		f.State, f.Reason = Denied, denial(next)
 	case s.State == injector.Outdated:

@@ -43,8 +43,9 @@ type installation struct {
 	own string
 }
 
-// newInstallation creates the namespace of an installation, with a template.
-func newInstallation(t *testing.T, templateConfig, options string) *installation {
+// newInstallation creates the namespace of an installation, with the current
+// template.
+func newInstallation(t *testing.T, options string) *installation {
 	t.Helper()
 	shared.once.Do(func() {
 		if shared.plane, shared.err = controlplane.Shared(os.Stderr); shared.err == nil {
@@ -56,7 +57,7 @@ func newInstallation(t *testing.T, templateConfig, options string) *installation
 	}
 	i := &installation{Client: shared.client}
 	i.own = i.namespace(t, nil)
-	i.template(t, templateConfig, options)
+	i.template(t, current, options)
 	return i
 }
 

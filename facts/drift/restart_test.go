@@ -37,7 +37,7 @@ func (i *installation) restart(t *testing.T) (*drift.Restart, *bytes.Buffer) {
 // order of their restarts, and how many were in progress at once.
 func (i *installation) rollOut(t *testing.T, namespace string) (restarted func() (names []string, atOnce int)) {
 	t.Helper()
-	const times = 20
+	const times = 50
 	ctx, cancel := context.WithCancel(context.Background())
 	var names []string
 	atOnce, seen := 0, map[string]int{}
@@ -87,7 +87,7 @@ func (i *installation) outdated(t *testing.T, namespace string, names ...string)
 
 // TestRestart_OneAfterTheOther restarts Deployments, and completes the rollouts.
 func TestRestart_OneAfterTheOther(t *testing.T) {
-	i := newInstallation(t, current, "")
+	i := newInstallation(t, "")
 	ns := i.namespace(t, nil)
 	i.apply(t, ns, pod("bare", asks, ""), pod("wrong", `inject.usher.dev/nowhere: "true"`, ""))
 	i.owned(t, i.apply(t, ns, `{apiVersion: batch/v1, kind: Job, metadata: {name: nightly}, spec: {template: {metadata: {annotations: {`+asks+`}}, spec: {restartPolicy: Never, containers: [{name: app, image: app}]}}}}`)[0], pod("nightly-a", asks, ""))
@@ -126,7 +126,7 @@ func TestRestart_OneAfterTheOther(t *testing.T) {
 }
 
 func TestRestart_ChangesNothing(t *testing.T) {
-	i := newInstallation(t, current, "")
+	i := newInstallation(t, "")
 	deployment := func(t *testing.T, ns string) *unstructured.Unstructured {
 		t.Helper()
 		o := &unstructured.Unstructured{}
@@ -210,7 +210,7 @@ func (i *installation) budget(t *testing.T, namespace string) {
 
 // TestRestart_WaitsForTheBudget restarts once the budget allows a disruption.
 func TestRestart_WaitsForTheBudget(t *testing.T) {
-	i := newInstallation(t, current, "")
+	i := newInstallation(t, "")
 	ns := i.namespace(t, nil)
 	findings := i.outdated(t, ns, "shop")
 	i.budget(t, ns)

@@ -85,7 +85,7 @@ func remove(pod *unstructured.Unstructured, entry injector.RecordEntry, versions
 // containers, and none of them is the template's.
 func added(entry injector.RecordEntry, versions []*template.Template) (containers []string, ok bool) {
 	named := slices.Concat(entry.InitContainers, entry.Containers)
-	writer := slices.IndexFunc(versions, func(t *template.Template) bool { return entry.IsVersionOf(t) })
+	writer := slices.IndexFunc(versions, entry.IsVersionOf)
 	if writer >= 0 {
 		versions = versions[writer : writer+1]
 	}

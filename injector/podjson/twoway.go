@@ -21,7 +21,7 @@ var ErrInexpressible = errors.New("a two-way merge patch cannot express the chan
 //
 // The patch is a diff, not a merge: lists are keyed (containers by name), so a
 // repeated key can change its meaning.
-func TwoWayMergePatch(kind string, came, leaves []byte) ([]byte, error) {
+func TwoWayMergePatch(kind string, original, modified []byte) ([]byte, error) {
 	if kind == "" {
 		kind = "Pod"
 	}
@@ -30,15 +30,15 @@ func TwoWayMergePatch(kind string, came, leaves []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s has no strategic merge patch", ErrInexpressible, kind)
 	}
 	schema := k.New()
-	patch, err := strategicpatch.CreateTwoWayMergePatch(came, leaves, schema)
+	patch, err := strategicpatch.CreateTwoWayMergePatch(original, modified, schema)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInexpressible, err)
 	}
-	applied, err := strategicpatch.StrategicMergePatch(came, patch, schema)
+	applied, err := strategicpatch.StrategicMergePatch(original, patch, schema)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInexpressible, err)
 	}
-	same, err := sameJSON(applied, leaves)
+	same, err := sameJSON(applied, modified)
 	if err != nil {
 		return nil, err
 	}

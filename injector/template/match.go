@@ -84,10 +84,10 @@ func everything(s labels.Selector) string {
 	return s.String()
 }
 
-// DoubtsMakers reports whether the template's match also selects the pods whose
+// DoubtsControllers reports whether the template's match also selects the pods whose
 // controller is not proved: otherwise the author of a pod could write an owner
 // reference to do without a mandatory template for pods that have none.
-func (t *Template) DoubtsMakers() bool {
+func (t *Template) DoubtsControllers() bool {
 	return t.Options.Mandatory && t.Options.Match != nil && slices.Contains(t.Options.Match.Kinds, withoutController)
 }
 

@@ -30,9 +30,9 @@ func ParseRegistry(text string) (Registry, error) {
 	return Registry{strings.TrimSuffix(named.Name(), below)}, nil
 }
 
-// Holds reports whether an image is in the registry. A name that is not a reference
+// Contains reports whether an image is in the registry. A name that is not a reference
 // is in none.
-func (r Registry) Holds(image string) bool {
+func (r Registry) Contains(image string) bool {
 	named, err := reference.ParseNormalizedNamed(image)
 	return err == nil && strings.HasPrefix(named.Name(), r.path+"/")
 }

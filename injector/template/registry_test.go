@@ -29,7 +29,7 @@ func TestRegistry(t *testing.T) {
 			continue
 		}
 		for name, want := range images {
-			if got := r.Holds(name); got != want {
+			if got := r.Contains(name); got != want {
 				t.Errorf("%s holds %q: %v, want %v", registry, name, got, want)
 			}
 		}
@@ -46,6 +46,30 @@ func TestRegistry(t *testing.T) {
 	} {
 		if _, err := template.ParseRegistry(registry); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", registry, err, want)
+		}
+	}
+}
+
+func TestFlattened(t *testing.T) {
+	for name, c := range map[string]struct {
+		image, as string
+		want      bool
+	}{
+		"with a dash":            {"team/side:1", "mirror.example.com/team-side:2", true},
+		"with an underscore":     {"team/side", "mirror.example.com/x/team_side", true},
+		"with the host":          {"registry.example.com/team/side@sha256:1", "mirror/registry.example.com-team-side", true},
+		"without the host":       {"registry.example.com:5000/team/a/side:1", "mirror/team-a-side", true},
+		"the last two":           {"registry.example.com/team/a/side", "mirror/a-side", true},
+		"not flattened":          {"team/side", "mirror/team/side", false},
+		"the last component":     {"team/side", "side", false},
+		"the host with its port": {"registry:5000/team/side", "registry", false},
+		"a part of a component":  {"team/side", "mirror/eam-side", false},
+		"another image":          {"team/side", "mirror/team-other", false},
+		"a single component":     {"side", "mirror/library-side", false},
+		"nothing":                {"", "", false},
+	} {
+		if got := template.Flattened(c.image, c.as); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

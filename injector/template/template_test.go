@@ -180,3 +180,15 @@ imagePullSecrets: [{name: pull}]
 		t.Errorf("references (-want +got):\n%s", diff)
 	}
 }
+
+// FuzzParse parses arbitrary ConfigMap data.
+func FuzzParse(f *testing.F) {
+	f.Add("{containers: [{name: side, image: side:1}], labels: {a: b}, appContainers: {env: [{name: A, value: a}]}}", "native: auto")
+	f.Add("containers: [{name: &a a, image: *a}]", "overrides: [image]")
+	f.Fuzz(func(t *testing.T, config, options string) {
+		tpl, err := Parse("t", map[string]string{ConfigKey: config, OptionsKey: options})
+		if (tpl == nil) == (err == nil) {
+			t.Errorf("template %v, error %v", tpl, err)
+		}
+	})
+}

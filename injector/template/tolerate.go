@@ -237,7 +237,7 @@ func (t *Tolerate) image(want, have string) bool {
 	if Repository(want) != Repository(have) {
 		return false
 	}
-	return t.Any(TolerateImage) || len(t.images) > 0 && (want == have || slices.ContainsFunc(t.images, func(r Registry) bool { return r.Holds(have) }))
+	return t.Any(TolerateImage) || len(t.images) > 0 && (want == have || slices.ContainsFunc(t.images, func(r Registry) bool { return r.Contains(have) }))
 }
 
 // variable reports whether a container may have an additional variable.
@@ -311,6 +311,23 @@ func Repository(image string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	name, _, _ = strings.Cut(name, ":")
 	return name
+}
+
+// Flattened reports whether an image may be another one in a registry that joins
+// the components of a repository into one: team-side or team_side for team/side.
+func Flattened(image, as string) bool {
+	name, _, _ := strings.Cut(image, "@")
+	if tag := strings.LastIndexByte(name, ':'); tag > strings.LastIndexByte(name, '/') {
+		name = name[:tag]
+	}
+	components, flat := strings.Split(name, "/"), Repository(as)
+	for i := range len(components) - 1 { // at least two of them
+		end := components[i:]
+		if flat == strings.Join(end, "-") || flat == strings.Join(end, "_") {
+			return true
+		}
+	}
+	return false
 }
 
 // Remedy explains what to do about a changed field.

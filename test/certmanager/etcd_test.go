@@ -155,9 +155,10 @@ func startEtcdController(t *testing.T, namespace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	options := etcdcluster.Options{Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond, Namespace: namespace}
 	if err := errors.Join(
 		etcdcluster.AddToScheme(m.GetScheme()),
-		etcdcluster.New(m, etcdcluster.Options{Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond, Namespace: namespace}).SetupWithManager(m),
+		etcdcluster.New(m, etcdcluster.NewObserver(m, options), options).SetupWithManager(m),
 	); err != nil {
 		t.Fatal(err)
 	}

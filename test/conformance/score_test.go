@@ -39,13 +39,10 @@ func (s *score) add(kind, cause string, agrees, accepted bool, example func() st
 // required is the share of generated objects, in percent, that usher must judge
 // as the server of the version does.
 func required() float64 {
-	switch minor := serverVersion.Minor(); {
-	case minor >= 36:
+	if serverVersion.Minor() >= 33 {
 		return 99.9
-	case minor >= 33:
-		return 99.5
 	}
-	return 97
+	return 99
 }
 
 // report names the causes of disagreement, and fails if agreement is below a

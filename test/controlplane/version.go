@@ -25,6 +25,13 @@ func (c *ControlPlane) ServerVersion() (*utilversion.Version, error) {
 	return utilversion.ParseGeneric(info.GitVersion)
 }
 
+// Before reports whether the API server is older than a minor version of
+// Kubernetes 1.
+func (c *ControlPlane) Before(minor uint) (bool, error) {
+	v, err := c.ServerVersion()
+	return err == nil && v.LessThan(utilversion.MajorMinor(1, minor)), err
+}
+
 // A reported version replaces the one in the API server's response to /version.
 type reported struct {
 	version string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -56,7 +57,7 @@ func checked(s *scene, found, before []told) *outcome {
 // injected converts the result of usher inject for a scene to that of the
 // cluster.
 func injected(ctx context.Context, c *cluster, s *scene, i *injection) *outcome {
-	o := &outcome{Reasons: i.reasons}
+	o := &outcome{Reasons: i.reasons, Unwritten: i.unwritten}
 	for _, p := range i.problems {
 		e := denies
 		if s.kind() != "Pod" && !strings.Contains(ofNamespace(p.Field, p.Message), "/own-network") { // which denies the Deployment itself
@@ -67,6 +68,9 @@ func injected(ctx context.Context, c *cluster, s *scene, i *injection) *outcome 
 	for _, warning := range i.warnings {
 		if s.kind() == "Pod" && strings.HasPrefix(warning, refusedPods) {
 			continue // the API server refuses the pod itself
+		}
+		if typo.MatchString(warning) {
+			continue // only the command line shows probable typing errors
 		}
 		o.add("inject-warning", cut(warning), warns)
 	}
@@ -81,6 +85,9 @@ func injected(ctx context.Context, c *cluster, s *scene, i *injection) *outcome 
 	return o
 }
 
+// typo is a warning about a key that was probably meant to ask for a template.
+var typo = regexp.MustCompile(`^(annotation|label) [^ ]+ of its pods(: usher reads annotations of pods, not labels| is not a key that usher reads| names a template that does not exist)`)
+
 // refusedPods begins the prediction that the API server refuses the pods.
 const refusedPods = "the pods will be refused"
 
@@ -90,6 +97,9 @@ func compareCheck(s *scene, cluster, check *outcome) []difference {
 	var found []difference
 	if slices.ContainsFunc(cluster.Findings, takenOut) {
 		return nil // a file does not show that a key was copied into it
+	}
+	if slices.ContainsFunc(cluster.Findings, func(f finding) bool { return f.Rule == "network-cluster-range" }) {
+		return nil // files do not show the ranges of the cluster
 	}
 	begins := func(f finding) bool {
 		return f.Effect == denies && strings.Contains(f.Field, "/own-network") || s.ownNetwork && f.stage() == attaching && (f.Effect == denies || f.Effect == deniesPods)
@@ -170,7 +180,7 @@ func compareInject(s *scene, cluster, inject *outcome) []difference {
 	if diff := cmp.Diff(cluster.Reasons, inject.Reasons); diff != "" && cluster.Reasons != nil {
 		found = append(found, difference{"inject's reasons differ", reasons(cluster.Reasons) + "/" + reasons(inject.Reasons), fmt.Sprint(cluster.Reasons), fmt.Sprint(inject.Reasons)})
 	}
-	if diff := cmp.Diff(cluster.Pod, inject.Pod); diff != "" && cluster.Pod != nil {
+	if diff := cmp.Diff(cluster.Pod, inject.Pod); diff != "" && cluster.Pod != nil && !inject.Unwritten {
 		found = append(found, difference{"inject's pod differs", s.kind(), diff, ""})
 	}
 	return found

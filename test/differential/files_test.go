@@ -46,16 +46,20 @@ func (c *commandLine) runIn(ctx context.Context, dir string, args ...string) (ou
 		err = nil
 	}
 	if err != nil {
-		err = fmt.Errorf("usher %s: %w: %s", args[0], err, firstLines(e.String()))
+		err = fmt.Errorf("usher %s: %w: %s", args[0], err, fewLines(e.String()))
 	}
 	return o.String(), e.String(), err
 }
 
-func firstLines(text string) string {
-	if lines := strings.SplitN(text, "\n", 6); len(lines) > 5 {
-		return strings.Join(lines[:5], "\n") + "\n…"
+// fewLines returns the first lines of a text, and its last one, which usually says
+// why a command failed.
+func fewLines(text string) string {
+	const first = 4
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) <= first+1 {
+		return text
 	}
-	return text
+	return strings.Join(lines[:first], "\n") + "\n…\n" + lines[len(lines)-1]
 }
 
 // catalogue reads usher's rules, and the rows of its transitions.
@@ -192,11 +196,13 @@ func (c *commandLine) check(ctx context.Context, d folder) (map[string][]told, e
 
 // An injection is the result of usher inject for a scene.
 type injection struct {
-	// object is the result, nil if the object is denied.
-	object   object
-	reasons  map[string]string
-	problems []admission.Cause
-	warnings []string
+	// object is the result, nil if the object is denied, or if it is unwritten: a
+	// template of the batch cannot be used, and may select any object.
+	object    object
+	unwritten bool
+	reasons   map[string]string
+	problems  []admission.Cause
+	warnings  []string
 }
 
 var injectLine = regexp.MustCompile(`^(.*/scenes/.*\.json):\d+: [a-z]+/[^ ]+: (.*)$`)
@@ -232,8 +238,17 @@ func (c *commandLine) inject(ctx context.Context, d folder, b *batch) (map[strin
 		}
 		found[m[1]].take(m[2])
 	}
+	if strings.TrimSpace(out) == "" && unusableTemplate.MatchString(errs) {
+		for _, i := range found {
+			i.unwritten = true
+		}
+		return found, nil
+	}
 	return found, err
 }
+
+// unusableTemplate is a line of standard error about a template that cannot be used.
+var unusableTemplate = regexp.MustCompile(`(?m)^.*/(?:templates|scenes)/.*\.json:\d+: configmap/[^ ]+: denied: template-invalid: `)
 
 var (
 	injectReason = regexp.MustCompile(`^([^ ]+): ([a-z-]+)( \(.*\))?$`)

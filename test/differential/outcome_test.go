@@ -26,6 +26,8 @@ type outcome struct {
 	// Pod is the resulting pod, as the API server completes it; nil if there is
 	// none.
 	Pod object
+	// Unwritten means that the surface shows no pods, whether there are some or not.
+	Unwritten bool
 	// asked are the points of admission at which the API server called usher.
 	asked map[string]bool
 	// Failed is why the surface has no result, or "".

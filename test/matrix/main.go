@@ -60,7 +60,7 @@ func run(ctx context.Context) error {
 	if err := m.compile(ctx); err != nil {
 		return err
 	}
-	defer os.RemoveAll(m.binaries)
+	defer func() { _ = os.RemoveAll(m.binaries) }()
 	for _, version := range m.versions {
 		if err := m.test(ctx, version); err != nil {
 			return err

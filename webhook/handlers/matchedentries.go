@@ -84,7 +84,7 @@ func (i *Injection) isMatched(g *matchGroup, spec entrySpec) admissionregistrati
 	var selected []string
 	for _, t := range g.templates {
 		expression := spec.matches(t)
-		if less := i.Facts.Templates.Set().WithoutGiven(t.Options.Match); less != t.Options.Match {
+		if less := i.Facts.Templates.Set().WithoutAddedLabels(t.Options.Match); less != t.Options.Match {
 			reduced := *t
 			reduced.Options.Match = less
 			expression = "(" + expression + " || " + spec.injected + " && " + spec.matches(&reduced) + ")"
@@ -201,7 +201,7 @@ func (i *Injection) podMatches(t *template.Template) string {
 			made = append(made, by(kind))
 		}
 	}
-	if t.DoubtsMakers() {
+	if t.DoubtsControllers() {
 		proved := slices.Concat(injector.Controllers, i.Facts.Controllers())
 		texts := make([]string, len(proved))
 		for n, user := range proved {

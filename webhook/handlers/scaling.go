@@ -31,7 +31,7 @@ const scale = "/scale"
 
 // scalable are the rules of the workloads whose Scale is sent.
 func scalable() []admissionregistrationv1.RuleWithOperations {
-	sent := slices.DeleteFunc(kinds.With(kinds.Carries, 0), func(k *kinds.Kind) bool { return k.Replicas() == nil })
+	sent := slices.DeleteFunc(kinds.With(kinds.PropagatesOptIn, 0), func(k *kinds.Kind) bool { return k.Replicas() == nil })
 	return webhookspec.Rules(sent, admissionregistrationv1.Update)
 }
 

@@ -62,7 +62,7 @@ func (p *Policies) entries() []webhookspec.Webhook {
 		webhookspec.Rule("", "replicationcontrollers,podtemplates", create, update),
 		webhookspec.Rule("", "services,persistentvolumeclaims", update),
 	}
-	for _, rule := range webhookspec.Rules(kinds.With(kinds.Carries, 0), create, update) {
+	for _, rule := range webhookspec.Rules(kinds.With(kinds.PropagatesOptIn, 0), create, update) {
 		namespaced = append(namespaced, rule)
 		namespaced = append(namespaced, scaleRules(rule.APIGroups[0])...)
 	}

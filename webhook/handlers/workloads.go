@@ -46,8 +46,8 @@ func lacks(a, b string) string {
 // change, and those that only have to be checked when they are created. A Job's
 // template is immutable, and a ReplicaSet's template is its Deployment's.
 var (
-	changeable   = kinds.With(kinds.Carries, kinds.Fixed)
-	unchangeable = kinds.With(kinds.Carries|kinds.Fixed, 0)
+	changeable   = kinds.With(kinds.PropagatesOptIn, kinds.Fixed)
+	unchangeable = kinds.With(kinds.PropagatesOptIn|kinds.Fixed, 0)
 
 	workloadKinds = kinds.Names(slices.Concat(changeable, unchangeable))
 )

@@ -14,20 +14,22 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // errUnknownClaim means that the owner of the data on a claim is unknown.
 var errUnknownClaim = errors.New("it does not name in the annotation " + wellknown.AnnotationEtcdMember + " the member whose data it has: restore a backup, or delete the claim")
 
-// adopt forms the cluster from the claims of a former one of its name, whose
-// annotations name the members. It writes the status last: until then nothing
-// starts on them.
-func (c *Controller) adopt(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, s *observed) error {
+// Adopt implements plan.Executor: it forms the cluster from the claims of a former
+// one of its name, whose annotations name the members. It writes the status
+// last: until then nothing starts on them.
+func (e *steps) Adopt(ctx context.Context, _ plan.Step) error {
+	cluster, s := e.d.Cluster, e.s
 	members := map[string]member.Identity{}
 	clusterID := ""
-	claims := slices.Clone(s.retained)
-	for _, name := range slices.Sorted(maps.Keys(s.claims)) {
-		claims = append(claims, s.claims[name]) // by an earlier attempt
+	claims := slices.Clone(s.Former)
+	for _, name := range slices.Sorted(maps.Keys(s.Claims)) {
+		claims = append(claims, s.Claims[name]) // by an earlier attempt
 	}
 	for _, claim := range claims {
 		var of member.Identity
@@ -42,7 +44,7 @@ func (c *Controller) adopt(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 			return fmt.Errorf("adopting the claim %s: its member encrypted %q, and spec.TLS asks for %q", claim.Name, of.TLS, is)
 		}
 	}
-	namespace, err := c.namespaceUID(ctx, cluster.Namespace)
+	namespace, err := member.NamespaceUID(ctx, e.Reader, cluster.Namespace)
 	if err != nil {
 		return err
 	}
@@ -50,13 +52,13 @@ func (c *Controller) adopt(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 	for _, claim := range claims {
 		changed := claim.DeepCopy()
 		changed.OwnerReferences = member.Owners(cluster, namespace)
-		if err := c.patchClaim(ctx, claim, changed); err != nil {
+		if err := e.PatchClaim(ctx, claim, changed); err != nil {
 			return err
 		}
 		cluster.Status.MemberStatuses = append(cluster.Status.MemberStatuses, adopted(claim, members[claim.Name]))
 	}
 	cluster.Status.ClusterID, cluster.Status.TLS = clusterID, etcd.Encrypted(&cluster.Spec)
-	return c.writeStatus(ctx, cluster)
+	return writeStatus(ctx, e.Client, cluster)
 }
 
 func adopted(claim *corev1.PersistentVolumeClaim, of member.Identity) etcdv1beta2.MemberStatus {

@@ -38,7 +38,7 @@ func (c *Controller) autoRestore(ctx context.Context, cluster *etcdv1beta2.EtcdC
 		return fmt.Errorf("creating the EtcdRestore %s: %w", r.Name, err)
 	}
 	cluster.Status.Restore.EtcdRestore = r.Name
-	if err := c.writeStatus(ctx, cluster); err != nil {
+	if err := writeStatus(ctx, c.client, cluster); err != nil {
 		return err
 	}
 	c.events.Eventf(cluster, nil, corev1.EventTypeNormal, "RestoreMade", "Restore", "EtcdRestore %s restores %s, at revision %d, as the annotation %s asks",

@@ -8,12 +8,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // judgeQuorum decides whether the quorum is permanently lost, and how to
 // recover the cluster.
-func (c *Controller) judgeQuorum(ctx context.Context, j *judgement, s *observed, p plan.Plan) {
+func (c *Controller) judgeQuorum(ctx context.Context, j *judgement, s *observe.Observed, p plan.Plan) {
 	cluster, st := j.cluster, &j.cluster.Status
 	if was := st.Condition(etcdv1beta2.ClusterQuorumLost); p.Blocked != plan.QuorumLost && was != nil && was.Status == corev1.ConditionTrue && s.Formed && !s.MayHaveQuorum() {
 		return // members that start again and end are the same loss
@@ -25,7 +26,7 @@ func (c *Controller) judgeQuorum(ctx context.Context, j *judgement, s *observed,
 	}
 	const reason = "MembersLost"
 	var all etcdv1beta2.EtcdBackupList
-	if err := c.reader.List(ctx, &all, client.InNamespace(cluster.Namespace)); err != nil {
+	if err := c.observer.Reader.List(ctx, &all, client.InNamespace(cluster.Namespace)); err != nil {
 		j.when(etcdv1beta2.ClusterQuorumLost, true, reason, p.Message+"; its backups could not be listed")
 		return
 	}

@@ -11,23 +11,24 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd"
 )
 
 // keepClaims migrates the members' claims to this release: those of the
 // previous one are deleted with their cluster.
-func (c *Controller) keepClaims(ctx context.Context, d *member.Desired, s *observed) error {
+func (c *Controller) keepClaims(ctx context.Context, d *member.Desired, s *observe.Observed) error {
 	var namespace types.UID
 	for i := range s.Members {
-		claim := s.claims[s.Members[i].Name]
+		claim := s.Claims[s.Members[i].Name]
 		if claim == nil || claim.DeletionTimestamp != nil {
 			continue
 		}
 		kept := slices.ContainsFunc(claim.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Namespace" })
 		changed := claim.DeepCopy()
-		if of := s.details[claim.Name]; s.Members[i].Listed && s.Members[i].Answers && s.Formed && of.id != 0 {
+		if of := s.Details[claim.Name]; s.Members[i].Listed && s.Members[i].Answers && s.Formed && of.ID != 0 {
 			text, err := json.Marshal(member.Identity{
-				ClusterID: d.Cluster.Status.ClusterID, ID: hex(of.id), Version: s.Members[i].Version.String(), TLS: etcd.Encrypted(&d.Cluster.Spec),
+				ClusterID: d.Cluster.Status.ClusterID, ID: observe.Hex(of.ID), Version: s.Members[i].Version.String(), TLS: etcd.Encrypted(&d.Cluster.Spec),
 			})
 			if err != nil {
 				return err
@@ -40,20 +41,16 @@ func (c *Controller) keepClaims(ctx context.Context, d *member.Desired, s *obser
 		if !kept {
 			if namespace == "" {
 				var err error
-				if namespace, err = c.namespaceUID(ctx, claim.Namespace); err != nil {
+				if namespace, err = member.NamespaceUID(ctx, c.observer.Reader, claim.Namespace); err != nil {
 					return err
 				}
 			}
 			changed.OwnerReferences = append(changed.OwnerReferences, member.KeptBy(claim.Namespace, namespace)...)
 		}
-		if err := c.patchClaim(ctx, claim, changed); err != nil {
+		if err := c.writer().PatchClaim(ctx, claim, changed); err != nil {
 			return err
 		}
-		s.claims[claim.Name] = changed
+		s.Claims[claim.Name] = changed
 	}
 	return nil
-}
-
-func (c *Controller) namespaceUID(ctx context.Context, name string) (types.UID, error) {
-	return member.NamespaceUID(ctx, c.reader, name)
 }

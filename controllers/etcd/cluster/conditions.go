@@ -14,6 +14,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -87,7 +88,7 @@ func (j *judgement) when(t etcdv1beta2.ClusterConditionType, holds bool, reason,
 }
 
 // judge sets the phase and the conditions.
-func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, d *member.Desired, s *observed, p plan.Plan) {
+func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, d *member.Desired, s *observe.Observed, p plan.Plan) {
 	j := &judgement{cluster: cluster, now: metav1.Now().Rfc3339Copy()}
 	c.judgeQuorum(ctx, j, s, p)
 	j.when(etcdv1beta2.ClusterUnsupportedVersion, p.Blocked == plan.UnsupportedVersion, string(p.Blocked), p.Message)
@@ -95,7 +96,7 @@ func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 	j.when(etcdv1beta2.ClusterIgnoredFields, len(cluster.Status.IgnoredFields) > 0, ReasonSet,
 		"ignored fields: "+strings.Join(cluster.Status.IgnoredFields, ", "))
 	j.when(etcdv1beta2.ClusterMissingReference, d.Missing != "", ReasonMissing, d.Missing)
-	j.when(etcdv1beta2.ClusterMissingCredentials, s.credentials != "", ReasonRefused, missingCredentials(d, s.credentials))
+	j.when(etcdv1beta2.ClusterMissingCredentials, s.Credentials != "", ReasonRefused, missingCredentials(d, s.Credentials))
 	j.when(etcdv1beta2.ClusterRetainedClaims, len(s.Retained) > 0, ReasonRetained, retained(s, p))
 	j.when(etcdv1beta2.ClusterClaimsSetAside, len(cluster.Status.SetAside) > 0, ReasonSetAside, setAsideClaims(cluster.Status.SetAside))
 	if p.Stalled != nil {
@@ -104,7 +105,7 @@ func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 		j.set(etcdv1beta2.ClusterStalled, corev1.ConditionFalse, ReasonDone, "")
 	}
 	c.available(j, d, s, p)
-	s.activities(j, p)
+	activities(j, s, p)
 	for _, news := range j.news {
 		if slices.Contains(warnings, news.Type) {
 			c.events.Eventf(cluster, nil, corev1.EventTypeWarning, string(news.Type), "Look", "%s", news.Message)
@@ -127,7 +128,7 @@ func reasonOf(reason string) string {
 }
 
 // retained reports what happened to the claims of a former cluster.
-func retained(s *observed, p plan.Plan) string {
+func retained(s *observe.Observed, p plan.Plan) string {
 	if p.Blocked == plan.RetainedClaims {
 		return p.Message
 	}
@@ -168,10 +169,10 @@ func missingCredentials(d *member.Desired, why string) string {
 }
 
 // available reports whether the cluster accepts reads and writes.
-func (c *Controller) available(j *judgement, d *member.Desired, s *observed, p plan.Plan) {
+func (c *Controller) available(j *judgement, d *member.Desired, s *observe.Observed, p plan.Plan) {
 	st := &j.cluster.Status
 	proof := s.Serving()
-	silent := c.silence.of(client.ObjectKeyFromObject(j.cluster), s.Formed && proof == "")
+	unavailable := c.unavailability.of(client.ObjectKeyFromObject(j.cluster), s.Formed && proof == "")
 	st.Phase, st.Reason = etcdv1beta2.ClusterPhaseCreating, ""
 	switch {
 	case s.Quorum && s.Formed:
@@ -191,8 +192,8 @@ func (c *Controller) available(j *judgement, d *member.Desired, s *observed, p p
 			st.Reason = why
 		}
 		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionFalse, ReasonCreating, why)
-	case silent < unavailableAfter && s.before.Phase == etcdv1beta2.ClusterPhaseRunning && p.Blocked != plan.QuorumLost:
-		st.Phase = s.before.Phase
+	case unavailable < unavailableAfter && s.Before.Phase == etcdv1beta2.ClusterPhaseRunning && p.Blocked != plan.QuorumLost:
+		st.Phase = s.Before.Phase
 	default:
 		why := cmp.Or(p.Message, st.Step)
 		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionFalse, ReasonSilent, why)
@@ -205,7 +206,7 @@ func (c *Controller) available(j *judgement, d *member.Desired, s *observed, p p
 
 // activities sets the conditions about the controller's work. Each stays true
 // until its work is done.
-func (s *observed) activities(j *judgement, p plan.Plan) {
+func activities(j *judgement, s *observe.Observed, p plan.Plan) {
 	cluster, st := j.cluster, &j.cluster.Status
 	if s.Formed && !s.Quorum && st.Phase == etcdv1beta2.ClusterPhaseRunning {
 		return // nothing new is known

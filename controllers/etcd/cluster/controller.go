@@ -21,7 +21,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -31,7 +30,9 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
 	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -73,23 +74,29 @@ func AddToScheme(s *runtime.Scheme) error {
 
 // A Controller reconciles clusters with their manifests.
 type Controller struct {
-	*Observer
-	client  client.Client
-	events  events.EventRecorder
-	options Options
-	metrics *metrics
-	silence silence
+	observer       *observe.Observer
+	client         client.Client
+	events         events.EventRecorder
+	options        Options
+	metrics        *metrics
+	unavailability unavailability
 	// denied is why members refused the last change, by cluster: etcd lets a
 	// client that may change nothing read the list of members.
 	denied sync.Map
 }
 
-// New returns the controller for that manager's cluster. The controller of
-// restores shares it.
-func New(m manager.Manager, o Options) *Controller {
+// NewObserver returns the observer of clusters, which the controllers of clusters
+// and of restores share.
+func NewObserver(m manager.Manager, o Options) *observe.Observer {
+	o.complete()
+	return observe.New(m.GetAPIReader(), plan.Limits{MemberTimeout: o.Settling})
+}
+
+// New returns the controller for that manager's cluster.
+func New(m manager.Manager, observer *observe.Observer, o Options) *Controller {
 	o.complete()
 	return &Controller{
-		Observer: NewObserver(m.GetAPIReader(), o), client: m.GetClient(), events: m.GetEventRecorder("usher-etcdcluster"), options: o, metrics: newMetrics(),
+		observer: observer, client: m.GetClient(), events: m.GetEventRecorder("usher-etcdcluster"), options: o, metrics: newMetrics(),
 	}
 }
 
@@ -99,8 +106,8 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 		Named("etcdcluster").
 		For(&etcdv1beta2.EtcdCluster{}).
 		// An observation waits for members that do not answer.
-		WithOptions(controller.Options{MaxConcurrentReconciles: 8, RateLimiter: Retries()})
-	sources, err := parts(m, c.options.Namespace)
+		WithOptions(controller.Options{MaxConcurrentReconciles: 8, RateLimiter: fairqueue.Retries()})
+	sources, err := owned(m, c.options.Namespace)
 	if err != nil {
 		return err
 	}
@@ -110,16 +117,10 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 	return b.Complete(c)
 }
 
-// Retries limits the back-off after errors to 10 seconds. The default grows to
-// 17 minutes, during which a cluster would wait for an error that is long over.
-func Retries() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 10*time.Second)
-}
-
 // Reconcile observes a cluster and takes the next step.
 func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	cluster := &etcdv1beta2.EtcdCluster{}
-	if err := c.reader.Get(ctx, req.NamespacedName, cluster); err != nil {
+	if err := c.observer.Reader.Get(ctx, req.NamespacedName, cluster); err != nil {
 		if apierrors.IsNotFound(err) {
 			c.forget(req.NamespacedName)
 		}
@@ -128,37 +129,35 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if cluster.DeletionTimestamp != nil {
 		return reconcile.Result{}, c.release(ctx, cluster)
 	}
-	if err := c.hold(ctx, cluster); err != nil {
+	if err := c.syncFinalizer(ctx, cluster); err != nil {
 		return reconcile.Result{}, err
 	}
 	if restore := cluster.Annotations[wellknown.AnnotationEtcdRestore]; restore != "" {
-		return c.leave(ctx, cluster, restore)
+		return c.reserved(ctx, cluster, restore)
 	}
-	s, err := c.look(ctx, cluster)
+	objects, err := c.observer.List(ctx, cluster)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	d := member.Desire(effective(cluster, s))
+	d := member.Desire(objects.Effective())
 	if err := c.prepare(ctx, d); err != nil {
 		return reconcile.Result{}, err
 	}
-	if err := c.know(ctx, d, s); err != nil {
+	s, err := c.observer.Observe(ctx, d, objects)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if s.etcd != nil {
-		defer func() { _ = s.etcd.Close() }()
-	}
+	defer s.Close()
 	if err := c.keepClaims(ctx, d, s); err != nil {
 		return reconcile.Result{}, err
 	}
-	c.setMembers(d, s, &cluster.Status)
-	s.Missing = d.Missing
+	s.RecordMembers(d, &cluster.Status)
 	p := plan.Next(&cluster.Spec, &s.Observation)
-	if err := c.objects().DisruptionBudget(ctx, d, s.Voters(), s.Durable()); err != nil {
+	if err := c.writer().DisruptionBudget(ctx, d, s.Voters(), s.Durable()); err != nil {
 		return reconcile.Result{}, err
 	}
-	if why, ok := c.denied.Load(req.NamespacedName); ok && p.Now() != nil && s.credentials == "" {
-		s.credentials = why.(string)
+	if why, ok := c.denied.Load(req.NamespacedName); ok && p.Now() != nil && s.Credentials == "" {
+		s.Credentials = why.(string)
 	}
 	if err := c.report(ctx, cluster, d, s, p); err != nil {
 		return reconcile.Result{}, err
@@ -171,17 +170,16 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return c.take(ctx, d, s, p.Now())
 }
 
-// objects writes what members need, besides their pods and claims.
-func (c *Controller) objects() member.Writer {
-	return member.Writer{Client: c.client, Reader: c.reader}
+func (c *Controller) writer() member.Writer {
+	return member.Writer{Client: c.client, Reader: c.observer.Reader}
 }
 
 // prepare creates what members need before they exist. It records what is
 // missing but created by others.
 func (c *Controller) prepare(ctx context.Context, d *member.Desired) error {
-	err := errors.Join(c.objects().Services(ctx, d), c.objects().Certificates(ctx, d))
+	err := errors.Join(c.writer().Services(ctx, d), c.writer().Certificates(ctx, d))
 	if err == nil {
-		err = d.TLS.Read(ctx, c.reader, d.Cluster.Namespace)
+		err = d.TLS.Read(ctx, c.observer.Reader, d.Cluster.Namespace)
 	}
 	if m := (member.MissingError{}); errors.As(err, &m) {
 		d.Missing, err = m.What, nil
@@ -190,16 +188,16 @@ func (c *Controller) prepare(ctx context.Context, d *member.Desired) error {
 }
 
 // take takes a step and returns when to observe again.
-func (c *Controller) take(ctx context.Context, d *member.Desired, s *observed, t *plan.Step) (reconcile.Result, error) {
+func (c *Controller) take(ctx context.Context, d *member.Desired, s *observe.Observed, t *plan.Step) (reconcile.Result, error) {
 	if t == nil {
 		return reconcile.Result{RequeueAfter: c.options.Calm}, nil
 	}
-	err := t.Do(ctx, &steps{c, d, s})
+	err := t.Do(ctx, &steps{c.writer(), c.options, d, s})
 	if errors.Is(err, errWaits) {
 		return reconcile.Result{RequeueAfter: c.options.Busy}, nil
 	}
-	if r := asRefusal(classify(err, false)); r != nil && r.credentials {
-		c.denied.Store(client.ObjectKeyFromObject(d.Cluster), r.why)
+	if r := observe.AsRefusal(observe.Classify(err, false)); r != nil && r.Credentials {
+		c.denied.Store(client.ObjectKeyFromObject(d.Cluster), r.Why)
 	} else {
 		c.denied.Delete(client.ObjectKeyFromObject(d.Cluster))
 	}

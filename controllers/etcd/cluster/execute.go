@@ -2,28 +2,28 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
-	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // steps executes the steps of a cluster's plan on what was observed. Repeating
 // one after a crash has no further effect.
 type steps struct {
-	c *Controller
-	d *member.Desired
-	s *observed
+	member.Writer
+	options Options
+	d       *member.Desired
+	s       *observe.Observed
 }
 
 var _ plan.Executor = (*steps)(nil)
@@ -43,34 +43,37 @@ func (e *steps) Reserve(context.Context, plan.Step) error { return errWaits }
 // Release implements plan.Executor: the controller of restores does it.
 func (e *steps) Release(context.Context, plan.Step) error { return errWaits }
 
-// NameFirstMember implements plan.Executor.
+// NameFirstMember implements plan.Executor. The write fails if the status changed
+// since it was read.
 func (e *steps) NameFirstMember(ctx context.Context, _ plan.Step) error {
-	return e.c.choose(ctx, e.d.Cluster)
+	e.d.Cluster.Status.MemberStatuses = []etcdv1beta2.MemberStatus{{Name: member.NewName(e.d.Cluster.Name)}}
+	return writeStatus(ctx, e.Client, e.d.Cluster)
 }
 
 // Bootstrap implements plan.Executor.
 func (e *steps) Bootstrap(ctx context.Context, t plan.Step) error {
-	return e.c.makeMember(ctx, e.d, e.s, t.Member, t.Version, member.First(e.d.Addresses, t.Member))
+	return e.makeMember(ctx, t, member.First(e.d.Addresses, t.Member))
 }
 
 // Record implements plan.Executor.
 func (e *steps) Record(ctx context.Context, _ plan.Step) error {
-	return e.c.record(ctx, e.d.Cluster, e.s)
+	e.s.RecordFormed(e.d, &e.d.Cluster.Status)
+	return writeStatus(ctx, e.Client, e.d.Cluster)
 }
 
 // AddLearner implements plan.Executor. The URL contains the member's name, from
 // which a later controller creates the pod.
 func (e *steps) AddLearner(ctx context.Context, _ plan.Step) error {
-	return ignoreDone(e.s.etcd.AddLearner(ctx, e.d.Addresses.PeerURL(member.NewName(e.d.Cluster.Name))))
+	return ignoreDone(e.s.Etcd.AddLearner(ctx, e.d.Addresses.PeerURL(member.NewName(e.d.Cluster.Name))))
 }
 
 // CatchUp implements plan.Executor.
 func (e *steps) CatchUp(ctx context.Context, t plan.Step) error {
-	m := e.s.byName(t.Member)
-	if e.s.pods[t.Member] != nil || m.Started || m.Claim.Ending {
+	m := e.s.ByName(t.Member)
+	if e.s.Pods[t.Member] != nil || m.Started || m.Claim.Ending {
 		return errWaits
 	}
-	return e.c.makeMember(ctx, e.d, e.s, t.Member, t.Version, joining(e.d, e.s, t.Member))
+	return e.makeMember(ctx, t, joining(e.d, e.s, t.Member))
 }
 
 // PinInitialState implements plan.Executor.
@@ -84,7 +87,7 @@ func (e *steps) PinInitialState(ctx context.Context, t plan.Step) error {
 
 // Promote implements plan.Executor.
 func (e *steps) Promote(ctx context.Context, t plan.Step) error {
-	return ignoreDone(e.s.etcd.Promote(ctx, e.s.details[t.Member].id))
+	return ignoreDone(e.s.Etcd.Promote(ctx, e.s.Details[t.Member].ID))
 }
 
 // AddToService implements plan.Executor.
@@ -94,16 +97,16 @@ func (e *steps) AddToService(ctx context.Context, t plan.Step) error {
 
 // Recover implements plan.Executor.
 func (e *steps) Recover(ctx context.Context, t plan.Step) error {
-	m := e.s.byName(t.Member)
-	if e.s.pods[t.Member] != nil || !m.Started || !m.Durable || !m.Claim.Exists || m.Claim.Ending {
+	m := e.s.ByName(t.Member)
+	if e.s.Pods[t.Member] != nil || !m.Started || !m.Durable || !m.Claim.Exists || m.Claim.Ending {
 		return errWaits
 	}
-	return e.c.makePod(ctx, e.d, t.Member, t.Version, member.Pinned(e.d.Addresses, t.Member), member.Storage{Claim: true, Revision: m.StorageRevision})
+	return e.makePod(ctx, t, member.Pinned(e.d.Addresses, t.Member), member.Storage{Claim: true, Revision: m.StorageRevision})
 }
 
 // Upgrade implements plan.Executor.
 func (e *steps) Upgrade(ctx context.Context, t plan.Step) error {
-	if e.s.byName(t.Member).Target == t.Version {
+	if e.s.ByName(t.Member).Target == t.Version {
 		return errWaits
 	}
 	return e.patchPod(ctx, t, func(p *corev1.Pod) {
@@ -121,18 +124,18 @@ func (e *steps) Restart(ctx context.Context, t plan.Step) error { return e.delet
 
 // MoveLeader implements plan.Executor.
 func (e *steps) MoveLeader(ctx context.Context, t plan.Step) error {
-	return ignoreDone(e.s.etcd.MoveLeader(ctx, e.d.Addresses.ClientURL(e.s.leader()), e.s.details[t.Member].id))
+	return ignoreDone(e.s.Etcd.MoveLeader(ctx, e.d.Addresses.ClientURL(e.s.LeaderName()), e.s.Details[t.Member].ID))
 }
 
 // Remove implements plan.Executor. If the removal was not requested, it asks the
 // member once more, which may have recovered since the observation.
 func (e *steps) Remove(ctx context.Context, t plan.Step) error {
-	if !t.Cause.Asked() && e.s.pods[t.Member] != nil {
-		if _, err := e.s.etcd.Status(ctx, e.d.Addresses.ClientURL(t.Member)); err == nil || asRefusal(err) != nil {
+	if !t.Cause.Asked() && e.s.Pods[t.Member] != nil {
+		if _, err := e.s.Etcd.Status(ctx, e.d.Addresses.ClientURL(t.Member)); err == nil || observe.AsRefusal(err) != nil {
 			return fmt.Errorf("%w: %s answers again", errNotYet, t.Member)
 		}
 	}
-	return ignoreDone(e.s.etcd.Remove(ctx, e.s.details[t.Member].id))
+	return ignoreDone(e.s.Etcd.Remove(ctx, e.s.Details[t.Member].ID))
 }
 
 // DeletePod implements plan.Executor.
@@ -142,28 +145,34 @@ func (e *steps) DeletePod(ctx context.Context, t plan.Step) error {
 
 // RetainUntil implements plan.Executor.
 func (e *steps) RetainUntil(ctx context.Context, t plan.Step) error {
-	return e.c.setAside(ctx, e.d, e.s, t)
+	claim := e.s.Claims[t.Member]
+	if claim == nil {
+		return nil
+	}
+	why := t.Why
+	for _, announced := range e.d.Cluster.Status.SetAside {
+		if announced.Claim == t.Member && announced.Message != "" {
+			why = announced.Message
+		}
+	}
+	a := member.Aside{By: "EtcdCluster/" + e.d.Cluster.Name, Reason: t.Cause, Why: why}
+	return e.Writer.RetainUntil(ctx, e.d.Cluster, claim, a, e.options.ClaimGrace, "changing the claim "+claim.Name)
 }
 
 // Unretain implements plan.Executor.
 func (e *steps) Unretain(ctx context.Context, t plan.Step) error {
-	return e.c.reattach(ctx, e.d, e.s, t.Member)
+	return e.Writer.Unretain(ctx, e.d.Cluster, e.s.Aside[t.Member])
 }
 
 // DeleteClaim implements plan.Executor.
 func (e *steps) DeleteClaim(ctx context.Context, t plan.Step) error {
-	return e.c.delete(ctx, e.s.aside[t.Member])
-}
-
-// Adopt implements plan.Executor.
-func (e *steps) Adopt(ctx context.Context, _ plan.Step) error {
-	return e.c.adopt(ctx, e.d.Cluster, e.s)
+	return e.Delete(ctx, e.s.Aside[t.Member], t.Member)
 }
 
 // pod returns the pod of the step's member: nil if there is none, or if it is
 // being deleted.
 func (e *steps) pod(t plan.Step) *corev1.Pod {
-	if p := e.s.pods[t.Member]; p != nil && p.DeletionTimestamp == nil {
+	if p := e.s.Pods[t.Member]; p != nil && p.DeletionTimestamp == nil {
 		return p
 	}
 	return nil
@@ -174,7 +183,7 @@ func (e *steps) patchPod(ctx context.Context, t plan.Step, change func(*corev1.P
 	if p == nil {
 		return errWaits
 	}
-	return e.c.patchPod(ctx, p, change)
+	return e.PatchPod(ctx, p, change)
 }
 
 // deletePod deletes the pod of the step's member, which errors call what.
@@ -183,7 +192,7 @@ func (e *steps) deletePod(ctx context.Context, t plan.Step, what string) error {
 	if p == nil {
 		return errWaits
 	}
-	return e.c.deleteAs(ctx, p, what)
+	return e.Delete(ctx, p, what)
 }
 
 // errNotYet means that etcd postpones a change: the next observation decides
@@ -209,86 +218,38 @@ func ignoreDone(err error) error {
 // makeMember creates a new member's claim, if it has one, and its pod. It does
 // not use an existing claim of the name that belongs to something else, or that
 // is set aside.
-func (c *Controller) makeMember(ctx context.Context, d *member.Desired, s *observed, name string, version etcd.Version, b member.InitialState) error {
-	if d.Storage().Claim && s.claims[name] == nil {
-		namespace, err := c.namespaceUID(ctx, d.Cluster.Namespace)
+func (e *steps) makeMember(ctx context.Context, t plan.Step, b member.InitialState) error {
+	if e.d.Storage().Claim && e.s.Claims[t.Member] == nil {
+		namespace, err := member.NamespaceUID(ctx, e.Reader, e.d.Cluster.Namespace)
 		if err != nil {
 			return err
 		}
-		err = c.client.Create(ctx, d.Claim(name, namespace))
+		err = e.Client.Create(ctx, e.d.Claim(t.Member, namespace))
 		if apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("%w: the claim %s exists", errNotYet, name)
+			return fmt.Errorf("%w: the claim %s exists", errNotYet, t.Member)
 		}
 		if err != nil {
-			return fmt.Errorf("creating the claim of %s: %w", name, err)
+			return fmt.Errorf("creating the claim of %s: %w", t.Member, err)
 		}
 	}
-	return c.makePod(ctx, d, name, version, b, d.Storage())
+	return e.makePod(ctx, t, b, e.d.Storage())
 }
 
 // joining returns the initial state of a member that finds the others in the
 // cluster.
-func joining(d *member.Desired, s *observed, name string) member.InitialState {
+func joining(d *member.Desired, s *observe.Observed, name string) member.InitialState {
 	var others []string
 	for _, m := range s.Members {
 		if m.Listed && m.Name != name {
-			others = append(others, m.Name+"="+s.details[m.Name].peerURL)
+			others = append(others, m.Name+"="+s.Details[m.Name].PeerURL)
 		}
 	}
 	return member.Joining(d.Addresses, name, others)
 }
 
-func (c *Controller) makePod(ctx context.Context, d *member.Desired, name string, version etcd.Version, b member.InitialState, s member.Storage) error {
-	if err := client.IgnoreAlreadyExists(c.client.Create(ctx, d.Pod(name, version.String(), b, s))); err != nil {
-		return fmt.Errorf("creating the pod of %s: %w", name, err)
-	}
-	return nil
-}
-
-// patchPod changes a pod, unless it was replaced since the observation: its
-// status changes all the time, its UID never.
-func (c *Controller) patchPod(ctx context.Context, p *corev1.Pod, change func(*corev1.Pod)) error {
-	changed := p.DeepCopy()
-	change(changed)
-	patch, err := client.MergeFrom(p).Data(changed)
-	if err != nil {
-		return fmt.Errorf("changing the pod %s: %w", p.Name, err)
-	}
-	var body map[string]any
-	if err := json.Unmarshal(patch, &body); err != nil {
-		return fmt.Errorf("changing the pod %s: %w", p.Name, err)
-	}
-	meta, _ := body["metadata"].(map[string]any)
-	if meta == nil {
-		meta = map[string]any{}
-		body["metadata"] = meta
-	}
-	meta["uid"] = string(p.UID)
-	if patch, err = json.Marshal(body); err != nil {
-		return fmt.Errorf("changing the pod %s: %w", p.Name, err)
-	}
-	if err := c.client.Patch(ctx, changed, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return fmt.Errorf("changing the pod %s: %w", p.Name, err)
-	}
-	return nil
-}
-
-// delete deletes an object, unless it was replaced since the observation. A
-// pod's status changes all the time; a claim must be completely unchanged.
-func (c *Controller) delete(ctx context.Context, o client.Object) error {
-	return c.deleteAs(ctx, o, o.GetName())
-}
-
-// deleteAs deletes an object, which errors call what.
-func (c *Controller) deleteAs(ctx context.Context, o client.Object, what string) error {
-	uid, version := o.GetUID(), o.GetResourceVersion()
-	only := client.Preconditions{UID: &uid}
-	if _, ok := o.(*corev1.PersistentVolumeClaim); ok {
-		only.ResourceVersion = &version
-	}
-	err := c.client.Delete(ctx, o, only)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("deleting %s: %w", what, err)
+func (e *steps) makePod(ctx context.Context, t plan.Step, b member.InitialState, s member.Storage) error {
+	if err := client.IgnoreAlreadyExists(e.Client.Create(ctx, e.d.Pod(t.Member, t.Version.String(), b, s))); err != nil {
+		return fmt.Errorf("creating the pod of %s: %w", t.Member, err)
 	}
 	return nil
 }

@@ -7,16 +7,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 )
 
-// Caller is how the controller reads and changes etcd.
-type Caller = caller
-
 // Wrap wraps what the controller writes with, and calls etcd with.
-func (c *Controller) Wrap(writes func(client.Client) client.Client, calls func(Caller) Caller) {
+func (c *Controller) Wrap(writes func(client.Client) client.Client, calls func(observe.EtcdClient) observe.EtcdClient) {
 	c.client = writes(c.client)
-	connect := c.connect
-	c.connect = func(ctx context.Context, endpoints []endpoint, secure *tls.Config) (caller, error) {
+	connect := c.observer.Connect
+	c.observer.Connect = func(ctx context.Context, endpoints []observe.Endpoint, secure *tls.Config) (observe.EtcdClient, error) {
 		connection, err := connect(ctx, endpoints, secure)
 		if err != nil {
 			return nil, err
@@ -26,7 +24,7 @@ func (c *Controller) Wrap(writes func(client.Client) client.Client, calls func(C
 }
 
 // Looked calls a function whenever the controller begins to observe a cluster.
-func (c *Controller) Looked(call func()) { c.reader = looking{c.reader, call} }
+func (c *Controller) Looked(call func()) { c.observer.Reader = looking{c.observer.Reader, call} }
 
 type looking struct {
 	client.Reader

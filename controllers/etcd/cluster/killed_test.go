@@ -18,6 +18,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 )
 
 // killed is the panic value of a killed controller.
@@ -85,24 +86,24 @@ func (s dyingStatus) Update(ctx context.Context, o client.Object, options ...cli
 }
 
 type dyingCaller struct {
-	etcdcluster.Caller
+	observe.EtcdClient
 	killer
 }
 
 func (c dyingCaller) AddLearner(ctx context.Context, peerURL string) error {
-	return c.around(func() error { return c.Caller.AddLearner(ctx, peerURL) })
+	return c.around(func() error { return c.EtcdClient.AddLearner(ctx, peerURL) })
 }
 
 func (c dyingCaller) Promote(ctx context.Context, id uint64) error {
-	return c.around(func() error { return c.Caller.Promote(ctx, id) })
+	return c.around(func() error { return c.EtcdClient.Promote(ctx, id) })
 }
 
 func (c dyingCaller) Remove(ctx context.Context, id uint64) error {
-	return c.around(func() error { return c.Caller.Remove(ctx, id) })
+	return c.around(func() error { return c.EtcdClient.Remove(ctx, id) })
 }
 
 func (c dyingCaller) MoveLeader(ctx context.Context, clientURL string, to uint64) error {
-	return c.around(func() error { return c.Caller.MoveLeader(ctx, clientURL, to) })
+	return c.around(func() error { return c.EtcdClient.MoveLeader(ctx, clientURL, to) })
 }
 
 // dying runs one controller after the other, each killed before or after its
@@ -115,9 +116,10 @@ func (s *scene) dying(m manager.Manager, holds func(*etcdv1beta2.EtcdCluster) bo
 	next := func() *etcdcluster.Controller {
 		before = !before
 		k := killer{before: before, calls: &calls, told: told}
-		c := etcdcluster.New(m, etcdcluster.Options{Settling: 6 * time.Second})
+		o := etcdcluster.Options{Settling: 6 * time.Second}
+		c := etcdcluster.New(m, etcdcluster.NewObserver(m, o), o)
 		c.Wrap(func(c client.Client) client.Client { return dyingClient{c, k} },
-			func(c etcdcluster.Caller) etcdcluster.Caller { return dyingCaller{c, k} })
+			func(c observe.EtcdClient) observe.EtcdClient { return dyingCaller{c, k} })
 		return c
 	}
 	c := next()

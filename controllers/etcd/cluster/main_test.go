@@ -155,7 +155,8 @@ func (s *scene) start() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	c := etcdcluster.New(m, etcdcluster.Options{Settling: 6 * time.Second, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond, Namespace: s.namespace})
+	o := etcdcluster.Options{Settling: 6 * time.Second, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond, Namespace: s.namespace}
+	c := etcdcluster.New(m, etcdcluster.NewObserver(m, o), o)
 	c.Looked(func() { s.looked.Add(1) })
 	if s.change != nil {
 		s.change(c)

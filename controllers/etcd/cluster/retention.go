@@ -14,9 +14,9 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/member"
 )
 
-// hold adds the finalizer to a cluster whose claims are deleted with it, and
+// syncFinalizer adds the finalizer to a cluster whose claims are deleted with it, and
 // removes it from others.
-func (c *Controller) hold(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
+func (c *Controller) syncFinalizer(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	was := cluster.DeepCopy()
 	change := controllerutil.RemoveFinalizer
 	if cluster.Spec.ClaimRetention == etcdv1beta2.DeleteClaims {
@@ -53,15 +53,15 @@ func (c *Controller) release(ctx context.Context, cluster *etcdv1beta2.EtcdClust
 func (c *Controller) deleteClaims(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	var members, aside corev1.PersistentVolumeClaimList
 	in := client.InNamespace(cluster.Namespace)
-	if err := c.reader.List(ctx, &members, in, client.MatchingLabels(member.LabelsOf(cluster.Name))); err != nil {
+	if err := c.observer.Reader.List(ctx, &members, in, client.MatchingLabels(member.LabelsOf(cluster.Name))); err != nil {
 		return fmt.Errorf("listing the cluster's claims: %w", err)
 	}
-	if err := c.reader.List(ctx, &aside, in, client.MatchingLabels{wellknown.LabelEtcdSetAside: cluster.Name}); err != nil {
+	if err := c.observer.Reader.List(ctx, &aside, in, client.MatchingLabels{wellknown.LabelEtcdSetAside: cluster.Name}); err != nil {
 		return fmt.Errorf("listing claims set aside: %w", err)
 	}
 	for i := range members.Items {
 		if claim := &members.Items[i]; metav1.IsControlledBy(claim, cluster) && claim.DeletionTimestamp == nil {
-			if err := c.delete(ctx, claim); err != nil {
+			if err := c.writer().Delete(ctx, claim, claim.Name); err != nil {
 				return err
 			}
 		}
@@ -69,7 +69,7 @@ func (c *Controller) deleteClaims(ctx context.Context, cluster *etcdv1beta2.Etcd
 	for i := range aside.Items {
 		claim := &aside.Items[i]
 		if a, ok := member.AsideOf(claim); ok && a.ClusterUID == cluster.UID && claim.DeletionTimestamp == nil {
-			if err := c.delete(ctx, claim); err != nil {
+			if err := c.writer().Delete(ctx, claim, claim.Name); err != nil {
 				return err
 			}
 		}

@@ -17,10 +17,10 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 )
 
-// parts triggers the controller on changes of what clusters own. They have a
+// owned triggers the controller on changes of what clusters own. They have a
 // separate cache of the metadata of objects with members' labels, because other
 // controllers watch other pods.
-func parts(m manager.Manager, namespace string) ([]source.Source, error) {
+func owned(m manager.Manager, namespace string) ([]source.Source, error) {
 	var namespaces map[string]cache.Config
 	if namespace != "" {
 		namespaces = map[string]cache.Config{namespace: {}}

@@ -15,8 +15,7 @@ import (
 // needs.
 var errForeign = errors.New("exists and does not belong to the cluster: rename it, or the cluster")
 
-// A Writer creates what a cluster's members need, besides their pods and
-// claims.
+// A Writer writes the objects of a cluster's members.
 type Writer struct {
 	Client client.Client
 	// Reader reads from the API server.

@@ -3,66 +3,87 @@ package restore
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
-	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
-	"github.com/usher-dev/usher/etcd/plan"
+	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 )
 
-// change replaces the old members with the seed, as package plan decides: step
-// by step, with an observation before each.
-//
-// The controller of clusters implements the steps, and this Reconcile calls it:
-// the phases before this one promise that the cluster is unchanged, so that an
-// EtcdRestore in them can be deleted. Were the steps taken by the cluster's
-// Reconcile, one could be on its way while this one returns to such a phase.
+// change asks the cluster's controller to replace the old members with the seed,
+// and waits until it has. It withdraws while the old members may have a quorum
+// and nothing was changed yet: the phases before this one promise that.
 func (c *Controller) change(ctx context.Context, a *attempt) error {
-	for {
-		s, err := c.switchover(ctx, a)
-		if err != nil {
-			return err
-		}
-		p := plan.Next(&a.cluster.Spec, s.Observation)
-		t := p.Now()
-		switch {
-		case p.Blocked == plan.ClusterRunning:
-			a.Status.Phase = etcdv1beta2.RestorePhaseProving
-			return recovered(a)
-		case t == nil:
-			return wait(ReasonUnproved, "%s", p.Message)
-		case t.Action == plan.Release:
-			return nil // which growing does
-		}
-		if err := t.Do(ctx, s); err != nil {
-			return err
-		}
-	}
-}
-
-// A switchover is one that explains in the EtcdRestore why it waits.
-type switchover struct{ *etcdcluster.Switchover }
-
-// Wait implements plan.Executor.
-func (s switchover) Wait(context.Context, plan.Step) error {
-	return wait(ReasonEnding, "waits for the old members %s to end; if the node of one is lost, delete its pod with --force --grace-period=0", strings.Join(s.Old, ", "))
-}
-
-// switchover observes the progress of the switchover.
-func (c *Controller) switchover(ctx context.Context, a *attempt) (*switchover, error) {
-	if err := c.take(ctx, a); err != nil {
-		return nil, err
+	if err := c.seed(ctx, a); err != nil {
+		return err
 	}
 	seed, err := c.proved(ctx, a)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s, err := c.clusters.Switchover(ctx, a.cluster, a.Name, *seed, a.forced())
+	kept, err := observe.KeptClaims(ctx, c.reader, a.EtcdRestore)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	a.Status.WayBack = wayBack(a.EtcdRestore, s.Kept)
-	return &switchover{s}, nil
+	a.Status.WayBack = wayBack(a.EtcdRestore, kept)
+	recorded := a.cluster.Status.ClusterID == observe.Hex(seed.ClusterID)
+	if recorded && metav1.IsControlledBy(seed.Pod, a.cluster) {
+		return nil
+	}
+	asked := member.SwitchoverOf(a.cluster)
+	if asked.Member != seed.Pod.Name {
+		asked = member.Switchover{Member: seed.Pod.Name}
+	}
+	if !recorded && !asked.Begun && len(kept) == 0 && !a.forced() {
+		o, err := c.observer.Cluster(ctx, a.cluster)
+		if err != nil {
+			return err
+		}
+		defer o.Close()
+		if o.MayHaveQuorum() { // it withdraws
+			if err := c.ask(ctx, a.cluster, member.Switchover{}); err != nil {
+				return err
+			}
+			a.Status.Phase = etcdv1beta2.RestorePhaseProving
+			return recovered(a)
+		}
+	}
+	if err := c.ask(ctx, a.cluster, asked); err != nil {
+		return err
+	}
+	objects, err := c.observer.List(ctx, a.cluster)
+	if err != nil {
+		return err
+	}
+	return awaitEnd(objects, seed)
+}
+
+// ask writes what the restore asks of the cluster's controller, unless anybody has
+// changed the cluster since it was read.
+func (c *Controller) ask(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, asked member.Switchover) error {
+	if asked == member.SwitchoverOf(cluster) {
+		return nil
+	}
+	err := c.writer().WriteSwitchover(ctx, cluster, asked)
+	if apierrors.IsConflict(err) {
+		return wait(ReasonEnding, "waits for the EtcdCluster controller to replace the old members")
+	}
+	return err
+}
+
+// awaitEnd says how the switchover waits for the old members.
+func awaitEnd(objects *observe.Objects, seed *observe.Restored) error {
+	delete(objects.Pods, seed.Pod.Name)
+	old := slices.Sorted(maps.Keys(objects.Pods))
+	if slices.ContainsFunc(old, func(name string) bool { return objects.Pods[name].DeletionTimestamp != nil }) {
+		return wait(ReasonEnding, "waits for the old members %s to end; if the node of one is lost, delete its pod with --force --grace-period=0", strings.Join(old, ", "))
+	}
+	return wait(ReasonEnding, "waits for the EtcdCluster controller to replace the old members")
 }
 
 // wayBack explains how to recover the old cluster.

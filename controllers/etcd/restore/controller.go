@@ -8,6 +8,7 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -35,8 +36,9 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/answer"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
-	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
+	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/controllers/transfer"
 )
 
@@ -69,9 +71,10 @@ type Controller struct {
 	events events.EventRecorder
 	places *etcdbackup.Places
 	server *transfer.Server
-	// clusters tells whether a cluster may have a quorum, and executes the steps
-	// that replace its members.
-	clusters *etcdcluster.Controller
+	// observer tells whether a cluster may have a quorum.
+	observer *observe.Observer
+	// claimGrace is how long claims that are set aside are kept.
+	claimGrace time.Duration
 	// turns are those of restores in progress, sending those of backups on their
 	// way to a pod.
 	turns, sending *fairqueue.Turns
@@ -81,10 +84,10 @@ type Controller struct {
 
 // New returns the controller for that manager's cluster. The server sends
 // backups to pods.
-func New(m manager.Manager, server *transfer.Server, places *etcdbackup.Places, clusters *etcdcluster.Controller) *Controller {
+func New(m manager.Manager, server *transfer.Server, places *etcdbackup.Places, observer *observe.Observer, claimGrace time.Duration) *Controller {
 	c := &Controller{
 		client: m.GetClient(), reader: m.GetAPIReader(), events: m.GetEventRecorder("usher-etcdrestore"),
-		places: places, server: server, clusters: clusters,
+		places: places, server: server, observer: observer, claimGrace: cmp.Or(claimGrace, member.DefaultClaimGrace),
 		turns: fairqueue.New(atOnce, perNamespace), sending: fairqueue.New(atOnce, perNamespace), deletions: fairqueue.NewDeletions(),
 	}
 	server.SendBackups(c)
@@ -96,7 +99,7 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 	return ctrl.NewControllerManagedBy(m).
 		Named("etcdrestore").
 		For(&etcdv1beta2.EtcdRestore{}, builder.WithPredicates(c.deletions.Watch(), predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: etcdcluster.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: fairqueue.Retries()}).
 		Complete(c)
 }
 
@@ -206,7 +209,7 @@ func (c *Controller) find(ctx context.Context, a *attempt) (done bool, err error
 	switch {
 	case apierrors.IsNotFound(err):
 		if a.DeletionTimestamp != nil {
-			return true, c.release(ctx, a.EtcdRestore)
+			return true, c.removeFinalizer(ctx, a.EtcdRestore)
 		}
 		return false, nil
 	case err != nil:
@@ -262,21 +265,22 @@ func (c *Controller) abandon(ctx context.Context, a *attempt) error {
 	if err := c.discardSeed(ctx, a.EtcdRestore); err != nil {
 		return err
 	}
-	return c.release(ctx, a.EtcdRestore) // the seed's pod is deleted with it
+	return c.removeFinalizer(ctx, a.EtcdRestore) // the seed's pod is deleted with it
 }
 
-// giveBack removes the annotation from the cluster.
+// giveBack removes the annotations from the cluster.
 func (c *Controller) giveBack(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) error {
 	was := cluster.DeepCopy()
 	delete(cluster.Annotations, wellknown.AnnotationEtcdRestore)
+	delete(cluster.Annotations, wellknown.AnnotationEtcdSwitchover)
 	if err := c.client.Patch(ctx, cluster, client.MergeFrom(was)); err != nil {
 		return fmt.Errorf("releasing the EtcdCluster %s: %w", cluster.Name, err)
 	}
 	return nil
 }
 
-// hold adds the finalizer, and release removes it.
-func (c *Controller) hold(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
+// addFinalizer adds the finalizer, and removeFinalizer removes it.
+func (c *Controller) addFinalizer(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
 	was := r.DeepCopy()
 	if !controllerutil.AddFinalizer(r, wellknown.FinalizerEtcdRestore) {
 		return nil
@@ -286,7 +290,7 @@ func (c *Controller) hold(ctx context.Context, r *etcdv1beta2.EtcdRestore) error
 	return c.client.Patch(ctx, r, client.MergeFrom(was))
 }
 
-func (c *Controller) release(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
+func (c *Controller) removeFinalizer(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
 	was := r.DeepCopy()
 	if !controllerutil.RemoveFinalizer(r, wellknown.FinalizerEtcdRestore) {
 		return nil

@@ -6,6 +6,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 )
 
@@ -15,7 +16,7 @@ func NewSource(reader client.Reader) *Controller {
 }
 
 // SeedName returns the name of the pod of a restored member.
-func SeedName(r *etcdv1beta2.EtcdRestore) string { return seedName(r) }
+func SeedName(r *etcdv1beta2.EtcdRestore) string { return member.SeedName(r) }
 
 // here are the stores of this machine.
 func here() *reach.Stores {

@@ -17,7 +17,7 @@ func (c *Controller) grow(ctx context.Context, a *attempt) error {
 			return err
 		}
 	}
-	if err := c.release(ctx, a.EtcdRestore); err != nil {
+	if err := c.removeFinalizer(ctx, a.EtcdRestore); err != nil {
 		return err
 	}
 	s := &a.cluster.Status

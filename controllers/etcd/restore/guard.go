@@ -23,10 +23,11 @@ func (c *Controller) replaceable(ctx context.Context, a *attempt) error {
 	if a.forced() {
 		return nil
 	}
-	o, err := c.clusters.Observe(ctx, a.cluster)
+	o, err := c.observer.Cluster(ctx, a.cluster)
 	if err != nil {
 		return err
 	}
+	defer o.Close()
 	living, all := o.Census()
 	switch lost := a.cluster.Status.Condition(etcdv1beta2.ClusterQuorumLost); {
 	case !o.MayHaveQuorum():

@@ -27,42 +27,32 @@ func (c *Controller) keepClaims(ctx context.Context, a *attempt) error {
 			continue
 		}
 		if a.cluster == nil {
-			if err := c.disown(ctx, claim); err != nil {
+			if err := c.writer().Disown(ctx, claim); err != nil {
 				return err
 			}
 			continue
 		}
 		why := "set the claim of " + claim.Name + " aside: a restored member has its place"
-		if err := c.clusters.RetainForRestore(ctx, a.cluster, a.Name, claim, why); err != nil {
+		if err := c.writer().RetainForRestore(ctx, a.cluster, a.Name, claim, c.claimGrace, why); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func (c *Controller) writer() member.Writer {
+	return member.Writer{Client: c.client, Reader: c.reader}
+}
+
 // discardSeed deletes the claim of a restored member that does not belong to
 // the cluster: it only contains the backup.
 func (c *Controller) discardSeed(ctx context.Context, r *etcdv1beta2.EtcdRestore) error {
 	claim := &corev1.PersistentVolumeClaim{}
-	if err := c.reader.Get(ctx, key(r.Namespace, seedName(r)), claim); err != nil || !metav1.IsControlledBy(claim, r) {
+	if err := c.reader.Get(ctx, key(r.Namespace, member.SeedName(r)), claim); err != nil || !metav1.IsControlledBy(claim, r) {
 		return client.IgnoreNotFound(err)
 	}
 	if err := c.client.Delete(ctx, claim, client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting the claim %s of the restored member: %w", claim.Name, err)
-	}
-	return nil
-}
-
-// disown leaves the namespace as the only owner of a claim.
-func (c *Controller) disown(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
-	owners, err := member.ClaimOwners(ctx, c.reader, claim.Namespace, metav1.OwnerReference{})
-	if err != nil {
-		return err
-	}
-	changed := claim.DeepCopy()
-	changed.OwnerReferences = owners[1:]
-	if err := c.client.Patch(ctx, changed, client.MergeFromWithOptions(claim, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("keeping the claim %s: %w", claim.Name, err)
 	}
 	return nil
 }

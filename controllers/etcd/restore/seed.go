@@ -2,8 +2,6 @@ package restore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -15,8 +13,8 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
-	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/member"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 	"github.com/usher-dev/usher/controllers/transfer"
 	"github.com/usher-dev/usher/controllers/transfer/podclient"
@@ -35,15 +33,10 @@ func key(namespace, name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace, Name: name}
 }
 
-// seedName returns a stable name that is unique to the restore.
-func seedName(r *etcdv1beta2.EtcdRestore) string {
-	sum := sha256.Sum256([]byte(r.UID))
-	return r.Spec.EtcdCluster.Name + "-" + hex.EncodeToString(sum[:5])
-}
-
-// seed starts a member from the backup, and waits until it is ready.
+// seed starts a member from the backup, and waits until it is ready. Later phases
+// start it again if its pod is gone.
 func (c *Controller) seed(ctx context.Context, a *attempt) error {
-	if err := c.take(ctx, a); err != nil {
+	if err := c.reserve(ctx, a); err != nil {
 		return err
 	}
 	want, err := c.seedOf(ctx, a)
@@ -59,20 +52,22 @@ func (c *Controller) seed(ctx context.Context, a *attempt) error {
 	}
 	switch {
 	case p == nil:
-		return c.make(ctx, want)
+		if err := c.writer().CreateSeed(ctx, want); err != nil {
+			return err
+		}
+		return wait(ReasonStarting, "starts %s from the backup", want.Pod.Name)
 	case p.DeletionTimestamp != nil:
 		return wait(ReasonStarting, "waits for the deletion of the pod %s of an earlier attempt", p.Name)
-	case restored(p):
-	case p.Annotations[wellknown.AnnotationEtcdSnapshotServer] != want.Pod.Annotations[wellknown.AnnotationEtcdSnapshotServer] || p.Status.Phase == corev1.PodFailed:
-		// The controller that it calls was replaced, or the pod was evicted.
+	case p.Status.Phase == corev1.PodFailed || !restored(p) && p.Annotations[wellknown.AnnotationEtcdSnapshotServer] != want.Pod.Annotations[wellknown.AnnotationEtcdSnapshotServer]:
+		// The pod was evicted, or the controller that it calls was replaced.
 		if err := c.client.Delete(ctx, p, client.Preconditions{UID: &p.UID}); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 		return wait(ReasonStarting, "recreates the pod %s", p.Name)
 	}
-	if !ready(p) {
-		if trouble := etcdcluster.Trouble(p); trouble != "" {
-			return wait(ReasonStarting, "the restored member %s is not ready: %s", p.Name, trouble)
+	if !observe.Ready(p) {
+		if why := observe.WhyNotRunning(p); why != "" {
+			return wait(ReasonStarting, "the restored member %s is not ready: %s", p.Name, why)
 		}
 		return wait(ReasonStarting, "waits for the restored member %s to be ready", p.Name)
 	}
@@ -91,9 +86,9 @@ func (c *Controller) mount(ctx context.Context, a *attempt, needed bool) error {
 	return err
 }
 
-// take reserves the cluster, and waits until its controller knows.
-func (c *Controller) take(ctx context.Context, a *attempt) error {
-	if err := c.hold(ctx, a.EtcdRestore); err != nil {
+// reserve reserves the cluster, and waits until its controller knows.
+func (c *Controller) reserve(ctx context.Context, a *attempt) error {
+	if err := c.addFinalizer(ctx, a.EtcdRestore); err != nil {
 		return err
 	}
 	switch a.cluster.Annotations[wellknown.AnnotationEtcdRestore] {
@@ -101,6 +96,7 @@ func (c *Controller) take(ctx context.Context, a *attempt) error {
 	case "":
 		was := a.cluster.DeepCopy()
 		metav1.SetMetaDataAnnotation(&a.cluster.ObjectMeta, wellknown.AnnotationEtcdRestore, a.Name)
+		delete(a.cluster.Annotations, wellknown.AnnotationEtcdSwitchover) // of another restore
 		if err := c.client.Patch(ctx, a.cluster, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})); err != nil {
 			return err
 		}
@@ -116,7 +112,7 @@ func (c *Controller) take(ctx context.Context, a *attempt) error {
 // pod returns the seed's pod, or nil.
 func (c *Controller) pod(ctx context.Context, a *attempt) (*corev1.Pod, error) {
 	p := &corev1.Pod{}
-	err := c.reader.Get(ctx, key(a.Namespace, seedName(a.EtcdRestore)), p)
+	err := c.reader.Get(ctx, key(a.Namespace, member.SeedName(a.EtcdRestore)), p)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -124,18 +120,6 @@ func (c *Controller) pod(ctx context.Context, a *attempt) (*corev1.Pod, error) {
 		return nil, fmt.Errorf("the pod %s does not belong to usher", p.Name)
 	}
 	return p, err
-}
-
-func (c *Controller) make(ctx context.Context, s *member.Seed) error {
-	if s.Claim != nil {
-		if err := c.client.Create(ctx, s.Claim); client.IgnoreAlreadyExists(err) != nil {
-			return fmt.Errorf("creating the claim %s: %w", s.Claim.Name, err)
-		}
-	}
-	if err := c.client.Create(ctx, s.Pod); client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("creating the pod %s: %w", s.Pod.Name, err)
-	}
-	return wait(ReasonStarting, "starts %s from the backup", s.Pod.Name)
 }
 
 // seedOf returns the cluster's first member, with the containers that create
@@ -146,7 +130,7 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*member.Seed, erro
 	if err != nil {
 		return nil, err
 	}
-	s := member.SeedOf(a.cluster, seedName(a.EtcdRestore), strings.TrimPrefix(a.cluster.Spec.Version, "v"))
+	s := member.SeedOf(a.cluster, member.SeedName(a.EtcdRestore), strings.TrimPrefix(a.cluster.Spec.Version, "v"))
 	owner := []metav1.OwnerReference{*metav1.NewControllerRef(a.EtcdRestore, etcdv1beta2.GroupVersion.WithKind("EtcdRestore"))}
 	s.Pod.OwnerReferences = owner
 	if s.Claim != nil {
@@ -201,15 +185,6 @@ func restored(p *corev1.Pod) bool {
 	for _, s := range p.Status.InitContainerStatuses {
 		if s.Name == restoreContainer && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0 {
 			return true
-		}
-	}
-	return false
-}
-
-func ready(p *corev1.Pod) bool {
-	for _, condition := range p.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			return condition.Status == corev1.ConditionTrue && p.DeletionTimestamp == nil
 		}
 	}
 	return false

@@ -11,6 +11,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/snapshot"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/transfer"
 )
 
@@ -18,7 +19,7 @@ import (
 // less in the phase Looking, and for the transfer.
 const sendWithin = 2 * lookWithin
 
-// Backup implements podserver.Source: only the pod of a seed that is being restored
+// Backup implements transfer.Source: only the pod of a seed that is being restored
 // gets its backup. A tenant may create a pod with that name, so the pod must
 // belong to the EtcdRestore, and the token must be bound to it.
 //
@@ -48,13 +49,23 @@ func (c *Controller) Backup(ctx context.Context, namespace, restore string, call
 	return &sent{verified.Again(body), body, end}, verified.Size(), nil
 }
 
+// seeding reports whether the pod may need the backup: also for another time, if
+// it is replaced and its volume with it.
+func seeding(phase string) bool {
+	switch phase {
+	case etcdv1beta2.RestorePhaseSeeding, etcdv1beta2.RestorePhaseProving, etcdv1beta2.RestorePhaseSwitching:
+		return true
+	}
+	return false
+}
+
 // seeded returns the EtcdRestore whose backup the pod may have.
 func (c *Controller) seeded(ctx context.Context, namespace, restore string, caller transfer.Caller) (*etcdv1beta2.EtcdRestore, error) {
 	r := &etcdv1beta2.EtcdRestore{}
 	if err := c.reader.Get(ctx, key(namespace, restore), r); err != nil {
 		return nil, fmt.Errorf("reading the EtcdRestore %s: %w", restore, err)
 	}
-	if r.Status.Phase != etcdv1beta2.RestorePhaseSeeding || caller.Name != seedName(r) {
+	if !seeding(r.Status.Phase) || caller.Name != member.SeedName(r) {
 		return nil, errors.New("this pod is not the one being restored")
 	}
 	p := &corev1.Pod{}

@@ -21,8 +21,9 @@ import (
 const (
 	// Namespace is usher's own namespace.
 	Namespace = "usher-system"
-	// Image is usher's image on the node, and PodImage the one for users' pods.
-	Image    = "node.local/usher:e2e"
+	// Image is usher's image on the node.
+	Image = "node.local/usher:e2e"
+	// PodImage is the image for users' pods on the node.
 	PodImage = "node.local/usher-pod:e2e"
 	// Pods selects the pods of the webhook.
 	Pods = "app.kubernetes.io/name=usher,app.kubernetes.io/component=webhook"

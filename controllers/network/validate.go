@@ -12,11 +12,11 @@ import (
 	"github.com/usher-dev/usher/policies/rules"
 )
 
-// gate returns the desired network, or what is wrong with it according to the
+// validate returns the desired network, or what is wrong with it according to the
 // rules of admission: objects may be created while that is down. The collision
 // of an existing network with the cluster's own ranges is only a note: usher
 // would break its users, and nodes come and go.
-func (c *Controller) gate(ctx context.Context, n *samplecrdv1.Network) (want backend.Wanted, note string, err error) {
+func (c *Controller) validate(ctx context.Context, n *samplecrdv1.Network) (want backend.Wanted, note string, err error) {
 	if err := c.sameBackend(n); err != nil {
 		return backend.Wanted{}, "", err
 	}

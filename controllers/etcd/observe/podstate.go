@@ -1,4 +1,4 @@
-package cluster
+package observe
 
 import (
 	"cmp"
@@ -7,73 +7,61 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
-// describe describes a member's pod and claim.
-func (s *observed) describe(m *plan.Member) {
-	of := s.details[m.Name]
-	if claim := s.claims[m.Name]; claim != nil {
-		known := s.known(m.Name)
+// observePod observes a member's pod and claim.
+func (f *reading) observePod(m *plan.Member) {
+	of := f.Details[m.Name]
+	if claim := f.Claims[m.Name]; claim != nil {
+		known := f.Known(m.Name)
 		m.Durable = true
-		m.Claim = plan.Claim{Exists: known == nil || known.ClaimUID == "" || known.ClaimUID == string(claim.UID), Ending: claim.DeletionTimestamp != nil}
+		// Until the cluster is formed, there is no data that the claim could lack.
+		its := !f.Formed || known == nil || known.ClaimUID == "" || known.ClaimUID == string(claim.UID)
+		m.Claim = plan.Claim{Exists: its, Ending: claim.DeletionTimestamp != nil}
 		if m.Claim.Other = !m.Claim.Exists; m.Claim.Other {
-			of.problem = "its claim was replaced by another one of the same name, without its data"
+			of.Problem = "its claim was replaced by another one of the same name, without its data"
 		}
 		m.Storage = claim.Spec.Resources.Requests[corev1.ResourceStorage]
 		m.StorageRevision = claim.Annotations[wellknown.AnnotationEtcdStorageRevision]
-		of.since = claim.CreationTimestamp.Time
+		of.Since = claim.CreationTimestamp.Time
 	}
-	p := s.pods[m.Name]
+	p := f.Pods[m.Name]
+	m.NoVolume = m.Listed && m.Started && !m.Claim.Exists && (p == nil || finished(p))
 	if p == nil {
 		return
 	}
-	if of.since.IsZero() || p.CreationTimestamp.Time.Before(of.since) {
-		of.since = p.CreationTimestamp.Time
+	if of.Since.IsZero() || p.CreationTimestamp.Time.Before(of.Since) {
+		of.Since = p.CreationTimestamp.Time
 	}
 	m.Durable = onClaim(p)
 	m.Target = etcd.ReadVersion(p.Annotations[wellknown.AnnotationEtcdVersion])
 	m.PodRevision = p.Annotations[wellknown.AnnotationEtcdPodRevision]
-	if revision := p.Annotations[wellknown.AnnotationEtcdStorageRevision]; s.claims[m.Name] == nil || revision != m.StorageRevision {
+	if revision := p.Annotations[wellknown.AnnotationEtcdStorageRevision]; f.Claims[m.Name] == nil || revision != m.StorageRevision {
 		m.StorageRevision = revision
 	}
 	m.Pod = plan.Pod{
-		ID: string(p.UID), Exists: true, Ready: ready(p), Ending: p.DeletionTimestamp != nil, Ended: finished(p),
+		ID: string(p.UID), Exists: true, Ready: f.ready(m, p), Ending: p.DeletionTimestamp != nil, Ended: finished(p),
 		Sealed:  p.Annotations[wellknown.AnnotationEtcdInitialState] == "existing" && !strings.Contains(p.Annotations[wellknown.AnnotationEtcdInitialCluster], ","),
 		Exposed: p.Labels[wellknown.LabelEtcdVoter] == "true",
 	}
+	m.SaysEmpty = m.Listed && m.Started && m.Pod.Sealed && saysEmpty(p)
 	if !m.Answers {
-		m.Pod.Reason, m.Pod.Message = trouble(p)
+		m.Pod.Reason, m.Pod.Message = whyNotRunning(p)
 		m.Pod.Stuck, m.Pod.Shared = stuck(m.Pod.Reason)
-		of.problem = cmp.Or(m.Pod.Message, of.problem)
+		of.Problem = cmp.Or(m.Pod.Message, of.Problem)
 	}
 }
 
-// judgeData decides whose data is lost. etcd reports an empty volume by how it
-// ends; an unmounted volume looks the same, so this must persist for some time.
-func (s *observed) judgeData() {
-	for i := range s.Members {
-		m := &s.Members[i]
-		p := s.pods[m.Name]
-		without := !m.Claim.Exists && (p == nil || finished(p))
-		empty := p != nil && m.Pod.Sealed && !m.Lives() && m.Unresponsive != nil &&
-			s.Now.Sub(m.Unresponsive.Since) >= s.Limits.MemberTimeout && saysEmpty(p)
-		m.DataGone = m.Listed && m.Started && (without || empty)
-	}
-}
-
-// known returns the status of a member; nil if the status does not have it.
-func (s *observed) known(name string) *etcdv1beta2.MemberStatus {
-	for i := range s.before.MemberStatuses {
-		if s.before.MemberStatuses[i].Name == name {
-			return &s.before.MemberStatuses[i]
-		}
-	}
-	return nil
+// ready reports whether the kubelet calls a member's pod ready, and its node
+// reports: otherwise that is what the kubelet said last. It matters only for a
+// member that does not answer itself.
+func (f *reading) ready(m *plan.Member, p *corev1.Pod) bool {
+	reports, asked := f.parts.Nodes[p.Spec.NodeName]
+	return ready(p) && (m.Answers || !asked || reports)
 }
 
 // onClaim reports whether the pod's data is on a claim.
@@ -119,9 +107,9 @@ func finished(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
-// trouble returns why the pod does not run, in a word and in a sentence, from
-// the kubelet or the scheduler.
-func trouble(p *corev1.Pod) (reason, message string) {
+// whyNotRunning returns why the pod does not run, in a word and in a sentence,
+// from the kubelet or the scheduler.
+func whyNotRunning(p *corev1.Pod) (reason, message string) {
 	if p.DeletionTimestamp != nil {
 		return "Terminating", "its pod is being deleted"
 	}
@@ -179,4 +167,23 @@ func lastLine(text string) string {
 		last = last[:300] + "…"
 	}
 	return last
+}
+
+// WhyNotRunning returns why the pod of a restored member does not run; "" if it
+// has no problem.
+func WhyNotRunning(p *corev1.Pod) string {
+	for _, s := range p.Status.InitContainerStatuses {
+		ended := s.LastTerminationState.Terminated
+		if s.State.Terminated != nil {
+			ended = s.State.Terminated
+		}
+		switch {
+		case s.State.Waiting != nil && strings.Contains(s.State.Waiting.Reason, "Image"):
+			return "its container " + s.Name + " waits: " + s.State.Waiting.Reason + " " + s.State.Waiting.Message
+		case !s.Ready && ended != nil && ended.ExitCode != 0:
+			return "its container " + s.Name + " ended: " + lastLine(ended.Message)
+		}
+	}
+	_, message := whyNotRunning(p)
+	return message
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/usher-dev/usher/injector/template"
 )
 
-// A Carried describes the changes for the opt-in keys on a workload's own
+// A Propagated has the changes for the opt-in keys on a workload's own
 // metadata.
-type Carried struct {
+type Propagated struct {
 	Patch    podjson.Patch
 	Warnings []string
 	// Unchanged is true if the UPDATE changed neither the opt-in keys nor the pod
@@ -27,7 +27,7 @@ type Carried struct {
 	Unchanged bool
 }
 
-// workload is the part of a workload that Carry reads.
+// workload is the part of a workload that PropagateOptIn reads.
 type workload struct {
 	Metadata struct {
 		Annotations     map[string]string `json:"annotations"`
@@ -37,47 +37,47 @@ type workload struct {
 	} `json:"metadata"`
 }
 
-// Carry copies the opt-in keys on a workload's own metadata, where users write
+// PropagateOptIn copies the opt-in keys on a workload's own metadata, where users write
 // them by mistake, into its pod template, from which pods get their
-// annotations. old is the object before an UPDATE, nil on CREATE. Carry never
+// annotations. old is the object before an UPDATE, nil on CREATE. It never
 // changes objects with a controller, because the controller would revert the
 // change.
-func Carry(kind string, object, old []byte) (Carried, *finding.Finding) {
+func PropagateOptIn(kind string, object, old []byte) (Propagated, *finding.Finding) {
 	var w workload
 	if err := json.Unmarshal(object, &w); err != nil {
 		field, detail := podjson.DecodeProblem(err)
-		return Carried{}, new(finding.Denial(reason.Undecodable, field, detail))
+		return Propagated{}, new(finding.Denial(reason.Undecodable, field, detail))
 	}
 	for _, owner := range w.Metadata.OwnerReferences {
 		if owner.Controller {
-			return Carried{}, nil
+			return Propagated{}, nil
 		}
 	}
 	keys := usherKeys(w.Metadata.Annotations)
 	if len(keys) > maxKeys {
-		return Carried{}, tooManyKeys(len(keys))
+		return Propagated{}, tooManyKeys(len(keys))
 	}
 	if len(old) > 0 && unchanged(kind, w, object, old) {
-		return Carried{Unchanged: true}, nil
+		return Propagated{Unchanged: true}, nil
 	}
 	have, exists, path, problem := podjson.TemplateAnnotations(kind, object)
 	if problem != nil || len(path) == 0 {
-		return Carried{}, problem
+		return Propagated{}, problem
 	}
 	var before map[string]string
 	if len(old) > 0 {
 		// An unreadable old object does not tell which keys the user wrote.
 		before, _, _, _ = podjson.TemplateAnnotations(kind, old)
 	}
-	c := &carrier{have: have, before: before, path: strings.Join(path, ".") + ".metadata.annotations"}
+	c := &propagation{have: have, before: before, path: strings.Join(path, ".") + ".metadata.annotations"}
 	if len(old) == 0 && len(keys) == 0 && len(usherKeys(have)) == 0 {
-		return Carried{}, nil // the API server does not send objects without one of usher's keys
+		return Propagated{}, nil // the API server does not send objects without one of usher's keys
 	}
-	c.carried, c.carriedBefore = carriedKeys(have), carriedKeys(before)
+	c.propagated, c.propagatedBefore = propagatedKeys(have), propagatedKeys(before)
 	for _, k := range keys {
 		c.follow(k.key, w.Metadata.Annotations[k.key])
 	}
-	for _, key := range carriedKeys(have) {
+	for _, key := range propagatedKeys(have) {
 		if _, ok := w.Metadata.Annotations[key]; ok {
 			continue
 		}
@@ -87,7 +87,7 @@ func Carry(kind string, object, old []byte) (Carried, *finding.Finding) {
 			c.disown(key) // a new object has no carried keys, so the user wrote this one
 		}
 	}
-	return Carried{Patch: c.patch(exists).Under(podjson.Pointer(path)), Warnings: c.warnings}, nil
+	return Propagated{Patch: c.patch(exists).Under(podjson.Pointer(path)), Warnings: c.warnings}, nil
 }
 
 // unchanged compares the relevant parts of a workload before and after an
@@ -114,9 +114,9 @@ func usherAnnotations(w workload) map[string]string {
 	return ours
 }
 
-// carriedKeys lists the opt-in keys that the template records as copied. Anyone
+// propagatedKeys lists the opt-in keys that the template records as copied. Anyone
 // can write the list, so usher never removes other keys in it.
-func carriedKeys(annotations map[string]string) []string {
+func propagatedKeys(annotations map[string]string) []string {
 	var keys []string
 	for key := range strings.SplitSeq(annotations[wellknown.AnnotationCarried], ",") {
 		key = strings.TrimSpace(key)
@@ -127,31 +127,31 @@ func carriedKeys(annotations map[string]string) []string {
 	return keys
 }
 
-// carrier computes the changes to one template's annotations.
-type carrier struct {
-	have, before  map[string]string
-	carried       []string
-	carriedBefore []string
-	set           []podjson.Pair
-	removed       []string
-	warnings      []string
-	path          string
+// propagation computes the changes to one template's annotations.
+type propagation struct {
+	have, before     map[string]string
+	propagated       []string
+	propagatedBefore []string
+	set              []podjson.Pair
+	removed          []string
+	warnings         []string
+	path             string
 }
 
-// wrote reports whether the user has changed a copied key in the template
+// changedByUser reports whether the user has changed a copied key in the template
 // since.
-func (c *carrier) wrote(key string) bool {
+func (c *propagation) changedByUser(key string) bool {
 	was, known := c.before[key]
 	now, set := c.have[key]
-	return known && set && was != now && slices.Contains(c.carriedBefore, key)
+	return known && set && was != now && slices.Contains(c.propagatedBefore, key)
 }
 
 // follow copies a key of the workload's metadata into the template.
-func (c *carrier) follow(key, value string) {
+func (c *propagation) follow(key, value string) {
 	now, set := c.have[key]
-	ours := slices.Contains(c.carried, key)
+	ours := slices.Contains(c.propagated, key)
 	switch {
-	case set && ours && c.wrote(key):
+	case set && ours && c.changedByUser(key):
 		c.disown(key)
 	case set && !ours:
 		if now != value {
@@ -162,32 +162,32 @@ func (c *carrier) follow(key, value string) {
 	case !set || now != value:
 		c.set = append(c.set, podjson.Pair{Key: key, Value: value})
 		if !ours {
-			c.carried = append(c.carried, key)
+			c.propagated = append(c.propagated, key)
 		}
 	default:
 		return
 	}
-	if slices.Contains(c.carried, key) {
+	if slices.Contains(c.propagated, key) {
 		c.warnings = append(c.warnings, fmt.Sprintf("annotation %s is on the workload's own metadata, which pods do not inherit; it was copied to %s: write it there", key, c.path))
 	}
 }
 
 // withdraw removes a copied key from the template once its source is gone.
-func (c *carrier) withdraw(key string) {
-	if _, set := c.have[key]; set && !c.wrote(key) {
+func (c *propagation) withdraw(key string) {
+	if _, set := c.have[key]; set && !c.changedByUser(key) {
 		c.removed = append(c.removed, key)
 		c.warnings = append(c.warnings, fmt.Sprintf("annotation %s was removed from the workload's own metadata, and so from %s, to which it had been copied", key, c.path))
 	}
 	c.disown(key)
 }
 
-func (c *carrier) disown(key string) {
-	c.carried = slices.DeleteFunc(c.carried, func(k string) bool { return k == key })
+func (c *propagation) disown(key string) {
+	c.propagated = slices.DeleteFunc(c.propagated, func(k string) bool { return k == key })
 }
 
-func (c *carrier) patch(metadata bool) podjson.Patch {
-	slices.Sort(c.carried)
-	list := strings.Join(c.carried, ",")
+func (c *propagation) patch(metadata bool) podjson.Patch {
+	slices.Sort(c.propagated)
+	list := strings.Join(c.propagated, ",")
 	if was, set := c.have[wellknown.AnnotationCarried]; list != was {
 		if list != "" {
 			c.set = append(c.set, podjson.Pair{Key: wellknown.AnnotationCarried, Value: list})

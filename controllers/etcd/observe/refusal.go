@@ -1,4 +1,4 @@
-package cluster
+package observe
 
 import (
 	"errors"
@@ -10,50 +10,53 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A refusal is how a member answers a client that it does not serve: the member
+// A Refusal is how a member answers a client that it does not serve: the member
 // lives, and says nothing else about itself.
 //
 // An answer with an error is one, such as those of etcd's authentication, and
 // so is a TLS handshake that either side ends. A refused or dropped connection,
 // one on which nothing comes back in time, and the code Unavailable are not: a
 // proxy, or the kernel of a node, does the same for a member that is dead.
-type refusal struct {
-	// why is a phrase in usher's words: a server's text stays out of the status.
-	why string
-	// credentials: usher's client needs others.
-	credentials bool
+type Refusal struct {
+	// Why is a phrase in usher's words: a server's text stays out of the status.
+	Why string
+	// Credentials: usher's client needs others.
+	Credentials bool
 	err         error
 }
 
-func (r *refusal) Error() string { return r.why + ": " + r.err.Error() }
-func (r *refusal) Unwrap() error { return r.err }
+// Error implements error.
+func (r *Refusal) Error() string { return r.Why + ": " + r.err.Error() }
 
-// asRefusal returns the refusal that an error is, or nil.
-func asRefusal(err error) *refusal {
-	var r *refusal
+// Unwrap returns the error of the call.
+func (r *Refusal) Unwrap() error { return r.err }
+
+// AsRefusal returns the refusal that an error is, or nil.
+func AsRefusal(err error) *Refusal {
+	var r *Refusal
 	_ = errors.As(err, &r)
 	return r
 }
 
-// classify returns the refusal that the error of a call is, or else the error.
+// Classify returns the refusal that the error of a call is, or else the error.
 // handshake: a TLS handshake with the member has failed.
-func classify(err error, handshake bool) error {
+func Classify(err error, handshake bool) error {
 	var answer rpctypes.EtcdError
 	switch code := status.Code(err); {
 	case err == nil:
 		return nil
 	case is(err, rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound, rpctypes.ErrAuthFailed, rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision):
-		return &refusal{"etcd's authentication is enabled, and usher's client has no user that etcd knows", true, err}
+		return &Refusal{"etcd's authentication is enabled, and usher's client has no user that etcd knows", true, err}
 	case is(err, rpctypes.ErrPermissionDenied):
-		return &refusal{"etcd's authentication is enabled, and the user of usher's client does not have the role root", true, err}
+		return &Refusal{"etcd's authentication is enabled, and the user of usher's client does not have the role root", true, err}
 	case handshake:
-		return &refusal{"the TLS handshake fails", true, err}
+		return &Refusal{"the TLS handshake fails", true, err}
 	case errors.As(err, &answer):
-		return &refusal{fmt.Sprintf("it answers with the error %s", answer.Code()), false, err}
+		return &Refusal{fmt.Sprintf("it answers with the error %s", answer.Code()), false, err}
 	case code == codes.Unavailable, code == codes.DeadlineExceeded, code == codes.Canceled, code == codes.Unknown:
 		return err
 	default:
-		return &refusal{fmt.Sprintf("it answers with the error %s", code), false, err}
+		return &Refusal{fmt.Sprintf("it answers with the error %s", code), false, err}
 	}
 }
 

@@ -13,22 +13,22 @@ import (
 	"github.com/usher-dev/usher/injector/template"
 )
 
-// Hold decides whether a pod has what its mandatory templates add, after all
+// VerifyMandatory decides whether a pod has what its mandatory templates add, after all
 // mutating webhooks. It adds nothing: a missing item denies the pod. It ignores
 // other templates.
-func Hold(r Request) *decision.Decision {
+func VerifyMandatory(r Request) *decision.Decision {
 	d := &decider{Builder: decision.Builder{Explain: r.Explain}, request: r, verify: true}
 	d.run()
 	d.Patch = nil
 	return d.Summarize()
 }
 
-// HoldUpdate decides about an update of a pod with items of mandatory templates. It
+// VerifyUpdate decides about an update of a pod with items of mandatory templates. It
 // compares the pod with itself and not with the templates, so that an edit of a
 // template does not block updates of existing pods. It guards the containers that
 // are recognizably a template's as well as those that the record names, because
 // users of pods/status and pods/binding can write the record.
-func HoldUpdate(r Request, old []byte) *decision.Decision {
+func VerifyUpdate(r Request, old []byte) *decision.Decision {
 	d := &decider{Builder: decision.Builder{Explain: r.Explain}, request: r, verify: true}
 	d.update(old)
 	return d.Summarize()

@@ -11,9 +11,9 @@ import (
 	"github.com/usher-dev/usher/api/wellknown"
 )
 
-// claim adds the finalizer to the Network. From then on the Network exists
+// addFinalizer adds the finalizer to the Network. From then on the Network exists
 // until its objects are removed, whether or not usher observes its deletion.
-func (c *Controller) claim(ctx context.Context, n *samplecrdv1.Network) error {
+func (c *Controller) addFinalizer(ctx context.Context, n *samplecrdv1.Network) error {
 	before := n.DeepCopy()
 	if !controllerutil.AddFinalizer(n, wellknown.FinalizerNetwork) {
 		return nil

@@ -1,4 +1,4 @@
-package cluster
+package observe
 
 import (
 	"encoding/json"
@@ -8,16 +8,17 @@ import (
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
-// effective returns the manifest as far as the controller can connect to
+// Effective returns the manifest as far as the controller can connect to
 // members with it: the encryption of their traffic cannot change, so a manifest
 // that changes it gets the TLS settings that the members were created with. The
 // plan handles every other refusal.
-func effective(cluster *etcdv1beta2.EtcdCluster, s *observed) *etcdv1beta2.EtcdCluster {
+func (o *Objects) Effective() *etcdv1beta2.EtcdCluster {
+	cluster := o.Cluster
 	seen := plan.Observe(&cluster.Status)
 	for _, refusal := range plan.Refusals(&cluster.Spec, &seen) {
 		if refusal.Row == plan.RefuseTLSToggle {
 			was := cluster.DeepCopy()
-			was.Spec.TLS = s.recordedTLS()
+			was.Spec.TLS = o.recordedTLS()
 			return was
 		}
 	}
@@ -25,12 +26,12 @@ func effective(cluster *etcdv1beta2.EtcdCluster, s *observed) *etcdv1beta2.EtcdC
 }
 
 // recordedTLS is the spec.TLS that members were created with.
-func (s *observed) recordedTLS() *etcdv1beta2.TLSPolicy {
+func (o *Objects) recordedTLS() *etcdv1beta2.TLSPolicy {
 	var records []string
-	for _, p := range s.pods {
+	for _, p := range o.Pods {
 		records = append(records, p.Annotations[wellknown.AnnotationEtcdTLS])
 	}
-	for _, claim := range s.claims {
+	for _, claim := range o.Claims {
 		records = append(records, claim.Annotations[wellknown.AnnotationEtcdTLS])
 	}
 	for _, record := range records {

@@ -1,17 +1,18 @@
-package cluster
+package observe
 
 import (
 	"context"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd/plan"
@@ -32,27 +33,20 @@ var metricsClient = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// recently is how long ago a member may have received something from another
-// for that one to live: several of etcd's heartbeats.
-const recently = 3 * time.Second
-
 // askPeers reads from every member from whom it has received anything lately,
 // if one does not answer: the controller's network is not the members', and a
 // member that refuses the controller's client still serves its metrics. Without
 // that information it draws no conclusions.
-func (o *Observer) askPeers(ctx context.Context, cluster types.NamespacedName, s *observed, found map[string]*plan.Member) {
-	silent := false
-	for _, m := range found {
-		silent = silent || m.Listed && !m.Answers && m.Started
-	}
+func (o *Observer) askPeers(ctx context.Context, seen *Observed) map[Link]Reception {
+	silent := slices.ContainsFunc(seen.Members, func(m plan.Member) bool { return m.Listed && !m.Answers && m.Started })
 	if !silent {
-		return
+		return nil
 	}
 	var mu sync.Mutex
-	bytes := map[link]float64{}
+	bytes := map[Link]float64{}
 	var all sync.WaitGroup
-	for name, m := range found {
-		p := s.pods[name]
+	for _, m := range seen.Members {
+		p := seen.Pods[m.Name]
 		if !m.Listed || m.Stranger || p == nil || p.Status.PodIP == "" || finished(p) {
 			continue
 		}
@@ -64,19 +58,12 @@ func (o *Observer) askPeers(ctx context.Context, cluster types.NamespacedName, s
 			mu.Lock()
 			defer mu.Unlock()
 			for id, n := range from {
-				bytes[link{name, id}] = n
+				bytes[Link{m.Name, id}] = n
 			}
 		})
 	}
 	all.Wait()
-	now := time.Now()
-	for l, at := range o.memories.arrived(cluster, bytes, now) {
-		for name, m := range found {
-			if !m.Answers && name != l.to && l.from == hex(s.details[name].id) && now.Sub(at) < recently {
-				m.PeersReach = true
-			}
-		}
-	}
+	return o.history.Received(client.ObjectKeyFromObject(seen.Cluster), bytes, time.Now())
 }
 
 // receivedFrom returns how many bytes a member has received from each other

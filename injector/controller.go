@@ -66,16 +66,16 @@ func CreatorOf(user string, others []string) Creator {
 	return OtherCreator
 }
 
-// selectsMaker reports whether the template's match selects a pod by its
+// selectsController reports whether the template's match selects a pod by its
 // controller.
-func selectsMaker(t *template.Template, s Subject) bool {
+func selectsController(t *template.Template, s Subject) bool {
 	kinds := t.Options.Match.Kinds
-	return len(kinds) == 0 || slices.Contains(kinds, s.Kind()) || s.Unproved && t.DoubtsMakers()
+	return len(kinds) == 0 || slices.Contains(kinds, s.Kind()) || s.Unproved && t.DoubtsControllers()
 }
 
-// believed warns of each mandatory template that the pod does without because its
+// warnOfUnprovedController warns of each mandatory template that the pod does without because its
 // owner is believed.
-func (d *decider) believed(view *podjson.Pod) {
+func (d *decider) warnOfUnprovedController(view *podjson.Pod) {
 	r := &d.request
 	if r.Creator != UnknownCreator || r.Kind != "" && r.Kind != kindPod {
 		return
@@ -85,23 +85,23 @@ func (d *decider) believed(view *podjson.Pod) {
 	for _, t := range r.Templates.Matches() {
 		doubted := subject
 		doubted.Unproved = true
-		if t.DoubtsMakers() && find(d.asks, t.Name) == nil && !selects(t, subject, own) && selects(t, doubted, own) {
+		if t.DoubtsControllers() && find(d.asks, t.Name) == nil && !selects(t, subject, own) && selects(t, doubted, own) {
 			d.Warn("metadata.ownerReferences of the pod is believed: the mandatory template %s selects the pod in a cluster, unless one of Kubernetes' controllers or of the configuration's controllers creates it", t.Name)
 		}
 	}
 }
 
-// MakerOf returns the kind that options.match uses for a workload's pods: that
+// ControllerKindOf returns the kind that options.match uses for a workload's pods: that
 // of their controller.
-func MakerOf(kind string) string {
+func ControllerKindOf(kind string) string {
 	if kind == kindCronJob {
 		return kindJob
 	}
 	return kind
 }
 
-// Maker returns the kind of a pod's controller, from its metadata.
-func Maker(podLabels map[string]string, owners []metav1.OwnerReference) string {
+// ControllerKind returns the kind of a pod's controller, from its metadata.
+func ControllerKind(podLabels map[string]string, owners []metav1.OwnerReference) string {
 	for _, owner := range owners {
 		if owner.Controller == nil || !*owner.Controller {
 			continue
@@ -109,7 +109,7 @@ func Maker(podLabels map[string]string, owners []metav1.OwnerReference) string {
 		if owner.Kind == kindReplicaSet && podLabels[PodTemplateHash] != "" {
 			return kindDeployment
 		}
-		return MakerOf(owner.Kind)
+		return ControllerKindOf(owner.Kind)
 	}
 	return kindPod
 }
@@ -119,7 +119,7 @@ func (r *Request) subject(view *podjson.Pod) Subject {
 	unproved := r.Creator == OtherCreator && (r.Kind == "" || r.Kind == kindPod)
 	return Subject{NamespaceLabels: r.NamespaceLabels, Labels: view.Labels(), Unproved: unproved, Kind: func() string {
 		if r.Kind != "" && r.Kind != kindPod {
-			return MakerOf(r.Kind)
+			return ControllerKindOf(r.Kind)
 		}
 		var pod struct {
 			Metadata struct {
@@ -127,7 +127,7 @@ func (r *Request) subject(view *podjson.Pod) Subject {
 			} `json:"metadata"`
 		}
 		_ = json.Unmarshal(r.Object, &pod) // an unreadable object has no controller
-		return Maker(view.Labels(), pod.Metadata.OwnerReferences)
+		return ControllerKind(view.Labels(), pod.Metadata.OwnerReferences)
 	}}
 }
 
@@ -135,6 +135,6 @@ func (r *Request) subject(view *podjson.Pod) Subject {
 // labels of its namespace.
 func PodSubject(pod metav1.Object, namespaceLabels map[string]string) Subject {
 	return Subject{NamespaceLabels: namespaceLabels, Labels: pod.GetLabels(), Kind: func() string {
-		return Maker(pod.GetLabels(), pod.GetOwnerReferences())
+		return ControllerKind(pod.GetLabels(), pod.GetOwnerReferences())
 	}}
 }

@@ -43,7 +43,7 @@ func TestMandatory_OfPodsWithoutAController(t *testing.T) {
 			if got := len(d.Patch) > 0; d.Denied || got != tc.want || warned != tc.warned {
 				t.Errorf("injected %v, want %v; warnings %q; %s", got, tc.want, d.Warnings, d.Message())
 			}
-			if again := Hold(r); again.Denied != (tc.want && strings.Contains(tc.options, "mandatory")) {
+			if again := VerifyMandatory(r); again.Denied != (tc.want && strings.Contains(tc.options, "mandatory")) {
 				t.Errorf("without the sidecar after all mutations: denied %v (%s)", again.Denied, again.Message())
 			}
 		})

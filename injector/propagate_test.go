@@ -90,7 +90,7 @@ func TestCarry(t *testing.T) {
 			if tc.old != "" {
 				old = fromYAML(t, tc.old)
 			}
-			c, problem := Carry(tc.kind, object, old)
+			c, problem := PropagateOptIn(tc.kind, object, old)
 			if problem != nil {
 				t.Fatal(problem)
 			}

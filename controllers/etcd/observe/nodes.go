@@ -1,4 +1,4 @@
-package cluster
+package observe
 
 import (
 	"context"
@@ -9,23 +9,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// doubtKubelets takes a pod's readiness back if its node does not report: then
-// the pod's status is what its kubelet said last. It matters only for a member
-// that does not answer itself.
-func (o *Observer) doubtKubelets(ctx context.Context, s *observed) error {
-	for i := range s.Members {
-		m := &s.Members[i]
-		p := s.pods[m.Name]
+// askNodes looks whether the nodes report whose kubelets call a member ready that
+// does not answer itself.
+func (o *Observer) askNodes(ctx context.Context, seen *Observed) (map[string]bool, error) {
+	nodes := map[string]bool{}
+	for _, m := range seen.Members {
+		p := seen.Pods[m.Name]
 		if m.Answers || !m.Pod.Ready || p == nil {
 			continue
 		}
 		reports, err := o.reports(ctx, p.Spec.NodeName)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		m.Pod.Ready = reports
+		nodes[p.Spec.NodeName] = reports
 	}
-	return nil
+	return nodes, nil
 }
 
 // reports reports whether a node reports to the API server, according to
@@ -37,7 +36,7 @@ func (o *Observer) reports(ctx context.Context, name string) (bool, error) {
 		return false, nil // no kubelet has the pod
 	}
 	node := &corev1.Node{}
-	err := o.reader.Get(ctx, client.ObjectKey{Name: name}, node)
+	err := o.Reader.Get(ctx, client.ObjectKey{Name: name}, node)
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, nil

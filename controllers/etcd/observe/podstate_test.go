@@ -1,4 +1,4 @@
-package cluster
+package observe
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/usher-dev/usher/controllers/etcd/member"
 )
@@ -31,16 +30,6 @@ func TestLastLine(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
-	}
-}
-
-func TestAnErrorIsTriedAgainWithinTenSeconds(t *testing.T) {
-	retries, after := Retries(), time.Duration(0)
-	for range 100 {
-		after = retries.When(reconcile.Request{})
-	}
-	if after > 10*time.Second {
-		t.Errorf("after 100 errors in a row the next try is after %s", after)
 	}
 }
 
@@ -95,37 +84,43 @@ func TestClassify_TellsRefusalsFromSilence(t *testing.T) {
 		"an error that is not of a network": {err: errors.New("no endpoint")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := classify(tc.err, tc.handshake)
-			r := asRefusal(err)
-			if (err != nil) != (tc.err != nil) || (r != nil) != tc.refusal || r != nil && r.credentials != tc.credentials {
+			err := Classify(tc.err, tc.handshake)
+			r := AsRefusal(err)
+			if (err != nil) != (tc.err != nil) || (r != nil) != tc.refusal || r != nil && r.Credentials != tc.credentials {
 				t.Errorf("%v: %+v", err, r)
 			}
 		})
 	}
 }
 
-// TestArrived_RemembersForAMoment observes a link more often than etcd sends.
-func TestArrived_RemembersForAMoment(t *testing.T) {
-	var m memories
-	of, l := types.NamespacedName{Name: "example"}, link{"a", "1"}
+// TestReceived_RemembersForAMoment observes a link more often than etcd sends.
+func TestReceived_RemembersForAMoment(t *testing.T) {
+	var h History
+	of, l := types.NamespacedName{Name: "example"}, Link{"a", "1"}
 	start := time.Now()
-	arrived := func(after time.Duration, bytes float64) time.Time {
-		return m.arrived(of, map[link]float64{l: bytes}, start.Add(after))[l]
+	received := func(after time.Duration, bytes float64) Reception {
+		return h.Received(of, map[Link]float64{l: bytes}, start.Add(after))[l]
 	}
-	if at := arrived(0, 10); !at.IsZero() {
+	if is := received(0, 10); !is.At.IsZero() || !is.First {
 		t.Error("the first observation says nothing")
 	}
-	if at := arrived(time.Second, 20); at != start.Add(time.Second) {
-		t.Errorf("more arrived at %s", at)
+	if is := received(time.Second, 20); is.At != start.Add(time.Second) || is.First {
+		t.Errorf("more arrived: %+v", is)
 	}
-	if at := arrived(1001*time.Millisecond, 20); at != start.Add(time.Second) {
-		t.Errorf("nothing arrived since, and %s is remembered", at)
+	if is := received(1001*time.Millisecond, 20); is.At != start.Add(time.Second) {
+		t.Errorf("nothing arrived since, and remembered is %+v", is)
 	}
-	if at := arrived(2*time.Second, 5); at != start.Add(time.Second) {
-		t.Errorf("a counter that starts again says nothing, and %s is remembered", at)
+	if is := received(2*time.Second, 5); is.At != start.Add(time.Second) {
+		t.Errorf("a counter that starts again says nothing, and remembered is %+v", is)
 	}
-	if at := m.arrived(of, nil, start)[l]; !at.IsZero() {
-		t.Error("a link that is not reported is remembered")
+	if _, ok := h.Received(of, nil, start.Add(3*time.Second))[l]; ok {
+		t.Error("a link that is not read is remembered")
+	}
+	if is := received(4*time.Second, 5); is.First {
+		t.Error("a reading that failed once is the first")
+	}
+	if is := received(4*time.Second+2*forgetAfter, 5); !is.First {
+		t.Error("an old reading is good for a comparison")
 	}
 }
 
@@ -151,7 +146,7 @@ func TestReports_BelievesTheNodeController(t *testing.T) {
 		"an API server that does not answer": {pod: "n", err: errors.New("timeout"), fail: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := &Observer{reader: nodes{node: tc.node, err: tc.err}}
+			o := &Observer{Reader: nodes{node: tc.node, err: tc.err}}
 			got, err := o.reports(t.Context(), tc.pod)
 			if got != tc.want || (err != nil) != tc.fail {
 				t.Errorf("it reports: %t, %v", got, err)

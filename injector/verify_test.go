@@ -48,7 +48,7 @@ func TestHoldUpdate_GoesByContent(t *testing.T) {
 		for edit, templates := range templates {
 			for what, update := range updates {
 				r := Request{Object: edited(t, string(old), update.edit), Templates: templates}
-				d := HoldUpdate(r, old)
+				d := VerifyUpdate(r, old)
 				if d.Denied != update.denied || d.Denied && d.Reason != reason.MandatoryChanged {
 					t.Errorf("with %s, the template %s: an update of %s: denied %v (%s), want %v", how, edit, what, d.Denied, d.Message(), update.denied)
 				}
@@ -63,7 +63,7 @@ func TestHoldUpdate_ThePodsOwnContainers(t *testing.T) {
 	r := Request{Templates: set(mustParse(t, "side", guarding, "mandatory: true"))}
 	old := fromYAML(t, asking("", "containers: [{name: app, image: 'app:1'}, {name: side, image: 'mine:1', args: [serve]}]"))
 	r.Object = edited(t, string(old), func(_, s map[string]any) { s["image"] = "mine:2" })
-	if d := HoldUpdate(r, old); d.Denied || d.Reason != reason.NotAsked {
+	if d := VerifyUpdate(r, old); d.Denied || d.Reason != reason.NotAsked {
 		t.Errorf("%s (%s)", d.Reason, d.Message())
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package observe
 
 import (
 	"context"
@@ -19,8 +19,8 @@ const (
 	memberTimeout = 3 * time.Second
 )
 
-// A caller reads and changes a cluster through its members.
-type caller interface {
+// An EtcdClient reads and changes a cluster through its members.
+type EtcdClient interface {
 	// List lists the members with a quorum read or, if quorum is false, as known
 	// to any member that answers.
 	List(ctx context.Context, quorum bool) (*clientv3.MemberListResponse, error)
@@ -36,10 +36,10 @@ type caller interface {
 	Close() error
 }
 
-// An endpoint is where a member serves clients: its URL, the host name in its
+// An Endpoint is where a member serves clients: its URL, the host name in its
 // certificate, and the address of its pod. DNS may not have the names of new
 // pods yet.
-type endpoint struct{ member, url, host, address string }
+type Endpoint struct{ Member, URL, Host, Address string }
 
 // connection is a connection to a cluster.
 type connection struct {
@@ -48,13 +48,17 @@ type connection struct {
 	handshakes handshakes
 }
 
-// connect connects to a cluster through any of the endpoints.
-func connect(ctx context.Context, endpoints []endpoint, secure *tls.Config) (caller, error) {
+// Connect connects to a cluster through any of the endpoints.
+func Connect(ctx context.Context, endpoints []Endpoint, secure *tls.Config) (EtcdClient, error) {
+	return connect(ctx, endpoints, secure)
+}
+
+func connect(ctx context.Context, endpoints []Endpoint, secure *tls.Config) (*connection, error) {
 	addresses := map[string]string{}
 	c := &connection{config: clientv3.Config{Context: ctx, TLS: secure, Logger: zap.NewNop()}}
 	for _, e := range endpoints {
-		addresses[e.host] = e.address
-		c.config.Endpoints = append(c.config.Endpoints, e.url)
+		addresses[e.Host] = e.Address
+		c.config.Endpoints = append(c.config.Endpoints, e.URL)
 	}
 	c.config.DialOptions = []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, host string) (net.Conn, error) {
 		if address, ok := addresses[host]; ok {
@@ -84,7 +88,7 @@ func (c *connection) List(ctx context.Context, quorum bool) (*clientv3.MemberLis
 	}
 	list, err := c.MemberList(ctx, options...)
 	if err != nil {
-		return nil, fmt.Errorf("listing etcd's members: %w", classify(err, false))
+		return nil, fmt.Errorf("listing etcd's members: %w", Classify(err, false))
 	}
 	return list, nil
 }
@@ -93,7 +97,7 @@ func (c *connection) Status(ctx context.Context, clientURL string) (*clientv3.St
 	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 	answer, err := c.Client.Status(ctx, clientURL)
-	return answer, classify(err, c.handshakes.with(clientURL))
+	return answer, Classify(err, c.handshakes.with(clientURL))
 }
 
 func (c *connection) AddLearner(ctx context.Context, peerURL string) error {
@@ -117,7 +121,7 @@ func (c *connection) Remove(ctx context.Context, id uint64) error {
 	return err
 }
 
-// MoveLeader has a connection of its own, because only the leader accepts the
+// MoveLeader uses a separate connection, because only the leader accepts the
 // call.
 func (c *connection) MoveLeader(ctx context.Context, clientURL string, to uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, quorumTimeout)
