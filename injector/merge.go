@@ -16,7 +16,7 @@ import (
 // the pod, so that the next one sees the earlier additions.
 type merge struct {
 	pod *podjson.Pod
-	// raw is the original pod, and came its containers once they are decoded.
+	// raw is the original pod, and original its containers once they are decoded.
 	raw      jsontext.Value
 	original *podItems
 	patch    podjson.Patch

@@ -106,7 +106,7 @@ func TestNativePreferred_MandatoryAcceptsBoth(t *testing.T) {
 	}
 	r.Object = apply(t, r, Decide(r))
 	r.NativeSidecars = true
-	if d := Hold(r); d.Denied {
+	if d := VerifyMandatory(r); d.Denied {
 		t.Error(d.Message())
 	}
 }
