@@ -1,5 +1,3 @@
-//go:build soak
-
 package istio
 
 import (
@@ -20,15 +18,13 @@ type golden struct {
 // others are the outputs whose input has another name, or that belong to other
 // settings than the default ones.
 var others = map[string]golden{
-	"format-duration.yaml.injected":               {settings: "drain"},
 	"hello-always.yaml.injected":                  {input: "hello.yaml", settings: "always"},
 	"hello-fips-140-3.yaml.injected":              {input: "hello.yaml", settings: "fips"},
 	"hello-image-secrets-in-values.yaml.injected": {input: "hello.yaml", settings: "pull-secrets"},
 	"hello-mount-mtls-certs.yaml.injected":        {input: "hello.yaml", settings: "mtls-certs"},
 	"hello-multiple-image-secrets.yaml.injected":  {input: "hello-image-pull-secret.yaml", settings: "pull-secrets"},
 	"hello-never.yaml.injected":                   {input: "hello.yaml", settings: "never"},
-	"hello-otel-semconv.yaml.injected":            {settings: "otel"},
-	"hello-template-in-values.yaml.injected":      {input: "hello.yaml", settings: "dns-search"},
+	"hello-template-in-values.yaml.injected":      {input: "hello.yaml"},
 	"hello-tproxy.yaml.injected":                  {input: "hello.yaml", settings: "tproxy"},
 	"hello.proxyHoldsApplication.yaml.injected":   {input: "hello.yaml"},
 	"hello.yaml.proxyImageName.injected":          {input: "hello.yaml", settings: "proxy-image"},
@@ -42,9 +38,7 @@ var others = map[string]golden{
 	"proxy-resources-null.yaml.injected":          {settings: "resources-null"},
 	"proxy-resources-zero.yaml.injected":          {settings: "resources-zero"},
 	"reroute-virtual-interfaces.yaml.injected":    {settings: "status-port"},
-	"sidecar-spire.yaml.injected":                 {settings: "spire"},
 	"status_params.yaml.injected":                 {settings: "status-port"},
-	"traffic-annotations.yaml.injected":           {settings: "metadata"},
 	"traffic-params.yaml.injected":                {settings: "traffic"},
 }
 
