@@ -226,12 +226,13 @@ func (d *decider) add(a ask, c *comparison, claim *RecordEntry) bool {
 	}
 	d.Warnings = append(d.Warnings, c.kept()...)
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
-	before := d.merge.size()
+	before, outcome := d.merge.size(), a.outcome()
+	outcome.Keeps = c.owned()
 	entry := d.merge.addMissing(c)
 	if len(copied) > 0 {
 		list := strings.Join(copied, ", ")
 		d.Warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them", list, t.Name)
-		d.Done(a.outcome(), reason.AlreadyPresent, t.Version, "recognized "+list)
+		d.Done(outcome, reason.AlreadyPresent, t.Version, "recognized "+list)
 		if c.exact() { // the record is true, so write it; the pod would look uninjected otherwise
 			d.record[t.Name], d.recorded = entry, true
 		}
@@ -242,7 +243,7 @@ func (d *decider) add(a ask, c *comparison, claim *RecordEntry) bool {
 	if c.where == template.NativeSidecar {
 		detail = "as native sidecars"
 	}
-	d.Done(a.outcome(), reason.Injected, t.Version, detail)
+	d.Done(outcome, reason.Injected, t.Version, detail)
 	return true
 }
 

@@ -33,18 +33,19 @@ func TestUnasked(t *testing.T) {
 		want     reason.Reason
 		warning  string
 		has, not []string // parts of the injected pod
+		keeps    []string
 	}{
 		"nothing in its place":        {pod: "spec: {containers: [{name: app}]}", want: reason.Injected},
 		"another container":           {pod: "spec: {containers: [{name: agent, image: mine}]}", want: reason.MatchSkipped, warning: "the template agent, whose options.match selects the pod, was not injected: conflict-container: spec.containers[0].name"},
 		"another volume":              {pod: "spec: {containers: [{name: app}], volumes: [{name: data, hostPath: {path: /}}]}", want: reason.MatchSkipped, warning: "conflict-volume: spec.volumes[0]"},
 		"a port of the host":          {pod: "spec: {containers: [{name: app, ports: [{containerPort: 1, hostPort: 9000}]}]}", want: reason.MatchSkipped, warning: "conflict-host-port"},
 		"another mount":               {pod: "spec: {containers: [{name: app, volumeMounts: [{name: mine, mountPath: /data}]}]}", want: reason.MatchSkipped, warning: "conflict-mount"},
-		"another value of a variable": {pod: "spec: {containers: [{name: app, env: [{name: AGENT_HOST, value: mine}]}]}", want: reason.Injected, warning: "the container app keeps its variable AGENT_HOST", has: []string{"value: mine", "name: JAVA_TOOL_OPTIONS"}, not: []string{"value: agent"}},
-		"another label":               {pod: "metadata: {labels: {tier: mine}}, spec: {containers: [{name: app}]}", want: reason.Injected, warning: "the pod keeps metadata.labels[tier]", has: []string{"tier: mine", "note: agent"}},
-		"another annotation":          {pod: "metadata: {annotations: {note: mine}}, spec: {containers: [{name: app}]}", want: reason.Injected, warning: "the pod keeps metadata.annotations[note]", has: []string{"note: mine", "tier: agent"}},
+		"another value of a variable": {pod: "spec: {containers: [{name: app, env: [{name: AGENT_HOST, value: mine}]}]}", want: reason.Injected, warning: "the container app keeps its variable AGENT_HOST", has: []string{"value: mine", "name: JAVA_TOOL_OPTIONS"}, not: []string{"value: agent"}, keeps: []string{"variable AGENT_HOST of container app"}},
+		"another label":               {pod: "metadata: {labels: {tier: mine}}, spec: {containers: [{name: app}]}", want: reason.Injected, warning: "the pod keeps metadata.labels[tier]", has: []string{"tier: mine", "note: agent"}, keeps: []string{"label tier"}},
+		"another annotation":          {pod: "metadata: {annotations: {note: mine}}, spec: {containers: [{name: app}]}", want: reason.Injected, warning: "the pod keeps metadata.annotations[note]", has: []string{"note: mine", "tier: agent"}, keeps: []string{"annotation note"}},
 		"a host name with another address": {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [two]}]}", want: reason.Injected,
-			has: []string{"- hostnames:\n    - one\n    ip: 10.0.0.1", "- hostnames:\n    - two\n    ip: 10.0.0.9"}},
-		"host names with other addresses": {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [two, one]}]}", want: reason.Injected, not: []string{"10.0.0.1"}},
+			has: []string{"- hostnames:\n    - one\n    ip: 10.0.0.1", "- hostnames:\n    - two\n    ip: 10.0.0.9"}, keeps: []string{"host name two"}},
+		"host names with other addresses": {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [two, one]}]}", want: reason.Injected, not: []string{"10.0.0.1"}, keeps: []string{"host name one", "host name two"}},
 		"an address of another family":    {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 'fd00::1', hostnames: [two]}]}", want: reason.Injected, has: []string{"- one\n    - two\n    ip: 10.0.0.1"}},
 	}
 	for name, tc := range tests {
@@ -56,6 +57,9 @@ func TestUnasked(t *testing.T) {
 			}
 			if warnings := strings.Join(d.Warnings, "\n"); !strings.Contains(warnings, tc.warning) || tc.warning == "" && warnings != "" {
 				t.Errorf("warnings %q, want %q", warnings, tc.warning)
+			}
+			if diff := cmp.Diff(tc.keeps, d.Outcomes[0].Keeps); diff != "" {
+				t.Errorf("keeps (-want +got):\n%s", diff)
 			}
 			r.Object = apply(t, r, d)
 			after := toYAML(t, r.Object)

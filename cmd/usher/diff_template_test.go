@@ -45,7 +45,9 @@ spec:
 	const app = "containers: [{name: app, image: app}]"
 	c.apply(t, shop, workload("Deployment", "web", "3", "", app)+
 		workload("Deployment", "paused", "1", "", app)+
-		workload("StatefulSet", "taken", "1", "", "containers: [{name: audit, image: mine}]")+
+		workload("Deployment", "own", "1", "note: mine", app)+
+		workload("StatefulSet", "taken", "1", `inject.usher.dev/audit: "true"`, "containers: [{name: audit, image: mine}]")+
+		workload("StatefulSet", "theirs", "1", "", "containers: [{name: audit, image: mine}]")+
 		workload("Deployment", "host", "1", "", "hostNetwork: true, "+app)+
 		workload("Deployment", "without", "1", `inject.usher.dev/audit: "false"`, app)+`---
 apiVersion: batch/v1
@@ -74,6 +76,7 @@ data:
     heal: true
     match: {namespaceSelector: {matchLabels: {team: %s}}}
   config: |
+    annotations: {note: audit}
     containers: [{name: audit, image: %q, resources: {requests: {cpu: 100m}, limits: {cpu: 200m, memory: 64Mi}}}]
 `, shop, image)
 	}
@@ -88,8 +91,10 @@ data:
 		"  template audit:",
 		"    " + shop + "/deployment/host: do not get it: host-network",
 		"    " + shop + "/deployment/paused: get it",
+		"    " + shop + "/deployment/own: get it, and keep their annotation note; options.heal restarts the workload",
 		"    " + shop + "/deployment/web: get it; options.heal restarts the workload",
 		"    " + shop + "/statefulset/taken: denied: conflict-container: spec.template.spec.containers[0].name: the container \"audit\" of template audit (containers) has the name of one of the pod (spec.containers[0]); rename one of them",
+		"    " + shop + "/statefulset/theirs: do not get it: match-skipped: conflict-container: spec.template.spec.containers[0].name: the container \"audit\" of template audit (containers) has the name of one of the pod (spec.containers[0]); rename one of them",
 		"    " + shop + "/cronjob/nightly: get it",
 		"    " + shop + "/pod/alone: get it",
 		"    " + other + "/deployment/asks: get it; options.heal restarts the workload",
@@ -100,11 +105,11 @@ data:
 	if sorted < 0 {
 		t.Fatalf("no counts: %s", out)
 	}
-	if diff := cmp.Diff(sortedLines(want[2:9]), sortedLines(got[2:sorted])); diff != "" {
+	if diff := cmp.Diff(sortedLines(want[2:11]), sortedLines(got[2:sorted])); diff != "" {
 		t.Errorf("workloads (-want +got):\n%s", diff)
 	}
-	for _, line := range append(want[:2], ", the next pods of 5 will get it, of 1 will not get it although they ask for it, of 1 will be denied; options.heal will restart 2",
-		"the pods of all these workloads will request in addition cpu 800m, memory 512Mi") {
+	for _, line := range append(want[:2], ", the next pods of 6 will get it, of 2 will not get it, of 1 will be denied; those of 1 keep values of their own; options.heal will restart 3",
+		"will not get it for host-network: 1, match-skipped: 1", "will be denied by conflict-container: 1", "the pods of all these workloads will request in addition cpu 900m, memory 576Mi") {
 		if !strings.Contains(out, line) {
 			t.Errorf("the output lacks %q:\n%s", line, out)
 		}
@@ -132,15 +137,15 @@ data:
 			changes[w.Namespace+"/"+w.Workload] = string(w.Change)
 		}
 		want := map[string]string{
-			shop + "/deployment/web": "loses", shop + "/deployment/paused": "loses", shop + "/cronjob/nightly": "loses", shop + "/pod/alone": "loses",
+			shop + "/deployment/web": "loses", shop + "/deployment/own": "loses", shop + "/deployment/paused": "loses", shop + "/cronjob/nightly": "loses", shop + "/pod/alone": "loses",
 			other + "/deployment/asks": "updates",
 		}
 		if diff := cmp.Diff(want, changes); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		cpu := report.Objects[0].Template.Requests["cpu"]
-		if cpu.String() != "-600m" {
-			t.Errorf("requests grow by cpu %s, want -600m", cpu.String())
+		if cpu.String() != "-700m" {
+			t.Errorf("requests grow by cpu %s, want -700m", cpu.String())
 		}
 	})
 	t.Run("as a comment and as a page", func(t *testing.T) {

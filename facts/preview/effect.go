@@ -29,7 +29,8 @@ const (
 	Updates Change = "updates"
 	// Loses: they no longer get the template.
 	Loses Change = "loses"
-	// Skips: they ask for the template, and usher leaves it out.
+	// Skips: they ask for the template or its match selects them, and usher leaves it
+	// out.
 	Skips Change = "skips"
 	// Denied: they are denied, and were not before.
 	Denied Change = "denied"
@@ -47,8 +48,11 @@ type Effect struct {
 	Change   Change `json:"change"`
 	// Reason is the code of a denial, or why usher leaves the template out.
 	Reason string `json:"reason,omitempty"`
-	// Problems explain a denial.
+	// Problems explain a denial, or why pods that only match selects go without the
+	// template.
 	Problems []string `json:"problems,omitempty"`
+	// Keeps names what the pods keep although the template has another value for it.
+	Keeps []string `json:"keeps,omitempty"`
 	// Restarts is true if options.heal restarts the workload, because its running
 	// pods lack the template.
 	Restarts bool `json:"restarts,omitempty"`
@@ -70,8 +74,14 @@ func (e Effect) Statement() string {
 		text = "no longer get it"
 	case Skips:
 		text = "do not get it: " + e.Reason
+		if len(e.Problems) > 0 {
+			text += ": " + strings.Join(e.Problems, "; ")
+		}
 	case Denied:
 		return "denied: " + strings.Join(e.Problems, "; ")
+	}
+	if len(e.Keeps) > 0 {
+		text += ", and keep their " + strings.Join(e.Keeps, ", ")
 	}
 	if e.Restarts {
 		text += "; options.heal restarts the workload"
@@ -125,8 +135,14 @@ func compare(w cluster.Workload, t *template.Template, before, after *verdict.Ve
 		e.Change = Loses
 	case has != nil && !hasIt && has.Reason != reason.OptedOut && !has.Reason.Denies() && (had == nil || had.Reason != has.Reason):
 		e.Change, e.Reason = Skips, string(has.Reason)
+		if has.Reason == reason.MatchSkipped {
+			e.Problems = []string{has.Detail}
+		}
 	default:
 		return e, false, nil
+	}
+	if hasIt {
+		e.Keeps = has.Keeps
 	}
 	e.Requests, err = more(w, before, after, e.Pods)
 	return e, true, err

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// reasonsNamed is how many reasons of denials to name.
+// reasonsNamed is how many reasons of a change to name.
 const reasonsNamed = 5
 
 // A Summary counts the effects of a template.
@@ -18,12 +18,15 @@ type Summary struct {
 	Read, Workloads int
 	// Namespaces are those of the affected workloads.
 	Namespaces map[string]bool
-	// By counts the affected workloads by their change, Restarts those that
-	// options.heal restarts.
-	By       map[Change]int
-	Restarts int
-	// Reasons counts the denied workloads by the code of the first reason.
-	Reasons map[string]int
+	// By counts the affected workloads by their change, Keep those whose pods keep
+	// values of their own, and Restarts those that options.heal restarts.
+	By             map[Change]int
+	Keep, Restarts int
+	// Heals is true if the template exists, and options.heal is new.
+	Heals bool
+	// Reasons counts the denied workloads by the code of the first reason, and those
+	// that do not get the template by the code of theirs.
+	Reasons map[Change]map[string]int
 	// Requests are what all pods request more, or less.
 	Requests corev1.ResourceList
 	// Unread says why workloads were not read.
@@ -36,11 +39,20 @@ func (s *Summary) add(e Effect) {
 	}
 	s.By[e.Change]++
 	s.Namespaces[e.Namespace] = true
+	if len(e.Keeps) > 0 {
+		s.Keep++
+	}
 	if e.Restarts {
 		s.Restarts++
 	}
-	if e.Change == Denied {
-		s.Reasons[e.Reason]++
+	if e.Reason != "" {
+		if s.Reasons == nil {
+			s.Reasons = map[Change]map[string]int{}
+		}
+		if s.Reasons[e.Change] == nil {
+			s.Reasons[e.Change] = map[string]int{}
+		}
+		s.Reasons[e.Change][e.Reason]++
 	}
 	for name, quantity := range e.Requests {
 		add(&s.Requests, name, quantity)
@@ -63,8 +75,12 @@ func (s *Summary) Denies() bool { return s.By[Denied] > 0 }
 // none if it affects no workload. If workloads were not read, each count is a lower
 // bound.
 func (s *Summary) Statements() []string {
+	var healing []string
+	if s.Heals {
+		healing = []string{"options.heal is new, so usher also restarts the workloads whose running pods lack the template; usher drift -A lists them"}
+	}
 	if s.Affected() == 0 {
-		return nil
+		return healing
 	}
 	count := func(n int) string {
 		if len(s.Unread) > 0 {
@@ -76,37 +92,46 @@ func (s *Summary) Statements() []string {
 	for _, of := range []struct {
 		change Change
 		what   string
-	}{{Gets, "will get it"}, {Updates, "will get the new version"}, {Loses, "will no longer get it"}, {Skips, "will not get it although they ask for it"}, {Denied, "will be denied"}} {
+	}{{Gets, "will get it"}, {Updates, "will get the new version"}, {Loses, "will no longer get it"}, {Skips, "will not get it"}, {Denied, "will be denied"}} {
 		if n := s.By[of.change]; n > 0 {
 			parts = append(parts, "of "+count(n)+" "+of.what)
 		}
 	}
 	first := fmt.Sprintf("of %s existing workloads, the next pods %s", count(s.Workloads), strings.Join(parts, ", "))
+	if s.Keep > 0 {
+		first += fmt.Sprintf("; those of %s keep values of their own", count(s.Keep))
+	}
 	if s.Restarts > 0 {
 		first += fmt.Sprintf("; options.heal will restart %s", count(s.Restarts))
 	}
 	statements := []string{first}
-	if len(s.Reasons) > 0 {
-		var reasons []string
-		for _, reason := range s.reasons() {
-			reasons = append(reasons, fmt.Sprintf("%s: %s", reason, count(s.Reasons[reason])))
+	for _, of := range []struct {
+		change Change
+		what   string
+	}{{Skips, "will not get it for "}, {Denied, "will be denied by "}} {
+		if reasons := s.reasons(of.change, count); reasons != "" {
+			statements = append(statements, of.what+reasons)
 		}
-		if more := len(reasons) - reasonsNamed; more > 0 {
-			reasons = append(reasons[:reasonsNamed], fmt.Sprintf("%d more reasons", more))
-		}
-		statements = append(statements, "will be denied by "+strings.Join(reasons, ", "))
 	}
 	if requests := FormatResources(s.Requests); requests != "" {
 		statements = append(statements, "the pods of all these workloads will request in addition "+requests)
 	}
-	return statements
+	return append(statements, healing...)
 }
 
-// reasons are the codes of the denials, the most frequent first.
-func (s *Summary) reasons() []string {
-	reasons := slices.Sorted(maps.Keys(s.Reasons))
-	slices.SortStableFunc(reasons, func(a, b string) int { return s.Reasons[b] - s.Reasons[a] })
-	return reasons
+// reasons lists the codes of a change with their counts, the most frequent first.
+func (s *Summary) reasons(of Change, count func(int) string) string {
+	counts := s.Reasons[of]
+	codes := slices.Sorted(maps.Keys(counts))
+	slices.SortStableFunc(codes, func(a, b string) int { return counts[b] - counts[a] })
+	var items []string
+	for _, code := range codes {
+		items = append(items, fmt.Sprintf("%s: %s", code, count(counts[code])))
+	}
+	if more := len(items) - reasonsNamed; more > 0 {
+		items = append(items[:reasonsNamed], fmt.Sprintf("%d more reasons", more))
+	}
+	return strings.Join(items, ", ")
 }
 
 // FormatResources writes resources by name; "" for none.

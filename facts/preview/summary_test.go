@@ -20,9 +20,9 @@ func TestStatements(t *testing.T) {
 		want    []string
 	}{
 		"nothing": {nil, nil, nil},
-		"counts": {[]Effect{gets, gets, denied("conflict-env"), denied("conflict-volume"), denied("conflict-env"), {Change: Skips, Reason: "windows"}}, nil, []string{
-			"of 9 existing workloads, the next pods of 2 will get it, of 1 will not get it although they ask for it, of 3 will be denied; options.heal will restart 2",
-			"will be denied by conflict-env: 2, conflict-volume: 1", "the pods of all these workloads will request in addition cpu 600m, memory 128Mi",
+		"counts": {[]Effect{gets, gets, denied("conflict-env"), denied("conflict-volume"), denied("conflict-env"), {Change: Skips, Reason: "windows"}, {Change: Gets, Keeps: []string{"label tier"}}}, nil, []string{
+			"of 9 existing workloads, the next pods of 3 will get it, of 1 will not get it, of 3 will be denied; those of 1 keep values of their own; options.heal will restart 2",
+			"will not get it for windows: 1", "will be denied by conflict-env: 2, conflict-volume: 1", "the pods of all these workloads will request in addition cpu 600m, memory 128Mi",
 		}},
 		"lower bounds": {[]Effect{{Change: Updates}, {Change: Loses}, denied("conflict-env")}, []error{context.DeadlineExceeded}, []string{
 			"of more than 9 existing workloads, the next pods of more than 1 will get the new version, of more than 1 will no longer get it, of more than 1 will be denied",
@@ -32,7 +32,7 @@ func TestStatements(t *testing.T) {
 			"of 9 existing workloads, the next pods of 7 will be denied", "will be denied by f: 2, a: 1, b: 1, c: 1, d: 1, 1 more reasons",
 		}},
 	} {
-		s := &Summary{Workloads: 9, Namespaces: map[string]bool{}, Reasons: map[string]int{}, Unread: tc.unread}
+		s := &Summary{Workloads: 9, Namespaces: map[string]bool{}, Unread: tc.unread}
 		for _, e := range tc.effects {
 			s.add(e)
 		}

@@ -5,6 +5,7 @@ package preview
 
 import (
 	"context"
+	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -40,7 +41,8 @@ func (s *Survey) Run(ctx context.Context, t *template.Template, namespaces []str
 	objects := &listed{known: map[listKey]answer{}}
 	with, without := &fixed{s.Source, &after, objects}, &fixed{s.Source, s.World, objects}
 	previous, _ := s.World.Templates.Get(template.RevisionName(t.Name, t.Revision))
-	found := &Summary{Namespaces: map[string]bool{}, Reasons: map[string]int{}}
+	found := &Summary{Namespaces: map[string]bool{}}
+	found.Heals = t.Options.Heal && previous.Template != nil && !previous.Template.Options.Heal
 	surveyed := map[string]bool{}
 	for _, namespace := range namespaces {
 		surveyed[namespace] = true
@@ -80,14 +82,15 @@ func (s *Survey) Run(ctx context.Context, t *template.Template, namespaces []str
 		lists = []string{metav1.NamespaceAll}
 	}
 	for _, namespace := range lists {
+		if found.Read >= s.Limit {
+			found.Unread = append(found.Unread, cluster.ErrLimit)
+			return found, nil
+		}
 		read, unread, err := s.Objects.Workloads(ctx, namespace, s.Limit-found.Read, each)
 		found.Read += read
 		found.Unread = append(found.Unread, unread...)
-		if err != nil {
+		if over := errors.Join(unread...); err != nil || errors.Is(over, cluster.ErrLimit) || errors.Is(over, ctx.Err()) && ctx.Err() != nil {
 			return found, err
-		}
-		if ctx.Err() != nil || found.Read >= s.Limit {
-			break
 		}
 	}
 	return found, nil

@@ -37,7 +37,7 @@ func (p *TemplateProof) impact(ctx context.Context, name string, configMap []byt
 	matches := []*template.Match{t.Options.Match}
 	if was, _ := world.Templates.Get(name); was.Template != nil {
 		before := was.Template.Options.Match
-		if before != nil && before.String() == t.Options.Match.String() && was.Template.Version == t.Version {
+		if before != nil && before.String() == t.Options.Match.String() && was.Template.Version == t.Version && was.Template.Options.Heal == t.Options.Heal {
 			return nil
 		}
 		if before != nil {
