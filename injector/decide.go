@@ -160,7 +160,7 @@ func (d *decider) template(a ask) bool {
 	if c.entry.Template.Options.Mandatory {
 		return d.addMandatory(a, c.entry.versions(d.request.Now), where)
 	}
-	t, problem := c.entry.Template.WithOverrides(a.overrides)
+	t, problem := c.entry.Template.WithOverrides(a.overrides, d.undeclared())
 	if problem != nil {
 		d.Deny(a.outcome(), *problem)
 		return false
