@@ -34,7 +34,12 @@ func (s *Set) AnyMandatory() bool {
 // addMandatory compares the pod with the currently valid versions of a mandatory
 // template.
 func (d *decider) addMandatory(a ask, versions []*template.Template, where template.Placement) bool {
-	t, problem := versions[0].WithOverrides(a.overrides, d.undeclared())
+	t, problems := d.withValues(versions[0])
+	if len(problems) > 0 {
+		d.Deny(a.outcome(), problems...)
+		return false
+	}
+	t, problem := t.WithOverrides(a.overrides, d.undeclared())
 	if problem != nil {
 		d.Deny(a.outcome(), *problem)
 		return false
@@ -51,7 +56,7 @@ func (d *decider) addMandatory(a ask, versions []*template.Template, where templ
 	}
 	claim := d.claim(t)
 	for _, v := range versions[1:] {
-		if v, problem := v.WithOverrides(a.overrides, d.undeclared()); problem == nil && claim != nil && d.hasVersion(v.WithProbePorts(d.probePorts), claim) {
+		if v, problem := d.asInPod(v).WithOverrides(a.overrides, d.undeclared()); problem == nil && claim != nil && d.hasVersion(v.WithProbePorts(d.probePorts), claim) {
 			d.Step("record", claim.Version(), "is from a version that was replaced less than a minute ago")
 			d.Done(a.outcome(), reason.AlreadyInjected, v.Version, "")
 			return false
