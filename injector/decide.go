@@ -23,6 +23,9 @@ type Request struct {
 	// Namespace is the namespace of the object, with its labels.
 	Namespace       string
 	NamespaceLabels map[string]string
+	// NamespaceAnnotations are the annotations of the namespace, for templates with
+	// parameters that read them.
+	NamespaceAnnotations map[string]string
 	// Scope is the namespaces that usher serves.
 	Scope     decision.Scope
 	Templates *Set
@@ -79,6 +82,12 @@ type decider struct {
 	// unaskedLast adds the templates that the pod did not ask for after the others,
 	// so that they make way for them.
 	unaskedLast bool
+	// probing says that probedPorts reads the values of parameters, which then cannot
+	// depend on its result.
+	probing bool
+	// trustsRecord says that only usher can have written the record: that of an
+	// existing pod, which updates cannot change.
+	trustsRecord bool
 	// recorded says that the record changes.
 	recorded bool
 	// verify checks that the pod has what it must have, and adds nothing.
@@ -160,7 +169,12 @@ func (d *decider) template(a ask) bool {
 	if c.entry.Template.Options.Mandatory {
 		return d.addMandatory(a, c.entry.versions(d.request.Now), where)
 	}
-	t, problem := c.entry.Template.WithOverrides(a.overrides)
+	t, problems := d.withValues(c.entry.Template)
+	if len(problems) > 0 {
+		d.denyOrSkip(&a, problems)
+		return false
+	}
+	t, problem := t.WithOverrides(a.overrides, d.undeclared())
 	if problem != nil {
 		d.Deny(a.outcome(), *problem)
 		return false

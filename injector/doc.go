@@ -11,6 +11,7 @@
 //	selection      find the templates that select the pod by themselves, in rounds
 //	ownlabels      tell the pod's own labels from those that templates gave it
 //	revision       select the revision of a template
+//	parameters     find the values of a template's parameters, and fix them
 //	record         read the record of earlier injections from the pod's annotation
 //	precondition   check, in order, what rules a template out
 //	presence       recognize the pod's containers that are a template's

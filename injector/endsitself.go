@@ -144,7 +144,7 @@ func (c *chain) String() string {
 func (s *Set) labelsOf(template string) []podjson.Pair {
 	var pairs []podjson.Pair
 	for _, t := range s.Variants(template) {
-		pairs = append(pairs, t.Labels...)
+		pairs = append(pairs, t.FixedLabels()...)
 	}
 	return pairs
 }

@@ -96,7 +96,7 @@ func object(key string, value jsontext.Value) jsontext.Value {
 // added items precede those that the pod already had.
 func (m *merge) addMissing(c *comparison) RecordEntry {
 	t := c.template
-	entry := RecordEntry{Content: t.Content, Options: t.OptionsDigest}
+	entry := RecordEntry{Content: t.Content, Options: t.OptionsDigest, Parameters: t.Values}
 	block := t.Options.Place != ""
 	if block {
 		m.addBlock(c, &entry)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector/podjson"
 	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/suggest"
@@ -211,10 +212,19 @@ func together(a, b *template.Template) []finding.Finding {
 	m.addMissing(&first)
 	second := m.compare(b, nil, template.Ordinary, nil)
 	problems := second.conflicts()
+	if a.Parameterized() || b.Parameterized() {
+		problems = slices.DeleteFunc(problems, func(f finding.Finding) bool { return mayDepend(f.Reason) })
+	}
 	for i := range problems {
 		problems[i].Field = "" // the field belongs to a pod that does not exist yet
 	}
 	return problems
+}
+
+// mayDepend reports whether a conflict of two templates may depend on the values of
+// their parameters; then each pod shows it.
+func mayDepend(r reason.Reason) bool {
+	return r == reason.ConflictHostPort || r == reason.ConflictMetadata || r == reason.ConflictEnv
 }
 
 // MayMatch reports whether a template's match may select pods of a namespace with

@@ -26,6 +26,16 @@ func (d *decider) unasked(a *ask) bool {
 	return a.source == matchSource && !d.request.Templates.Mandatory(a.template)
 }
 
+// denyOrSkip denies a pod that asks for a template, and skips the template for any
+// other pod.
+func (d *decider) denyOrSkip(a *ask, problems []finding.Finding) {
+	if d.unasked(a) {
+		d.skipUnasked(a, problems)
+		return
+	}
+	d.Deny(a.outcome(), problems...)
+}
+
 // skipUnasked skips a template that the pod did not ask for, with a warning.
 func (d *decider) skipUnasked(a *ask, problems []finding.Finding) {
 	for i := range problems {

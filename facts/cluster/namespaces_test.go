@@ -73,11 +73,11 @@ func TestNamespaces_AnOvertakenAnswerIsNotKept(t *testing.T) {
 			if tc.during != nil {
 				server.during = func() { tc.during(n) }
 			}
-			if _, err := n.Refresh(t.Context(), "a"); err != nil {
+			if _, _, err := n.Refresh(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
 			server.during, server.answer = nil, nil
-			labels, err := n.Labels(t.Context(), "a")
+			labels, _, err := n.Metadata(t.Context(), "a")
 			if err != nil {
 				t.Fatal(err)
 			}

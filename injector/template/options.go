@@ -81,6 +81,8 @@ type Options struct {
 	After []string `json:"after,omitempty"`
 	// OnConflict is what becomes of an item if the pod has another one in its place.
 	OnConflict OnConflict `json:"onConflict,omitzero"`
+	// Parameters are the values of pods that the template's text names.
+	Parameters []Parameter `json:"parameters,omitempty"`
 }
 
 // optOut is the default of Options.OptOut.
@@ -157,6 +159,7 @@ func parseOptions(text string, bad *InvalidError) Options {
 		options.Match.parse(bad)
 	}
 	options.OnConflict.parse(bad)
+	options.parseParameters(bad)
 	return options
 }
 

@@ -1,0 +1,182 @@
+package template
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/injector/podjson"
+)
+
+// Parameterized reports whether the template declares parameters. Its containers and
+// other items then have sample values until WithValues replaces them.
+func (t *Template) Parameterized() bool { return t.body != nil }
+
+// WithValues returns the template with the values of its parameters in place. The
+// error is a finding about the value that a label cannot have.
+func (t *Template) WithValues(values []string) (*Template, error) {
+	text, _ := t.body.append(nil, t.Options.Parameters, values)
+	bad := &InvalidError{Name: t.Name}
+	frag := decodeFragment(text, bad)
+	if len(bad.Problems) > 0 {
+		return nil, bad
+	}
+	with := newTemplate(t.Name, text, frag, t.Options)
+	with.Revision, with.Version, with.Content, with.OptionsDigest, with.body = t.Revision, t.Version, t.Content, t.OptionsDigest, t.body
+	with.Values = make(map[string]string, len(values))
+	for i := range values {
+		with.Values[t.Options.Parameters[i].Name] = values[i]
+	}
+	for _, label := range with.Labels {
+		if wrong := validation.IsValidLabelValue(label.Value); len(wrong) > 0 {
+			return nil, fmt.Errorf("gives the label %s the value %s, which %s", label.Key, finding.Quote(label.Value), strings.Join(wrong, "; "))
+		}
+	}
+	return with, nil
+}
+
+// Samples returns the template without parameters, with values that a pod may have:
+// the defaults, and the ends of the types.
+func (t *Template) Samples() []*Template {
+	if t.body == nil {
+		return []*Template{t}
+	}
+	var samples []*Template
+	for _, values := range t.Options.samples() {
+		with, err := t.WithValues(values)
+		if err != nil {
+			continue // Parse found it
+		}
+		with.body, with.Options.Parameters = nil, nil
+		samples = append(samples, with)
+	}
+	return samples
+}
+
+// samples are values of the parameters: the defaults, and the ends of the types.
+func (o *Options) samples() [][]string {
+	samples := make([][]string, 3)
+	for i := range o.Parameters {
+		p := &o.Parameters[i]
+		samples[0], samples[1], samples[2] = append(samples[0], p.sample()), append(samples[1], p.least()), append(samples[2], p.greatest())
+	}
+	return samples
+}
+
+// FixedLabel reports whether a label has the same value in each pod.
+func (t *Template) FixedLabel(key string) bool {
+	if t.body == nil {
+		return true
+	}
+	labels := t.body.field("labels").field(key)
+	return labels == nil || !slices.ContainsFunc(labels.text, func(s segment) bool { return s.param >= 0 })
+}
+
+// FixedLabels are the labels that have the same value in each pod. The others select
+// no templates: they are known only once the pod has the template.
+func (t *Template) FixedLabels() []podjson.Pair {
+	if t.body == nil {
+		return t.Labels
+	}
+	return slices.DeleteFunc(slices.Clone(t.Labels), func(p podjson.Pair) bool { return !t.FixedLabel(p.Key) })
+}
+
+// ReadsNamespace reports whether a parameter may come from an annotation of the
+// namespace.
+func (t *Template) ReadsNamespace() bool {
+	return slices.ContainsFunc(t.Options.Parameters, func(p Parameter) bool {
+		return slices.ContainsFunc(p.From, func(s Source) bool { return s.NamespaceAnnotation != "" })
+	})
+}
+
+// field returns the node of a field; nil if there is none.
+func (n *node) field(key string) *node {
+	if n == nil {
+		return nil
+	}
+	at := slices.IndexFunc(n.fields, func(f nodeField) bool { return f.key == key })
+	if at < 0 {
+		return nil
+	}
+	return n.fields[at].node
+}
+
+// append writes the node with the values of the parameters, and reports whether it
+// is dropped instead.
+func (n *node) append(b []byte, parameters []Parameter, values []string) (_ []byte, dropped bool) {
+	if slices.ContainsFunc(n.omits, func(param int) bool { return parameters[param].IsEmpty(values[param]) }) {
+		return b, true
+	}
+	switch {
+	case n.raw != nil:
+		return append(b, n.raw...), false
+	case n.text != nil && n.place == inNumber:
+		return append(b, n.string(values)...), false
+	case n.text != nil:
+		b, _ = jsontext.AppendQuote(b, n.string(values))
+		return b, false
+	case n.fields != nil:
+		b = append(b, '{')
+		first := len(b)
+		for _, f := range n.fields {
+			start := len(b)
+			if start > first {
+				b = append(b, ',')
+			}
+			b, _ = jsontext.AppendQuote(b, f.key)
+			b = append(b, ':')
+			if b, dropped = f.node.append(b, parameters, values); dropped {
+				b = b[:start]
+			}
+		}
+		return append(b, '}'), false
+	}
+	b = append(b, '[')
+	b, _ = n.appendItems(b, len(b), parameters, values)
+	return append(b, ']'), false
+}
+
+// appendItems writes the items of a list that begins at first.
+func (n *node) appendItems(b []byte, first int, parameters []Parameter, values []string) ([]byte, bool) {
+	if slices.ContainsFunc(n.omits, func(param int) bool { return parameters[param].IsEmpty(values[param]) }) {
+		return b, true
+	}
+	for _, item := range n.items {
+		if item.group {
+			b, _ = item.appendItems(b, first, parameters, values)
+			continue
+		}
+		start, dropped := len(b), false
+		if start > first {
+			b = append(b, ',')
+		}
+		if b, dropped = item.append(b, parameters, values); dropped {
+			b = b[:start]
+		}
+	}
+	return b, false
+}
+
+// string is the text with the values.
+func (n *node) string(values []string) string {
+	var text strings.Builder
+	for _, part := range n.text {
+		switch {
+		case part.param < 0:
+			text.WriteString(part.text)
+		case n.place == inVariables:
+			text.WriteString(strings.ReplaceAll(values[part.param], "$", "$$")) // the value, and not what $(NAME) in it stands for
+		default:
+			text.WriteString(values[part.param])
+		}
+	}
+	const longest = 63
+	if s := text.String(); n.place != inLabel || len(s) <= longest {
+		return s
+	}
+	return strings.TrimRight(strings.ToValidUTF8(text.String()[:longest], ""), "-_.")
+}
