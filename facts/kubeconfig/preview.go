@@ -48,7 +48,7 @@ func (c *Cluster) served(ctx context.Context) ([]string, error) {
 		}
 		for i := range list.Items {
 			ns := &list.Items[i]
-			c.namespaces[ns.Name] = ns.Labels
+			c.namespaces[ns.Name] = ns
 			if !c.world.Scope.Excludes(ns.Name, ns.Labels) {
 				names = append(names, ns.Name)
 			}
