@@ -94,7 +94,11 @@ func (d *decider) value(t *template.Template, p *template.Parameter) (value, ori
 		if !found {
 			continue
 		}
-		if s.Fact.IsList() && isRecorded && (recorded == p.Fallback() || isPart(recorded, text)) {
+		among := text
+		if s.Fact == template.FirstContainer {
+			among = d.fact(t, template.ContainerNames)
+		}
+		if s.Fact.OfContainers() && isRecorded && (recorded == p.Fallback() || isPart(recorded, among)) {
 			return recorded, "the record", nil // another webhook added containers since
 		}
 		value, err := p.Parse(text)
@@ -190,6 +194,9 @@ func (d *decider) fact(t *template.Template, f template.Fact) string {
 			}
 		}
 		return strings.Join(items, ",")
+	case template.FirstContainer:
+		first, _, _ := strings.Cut(d.fact(t, template.ContainerNames), ",")
+		return first
 	case template.ProbePorts:
 		if d.probing {
 			return ""

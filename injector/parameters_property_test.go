@@ -189,7 +189,7 @@ func (g parameterGenerator) template(t *testing.T) *template.Template {
 		case "ports":
 			from = append(from, "{fact: "+g.one("containerPorts", "probePorts")+"}")
 		case "label", "level":
-			from = append(from, "{fact: "+g.one("ownerName", "ownerKind", "containerNames")+"}")
+			from = append(from, "{fact: "+g.one("ownerName", "ownerKind", "containerNames", "firstContainer")+"}")
 		}
 		text := d.text
 		if overridable {

@@ -85,6 +85,7 @@ func TestParameters_Facts(t *testing.T) {
 	for _, tc := range []struct{ name, kind, object, fact, want string }{
 		{"ports", "Pod", pod, "containerPorts", "8080,9090"},
 		{"names", "Pod", pod, "containerNames", "app,web"},
+		{"the first name", "Pod", pod, "firstContainer", "app"},
 		{"probes", "Pod", pod, "probePorts", "9090"},
 		{"a pod that belongs to nothing", "Pod", `{metadata: {name: p, ` + annotated + `}, spec: ` + podSpec + `}`, "ownerKind", "Pod"},
 		{"a pod with a generated name", "Pod", `{metadata: {generateName: p-, ` + annotated + `}, spec: ` + podSpec + `}`, "ownerName", "p"},
@@ -239,6 +240,33 @@ func TestParameters_OfAMandatoryTemplate(t *testing.T) {
 		}
 		if d := Decide(tc.r); d.Denied || len(d.Patch) > 0 {
 			t.Errorf("%s: the second pass says %s (%s) with %s", name, d.Reason, d.Message(), d.Patch.JSON())
+		}
+	}
+}
+
+// TestParameters_TheFirstContainer_StaysThatOfTheRecord lets another webhook put a
+// container before the others, and does not believe a record that names no container.
+func TestParameters_TheFirstContainer_StaysThatOfTheRecord(t *testing.T) {
+	tpl := mustParse(t, "side", "containers: [{name: side, image: s, args: ['${param.first}']}]", "mandatory: true\nparameters: [{name: first, from: [{fact: firstContainer}], default: none}]")
+	r := Request{Object: fromYAML(t, asking(asks, "containers: [{name: app, image: a}]")), Templates: set(tpl)}
+	r.Object = apply(t, r, Decide(r))
+	for name, tc := range map[string]struct {
+		replace [2]string
+		denied  bool
+	}{
+		"another container before it": {[2]string{`"containers":[`, `"containers":[{"name":"other","image":"o"},`}, false},
+		"another value":               {[2]string{`"args":["app"]`, `"args":["x"]`}, true},
+	} {
+		changed := r
+		changed.Object = []byte(strings.Replace(string(r.Object), tc.replace[0], tc.replace[1], 1))
+		if string(changed.Object) == string(r.Object) {
+			t.Fatalf("%s: the pod has no %s: %s", name, tc.replace[0], r.Object)
+		}
+		if tc.denied {
+			changed.Object = []byte(strings.Replace(string(changed.Object), `\"first\":\"app\"`, `\"first\":\"x\"`, 1))
+		}
+		if d := VerifyMandatory(changed); d.Denied != tc.denied {
+			t.Errorf("%s: denied %v: %s", name, d.Denied, d.Message())
 		}
 	}
 }

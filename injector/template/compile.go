@@ -181,7 +181,7 @@ func (c *compiler) misplaced(p *Parameter, at place, parts []segment, i int, fie
 	unlimited := p.unlimited()
 	switch at {
 	case nowhere:
-		return fmt.Sprintf("names the parameter %s; parameters can stand only in args, command, values of env, labels and annotations, image, resources, ports and probes", p.Name)
+		return fmt.Sprintf("names the parameter %s; parameters can stand only in args, command, values of env, labels and annotations, image, resources, ports, probes and lifecycle hooks", p.Name)
 	case inLabel:
 		if p.Type == TypePorts || p.Type == TypeCIDRs || p.Type == TypeImage {
 			return fmt.Sprintf("names the parameter %s of the type %s, whose values a label cannot have", p.Name, p.Type)

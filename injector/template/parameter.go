@@ -76,6 +76,8 @@ const (
 	ContainerPorts Fact = "containerPorts"
 	// ContainerNames are the names of the pod's own containers.
 	ContainerNames Fact = "containerNames"
+	// FirstContainer is the name of the first of them.
+	FirstContainer Fact = "firstContainer"
 	// OwnerKind and OwnerName are the workload to which the pod belongs, or the pod
 	// itself.
 	OwnerKind Fact = "ownerKind"
@@ -86,6 +88,9 @@ const (
 
 // IsList reports whether the fact has several values, separated by commas.
 func (f Fact) IsList() bool { return f == ContainerPorts || f == ContainerNames || f == ProbePorts }
+
+// OfContainers reports whether another webhook that adds a container changes the fact.
+func (f Fact) OfContainers() bool { return f.IsList() || f == FirstContainer }
 
 // fits reports whether the fact's values can be of a type.
 func (f Fact) fits(t Type) bool {
@@ -222,7 +227,7 @@ func (s *Source) parse(bad *InvalidError, field string) {
 	}
 	if s.Fact != "" {
 		set++
-		one(bad, field+".fact", s.Fact, ContainerPorts, ContainerNames, OwnerKind, OwnerName, ProbePorts)
+		one(bad, field+".fact", s.Fact, ContainerPorts, ContainerNames, FirstContainer, OwnerKind, OwnerName, ProbePorts)
 	}
 	if set != 1 {
 		bad.add(field, 0, "has %d keys; write exactly one of annotation, label, namespaceAnnotation and fact", set)

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // manyParameters declares a parameter of most types, and manyUses uses each.
@@ -76,6 +78,9 @@ func TestParameters_AreCheckedWhenTheTemplateIsApplied(t *testing.T) {
 		"a port at the default":              {one("type: int, default: 70000"), within("ports", `[{containerPort: "${param.p}"}]`), "ports[0].containerPort: can be"},
 		"a probe that is valid":              {one(number), within("livenessProbe", `{httpGet: {path: /, port: "${param.p}"}, periodSeconds: "${param.p}"}`), ""},
 		"a probe at the end of the type":     {one("type: int, default: 5, min: 0, max: 9"), within("livenessProbe", `{httpGet: {path: /, port: 80}, periodSeconds: "${param.p}"}`), "livenessProbe.periodSeconds: can be 0"},
+		"a hook":                             {one(number), within("lifecycle", `{preStop: {exec: {command: [drain, "--port=${param.p}"]}}, postStart: {httpGet: {path: "/${param.p}", port: "${param.p}"}}}`), ""},
+		"a hook that sleeps":                 {one("type: int, default: 5, min: 0, max: 9"), within("lifecycle", `{preStop: {sleep: {seconds: "${param.p}"}}}`), "lifecycle.preStop.sleep.seconds: can be 0"},
+		"a signal":                           {one(number), within("lifecycle", `{stopSignal: "${param.p}"}`), "names the parameter p; parameters can stand only in"},
 		"a quantity that is none":            {one(number), within("resources", `{requests: {cpu: "${param.p}"}}`), "give the parameter the type quantity"},
 		"a part of a quantity":               {one("type: quantity, default: 1"), within("resources", `{requests: {cpu: "${param.p}m"}}`), "with nothing before or after it"},
 		"an image":                           {one("type: image, registries: [example.com], default: example.com/a"), `containers: [{name: a, image: "${param.p}"}]`, ""},
@@ -233,5 +238,49 @@ func TestVersion_IncludesTheParameters(t *testing.T) {
 			t.Errorf("%s and %s have one version", options, other)
 		}
 		seen[tpl.Version] = options
+	}
+}
+
+// TestAnEmptyListLeavesNoComma writes arguments with lists that pods may leave empty,
+// and drops a hook without its value.
+func TestAnEmptyListLeavesNoComma(t *testing.T) {
+	tpl, err := Parse("side", map[string]string{
+		OptionsKey: "parameters: [{name: p, type: ports}, {name: q, type: cidrs}, {name: word, maxLength: 9, omitEmpty: true}]",
+		ConfigKey: `
+containers:
+- name: a
+  image: i
+  args: ["1,${param.p},2", "${param.p},2", "1,${param.p}", "--to=${param.p},2", "${param.p},${param.q}", "1,${param.p},${param.q}", "${param.p}", "1, ${param.p}"]
+  env: [{name: WORD, value: "1,${param.word}"}]
+  lifecycle: {preStop: {exec: {command: ["${param.word}"]}}, postStart: {exec: {command: [x]}}}
+`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		values []string
+		args   []string
+		hooks  []string
+	}{
+		{[]string{"80,81", "10.0.0.0/8", "w"}, []string{"1,80,81,2", "80,81,2", "1,80,81", "--to=80,81,2", "80,81,10.0.0.0/8", "1,80,81,10.0.0.0/8", "80,81", "1, 80,81"}, []string{"w"}},
+		{[]string{"", "10.0.0.0/8", ""}, []string{"1,2", "2", "1", "--to=2", "10.0.0.0/8", "1,10.0.0.0/8", "", "1, "}, nil},
+		{[]string{"80", "", ""}, []string{"1,80,2", "80,2", "1,80", "--to=80,2", "80", "1,80", "80", "1, 80"}, nil},
+		{[]string{"", "", ""}, []string{"1,2", "2", "1", "--to=2", "", "1", "", "1, "}, nil},
+	} {
+		with, err := tpl.WithValues(tc.values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := with.Containers[0].Typed
+		if diff := cmp.Diff(tc.args, c.Args); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tc.values, diff)
+		}
+		var hooks []string
+		if c.Lifecycle.PreStop != nil {
+			hooks = c.Lifecycle.PreStop.Exec.Command
+		}
+		if diff := cmp.Diff(tc.hooks, hooks); diff != "" || c.Lifecycle.PostStart == nil {
+			t.Errorf("%q: the hooks (-want +got):\n%s", tc.values, diff)
+		}
 	}
 }

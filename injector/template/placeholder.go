@@ -75,12 +75,13 @@ const (
 	inNumber
 )
 
-// numbers are the numeric fields of ports and probes, with their smallest and
+// numbers are the numeric fields of ports, probes and lifecycle hooks, with their smallest and
 // largest values.
 var numbers = map[string][2]int64{
 	"containerPort": {1, 65535}, "hostPort": {0, 65535}, "port": {1, 65535},
 	"initialDelaySeconds": {0, maxInt32}, "timeoutSeconds": {1, maxInt32}, "periodSeconds": {1, maxInt32},
 	"successThreshold": {1, maxInt32}, "failureThreshold": {1, maxInt32}, "terminationGracePeriodSeconds": {1, maxInt32},
+	"seconds": {1, maxInt32}, // of a lifecycle hook that sleeps
 }
 
 const maxInt32 = 1<<31 - 1
@@ -129,6 +130,14 @@ func placeOf(path []string) (at place, item int) {
 			return inNumber, 3
 		}
 		return inText, 3
+	case "lifecycle":
+		if rest < 2 {
+			break
+		}
+		if _, number := numbers[last]; number {
+			return inNumber, 4
+		}
+		return inText, 4
 	}
 	return nowhere, 0
 }

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,9 +116,9 @@ func (n *node) append(b []byte, parameters []Parameter, values []string) (_ []by
 	case n.raw != nil:
 		return append(b, n.raw...), false
 	case n.text != nil && n.place == inNumber:
-		return append(b, n.string(values)...), false
+		return append(b, n.string(parameters, values)...), false
 	case n.text != nil:
-		b, _ = jsontext.AppendQuote(b, n.string(values))
+		b, _ = jsontext.AppendQuote(b, n.string(parameters, values))
 		return b, false
 	case n.fields != nil:
 		b = append(b, '{')
@@ -161,22 +162,41 @@ func (n *node) appendItems(b []byte, first int, parameters []Parameter, values [
 	return b, false
 }
 
-// string is the text with the values.
-func (n *node) string(values []string) string {
-	var text strings.Builder
-	for _, part := range n.text {
-		switch {
-		case part.param < 0:
-			text.WriteString(part.text)
-		case n.place == inVariables:
-			text.WriteString(strings.ReplaceAll(values[part.param], "$", "$$")) // the value, and not what $(NAME) in it stands for
-		default:
-			text.WriteString(values[part.param])
+// string is the text with the values. An empty list takes a comma next to it along.
+func (n *node) string(parameters []Parameter, values []string) string {
+	var text []byte
+	comma := false // skip one
+	for i, part := range n.text {
+		literal := part.text
+		if part.param < 0 {
+			if comma {
+				literal = literal[1:]
+			}
+			text, comma = append(text, literal...), false
+			continue
 		}
+		value := values[part.param]
+		if value == "" && parameters[part.param].isList() {
+			next := ""
+			if i+1 < len(n.text) {
+				next = n.text[i+1].text
+			}
+			switch follows := strings.HasPrefix(next, ","); {
+			case bytes.HasSuffix(text, []byte(",")) && (follows || i+1 == len(n.text)):
+				text = text[:len(text)-1]
+			case follows:
+				comma = true
+			}
+			continue
+		}
+		if n.place == inVariables {
+			value = strings.ReplaceAll(value, "$", "$$") // the value, and not what $(NAME) in it stands for
+		}
+		text = append(text, value...)
 	}
 	const longest = 63
-	if s := text.String(); n.place != inLabel || len(s) <= longest {
-		return s
+	if n.place != inLabel || len(text) <= longest {
+		return string(text)
 	}
-	return strings.TrimRight(strings.ToValidUTF8(text.String()[:longest], ""), "-_.")
+	return strings.TrimRight(strings.ToValidUTF8(string(text[:longest]), ""), "-_.")
 }

@@ -29,6 +29,11 @@ func (p *Parameter) unlimited() bool {
 		slices.ContainsFunc(p.From, func(s Source) bool { return s.Fact == "" })
 }
 
+// isList reports whether a value is a list, whose items commas separate.
+func (p *Parameter) isList() bool {
+	return p.Type == TypePorts || p.Type == TypeCIDRs || slices.ContainsFunc(p.From, func(s Source) bool { return s.Fact.IsList() })
+}
+
 // Fallback is the value if no source has one.
 func (p *Parameter) Fallback() string {
 	switch {
