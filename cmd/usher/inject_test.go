@@ -72,6 +72,29 @@ func TestInject(t *testing.T) {
 			stdin: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{"inject.usher.dev/side":"true"}},"spec":{"containers":[{"name":"app","image":"a","x":1.10,"z":12345678901234567890123}]}}`,
 			args:  []string{"-f", "-", "-t", writeFile(t, "t.yaml", sideTemplate)}, stdout: []string{"x: 1.10\n", "z: 12345678901234567890123\n", "name: side"},
 		},
+		"numbers as YAML has them, in JSON": {
+			stdin:  strings.Replace(askingPod, "spec: {", "extra: {a: 1.10, b: 12345678901234567890123, c: 0644, d: 1_000, e: 5, f: '0644', g: 1.0}, spec: {", 1),
+			args:   []string{"-f", "-", "-o", "json", "-t", writeFile(t, "t.yaml", sideTemplate)},
+			stdout: []string{`"a": 1.10,`, `"b": 12345678901234567890123,`, `"c": 420,`, `"d": 1000,`, `"e": 5,`, `"f": "0644",`, `"g": 1.0`, `"name": "side"`},
+		},
+		"numbers of items that move, in JSON": {
+			stdin: `{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {inject.usher.dev/side: "true"}}, spec: {
+  restartPolicy: Never, initContainers: [{name: i, image: i, x: 1.10}, {name: j, image: j, x: 2.0}], containers: [{name: app, image: a}]}}`,
+			args: []string{"-f", "-", "-o", "json", "-t", writeFile(t, "t.yaml", sideTemplate)}, stdout: []string{`"x": 1.10`, `"x": 2.0`},
+		},
+		"a merged field that is overridden": {
+			stdin: `
+apiVersion: v1
+kind: Pod
+metadata: {name: p, annotations: {inject.usher.dev/side: "true"}}
+spec:
+  containers:
+  - &c {name: app, image: app}
+  - <<: *c
+    name: web
+`,
+			args: []string{"-f", "-", "-t", writeFile(t, "t.yaml", sideTemplate)}, stdout: []string{"- image: app\n    name: app\n  - image: app\n    name: web\n"},
+		},
 		"numbers of items that move": {
 			stdin: `{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {inject.usher.dev/side: "true"}}, spec: {
   restartPolicy: Never, initContainers: [{name: i, image: i, x: 1.10}, {name: j, image: j, x: 2.0}], containers: [{name: app, image: a}]}}]}`,
