@@ -136,18 +136,17 @@ func (n *node) append(b []byte, parameters []Parameter, values []string) (_ []by
 		return append(b, '}'), false
 	}
 	b = append(b, '[')
-	b, _ = n.appendItems(b, len(b), parameters, values)
-	return append(b, ']'), false
+	return append(n.appendItems(b, len(b), parameters, values), ']'), false
 }
 
 // appendItems writes the items of a list that begins at first.
-func (n *node) appendItems(b []byte, first int, parameters []Parameter, values []string) ([]byte, bool) {
+func (n *node) appendItems(b []byte, first int, parameters []Parameter, values []string) []byte {
 	if slices.ContainsFunc(n.omits, func(param int) bool { return parameters[param].IsEmpty(values[param]) }) {
-		return b, true
+		return b
 	}
 	for _, item := range n.items {
 		if item.group {
-			b, _ = item.appendItems(b, first, parameters, values)
+			b = item.appendItems(b, first, parameters, values)
 			continue
 		}
 		start, dropped := len(b), false
@@ -158,7 +157,7 @@ func (n *node) appendItems(b []byte, first int, parameters []Parameter, values [
 			b = b[:start]
 		}
 	}
-	return b, false
+	return b
 }
 
 // string is the text with the values.
