@@ -167,6 +167,23 @@ func TestParameter_Parse(t *testing.T) {
 	}
 }
 
+// The text before a tag must not become the host of a registry.
+func TestParameter_InATag(t *testing.T) {
+	tpl, err := Parse("side", map[string]string{OptionsKey: "parameters: [{name: p, maxLength: 99, default: v1}]", ConfigKey: `containers: [{name: a, image: "a:${param.p}"}]`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &tpl.Options.Parameters[0]
+	if _, err := p.Parse("v2.0-rc_1"); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{"5000/evil", "v1@sha256:0", "", "a b"} {
+		if _, err := p.Parse(text); err == nil || !strings.Contains(err.Error(), "write a part of an image's tag") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func TestWithValues(t *testing.T) {
 	tpl, err := Parse("side", map[string]string{ConfigKey: manyUses, OptionsKey: manyParameters})
 	if err != nil {
