@@ -379,6 +379,15 @@ func TestParameters_InALabelThatSelectsAMandatoryTemplate(t *testing.T) {
 	}
 }
 
+func TestParameters_AValueThatALabelCannotHave(t *testing.T) {
+	tpl := mustParse(t, "side", `{labels: {tier: "${param.p}"}, containers: [{name: side, image: i}]}`, "parameters: [{name: p, default: none, from: [{annotation: example.com/p}]}]")
+	d := Decide(Request{Object: fromYAML(t, asking(asks+", example.com/p: a/b", "")), Templates: set(tpl)})
+	const want = `metadata.annotations[example.com/p]: the template side would give the label tier the value "a/b": `
+	if d.Reason != reason.BadValue || !strings.Contains(d.Message(), want) || !strings.Contains(d.Message(), "(the parameter p from annotation example.com/p)") {
+		t.Errorf("%s: %s", d.Reason, d.Message())
+	}
+}
+
 // Two templates with parameters may look as if they conflict, and a pod decides.
 func TestParameters_OfTwoTemplatesWithOneLabel(t *testing.T) {
 	labelled := func(name, value string) *template.Template {

@@ -16,8 +16,21 @@ import (
 // other items then have sample values until WithValues replaces them.
 func (t *Template) Parameterized() bool { return t.body != nil }
 
-// WithValues returns the template with the values of its parameters in place. The
-// error is a finding about the value that a label cannot have.
+// A LabelError is about values of parameters that a label cannot have.
+type LabelError struct {
+	Key, Value string
+	// Parameters are the indexes of those that are in the value.
+	Parameters []int
+
+	wrong string
+}
+
+func (e *LabelError) Error() string {
+	return fmt.Sprintf("would give the label %s the value %s: %s", e.Key, finding.Quote(e.Value), e.wrong)
+}
+
+// WithValues returns the template with the values of its parameters in place. A
+// value that a label cannot have is a *LabelError.
 func (t *Template) WithValues(values []string) (*Template, error) {
 	text, _ := t.body.append(nil, t.Options.Parameters, values)
 	bad := &InvalidError{Name: t.Name}
@@ -33,7 +46,7 @@ func (t *Template) WithValues(values []string) (*Template, error) {
 	}
 	for _, label := range with.Labels {
 		if wrong := validation.IsValidLabelValue(label.Value); len(wrong) > 0 {
-			return nil, fmt.Errorf("gives the label %s the value %s, which %s", label.Key, finding.Quote(label.Value), strings.Join(wrong, "; "))
+			return nil, &LabelError{Key: label.Key, Value: label.Value, Parameters: t.parametersOf(label.Key), wrong: strings.Join(wrong, "; ")}
 		}
 	}
 	return with, nil
@@ -68,12 +81,21 @@ func (o *Options) samples() [][]string {
 }
 
 // FixedLabel reports whether a label has the same value in each pod.
-func (t *Template) FixedLabel(key string) bool {
-	if t.body == nil {
-		return true
+func (t *Template) FixedLabel(key string) bool { return len(t.parametersOf(key)) == 0 }
+
+// parametersOf returns the indexes of the parameters in the value of a label.
+func (t *Template) parametersOf(label string) []int {
+	n := t.body.field("labels").field(label)
+	if n == nil {
+		return nil
 	}
-	labels := t.body.field("labels").field(key)
-	return labels == nil || !slices.ContainsFunc(labels.text, func(s segment) bool { return s.param >= 0 })
+	var found []int
+	for _, s := range n.text {
+		if s.param >= 0 {
+			found = append(found, s.param)
+		}
+	}
+	return found
 }
 
 // FixedLabels are the labels that have the same value in each pod. The others select
