@@ -2,6 +2,7 @@ package injector
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -39,10 +40,38 @@ func (d *decider) withValues(t *template.Template) (*template.Template, []findin
 	}
 	with, err := t.WithValues(values)
 	if err != nil {
-		return nil, []finding.Finding{finding.Denial(reason.BadValue, "", fmt.Sprintf(
-			"the template %s, with its parameters, %v; change the annotation or label from which the parameter takes its value", t.Name, err))}
+		return nil, []finding.Finding{badLabel(t, origins, err)}
 	}
 	return with, nil
+}
+
+// badLabel is the problem of values that a label cannot have. It names from where
+// they come.
+func badLabel(t *template.Template, origins []string, err error) finding.Finding {
+	var bad *template.LabelError
+	field, from := "", []string(nil)
+	if errors.As(err, &bad) {
+		for _, i := range bad.Parameters {
+			from = append(from, "the parameter "+t.Options.Parameters[i].Name+" from "+origins[i])
+			for _, s := range t.Options.Parameters[i].From {
+				if field == "" && s.String() == origins[i] {
+					field = fieldOf(&s)
+				}
+			}
+		}
+	}
+	return finding.Denial(reason.BadValue, field, fmt.Sprintf("the template %s %v (%s)", t.Name, err, strings.Join(from, ", ")))
+}
+
+// fieldOf is the field of a source in the pod; "" if it is not there.
+func fieldOf(s *template.Source) string {
+	switch {
+	case s.Annotation != "":
+		return podjson.AnnotationField(s.Annotation)
+	case s.Label != "":
+		return labelItem.field(s.Label)
+	}
+	return ""
 }
 
 // asInPod returns the template with the values of its parameters in the pod, or with
@@ -127,12 +156,9 @@ func isPart(list, of string) bool {
 // badValue is the problem of a value that does not fit the parameter. An annotation
 // of the namespace is not in the pod.
 func (d *decider) badValue(t *template.Template, p *template.Parameter, s *template.Source, err error) *finding.Finding {
-	field, is := "", err.Error()
+	field, is := fieldOf(s), err.Error()
 	switch {
-	case s.Annotation != "":
-		field = podjson.AnnotationField(s.Annotation)
-	case s.Label != "":
-		field = labelItem.field(s.Label)
+	case field != "":
 	case s.NamespaceAnnotation != "":
 		is = fmt.Sprintf("the annotation %s of the namespace %s %s", s.NamespaceAnnotation, d.request.Namespace, is)
 	default:
@@ -143,18 +169,12 @@ func (d *decider) badValue(t *template.Template, p *template.Parameter, s *templ
 
 // lacksValue is the problem of a pod without a value that it must have.
 func (d *decider) lacksValue(t *template.Template, p *template.Parameter) *finding.Finding {
-	for i := range p.From {
-		switch s := &p.From[i]; {
-		case s.Annotation != "":
-			return new(finding.Denial(reason.BadValue, podjson.AnnotationField(s.Annotation), fmt.Sprintf(
-				"is missing, and the template %s needs it for its parameter %s; write %s", t.Name, p.Name, p.Form())))
-		case s.Label != "":
-			return new(finding.Denial(reason.BadValue, labelItem.field(s.Label), fmt.Sprintf(
-				"is missing, and the template %s needs it for its parameter %s; write %s", t.Name, p.Name, p.Form())))
-		}
-	}
 	var sources []string
 	for i := range p.From {
+		if field := fieldOf(&p.From[i]); field != "" {
+			return new(finding.Denial(reason.BadValue, field, fmt.Sprintf(
+				"is missing, and the template %s needs it for its parameter %s; write %s", t.Name, p.Name, p.Form())))
+		}
 		sources = append(sources, p.From[i].String())
 	}
 	return new(finding.Denial(reason.BadValue, "", fmt.Sprintf(

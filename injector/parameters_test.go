@@ -364,18 +364,55 @@ containers:
 // does not take it for the pod's own.
 func TestParameters_InALabelThatAMatchReads(t *testing.T) {
 	r := Request{
-		Object: fromYAML(t, asking(asks+", example.com/p: gold", "")),
+		Object: fromYAML(t, asking(asks+", example.com/p: silver", "")),
 		Templates: set(
 			mustParse(t, "side", `{labels: {tier: "${param.p}"}, containers: [{name: side, image: i}]}`, "parameters: [{name: p, default: gold, maxLength: 9, from: [{annotation: example.com/p}]}]"),
 			mustParse(t, "gold", `{containers: [{name: gold, image: i}]}`, "match: {podSelector: {matchLabels: {tier: gold}}}"),
+			mustParse(t, "silver", `{containers: [{name: silver, image: i}]}`, "match: {podSelector: {matchLabels: {tier: silver}}}"),
 		),
 	}
 	r.Object = apply(t, r, Decide(r))
-	if strings.Contains(string(r.Object), `"name":"gold"`) {
-		t.Errorf("the label selected the template gold: %s", r.Object)
+	if strings.Contains(string(r.Object), `"name":"gold"`) || strings.Contains(string(r.Object), `"name":"silver"`) {
+		t.Errorf("the label selected a template: %s", r.Object)
 	}
 	if d := Decide(r); d.Denied || len(d.Patch) > 0 {
 		t.Errorf("the second pass says %s with %s", d.Reason, d.Patch.JSON())
+	}
+}
+
+// A mandatory template is selected by the labels that the pod has in the end, and
+// those may be parameters. What the API server sends must not depend on their values.
+func TestParameters_InALabelThatSelectsAMandatoryTemplate(t *testing.T) {
+	side := mustParse(t, "side", `{labels: {tier: "${param.p}"}, containers: [{name: side, image: i}]}`, "parameters: [{name: p, default: none, maxLength: 9, from: [{annotation: example.com/p}]}]")
+	gold := mustParse(t, "gold", `{containers: [{name: gold, image: i}]}`, "mandatory: true\nmatch: {podSelector: {matchLabels: {tier: gold}}}")
+	other := mustParse(t, "other", small, "match: {podSelector: {matchExpressions: [{key: tier, operator: NotIn, values: [batch]}]}}")
+	templates := set(side, gold, other)
+	r := Request{Object: fromYAML(t, asking(asks+", example.com/p: gold", "")), Templates: templates}
+	d := Decide(r)
+	r.Object = apply(t, r, d)
+	if !strings.Contains(string(r.Object), `"name":"gold"`) {
+		t.Errorf("the pod lacks the mandatory template: %s", r.Object)
+	}
+	if d := VerifyMandatory(r); d.Denied {
+		t.Error(d.Message())
+	}
+	if d := Decide(r); d.Denied || len(d.Patch) > 0 {
+		t.Errorf("the second pass says %s with %s", d.Reason, d.Patch.JSON())
+	}
+	if !templates.LeadsToMandatory("side") {
+		t.Error("the template side does not lead to the mandatory one")
+	}
+	if m := templates.WithoutAddedLabels(other.Options.Match); len(m.PodSelector.MatchExpressions) > 0 {
+		t.Errorf("the API server would not send pods with a label that may be a template's: %v", m.PodSelector)
+	}
+}
+
+func TestParameters_AValueThatALabelCannotHave(t *testing.T) {
+	tpl := mustParse(t, "side", `{labels: {tier: "${param.p}"}, containers: [{name: side, image: i}]}`, "parameters: [{name: p, default: none, from: [{annotation: example.com/p}]}]")
+	d := Decide(Request{Object: fromYAML(t, asking(asks+", example.com/p: a/b", "")), Templates: set(tpl)})
+	const want = `metadata.annotations[example.com/p]: the template side would give the label tier the value "a/b": `
+	if d.Reason != reason.BadValue || !strings.Contains(d.Message(), want) || !strings.Contains(d.Message(), "(the parameter p from annotation example.com/p)") {
+		t.Errorf("%s: %s", d.Reason, d.Message())
 	}
 }
 
@@ -392,6 +429,21 @@ func TestParameters_OfTwoTemplatesWithOneLabel(t *testing.T) {
 	r.Object = fromYAML(t, asking("", ""))
 	if d := Decide(r); d.Reason != reason.ConflictMetadata {
 		t.Errorf("two values: %s %s", d.Reason, d.Message())
+	}
+}
+
+// The ports of probes are those that the pod has, also if they are parameters.
+func TestParameters_InAProbe(t *testing.T) {
+	tpl := mustParse(t, "side", `containers: [{name: side, image: i, env: [{name: USHER_PROBE_PORTS}, {name: PORTS, value: "${param.ports}"}], readinessProbe: {tcpSocket: {port: "${param.port}"}}}]`,
+		"parameters: [{name: port, type: int, min: 1, max: 65535, default: 80, from: [{annotation: example.com/port}]}, {name: ports, type: ports, from: [{fact: probePorts}]}]")
+	r := Request{Object: fromYAML(t, asking(asks+`, example.com/port: "8081"`, "containers: [{name: app, livenessProbe: {tcpSocket: {port: 9}}}]")), Templates: set(tpl)}
+	d := Decide(r)
+	if d.Denied {
+		t.Fatal(d.Message())
+	}
+	want := []corev1.EnvVar{{Name: "USHER_PROBE_PORTS", Value: "9,8081"}, {Name: "PORTS", Value: "9,8081"}}
+	if diff := cmp.Diff(want, sidecar(t, "", apply(t, r, d)).Env); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
 	}
 }
 

@@ -182,6 +182,9 @@ func (p *Parameter) parse(bad *InvalidError, field string, mandatory bool) {
 		return
 	}
 	p.checkLimits(bad, field)
+	if len(p.From) == 0 && p.Required() {
+		bad.add(field+".from", 0, "is missing, and so is a default, so that every pod would be denied; write where the value comes from")
+	}
 	if p.Default != nil {
 		if value, err := p.Parse(string(*p.Default)); err != nil {
 			bad.add(field+".default", 0, "%s", err)

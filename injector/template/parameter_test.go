@@ -55,6 +55,7 @@ func TestParameters_AreCheckedWhenTheTemplateIsApplied(t *testing.T) {
 		"an unused one":                      {one("maxLength: 9, default: x"), `containers: [{name: a, image: i}]`, `data.options.parameters[0]: is the parameter p, which the template does not use`},
 		"a name that is not closed":          {one("maxLength: 9, default: x"), `containers: [{name: a, image: i, args: ["${param.p}${param.p"]}]`, "which names no parameter; write ${param.NAME}, or $${param. for the text itself"},
 		"a repeated name":                    {"parameters: [{name: p, type: bool}, {name: p, type: bool}]", text, `data.options.parameters[1].name: is "p", which parameters[0] has`},
+		"without a value":                    {one("type: int"), text, "data.options.parameters[0].from: is missing, and so is a default"},
 		"a bad name":                         {"parameters: [{name: 1p, type: bool}]", text, `data.options.parameters[0].name: is "1p"; write a letter`},
 		"a default that does not fit":        {one("type: int, default: many"), text, `data.options.parameters[0].default: is "many"; write a whole number`},
 		"a default out of range":             {one("type: int, default: 10, max: 9"), text, `default: is "10"; write a whole number of at most 9`},
@@ -154,7 +155,7 @@ func TestParameter_Parse(t *testing.T) {
 		{"maxLength: 9, omitEmpty: true, pattern: x", "", "", ""},
 	} {
 		tpl, err := Parse("side", map[string]string{
-			OptionsKey: "parameters: [{name: p, " + tc.declaration + "}]", ConfigKey: `containers: [{name: a, image: i, args: ["${param.p}"]}]`,
+			OptionsKey: "parameters: [{name: p, from: [{annotation: x/p}], " + tc.declaration + "}]", ConfigKey: `containers: [{name: a, image: i, args: ["${param.p}"]}]`,
 		})
 		if err != nil {
 			t.Fatal(tc.declaration, err)
@@ -168,6 +169,23 @@ func TestParameter_Parse(t *testing.T) {
 		}
 		if again, err := tpl.Options.Parameters[0].Parse(got); tc.problem == "" && (err != nil || again != got) {
 			t.Errorf("%s: %q, which usher wrote, is read as %q (%v)", tc.declaration, got, again, err)
+		}
+	}
+}
+
+// The text before a tag must not become the host of a registry.
+func TestParameter_InATag(t *testing.T) {
+	tpl, err := Parse("side", map[string]string{OptionsKey: "parameters: [{name: p, maxLength: 99, default: v1}]", ConfigKey: `containers: [{name: a, image: "a:${param.p}"}]`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &tpl.Options.Parameters[0]
+	if _, err := p.Parse("v2.0-rc_1"); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{"5000/evil", "v1@sha256:0", "", "a b"} {
+		if _, err := p.Parse(text); err == nil || !strings.Contains(err.Error(), "write a part of an image's tag") {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
@@ -202,7 +220,7 @@ func TestWithValues(t *testing.T) {
 			t.Error("the version depends on the values")
 		}
 	}
-	if _, err := tpl.WithValues([]string{"9", "", "1", "a/b", "false", "2", ""}); err == nil || !strings.Contains(err.Error(), `gives the label canonical the value "a/b"`) {
+	if _, err := tpl.WithValues([]string{"9", "", "1", "a/b", "false", "2", ""}); err == nil || !strings.Contains(err.Error(), `would give the label canonical the value "a/b"`) {
 		t.Errorf("a value that a label cannot have: %v", err)
 	}
 }
@@ -210,7 +228,7 @@ func TestWithValues(t *testing.T) {
 // A value is never parsed as structure, and Kubernetes does not expand it.
 func TestWithValues_AreText(t *testing.T) {
 	tpl, err := Parse("side", map[string]string{
-		OptionsKey: "parameters: [{name: p, maxLength: 99}]",
+		OptionsKey: "parameters: [{name: p, maxLength: 99, default: x}]",
 		ConfigKey:  `{annotations: {a: "${param.p}"}, containers: [{name: a, image: i, args: ["${param.p}"], env: [{name: A, value: "<${param.p}>"}]}]}`,
 	})
 	if err != nil {

@@ -17,8 +17,21 @@ import (
 // other items then have sample values until WithValues replaces them.
 func (t *Template) Parameterized() bool { return t.body != nil }
 
-// WithValues returns the template with the values of its parameters in place. The
-// error is a finding about the value that a label cannot have.
+// A LabelError is about values of parameters that a label cannot have.
+type LabelError struct {
+	Key, Value string
+	// Parameters are the indexes of those that are in the value.
+	Parameters []int
+
+	wrong string
+}
+
+func (e *LabelError) Error() string {
+	return fmt.Sprintf("would give the label %s the value %s: %s", e.Key, finding.Quote(e.Value), e.wrong)
+}
+
+// WithValues returns the template with the values of its parameters in place. A
+// value that a label cannot have is a *LabelError.
 func (t *Template) WithValues(values []string) (*Template, error) {
 	text, _ := t.body.append(nil, t.Options.Parameters, values)
 	bad := &InvalidError{Name: t.Name}
@@ -34,7 +47,7 @@ func (t *Template) WithValues(values []string) (*Template, error) {
 	}
 	for _, label := range with.Labels {
 		if wrong := validation.IsValidLabelValue(label.Value); len(wrong) > 0 {
-			return nil, fmt.Errorf("gives the label %s the value %s, which %s", label.Key, finding.Quote(label.Value), strings.Join(wrong, "; "))
+			return nil, &LabelError{Key: label.Key, Value: label.Value, Parameters: t.parametersOf(label.Key), wrong: strings.Join(wrong, "; ")}
 		}
 	}
 	return with, nil
@@ -69,12 +82,21 @@ func (o *Options) samples() [][]string {
 }
 
 // FixedLabel reports whether a label has the same value in each pod.
-func (t *Template) FixedLabel(key string) bool {
-	if t.body == nil {
-		return true
+func (t *Template) FixedLabel(key string) bool { return len(t.parametersOf(key)) == 0 }
+
+// parametersOf returns the indexes of the parameters in the value of a label.
+func (t *Template) parametersOf(label string) []int {
+	n := t.body.field("labels").field(label)
+	if n == nil {
+		return nil
 	}
-	labels := t.body.field("labels").field(key)
-	return labels == nil || !slices.ContainsFunc(labels.text, func(s segment) bool { return s.param >= 0 })
+	var found []int
+	for _, s := range n.text {
+		if s.param >= 0 {
+			found = append(found, s.param)
+		}
+	}
+	return found
 }
 
 // FixedLabels are the labels that have the same value in each pod. The others select
@@ -137,18 +159,17 @@ func (n *node) append(b []byte, parameters []Parameter, values []string) (_ []by
 		return append(b, '}'), false
 	}
 	b = append(b, '[')
-	b, _ = n.appendItems(b, len(b), parameters, values)
-	return append(b, ']'), false
+	return append(n.appendItems(b, len(b), parameters, values), ']'), false
 }
 
 // appendItems writes the items of a list that begins at first.
-func (n *node) appendItems(b []byte, first int, parameters []Parameter, values []string) ([]byte, bool) {
+func (n *node) appendItems(b []byte, first int, parameters []Parameter, values []string) []byte {
 	if slices.ContainsFunc(n.omits, func(param int) bool { return parameters[param].IsEmpty(values[param]) }) {
-		return b, true
+		return b
 	}
 	for _, item := range n.items {
 		if item.group {
-			b, _ = item.appendItems(b, first, parameters, values)
+			b = item.appendItems(b, first, parameters, values)
 			continue
 		}
 		start, dropped := len(b), false
@@ -159,7 +180,7 @@ func (n *node) appendItems(b []byte, first int, parameters []Parameter, values [
 			b = b[:start]
 		}
 	}
-	return b, false
+	return b
 }
 
 // string is the text with the values. An empty list takes a comma next to it along.

@@ -87,7 +87,7 @@ func (t *Template) started(native bool) []starting {
 				inits = append(inits, c)
 			}
 		}
-		order = append(natives, inits...)
+		order = slices.Concat(natives, inits)
 	}
 	for i := range order {
 		order[i].step = i
