@@ -185,14 +185,16 @@ func (c *appContainer) listOf(k itemKind) *appList {
 // compare appends what the container has of a template's items. A variable with
 // two sources has the value of the last one, so a source of the same key is
 // equal.
-func (c *appContainer) compare(matches []itemMatch, items *template.AppItems, claim *RecordEntry) []itemMatch {
+func (c *appContainer) compare(matches []itemMatch, t *template.Template, claim *RecordEntry) []itemMatch {
 	var claimed AppItems
 	if claim != nil {
 		claimed = claim.AppContainers[c.name]
 	}
 	for _, kind := range []itemKind{envItem, envFromItem, mountItem} {
 		list := c.listOf(kind)
-		for i, item := range itemsOf(items, kind) {
+		items := itemsOf(&t.App, kind)
+		for i := range items {
+			item := &items[i]
 			m := itemMatch{kind: kind, index: i, app: c}
 			if at, has := list.last[item.Key]; has {
 				m.by = foreign
@@ -201,6 +203,9 @@ func (c *appContainer) compare(matches []itemMatch, items *template.AppItems, cl
 				}
 				if kind != envFromItem && !item.Same(list.items[at]) {
 					m.differs = []difference{c.taken(list, at)}
+				}
+				if kind == envItem && len(m.differs) > 0 {
+					m.append(t, item, list.items[at])
 				}
 			}
 			matches = append(matches, m)
@@ -241,7 +246,7 @@ func (m *merge) addAppItems(c *comparison) map[string]AppItems {
 			m.duplicates = m.duplicates || target.env.repeats || target.mount.repeats
 		}
 		list, item := target.listOf(match.kind), &itemsOf(&c.template.App, match.kind)[match.index]
-		_, has := list.last[item.Key] // a template may name a source twice
+		at, has := list.last[item.Key] // a template may name a source twice
 		if !has || match.by == byRecord {
 			names := items.of(list.field)
 			*names = append(*names, item.Key)
@@ -250,12 +255,15 @@ func (m *merge) addAppItems(c *comparison) map[string]AppItems {
 			}
 			added[target.name] = items
 		}
-		if has {
-			continue
-		}
 		where, index := "-", target.index
 		if target.list == "initContainers" {
-			index += m.natives
+			index += m.before
+		}
+		if has && match.appends {
+			m.appendValue(fmt.Sprintf("/spec/%s/%d/env/%d", target.list, index, at), list, at, item, c.template)
+		}
+		if has {
+			continue
 		}
 		if match.kind == envFromItem {
 			where = fmt.Sprint(sources)
@@ -271,9 +279,9 @@ func (m *merge) addAppItems(c *comparison) map[string]AppItems {
 }
 
 // hasAppItems reports whether the pod has its own containers that the record
-// names, with the items that they got: for the template's current version all
-// of its items unchanged, for another version items with those keys. It ignores
-// a container that another webhook added since.
+// names, with the items that they got, whatever others changed in them: for the
+// template's current version all of its items, for another version those that the
+// record names. It ignores a container that another webhook added since.
 func (m *merge) hasAppItems(t *template.Template, claim RecordEntry) bool {
 	if len(claim.AppContainers) == 0 {
 		return true
@@ -286,7 +294,7 @@ func (m *merge) hasAppItems(t *template.Template, claim RecordEntry) bool {
 		}
 		found++
 		if claim.Content == t.Content {
-			if slices.ContainsFunc(c.compare(nil, &t.App, nil), func(m itemMatch) bool { return m.by == absent || len(m.differs) > 0 }) {
+			if slices.ContainsFunc(c.compare(nil, t, nil), func(m itemMatch) bool { return m.by == absent }) {
 				return false
 			}
 			continue

@@ -41,3 +41,20 @@ func podWithEnv(n int) []byte {
 	}
 	return []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{"initializer.kubernetes.io/envoy":"true"}},"spec":{"containers":[{"name":"app","image":"app","env":[` + env.String() + `]}]}}`)
 }
+
+// BenchmarkDecide_Parameters gives a pod a template with ten parameters.
+func BenchmarkDecide_Parameters(b *testing.B) {
+	var options, args []string
+	for i := range 10 {
+		options = append(options, fmt.Sprintf("- {name: p%d, type: int, default: %d, from: [{annotation: example.com/p%d}]}", i, i, i))
+		args = append(args, fmt.Sprintf(`"--p%d=${param.p%d}"`, i, i))
+	}
+	tpl := mustParse(b, "side", "containers: [{name: side, image: i, args: ["+strings.Join(args, ", ")+"]}]", "parameters:\n"+strings.Join(options, "\n"))
+	r := Request{Object: fromYAML(b, asking(asks+`, example.com/p3: "7"`, "")), Namespace: "default", Templates: set(tpl)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if d := Decide(r); d.Reason != reason.Injected {
+			b.Fatal(d.Message())
+		}
+	}
+}

@@ -121,8 +121,9 @@ func TestMandatory_Matched(t *testing.T) {
 	}
 }
 
-// TestRecord_AppContainers checks that usher relies on a record only if its
-// claims about the pod's own containers are true, and adds what is missing.
+// TestRecord_AppContainers checks that usher relies on a record only if the pod's own
+// containers have what it names, whatever others changed in that, and adds what is
+// missing.
 func TestRecord_AppContainers(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(`"inject.usher.dev/logs": "true"`, "")), Templates: set(mustParse(t, "logs", logs, ""))}
 	once := string(apply(t, r, Decide(r)))
@@ -133,7 +134,7 @@ func TestRecord_AppContainers(t *testing.T) {
 	}{
 		"a mount is removed":                     {`,"volumeMounts":[{"mountPath":"/logs/","name":"logs"}]`, "", logs, reason.Injected},
 		"the container has another name":         {`"name":"app","env"`, `"name":"app2","env"`, logs, reason.Injected},
-		"a value is changed":                     {`"value":"/logs"`, `"value":"/other"`, logs, reason.RecordMismatch},
+		"a value is changed":                     {`"value":"/logs"`, `"value":"/other"`, logs, reason.AlreadyInjected},
 		"of another version":                     {`"value":"/logs"`, `"value":"/other"`, logs + "labels: {a: b}", reason.AlreadyInjected},
 		"of another version, a variable removed": {`{"name":"LOG_DIR","value":"/logs"},`, "", logs + "labels: {a: b}", reason.Injected},
 	} {
@@ -145,9 +146,6 @@ func TestRecord_AppContainers(t *testing.T) {
 			d := Decide(r)
 			if d.Reason != tc.want {
 				t.Fatalf("%s (%s), want %s", d.Reason, d.Message(), tc.want)
-			}
-			if tc.want == reason.RecordMismatch && (len(d.Problems) != 2 || d.Problems[1].Reason != reason.ConflictEnv) {
-				t.Errorf("problems %v", d.Problems)
 			}
 			if !strings.Contains(name, "removed") {
 				return

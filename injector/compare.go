@@ -22,6 +22,8 @@ type comparison struct {
 	ports []wantedPort
 	// keepsAppItems keeps other variables and mounts of the pod's own containers.
 	keepsAppItems bool
+	// unasked is true if nothing but the template's own match selects the pod.
+	unasked bool
 }
 
 // An itemMatch is what a pod has of one item of a template.
@@ -38,6 +40,8 @@ type itemMatch struct {
 	// containers and volumes that are the template's: differences finds what others
 	// changed in them, which only require needs.
 	differs []difference
+	// appends is true if the template's value goes behind the pod's.
+	appends bool
 }
 
 // An itemKind is a list of a template.
@@ -98,7 +102,7 @@ func (m *merge) compare(t *template.Template, claim *RecordEntry, where template
 	c.pullSecretsAndAliases()
 	c.metadata(has)
 	for _, target := range targets {
-		c.matches = target.compare(c.matches, &t.App, claim)
+		c.matches = target.compare(c.matches, t, claim)
 	}
 	return c
 }
@@ -205,9 +209,10 @@ func (c *comparison) pullSecretsAndAliases() {
 	}
 	for i := range c.template.HostAliases {
 		m := itemMatch{kind: hostAliasItem, index: i}
-		if missing, known := spec.MissingHostnames(&c.template.HostAliases[i]); known && len(missing) == 0 {
+		if missing, known := c.missingHostnames(i); len(missing) == 0 && (known || len(c.template.HostAliases[i].Hostnames) > 0) {
 			m.by = foreign
 		}
+		m.differs = c.hostConflicts(i)
 		c.matches = append(c.matches, m)
 	}
 }

@@ -16,7 +16,7 @@ import (
 func (c *comparison) conflicts() []finding.Finding {
 	var problems []finding.Finding
 	for i := range c.matches {
-		if m := &c.matches[i]; !m.ours() && (m.app == nil || !c.keepsAppItems) {
+		if m := &c.matches[i]; !m.ours() && !m.appends && (m.app == nil || !c.keepsAppItems) && !c.keeps(m) {
 			for _, d := range m.differs {
 				problems = append(problems, c.conflict(m, d))
 			}
@@ -41,6 +41,9 @@ func (c *comparison) conflict(m *itemMatch, d difference) finding.Finding {
 		return finding.Denial(reason.ConflictHostPort, d.field, fmt.Sprintf(
 			"the container %q of template %s takes the host port %d/%s, which the container %q of %s takes, too; change one of them",
 			w.container, t.Name, w.Port, w.Protocol, d.have, d.owner))
+	case hostAliasItem:
+		return finding.Denial(reason.ConflictHostAlias, d.field, fmt.Sprintf(
+			"maps the host name %s to %s, and template %s to %s; remove it from one of them", finding.Quote(fmt.Sprint(d.want)), d.have, t.Name, t.HostAliases[m.index].IP))
 	case labelItem, annotationItem:
 		p := c.pair(m)
 		return finding.Denial(reason.ConflictMetadata, d.field, fmt.Sprintf(

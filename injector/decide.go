@@ -23,6 +23,9 @@ type Request struct {
 	// Namespace is the namespace of the object, with its labels.
 	Namespace       string
 	NamespaceLabels map[string]string
+	// NamespaceAnnotations are the annotations of the namespace, for templates with
+	// parameters that read them.
+	NamespaceAnnotations map[string]string
 	// Scope is the namespaces that usher serves.
 	Scope     decision.Scope
 	Templates *Set
@@ -53,10 +56,17 @@ func Decide(r Request) *decision.Decision {
 	d := &decider{Builder: decision.Builder{Explain: r.Explain}, request: r}
 	d.run()
 	for more := d.ending(); len(more) > 0; more = d.ending() { // each time with more templates
-		d = &decider{Builder: decision.Builder{Explain: r.Explain}, request: r, endings: append(d.endings, more...)}
-		d.run()
+		d = d.again(more, d.unaskedLast)
 	}
-	return d.Summarize()
+	return d.makeWay().Summarize()
+}
+
+// again decides once more, with more mandatory templates that the labels select
+// at the end.
+func (d *decider) again(endings []string, unaskedLast bool) *decider {
+	next := &decider{Builder: decision.Builder{Explain: d.Explain}, request: d.request, endings: slices.Concat(d.endings, endings), unaskedLast: unaskedLast}
+	next.run()
+	return next
 }
 
 // decider is the state of a decision about an object's templates.
@@ -69,6 +79,15 @@ type decider struct {
 	// endings names the mandatory templates that only the labels select with which
 	// an earlier attempt ended.
 	endings []string
+	// unaskedLast adds the templates that the pod did not ask for after the others,
+	// so that they make way for them.
+	unaskedLast bool
+	// probing says that probedPorts reads the values of parameters, which then cannot
+	// depend on its result.
+	probing bool
+	// trustsRecord says that only usher can have written the record: that of an
+	// existing pod, which updates cannot change.
+	trustsRecord bool
 	// recorded says that the record changes.
 	recorded bool
 	// verify checks that the pod has what it must have, and adds nothing.
@@ -112,6 +131,10 @@ func (d *decider) run() {
 		d.Deny(decision.Outcome{}, *problem)
 		return
 	}
+	r.Templates.sort(asks)
+	if d.unaskedLast {
+		slices.SortStableFunc(asks, func(a, b ask) int { return d.late(&a) - d.late(&b) })
+	}
 	changed := false
 	for i := range asks {
 		if r.ended() {
@@ -119,6 +142,7 @@ func (d *decider) run() {
 		}
 		changed = d.template(asks[i]) || changed
 	}
+	d.sortOutcomes()
 	if changed && !d.Denied {
 		d.JSONOnly = d.merge.duplicates || view.RepeatsKeys()
 		d.keepOwn()
@@ -145,7 +169,12 @@ func (d *decider) template(a ask) bool {
 	if c.entry.Template.Options.Mandatory {
 		return d.addMandatory(a, c.entry.versions(d.request.Now), where)
 	}
-	t, problem := c.entry.Template.WithOverrides(a.overrides)
+	t, problems := d.withValues(c.entry.Template)
+	if len(problems) > 0 {
+		d.denyOrSkip(&a, problems)
+		return false
+	}
+	t, problem := t.WithOverrides(a.overrides, d.undeclared())
 	if problem != nil {
 		d.Deny(a.outcome(), *problem)
 		return false
@@ -175,6 +204,7 @@ func (d *decider) inject(a ask, t *template.Template, where template.Placement) 
 		return false
 	}
 	c := d.merge.compare(t, claim, where, targets)
+	c.unasked = d.unasked(&a)
 	return d.add(a, &c, claim)
 }
 
@@ -198,19 +228,25 @@ func (d *decider) add(a ask, c *comparison, claim *RecordEntry) bool {
 	// containers.
 	c.keepsAppItems = len(copied) > 0
 	if problems := c.conflicts(); len(problems) > 0 {
+		if c.unasked {
+			d.skipUnasked(&a, problems)
+			return false
+		}
 		if claim != nil {
 			problems = append([]finding.Finding{claim.mismatch(t)}, problems...)
 		}
 		d.Deny(a.outcome(), problems...)
 		return false
 	}
+	d.Warnings = append(d.Warnings, c.kept()...)
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
-	before := d.merge.size()
+	before, outcome := d.merge.size(), a.outcome()
+	outcome.Keeps = c.owned()
 	entry := d.merge.addMissing(c)
 	if len(copied) > 0 {
 		list := strings.Join(copied, ", ")
 		d.Warn("usher recognized the containers %s of the pod as those of the template %s, by name, image and command, and did not add them again; if they are the pod's own, rename them", list, t.Name)
-		d.Done(a.outcome(), reason.AlreadyPresent, t.Version, "recognized "+list)
+		d.Done(outcome, reason.AlreadyPresent, t.Version, "recognized "+list)
 		if c.exact() { // the record is true, so write it; the pod would look uninjected otherwise
 			d.record[t.Name], d.recorded = entry, true
 		}
@@ -221,7 +257,7 @@ func (d *decider) add(a ask, c *comparison, claim *RecordEntry) bool {
 	if c.where == template.NativeSidecar {
 		detail = "as native sidecars"
 	}
-	d.Done(a.outcome(), reason.Injected, t.Version, detail)
+	d.Done(outcome, reason.Injected, t.Version, detail)
 	return true
 }
 

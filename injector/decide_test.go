@@ -51,6 +51,13 @@ func TestEveryReason(t *testing.T) {
 		"the namespace's label asks": {
 			object: asking("", ""), labels: map[string]string{wellknown.LabelTemplates: "side"}, want: reason.Injected,
 		},
+		"a pod that only a match selects has another container": {
+			object: asking("", "containers: [{name: side, image: mine}]"), templates: set(mustParse(t, "side", small, everyPod)), want: reason.MatchSkipped, warning: "conflict-container",
+		},
+		"a host name has another address": {
+			object: asking(asks, "containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [one]}]"), want: reason.ConflictHostAlias, denied: true, message: `spec.hostAliases[0]: maps the host name "one" to 10.0.0.9, and template side to 10.0.0.1`,
+			templates: set(mustParse(t, "side", small+"\nhostAliases: [{ip: 10.0.0.1, hostnames: [one]}]", "onConflict: {hostAliases: {one: deny}}")),
+		},
 		"nobody asks": {object: asking(`"other.io/side": "true"`, ""), want: reason.NotAsked},
 		"the annotation's refusal wins over the namespace's label": {
 			object: asking(`"inject.usher.dev/side": "false"`, ""), labels: map[string]string{wellknown.LabelTemplates: "side"}, want: reason.OptedOut,

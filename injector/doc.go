@@ -11,6 +11,7 @@
 //	selection      find the templates that select the pod by themselves, in rounds
 //	ownlabels      tell the pod's own labels from those that templates gave it
 //	revision       select the revision of a template
+//	parameters     find the values of a template's parameters, and fix them
 //	record         read the record of earlier injections from the pod's annotation
 //	precondition   check, in order, what rules a template out
 //	presence       recognize the pod's containers that are a template's
@@ -18,6 +19,8 @@
 //	conflict       name both sides of what cannot be added
 //	require        judge the comparison with a mandatory template
 //	keep           judge an update, which compares a pod with itself
+//	unasked        let a pod that did not ask keep what it has
+//	order          order the templates
 //	merge          add to the raw JSON
 //	appcontainers  add to the pod's own containers
 //
@@ -28,8 +31,8 @@
 //
 //   - usher relies on a record if the containers and volumes that it names are in
 //     the pod, whatever others changed in them. An entry for the template's current
-//     content must name all of the template's containers. What it says about the
-//     pod's own containers (appContainers) must be true, too.
+//     content must name all of the template's containers. The pod's own containers
+//     must have what it says that they got (appContainers).
 //   - Without such a record, usher recognizes a container by its name, the last
 //     component of its image's repository, and one of ports, args, command and
 //     mounts if the template writes any, or all that the template writes. The reason
@@ -68,6 +71,7 @@
 // a Deployment's own Network.
 //
 // A mutation only adds: it never removes, reorders or changes a value that the
-// user wrote. Fields unknown to this build survive, because usher never decodes
+// user wrote. The only exceptions are those for which the author of the template and
+// that of the pod both ask: a value appended to a variable (options.onConflict). Fields unknown to this build survive, because usher never decodes
 // the user's JSON into typed structs and writes it back.
 package injector

@@ -18,15 +18,7 @@ import (
 // template stays selected, but the pod's labels no longer show why. Only the
 // chains with a template that is about to be applied are reported.
 func (s *Set) EndsItself(with *template.Template) []string {
-	var entries map[string]Entry
-	if s != nil {
-		entries = maps.Clone(s.entries)
-	}
-	if entries == nil {
-		entries = map[string]Entry{}
-	}
-	entries[template.RevisionName(with.Name, with.Revision)] = Entry{Template: with}
-	set := s.Replace(entries)
+	set := s.including(with)
 	var lines []string
 	for _, t := range set.Matches() {
 		if c := set.chain(t); c != nil && c.has(with.Name) {
@@ -152,7 +144,7 @@ func (c *chain) String() string {
 func (s *Set) labelsOf(template string) []podjson.Pair {
 	var pairs []podjson.Pair
 	for _, t := range s.Variants(template) {
-		pairs = append(pairs, t.Labels...)
+		pairs = append(pairs, t.FixedLabels()...)
 	}
 	return pairs
 }

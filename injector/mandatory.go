@@ -12,9 +12,14 @@ import (
 )
 
 // strictSince is the version since which usher denies additions to a mandatory
-// template's containers, updates of them, and pods that opt out. Earlier
-// versions denied only missing or changed items.
+// template's containers, updates of them, pods that opt out, and overrides of
+// variables that a template does not declare. Earlier versions denied only missing
+// or changed items.
 var strictSince = release.V(0, 2)
+
+// undeclared reports whether pods of the namespace may set variables that a template
+// does not declare.
+func (d *decider) undeclared() bool { return !d.request.Pin.Includes(strictSince) }
 
 // AnyMandatory reports whether a template or a revision is mandatory.
 func (s *Set) AnyMandatory() bool {
@@ -29,7 +34,12 @@ func (s *Set) AnyMandatory() bool {
 // addMandatory compares the pod with the currently valid versions of a mandatory
 // template.
 func (d *decider) addMandatory(a ask, versions []*template.Template, where template.Placement) bool {
-	t, problem := versions[0].WithOverrides(a.overrides)
+	t, problems := d.withValues(versions[0])
+	if len(problems) > 0 {
+		d.Deny(a.outcome(), problems...)
+		return false
+	}
+	t, problem := t.WithOverrides(a.overrides, d.undeclared())
 	if problem != nil {
 		d.Deny(a.outcome(), *problem)
 		return false
@@ -46,7 +56,7 @@ func (d *decider) addMandatory(a ask, versions []*template.Template, where templ
 	}
 	claim := d.claim(t)
 	for _, v := range versions[1:] {
-		if v, problem := v.WithOverrides(a.overrides); problem == nil && claim != nil && d.hasVersion(v.WithProbePorts(d.probePorts), claim) {
+		if v, problem := d.asInPod(v).WithOverrides(a.overrides, d.undeclared()); problem == nil && claim != nil && d.hasVersion(v.WithProbePorts(d.probePorts), claim) {
 			d.Step("record", claim.Version(), "is from a version that was replaced less than a minute ago")
 			d.Done(a.outcome(), reason.AlreadyInjected, v.Version, "")
 			return false

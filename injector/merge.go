@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/injector/podjson"
@@ -21,9 +20,8 @@ type merge struct {
 	raw      jsontext.Value
 	original *podItems
 	patch    podjson.Patch
-	// natives counts the native sidecars added before the pod's own init
-	// containers.
-	natives int
+	// before counts the containers added before the pod's own init containers.
+	before int
 	// duplicates is true if the additions repeat a merge key, which a strategic
 	// merge patch cannot distinguish.
 	duplicates bool
@@ -50,11 +48,16 @@ func (m *merge) item(list string, create bool, index string, value jsontext.Valu
 	m.patch = append(m.patch, podjson.Add("/spec/"+list+"/"+index, value))
 }
 
-func (m *merge) addNative(t *template.Template, c *template.Container, raw jsontext.Value) {
+// addInit adds an init container before the pod's own, or behind them.
+func (m *merge) addInit(t *template.Template, c *template.Container, raw jsontext.Value, before bool) {
 	spec := m.pod.Spec
-	m.item("initContainers", spec.InitContainers == nil, strconv.Itoa(m.natives), raw)
-	m.mountToken("initContainers", m.natives, c)
-	m.natives++
+	at, index := len(spec.InitContainers), "-"
+	if before {
+		at, index = m.before, strconv.Itoa(m.before)
+		m.before++
+	}
+	m.item("initContainers", spec.InitContainers == nil, index, raw)
+	m.mountToken("initContainers", at, c)
 	spec.InitContainers = append(spec.InitContainers, seen(t, c))
 }
 
@@ -88,14 +91,19 @@ func object(key string, value jsontext.Value) jsontext.Value {
 }
 
 // addMissing adds the items that the pod lacks: they go after the user's, but
-// native sidecars go before the user's init containers. It returns the record's
-// entry, in which the added items precede those that the pod already had.
+// native sidecars go before the user's init containers, and a block of init
+// containers where options.place says. It returns the record's entry, in which the
+// added items precede those that the pod already had.
 func (m *merge) addMissing(c *comparison) RecordEntry {
 	t := c.template
-	entry := RecordEntry{Content: t.Content, Options: t.OptionsDigest}
+	entry := RecordEntry{Content: t.Content, Options: t.OptionsDigest, Parameters: t.Values}
+	block := t.Options.Place != ""
+	if block {
+		m.addBlock(c, &entry)
+	}
 	for i := range c.matches {
 		match := &c.matches[i]
-		if match.by != absent {
+		if match.by != absent || block && c.inBlock(match) {
 			continue
 		}
 		switch match.kind {
@@ -107,7 +115,7 @@ func (m *merge) addMissing(c *comparison) RecordEntry {
 		case pullSecretItem:
 			m.addPullSecret(t.PullSecrets[match.index])
 		case hostAliasItem:
-			m.addHostAlias(&t.HostAliases[match.index])
+			m.addHostAlias(c, match.index)
 		case labelItem, annotationItem:
 			m.addPair(match.kind, c.pair(match))
 		}
@@ -132,25 +140,40 @@ func (m *merge) addMissing(c *comparison) RecordEntry {
 	return entry
 }
 
+// inBlock reports whether a match is an init container of the template, or a
+// container that becomes one.
+func (c *comparison) inBlock(m *itemMatch) bool {
+	return m.kind == initContainerItem || m.kind == sidecarItem && c.where == template.NativeSidecar
+}
+
+// addBlock adds the missing init containers of a template with options.place, in
+// the order in which its author wrote them, and behind them the containers that
+// become native sidecars.
+func (m *merge) addBlock(c *comparison, entry *RecordEntry) {
+	for _, kind := range []itemKind{initContainerItem, sidecarItem} {
+		for i := range c.matches {
+			if match := &c.matches[i]; match.kind == kind && match.by == absent && c.inBlock(match) {
+				m.addContainer(c, match, entry)
+			}
+		}
+	}
+}
+
 // addContainer adds a container and names it in the record's entry.
 func (m *merge) addContainer(c *comparison, match *itemMatch, entry *RecordEntry) {
 	want, spec := c.container(match), m.pod.Spec
+	place := c.template.Options.Place
 	switch {
 	case match.kind == sidecarItem && c.where == template.NativeSidecar:
-		m.addNative(c.template, want, want.Native)
+		m.addInit(c.template, want, want.Native, place != template.PlaceLast)
 		entry.InitContainers = append(entry.InitContainers, want.Name)
 	case match.kind == sidecarItem:
 		m.item("containers", spec.Containers == nil, "-", want.Raw)
 		m.mountToken("containers", len(spec.Containers), want)
 		spec.Containers = append(spec.Containers, seen(c.template, want))
 		entry.Containers = append(entry.Containers, want.Name)
-	case want.IsNative():
-		m.addNative(c.template, want, want.Raw)
-		entry.InitContainers = append(entry.InitContainers, want.Name)
 	default:
-		m.item("initContainers", spec.InitContainers == nil, "-", want.Raw)
-		m.mountToken("initContainers", len(spec.InitContainers), want)
-		spec.InitContainers = append(spec.InitContainers, seen(c.template, want))
+		m.addInit(c.template, want, want.Raw, place == template.PlaceFirst || place == "" && want.IsNative())
 		entry.InitContainers = append(entry.InitContainers, want.Name)
 	}
 }
@@ -173,11 +196,11 @@ func (m *merge) addPullSecret(name string) {
 // addHostAlias adds the names that the pod lacks for an address. An existing
 // address stays unchanged and gets an additional entry: the kubelet writes
 // every entry to the hosts file.
-func (m *merge) addHostAlias(alias *corev1.HostAlias) {
-	spec := m.pod.Spec
-	missing, known := spec.MissingHostnames(alias)
-	if known && len(missing) == 0 {
-		return // the template repeats the address
+func (m *merge) addHostAlias(c *comparison, index int) {
+	spec, alias := m.pod.Spec, &c.template.HostAliases[index]
+	missing, known := c.missingHostnames(index)
+	if len(missing) == 0 && (known || len(alias.Hostnames) > 0) {
+		return // the template repeats the address, or the pod keeps its own
 	}
 	m.duplicates = m.duplicates || known
 	value, _ := json.Marshal(podjson.HostAlias{IP: alias.IP, Hostnames: missing})

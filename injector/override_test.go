@@ -30,11 +30,15 @@ func TestOverrides(t *testing.T) {
 				c.Resources = resources(`{"requests":{"cpu":"200m"},"limits":{"cpu":"1","memory":"1Gi"}}`)
 			},
 		},
-		"an environment variable, new and replaced": {
-			overrides: `"inject.usher.dev/side.env.A": "x", "inject.usher.dev/side.env.B_2": "y"`, options: all,
+		"an environment variable": {
+			overrides: `"inject.usher.dev/side.env.A": "x"`, options: all,
 			change: func(c *corev1.Container) {
-				c.Env = []corev1.EnvVar{{Name: "A", Value: "x"}, {Name: "B_2", Value: "y"}}
+				c.Env = []corev1.EnvVar{{Name: "A", Value: "x"}}
 			},
+		},
+		"a variable that no container declares": {
+			overrides: `"inject.usher.dev/side.env.B_2": "y"`, options: all,
+			message: `names the variable B_2, which no container of the template "side" declares; declare it under env`,
 		},
 		"none is allowed by default": {
 			overrides: `"inject.usher.dev/side.image": "side:2"`, message: `is not allowed by the template "side"; its options.overrides must list image`,
@@ -106,5 +110,28 @@ func TestOverrideOfAnUnrequestedTemplateChangesNothing(t *testing.T) {
 	d := Decide(Request{Object: fromYAML(t, asking(`"inject.usher.dev/side.image": "x"`, "")), Templates: set(mustParse(t, "side", small, ""))})
 	if d.Reason != reason.NotAsked || d.Denied {
 		t.Errorf("got %s, want not-asked", d.Reason)
+	}
+}
+
+// An override of a variable reaches every container that declares it.
+func TestOverrideOfAVariableReachesEachContainer(t *testing.T) {
+	const config = `{initContainers: [{name: init, image: i, env: [{name: PORTS}]}], containers: [{name: side, image: i, env: [{name: OTHER, value: o}]}, {name: agent, image: i, env: [{name: PORTS, value: "1"}]}]}`
+	r := Request{Object: fromYAML(t, asking(asks+`, inject.usher.dev/side.env.PORTS: "8080"`, "")), Templates: set(mustParse(t, "side", config, "overrides: [env]"))}
+	d := Decide(r)
+	if d.Denied {
+		t.Fatal(d.Message())
+	}
+	var pod corev1.Pod
+	if err := json.Unmarshal(apply(t, r, d), &pod); err != nil {
+		t.Fatal(err)
+	}
+	want := []corev1.EnvVar{{Name: "PORTS", Value: "8080"}}
+	for name, c := range map[string]corev1.Container{"init": pod.Spec.InitContainers[0], "agent": pod.Spec.Containers[2]} {
+		if diff := cmp.Diff(want, c.Env); c.Name != name || diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if diff := cmp.Diff([]corev1.EnvVar{{Name: "OTHER", Value: "o"}}, pod.Spec.Containers[1].Env); diff != "" {
+		t.Errorf("side (-want +got):\n%s", diff)
 	}
 }

@@ -46,7 +46,7 @@ func (s *Set) ownLabels(labels map[string]string, list string, record Record, re
 			switch {
 			case !has || !s.reads[p.Key] || slices.Contains(kept, p.Key):
 				continue
-			case (known || !named) && value != p.Value:
+			case (known || !named) && value != p.Value && giver.FixedLabel(p.Key):
 				continue
 			case !named && !found && (recognized == nil || !recognized(giver)):
 			default:
@@ -131,7 +131,7 @@ func (d *decider) recognized(t *template.Template) bool {
 	if len(t.Containers)+len(t.InitContainers) == 0 || slices.ContainsFunc(t.Containers, lacks) || slices.ContainsFunc(t.InitContainers, lacks) {
 		return false
 	}
-	c := comparison{template: t, pod: d.merge}
+	c := comparison{template: d.asInPod(t), pod: d.merge}
 	c.containers(nil)
 	return !c.lacksContainer()
 }

@@ -3,6 +3,7 @@ package injector
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/usher-dev/usher/finding"
@@ -15,14 +16,14 @@ import (
 // in the order in which they are checked: the first that is not met decides, and
 // its reason is that of the outcome. docs/injection.md documents the order.
 var preconditions = []precondition{
-	{reason.BadValue, unreadableAsk, (*decider).denyCandidate},
+	{reason.BadValue, unreadableAsk, (*decider).denyAsked},
 	{reason.OptedOut, refusal, (*decider).refused},
-	{reason.TemplateMissing, missingTemplate, (*decider).denyCandidate},
+	{reason.TemplateMissing, missingTemplate, (*decider).denyAsked},
 	{reason.TemplateInvalid, invalidTemplate, (*decider).denyCandidate},
 	{reason.Windows, windowsPod, (*decider).skipOrDeny},
 	{reason.HostNetwork, hostNetworkPod, (*decider).skipOrDeny},
 	{reason.NoNativeSidecars, needsNativeSidecars, (*decider).skipOrDeny},
-	{"", otherTemplates, (*decider).denyCandidate}, // the reason of the conflict
+	{"", otherTemplates, (*decider).denyAsked}, // the reason of the conflict
 }
 
 // A precondition is one thing that must be true of a pod and a template.
@@ -114,10 +115,14 @@ func (d *decider) whyNoSidecars(t *template.Template) string {
 }
 
 // otherTemplates finds a template that the pod has and that cannot be with this
-// one.
+// one. A pod that did not ask for this one keeps the labels and annotations of the
+// other.
 func otherTemplates(d *decider, c candidate) []finding.Finding {
 	for _, other := range d.Outcomes {
 		problems := d.request.Templates.together(other.Name(), c.ask.key())
+		if len(problems) > 0 && d.unasked(&c.ask) {
+			problems = slices.DeleteFunc(slices.Clone(problems), func(f finding.Finding) bool { return f.Reason == reason.ConflictMetadata })
+		}
 		if len(problems) > 0 && other.Reason.Has() {
 			return problems
 		}
@@ -127,6 +132,16 @@ func otherTemplates(d *decider, c candidate) []finding.Finding {
 
 func (d *decider) denyCandidate(c candidate, problems []finding.Finding) {
 	d.Deny(c.ask.outcome(), problems...)
+}
+
+// denyAsked denies a pod that asks for the template. A problem of an annotation of
+// the pod denies any pod.
+func (d *decider) denyAsked(c candidate, problems []finding.Finding) {
+	if problems[0].Field == "" && d.unasked(&c.ask) {
+		d.skipUnasked(&c.ask, problems)
+		return
+	}
+	d.denyCandidate(c, problems)
 }
 
 // skipOrDeny skips a template that this pod cannot have, with a warning; a

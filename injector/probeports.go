@@ -58,7 +58,8 @@ func (d *decider) probedPorts() string {
 		if !ok || entry.Template == nil || a.refused {
 			continue
 		}
-		for _, list := range [][]template.Container{entry.Template.Containers, entry.Template.InitContainers} {
+		t := d.whileProbing(entry.Template)
+		for _, list := range [][]template.Container{t.Containers, t.InitContainers} {
 			for i := range list {
 				c := &list[i].Typed
 				probed{c.Name, c.Ports, c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle}.ports(ports)
@@ -76,6 +77,15 @@ func (d *decider) probedPorts() string {
 		return strings.Compare(a, b)
 	})
 	return strings.Join(text, ",")
+}
+
+// whileProbing returns the template with the values of its parameters, without those
+// that depend on the ports of probes.
+func (d *decider) whileProbing(t *template.Template) *template.Template {
+	before := d.probing
+	d.probing = true
+	defer func() { d.probing = before }()
+	return d.asInPod(t)
 }
 
 // probed is the part of a container that the kubelet calls.

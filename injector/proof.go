@@ -38,16 +38,44 @@ type Proof struct {
 type Trial struct {
 	Name           string
 	Bare, Injected []byte
+	// With describes the values of the template's parameters; "" for the defaults.
+	With string
 }
 
 // Prove injects a template into the corpus.
 func Prove(t *template.Template) (*Proof, error) {
+	proof := &Proof{}
+	samples := t.Samples()
+	pods, err := proof.try(samples[0], "")
+	if err != nil {
+		return nil, err
+	}
+	if proof.Effects, err = effects(samples[0], pods.before, pods.after); err != nil {
+		return nil, err
+	}
+	for i, end := range samples[1:] {
+		if _, err := proof.try(end, ends[i]); err != nil {
+			return nil, err
+		}
+	}
+	return proof, nil
+}
+
+// ends describe the samples of a template with parameters, besides the defaults.
+var ends = []string{"the least values of its parameters", "the greatest values of its parameters"}
+
+// tried are the corpus pods without and with a template.
+type tried struct{ before, after map[string]*corev1.Pod }
+
+// try injects a template into the corpus. with describes the values of its
+// parameters; "" for the defaults.
+func (proof *Proof) try(t *template.Template, with string) (*tried, error) {
 	// A mandatory template denies pods that it cannot be injected into, which is
 	// not a fault of the template.
-	tried := *t
-	tried.Options.Mandatory = false
-	proof := &Proof{}
-	before, after := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
+	optional := *t
+	optional.Options.Mandatory = false
+	pods := &tried{map[string]*corev1.Pod{}, map[string]*corev1.Pod{}}
+	trials := 0
 	for document := range bytes.SplitSeq(corpusYAML, []byte("\n---\n")) {
 		bare, err := yaml.YAMLToJSONStrict(document)
 		if err != nil {
@@ -59,10 +87,13 @@ func Prove(t *template.Template) (*Proof, error) {
 		}
 		d := Decide(Request{
 			Object: bare, NamespaceLabels: map[string]string{wellknown.LabelTemplates: t.Name}, NativeSidecars: true,
-			Templates: NewSet(map[string]Entry{t.Name: {Template: &tried}}),
+			Templates: NewSet(map[string]Entry{t.Name: {Template: &optional}}),
 		})
 		for _, p := range d.Problems {
 			p.Message = fmt.Sprintf("injected into a pod of the kind %q: %s", pod.Name, p.Message)
+			if with != "" {
+				p.Message += ", with " + with
+			}
 			p.Rule = template.Rule
 			proof.Problems = append(proof.Problems, p)
 		}
@@ -73,19 +104,16 @@ func Prove(t *template.Template) (*Proof, error) {
 		if err != nil {
 			return nil, err
 		}
-		with := &corev1.Pod{}
-		if err := json.Unmarshal(injected, with); err != nil {
+		result := &corev1.Pod{}
+		if err := json.Unmarshal(injected, result); err != nil {
 			return nil, fmt.Errorf("reading the injected pod: %w", err)
 		}
-		before[pod.Name], after[pod.Name] = pod, with
-		if !strings.HasPrefix(pod.Name, offlinePrefix) {
-			proof.Trials = append(proof.Trials, Trial{Name: pod.Name, Bare: bare, Injected: injected})
+		pods.before[pod.Name], pods.after[pod.Name] = pod, result
+		if strings.HasPrefix(pod.Name, offlinePrefix) || with != "" && trials > 0 {
+			continue
 		}
+		trials++
+		proof.Trials = append(proof.Trials, Trial{Name: pod.Name, Bare: bare, Injected: injected, With: with})
 	}
-	effects, err := effects(t, before, after)
-	if err != nil {
-		return nil, err
-	}
-	proof.Effects = effects
-	return proof, nil
+	return pods, nil
 }

@@ -24,7 +24,9 @@ func (s *Set) WithoutAddedLabels(m *template.Match) *template.Match {
 	ends := func(r metav1.LabelSelectorRequirement) bool {
 		selector, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{r}})
 		return err == nil && selector.Matches(labels.Set{}) && slices.ContainsFunc(s.labelers, func(t *template.Template) bool {
-			return slices.ContainsFunc(t.Labels, func(p podjson.Pair) bool { return !selector.Matches(labels.Set{p.Key: p.Value}) })
+			return slices.ContainsFunc(t.Labels, func(p podjson.Pair) bool {
+				return !selector.Matches(labels.Set{p.Key: p.Value}) || p.Key == r.Key && !t.FixedLabel(p.Key)
+			})
 		})
 	}
 	if !slices.ContainsFunc(m.PodSelector.MatchExpressions, ends) {
@@ -39,14 +41,14 @@ func (s *Set) WithoutAddedLabels(m *template.Match) *template.Match {
 // LeadsToMandatory reports whether a template is mandatory, or one of its labels
 // may select a mandatory template, or one that leads to it. A pod that gets such a
 // template while usher is down would lack the mandatory one.
-func (s *Set) LeadsToMandatory(template string) bool {
-	visited := map[string]bool{template: true}
-	for reached := []string{template}; len(reached) > 0; reached = reached[1:] {
+func (s *Set) LeadsToMandatory(name string) bool {
+	visited := map[string]bool{name: true}
+	for reached := []string{name}; len(reached) > 0; reached = reached[1:] {
 		if s.Mandatory(reached[0]) {
 			return true
 		}
 		for _, t := range s.Matches() {
-			if !visited[t.Name] && slices.ContainsFunc(s.labelsOf(reached[0]), func(p podjson.Pair) bool { return needs(t, p) }) {
+			if !visited[t.Name] && slices.ContainsFunc(s.Variants(reached[0]), func(from *template.Template) bool { return maySelect(t, from) }) {
 				visited[t.Name] = true
 				reached = append(reached, t.Name)
 			}
@@ -55,10 +57,13 @@ func (s *Set) LeadsToMandatory(template string) bool {
 	return false
 }
 
-// needs reports whether a match requires the pod to have a label, and the given
-// one is such.
-func needs(t *template.Template, p podjson.Pair) bool {
+// maySelect reports whether the match of a template requires the pod to have a label,
+// and another template gives it such a label. A label with a parameter may have any
+// value.
+func maySelect(t, from *template.Template) bool {
 	return slices.ContainsFunc(requirementsOf(t), func(r labels.Requirement) bool {
-		return r.Key() == p.Key && !r.Matches(labels.Set{}) && r.Matches(labels.Set{p.Key: p.Value})
+		return !r.Matches(labels.Set{}) && slices.ContainsFunc(from.Labels, func(p podjson.Pair) bool {
+			return r.Key() == p.Key && (r.Matches(labels.Set{p.Key: p.Value}) || !from.FixedLabel(p.Key))
+		})
 	})
 }

@@ -33,6 +33,8 @@ type RecordEntry struct {
 	Volumes        []string `json:"volumes,omitempty"`
 	// AppContainers is what the pod's own containers got, by container.
 	AppContainers map[string]AppItems `json:"appContainers,omitempty"`
+	// Parameters are the values of the template's parameters, by name.
+	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
 // Version returns the version of the template that the record names.
@@ -94,7 +96,7 @@ func inList(text, container string) bool {
 // exactly the template's items in the pod, in the form that the API server
 // searches for. A record from a release before v0.2 qualifies, too.
 func (e RecordEntry) matchesTemplate(t *template.Template, text string) bool {
-	if !e.current(t) || !strings.Contains(text, InRecord(t.Name)) || len(e.Containers)+len(e.InitContainers) != len(t.Containers)+len(t.InitContainers) {
+	if !e.current(t) || !e.sameValues(t) || !strings.Contains(text, InRecord(t.Name)) || len(e.Containers)+len(e.InitContainers) != len(t.Containers)+len(t.InitContainers) {
 		return false
 	}
 	for _, list := range [][]template.Container{t.Containers, t.InitContainers} {

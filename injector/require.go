@@ -62,7 +62,7 @@ func (c *comparison) changes() []change {
 		if !m.ours() {
 			continue
 		}
-		if m.kind == sidecarItem && m.at.list == "containers" && c.where == template.NativeSidecar {
+		if m.kind == sidecarItem && m.at.list == "containers" && c.mustBeNative() {
 			note(m.at.field(), false, "is the container %s of the mandatory template %s, which must be a native sidecar in this pod; move it to spec.initContainers with restartPolicy: Always", c.container(m).Name, t.Name)
 		}
 		for _, d := range c.differences(m) {
@@ -80,6 +80,13 @@ func (c *comparison) changes() []change {
 		}
 	}
 	return changes
+}
+
+// mustBeNative reports whether the template's containers must be native sidecars
+// in the pod. A template that only prefers them may have been added by a replica
+// of usher that did not know yet that the cluster supports them.
+func (c *comparison) mustBeNative() bool {
+	return c.where == template.NativeSidecar && (c.template.Options.Native != template.NativePreferred || c.pod.pod.RunsToCompletion())
 }
 
 // tolerance is the tolerance for changes of labels, or of annotations.
@@ -107,7 +114,7 @@ func (c *comparison) lacking() []string {
 		case pullSecretItem:
 			lacking = append(lacking, "the pull secret "+t.PullSecrets[m.index])
 		case hostAliasItem:
-			missing, _ := c.pod.pod.Spec.MissingHostnames(&t.HostAliases[m.index])
+			missing, _ := c.missingHostnames(m.index)
 			for _, name := range missing {
 				lacking = append(lacking, "the host alias "+name)
 			}

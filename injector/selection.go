@@ -128,7 +128,7 @@ func (l *roundLabels) add(t *template.Template, round int) {
 	if t == nil {
 		return // it cannot be used
 	}
-	for _, p := range t.Labels {
+	for _, p := range t.FixedLabels() {
 		if was, set := l.added[p.Key]; set && (was.round < round || was.value < p.Value) {
 			continue
 		}

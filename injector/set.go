@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector/podjson"
 	"github.com/usher-dev/usher/injector/template"
 	"github.com/usher-dev/usher/suggest"
@@ -25,6 +26,9 @@ type Set struct {
 	// the templates of which a revision is mandatory.
 	matches   []*template.Template
 	mandatory []string
+	// rank is the position of each template in the order in which a pod gets them;
+	// nil if that is the order of the names.
+	rank map[string]int
 	// reads are the keys of the pods' labels that matches read, and labelers the
 	// versions of templates that give such a label.
 	reads    map[string]bool
@@ -98,6 +102,7 @@ func newSet(entries map[string]Entry, known *Set) *Set {
 		}
 	}
 	s.readLabels()
+	s.rank = s.ranks()
 	for i, a := range s.names {
 		for _, b := range s.names[i+1:] {
 			first, second := entries[a].Template, entries[b].Template
@@ -106,12 +111,15 @@ func newSet(entries map[string]Entry, known *Set) *Set {
 			}
 			pair := [2]string{a, b}
 			var problems []finding.Finding
-			if known != nil && known.entries[a].Template == first && known.entries[b].Template == second {
-				problems = known.pairs[pair]
-			} else {
-				problems = together(first, second)
+			if s.rank[a] > s.rank[b] {
+				first, second = second, first
+			} else if known != nil && known.rank[a] <= known.rank[b] && known.entries[a].Template == first && known.entries[b].Template == second {
+				if problems = known.pairs[pair]; len(problems) > 0 {
+					s.pairs[pair] = problems
+				}
+				continue
 			}
-			if len(problems) > 0 {
+			if problems = together(first, second); len(problems) > 0 {
 				s.pairs[pair] = problems
 			}
 		}
@@ -188,7 +196,7 @@ func (s *Set) known(missing string) string {
 // the set knows it, and for revisions together tests the pair.
 func (s *Set) together(a, b string) []finding.Finding {
 	if !strings.Contains(a, "/") && !strings.Contains(b, "/") {
-		return s.pairs[[2]string{a, b}]
+		return s.pairs[[2]string{min(a, b), max(a, b)}]
 	}
 	first, second := s.entries[a].Template, s.entries[b].Template
 	if first == nil || second == nil {
@@ -204,10 +212,19 @@ func together(a, b *template.Template) []finding.Finding {
 	m.addMissing(&first)
 	second := m.compare(b, nil, template.Ordinary, nil)
 	problems := second.conflicts()
+	if a.Parameterized() || b.Parameterized() {
+		problems = slices.DeleteFunc(problems, func(f finding.Finding) bool { return mayDepend(f.Reason) })
+	}
 	for i := range problems {
 		problems[i].Field = "" // the field belongs to a pod that does not exist yet
 	}
 	return problems
+}
+
+// mayDepend reports whether a conflict of two templates may depend on the values of
+// their parameters; then each pod shows it.
+func mayDepend(r reason.Reason) bool {
+	return r == reason.ConflictHostPort || r == reason.ConflictMetadata || r == reason.ConflictEnv
 }
 
 // MayMatch reports whether a template's match may select pods of a namespace with

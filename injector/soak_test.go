@@ -2,4 +2,4 @@
 
 package injector
 
-func init() { selectionSets = 100_000 }
+func init() { selectionSets, parameterPods = 100_000, 10_000 }

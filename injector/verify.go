@@ -57,6 +57,8 @@ func (d *decider) update(old []byte) {
 	record, _ := ParseRecord(was.Annotations()) // an unreadable record names nothing
 	asks := asked(was.Annotations(), r.Templates, r.subject(was))
 	before, after := &merge{pod: was, raw: old}, &merge{pod: is, raw: r.Object}
+	past := &decider{request: *r, merge: before, record: record, asks: asks, trustsRecord: true}
+	past.request.Object = old
 	names := slices.AppendSeq(slices.Clone(r.Templates.Names()), maps.Keys(record))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -66,12 +68,15 @@ func (d *decider) update(old []byte) {
 		claim, claimed := record[name]
 		g := guard{claim: claim, claimed: claimed, containers: slices.Concat(claim.Containers, claim.InitContainers)}
 		if claimed {
-			g.template = r.Templates.had(name, claim, asks)
+			if g.template = r.Templates.had(name, claim, asks); g.template != nil {
+				g.template = past.asInPod(g.template)
+			}
 		}
 		for _, t := range r.Templates.Variants(name) {
 			if !t.Options.Mandatory {
 				continue
 			}
+			t = past.asInPod(t)
 			found := before.resembling(t)
 			if len(found) == 0 {
 				continue

@@ -61,6 +61,9 @@ type Facts struct {
 	// cluster-scoped object. Levels are the levels that they select.
 	NamespaceLabels map[string]string
 	Levels          config.Namespace
+	// NamespaceAnnotations are the annotations of the object's namespace, from which
+	// parameters of templates may come.
+	NamespaceAnnotations map[string]string
 
 	// Now is the time of admission. A version of a template that was replaced
 	// shortly before is still valid; with the zero time only the current one is.

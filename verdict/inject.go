@@ -74,7 +74,7 @@ func (j *judging) decide(object []byte) (*decision.Decision, error) {
 func (j *judging) request(object []byte) injector.Request {
 	f := j.facts
 	return injector.Request{
-		Object: object, Kind: j.object.Kind, Namespace: j.object.Namespace, NamespaceLabels: f.NamespaceLabels,
+		Object: object, Kind: j.object.Kind, Namespace: j.object.Namespace, NamespaceLabels: f.NamespaceLabels, NamespaceAnnotations: f.NamespaceAnnotations,
 		Scope: f.Scope, Templates: f.Templates, NativeSidecars: f.NativeSidecars, Pin: f.Levels.Pin, Now: f.Now, Explain: f.Explain, Creator: f.Creator,
 		Err: j.ctx.Err,
 	}

@@ -14,7 +14,7 @@ type Fact uint8
 const (
 	// MandatoryTemplates: which templates are mandatory.
 	MandatoryTemplates Fact = iota
-	// NamespaceLabels: the labels of the object's namespace.
+	// NamespaceLabels: the labels and annotations of the object's namespace.
 	NamespaceLabels
 	// MissingTemplates: templates that the source does not have.
 	MissingTemplates
@@ -54,6 +54,9 @@ func (j *judging) doubt(d *decision.Decision) {
 	}
 	for i := range d.Outcomes {
 		o := &d.Outcomes[i]
+		if created && d.Denied && o.Template != "" && j.readsNamespace(o) {
+			j.need(NamespaceLabels)
+		}
 		switch {
 		case o.Reason == reason.TemplateMissing:
 			j.need(MissingTemplates, o.Name())
@@ -61,6 +64,16 @@ func (j *judging) doubt(d *decision.Decision) {
 			j.need(ReplacedTemplates, o.Name())
 		}
 	}
+}
+
+// readsNamespace reports whether a pod is denied for the value of a parameter that
+// may come from its namespace.
+func (j *judging) readsNamespace(o *decision.Outcome) bool {
+	if o.Reason != reason.BadValue && o.Reason != reason.MandatoryChanged {
+		return false
+	}
+	entry, _ := j.facts.Templates.Get(o.Name())
+	return entry.Template != nil && entry.Template.ReadsNamespace()
 }
 
 // mayBeReplaced reports whether a pod is denied for what another version of a

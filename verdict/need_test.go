@@ -27,7 +27,7 @@ func TestJudge_Needs(t *testing.T) {
 	}
 	mode := func(options string) func(*verdict.Facts) {
 		return func(f *verdict.Facts) {
-			parsed, err := template.Parse("logs", map[string]string{template.ConfigKey: "appContainers: {env: [{name: MODE, value: slow}]}", template.OptionsKey: options})
+			parsed, err := template.Parse("logs", map[string]string{template.ConfigKey: "{annotations: {a: \"${param.p}\"}, appContainers: {env: [{name: MODE, value: slow}]}}", template.OptionsKey: options})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,6 +62,8 @@ func TestJudge_Needs(t *testing.T) {
 		"one whose template is not mandatory here":    {object: asking, steps: verdict.VerifyMandatory, want: []verdict.Need{{Fact: verdict.MandatoryTemplates}, {Fact: verdict.NamespaceLabels}}},
 		"a variable that another version may not add": {object: strings.Replace(asking, "image: a}", "image: a, env: [{name: MODE, value: fast}]}", 1), steps: verdict.Inject, change: mode("mandatory: true"), want: need(verdict.ReplacedTemplates, "logs")},
 		"a variable that a soft template adds":        {object: strings.Replace(asking, "image: a}", "image: a, env: [{name: MODE, value: fast}]}", 1), steps: verdict.Inject, change: mode("")},
+		"a value that the namespace may give":         {object: asking, steps: verdict.Inject, change: mode("{parameters: [{name: p, maxLength: 9, from: [{namespaceAnnotation: example.com/p}]}]}"), want: need(verdict.NamespaceLabels)},
+		"a value that only the pod may give":          {object: asking, steps: verdict.Inject, change: mode("{parameters: [{name: p, maxLength: 9, from: [{annotation: example.com/p}]}]}")},
 		"a conflict is not that of a version":         {object: strings.Replace(asking, "name: a, image", "name: logs, image", 1), options: "mandatory: true", steps: verdict.Inject},
 		"a pod whose Network is missing":              {object: declaring, steps: verdict.Connect, want: need(verdict.Networks)},
 		"a pod whose Network exists": {object: declaring, steps: verdict.Connect, change: func(f *verdict.Facts) {

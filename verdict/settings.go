@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -124,6 +125,9 @@ func (j *judging) template() error {
 		}
 		return nil
 	}
+	if !j.after(t) {
+		return nil
+	}
 	for _, effect := range j.Proof.Effects {
 		j.remark(ruledocs.TemplateEffect, "", finding.Strict, configField, "template "+name+": "+effect)
 	}
@@ -131,6 +135,9 @@ func (j *judging) template() error {
 		j.remark(ruledocs.TemplateEffect, "", finding.Baseline, v.Field, fmt.Sprintf(
 			"template %s: $(%s) stays as it is, because the container %s has no variable of that name; define it under env, or write $$(%s) for the literal text",
 			name, v.Name, v.Container, v.Name))
+	}
+	for _, order := range t.StartOrder() {
+		j.remark(ruledocs.TemplateStartOrder, "", finding.Baseline, configField, "template "+name+": "+order)
 	}
 	for _, wide := range t.Options.Tolerate.Wide() {
 		j.remark(ruledocs.TemplateEffect, "", finding.Baseline, "data.options", "template "+name+": options.tolerate "+wide)
@@ -146,6 +153,29 @@ func (j *judging) template() error {
 		j.remark(ruledocs.MatchEndsItself, "", finding.Baseline, "data."+template.OptionsKey, chain)
 	}
 	return nil
+}
+
+// after judges options.after, and reports whether the template can be applied. A
+// source that cannot see every template only warns of a name that it does not know.
+func (j *judging) after(t *template.Template) bool {
+	unknown, cycle := j.facts.Templates.CheckAfter(t)
+	for _, name := range unknown {
+		message := fmt.Sprintf("names the template %q, which does not exist; %s", name, j.facts.Templates.Known(name))
+		if what := j.facts.UnseenTemplates; what != "" {
+			j.remark(ruledocs.TemplateEffect, "", finding.Baseline, injector.AfterField, message+" ("+what+")")
+			continue
+		}
+		j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: injector.AfterField, Message: message})
+	}
+	if cycle != nil {
+		j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, *cycle)
+	}
+	return !j.refused()
+}
+
+// refused reports whether the setting has an error.
+func (j *judging) refused() bool {
+	return slices.ContainsFunc(j.Findings, func(f Finding) bool { return f.Effect == Denies })
 }
 
 // configField is the field of a ConfigMap that contains a template.

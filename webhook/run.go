@@ -75,7 +75,7 @@ func newHandlers(facts *cluster.Facts, m manager.Manager, o Options) []handlers.
 	}
 	return []handlers.Handler{
 		injection.Pods(), injection.Workloads(), injection.Mandatory(), networks.Pods(), networks.Workloads(),
-		(&handlers.TemplateProof{Facts: facts}).Handler(), (&handlers.NamespaceLabels{Facts: facts, Log: o.Log}).Handler(),
+		(&handlers.TemplateProof{Facts: facts, Log: o.Log}).Handler(), (&handlers.NamespaceLabels{Facts: facts, Log: o.Log}).Handler(),
 		(&handlers.Configuration{Facts: facts}).Handler(), rules.Handler(),
 	}
 }

@@ -51,6 +51,9 @@ type Sidecar struct {
 	// Containers and InitContainers are those that the pod's record names.
 	Containers     []string `json:"containers,omitempty"`
 	InitContainers []string `json:"initContainers,omitempty"`
+	// Parameters are the values of the template's parameters when it was added, by
+	// name.
+	Parameters map[string]string `json:"parameters,omitempty"`
 	// Absent are containers that the pod's record names but the pod lacks.
 	Absent []string `json:"absent,omitempty"`
 }
@@ -248,7 +251,7 @@ func podNow(pod kubeconfig.Workload, namespaceLabels map[string]string, template
 		}
 	}
 	for _, s := range injector.Sidecars(pod.GetAnnotations(), injector.PodSubject(pod, namespaceLabels), templates) {
-		sidecar := Sidecar{Sidecar: s, Containers: s.Record.Containers, InitContainers: s.Record.InitContainers}
+		sidecar := Sidecar{Sidecar: s, Containers: s.Record.Containers, InitContainers: s.Record.InitContainers, Parameters: s.Record.Parameters}
 		for _, name := range slices.Concat(sidecar.Containers, sidecar.InitContainers) {
 			if !containers[name] {
 				sidecar.Absent = append(sidecar.Absent, name)

@@ -3,9 +3,12 @@ package explain
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/usher-dev/usher/facts/kubeconfig"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
 )
@@ -106,6 +109,13 @@ func (s *Sidecar) String() string {
 	}
 	if len(s.Containers) > 0 {
 		text += ", containers " + strings.Join(s.Containers, ", ")
+	}
+	for i, name := range slices.Sorted(maps.Keys(s.Parameters)) {
+		separator := ", "
+		if i == 0 {
+			separator = ", parameters "
+		}
+		text += separator + name + "=" + finding.Quote(s.Parameters[name])
 	}
 	if len(s.Absent) > 0 {
 		text += "; its record names " + strings.Join(s.Absent, ", ") + ", which the pod lacks"

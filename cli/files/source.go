@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-json-experiment/json"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/facts"
 	"github.com/usher-dev/usher/finding"
@@ -23,6 +25,16 @@ func namespaceLabels(name string, all, own map[string]string) map[string]string 
 	return labels
 }
 
+// annotationsOf returns the annotations of an object. An object with a value that is
+// not a string has none: the API server refuses it.
+func annotationsOf(object []byte) map[string]string {
+	var o metav1.PartialObjectMetadata
+	if json.Unmarshal(object, &o) != nil {
+		return nil
+	}
+	return o.Annotations
+}
+
 // Gather implements facts.Source.
 func (w *Workspace) Gather(_ context.Context, r facts.Request) (*verdict.Facts, error) {
 	namespace, steps := r.Object.Namespace, r.Steps
@@ -30,6 +42,7 @@ func (w *Workspace) Gather(_ context.Context, r facts.Request) (*verdict.Facts, 
 		steps &= verdict.Validate // usher skips these namespaces, but the API server does not
 	}
 	known := w.world.About(w.labels[namespace], steps)
+	known.NamespaceAnnotations = w.annotations[namespace]
 	w.override(known)
 	known.Networks, known.Lister = w.networks[namespace], w.objects.lister(w.world.Evaluator)
 	_, known.OwnNetworkTaken = known.Networks[r.Object.Name]

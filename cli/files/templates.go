@@ -55,6 +55,19 @@ func templateOf(doc *manifest.Document) (name string, data map[string]string) {
 	return template.NameOf(doc.Name, labels), data
 }
 
+// Template returns the template that a document contains, or that of a revision; nil
+// if it is not a template, or not a valid one.
+func (w *Workspace) Template(doc *manifest.Document) *template.Template {
+	if !w.IsTemplate(doc) {
+		return nil
+	}
+	t, err := template.Parse(templateOf(doc))
+	if err != nil {
+		return nil // Judge reports it
+	}
+	return t
+}
+
 // loadTemplates loads the set of templates. Templates that were given as such
 // take precedence over those merely among the files. If several ConfigMaps
 // contain one template, the first by name serves, as in the cluster; if several

@@ -75,13 +75,15 @@ type Workspace struct {
 	// Templates are the templates among the files.
 	Templates *injector.Set
 
-	options  Options
-	world    *verdict.World
-	labels   map[string]map[string]string // by namespace
-	networks map[string]map[string]network.State
-	objects  index
-	given    map[*manifest.Document]bool
-	refused  map[schema.GroupKind]bool // kinds whose definitions the server refuses
+	options Options
+	world   *verdict.World
+	labels  map[string]map[string]string // by namespace
+	// annotations are those of the namespaces among the files.
+	annotations map[string]map[string]string
+	networks    map[string]map[string]network.State
+	objects     index
+	given       map[*manifest.Document]bool
+	refused     map[schema.GroupKind]bool // kinds whose definitions the server refuses
 }
 
 // Load loads the facts from the documents. given are the documents of files
@@ -93,7 +95,7 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 		return nil, []error{err}
 	}
 	w := &Workspace{
-		options: o, labels: map[string]map[string]string{},
+		options: o, labels: map[string]map[string]string{}, annotations: map[string]map[string]string{},
 		networks: manifest.Networks(docs, o.Namespace), given: map[*manifest.Document]bool{},
 		refused: map[schema.GroupKind]bool{},
 	}
@@ -107,6 +109,7 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 	for _, d := range docs {
 		if d.APIVersion == "v1" && d.Kind == "Namespace" {
 			own[d.Name], _ = verdict.Labels(d.JSON)
+			w.annotations[d.Name] = annotationsOf(d.JSON)
 		}
 	}
 	for _, d := range slices.Concat(docs, given) {

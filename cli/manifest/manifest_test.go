@@ -33,6 +33,14 @@ func TestParse(t *testing.T) {
 			in:   "kind: A\napiVersion: v1\nkind: B\n",
 			errs: []string{`f:3: YAML: key "kind" already set in map`},
 		},
+		"a merged key may be set again": {
+			in:   "kind: A\napiVersion: v1\na: &a {x: 1, z: 2}\nb: {<<: *a, x: 3}\n",
+			docs: []doc{{1, "a/", `{"a":{"x":1,"z":2},"apiVersion":"v1","b":{"x":3,"z":2},"kind":"A"}`}},
+		},
+		"a merged key must not be set twice": {
+			in:   "kind: A\napiVersion: v1\na: &a {x: 1, z: 2}\nb:\n  <<: *a\n  x: 3\n  x: 4\n",
+			errs: []string{`f:6: YAML: key "x" already set in map; line 7: key "x" already set in map`},
+		},
 		"comments of other languages are named at their lines": {
 			in: "kind: A\n---\n// one\nkind: B\nx: # fine\n  - \"\" // two\n  - 'no //comment'\n  - |\n    sh // text\n  - http://x\n",
 			errs: []string{

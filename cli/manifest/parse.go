@@ -44,6 +44,9 @@ func parse(file string, data []byte, tolerates bool) ([]*Document, []error) {
 // parseYAML parses one document.
 func parseYAML(file string, part part, tolerates bool) ([]*Document, []error) {
 	value, err := yaml.YAMLToJSONStrict(part.text)
+	if overridesMerged(part.text, err) {
+		value, err = yaml.YAMLToJSON(part.text)
+	}
 	var twice []Duplicate
 	if err != nil && tolerates {
 		if again, duplicates, ok := tolerant(part.line, part.text, err); ok {

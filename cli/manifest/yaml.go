@@ -163,6 +163,31 @@ func (d *Document) Literals() Literals {
 	return literals
 }
 
+// InJSON returns a JSON value with the literals in place of the numbers at their
+// places, except those that JSON does not have, such as 0644.
+func (l Literals) InJSON(value []byte) []byte {
+	if len(l) == 0 {
+		return value
+	}
+	var out []byte
+	copied := 0
+	from := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true))
+	for {
+		token, err := from.ReadToken()
+		if err != nil { // the end
+			return append(out, value[copied:]...)
+		}
+		if token.Kind() != '0' {
+			continue
+		}
+		literal, ok := l[string(from.StackPointer())]
+		if end := int(from.InputOffset()); ok && jsontext.Value(literal).IsValid() {
+			out = append(append(out, value[copied:end-len(token.String())]...), literal...)
+			copied = end
+		}
+	}
+}
+
 // Added shifts the literals after an item was added at a JSON Pointer: those of
 // the following items in its list.
 func (l Literals) Added(pointer string) {

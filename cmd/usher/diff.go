@@ -28,6 +28,7 @@ type diffOptions struct {
 	live       bool
 	allowEmpty bool
 	config     string
+	own        string
 	connection cli.Connection
 }
 
@@ -45,10 +46,14 @@ OLD and NEW are files, folders or "-"; usher diff matches objects by kind,
 namespace and name. With --live, it compares each object of NEW with the one in
 the cluster, as kubectl apply would change it, and validates custom objects with
 the CustomResourceDefinitions in NEW or else in the cluster. It does not write to
-the cluster.`,
+the cluster. For a template of usher it judges the cluster's workloads with the
+template in place, and shows whose next pods get it, are denied, or are restarted
+by options.heal, and how much more they request. A template that denies pods
+counts as refused, and one that restarts workloads as a rollout.`,
 		Example: `  usher diff main/deploy.yaml deploy.yaml
   git show HEAD:deploy.yaml | usher diff - deploy.yaml
   kustomize build . | usher diff --live -
+  usher diff --live audit-initializer.yaml
   usher diff -o markdown main/ deploy/ >comment.md
   usher diff -o html=change.html main/ deploy/`,
 		ValidArgsFunction: cli.Manifests,
@@ -76,6 +81,7 @@ the cluster.`,
 	cli.AllowEmpty(cmd, &o.allowEmpty)
 	o.connection.RegisterNamespace(cmd, "namespace of objects without one, with --live")
 	cli.Configuration(cmd, &o.config)
+	cli.OwnNamespace(cmd, &o.own)
 	o.connection.RegisterUser(cmd)
 	return cmd
 }
@@ -135,7 +141,7 @@ func (o *diffOptions) workspace(docs []*manifest.Document, version string, defin
 	}
 	options := files.Options{
 		Steps: verdict.VerifyUpdate | verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.connection.Given(), "default"),
-		OwnNamespace: cli.Namespace, Plan: true,
+		OwnNamespace: o.own, Plan: true,
 	}
 	if version != "" {
 		if options.Server, err = parseVersion(version); err != nil {

@@ -36,6 +36,8 @@ type (
 		Omitted        string
 		Assumes        string
 		Plan           *diffPlanView
+		// Template are the lines about a template's effect, Workloads those about each workload.
+		Template, Workloads []string
 	}
 	diffRowView struct {
 		diffRow
@@ -143,6 +145,9 @@ func newDiffObjectView(o diffObject) diffObjectView {
 	}
 	if o.Omitted > 0 {
 		v.Omitted = page.Count(o.Omitted, "more change")
+	}
+	if o.Template != nil {
+		v.Template, v.Workloads = o.Template.summary(), o.Template.lines()
 	}
 	if o.Plan != nil {
 		v.Plan = &diffPlanView{Blocked: o.Plan.Blocked}

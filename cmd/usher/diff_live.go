@@ -75,6 +75,9 @@ func diffLive(ctx context.Context, report *diffReport, cluster *liveObjects, doc
 		return
 	}
 	for _, d := range docs {
+		if d.Namespace == "" && workspace.IsTemplate(d) {
+			d.Namespace = o.own
+		}
 		if d.APIVersion == "v1" && d.Kind == "Namespace" {
 			cluster.exist[d.Name] = nil // created along with its objects
 		}
@@ -97,8 +100,12 @@ func diffLive(ctx context.Context, report *diffReport, cluster *liveObjects, doc
 		default:
 			v, err := applied(workspace, server, was, d)
 			report.compared(nil, d, v, err)
+			if err == nil && workspace.IsTemplate(d) {
+				report.templateCompared(was, d)
+			}
 		}
 	}
+	o.previewTemplates(ctx, report, workspace, docs)
 	report.note(workspace)
 }
 

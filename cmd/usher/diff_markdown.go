@@ -28,6 +28,9 @@ func markdownDiff(w io.Writer, r *diffReport) error {
 	}
 	for _, o := range objects {
 		markdownSteps(&b, o)
+		if o.Template != nil {
+			o.Template.markdown(&b)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -49,6 +52,9 @@ func markdownRows(b *strings.Builder, o diffObject) {
 	default:
 		row("", o.Action, "")
 		return
+	}
+	if len(o.Changes) == 0 {
+		row("", "**"+string(o.Outcome)+"**", "")
 	}
 	for _, r := range o.rows() {
 		var lines []string

@@ -48,7 +48,10 @@ func textDiff(w io.Writer, r *diffReport) error {
 		name := o.Kind + " " + o.qualifiedName()
 		switch o.Action {
 		case actionUnchanged:
-			continue
+			if o.Template == nil || len(o.Template.Workloads) == 0 {
+				continue
+			}
+			fmt.Fprintf(&b, "%s: %s\n", name, o.Action)
 		case actionChanged:
 			fmt.Fprintf(&b, "%s: %s\n", name, o.Outcome)
 			writeChanges(&b, o)
@@ -58,6 +61,9 @@ func textDiff(w io.Writer, r *diffReport) error {
 			fmt.Fprintf(&b, "%s: not compared, because usher knows no transitions of %s %s\n", name, o.APIVersion, o.Kind)
 		default:
 			fmt.Fprintf(&b, "%s: %s\n", name, o.Action)
+		}
+		if o.Template != nil {
+			o.Template.text(&b)
 		}
 	}
 	fmt.Fprintln(&b, r.summary())

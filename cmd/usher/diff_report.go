@@ -69,6 +69,8 @@ type diffObject struct {
 	// Pods is how many pods a rollout replaces, if the manifest says it.
 	Pods int              `json:"pods,omitempty"`
 	Plan *transition.Plan `json:"plan,omitempty"`
+	// Template is the effect of a template on the workloads of a cluster.
+	Template *templateEffect `json:"template,omitempty"`
 }
 
 // A diffChange is a change and its place in the file.
@@ -183,7 +185,8 @@ func (r *diffReport) created(new *manifest.Document, v *verdict.Verdict, err err
 // could not be compared at all.
 func (r *diffReport) reaches(o transition.Outcome) bool {
 	return slices.ContainsFunc(r.Objects, func(d diffObject) bool {
-		return d.Action == actionFailed || d.Outcome != "" && d.Outcome.AtLeast(o)
+		effect := d.Template.outcome()
+		return d.Action == actionFailed || d.Outcome != "" && d.Outcome.AtLeast(o) || effect != "" && effect.AtLeast(o)
 	})
 }
 

@@ -39,7 +39,9 @@ type diffStep struct{ Text, Command string }
 
 // changed returns the objects to show, the most severe changes first.
 func (r *diffReport) changed() []diffObject {
-	objects := slices.DeleteFunc(slices.Clone(r.Objects), func(o diffObject) bool { return o.Action == actionUnchanged })
+	objects := slices.DeleteFunc(slices.Clone(r.Objects), func(o diffObject) bool {
+		return o.Action == actionUnchanged && (o.Template == nil || len(o.Template.Workloads) == 0)
+	})
 	slices.SortStableFunc(objects, func(x, y diffObject) int { return cmp.Compare(y.severity(), x.severity()) })
 	return objects
 }

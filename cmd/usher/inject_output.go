@@ -145,7 +145,7 @@ func writeInjectedJSON(w io.Writer, results []*injected) error {
 	var items []jsontext.Value
 	for _, r := range results {
 		if !r.denied() {
-			items = append(items, r.result)
+			items = append(items, r.literals().InJSON(r.result))
 		}
 	}
 	var out jsontext.Value

@@ -33,6 +33,11 @@ const (
 	askingPod    = `{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {inject.usher.dev/side: "true"}}, spec: {containers: [{name: app, image: a}]}}`
 )
 
+// parameterTemplate takes values from the pod and its namespace.
+const parameterTemplate = `{apiVersion: v1, kind: ConfigMap, metadata: {name: side-initializer}, data: {
+  options: 'parameters: [{name: zone, maxLength: 9, default: a, from: [{namespaceAnnotation: example.com/zone}]}, {name: port, type: int, default: 80, from: [{annotation: example.com/port}]}]',
+  config: 'containers: [{name: side, image: s, args: ["--zone=${param.zone}", "--port=${param.port}"]}]'}}`
+
 // matchedPod does not ask for a template; matchingTemplate selects it.
 const (
 	matchedPod       = "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: a}}, spec: {containers: [{name: app, image: a}]}}"
@@ -71,6 +76,38 @@ func TestInject(t *testing.T) {
 		"numbers as JSON has them": {
 			stdin: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{"inject.usher.dev/side":"true"}},"spec":{"containers":[{"name":"app","image":"a","x":1.10,"z":12345678901234567890123}]}}`,
 			args:  []string{"-f", "-", "-t", writeFile(t, "t.yaml", sideTemplate)}, stdout: []string{"x: 1.10\n", "z: 12345678901234567890123\n", "name: side"},
+		},
+		"numbers as YAML has them, in JSON": {
+			stdin:  strings.Replace(askingPod, "spec: {", "extra: {a: 1.10, b: 12345678901234567890123, c: 0644, d: 1_000, e: 5, f: '0644', g: 1.0}, spec: {", 1),
+			args:   []string{"-f", "-", "-o", "json", "-t", writeFile(t, "t.yaml", sideTemplate)},
+			stdout: []string{`"a": 1.10,`, `"b": 12345678901234567890123,`, `"c": 420,`, `"d": 1000,`, `"e": 5,`, `"f": "0644",`, `"g": 1.0`, `"name": "side"`},
+		},
+		"numbers of items that move, in JSON": {
+			stdin: `{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {inject.usher.dev/side: "true"}}, spec: {
+  restartPolicy: Never, initContainers: [{name: i, image: i, x: 1.10}, {name: j, image: j, x: 2.0}], containers: [{name: app, image: a}]}}`,
+			args: []string{"-f", "-", "-o", "json", "-t", writeFile(t, "t.yaml", sideTemplate)}, stdout: []string{`"x": 1.10`, `"x": 2.0`},
+		},
+		"a merged field that is overridden": {
+			stdin: `
+apiVersion: v1
+kind: Pod
+metadata: {name: p, annotations: {inject.usher.dev/side: "true"}}
+spec:
+  containers:
+  - &c {name: app, image: app}
+  - <<: *c
+    name: web
+`,
+			args: []string{"-f", "-", "-t", writeFile(t, "t.yaml", sideTemplate)}, stdout: []string{"- image: app\n    name: app\n  - image: app\n    name: web\n"},
+		},
+		"parameters": {
+			stdin: "{apiVersion: v1, kind: Namespace, metadata: {name: team, annotations: {example.com/zone: b}}}\n---\n" + strings.NewReplacer("name: p,", "name: p, namespace: team,", `"true"`, `"true", example.com/port: "9"`).Replace(askingPod),
+			args:  []string{"-f", "-", "-t", writeFile(t, "t.yaml", parameterTemplate)}, stdout: []string{"- --zone=b\n    - --port=9\n", `"parameters":{"port":"9","zone":"b"}`},
+		},
+		"a bad value of a parameter": {
+			stdin: strings.Replace(askingPod, `"true"`, `"true", example.com/port: http`, 1),
+			args:  []string{"-f", "-", "-t", writeFile(t, "t.yaml", parameterTemplate)}, status: 1,
+			stderr: []string{`metadata.annotations[example.com/port]: is "http"; write a whole number (the parameter port of the template side)`},
 		},
 		"numbers of items that move": {
 			stdin: `{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {inject.usher.dev/side: "true"}}, spec: {

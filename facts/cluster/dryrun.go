@@ -87,8 +87,12 @@ func (d *DryRun) try(ctx context.Context, trial injector.Trial) answer {
 			return answer{warning: fmt.Sprintf("could not be tested with a pod of the kind %q, which is denied even without the template: %v", trial.Name, bare)}
 		}
 		var problems []finding.Finding
+		with := ""
+		if trial.With != "" {
+			with = " with " + trial.With
+		}
 		for _, cause := range status.Details.Causes {
-			problems = append(problems, finding.Denial(reason.TemplateInvalid, cause.Field, "the API server refuses the injected pod: "+cause.Message))
+			problems = append(problems, finding.Denial(reason.TemplateInvalid, cause.Field, "the API server refuses the injected pod"+with+": "+cause.Message))
 		}
 		return answer{problems: problems}
 	}

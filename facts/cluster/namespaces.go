@@ -13,10 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/injector/template"
 )
 
-// Namespaces stores only the labels of namespaces: templates select by any of
-// them, and Pod Security uses some.
+// Namespaces stores only the labels and annotations of namespaces: templates select
+// by any label, Pod Security uses some, and parameters of templates may come from
+// annotations.
 type Namespaces struct {
 	reader client.Reader // must not be a cache
 	// Changed is called when the templates that a namespace asks for change; it
@@ -32,8 +34,8 @@ type Namespaces struct {
 
 // A namespace is the stored part of one.
 type namespace struct {
-	version string // resourceVersion
-	labels  map[string]string
+	version             string // resourceVersion
+	labels, annotations map[string]string
 }
 
 // NewNamespaces returns an empty store.
@@ -56,7 +58,7 @@ func (n *Namespaces) put(ns *metav1.PartialObjectMetadata) bool {
 	if known && !newer(ns.ResourceVersion, before.version) {
 		return false
 	}
-	now := namespace{version: ns.ResourceVersion, labels: ns.Labels}
+	now := namespace{version: ns.ResourceVersion, labels: ns.Labels, annotations: shortAnnotations(ns.Annotations)}
 	n.known[ns.Name] = now
 	return before.labels[wellknown.LabelTemplates] != now.labels[wellknown.LabelTemplates]
 }
@@ -81,29 +83,45 @@ func (n *Namespaces) Delete(name, version string) {
 	n.notify(!kept && before.labels[wellknown.LabelTemplates] != "")
 }
 
-// Labels returns the labels of a namespace, which the caller must not change.
-// It reads from the API server a namespace that the cache does not have yet.
-func (n *Namespaces) Labels(ctx context.Context, name string) (map[string]string, error) {
+// Metadata returns the labels and annotations of a namespace, which the caller must
+// not change. It reads from the API server a namespace that the cache does not have
+// yet.
+func (n *Namespaces) Metadata(ctx context.Context, name string) (labels, annotations map[string]string, err error) {
 	n.mu.RLock()
 	ns, known := n.known[name]
 	n.mu.RUnlock()
 	if known {
-		return ns.labels, nil
+		return ns.labels, ns.annotations, nil
 	}
 	return n.Refresh(ctx, name)
 }
 
-// Asking counts the namespaces whose label asks for a template.
-func (n *Namespaces) Asking(template string) int {
+// Asking counts the namespaces whose labels ask for a template, or select a revision
+// of one, <template>/<revision>.
+func (n *Namespaces) Asking(name string) int {
+	of, revision, isRevision := strings.Cut(name, "/")
+	return len(n.Selected(func(_ string, labels map[string]string) bool {
+		if isRevision {
+			picked, err := template.PickedRevisions(labels[wellknown.LabelRevisions])
+			return err == nil && picked[of] == revision
+		}
+		return slices.Contains(strings.Split(labels[wellknown.LabelTemplates], "."), name)
+	}))
+}
+
+// Selected lists the namespaces that a function selects by their labels, which it
+// must not change, by name.
+func (n *Namespaces) Selected(selects func(name string, labels map[string]string) bool) []string {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	count := 0
-	for _, ns := range n.known {
-		if slices.Contains(strings.Split(ns.labels[wellknown.LabelTemplates], "."), template) {
-			count++
+	var names []string
+	for name, ns := range n.known {
+		if selects(name, ns.labels) {
+			names = append(names, name)
 		}
 	}
-	return count
+	slices.Sort(names)
+	return names
 }
 
 // Values lists the values of the label that asks for templates.
@@ -119,22 +137,22 @@ func (n *Namespaces) Values() []string {
 	return slices.Sorted(maps.Keys(values))
 }
 
-// Refresh reads a namespace from the API server.
-func (n *Namespaces) Refresh(ctx context.Context, name string) (map[string]string, error) {
+// Refresh reads the labels and annotations of a namespace from the API server.
+func (n *Namespaces) Refresh(ctx context.Context, name string) (labels, annotations map[string]string, err error) {
 	n.mu.RLock()
 	deletions := n.deletions
 	n.mu.RUnlock()
 	ns := partialNamespace()
-	err := n.reader.Get(ctx, client.ObjectKey{Name: name}, ns)
+	err = n.reader.Get(ctx, client.ObjectKey{Name: name}, ns)
 	if apierrors.IsNotFound(err) {
-		return nil, nil // a review without a namespace has no labels
+		return nil, nil, nil // a review without a namespace has no labels
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: reading the namespace %s: %w", errUnavailable, name, err)
+		return nil, nil, fmt.Errorf("%w: reading the namespace %s: %w", errUnavailable, name, err)
 	}
 	n.mu.Lock()
 	changed := n.deletions == deletions && n.put(ns)
 	n.mu.Unlock()
 	n.notify(changed)
-	return ns.Labels, nil
+	return ns.Labels, shortAnnotations(ns.Annotations), nil
 }

@@ -2,15 +2,18 @@ package cluster
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/injector/template"
 )
 
 func labelled(version, value string) *metav1.PartialObjectMetadata {
@@ -73,11 +76,11 @@ func TestNamespaces_AnOvertakenAnswerIsNotKept(t *testing.T) {
 			if tc.during != nil {
 				server.during = func() { tc.during(n) }
 			}
-			if _, err := n.Refresh(t.Context(), "a"); err != nil {
+			if _, _, err := n.Refresh(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
 			server.during, server.answer = nil, nil
-			labels, err := n.Labels(t.Context(), "a")
+			labels, _, err := n.Metadata(t.Context(), "a")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,6 +88,23 @@ func TestNamespaces_AnOvertakenAnswerIsNotKept(t *testing.T) {
 				t.Errorf("the namespace asks for %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestNamespaces_KeepsShortAnnotations(t *testing.T) {
+	ns := labelled("1", "")
+	ns.Annotations = map[string]string{
+		"example.com/zone": "b", corev1.LastAppliedConfigAnnotation: "{}", "example.com/long": strings.Repeat("x", template.MaxValue+1),
+	}
+	n := NewNamespaces(&answering{})
+	kept, err := Trim(ns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Put(kept.(*metav1.PartialObjectMetadata))
+	_, annotations, err := n.Metadata(t.Context(), "a")
+	if diff := cmp.Diff(map[string]string{"example.com/zone": "b"}, annotations); diff != "" || err != nil {
+		t.Errorf("%v, annotations (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -17,14 +17,15 @@ func (f *Facts) Judge(ctx context.Context, r facts.Request) (*verdict.Verdict, e
 
 // Gather implements facts.Source: it reads the caches.
 func (f *Facts) Gather(ctx context.Context, r facts.Request) (*verdict.Facts, error) {
-	var labels map[string]string
+	var labels, annotations map[string]string
 	if r.Object.Namespace != "" {
 		var err error
-		if labels, err = f.Namespaces.Labels(ctx, r.Object.Namespace); err != nil {
+		if labels, annotations, err = f.Namespaces.Metadata(ctx, r.Object.Namespace); err != nil {
 			return nil, err
 		}
 	}
 	known := f.World().About(labels, r.Steps)
+	known.NamespaceAnnotations = annotations
 	known.Now, known.Scaled = time.Now(), r.Scaled
 	if r.Object.Kind == "Pod" && len(known.Templates.Matches()) > 0 {
 		known.Creator = injector.CreatorOf(r.User, f.Controllers())
@@ -85,12 +86,13 @@ func (f *Facts) Renew(ctx context.Context, r facts.Request, known *verdict.Facts
 	return false, nil
 }
 
-// renewLabels reads the labels of the object's namespace.
+// renewLabels reads the labels and annotations of the object's namespace.
 func (f *Facts) renewLabels(ctx context.Context, r facts.Request, known *verdict.Facts) (changed bool, err error) {
-	labels, err := f.Namespaces.Refresh(ctx, r.Object.Namespace)
-	if err != nil || maps.Equal(labels, known.NamespaceLabels) {
+	labels, annotations, err := f.Namespaces.Refresh(ctx, r.Object.Namespace)
+	if err != nil || maps.Equal(labels, known.NamespaceLabels) && maps.Equal(annotations, known.NamespaceAnnotations) {
 		return false, err
 	}
+	known.NamespaceAnnotations = annotations
 	again := known.About(labels, r.Steps)
 	known.NamespaceLabels, known.Levels = again.NamespaceLabels, again.Levels
 	if r.Steps&verdict.Connect != 0 {

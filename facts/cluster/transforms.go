@@ -29,12 +29,28 @@ func trimConfigMap(cm *corev1.ConfigMap) *corev1.ConfigMap {
 	return kept
 }
 
-// trimNamespace keeps only the labels.
+// trimNamespace keeps only the labels and annotations.
 func trimNamespace(ns *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{
 		TypeMeta:   ns.TypeMeta,
-		ObjectMeta: metav1.ObjectMeta{Name: ns.Name, ResourceVersion: ns.ResourceVersion, Labels: ns.Labels},
+		ObjectMeta: metav1.ObjectMeta{Name: ns.Name, ResourceVersion: ns.ResourceVersion, Labels: ns.Labels, Annotations: shortAnnotations(ns.Annotations)},
 	}
+}
+
+// shortAnnotations are those from which parameters of templates may come. It leaves
+// out the copy of the namespace that kubectl apply stores.
+func shortAnnotations(annotations map[string]string) map[string]string {
+	var short map[string]string
+	for key, value := range annotations {
+		if key == corev1.LastAppliedConfigAnnotation || len(value) > template.MaxValue {
+			continue
+		}
+		if short == nil {
+			short = map[string]string{}
+		}
+		short[key] = value
+	}
+	return short
 }
 
 // ByObject limits the caches of a manager to the ConfigMaps of usher's
@@ -44,7 +60,7 @@ func ByObject(own string) map[client.Object]cache.ByObject {
 }
 
 // Trim keeps of an object in a cache only what decisions need: of templates and
-// the configuration their data, of namespaces the labels, of workloads the
+// the configuration their data, of namespaces the labels and annotations, of workloads the
 // labels of their pods.
 func Trim(object any) (any, error) {
 	switch o := object.(type) {

@@ -29,30 +29,49 @@ func existing() []*kinds.Kind {
 // ErrLimit says that a namespace has more workloads than were to be judged.
 var ErrLimit = errors.New("the namespace has more workloads than the limit")
 
-// JudgeWorkloads judges the workloads of a namespace without a controller, with
-// the facts of a source, as if they were created now; at most limit objects in
-// total. It returns how many objects it read, and why it did not read the others.
-func (l *Lister) JudgeWorkloads(ctx context.Context, s facts.Source, namespace string, steps verdict.Steps, limit int, visit func(workload string, v *verdict.Verdict)) (read int, unread []error, err error) {
+// A Workload is an object with a pod template that the API server stores, or a pod,
+// without a controller.
+type Workload struct {
+	Kind   *kinds.Kind
+	Object client.Object
+}
+
+// String names the workload like kubectl.
+func (w Workload) String() string { return strings.ToLower(w.Kind.Name) + "/" + w.Object.GetName() }
+
+// Request asks for a verdict about the workload as if it were created now.
+func (w Workload) Request(steps verdict.Steps) (facts.Request, error) {
+	w.Object.SetManagedFields(nil)
+	text, err := json.Marshal(w.Object)
+	if err != nil {
+		return facts.Request{}, fmt.Errorf("writing the %s %s: %w", w.Kind.Name, w.Object.GetName(), err)
+	}
+	return facts.Request{Steps: steps, Object: verdict.Object{
+		APIVersion: w.Kind.APIVersion, Kind: w.Kind.Name, Namespace: w.Object.GetNamespace(), Name: w.Object.GetName(), JSON: text,
+		Typed: policies.NewObject(w.Kind.APIVersion, w.Kind.Name, w.Object),
+	}}, nil
+}
+
+// Workloads visits the workloads of a namespace, or of all namespaces for "", until
+// visit returns an error. It reads at most limit objects in total, returns how many
+// it read, and why it did not read the others.
+func (l *Lister) Workloads(ctx context.Context, namespace string, limit int, visit func(Workload) error) (read int, unread []error, err error) {
 	for _, of := range existing() {
 		var failed error
 		complete, listing := l.walks.each(ctx, of.NewList().(client.ObjectList), namespace, limit-read, func(o client.Object) {
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || failed != nil {
 				return
 			}
 			read++
-			if failed != nil || metav1.GetControllerOf(o) != nil { // otherwise its controller is judged
-				return
-			}
-			var v *verdict.Verdict
-			if v, failed = judgeExisting(ctx, s, of, o, steps); failed == nil {
-				visit(strings.ToLower(of.Name)+"/"+o.GetName(), v)
+			if metav1.GetControllerOf(o) == nil { // otherwise its controller is visited
+				failed = visit(Workload{of, o})
 			}
 		})
 		switch {
-		case failed != nil:
-			return read, unread, failed
 		case ctx.Err() != nil:
 			return read, append(unread, ctx.Err()), nil
+		case failed != nil:
+			return read, unread, failed
 		case listing != nil:
 			unread = append(unread, fmt.Errorf("listing the objects of kind %s: %w", of.Name, listing))
 		case !complete:
@@ -62,17 +81,22 @@ func (l *Lister) JudgeWorkloads(ctx context.Context, s facts.Source, namespace s
 	return read, unread, nil
 }
 
-// judgeExisting judges an object that the API server stores.
-func judgeExisting(ctx context.Context, s facts.Source, of *kinds.Kind, o client.Object, steps verdict.Steps) (*verdict.Verdict, error) {
-	o.SetManagedFields(nil)
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("writing the %s %s: %w", of.Name, o.GetName(), err)
-	}
-	return facts.Judge(ctx, s, facts.Request{Steps: steps, Object: verdict.Object{
-		APIVersion: of.APIVersion, Kind: of.Name, Namespace: o.GetNamespace(), Name: o.GetName(), JSON: text,
-		Typed: policies.NewObject(of.APIVersion, of.Name, o),
-	}})
+// JudgeWorkloads judges the workloads of a namespace with the facts of a source, as
+// if they were created now; at most limit objects in total. It returns how many
+// objects it read, and why it did not read the others.
+func (l *Lister) JudgeWorkloads(ctx context.Context, s facts.Source, namespace string, steps verdict.Steps, limit int, visit func(workload string, v *verdict.Verdict)) (read int, unread []error, err error) {
+	return l.Workloads(ctx, namespace, limit, func(w Workload) error {
+		request, err := w.Request(steps)
+		if err != nil {
+			return err
+		}
+		v, err := facts.Judge(ctx, s, request)
+		if err != nil {
+			return err
+		}
+		visit(w.String(), v)
+		return nil
+	})
 }
 
 // JudgeWorkloads judges by the rules the workloads of a namespace, with other

@@ -3,7 +3,6 @@ package drift
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -50,7 +49,7 @@ func (r *Restart) annotate(ctx context.Context, t *target, options ...client.Pat
 	if err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 		return fmt.Errorf("reading %s/%s: %w", t.owner.Namespace, t.owner, err)
 	}
-	if err := blocked(object); err != nil {
+	if err := kinds.Blocked(object); err != nil {
 		return err
 	}
 	notes := func(annotations map[string]string) map[string]any {
@@ -85,27 +84,8 @@ func (r *Restart) rolledOut(ctx context.Context, t *target) error {
 		if err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return false, err
 		}
-		return done(object), blocked(object)
+		return done(object), kinds.Blocked(object)
 	})
-}
-
-// blocked explains why a workload cannot be restarted.
-func blocked(object client.Object) error {
-	switch o := object.(type) {
-	case *appsv1.Deployment:
-		if o.Spec.Paused {
-			return errors.New("the Deployment is paused; resume it first")
-		}
-	case *appsv1.StatefulSet:
-		if o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
-			return errors.New("the StatefulSet's update strategy is OnDelete; delete its pods yourself")
-		}
-	case *appsv1.DaemonSet:
-		if o.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
-			return errors.New("the DaemonSet's update strategy is OnDelete; delete its pods yourself")
-		}
-	}
-	return nil
 }
 
 // done reports whether a rollout is complete.

@@ -52,7 +52,7 @@ type Cluster struct {
 	objects    *cluster.Lister
 	dry        client.Client
 	warnings   *warnings
-	namespaces map[string]map[string]string
+	namespaces map[string]*metav1.PartialObjectMetadata
 	owners     map[types.UID][]Owner
 }
 
@@ -64,7 +64,7 @@ func Connect(ctx context.Context, connection *rest.Config, usher Installation) (
 		policyv1.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme), metav1.AddMetaToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	c := &Cluster{Installation: usher, warnings: &warnings{}, namespaces: map[string]map[string]string{}, owners: map[types.UID][]Owner{}}
+	c := &Cluster{Installation: usher, warnings: &warnings{}, namespaces: map[string]*metav1.PartialObjectMetadata{}, owners: map[types.UID][]Owner{}}
 	var err error
 	if c.Client, err = client.New(connection, client.Options{Scheme: scheme}); err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
@@ -96,14 +96,14 @@ func Connect(ctx context.Context, connection *rest.Config, usher Installation) (
 
 // NamespaceLabels returns the labels of a namespace, read once.
 func (c *Cluster) NamespaceLabels(ctx context.Context, name string) (map[string]string, error) {
-	if labels, ok := c.namespaces[name]; ok {
-		return labels, nil
+	if ns, ok := c.namespaces[name]; ok {
+		return ns.Labels, nil
 	}
 	ns, err := c.Namespace(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	c.namespaces[name] = ns.Labels
+	c.namespaces[name] = ns
 	return ns.Labels, nil
 }
 

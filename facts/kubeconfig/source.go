@@ -41,6 +41,9 @@ func (c *Cluster) Gather(ctx context.Context, r facts.Request) (*verdict.Facts, 
 func (c *Cluster) gather(ctx context.Context, r facts.Request, labels map[string]string, objects policies.Lister) (*verdict.Facts, error) {
 	known := c.world.About(labels, r.Steps)
 	known.Lister, known.Scaled = objects, r.Scaled
+	if ns := c.namespaces[r.Object.Namespace]; ns != nil {
+		known.NamespaceAnnotations = ns.Annotations
+	}
 	if c.Templates == nil {
 		known.Steps &^= verdict.PropagateOptIn | verdict.Inject | verdict.VerifyMandatory | verdict.VerifyUpdate
 	}

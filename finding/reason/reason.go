@@ -16,6 +16,7 @@ const (
 	OptedOut             Reason = "opted-out"             // the annotation says "false"
 	NamespaceExclude     Reason = "namespace-excluded"    // a system namespace, usher's own, or one that it does not serve
 	HostNetwork          Reason = "host-network"          // on the host's network, which the template does not allow
+	MatchSkipped         Reason = "match-skipped"         // only the template's own match selects the pod, which cannot have it
 	NoNativeSidecars     Reason = "no-native-sidecars"    // the pod ends, and sidecars that end with it are not to be had
 	Windows              Reason = "windows"               // the pod runs on Windows, the template's containers on Linux
 	TemplateValid        Reason = "template-valid"        // the template that was applied, or is asked for by a namespace, can be used
@@ -30,6 +31,7 @@ const (
 	ConflictMount        Reason = "conflict-mount"        // two mounts at one path in one container
 	ConflictEnv          Reason = "conflict-env"          // a variable of the pod's own container has another value
 	ConflictMetadata     Reason = "conflict-metadata"     // a label or annotation is set to another value
+	ConflictHostAlias    Reason = "conflict-host-alias"   // a host name has another address
 	RecordMismatch       Reason = "record-mismatch"       // the record does not fit the pod, or an update changes it
 	MandatoryChanged     Reason = "mandatory-changed"     // an item of a mandatory template is not as the template has it
 	NetworkAttached      Reason = "network-attached"      // what the pod declares was added to what Multus attaches
@@ -60,6 +62,7 @@ var reasons = []struct {
 	{OptedOut, false, "An annotation of the pod says \"false\" for the template, which wins over the namespace's label. The pod is denied instead if the template does not let pods opt out (options.optOut), which is the default of mandatory templates."},
 	{NamespaceExclude, false, "usher does not change pods in kube-system, kube-public, kube-node-lease, its own namespace, and namespaces that its installation does not serve."},
 	{HostNetwork, false, "The pod is on the host network, where a sidecar's ports would be ports of the node. To allow it, set options.hostNetwork: allow in the template. The pod is denied instead if the template is mandatory."},
+	{MatchSkipped, false, "Only the template's own options.match selects the pod, and the pod cannot have the template: it has another container, volume, mount or port of the host in its place, or a parameter of the template has an invalid value. A pod that asks for the template with an annotation, or by its namespace's label, is denied instead."},
 	{NoNativeSidecars, false, "The pod ends by itself (restartPolicy Never or OnFailure), an ordinary sidecar would keep it from ending, and the cluster does not support native sidecars or the template forbids them (options.native). The pod is denied instead if the template is mandatory."},
 	{Windows, false, "The pod runs on Windows (spec.os.name, or the node selector kubernetes.io/os), where the template's containers do not. The pod is denied instead if the template is mandatory."},
 	{TemplateValid, false, "The applied template is valid, or the templates that a namespace asks for exist."},
@@ -72,8 +75,9 @@ var reasons = []struct {
 	{ConflictVolume, true, "A volume of the pod has the name of a volume of the template and another source. Rename one of them, or give both the same source to share the volume."},
 	{ConflictHostPort, true, "Two containers would take the same port of the host. Change or remove one hostPort."},
 	{ConflictMount, true, "A container would mount two volumes at the same path. Change one mountPath."},
-	{ConflictEnv, true, "A container of the pod sets a variable that the template's appContainers set to another value. Give both the same value, or name the containers that get it (inject.usher.dev/<template>.containers)."},
-	{ConflictMetadata, true, "The pod sets a label or annotation that the template sets to another value. Remove it from one of them."},
+	{ConflictEnv, true, "A container of the pod sets a variable that the template's appContainers set to another value. Give both the same value, name the containers that get it (inject.usher.dev/<template>.containers), or let the template keep or append to the pod's value (options.onConflict)."},
+	{ConflictMetadata, true, "The pod sets a label or annotation that the template sets to another value. Remove it from one of them, or let the template keep the pod's value (options.onConflict)."},
+	{ConflictHostAlias, true, "The pod maps a host name to another address than the template, whose options.onConflict denies that. Remove it from one of them."},
 	{RecordMismatch, true, "The annotation usher.dev/injected does not match the pod: it names containers that the pod does not have while others have their names, or an update changes the entry of a mandatory template. In a new pod, remove the record and what it names, and usher adds both; in an existing pod, leave it as it is."},
 	{MandatoryChanged, true, "A container, volume, label or annotation of a mandatory template differs from the template, or an update changes it. Stop changing the template's items, or allow in options.tolerate of the template what others may change."},
 	{NetworkAttached, false, "usher added the Networks in the annotation samplecrd.k8s.io/network to k8s.v1.cni.cncf.io/networks, from which Multus attaches the pod."},

@@ -41,6 +41,8 @@ type Outcome struct {
 	// Source is the key that asked for or refused the template.
 	Source string
 	Detail string
+	// Keeps names what the pod keeps although the template has another value for it.
+	Keeps []string
 }
 
 // Name returns the name of the template or revision in a Set.

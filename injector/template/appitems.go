@@ -40,7 +40,12 @@ type AppItem struct {
 	Raw jsontext.Value
 	// Same reports whether an item of the pod is equal to this one.
 	Same func(other jsontext.Value) bool
+	// Value is the literal value of a variable; nil if it has none.
+	Value *string
 }
+
+// Literal reports whether the item is a variable with a literal value.
+func (i *AppItem) Literal() bool { return i.Value != nil }
 
 // Empty reports whether there are no items.
 func (a *AppItems) Empty() bool { return len(a.Env)+len(a.EnvFrom)+len(a.Mounts) == 0 }
@@ -56,13 +61,17 @@ func newAppItems(typed *appFragment, canonical jsontext.Value) AppItems {
 	_ = json.Unmarshal(canonical, &raw)
 	items := AppItems{typed: typed}
 	for i, e := range typed.Env {
-		items.Env = append(items.Env, AppItem{e.Name, raw.Env[i], sameAs(e, defaultEnv)})
+		item := AppItem{Key: e.Name, Raw: raw.Env[i], Same: sameAs(e, defaultEnv)}
+		if e.ValueFrom == nil {
+			item.Value = &typed.Env[i].Value
+		}
+		items.Env = append(items.Env, item)
 	}
 	for i, f := range typed.EnvFrom {
-		items.EnvFrom = append(items.EnvFrom, AppItem{EnvSource(f), raw.EnvFrom[i], sameAs(f, nil)})
+		items.EnvFrom = append(items.EnvFrom, AppItem{Key: EnvSource(f), Raw: raw.EnvFrom[i], Same: sameAs(f, nil)})
 	}
 	for i, m := range typed.VolumeMounts {
-		items.Mounts = append(items.Mounts, AppItem{MountKey(m.MountPath), raw.VolumeMounts[i], sameAs(m, defaultMount)})
+		items.Mounts = append(items.Mounts, AppItem{Key: MountKey(m.MountPath), Raw: raw.VolumeMounts[i], Same: sameAs(m, defaultMount)})
 	}
 	return items
 }

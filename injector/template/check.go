@@ -47,6 +47,7 @@ func (t *Template) check(bad *InvalidError) {
 	t.checkMetadata(bad)
 	t.checkRevision(bad)
 	t.checkOverrides(bad)
+	t.checkOnConflict(bad)
 }
 
 func (t *Template) checkVolume(bad *InvalidError, i int, v Volume, seen map[string]bool) {

@@ -14,27 +14,30 @@ import (
 // maxConfig limits a template's text: a ConfigMap has at most 1 MiB.
 const maxConfig = 1 << 20
 
-// parseFragment parses the data key config strictly: unknown and repeated
-// fields are problems. It returns the canonical JSON (sorted keys) along with
-// the typed fragment.
-func parseFragment(config string, bad *InvalidError) ([]byte, *fragment) {
+// canonicalJSON reads the data key config. It returns its canonical JSON, with
+// sorted keys; a repeated key is a problem.
+func canonicalJSON(config string, bad *InvalidError) []byte {
 	if len(config) > maxConfig {
 		bad.add("data.config", 0, "is larger than 1 MiB")
-		return nil, nil
+		return nil
 	}
 	canonical, err := yaml.YAMLToJSONStrict([]byte(config))
 	if err != nil {
 		bad.add("data.config", yamlLine(err), "%s", yamlMessage(err))
-		return nil, nil
+		return nil
 	}
+	return canonical
+}
+
+// decodeFragment decodes canonical JSON strictly: an unknown field is a problem.
+func decodeFragment(canonical []byte, bad *InvalidError) *fragment {
 	frag := &fragment{}
 	if err := json.Unmarshal(canonical, frag, json.RejectUnknownMembers(true)); err != nil {
 		field, detail := podjson.DecodeProblem(err)
 		bad.add(strings.TrimSuffix(configField+field, "."), 0, "%s", detail)
-		bad.locate(config)
-		return nil, nil
+		return nil
 	}
-	return canonical, frag
+	return frag
 }
 
 var yamlLineNumber = regexp.MustCompile(`line (\d+): ?`)

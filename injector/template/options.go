@@ -21,6 +21,22 @@ const (
 	NativeAlways Native = "always"
 	// NativeNever skips pods that end by themselves.
 	NativeNever Native = "never"
+	// NativePreferred uses native sidecars in every pod if the cluster supports
+	// them, and otherwise is as NativeAuto.
+	NativePreferred Native = "preferred"
+)
+
+// Place decides where a template's init containers stand among the pod's own.
+type Place string
+
+// The values of options.place. Without it, native sidecars stand before the pod's
+// own init containers, and the template's other init containers behind them.
+const (
+	// PlaceFirst and PlaceLast keep the template's init containers together and in
+	// the order in which its author wrote them, followed by the containers that
+	// become native sidecars.
+	PlaceFirst Place = "first"
+	PlaceLast  Place = "last"
 )
 
 // Override names what a pod may change of a template's container.
@@ -59,6 +75,14 @@ type Options struct {
 	Match *Match `json:"match,omitempty"`
 	// Heal lets the controller restart workloads whose pods lack the template.
 	Heal bool `json:"heal,omitempty"`
+	// Place is where the template's init containers stand among the pod's own.
+	Place Place `json:"place,omitempty"`
+	// After lists the templates that are added before this one if a pod gets both.
+	After []string `json:"after,omitempty"`
+	// OnConflict is what becomes of an item if the pod has another one in its place.
+	OnConflict OnConflict `json:"onConflict,omitzero"`
+	// Parameters are the values of pods that the template's text names.
+	Parameters []Parameter `json:"parameters,omitempty"`
 }
 
 // optOut is the default of Options.OptOut.
@@ -83,6 +107,7 @@ func (o Options) digest() string {
 	}
 	o.Match, o.Heal = nil, false // the selection of pods, and healing, do not affect the content
 	o.Overrides = slices.Compact(slices.Sorted(slices.Values(o.Overrides)))
+	o.After = slices.Compact(slices.Sorted(slices.Values(o.After)))
 	text, _ := json.Marshal(o) // strings, lists and booleans always marshal
 	if string(text) == "{}" {
 		return defaultOptions
@@ -112,7 +137,15 @@ func parseOptions(text string, bad *InvalidError) Options {
 	if options.OptOut == "" {
 		options.OptOut = options.optOut()
 	}
-	one(bad, "data.options.native", options.Native, NativeAuto, NativeAlways, NativeNever)
+	one(bad, "data.options.native", options.Native, NativeAuto, NativeAlways, NativeNever, NativePreferred)
+	if options.Place != "" {
+		one(bad, "data.options.place", options.Place, PlaceFirst, PlaceLast)
+	}
+	for i, name := range options.After {
+		if wrong := ValidateName(name); wrong != "" {
+			bad.add(fmt.Sprintf("data.options.after[%d]", i), 0, "the template's name %q %s", name, wrong)
+		}
+	}
 	one(bad, "data.options.hostNetwork", options.HostNetwork, "skip", "allow")
 	for i, o := range options.Overrides {
 		one(bad, fmt.Sprintf("data.options.overrides[%d]", i), o, OverrideImage, OverrideCPU, OverrideMemory, OverrideEnv)
@@ -125,6 +158,8 @@ func parseOptions(text string, bad *InvalidError) Options {
 	if options.Match != nil {
 		options.Match.parse(bad)
 	}
+	options.OnConflict.parse(bad)
+	options.parseParameters(bad)
 	return options
 }
 

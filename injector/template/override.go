@@ -25,8 +25,10 @@ type PodOverride struct {
 // overrideForms documents what may follow the template's name.
 const overrideForms = "image, cpu, cpu-limit, memory, memory-limit, env.<NAME>, containers, revision"
 
-// WithOverrides returns the template with the pod's overrides applied.
-func (t *Template) WithOverrides(overrides []PodOverride) (*Template, *finding.Finding) {
+// WithOverrides returns the template with the pod's overrides applied. With
+// undeclared a variable that no container declares goes to the container that the
+// others change, as before v0.2.
+func (t *Template) WithOverrides(overrides []PodOverride, undeclared bool) (*Template, *finding.Finding) {
 	if len(overrides) == 0 {
 		return t, nil
 	}
@@ -34,23 +36,62 @@ func (t *Template) WithOverrides(overrides []PodOverride) (*Template, *finding.F
 	if target == nil {
 		return nil, overrides[0].Problem("cannot be applied: the template %q allows no overrides; list them in its options.overrides", t.Name)
 	}
-	changed := target.Typed.DeepCopy()
+	changed := map[string]*corev1.Container{target.Name: target.Typed.DeepCopy()}
 	for _, o := range overrides {
-		if p := t.apply(o, changed); p != nil {
+		p := t.apply(o, changed[target.Name])
+		if name, isVariable := o.variable(); isVariable && p == nil {
+			if p = t.setVariable(o, name, changed); p != nil && undeclared {
+				c := changed[target.Name]
+				c.Env, p = append(c.Env, corev1.EnvVar{Name: name, Value: o.Value}), nil
+			}
+		}
+		if p != nil {
 			return nil, p
 		}
 	}
-	if p := checkResources(overrides, changed); p != nil {
+	if p := checkResources(overrides, changed[target.Name]); p != nil {
 		return nil, p
 	}
-	raw, err := json.Marshal(changed)
-	if err != nil {
-		return nil, overrides[0].Problem("cannot be applied: %v", err)
-	}
 	copied := *t
-	copied.Containers = replaced(t.Containers, target.Name, changed, raw)
-	copied.InitContainers = replaced(t.InitContainers, target.Name, changed, raw)
+	for name, c := range changed {
+		raw, err := json.Marshal(c)
+		if err != nil {
+			return nil, overrides[0].Problem("cannot be applied: %v", err)
+		}
+		copied.Containers = replaced(copied.Containers, name, c, raw)
+		copied.InitContainers = replaced(copied.InitContainers, name, c, raw)
+	}
 	return &copied, nil
+}
+
+// variable returns the variable that an override names.
+func (o PodOverride) variable() (name string, is bool) {
+	what, name, _ := strings.Cut(o.Name, ".")
+	return name, what == string(OverrideEnv) && name != ""
+}
+
+// setVariable sets a variable in every container of the template that declares it: a
+// container that does not would ignore the value, and one that is missed would
+// disagree with the others.
+func (t *Template) setVariable(o PodOverride, name string, changed map[string]*corev1.Container) *finding.Finding {
+	set := false
+	for _, list := range [][]Container{t.Containers, t.InitContainers} {
+		for i := range list {
+			c := &list[i]
+			if !slices.ContainsFunc(c.Typed.Env, func(e corev1.EnvVar) bool { return e.Name == name }) {
+				continue
+			}
+			if changed[c.Name] == nil {
+				changed[c.Name] = c.Typed.DeepCopy()
+			}
+			setEnv(changed[c.Name], name, o.Value)
+			set = true
+		}
+	}
+	if !set {
+		return o.Problem("names the variable %s, which no container of the template %q declares; declare it under env, or remove the annotation", name, t.Name)
+	}
+	return nil
 }
 
 func replaced(list []Container, name string, typed *corev1.Container, raw jsontext.Value) []Container {
@@ -86,8 +127,7 @@ func (t *Template) apply(o PodOverride, c *corev1.Container) *finding.Finding {
 		if len(validation.IsEnvVarName(variable)) > 0 {
 			return o.Problem("names the variable %s, which is not a valid environment variable name", finding.Quote(variable))
 		}
-		setEnv(c, variable, o.Value)
-		return nil
+		return nil // setVariable sets it
 	}
 	return o.Problem("is not an override; write one of %s", overrideForms)
 }
@@ -123,7 +163,6 @@ func setEnv(c *corev1.Container, name, value string) {
 			return
 		}
 	}
-	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
 }
 
 // checkResources finds a request that an override raised above its limit.

@@ -21,10 +21,12 @@ const (
 // supports native sidecars (KEP-753): the API server is 1.32 or later, so that
 // every supported kubelet is 1.29 or later, or the oldest kubelet is.
 func (t *Template) Place(p *podjson.Pod, available bool) Placement {
+	ends := p.RunsToCompletion()
+	wanted := ends || t.Options.Native == NativeAlways || t.Options.Native == NativePreferred && available
 	switch {
 	case slices.ContainsFunc(t.InitContainers, func(c Container) bool { return c.IsNative() }) && !available:
 		return Unsupported
-	case len(t.Containers) == 0, t.Options.Native != NativeAlways && !p.RunsToCompletion():
+	case len(t.Containers) == 0, !wanted:
 		return Ordinary
 	case t.Options.Native != NativeNever && available:
 		return NativeSidecar

@@ -51,6 +51,11 @@ type Template struct {
 	Annotations    []podjson.Pair
 	// App is what the pod's own containers get.
 	App AppItems
+
+	// Values are the values of the parameters, by name, once WithValues set them.
+	Values map[string]string
+	// body is the text with the placeholders of parameters; nil without parameters.
+	body *node
 }
 
 // A Container is one container of a template.
@@ -142,18 +147,54 @@ func Parse(name string, data map[string]string) (*Template, error) {
 		bad.add("data.config", 0, "is missing; write the containers and volumes to add under the key config")
 		return nil, bad
 	}
-	canonical, frag := parseFragment(config, bad)
-	if len(bad.Problems) > 0 {
-		return nil, bad
-	}
-	t := newTemplate(name, canonical, frag, options)
-	t.Revision = revision
-	t.check(bad)
+	t := newVersion(name, revision, canonicalJSON(config, bad), options, bad)
 	if len(bad.Problems) > 0 {
 		bad.locate(config)
 		return nil, bad
 	}
 	return t, nil
+}
+
+// newVersion checks a template, with each of the sample values if it declares
+// parameters.
+func newVersion(name, revision string, canonical []byte, options Options, bad *InvalidError) *Template {
+	if canonical == nil {
+		return nil
+	}
+	texts := [][]byte{canonical}
+	var body *node
+	if len(options.Parameters) > 0 {
+		if len(bad.Problems) > 0 {
+			return nil
+		}
+		if body = compile(canonical, &options, bad); body == nil {
+			return nil
+		}
+		texts = texts[:0]
+		for _, values := range options.samples() {
+			text, _ := body.append(nil, options.Parameters, values)
+			texts = append(texts, text)
+		}
+	}
+	var first *Template
+	for _, text := range texts {
+		frag := decodeFragment(text, bad)
+		if len(bad.Problems) > 0 {
+			return nil
+		}
+		t := newTemplate(name, text, frag, options)
+		t.Revision = revision
+		if t.check(bad); len(bad.Problems) > 0 {
+			return nil
+		}
+		if first == nil {
+			first = t
+		}
+	}
+	first.body = body
+	first.Content, first.OptionsDigest = hash(canonical), options.digest()
+	first.Version = VersionOf(first.Content, first.OptionsDigest)
+	return first
 }
 
 // Metadata returns the labels and annotations that the template adds.
@@ -190,16 +231,13 @@ func newTemplate(name string, canonical []byte, frag *fragment, options Options)
 	// The strict parse accepted it, so this one does.
 	_ = json.Unmarshal(canonical, &raw)
 	t := &Template{
-		Name:          name,
-		Options:       options,
-		Content:       hash(canonical),
-		OptionsDigest: options.digest(),
-		HostAliases:   frag.HostAliases,
-		Labels:        sorted(frag.Labels),
-		Annotations:   sorted(frag.Annotations),
-		App:           newAppItems(&frag.AppContainers, raw.AppContainers),
+		Name:        name,
+		Options:     options,
+		HostAliases: frag.HostAliases,
+		Labels:      sorted(frag.Labels),
+		Annotations: sorted(frag.Annotations),
+		App:         newAppItems(&frag.AppContainers, raw.AppContainers),
 	}
-	t.Version = VersionOf(t.Content, t.OptionsDigest)
 	for i, c := range frag.Containers {
 		t.Containers = append(t.Containers, Container{
 			Name: c.Name, Typed: c, Raw: raw.Containers[i], Native: asNative(raw.Containers[i]),

@@ -95,7 +95,7 @@ func TestParseTemplate(t *testing.T) {
 		"an option's unknown value": {
 			data: map[string]string{"config": small, "options": "native: maybe\noverrides: [ports]"},
 			want: []string{
-				`data.options.native: is "maybe"; write one of auto, always, never`,
+				`data.options.native: is "maybe"; write one of auto, always, never, preferred`,
 				`data.options.overrides[0]: is "ports"; write one of image, cpu, memory, env`,
 			},
 		},

@@ -26,6 +26,9 @@ const (
 	// TemplateCredential is a literal value in a template that looks like a
 	// credential.
 	TemplateCredential = "template-credential"
+	// TemplateStartOrder is an order in which the containers of a template cannot
+	// start, or without the network.
+	TemplateStartOrder = "template-start-order"
 	// MatchEndsItself is a template whose selector its own label ends, or that of
 	// a template that it makes selected.
 	MatchEndsItself = "match-ends-itself"
@@ -59,6 +62,9 @@ func otherEntries() []Entry {
 		entry(TemplateCredential, finding.Baseline, []string{"ConfigMap"}, "A template contains a literal value that looks like a credential",
 			"everybody can read it who may read ConfigMaps in usher's namespace, read a pod that has the template, or reach the webhook's port",
 			"create a Secret in the namespaces of the pods, and refer to it with valueFrom.secretKeyRef"),
+		since(release.V(0, 2), entry(TemplateStartOrder, finding.Baseline, []string{"ConfigMap"}, "The containers of a template start in an order in which one waits for another that starts later",
+			"the pods with the template do not become ready, or their init containers have no network",
+			"write options.place: first, which keeps the order of the template, and write the container that prepares a volume before the one that reads it")),
 		since(release.V(0, 2), entry(MatchEndsItself, finding.Baseline, []string{"ConfigMap"}, "The labels that a template adds, or makes others add, end the template's own selector",
 			"the pods get the template, but their labels no longer match its selector, so everything else that reads the labels concludes that they should not have it",
 			"remove the label from the template, or the requirement from options.match")),

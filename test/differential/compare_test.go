@@ -41,7 +41,7 @@ func checked(s *scene, found, before []told) *outcome {
 				continue // the API server refuses the pod itself
 			}
 			field = cut(t.Message)
-		case "template-effect", "template-conflict", "match-ends-itself":
+		case "template-effect", "template-start-order", "template-conflict", "match-ends-itself":
 			t.Rule, field = "template-effect", cut(t.Message)
 		}
 		o.add(t.Rule, field, e)

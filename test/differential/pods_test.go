@@ -97,6 +97,11 @@ func (g *generator) container(name string, i int, init bool) object {
 // invalid form.
 func (g *generator) asks(metadata object) {
 	annotations := into(metadata, "annotations")
+	for _, of := range [][]string{{"port", "8443", "1024", "80"}, {"exclude", "9090", "9000-9010,22", ""}, {"level", "debug", "DEBUG"}, {"cpu", "100m", "1", "3"}} {
+		if g.chance(0.15) {
+			annotations["gateway.example.com/"+of[0]] = g.pick(of[1:]...)
+		}
+	}
 	for range g.IntN(3) {
 		prefix := g.pick("initializer.kubernetes.io/", "inject.usher.dev/")
 		template := g.pick(g.known...)

@@ -56,7 +56,27 @@ containers:
 - {name: envoy, image: "mesh:3"}
 labels: {logs: kept}
 `,
+	"gateway": `
+labels: {gateway.example.com/owner: "${param.owner}"}
+initContainers:
+- {name: gateway-init, image: "gateway-init:3", args: ["--ports=${param.ports}", {omitEmpty: exclude, args: [--exclude, "${param.exclude}"]}], env: [{name: PROBES, value: "${param.probes}"}]}
+containers:
+- {name: gateway, image: "gateway:3", args: ["--level=${param.level}"], ports: [{containerPort: "${param.port}"}], resources: {requests: {cpu: "${param.cpu}"}}}
+`,
 }
+
+// parameters are those of the fragments that name some. They suit mandatory
+// templates, too.
+var parameters = map[string]string{"gateway": `
+parameters:
+- {name: port, type: int, min: 1024, max: 65535, default: 15006, overridable: true, from: [{annotation: gateway.example.com/port}]}
+- {name: exclude, type: ports, omitEmpty: true, overridable: true, pattern: "[0-9,-]*", from: [{annotation: gateway.example.com/exclude}]}
+- {name: level, default: info, overridable: true, pattern: "[a-z]{1,9}", from: [{annotation: gateway.example.com/level}, {label: logs}]}
+- {name: cpu, type: quantity, default: 10m, min: 1m, max: "2", overridable: true, from: [{annotation: gateway.example.com/cpu}]}
+- {name: owner, default: none, from: [{fact: ownerName}]}
+- {name: ports, type: ports, from: [{fact: containerPorts}]}
+- {name: probes, type: ports, from: [{fact: probePorts}]}
+`}
 
 // brokenData are invalid templates.
 var brokenData = []object{
@@ -118,6 +138,7 @@ func (g *generator) templates() []object {
 		if g.chance(0.2) {
 			options += "\n" + g.match()
 		}
+		options += parameters[name]
 		if options != "" {
 			data["options"] = options
 		}
@@ -132,7 +153,7 @@ func (g *generator) templates() []object {
 			o := core("ConfigMap", name+"-next")
 			into(o, "metadata", "labels")["usher.dev/revision-of"] = name
 			into(o, "metadata", "labels")["usher.dev/revision"] = "next"
-			o["data"] = object{"config": strings.ReplaceAll(fragments[name], "image: ", "image: next/")}
+			o["data"] = object{"config": strings.ReplaceAll(fragments[name], "image: ", "image: next/"), "options": parameters[name]}
 			made = append(made, o)
 		}
 	}
@@ -140,7 +161,7 @@ func (g *generator) templates() []object {
 		name := g.pick(g.known...)
 		o := core("ConfigMap", g.pick("a-", "z-")+name)
 		into(o, "metadata", "labels")["usher.dev/template"] = name
-		o["data"] = object{"config": strings.ReplaceAll(fragments[name], "image: ", "image: other/")}
+		o["data"] = object{"config": strings.ReplaceAll(fragments[name], "image: ", "image: other/"), "options": parameters[name]}
 		made = append(made, o)
 	}
 	return made

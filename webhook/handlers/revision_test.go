@@ -53,6 +53,11 @@ func TestTwoVersionsAtOnce(t *testing.T) {
 	if got := image("inject.usher.dev/side.revision: nxt"); !strings.Contains(got, `selects the revision "nxt"`) {
 		t.Errorf("a revision that is not there: %s", got)
 	}
+	c.Until(t, "the deletion of a revision in use is warned of", func() bool {
+		c.Warnings.Take()
+		err := c.CoreV1().ConfigMaps(controlplane.Namespace).Delete(t.Context(), "side-next", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil && strings.Contains(c.Warnings.Take(), "1 namespace(s) select the revision next of the template side by label; their pods that ask for the template are denied while it is missing")
+	})
 	c.Warnings.Take()
 	if _, err := c.CoreV1().Namespaces().Patch(t.Context(), ns, types.MergePatchType, []byte(`{"metadata":{"labels":{"inject.usher.dev/revision":"side.nxt"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Error(err)

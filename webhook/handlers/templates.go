@@ -3,8 +3,10 @@ package handlers
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,7 +31,10 @@ const (
 
 // TemplateProof is the handler of /validate-templates: it tests a template when
 // it is applied, not when the first pod asks for it.
-type TemplateProof struct{ Facts *cluster.Facts }
+type TemplateProof struct {
+	Facts *cluster.Facts
+	Log   logr.Logger
+}
 
 // Handler returns the handler. Its entry selects only these ConfigMaps in
 // usher's own namespace, and fails open: usher validates a template that was
@@ -78,6 +83,9 @@ func (p *TemplateProof) decide(ctx context.Context, req *review.Request) (*revie
 		if !v.Denied && v.Proof != nil {
 			p.try(ctx, v.Proof, res)
 		}
+		if res.Allowed {
+			res.Warnings = append(res.Warnings, p.impact(ctx, name, req.Object)...)
+		}
 	}
 	if before != "" && before != name {
 		res.Warnings = append(p.missed(before), res.Warnings...)
@@ -96,11 +104,15 @@ func (p *TemplateProof) try(ctx context.Context, proof *injector.Proof, res *rev
 	res.Audit["reason"] = res.Reason
 }
 
-// missed warns about namespaces that ask for a deleted template.
+// missed warns about namespaces that ask for a deleted template, or that select a
+// deleted revision.
 func (p *TemplateProof) missed(name string) []string {
 	n := p.Facts.Namespaces.Asking(name)
 	if n == 0 {
 		return nil
+	}
+	if template, revision, ok := strings.Cut(name, "/"); ok {
+		return []string{fmt.Sprintf("%d namespace(s) select the revision %s of the template %s by label; their pods that ask for the template are denied while it is missing", n, revision, template)}
 	}
 	return []string{fmt.Sprintf("%d namespace(s) request the template %s by label; their pods are denied while it is missing", n, name)}
 }
