@@ -447,6 +447,15 @@ func TestParameters_InAProbe(t *testing.T) {
 	}
 }
 
+// An init container of a template is not a native sidecar that lost its restartPolicy.
+func TestSecondPass_DoesNotWarnOfAnInitContainer(t *testing.T) {
+	r := Request{Object: fromYAML(t, asking(asks, "")), Templates: set(mustParse(t, "side", "{initContainers: [{name: init, image: i}], containers: [{name: side, image: i}]}", ""))}
+	r.Object = apply(t, r, Decide(r))
+	if d := Decide(r); len(d.Warnings) > 0 {
+		t.Errorf("warnings: %q", d.Warnings)
+	}
+}
+
 func TestParameters_AreExplained(t *testing.T) {
 	d := Decide(Request{Object: fromYAML(t, asking(asks+", example.com/p: x", "")), Templates: set(valueOf(t, "maxLength: 9, default: a, from: [{annotation: example.com/p}]", "")), Explain: true})
 	for _, s := range d.Steps {

@@ -59,9 +59,9 @@ func (m *merge) lostRestartPolicy(t *template.Template, claim RecordEntry) []str
 		return nil
 	}
 	var warnings []string
-	for _, list := range [][]template.Container{t.Containers, t.InitContainers} {
+	for i, list := range [][]template.Container{t.Containers, t.InitContainers} {
 		for _, c := range list {
-			if !slices.Contains(claim.InitContainers, c.Name) || len(t.Containers) == 0 && !c.IsNative() {
+			if !slices.Contains(claim.InitContainers, c.Name) || i == 1 && !c.IsNative() {
 				continue
 			}
 			if at := m.locate(c.Name); at != nil && at.list == "initContainers" && !at.native() {
