@@ -7,11 +7,16 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/kinds"
 	"github.com/usher-dev/usher/policies/related"
 )
 
 // MaxCompared is how many other workloads a rule compares with an object.
 const MaxCompared = 200
+
+// selecting are the kinds whose pods a rule compares: their controllers keep pods
+// running that a selector finds.
+var selecting = kinds.Names(kinds.With(kinds.Restarts, 0))
 
 // Selected are the workloads that a selector selects.
 type Selected struct {
@@ -26,8 +31,7 @@ type Selected struct {
 
 // WorkloadsSelected returns the other Deployments, StatefulSets and DaemonSets in
 // the object's namespace whose pods a selector selects, and names the first
-// ones.
-// It compares at most MaxCompared that have the rarest label of those that the
+// ones. It compares at most MaxCompared that have the rarest label of those that the
 // selector requires. An invalid selector selects nothing.
 func (p *Pass) WorkloadsSelected(by *metav1.LabelSelector, named int) (s Selected) {
 	if p.Lister == nil {
@@ -38,7 +42,7 @@ func (p *Pass) WorkloadsSelected(by *metav1.LabelSelector, named int) (s Selecte
 		return s
 	}
 	compared, of := 0, 0
-	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
+	for _, kind := range selecting {
 		index, unseen := p.Lister.Index(kind, p.Meta.Namespace)
 		p.incomplete(unseen)
 		c, n := index.Selected(selector, MaxCompared-compared, func(name string) {

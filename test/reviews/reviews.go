@@ -69,7 +69,7 @@ func typed(o map[string]any) (client.Object, []byte, error) {
 	}
 	object.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: apiVersion,
-		Time: &metav1.Time{Time: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)}, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: fields},
+		Time: &metav1.Time{Time: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)}, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(fields)),
 	}})
 	text, err = json.Marshal(object)
 	return object, text, err
