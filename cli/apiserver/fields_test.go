@@ -82,6 +82,19 @@ func TestValidate_AFieldWhoseGateIsOff_IsDropped(t *testing.T) {
 	}
 }
 
+// TestValidate_AFieldThatTheServerWritesElsewhere_IsNotDropped has the field of a
+// Secret that the server moves into data.
+func TestValidate_AFieldThatTheServerWritesElsewhere_IsNotDropped(t *testing.T) {
+	v, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := verdict.Object{APIVersion: "v1", Kind: "Secret", JSON: []byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"key":"value"}}`)}
+	if got := v.Validate(secret, nil, &verdict.Facts{}); len(got) > 0 {
+		t.Errorf("findings %v", got)
+	}
+}
+
 // TestValidate_AFieldThatOnlyTheVersionHas_IsNotUnknown has the field of 1.30 and
 // its successor.
 func TestValidate_AFieldThatOnlyTheVersionHas_IsNotUnknown(t *testing.T) {
