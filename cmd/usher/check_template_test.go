@@ -46,7 +46,7 @@ func TestTemplatesAreJudgedAsWhenTheyAreApplied(t *testing.T) {
 		},
 		"an option is found at its key": {
 			text:   plainTemplate + "  options: 'native: perhaps'\n",
-			want:   []string{`t.yaml:9:3 template-invalid data.options.native: native is "perhaps"; write one of auto, always, never`},
+			want:   []string{`t.yaml:9:3 template-invalid data.options.native: native is "perhaps"; write one of auto, always, never, preferred`},
 			status: cli.Failed,
 		},
 		"a label without the key config is a template without one": {

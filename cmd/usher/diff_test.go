@@ -125,7 +125,7 @@ func TestDiffExitStatus(t *testing.T) {
 		"an unknown output":                   {args: []string{old, old, "-o", "xml"}, want: 2, error: `--output is "xml"; write text, json, yaml, markdown or html`},
 		"an unknown outcome":                  {args: []string{old, old, "--fail-on", "x"}, want: 2, error: `--fail-on is "x"; write in-place, rollout,`},
 		"text that is not a version":          {args: []string{old, old, "--kubernetes-version", "x"}, want: 2, error: "is not a version"},
-		"an older server":                     {args: []string{old, image, "--kubernetes-version", "1.30"}},
+		"an older server":                     {args: []string{old, image, "--kubernetes-version", "1.30"}, error: "validation is that of Kubernetes 1.30"},
 		"a pair of two versions of one group": {args: []string{old, version}, want: 1},
 	}
 	for name, tc := range tests {
