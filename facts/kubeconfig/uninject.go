@@ -82,7 +82,7 @@ func remove(pod *unstructured.Unstructured, entry injector.RecordEntry, versions
 
 // added returns the containers that usher added to a pod according to an entry of
 // its record. It returns false if usher cannot have written the entry: it names
-// containers, and none of them is the template's.
+// containers, and none of them is the template's, or it names nothing at all.
 func added(entry injector.RecordEntry, versions []*template.Template) (containers []string, ok bool) {
 	named := slices.Concat(entry.InitContainers, entry.Containers)
 	writer := slices.IndexFunc(versions, entry.IsVersionOf)
@@ -95,7 +95,9 @@ func added(entry injector.RecordEntry, versions []*template.Template) (container
 	}
 	theirs := slices.DeleteFunc(slices.Clone(named), func(name string) bool { return !slices.Contains(known, name) })
 	switch {
-	case len(named) == 0 || len(known) == 0:
+	case len(named) == 0:
+		return nil, len(entry.AppContainers) > 0
+	case len(known) == 0:
 		return named, true
 	case writer >= 0:
 		return theirs, len(theirs) > 0

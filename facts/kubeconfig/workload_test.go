@@ -84,7 +84,11 @@ func TestNextPod_RecordsThatUsherDidNotWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := injector.NewSet(map[string]injector.Entry{"side": {Template: side}})
+	label, err := template.Parse("label", map[string]string{template.ConfigKey: "appContainers: {env: [{name: TEAM, value: a}]}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := injector.NewSet(map[string]injector.Entry{"side": {Template: side}, "label": {Template: label}})
 	const pod = "containers: [{name: app, image: app, volumeMounts: [{name: data, mountPath: /data}]}, {name: worker, image: w}, {name: side, image: side:1}], volumes: [{name: data, emptyDir: {}}]"
 	current := side.Version
 	for name, tt := range map[string]struct {
@@ -93,16 +97,18 @@ func TestNextPod_RecordsThatUsherDidNotWrite(t *testing.T) {
 		containers []string
 		keeps      bool
 	}{
-		"the current version":                      {`{"side":{"version":"` + current + `","containers":["side"]}}`, known, []string{"app", "worker"}, false},
-		"the current version, and the app":         {`{"side":{"version":"` + current + `","containers":["side","app"]}}`, known, []string{"app", "worker"}, false},
-		"the current version, and only the app":    {`{"side":{"version":"` + current + `","containers":["app"]}}`, known, []string{"app", "worker", "side"}, true},
-		"an older version with other containers":   {`{"side":{"version":"sha256:0","containers":["side"],"initContainers":["worker"]}}`, known, []string{"app"}, false},
-		"an unknown version, and only the app":     {`{"side":{"version":"sha256:0","containers":["app"]}}`, known, []string{"app", "worker", "side"}, true},
-		"a version that names nothing":             {`{"side":{"version":"sha256:0"}}`, known, []string{"app", "worker", "side"}, false},
-		"a volume that the app mounts":             {`{"side":{"version":"` + current + `","containers":["side"],"volumes":["data"]}}`, known, []string{"app", "worker"}, false},
-		"a template that was deleted":              {`{"gone":{"version":"sha256:0","containers":["side"]}}`, known, []string{"app", "worker"}, false},
-		"every container, of a template not known": {`{"gone":{"version":"sha256:0","containers":["app","worker","side"]}}`, known, []string{"app", "worker", "side"}, true},
-		"templates that may not be read":           {`{"side":{"version":"sha256:0","containers":["side"]}}`, nil, []string{"app", "worker"}, false},
+		"the current version":                        {`{"side":{"version":"` + current + `","containers":["side"]}}`, known, []string{"app", "worker"}, false},
+		"the current version, and the app":           {`{"side":{"version":"` + current + `","containers":["side","app"]}}`, known, []string{"app", "worker"}, false},
+		"the current version, and only the app":      {`{"side":{"version":"` + current + `","containers":["app"]}}`, known, []string{"app", "worker", "side"}, true},
+		"an older version with other containers":     {`{"side":{"version":"sha256:0","containers":["side"],"initContainers":["worker"]}}`, known, []string{"app"}, false},
+		"an unknown version, and only the app":       {`{"side":{"version":"sha256:0","containers":["app"]}}`, known, []string{"app", "worker", "side"}, true},
+		"a version that names nothing":               {`{"side":{"version":"sha256:0"}}`, known, []string{"app", "worker", "side"}, true},
+		"nothing, of templates that may not be read": {`{"side":{"version":"sha256:0"}}`, nil, []string{"app", "worker", "side"}, true},
+		"a template without containers":              {`{"label":{"version":"sha256:0","appContainers":{"app":{"env":["TEAM"]}}}}`, known, []string{"app", "worker", "side"}, false},
+		"a volume that the app mounts":               {`{"side":{"version":"` + current + `","containers":["side"],"volumes":["data"]}}`, known, []string{"app", "worker"}, false},
+		"a template that was deleted":                {`{"gone":{"version":"sha256:0","containers":["side"]}}`, known, []string{"app", "worker"}, false},
+		"every container, of a template not known":   {`{"gone":{"version":"sha256:0","containers":["app","worker","side"]}}`, known, []string{"app", "worker", "side"}, true},
+		"templates that may not be read":             {`{"side":{"version":"sha256:0","containers":["side"]}}`, nil, []string{"app", "worker"}, false},
 		"one that is true, and one that is not": {
 			`{"side":{"version":"` + current + `","containers":["side"]},"gone":{"version":"sha256:0","containers":["app","worker","side"]}}`, known, []string{"app", "worker"}, true},
 	} {
