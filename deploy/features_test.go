@@ -96,6 +96,14 @@ var features = []feature{
 			t.Errorf("lacks sts-headless: %s", out)
 		}
 	}},
+	{"rules read other objects again before they deny", func(t *testing.T, c *cluster) {
+		ns := c.newNamespace(t, map[string]string{wellknown.LabelEnforce: "baseline"})
+		c.apply(t, ns, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: app}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: app}}}`)
+		c.until(t, "replicas next to an autoscaler are denied", func() bool {
+			out, err := c.plane.Kubectl(t.Context(), deployment("app", "", "replicas: 2, ", ""), "apply", "--dry-run=server", "-n", ns, "-f", "-")
+			return err != nil && strings.Contains(out+err.Error(), "deploy-hpa-replicas")
+		})
+	}},
 	{"ranges of Networks are compared across the cluster", func(t *testing.T, c *cluster) {
 		c.apply(t, c.newNamespace(t, nil), network("one", "10.99.0.0/16", "10.99.0.1"))
 		if out := c.apply(t, c.newNamespace(t, nil), network("two", "10.99.1.0/24", "10.99.1.1")); !strings.Contains(out, "Warning: network-overlap: spec.cidr: ") {
