@@ -63,7 +63,8 @@ func run(m *testing.M) (int, error) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		return 1, err
 	}
-	shared.plane, err = controlplane.Shared(os.Stderr)
+	// Not the one that packages share: their controllers would take the EtcdRestores.
+	shared.plane, err = controlplane.Start(os.Stderr, "../../../deploy/base/crds")
 	if err != nil {
 		return 1, err
 	}
