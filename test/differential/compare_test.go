@@ -40,7 +40,7 @@ func checked(s *scene, found, before []told) *outcome {
 			if s.kind() == "Pod" && strings.HasPrefix(t.Message, refusedPods) {
 				continue // the API server refuses the pod itself
 			}
-			field = cut(t.Message)
+			field = ofThePod(s, t.Message)
 		case "template-effect", "template-start-order", "template-conflict", "match-ends-itself":
 			t.Rule, field = "template-effect", cut(t.Message)
 		}
@@ -72,7 +72,7 @@ func injected(ctx context.Context, c *cluster, s *scene, i *injection) *outcome 
 		if typo.MatchString(warning) {
 			continue // only the command line shows probable typing errors
 		}
-		o.add("inject-warning", cut(warning), warns)
+		o.add("inject-warning", ofThePod(s, warning), warns)
 	}
 	if i.object != nil && podOf(i.object) != nil {
 		pod := i.object
@@ -245,9 +245,6 @@ func ofPods(s *scene, cluster *outcome, findings []finding) []finding {
 			}
 			f.Effect = deniesPods // no relevant change for injection
 		}
-		if prefix := strings.Join(templatePath[s.kind()], "."); !controlled(s.kind()) && f.Rule == "inject-warning" {
-			f.Field = strings.ReplaceAll(f.Field, prefix+".spec.", "spec.") // told of the pod
-		}
 		kept = append(kept, f)
 	}
 	return kept
@@ -263,6 +260,16 @@ func comparable(findings []finding) []finding {
 		}
 	}
 	return kept
+}
+
+// ofThePod returns a warning as the webhook writes it: of the pod where only the pods are
+// sent to injection.
+func ofThePod(s *scene, text string) string {
+	if !controlled(s.kind()) {
+		template := strings.Join(templatePath[s.kind()], ".") + "."
+		text = strings.NewReplacer(template+"spec.", "spec.", template+"metadata.", "metadata.").Replace(text)
+	}
+	return cut(text)
 }
 
 // cut returns a warning as the webhook shortens it.
