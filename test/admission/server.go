@@ -110,6 +110,8 @@ type Request struct {
 	// Status updates the object's status.
 	Status bool
 	DryRun bool
+	// User is the one who asks; "" is the client's own.
+	User string
 }
 
 // path returns the URL path of an object's resource.
@@ -150,6 +152,9 @@ func (s *Server) Send(ctx context.Context, r Request) (*Answer, error) {
 	req.Header.Set("Content-Type", "application/json")
 	if r.ID != "" {
 		req.Header.Set("Audit-ID", r.ID)
+	}
+	if r.User != "" {
+		req.Header.Set("Impersonate-User", r.User)
 	}
 	res, err := s.client.Do(req)
 	if err != nil {

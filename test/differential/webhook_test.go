@@ -146,7 +146,7 @@ func (o *outcome) resulting(ctx context.Context, c *cluster, pod object) {
 // isServers reports whether a warning comes from the API server, which begins
 // with a field that is not usher's own, or is about other objects in the cluster.
 func isServers(text string) bool {
-	return serversWarning.MatchString(text) && !strings.Contains(text, "[inject.usher.dev/")
+	return serversWarning.MatchString(text) && !strings.Contains(text, "(options.optOut)")
 }
 
 // normal removes what is specific to the cluster: a pod's identity and status,
