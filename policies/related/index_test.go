@@ -184,12 +184,12 @@ func TestIndex_ComparesWhatHasTheRarestLabel(t *testing.T) {
 		"labels that half have":      {metav1.LabelSelector{MatchLabels: map[string]string{"team": "one", "tier": "db"}}, 200, 200, 500},
 		// Of equally rare labels the first is decisive: tier=db, of which the first 200
 		// are among w0001 to w0399.
-		"equally rare labels":   {metav1.LabelSelector{MatchLabels: map[string]string{"zone": "b", "tier": "db"}}, 0, 200, 500},
-		"one of its own labels": {expression("app", metav1.LabelSelectorOpIn, "8", "3", "none", "3"), 2, 2, 2},
-		"a shared label":        {metav1.LabelSelector{MatchLabels: map[string]string{"team": "one"}}, 200, 200, 1000},
-		"NotIn":                 {expression("tier", metav1.LabelSelectorOpNotIn, "db"), 100, 200, 1000},
-		"Exists":                {expression("app", metav1.LabelSelectorOpExists), 200, 200, 1000},
-		"its own and Exists":    {both, 1, 1, 1},
+		"equally rare labels":  {metav1.LabelSelector{MatchLabels: map[string]string{"zone": "b", "tier": "db"}}, 0, 200, 500},
+		"one label of several": {expression("app", metav1.LabelSelectorOpIn, "8", "3", "none", "3"), 2, 2, 2},
+		"a shared label":       {metav1.LabelSelector{MatchLabels: map[string]string{"team": "one"}}, 200, 200, 1000},
+		"NotIn":                {expression("tier", metav1.LabelSelectorOpNotIn, "db"), 100, 200, 1000},
+		"Exists":               {expression("app", metav1.LabelSelectorOpExists), 200, 200, 1000},
+		"its own and Exists":   {both, 1, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 10 { // the order of a map varies

@@ -110,7 +110,7 @@ type Request struct {
 	// Status updates the object's status.
 	Status bool
 	DryRun bool
-	// User is the one who asks; "" is the client's own.
+	// User is the user that the request impersonates; "" impersonates nobody.
 	User string
 }
 
