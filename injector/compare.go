@@ -42,6 +42,9 @@ type itemMatch struct {
 	differs []difference
 	// appends is true if the template's value goes behind the pod's.
 	appends bool
+	// moves is true if a container that the pod leaves to the template becomes an init
+	// container.
+	moves bool
 }
 
 // An itemKind is a list of a template.
@@ -59,6 +62,7 @@ const (
 	envItem
 	envFromItem
 	mountItem
+	podFieldItem
 )
 
 // evidence says whose an item of the pod is, in increasing order of certainty
@@ -73,6 +77,8 @@ const (
 	// resembling is a foreign container that may have been the template's before an
 	// update or an edit of the template.
 	resembling
+	// leftToTemplate is a container that the template completes: image: auto.
+	leftToTemplate
 	// byRecognition means that no record names it, but it is recognizably the
 	// template's.
 	byRecognition
@@ -87,7 +93,7 @@ func (m *itemMatch) ours() bool { return m.by >= byRecognition && m.app == nil }
 // template, or nil; targets are the containers that get its appContainers.
 func (m *merge) compare(t *template.Template, claim *RecordEntry, where template.Placement, targets []*appContainer) comparison {
 	c := comparison{template: t, pod: m, where: where}
-	items := len(t.Containers) + len(t.InitContainers) + len(t.Volumes) + len(t.PullSecrets) + len(t.HostAliases) + len(t.Labels) + len(t.Annotations)
+	items := len(t.Containers) + len(t.InitContainers) + len(t.Volumes) + len(t.PullSecrets) + len(t.HostAliases) + len(t.Labels) + len(t.Annotations) + len(t.PodFields)
 	c.matches = make([]itemMatch, 0, items+len(targets)*t.App.Len())
 	c.containers(claim)
 	has := c.hasContainer()
@@ -101,6 +107,7 @@ func (m *merge) compare(t *template.Template, claim *RecordEntry, where template
 	c.hostPorts()
 	c.pullSecretsAndAliases()
 	c.metadata(has)
+	c.podFields()
 	for _, target := range targets {
 		c.matches = target.compare(c.matches, t, claim)
 	}
@@ -125,6 +132,8 @@ func (c *comparison) find(kind itemKind, i int, sidecar bool, claim *RecordEntry
 	if at := c.pod.locate(want.Name); at != nil {
 		init := at.list == "initContainers"
 		switch {
+		case isAuto(c.template, at):
+			c.auto(&m, at)
 		case claim != nil && claim.names(want.Name) && (sidecar || init):
 			m.by = byRecord
 		case !sidecar && !init, sidecar && init && !at.native():
@@ -141,7 +150,7 @@ func (c *comparison) find(kind itemKind, i int, sidecar bool, claim *RecordEntry
 
 // namesakes finds the containers that have the name of one that the pod lacks.
 func (c *comparison) namesakes(m *itemMatch) {
-	if m.ours() {
+	if m.ours() || m.by == leftToTemplate {
 		return
 	}
 	if m.differs = c.pod.namesakes(c.container(m).Name); m.by == absent && len(m.differs) > 0 {

@@ -30,8 +30,16 @@ func (c *comparison) conflict(m *itemMatch, d difference) finding.Finding {
 	t := c.template
 	switch m.kind {
 	case sidecarItem, initContainerItem:
+		if m.by == leftToTemplate {
+			return finding.Denial(reason.ConflictName, d.field, fmt.Sprintf(
+				"is auto, and the template %s cannot complete the container %q here: %s", t.Name, c.container(m).Name, d.want))
+		}
+		remedy := "rename one of them"
+		if at := c.pod.locate(c.container(m).Name); t.Options.Mandatory && at != nil && at.typed.Image == template.AutoImage {
+			remedy += ", or remove the pod's: a mandatory template does not complete it"
+		}
 		return finding.Denial(reason.ConflictName, d.field, fmt.Sprintf(
-			"the container %q of template %s (%s) has the name of one of %s; rename one of them", c.container(m).Name, t.Name, m.kind.list(), d.owner))
+			"the container %q of template %s (%s) has the name of one of %s; %s", c.container(m).Name, t.Name, m.kind.list(), d.owner, remedy))
 	case volumeItem:
 		return finding.Denial(reason.ConflictVolume, d.field, fmt.Sprintf(
 			"the volume %q of template %s has the name of one of %s with another source; rename one of them, or give both the same source to share it",

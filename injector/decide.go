@@ -112,7 +112,7 @@ func (d *decider) run() {
 		d.Deny(decision.Outcome{}, *problem)
 		return
 	}
-	d.merge = &merge{pod: view, raw: raw}
+	d.merge = &merge{pod: view, raw: raw, nativeSidecars: r.NativeSidecars}
 	subject := r.subject(view)
 	subject.recognized, subject.ending, subject.ended = d.recognized, d.endings, r.ended
 	asks := asked(view.Annotations(), r.Templates, subject)
@@ -186,7 +186,7 @@ func (d *decider) template(a ask) bool {
 // pod has what its record says.
 func (d *decider) inject(a ask, t *template.Template, where template.Placement) bool {
 	claim := d.claim(t)
-	if claim != nil && d.merge.recordHolds(t, *claim) && d.merge.hasAppItems(t, *claim) {
+	if claim != nil && d.merge.recordHolds(t, *claim) && d.merge.hasAppItems(t, *claim) && !d.merge.leaves(t) {
 		if claim.Content != t.Content {
 			d.Warn("the pod has version %s of the template %s; the current version is %s", claim.Version(), t.Name, t.Version)
 		}
@@ -240,7 +240,7 @@ func (d *decider) add(a ask, c *comparison, claim *RecordEntry) bool {
 	}
 	d.Warnings = append(d.Warnings, c.kept()...)
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
-	before, outcome := d.merge.size(), a.outcome()
+	before, outcome, completes := d.merge.size(), a.outcome(), c.leftToTemplate()
 	outcome.Keeps = c.owned()
 	entry := d.merge.addMissing(c)
 	if len(copied) > 0 {
@@ -253,11 +253,14 @@ func (d *decider) add(a ask, c *comparison, claim *RecordEntry) bool {
 		return d.recorded || d.merge.size() > before
 	}
 	d.record[t.Name], d.recorded = entry, true
-	detail := ""
+	var details []string
 	if c.where == template.NativeSidecar {
-		detail = "as native sidecars"
+		details = append(details, "as native sidecars")
 	}
-	d.Done(outcome, reason.Injected, t.Version, detail)
+	if len(completes) > 0 {
+		details = append(details, "into the containers with image: auto: "+strings.Join(completes, ", "))
+	}
+	d.Done(outcome, reason.Injected, t.Version, strings.Join(details, ", "))
 	return true
 }
 

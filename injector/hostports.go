@@ -12,6 +12,8 @@ type wantedPort struct {
 	template.HostPort
 	port      int32
 	container string
+	// left is true for a container of the pod that the template completes.
+	left bool
 	// clash and shared say that the port's conflict, and the warning of it, is told.
 	clash, shared bool
 }
@@ -21,7 +23,7 @@ type wantedPort struct {
 func (c *comparison) hostPorts() {
 	for i := range c.matches {
 		if m := &c.matches[i]; m.kind <= initContainerItem && !m.ours() {
-			c.ports = c.pod.appendPorts(c.ports, c.container(m))
+			c.ports = c.pod.appendPorts(c.ports, c.container(m), m.by == leftToTemplate)
 		}
 	}
 	if len(c.ports) == 0 {
@@ -34,7 +36,7 @@ func (c *comparison) hostPorts() {
 		}
 		for n := range c.ports {
 			w := &c.ports[n]
-			if w.Port == 0 || !w.Clashes(taken) || w.clash {
+			if w.Port == 0 || !w.Clashes(taken) || w.clash || w.isIn(other) {
 				continue
 			}
 			w.clash = true
@@ -55,7 +57,7 @@ func (c *comparison) sharedPorts() []string {
 	c.pod.eachPort(func(other *podjson.Container, list string, i, _ int, p podjson.Port) {
 		for n := range c.ports {
 			w := &c.ports[n]
-			if w.port == p.ContainerPort && w.Protocol == template.Protocol(p.Protocol) && !w.shared {
+			if w.port == p.ContainerPort && w.Protocol == template.Protocol(p.Protocol) && !w.shared && !w.isIn(other) {
 				w.shared = true
 				warnings = append(warnings, fmt.Sprintf("containerPort %d/%s of the container %q of template %s is also that of the container %q of %s; only one of them can listen on it",
 					w.port, w.Protocol, w.container, c.template.Name, other.Name, side(other.Origin, list, i)))
@@ -65,10 +67,15 @@ func (c *comparison) sharedPorts() []string {
 	return warnings
 }
 
-func (m *merge) appendPorts(ports []wantedPort, c *template.Container) []wantedPort {
+// isIn reports whether a container of the pod is the one that gets the port.
+func (w *wantedPort) isIn(c *podjson.Container) bool {
+	return w.left && c.Name == w.container && c.Origin == ""
+}
+
+func (m *merge) appendPorts(ports []wantedPort, c *template.Container, left bool) []wantedPort {
 	for _, p := range c.Typed.Ports {
 		bound := m.bind(podjson.Port{ContainerPort: p.ContainerPort, HostPort: p.HostPort, HostIP: p.HostIP, Protocol: string(p.Protocol)})
-		ports = append(ports, wantedPort{HostPort: bound, port: p.ContainerPort, container: c.Name})
+		ports = append(ports, wantedPort{HostPort: bound, port: p.ContainerPort, container: c.Name, left: left})
 	}
 	return ports
 }

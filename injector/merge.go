@@ -31,6 +31,13 @@ type merge struct {
 	// appContainers.
 	app []*appContainer
 
+	// nativeSidecars is true if the cluster runs native sidecars.
+	nativeSidecars bool
+	// moved are the containers that became init containers, by index.
+	moved []int
+	// podFields are the pod's, decoded if a template sets some.
+	podFields *ownFields
+
 	labels []podjson.Pair
 	notes  []podjson.Pair // annotations
 }
@@ -83,7 +90,12 @@ func (m *merge) finish(record Record) podjson.Patch {
 	}
 	patch = podjson.AppendMap(patch, "/metadata/labels", meta.Labels, m.labels)
 	patch = podjson.AppendMap(patch, "/metadata/annotations", meta.Annotations, m.notes)
-	return append(patch, m.patch...)
+	patch = append(patch, m.patch...)
+	slices.Sort(m.moved)
+	for _, index := range slices.Backward(m.moved) {
+		patch = append(patch, podjson.Operation{Op: "remove", Path: "/spec/containers/" + strconv.Itoa(index)})
+	}
+	return patch
 }
 
 func object(key string, value jsontext.Value) jsontext.Value {
@@ -103,7 +115,7 @@ func (m *merge) addMissing(c *comparison) RecordEntry {
 	}
 	for i := range c.matches {
 		match := &c.matches[i]
-		if match.by != absent || block && c.inBlock(match) {
+		if !match.missing() || block && c.inBlock(match) {
 			continue
 		}
 		switch match.kind {
@@ -118,6 +130,8 @@ func (m *merge) addMissing(c *comparison) RecordEntry {
 			m.addHostAlias(c, match.index)
 		case labelItem, annotationItem:
 			m.addPair(match.kind, c.pair(match))
+		case podFieldItem:
+			m.addPodField(&t.PodFields[match.index])
 		}
 	}
 	for i := range c.matches {
@@ -140,6 +154,9 @@ func (m *merge) addMissing(c *comparison) RecordEntry {
 	return entry
 }
 
+// missing reports whether the pod lacks the item, or leaves it to the template.
+func (m *itemMatch) missing() bool { return m.by == absent || m.by == leftToTemplate }
+
 // inBlock reports whether a match is an init container of the template, or a
 // container that becomes one.
 func (c *comparison) inBlock(m *itemMatch) bool {
@@ -152,7 +169,7 @@ func (c *comparison) inBlock(m *itemMatch) bool {
 func (m *merge) addBlock(c *comparison, entry *RecordEntry) {
 	for _, kind := range []itemKind{initContainerItem, sidecarItem} {
 		for i := range c.matches {
-			if match := &c.matches[i]; match.kind == kind && match.by == absent && c.inBlock(match) {
+			if match := &c.matches[i]; match.kind == kind && match.missing() && c.inBlock(match) {
 				m.addContainer(c, match, entry)
 			}
 		}
@@ -161,6 +178,10 @@ func (m *merge) addBlock(c *comparison, entry *RecordEntry) {
 
 // addContainer adds a container and names it in the record's entry.
 func (m *merge) addContainer(c *comparison, match *itemMatch, entry *RecordEntry) {
+	if match.by == leftToTemplate {
+		m.complete(c, match, entry)
+		return
+	}
 	want, spec := c.container(match), m.pod.Spec
 	place := c.template.Options.Place
 	switch {

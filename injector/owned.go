@@ -15,6 +15,8 @@ func (c *comparison) owned() []string {
 		case m.kind == hostAliasItem:
 			names = append(names, c.ownHostnames(m.index)...)
 		case len(m.differs) == 0 || m.ours() || m.appends || !c.keeps(m):
+		case m.kind == podFieldItem:
+			names = append(names, "field "+m.differs[0].field)
 		case m.kind == envItem:
 			names = append(names, fmt.Sprintf("variable %s of container %s", c.template.App.Env[m.index].Key, m.app.name))
 		case m.kind == labelItem:

@@ -18,6 +18,7 @@ type located struct {
 	list  string // containers or initContainers
 	index int
 	typed *corev1.Container
+	raw   jsontext.Value
 }
 
 func (l *located) native() bool {
@@ -100,7 +101,7 @@ func (m *merge) locate(name string) *located {
 		}
 		typed := &corev1.Container{}
 		if json.Unmarshal(l.items[at].raw, typed) == nil {
-			return &located{list: l.name, index: at, typed: typed}
+			return &located{list: l.name, index: at, typed: typed, raw: l.items[at].raw}
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 // changes nothing even after another webhook's edits, and that the two-way
 // merge patch is equal to the JSON Patch or known not to be.
 func TestMutationsOnlyAdd(t *testing.T) {
-	injected := 0
+	injected, completed := 0, 0
 	for seed := range uint64(3000) {
 		g := generator{rand.New(rand.NewPCG(seed, 1))}
 		templates := g.templates(t)
@@ -28,13 +28,16 @@ func TestMutationsOnlyAdd(t *testing.T) {
 		r := Request{Object: object, Kind: kind, Templates: templates, NativeSidecars: g.coin(), NamespaceLabels: g.labels(templates.Names())}
 		if checkDecision(t, g, r) {
 			injected++
+			if strings.Contains(string(object), `"auto"`) {
+				completed++
+			}
 		}
 		if t.Failed() {
 			t.Fatalf("seed %d: %s", seed, object)
 		}
 	}
-	if injected < 500 {
-		t.Errorf("%d of 3000 were injected: too few to prove anything", injected)
+	if injected < 500 || completed < 50 {
+		t.Errorf("%d of 3000 were injected, %d with image: auto: too few to prove anything", injected, completed)
 	}
 }
 
@@ -53,8 +56,14 @@ func checkDecision(t *testing.T, g generator, r Request) bool {
 		return false
 	}
 	after := apply(t, r, d)
-	if where := podjsontest.Lost(podjsontest.Decode(t, r.Object), podjsontest.Decode(t, after), ""); where != "" {
+	before, completed := withoutAuto(podjsontest.Decode(t, r.Object))
+	if where := podjsontest.Lost(before, podjsontest.Decode(t, after), ""); where != "" {
 		t.Errorf("%s was lost or changed\nbefore %s\nafter  %s", where, r.Object, after)
+	}
+	for _, own := range completed {
+		if !holds(podjsontest.Decode(t, after), own) {
+			t.Errorf("the completed container %v is not in %s", own, after)
+		}
 	}
 	_, err := podjson.TwoWayMergePatch(r.Kind, r.Object, after)
 	if err != nil && !d.JSONOnly {
@@ -68,6 +77,56 @@ func checkDecision(t *testing.T, g generator, r Request) bool {
 		}
 	}
 	return true
+}
+
+// withoutAuto takes the containers that the pod leaves to a template out of an
+// object.
+func withoutAuto(object any) (rest any, completed []map[string]any) {
+	switch o := object.(type) {
+	case map[string]any:
+		if o["terminationGracePeriodSeconds"] == json.Number("30") {
+			delete(o, "terminationGracePeriodSeconds") // the default, which a template may change
+		}
+		for key, value := range o {
+			left, more := withoutAuto(value)
+			if _, isList := value.([]any); isList && len(more) > 0 && len(left.([]any)) == 0 {
+				left = nil
+			}
+			o[key], completed = left, append(completed, more...)
+		}
+	case []any:
+		kept := []any{}
+		for _, item := range o {
+			if m, _ := item.(map[string]any); m["image"] == template.AutoImage {
+				delete(m, "image")
+				completed = append(completed, m)
+				continue
+			}
+			left, more := withoutAuto(item)
+			kept, completed = append(kept, left), append(completed, more...)
+		}
+		return kept, completed
+	}
+	return object, completed
+}
+
+// holds reports whether an object contains all of a container, in either list, or
+// the container as the pod's author wrote it.
+func holds(object any, own map[string]any) bool {
+	switch o := object.(type) {
+	case map[string]any:
+		if o["name"] == own["name"] && podjsontest.Lost(own, o, "") == "" {
+			return true
+		}
+		for _, value := range o {
+			if holds(value, own) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(o, func(item any) bool { return holds(item, own) })
+	}
+	return false
 }
 
 // generator makes pods, workloads and templates that sometimes share names.
@@ -118,6 +177,11 @@ func (g generator) templates(t *testing.T) *Set {
 				"envFrom":      []any{map[string]any{"configMapRef": map[string]any{"name": g.one("cm", name)}}, map[string]any{"secretRef": map[string]any{"name": name}}},
 				"volumeMounts": []any{map[string]any{"name": name + "-app", "mountPath": g.one("/app", "/"+name)}},
 			}
+		}
+		if g.IntN(3) == 0 {
+			config["shareProcessNamespace"], config["terminationGracePeriodSeconds"] = g.coin(), 20+20*g.IntN(3)
+			config["securityContext"] = map[string]any{"fsGroup": g.IntN(2)}
+			config["dnsConfig"] = map[string]any{"searches": []any{g.one("a.local", "b.local")}}
 		}
 		text, err := json.Marshal(config)
 		if err != nil {
@@ -199,9 +263,22 @@ func (g generator) pod(names []string) string {
 	})
 	spec += g.maybe(3, func() string { return `,"imagePullSecrets":[{"name":"` + g.one("pull", "mine") + `"}]` })
 	spec += g.maybe(3, func() string { return `,"hostAliases":[{"ip":"10.0.0.1","hostnames":["` + g.one("a", "z") + `"]}]` })
+	spec += g.maybe(3, func() string { return `,"terminationGracePeriodSeconds":` + g.one("30", "20", "null", "7") })
+	spec += g.maybe(3, func() string {
+		return `,"securityContext":` + g.one("{}", "null", `{"fsGroup":1,"x":2.0}`, `{"runAsUser":1e3}`)
+	})
+	spec += g.maybe(4, func() string { return `,"hostPID":true` })
 	containers := []string{`{"name":"app","env":[{"name":"A","value":"1"},{"name":"B","value":"$(A)"},{"name":"A","value":"2"}],"later":{"f":1.50}` + mounts + `}`}
 	if g.IntN(3) == 0 {
 		containers = append(containers, fmt.Sprintf(`{"name":%q,"ports":[{"containerPort":80}]%s}`, g.one("web", "envoy-0"), mounts))
+	}
+	if g.IntN(4) == 0 {
+		auto := `{"name":"` + g.one("envoy-0", "log-0", "agent-init") + `","image":"auto","future":{"n":1.0},"env":[{"name":"B","value":"mine"},{"name":"Z","value":"` + g.one("1", "2") + `"}]` + mounts + `}`
+		if g.IntN(3) > 0 || strings.Contains(spec, "initContainers") {
+			containers = slices.Insert(containers, g.IntN(len(containers)+1), auto)
+		} else {
+			spec += `,"initContainers":[{"name":"setup"` + mounts + `},` + auto + `]`
+		}
 	}
 	spec += `,"containers":[` + strings.Join(containers, ", ") + `]`
 	return `{"metadata":{` + meta + `}, "spec":{` + spec + `}}`

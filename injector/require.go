@@ -32,6 +32,7 @@ func (d *decider) require(a ask, c *comparison, claim *RecordEntry) bool {
 		d.Done(a.outcome(), reason.AlreadyInjected, t.Version, "")
 		return false
 	}
+	d.Warnings = append(d.Warnings, c.kept()...)
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
 	d.record[t.Name], d.recorded = d.merge.addMissing(c), true
 	switch {
@@ -120,6 +121,8 @@ func (c *comparison) lacking() []string {
 			}
 		case labelItem:
 			lacking = append(lacking, "the label "+t.Labels[m.index].Key)
+		case podFieldItem:
+			lacking = append(lacking, "the field "+t.PodFields[m.index].Name())
 		case annotationItem:
 			lacking = append(lacking, "the annotation "+t.Annotations[m.index].Key)
 		default:

@@ -104,6 +104,8 @@ func (c *comparison) policy(m *itemMatch) template.Policy {
 // keeps reports whether the pod keeps its own item in place of the template's.
 func (c *comparison) keeps(m *itemMatch) bool {
 	switch m.kind {
+	case podFieldItem:
+		return true
 	case envItem, labelItem, annotationItem:
 		action := c.policy(m).Action
 		return action == template.Keep || action == template.Append || action == "" && c.unasked
@@ -124,6 +126,8 @@ func (c *comparison) kept() []string {
 		case action == template.Append:
 			warnings = append(warnings, fmt.Sprintf("the variable %s of the container %s has no literal value, so the value of the template %s was not appended to it",
 				c.template.App.Env[m.index].Key, m.app.name, c.template.Name))
+		case m.kind == podFieldItem:
+			warnings = append(warnings, fmt.Sprintf("the pod keeps its own %s, for which the template %s has another value", m.differs[0].field, c.template.Name))
 		case action == template.Keep:
 		case m.kind == envItem:
 			warnings = append(warnings, fmt.Sprintf("the container %s keeps its variable %s, which the template %s, whose options.match selects the pod, sets to another value",

@@ -75,8 +75,11 @@ func (t *Template) checkContainer(bad *InvalidError, path string, c *Container, 
 		bad.add(path+".name", 0, "is %q; must be lower case letters, digits and '-', at most 63", c.Name)
 	}
 	names[c.Name] = path
-	if c.Typed.Image == "" {
+	switch c.Typed.Image {
+	case "":
 		bad.add(path+".image", 0, "is missing")
+	case AutoImage:
+		bad.add(path+".image", 0, "is auto, which in a pod stands for the template's image; write the image")
 	}
 	mounts := map[string]int{}
 	for i, m := range c.Typed.VolumeMounts {

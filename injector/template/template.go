@@ -22,6 +22,10 @@ const (
 	OptionsKey = "options"      // data key: how it is used, YAML
 )
 
+// AutoImage is the image of a container of a pod that a template completes, as in
+// Istio.
+const AutoImage = "auto"
+
 // MaxName is the maximum length of a template's name in bytes. It
 // leaves room for an override's suffix within the 63 characters of an
 // annotation's name.
@@ -51,6 +55,8 @@ type Template struct {
 	Annotations    []podjson.Pair
 	// App is what the pod's own containers get.
 	App AppItems
+	// PodFields are the fields of the whole pod.
+	PodFields []PodField
 
 	// Values are the values of the parameters, by name, once WithValues set them.
 	Values map[string]string
@@ -85,6 +91,7 @@ type fragment struct {
 	Labels           map[string]string             `json:"labels,omitempty"`
 	Annotations      map[string]string             `json:"annotations,omitempty"`
 	AppContainers    appFragment                   `json:"appContainers,omitzero"`
+	podFragment
 }
 
 // NameOf returns the name of the template that a ConfigMap with this name
@@ -184,6 +191,7 @@ func newVersion(name, revision string, canonical []byte, options Options, bad *I
 		}
 		t := newTemplate(name, text, frag, options)
 		t.Revision = revision
+		frag.check(bad)
 		if t.check(bad); len(bad.Problems) > 0 {
 			return nil
 		}
@@ -237,6 +245,7 @@ func newTemplate(name string, canonical []byte, frag *fragment, options Options)
 		Labels:      sorted(frag.Labels),
 		Annotations: sorted(frag.Annotations),
 		App:         newAppItems(&frag.AppContainers, raw.AppContainers),
+		PodFields:   frag.fields(),
 	}
 	for i, c := range frag.Containers {
 		t.Containers = append(t.Containers, Container{

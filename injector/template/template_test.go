@@ -50,6 +50,24 @@ func TestParseTemplate(t *testing.T) {
 				`data.config.initContainers[0].name (line 2): is "A_B"; must be lower case letters, digits and '-', at most 63`,
 			},
 		},
+		"an image is auto": {
+			data: conf("containers: [{name: a, image: auto}]"),
+			want: []string{"data.config.containers[0].image (line 1): is auto, which in a pod stands for the template's image; write the image"},
+		},
+		"fields of the pod are invalid": {
+			data: conf(small + "\ndnsConfig: {nameservers: [a, 10.0.0.1, '::1', 10.0.0.2], options: [{value: x}]}\nsecurityContext: {fsGroup: -1}\nterminationGracePeriodSeconds: -5"),
+			want: []string{
+				"data.config.dnsConfig.nameservers (line 2): has 4 servers; a pod has at most 3",
+				`data.config.dnsConfig.nameservers[0] (line 2): is "a"; must be an IP address`,
+				"data.config.dnsConfig.options[0].name (line 2): is missing",
+				"data.config.securityContext.fsGroup (line 3): is -1; must be between 0 and 2147483647, inclusive",
+				"data.config.terminationGracePeriodSeconds (line 4): is -5; must be 0 or more",
+			},
+		},
+		"a field of the pod's security context that a template cannot set": {
+			data: conf(small + "\nsecurityContext: {runAsUser: 0}"),
+			want: []string{"data.config.securityContext.runAsUser (line 2): is not a field of this object"},
+		},
 		"two containers have one name": {
 			data: conf("containers: [{name: a, image: i}]\ninitContainers: [{name: a, image: i}]"), reason: reason.ConflictName,
 			want: []string{`data.config.initContainers[0].name (line 2): is "a", which containers[0] has`},

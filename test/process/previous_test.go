@@ -41,6 +41,28 @@ data:
 	}
 }
 
+// TestThePreviousReleaseRefusesFieldsOfThePod checks templates with keys of config that
+// the previous release must not ignore.
+func TestThePreviousReleaseRefusesFieldsOfThePod(t *testing.T) {
+	program, err := previous.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range []string{
+		"dnsConfig: {searches: [a.local]}", "shareProcessNamespace: true", "securityContext: {fsGroup: 1}", "terminationGracePeriodSeconds: 60",
+	} {
+		out, err := checked(t, program, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: side-initializer, namespace: usher-system}
+data: {config: "{`+field+`, containers: [{name: side, image: 'side:1'}]}"}
+`)
+		if name, _, _ := strings.Cut(field, ":"); err == nil || !strings.Contains(out, name) {
+			t.Errorf("%s: %v: %s", field, err, out)
+		}
+	}
+}
+
 // TestThePreviousReleaseReadsRecordsWithParameters judges a pod whose record has the
 // values of a template's parameters, and which asks for another template.
 func TestThePreviousReleaseReadsRecordsWithParameters(t *testing.T) {
