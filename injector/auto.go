@@ -79,27 +79,43 @@ func (m *merge) leaves(t *template.Template) bool {
 	})
 }
 
-// complete writes what the pod's container lacks. It returns the container's name
-// in the list of the record.
+// complete writes what the pod's container lacks, and names it in the record's entry.
 func (m *merge) complete(c *comparison, match *itemMatch, entry *RecordEntry) {
-	want, at := c.container(match), match.at
+	want, at, spec := c.container(match), match.at, m.pod.Spec
 	patch, whole := completed(want, at, c.sidecarIn(at, match))
-	seenAs := seen(c.template, &template.Container{Name: want.Name, Typed: whole})
-	if match.moves {
-		m.addInit(c.template, &template.Container{Name: want.Name, Typed: whole}, applied(patch, at.raw), c.template.Options.Place != template.PlaceLast)
+	view := seen(c.template, &template.Container{Name: want.Name, Typed: whole})
+	list, names, index := spec.Containers, &entry.Containers, at.index
+	switch {
+	case match.moves:
+		index = m.copyToInit(at.index, c.template.Options.Place != template.PlaceLast)
 		m.moved = append(m.moved, at.index)
-		m.pod.Spec.Containers[at.index] = podjson.Container{Name: want.Name, Origin: c.template.Name}
-		entry.InitContainers = append(entry.InitContainers, want.Name)
-		return
-	}
-	list, index, names := m.pod.Spec.Containers, at.index, &entry.Containers
-	if at.list == "initContainers" {
-		index += m.before
-		list, names = m.pod.Spec.InitContainers, &entry.InitContainers
+		spec.Containers[at.index] = podjson.Container{Name: want.Name, Origin: c.template.Name}
+		spec.InitContainers = append(spec.InitContainers, podjson.Container{})
+		list, names, at = spec.InitContainers, &entry.InitContainers, &located{list: "initContainers", index: len(spec.InitContainers) - 1}
+	case at.list == "initContainers":
+		list, names, index = spec.InitContainers, &entry.InitContainers, at.index+m.before
 	}
 	m.patch = append(m.patch, patch.Under("/spec/"+at.list+"/"+strconv.Itoa(index))...)
-	list[index] = seenAs
+	list[at.index] = view
 	*names = append(*names, want.Name)
+}
+
+// copyToInit copies a container to the init containers, before the pod's own or
+// behind them, and returns its index there. finish removes the original.
+func (m *merge) copyToInit(from int, before bool) int {
+	spec := m.pod.Spec
+	if spec.InitContainers == nil {
+		m.patch = append(m.patch, podjson.Add("/spec/initContainers", jsontext.Value("[]")))
+	}
+	index := len(spec.InitContainers)
+	if before {
+		index = m.before
+		m.before++
+	}
+	m.patch = append(m.patch, podjson.Operation{
+		Op: "copy", From: "/spec/containers/" + strconv.Itoa(from), Path: "/spec/initContainers/" + strconv.Itoa(index),
+	})
+	return index
 }
 
 // sidecarIn reports whether a completed container becomes a native sidecar.
@@ -122,16 +138,19 @@ func completed(want *template.Container, at *located, native bool) (podjson.Patc
 	delete(given, "name")
 	var patch podjson.Patch
 	for _, key := range slices.Sorted(maps.Keys(given)) {
-		value := given[key]
-		if own, set := has[key]; set && !unset(key, own) {
-			value = both(key, value, own)
-		}
-		if !bytes.Equal(value, has[key]) {
-			patch = append(patch, podjson.Add("/"+podjson.Escape(key), value))
+		path, own := "/"+podjson.Escape(key), has[key]
+		if own == nil || unset(key, own) {
+			patch = append(patch, podjson.Add(path, given[key]))
+		} else {
+			patch = append(patch, missing(path, key, given[key], own)...)
 		}
 	}
+	changed, err := patch.Apply(at.raw)
+	if err != nil {
+		changed = at.raw // it is an object, to which each addition applies
+	}
 	var whole corev1.Container
-	_ = json.Unmarshal(applied(patch, at.raw), &whole) // both were decoded before
+	_ = json.Unmarshal(changed, &whole) // both were decoded before
 	return patch, whole
 }
 
@@ -151,58 +170,57 @@ func unset(key string, value jsontext.Value) bool {
 	return value.Kind() == 'n'
 }
 
-// both merges a field of the template's container with that of the pod's, which
-// takes precedence. Probes and hooks are not merged: two handlers are invalid.
-func both(key string, given, own jsontext.Value) jsontext.Value {
+// missing returns what a field of the pod's container lacks of the template's. Probes
+// and hooks are not merged: two handlers are invalid.
+func missing(path, key string, given, own jsontext.Value) podjson.Patch {
 	switch key {
 	case "env", "ports", "volumeMounts", "volumeDevices", "envFrom", "resizePolicy":
-		return union(key, given, own)
-	case "securityContext", "lifecycle", "limits", "requests":
-		return overlay(given, own, nil)
-	case "resources":
-		return overlay(given, own, both)
+		return missingItems(path, key, given, own)
+	case "securityContext", "lifecycle", "limits", "requests", "resources":
+		return missingMembers(path, key == "resources", given, own)
 	}
-	return own
+	return nil
 }
 
-// overlay returns the template's members that the pod's object lacks, and the pod's.
-func overlay(given, own jsontext.Value, merge func(key string, given, own jsontext.Value) jsontext.Value) jsontext.Value {
-	has := members(own)
-	if given.Kind() != '{' || own.Kind() != '{' {
-		return own
-	}
+// missingMembers adds the template's members that the pod's object lacks; nested says
+// that the members are objects, too.
+func missingMembers(path string, nested bool, given, own jsontext.Value) podjson.Patch {
 	var patch podjson.Patch
-	for key, value := range members(given) {
-		mine, set := has[key]
-		switch {
-		case !set || mine.Kind() == 'n':
-		case merge != nil:
-			value = merge(key, value, mine)
-		default:
-			continue
-		}
-		patch = append(patch, podjson.Add("/"+podjson.Escape(key), value))
+	if own.Kind() != '{' {
+		return nil
 	}
-	slices.SortFunc(patch, func(a, b podjson.Operation) int { return bytes.Compare([]byte(a.Path), []byte(b.Path)) })
-	return applied(patch, own)
+	theirs, mine := members(given), members(own)
+	for _, key := range slices.Sorted(maps.Keys(theirs)) {
+		at := path + "/" + podjson.Escape(key)
+		switch has := mine[key]; {
+		case has == nil || has.Kind() == 'n':
+			patch = append(patch, podjson.Add(at, theirs[key]))
+		case nested:
+			patch = append(patch, missing(at, key, theirs[key], has)...)
+		}
+	}
+	return patch
 }
 
-// union returns the template's items that the pod's list lacks, and the pod's items
-// after them. The pod's item takes the place of the template's with the same key.
-func union(key string, given, own jsontext.Value) jsontext.Value {
+// missingItems adds the template's items that the pod's list lacks before the pod's:
+// its variables may name them. The pod's item takes the place of the template's with
+// the same key.
+func missingItems(path, key string, given, own jsontext.Value) podjson.Patch {
 	var theirs, mine []jsontext.Value
 	if json.Unmarshal(given, &theirs) != nil || json.Unmarshal(own, &mine) != nil {
-		return own
+		return nil
 	}
 	var keys []string
 	for _, item := range mine {
 		keys = append(keys, itemKeys(key, item)...)
 	}
-	theirs = slices.DeleteFunc(theirs, func(item jsontext.Value) bool {
-		return slices.ContainsFunc(itemKeys(key, item), func(k string) bool { return slices.Contains(keys, k) })
-	})
-	value, _ := json.Marshal(slices.Concat(theirs, mine)) // encoded values always marshal
-	return value
+	var patch podjson.Patch
+	for _, item := range theirs {
+		if !slices.ContainsFunc(itemKeys(key, item), func(k string) bool { return slices.Contains(keys, k) }) {
+			patch = append(patch, podjson.Add(path+"/"+strconv.Itoa(len(patch)), item))
+		}
+	}
+	return patch
 }
 
 // itemKeys returns what must not repeat in a list of a container.
@@ -240,13 +258,4 @@ func members(object jsontext.Value) map[string]jsontext.Value {
 	var fields map[string]jsontext.Value
 	_ = json.Unmarshal(object, &fields)
 	return fields
-}
-
-// applied returns an object with additions to its members.
-func applied(patch podjson.Patch, object jsontext.Value) jsontext.Value {
-	changed, err := patch.Apply(object)
-	if err != nil {
-		return object // it is an object, so each addition applies
-	}
-	return changed
 }

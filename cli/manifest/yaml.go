@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -190,7 +191,32 @@ func (l Literals) InJSON(value []byte) []byte {
 
 // Added shifts the literals after an item was added at a JSON Pointer: those of
 // the following items in its list.
-func (l Literals) Added(pointer string) {
+func (l Literals) Added(pointer string) { l.shift(pointer, 1) }
+
+// Copied adds the literals of a value that was copied to a place in a list.
+func (l Literals) Copied(from, pointer string) {
+	copies := Literals{}
+	for place, literal := range l {
+		if rest, within := strings.CutPrefix(place, from); within && (rest == "" || rest[0] == '/') {
+			copies[pointer+rest] = literal
+		}
+	}
+	l.Added(pointer)
+	maps.Copy(l, copies)
+}
+
+// Removed deletes the literals of a removed value, and shifts those of the following
+// items in its list.
+func (l Literals) Removed(pointer string) {
+	maps.DeleteFunc(l, func(place, _ string) bool {
+		rest, within := strings.CutPrefix(place, pointer)
+		return within && (rest == "" || rest[0] == '/')
+	})
+	l.shift(pointer, -1)
+}
+
+// shift changes the index of the item at a JSON Pointer, and of those after it.
+func (l Literals) shift(pointer string, by int) {
 	at := strings.LastIndexByte(pointer, '/')
 	index, err := strconv.Atoi(pointer[at+1:])
 	if err != nil {
@@ -205,13 +231,11 @@ func (l Literals) Added(pointer string) {
 			continue
 		}
 		delete(l, place)
-		next := list + strconv.Itoa(i+1)
+		next := list + strconv.Itoa(i+by)
 		if len(item) < len(rest) {
 			next += "/" + field
 		}
 		moved[next] = literal
 	}
-	for place, literal := range moved {
-		l[place] = literal
-	}
+	maps.Copy(l, moved)
 }

@@ -94,4 +94,10 @@ func TestLiteralsMoveWithTheirItems(t *testing.T) {
 	if diff := cmp.Diff(want, l); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	l.Copied("/a/2", "/b/0")
+	l.Removed("/a/2")
+	want = Literals{"/a/0": "1.0", "/b/0/x": "2.0", "/a/10/x": "3.0", "/ab/1": "4.0"}
+	if diff := cmp.Diff(want, l); diff != "" {
+		t.Errorf("moved (-want +got):\n%s", diff)
+	}
 }

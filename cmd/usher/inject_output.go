@@ -96,8 +96,13 @@ func (r *injected) literals() manifest.Literals {
 		return literals
 	}
 	for _, change := range r.verdict.Changes {
-		if change.Op == "add" {
+		switch change.Op {
+		case "add":
 			literals.Added(change.Path)
+		case "copy":
+			literals.Copied(change.From, change.Path)
+		case "remove":
+			literals.Removed(change.Path)
 		}
 	}
 	return literals
@@ -215,7 +220,11 @@ func writeInjectedText(w io.Writer, results []*injected) error {
 			}
 		}
 		for _, op := range r.verdict.Changes {
-			fmt.Fprintf(w, "  + %s\n", op.Path)
+			sign := "+"
+			if op.Op == "remove" {
+				sign = "-"
+			}
+			fmt.Fprintf(w, "  %s %s\n", sign, op.Path)
 		}
 	}
 	return nil

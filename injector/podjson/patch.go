@@ -13,6 +13,8 @@ type Operation struct {
 	Op    string         `json:"op"`
 	Path  string         `json:"path"`
 	Value jsontext.Value `json:"value,omitempty"`
+	// From is the place from which "copy" takes the value.
+	From string `json:"from,omitempty"`
 }
 
 // Add returns the operation that adds a value.
@@ -37,6 +39,10 @@ func (p Patch) AppendJSON(b []byte) []byte {
 		b = append(b, `","path":`...)
 		// A path contains keys that the user may have chosen, so it is quoted.
 		b, _ = jsontext.AppendQuote(b, op.Path)
+		if op.From != "" {
+			b = append(b, `,"from":`...)
+			b, _ = jsontext.AppendQuote(b, op.From)
+		}
 		if op.Value != nil {
 			b = append(b, `,"value":`...)
 			b = append(b, op.Value...)
@@ -50,7 +56,7 @@ func (p Patch) AppendJSON(b []byte) []byte {
 func (p Patch) Size() int {
 	size := 2
 	for _, op := range p {
-		size += len(op.Op) + len(op.Path) + len(op.Value) + len(`{"op":"","path":"","value":},`)
+		size += len(op.Op) + len(op.Path) + len(op.From) + len(op.Value) + len(`{"op":"","path":"","from":"","value":},`)
 	}
 	return size
 }
@@ -85,6 +91,9 @@ func (p Patch) Under(path string) Patch {
 	moved := make(Patch, len(p))
 	for i, op := range p {
 		op.Path = path + op.Path
+		if op.From != "" {
+			op.From = path + op.From
+		}
 		moved[i] = op
 	}
 	return moved
@@ -121,7 +130,7 @@ func AppendMap(patch Patch, path string, have map[string]string, pairs []Pair) P
 			if _, set := have[p.Key]; set {
 				op = "replace" // the record, which is usher's own
 			}
-			patch = append(patch, Operation{op, path + "/" + Escape(p.Key), Quoted(p.Value)})
+			patch = append(patch, Operation{Op: op, Path: path + "/" + Escape(p.Key), Value: Quoted(p.Value)})
 		}
 		return patch
 	}
@@ -137,5 +146,5 @@ func AppendMap(patch Patch, path string, have map[string]string, pairs []Pair) P
 		value = append(value, ':')
 		value, _ = jsontext.AppendQuote(value, p.Value)
 	}
-	return append(patch, Operation{"add", path, append(value, '}')})
+	return append(patch, Add(path, append(value, '}')))
 }
