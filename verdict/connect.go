@@ -90,6 +90,7 @@ func (j *judging) doubtOwnNetworkLabel() {
 // mayDeclare reports whether the object could declare a Network, without
 // decoding it. It may return true for an object that does not.
 func (j *judging) mayDeclare() bool {
-	return j.facts.Explain || j.facts.NamespaceLabels[wellknown.OwnNetwork] != "" ||
+	return j.facts.Explain || j.facts.Verbose && j.facts.Scope.Excludes(j.object.Namespace, j.facts.NamespaceLabels) ||
+		j.facts.NamespaceLabels[wellknown.OwnNetwork] != "" ||
 		podjson.MayContain(j.object.JSON, samplecrdv1.GroupName)
 }

@@ -33,7 +33,7 @@ func (j *judging) predict(patch podjson.Patch) error {
 	f := j.facts
 	explains := f.Explain && j.step(Evaluate)
 	workload := j.step(PropagateOptIn) && kinds.Find(j.object.APIVersion, j.object.Kind).Is(kinds.PropagatesOptIn)
-	if !explains && (!workload && (!j.pod() || !f.Explain && f.Validator == nil) || len(patch) == 0) {
+	if !explains && (!workload && (!j.pod() || !f.Explain && !f.Verbose && f.Validator == nil) || len(patch) == 0) {
 		return nil
 	}
 	enforced, errs := api.PolicyToEvaluate(f.NamespaceLabels, privileged)

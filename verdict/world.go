@@ -36,6 +36,9 @@ type World struct {
 	// Plan plans the steps of a change; Explain fills in the steps of the decisions
 	// about templates and Networks.
 	Plan, Explain bool
+	// Verbose also predicts what the API server refuses of pods, and not only of
+	// workloads, and decides about objects in namespaces that usher skips.
+	Verbose bool
 	// UnseenTemplates and UnseenNetworks explain, as a clause, why a template or a
 	// Network may exist that is not among the facts; "" if all are known.
 	UnseenTemplates, UnseenNetworks string

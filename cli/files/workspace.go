@@ -47,8 +47,9 @@ type Options struct {
 	Validator Validator
 	// Definitions are CustomResourceDefinitions in addition to those in the input.
 	Definitions []*manifest.Document
-	// Plan requests the plan of a change, Explain the steps of the decisions.
-	Plan, Explain bool
+	// Plan requests the plan of a change, Explain the steps of the decisions;
+	// Verbose: see verdict.World.
+	Plan, Explain, Verbose bool
 }
 
 // A Validator finds what the API server refuses.
@@ -120,7 +121,7 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 	}
 	w.world = &verdict.World{
 		Scope: decision.Scope{ReleaseNamespace: o.OwnNamespace}, Configuration: o.Configuration, Evaluator: evaluator, Templates: w.Templates,
-		NativeSidecars: o.NativeSidecars, Server: o.Server, Transitions: transition.All(), Plan: o.Plan, Explain: o.Explain,
+		NativeSidecars: o.NativeSidecars, Server: o.Server, Transitions: transition.All(), Plan: o.Plan, Explain: o.Explain, Verbose: o.Verbose,
 		UnseenTemplates: "usher read only the given templates", UnseenNetworks: unseen,
 	}
 	if o.Validator != nil {

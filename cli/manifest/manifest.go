@@ -51,6 +51,9 @@ func (d *Document) inFile(path string) string {
 	return path
 }
 
+// Forget drops the text of a document that is no longer needed.
+func (d *Document) Forget() { d.JSON, d.at = nil, position.New(nil, d.Line) }
+
 // InList reports whether the document is an item of a List.
 func (d *Document) InList() bool { return d.listPath != "" }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/usher-dev/usher/cli/explain"
 	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/inorder"
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/injector/podjson"
@@ -91,7 +92,7 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 	workspace, more := files.Load(docs, given, files.Options{
 		Steps: verdict.PropagateOptIn | verdict.Inject | verdict.Connect, Configuration: c, Rules: c.Options(),
 		Namespace: o.namespace, OwnNamespace: cli.Namespace, NamespaceLabels: o.namespaceLabels,
-		NativeSidecars: o.nativeSidecars, Explain: true,
+		NativeSidecars: o.nativeSidecars, Explain: o.output == "text", Verbose: true,
 	})
 	errs = append(errs, more...)
 	for _, err := range errs {
@@ -106,29 +107,28 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 	if note := files.NotEvaluatedNote(files.NotEvaluated(docs)); note != "" {
 		fmt.Fprintln(s.err, note)
 	}
-	var results []*injected
-	denied := 0
 	given = slices.DeleteFunc(given, func(d *manifest.Document) bool { return !workspace.IsTemplate(d) })
-	for _, doc := range slices.Concat(given, docs) {
-		if ctx.Err() != nil {
-			return context.Cause(ctx) // a part of the objects must not reach the output
+	out, err := newSpool()
+	if err != nil {
+		return err
+	}
+	defer out.close()
+	render, denied := newRenderer(o.output, out), 0
+	all, names := slices.Concat(given, docs), workspace.Templates.Names()
+	err = inorder.Do(ctx, len(all), func(i int) *injected { return o.inject(workspace, all[i], names, i < len(given)) }, func(r *injected) error {
+		if r.err != nil {
+			return r.err
 		}
-		r, err := inject(workspace, doc)
-		if err != nil {
-			return err
-		}
-		r.report(s.err)
-		if doc.IsObject() && kinds.Find(doc.APIVersion, doc.Kind).Is(kinds.Pods) {
-			for _, found := range explain.WrongKeys(doc, r.verdict, workspace.Templates.Names()) {
-				fmt.Fprintf(s.err, "%s: warning: %s\n", r.where(), found)
-			}
-		}
-		if r.denied() {
+		if r.denied {
 			denied++
 		}
-		if !slices.Contains(given, doc) {
-			results = append(results, r)
+		if _, err := s.err.Write(r.report); err != nil {
+			return fmt.Errorf("writing to standard error: %w", err)
 		}
+		return render.add(r.text)
+	})
+	if err != nil {
+		return err // a part of the objects must not reach the output
 	}
 	unusable := func(name string) bool {
 		entry, _ := workspace.Templates.Get(name)
@@ -137,11 +137,10 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 	if slices.ContainsFunc(workspace.Templates.Names(), unusable) {
 		return cli.Exit(cli.Usage, nil) // nobody knows which objects the template selects
 	}
-	var out bytes.Buffer
-	if err := writeInjected(&out, o.output, results); err != nil {
+	if err := render.end(); err != nil {
 		return err
 	}
-	if _, err := out.WriteTo(s.out); err != nil {
+	if err := out.copyTo(s.out); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	if denied > 0 {
@@ -150,22 +149,51 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 	return nil
 }
 
-// inject judges one document and verifies what is added to it.
-func inject(workspace *files.Workspace, doc *manifest.Document) (*injected, error) {
-	r := &injected{doc: doc, result: doc.JSON}
+// inject judges one document, and renders what is written about it. Nothing of the
+// result is written of a template that was given with -t.
+func (o *injectOptions) inject(workspace *files.Workspace, doc *manifest.Document, names []string, given bool) *injected {
+	pods := doc.IsObject() && kinds.Find(doc.APIVersion, doc.Kind).Is(kinds.Pods)
+	if pods {
+		defer doc.Forget() // no other object's decision reads it
+	}
+	j, err := o.judge(workspace, doc)
+	if err != nil {
+		return &injected{err: err}
+	}
+	var report bytes.Buffer
+	j.report(&report)
+	if pods {
+		for _, found := range explain.WrongKeys(doc, j.verdict, names) {
+			fmt.Fprintf(&report, "%s: warning: %s\n", j.where(), found)
+		}
+	}
+	r := &injected{report: report.Bytes(), denied: j.denied()}
+	if !given {
+		r.text, r.err = j.render(o.output)
+	}
+	return r
+}
+
+// judge judges one document and verifies what is added to it.
+func (o *injectOptions) judge(workspace *files.Workspace, doc *manifest.Document) (*judged, error) {
+	j := &judged{doc: doc, result: doc.JSON}
 	if !doc.IsObject() {
-		return r, nil
+		return j, nil
 	}
 	var err error
-	if r.verdict, err = workspace.Judge(doc, nil); err != nil {
+	if j.verdict, err = workspace.Judge(doc, nil); err != nil {
 		return nil, err
 	}
-	if r.denied() || len(r.verdict.Changes) == 0 {
-		return r, nil
+	workspace.Judged(doc)
+	if j.denied() || len(j.verdict.Changes) == 0 {
+		return j, nil
 	}
-	if r.result, err = r.verdict.Changes.Apply(doc.JSON); err != nil {
+	if j.result, err = j.verdict.Changes.Apply(doc.JSON); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", doc.File, doc.Line, err)
 	}
-	r.twoWay, r.twoWayErr = podjson.TwoWayMergePatch(doc.Kind, doc.JSON, r.result)
-	return r, nil
+	// Only a change that repeats a merge key has no such patch.
+	if o.output == strategicPatch || j.verdict.JSONOnly {
+		j.twoWay, j.twoWayErr = podjson.TwoWayMergePatch(doc.Kind, doc.JSON, j.result)
+	}
+	return j, nil
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"slices"
 
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/finding/reason"
@@ -14,8 +14,16 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// injected is the result for one document.
+// injected is what is written about one document.
 type injected struct {
+	// report is for standard error, text for the result: a part of it in the format.
+	report, text []byte
+	denied       bool
+	err          error
+}
+
+// judged is the result for one document.
+type judged struct {
 	doc       *manifest.Document
 	verdict   *verdict.Verdict // nil if the document is not an object
 	result    []byte
@@ -24,12 +32,12 @@ type injected struct {
 }
 
 // denied reports whether the cluster would deny the object, or its pods.
-func (r *injected) denied() bool {
+func (r *judged) denied() bool {
 	return r.verdict != nil && (r.verdict.Denied || r.verdict.PodsDenied)
 }
 
 // decisions returns the decisions about templates and Networks.
-func (r *injected) decisions() []*decision.Decision {
+func (r *judged) decisions() []*decision.Decision {
 	var taken []*decision.Decision
 	if r.verdict == nil {
 		return nil
@@ -47,22 +55,46 @@ func (r *injected) decisions() []*decision.Decision {
 
 var injectFormats = []string{"yaml", "json", "patch", "strategic-patch", "text"}
 
-func writeInjected(w io.Writer, format string, results []*injected) error {
-	switch format {
-	case "json":
-		return writeInjectedJSON(w, results)
-	case "patch":
-		return writePatches(w, results, func(r *injected) []byte { return r.verdict.Changes.JSON() })
-	case "strategic-patch":
-		return writePatches(w, results, func(r *injected) []byte { return r.twoWay })
-	case "text":
-		return writeInjectedText(w, results)
+// strategicPatch is the format of two-way merge patches.
+const strategicPatch = "strategic-patch"
+
+// render renders the document's part of the result.
+func (r *judged) render(format string) ([]byte, error) {
+	switch {
+	case format == "text":
+		return r.steps(), nil
+	case r.denied():
+		return nil, nil
+	case format == "patch", format == strategicPatch:
+		return r.patch(format), nil
+	case format == "json":
+		return r.literals().InJSON(r.result), nil
 	}
-	return writeInjectedYAML(w, results)
+	text, err := manifest.YAML(r.result, r.literals())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.where(), err)
+	}
+	return text, nil
+}
+
+// patch returns the patch of a changed object, on one line. If a two-way merge patch
+// cannot express the change, standard error says so.
+func (r *judged) patch(format string) []byte {
+	if r.verdict == nil || len(r.verdict.Changes) == 0 {
+		return nil
+	}
+	patch := r.twoWay
+	if format == "patch" {
+		patch = r.verdict.Changes.JSON()
+	}
+	if patch == nil {
+		return nil
+	}
+	return append(slices.Clip(patch), '\n')
 }
 
 // report writes the decisions to standard error.
-func (r *injected) report(w io.Writer) {
+func (r *judged) report(w io.Writer) {
 	if r.verdict == nil {
 		return
 	}
@@ -90,7 +122,7 @@ func (r *injected) report(w io.Writer) {
 
 // literals returns the document's numbers as in its YAML, at their places in
 // the result.
-func (r *injected) literals() manifest.Literals {
+func (r *judged) literals() manifest.Literals {
 	literals := r.doc.Literals()
 	if literals == nil || r.verdict == nil {
 		return literals
@@ -108,7 +140,7 @@ func (r *injected) literals() manifest.Literals {
 	return literals
 }
 
-func (r *injected) where() string {
+func (r *judged) where() string {
 	return fmt.Sprintf("%s:%d: %s", r.doc.File, r.doc.Line, r.doc)
 }
 
@@ -123,109 +155,35 @@ func outcome(o decision.Outcome) string {
 	return text
 }
 
-func writeInjectedYAML(w io.Writer, results []*injected) error {
-	first := true
-	for _, r := range results {
-		if r.denied() {
-			continue
-		}
-		text, err := manifest.YAML(r.result, r.literals())
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.where(), err)
-		}
-		if !first {
-			fmt.Fprintln(w, "---")
-		}
-		first = false
-		if _, err := w.Write(text); err != nil {
-			return err
+// steps describes the steps of each decision.
+func (r *judged) steps() []byte {
+	var w bytes.Buffer
+	decisions := r.decisions()
+	if len(decisions) == 0 && !r.denied() {
+		fmt.Fprintf(&w, "%s: has no pod template, passed unchanged\n", r.where())
+		return w.Bytes()
+	}
+	word := "allowed"
+	if r.denied() {
+		word = "denied"
+	}
+	fmt.Fprintf(&w, "%s: %s, %s\n", r.where(), word, r.verdict.Reason)
+	for _, d := range decisions {
+		for _, step := range d.Steps {
+			fmt.Fprintf(&w, "  %s\n", step)
 		}
 	}
-	return nil
-}
-
-// writeInjectedJSON writes one object as is and several as a List, without
-// changing the user's values.
-func writeInjectedJSON(w io.Writer, results []*injected) error {
-	var items []jsontext.Value
-	for _, r := range results {
-		if !r.denied() {
-			items = append(items, r.literals().InJSON(r.result))
+	for _, f := range r.verdict.Findings {
+		if f.Effect >= verdict.DeniesPods {
+			fmt.Fprintf(&w, "  %s\n", f.String())
 		}
 	}
-	var out jsontext.Value
-	switch len(items) {
-	case 0:
-		return nil
-	case 1:
-		out = append(out, items[0]...)
-	default:
-		out = append(out, `{"apiVersion":"v1","kind":"List","items":[`...)
-		for i, item := range items {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = append(out, item...)
+	for _, op := range r.verdict.Changes {
+		sign := "+"
+		if op.Op == "remove" {
+			sign = "-"
 		}
-		out = append(out, "]}"...)
+		fmt.Fprintf(&w, "  %s %s\n", sign, op.Path)
 	}
-	return writeIndented(w, out)
-}
-
-func writeIndented(w io.Writer, value jsontext.Value) error {
-	if err := value.Indent(jsontext.WithIndent("  ")); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "%s\n", value)
-	return err
-}
-
-// writePatches writes one patch per line for each changed object.
-func writePatches(w io.Writer, results []*injected, patch func(*injected) []byte) error {
-	for _, r := range results {
-		if r.verdict == nil || r.denied() || len(r.verdict.Changes) == 0 {
-			continue
-		}
-		// If a two-way merge patch cannot express the change, standard error says so.
-		if text := patch(r); text != nil {
-			if _, err := fmt.Fprintf(w, "%s\n", text); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// writeInjectedText writes the steps of each decision.
-func writeInjectedText(w io.Writer, results []*injected) error {
-	for _, r := range results {
-		decisions := r.decisions()
-		if len(decisions) == 0 && !r.denied() {
-			fmt.Fprintf(w, "%s: has no pod template, passed unchanged\n", r.where())
-			continue
-		}
-		word := "allowed"
-		if r.denied() {
-			word = "denied"
-		}
-		fmt.Fprintf(w, "%s: %s, %s\n", r.where(), word, r.verdict.Reason)
-		for _, d := range decisions {
-			for _, step := range d.Steps {
-				fmt.Fprintf(w, "  %s\n", step)
-			}
-		}
-		for _, f := range r.verdict.Findings {
-			if f.Effect >= verdict.DeniesPods {
-				fmt.Fprintf(w, "  %s\n", f.String())
-			}
-		}
-		for _, op := range r.verdict.Changes {
-			sign := "+"
-			if op.Op == "remove" {
-				sign = "-"
-			}
-			fmt.Fprintf(w, "  %s %s\n", sign, op.Path)
-		}
-	}
-	return nil
+	return w.Bytes()
 }
