@@ -167,10 +167,11 @@ func (w *Workspace) JudgeObject(object verdict.Object, old *verdict.Object) (*ve
 }
 
 func (w *Workspace) object(doc *manifest.Document) verdict.Object {
-	return verdict.Object{
-		APIVersion: doc.APIVersion, Kind: doc.Kind, Namespace: w.NamespaceOf(doc), Name: doc.Name, JSON: doc.JSON,
-		Typed: w.objects.decoded(doc, w.world.Evaluator),
+	o := verdict.Object{APIVersion: doc.APIVersion, Kind: doc.Kind, Namespace: w.NamespaceOf(doc), Name: doc.Name, JSON: doc.JSON}
+	if w.options.Steps&verdict.Evaluate != 0 { // the rules decode it for other objects, too
+		o.Typed = w.objects.decoded(doc, w.world.Evaluator)
 	}
+	return o
 }
 
 // NamespaceOf returns the namespace of a document's object, "" for a
