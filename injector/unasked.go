@@ -40,7 +40,7 @@ func (d *decider) denyOrSkip(a *ask, problems []finding.Finding) {
 func (d *decider) skipUnasked(a *ask, problems []finding.Finding) {
 	for i := range problems {
 		if problems[i].Field != "" {
-			problems[i].Field = d.Prefix() + problems[i].Field
+			problems[i].Field = d.Prefix() + d.merge.byName(problems[i].Field)
 		}
 	}
 	d.Warn("the template %s, whose options.match selects the pod, was not injected: %s", a.template, finding.Join(problems))
