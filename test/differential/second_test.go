@@ -66,10 +66,12 @@ func (c *cluster) comparePasses(ctx context.Context, s *scene, p *pass) ([]diffe
 }
 
 // lost returns the path of what a pod lacks that it had. Templates may append to a
-// variable, and Networks to an annotation.
+// variable, Networks to an annotation, and the record is usher's own.
 func lost(before, after object) string {
 	before, after = clone(before), clone(after)
-	delete(at(before, "metadata", "annotations"), "k8s.v1.cni.cncf.io/networks")
+	for _, key := range []string{"k8s.v1.cni.cncf.io/networks", "usher.dev/injected"} {
+		delete(at(before, "metadata", "annotations"), key)
+	}
 	values := map[string]string{}
 	eachVariable(after, func(container string, variable object) {
 		values[container+" "+nameOf(variable)], _ = variable["value"].(string)
@@ -98,6 +100,7 @@ func TestALossIsFound(t *testing.T) {
 	pod := func() object {
 		pod := injectedPod()
 		items(at(pod, "spec"), "containers")[0]["env"] = []any{object{"name": "OPTIONS", "value": "-a"}}
+		at(pod, "metadata", "annotations")["note"] = "mine"
 		return pod
 	}
 	for name, c := range map[string]struct {
@@ -110,7 +113,7 @@ func TestALossIsFound(t *testing.T) {
 		"a container":          {func(o object) { at(o, "spec")["containers"] = []any{} }, ".spec.containers[0]"},
 		"an image":             {func(o object) { items(at(o, "spec"), "containers")[0]["image"] = "other" }, ".spec.containers[0]"},
 		"a volume's source":    {func(o object) { items(at(o, "spec"), "volumes")[0]["emptyDir"] = nil }, ".spec.volumes[0]"},
-		"an annotation":        {func(o object) { delete(at(o, "metadata", "annotations"), "usher.dev/injected") }, ".metadata.annotations.usher.dev/injected"},
+		"an annotation":        {func(o object) { delete(at(o, "metadata", "annotations"), "note") }, ".metadata.annotations.note"},
 		"the order is another": {func(o object) { s := anyItems(at(o, "spec"), "initContainers"); s[0], s[1] = s[1], s[0] }, ".spec.initContainers[1]"},
 	} {
 		after := clone(pod())
