@@ -117,6 +117,9 @@ func (c *comparison) kept() []string {
 	var warnings []string
 	for i := range c.matches {
 		m := &c.matches[i]
+		if m.kind == hostAliasItem {
+			warnings = append(warnings, c.keptHostnames(m.index)...)
+		}
 		if len(m.differs) == 0 || m.ours() || m.appends || !c.keeps(m) {
 			continue
 		}
@@ -130,6 +133,22 @@ func (c *comparison) kept() []string {
 				m.app.name, c.template.App.Env[m.index].Key, c.template.Name))
 		default:
 			warnings = append(warnings, fmt.Sprintf("the pod keeps %s, which the template %s, whose options.match selects the pod, sets to another value", m.differs[0].field, c.template.Name))
+		}
+	}
+	return warnings
+}
+
+// keptHostnames warns of host names for which the pod keeps another address than that
+// of the template, unless the template's policy says so.
+func (c *comparison) keptHostnames(index int) []string {
+	if !c.unasked {
+		return nil
+	}
+	var warnings []string
+	for _, name := range c.ownHostnames(index) {
+		if c.template.Options.OnConflict.HostPolicy(name).Action == "" {
+			warnings = append(warnings, fmt.Sprintf("the pod keeps its address of the host name %s, which the template %s, whose options.match selects the pod, maps to %s",
+				name, c.template.Name, c.template.HostAliases[index].IP))
 		}
 	}
 	return warnings

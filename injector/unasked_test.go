@@ -67,9 +67,9 @@ func TestUnasked(t *testing.T) {
 		"another value of a variable": {pod: "spec: {containers: [{name: app, env: [{name: AGENT_HOST, value: mine}]}]}", want: reason.Injected, warning: "the container app keeps its variable AGENT_HOST", has: []string{"value: mine", "name: JAVA_TOOL_OPTIONS"}, not: []string{"value: agent"}, keeps: []string{"variable AGENT_HOST of container app"}},
 		"another label":               {pod: "metadata: {labels: {tier: mine}}, spec: {containers: [{name: app}]}", want: reason.Injected, warning: "the pod keeps metadata.labels[tier]", has: []string{"tier: mine", "note: agent"}, keeps: []string{"label tier"}},
 		"another annotation":          {pod: "metadata: {annotations: {note: mine}}, spec: {containers: [{name: app}]}", want: reason.Injected, warning: "the pod keeps metadata.annotations[note]", has: []string{"note: mine", "tier: agent"}, keeps: []string{"annotation note"}},
-		"a host name with another address": {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [two]}]}", want: reason.Injected,
+		"a host name with another address": {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [two]}]}", want: reason.Injected, warning: "the pod keeps its address of the host name two, which the template agent, whose options.match selects the pod, maps to 10.0.0.1",
 			has: []string{"- hostnames:\n    - one\n    ip: 10.0.0.1", "- hostnames:\n    - two\n    ip: 10.0.0.9"}, keeps: []string{"host name two"}},
-		"host names with other addresses": {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [two, one]}]}", want: reason.Injected, not: []string{"10.0.0.1"}, keeps: []string{"host name one", "host name two"}},
+		"host names with other addresses": {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [two, one]}]}", want: reason.Injected, warning: "the host name one, which the template agent", not: []string{"10.0.0.1"}, keeps: []string{"host name one", "host name two"}},
 		"an address of another family":    {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 'fd00::1', hostnames: [two]}]}", want: reason.Injected, has: []string{"- one\n    - two\n    ip: 10.0.0.1"}},
 	}
 	for name, tc := range tests {
