@@ -197,7 +197,7 @@ func (c *comparison) volume(i int, claim *RecordEntry, has bool, mounts map[stri
 		}
 		m.by = by
 		if by == foreign && !sameSource(want.Typed, have) {
-			m.differs = []difference{{field: fmt.Sprintf("spec.volumes[%d]", n), owner: side(have.Origin, "volumes", n)}}
+			m.differs = []difference{{field: fmt.Sprintf("spec.volumes[%d]", n), owner: side(have.Origin, "the pod's volumes")}}
 		}
 		if by != foreign || len(m.differs) > 0 {
 			break // a list that repeats the name is refused anyway

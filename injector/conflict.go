@@ -2,6 +2,8 @@ package injector
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
@@ -80,7 +82,7 @@ func (m *merge) namesakes(name string) []difference {
 	find := func(list string, containers []podjson.Container) {
 		for i := range containers {
 			if containers[i].Name == name {
-				found = append(found, difference{field: fmt.Sprintf("spec.%s[%d].name", list, i), owner: side(containers[i].Origin, list, i)})
+				found = append(found, difference{field: fmt.Sprintf("spec.%s[%d].name", list, i), owner: side(containers[i].Origin, "the pod's "+list)})
 				return // a list that repeats the name is refused anyway
 			}
 		}
@@ -91,11 +93,47 @@ func (m *merge) namesakes(name string) []difference {
 	return found
 }
 
-// side names one side of a conflict: a list item of the pod, or of a template
-// that was added earlier.
-func side(origin, list string, i int) string {
+// side names one side of a conflict: a template that was added earlier, or what has
+// the item in the pod. It names no index, which changes when init containers are
+// added: a second pass would repeat the message with another one.
+func side(origin, pod string) string {
 	if origin != "" {
 		return "template " + origin
 	}
-	return fmt.Sprintf("the pod (spec.%s[%d])", list, i)
+	return pod
+}
+
+// byName returns a field of the pod in which the name of a container or volume stands
+// for its index, as in spec.containers[app].env[0].
+func (m *merge) byName(field string) string {
+	list, rest, indexed := strings.Cut(field, "[")
+	index, rest, closed := strings.Cut(rest, "]")
+	i, err := strconv.Atoi(index)
+	if !indexed || !closed || err != nil {
+		return field
+	}
+	spec, name := m.pod.Spec, ""
+	switch list {
+	case "spec.containers":
+		name = nameAt(spec.Containers, i)
+	case "spec.initContainers":
+		name = nameAt(spec.InitContainers, i)
+	case "spec.ephemeralContainers":
+		name = nameAt(spec.EphemeralContainers, i)
+	case "spec.volumes":
+		if i < len(spec.Volumes) {
+			name = spec.Volumes[i].Name
+		}
+	}
+	if name == "" {
+		return field
+	}
+	return fmt.Sprintf("%s[%s]%s", list, name, rest)
+}
+
+func nameAt(containers []podjson.Container, i int) string {
+	if i >= len(containers) {
+		return ""
+	}
+	return containers[i].Name
 }

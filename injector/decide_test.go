@@ -173,7 +173,7 @@ func TestEveryReason(t *testing.T) {
 		},
 		"a container of the same name conflicts": {
 			object: asking(asks, "containers: [{name: app}, {name: side}]"), want: reason.ConflictName, denied: true,
-			message: `spec.containers[1].name: the container "side" of template side (containers) has the name of one of the pod (spec.containers[1])`,
+			message: `spec.containers[1].name: the container "side" of template side (containers) has the name of one of the pod's containers`,
 		},
 		"an init container of the same name conflicts": {
 			object: asking(asks, "initContainers: [{name: side}], containers: [{name: app}]"), want: reason.ConflictName, denied: true,

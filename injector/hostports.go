@@ -41,7 +41,7 @@ func (c *comparison) hostPorts() {
 			}
 			w.clash = true
 			c.matches = append(c.matches, itemMatch{kind: hostPortItem, by: foreign, index: n, differs: []difference{{
-				field: fmt.Sprintf("spec.%s[%d].ports[%d].hostPort", list, i, j), have: other.Name, owner: side(other.Origin, list, i),
+				field: fmt.Sprintf("spec.%s[%d].ports[%d].hostPort", list, i, j), have: other.Name, owner: side(other.Origin, "the pod"),
 			}}})
 		}
 	})
@@ -54,13 +54,13 @@ func (c *comparison) sharedPorts() []string {
 		return nil
 	}
 	var warnings []string
-	c.pod.eachPort(func(other *podjson.Container, list string, i, _ int, p podjson.Port) {
+	c.pod.eachPort(func(other *podjson.Container, _ string, _, _ int, p podjson.Port) {
 		for n := range c.ports {
 			w := &c.ports[n]
 			if w.port == p.ContainerPort && w.Protocol == template.Protocol(p.Protocol) && !w.shared && !w.isIn(other) {
 				w.shared = true
 				warnings = append(warnings, fmt.Sprintf("containerPort %d/%s of the container %q of template %s is also that of the container %q of %s; only one of them can listen on it",
-					w.port, w.Protocol, w.container, c.template.Name, other.Name, side(other.Origin, list, i)))
+					w.port, w.Protocol, w.container, c.template.Name, other.Name, side(other.Origin, "the pod")))
 			}
 		}
 	})

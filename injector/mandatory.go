@@ -91,6 +91,9 @@ func (d *decider) tolerable(changes []change) []finding.Finding {
 	var problems []finding.Finding
 	for _, c := range changes {
 		if c.added && !d.request.Pin.Includes(strictSince) {
+			if d.merge != nil { // an update has no second pass
+				c.Field = d.merge.byName(c.Field)
+			}
 			d.Warn("%s (%s denies it)", d.Prefix()+c.Statement(), strictSince)
 			continue
 		}

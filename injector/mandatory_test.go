@@ -148,6 +148,10 @@ func TestMandatory(t *testing.T) {
 					if want := !c.added && by != "VerifyUpdate"; d.Denied != want || d.Denied == (len(d.Warnings) > 0) {
 						t.Errorf("%s in a namespace pinned to v0.1: denied %v, want %v; warnings %v", by, d.Denied, want, d.Warnings)
 					}
+					byName := strings.Replace(c.field, "containers[1]", "containers[side]", 1)
+					if by == "Decide" && !d.Denied && !strings.HasPrefix(d.Warnings[0], byName) {
+						t.Errorf("%s warns of %q, want %s", by, d.Warnings, byName) // a second pass would see another index
+					}
 				}
 			}
 		})

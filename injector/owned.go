@@ -13,7 +13,9 @@ func (c *comparison) owned() []string {
 		m := &c.matches[i]
 		switch {
 		case m.kind == hostAliasItem:
-			names = append(names, c.ownHostnames(m.index)...)
+			for _, name := range c.ownHostnames(m.index) {
+				names = append(names, "host name "+name)
+			}
 		case len(m.differs) == 0 || m.ours() || m.appends || !c.keeps(m):
 		case m.kind == podFieldItem:
 			names = append(names, "field "+m.differs[0].field)
@@ -28,7 +30,7 @@ func (c *comparison) owned() []string {
 	return names
 }
 
-// ownHostnames names the host names of the template for which the pod keeps another
+// ownHostnames returns the host names of the template for which the pod keeps another
 // address, and gets no second one.
 func (c *comparison) ownHostnames(index int) (names []string) {
 	if !c.unasked && len(c.template.Options.OnConflict.HostAliases) == 0 {
@@ -38,7 +40,7 @@ func (c *comparison) ownHostnames(index int) (names []string) {
 	lacks, _ := c.pod.pod.Spec.MissingHostnames(&c.template.HostAliases[index])
 	for _, name := range lacks {
 		if !slices.Contains(gets, name) {
-			names = append(names, "host name "+name)
+			names = append(names, name)
 		}
 	}
 	return names

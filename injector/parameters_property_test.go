@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +57,7 @@ func TestParameters_EverySurfaceAgrees(t *testing.T) {
 			t.Fatalf("seed %d\nworkload %s\npod %s\noptions %+v", seed, w.object, w.pod, tpl.Options)
 		}
 	}
+	t.Logf("%d workloads: %d injected, %d denied", parameterPods, injected, denied)
 	if injected < parameterPods/3 || denied < parameterPods/20 {
 		t.Errorf("%d of %d were injected and %d denied: too few to prove anything", injected, parameterPods, denied)
 	}
@@ -82,7 +84,8 @@ func (g parameterGenerator) check(t *testing.T, tpl *template.Template, onFile, 
 	if a, b := fromFile.Annotations["usher.dev/injected"], fromCluster.Annotations["usher.dev/injected"]; a != b {
 		t.Errorf("the records differ:\nfile    %s\ncluster %s", a, b)
 	}
-	if where := podjsontest.Lost(podjsontest.Decode(t, created.Object), podjsontest.Decode(t, inCluster), ""); where != "" {
+	withoutAppended := appended.ReplaceAll(inCluster, []byte(`"value":"mine"`))
+	if where := podjsontest.Lost(podjsontest.Decode(t, created.Object), podjsontest.Decode(t, withoutAppended), ""); where != "" {
 		t.Errorf("%s was lost or changed\nbefore %s\nafter  %s", where, created.Object, inCluster)
 	}
 	later := created
@@ -133,6 +136,9 @@ func editedLater(t *testing.T, object []byte) []byte {
 	}
 	return out
 }
+
+// appended is the pod's own variable, with the template's value behind it.
+var appended = regexp.MustCompile(`"value":"mine,(fast|slow)"`)
 
 type parameterGenerator struct{ generator }
 
@@ -201,10 +207,16 @@ func (g parameterGenerator) template(t *testing.T) *template.Template {
 		lines = append(lines, fmt.Sprintf("- {name: %s, from: [%s], %s}", d.name, strings.Join(from, ", "), text))
 	}
 	app := `appContainers: {env: [{name: SIDE_MODE, value: "${param.mode}"}]}`
-	if mandatory { // a container that another webhook adds would lack them
-		app = ""
+	options := fmt.Sprintf("native: %s\nmandatory: %v\nparameters:\n%s", g.one("auto", "preferred", "always"), mandatory, strings.Join(lines, "\n"))
+	if g.coin() {
+		options += "\nplace: " + g.one("first", "last")
 	}
-	options := fmt.Sprintf("native: %s\nmandatory: %v\nparameters:\n%s", g.one("auto", "preferred"), mandatory, strings.Join(lines, "\n"))
+	switch {
+	case mandatory: // a container that another webhook adds would lack them
+		app = ""
+	case g.coin():
+		options += "\nonConflict: " + g.one(`{env: {SIDE_MODE: {append: ","}}}`, `{env: {SIDE_*: keep}, labels: {"*": keep}}`, `{env: {SIDE_MODE: deny}}`, `{labels: {side.example.com/label: keep}}`)
+	}
 	return mustParse(t, "side", `
 labels: {side.example.com/label: "${param.label}"}
 annotations: {side.example.com/mode: "${param.mode}"}
@@ -237,6 +249,15 @@ func (g parameterGenerator) workload() generatedWorkload {
 	spec := map[string]any{"containers": []any{map[string]any{"name": "app", "ports": []any{map[string]any{"containerPort": 80 + g.IntN(3)}}, "livenessProbe": map[string]any{"tcpSocket": map[string]any{"port": 8000}}}}}
 	if g.coin() {
 		spec["containers"] = append(spec["containers"].([]any), map[string]any{"name": "web", "future": 1})
+	}
+	if g.IntN(4) == 0 {
+		spec["containers"].([]any)[0].(map[string]any)["env"] = []any{map[string]any{"name": "SIDE_MODE", "value": "mine"}}
+	}
+	if g.IntN(8) == 0 {
+		labels["side.example.com/label"] = "mine"
+	}
+	if g.coin() {
+		spec["initContainers"] = []any{map[string]any{"name": "migrate"}, map[string]any{"name": "proxy", "restartPolicy": "Always"}}
 	}
 	kind := g.one("Pod", "Deployment", "StatefulSet", "Job", "CronJob")
 	if kind == "Job" || kind == "CronJob" {

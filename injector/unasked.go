@@ -40,7 +40,7 @@ func (d *decider) denyOrSkip(a *ask, problems []finding.Finding) {
 func (d *decider) skipUnasked(a *ask, problems []finding.Finding) {
 	for i := range problems {
 		if problems[i].Field != "" {
-			problems[i].Field = d.Prefix() + problems[i].Field
+			problems[i].Field = d.Prefix() + d.merge.byName(problems[i].Field)
 		}
 	}
 	d.Warn("the template %s, whose options.match selects the pod, was not injected: %s", a.template, finding.Join(problems))
@@ -119,6 +119,9 @@ func (c *comparison) kept() []string {
 	var warnings []string
 	for i := range c.matches {
 		m := &c.matches[i]
+		if m.kind == hostAliasItem {
+			warnings = append(warnings, c.keptHostnames(m.index)...)
+		}
 		if len(m.differs) == 0 || m.ours() || m.appends || !c.keeps(m) {
 			continue
 		}
@@ -134,6 +137,22 @@ func (c *comparison) kept() []string {
 				m.app.name, c.template.App.Env[m.index].Key, c.template.Name))
 		default:
 			warnings = append(warnings, fmt.Sprintf("the pod keeps %s, which the template %s, whose options.match selects the pod, sets to another value", m.differs[0].field, c.template.Name))
+		}
+	}
+	return warnings
+}
+
+// keptHostnames warns of host names for which the pod keeps another address than that
+// of the template, unless the template's policy says so.
+func (c *comparison) keptHostnames(index int) []string {
+	if !c.unasked {
+		return nil
+	}
+	var warnings []string
+	for _, name := range c.ownHostnames(index) {
+		if c.template.Options.OnConflict.HostPolicy(name).Action == "" {
+			warnings = append(warnings, fmt.Sprintf("the pod keeps its address of the host name %s, which the template %s, whose options.match selects the pod, maps to %s",
+				name, c.template.Name, c.template.HostAliases[index].IP))
 		}
 	}
 	return warnings

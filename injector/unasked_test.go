@@ -25,6 +25,30 @@ appContainers:
 
 const everyPod = "match: {namespaceSelector: {}}"
 
+// TestUnasked_SecondPassRepeatsTheWarning checks that the API server, which shows
+// equal warnings once, shows only one of a template that was skipped in both passes,
+// although another template moved the pod's init containers.
+func TestUnasked_SecondPassRepeatsTheWarning(t *testing.T) {
+	r := Request{
+		Object:         fromYAML(t, "{metadata: {annotations: {inject.usher.dev/first: 'true'}}, spec: {initContainers: [{name: agent, image: mine}], containers: [{name: app}]}}"),
+		Templates:      set(mustParse(t, "first", "containers: [{name: first, image: first:1}]", "native: always"), mustParse(t, "agent", agent, everyPod)),
+		NativeSidecars: true,
+	}
+	first := Decide(r)
+	want := []string{"the template agent, whose options.match selects the pod, was not injected: conflict-container: spec.initContainers[agent].name: " +
+		`the container "agent" of template agent (containers) has the name of one of the pod's initContainers; rename one of them`}
+	if diff := cmp.Diff(want, first.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	r.Object = apply(t, r, first)
+	if !strings.Contains(toYAML(t, r.Object), "initContainers:\n  - image: first:1") {
+		t.Fatalf("the pod's init container stays in its place:\n%s", toYAML(t, r.Object))
+	}
+	if diff := cmp.Diff(want, Decide(r).Warnings); diff != "" {
+		t.Errorf("warnings of the second pass (-want +got):\n%s", diff)
+	}
+}
+
 // TestUnasked checks that a template never denies a pod that only its match selects,
 // and what such a pod keeps.
 func TestUnasked(t *testing.T) {
@@ -36,16 +60,16 @@ func TestUnasked(t *testing.T) {
 		keeps    []string
 	}{
 		"nothing in its place":        {pod: "spec: {containers: [{name: app}]}", want: reason.Injected},
-		"another container":           {pod: "spec: {containers: [{name: agent, image: mine}]}", want: reason.MatchSkipped, warning: "the template agent, whose options.match selects the pod, was not injected: conflict-container: spec.containers[0].name"},
-		"another volume":              {pod: "spec: {containers: [{name: app}], volumes: [{name: data, hostPath: {path: /}}]}", want: reason.MatchSkipped, warning: "conflict-volume: spec.volumes[0]"},
-		"a port of the host":          {pod: "spec: {containers: [{name: app, ports: [{containerPort: 1, hostPort: 9000}]}]}", want: reason.MatchSkipped, warning: "conflict-host-port"},
-		"another mount":               {pod: "spec: {containers: [{name: app, volumeMounts: [{name: mine, mountPath: /data}]}]}", want: reason.MatchSkipped, warning: "conflict-mount"},
+		"another container":           {pod: "spec: {containers: [{name: agent, image: mine}]}", want: reason.MatchSkipped, warning: "the template agent, whose options.match selects the pod, was not injected: conflict-container: spec.containers[agent].name: the container \"agent\" of template agent (containers) has the name of one of the pod's containers"},
+		"another volume":              {pod: "spec: {containers: [{name: app}], volumes: [{name: data, hostPath: {path: /}}]}", want: reason.MatchSkipped, warning: "conflict-volume: spec.volumes[data]: "},
+		"a port of the host":          {pod: "spec: {containers: [{name: app, ports: [{containerPort: 1, hostPort: 9000}]}]}", want: reason.MatchSkipped, warning: "conflict-host-port: spec.containers[app].ports[0].hostPort: "},
+		"another mount":               {pod: "spec: {containers: [{name: app, volumeMounts: [{name: mine, mountPath: /data}]}]}", want: reason.MatchSkipped, warning: "conflict-mount: spec.containers[app].volumeMounts[0]: "},
 		"another value of a variable": {pod: "spec: {containers: [{name: app, env: [{name: AGENT_HOST, value: mine}]}]}", want: reason.Injected, warning: "the container app keeps its variable AGENT_HOST", has: []string{"value: mine", "name: JAVA_TOOL_OPTIONS"}, not: []string{"value: agent"}, keeps: []string{"variable AGENT_HOST of container app"}},
 		"another label":               {pod: "metadata: {labels: {tier: mine}}, spec: {containers: [{name: app}]}", want: reason.Injected, warning: "the pod keeps metadata.labels[tier]", has: []string{"tier: mine", "note: agent"}, keeps: []string{"label tier"}},
 		"another annotation":          {pod: "metadata: {annotations: {note: mine}}, spec: {containers: [{name: app}]}", want: reason.Injected, warning: "the pod keeps metadata.annotations[note]", has: []string{"note: mine", "tier: agent"}, keeps: []string{"annotation note"}},
-		"a host name with another address": {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [two]}]}", want: reason.Injected,
+		"a host name with another address": {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [two]}]}", want: reason.Injected, warning: "the pod keeps its address of the host name two, which the template agent, whose options.match selects the pod, maps to 10.0.0.1",
 			has: []string{"- hostnames:\n    - one\n    ip: 10.0.0.1", "- hostnames:\n    - two\n    ip: 10.0.0.9"}, keeps: []string{"host name two"}},
-		"host names with other addresses": {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [two, one]}]}", want: reason.Injected, not: []string{"10.0.0.1"}, keeps: []string{"host name one", "host name two"}},
+		"host names with other addresses": {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 10.0.0.9, hostnames: [two, one]}]}", want: reason.Injected, warning: "the host name one, which the template agent", not: []string{"10.0.0.1"}, keeps: []string{"host name one", "host name two"}},
 		"an address of another family":    {pod: "spec: {containers: [{name: app}], hostAliases: [{ip: 'fd00::1', hostnames: [two]}]}", want: reason.Injected, has: []string{"- one\n    - two\n    ip: 10.0.0.1"}},
 	}
 	for name, tc := range tests {

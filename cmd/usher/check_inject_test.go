@@ -132,7 +132,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			files: map[string]string{"pod.yaml": strings.ReplaceAll(asking, "name: web, image", "name: envoy, image"), "t.yaml": envoyTemplate},
 			args:  []string{"-t", "t.yaml", "--rule", "inject-conflict-container", "pod.yaml"},
 			want: []string{`pod.yaml:10:6 inject-conflict-container spec.containers[0].name: ` +
-				`the container "envoy" of template envoy (containers) has the name of one of the pod (spec.containers[0]); rename one of them`},
+				`the container "envoy" of template envoy (containers) has the name of one of the pod's containers; rename one of them`},
 			status: cli.Failed,
 		},
 		"a value that is not a boolean is a finding, whether or not there are templates": {
@@ -157,7 +157,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			files: map[string]string{"pod.yaml": strings.ReplaceAll(soundPod, "name: web", "name: logs"), "t.yaml": plainTemplate},
 			args:  []string{"-t", "t.yaml", "--namespace-labels", "inject.usher.dev/templates=logs", "--rule", "inject-conflict-container", "pod.yaml"},
 			want: []string{`pod.yaml:4:22 inject-conflict-container spec.containers[0].name: ` +
-				`the container "logs" of template logs (containers) has the name of one of the pod (spec.containers[0]); rename one of them`},
+				`the container "logs" of template logs (containers) has the name of one of the pod's containers; rename one of them`},
 			status: cli.Failed,
 		},
 		"warnings of injection are baseline findings": {

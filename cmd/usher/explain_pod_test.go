@@ -470,3 +470,38 @@ func TestExplainOffline(t *testing.T) {
 		t.Errorf("exit status %d:\n%s", status, stderr)
 	}
 }
+
+// TestExplain_DryRunKeepsTheNameOfAPod explains pods whose mandatory template writes
+// their name, with the rights of a user who may not read templates.
+func TestExplain_DryRunKeepsTheNameOfAPod(t *testing.T) {
+	c := startedCluster(t)
+	ns := c.namespace(t)
+	c.apply(t, "usher-system", templateManifest("side:1"))
+	c.apply(t, "usher-system", `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: owned-initializer}
+data:
+  options: |
+    mandatory: true
+    parameters: [{name: owner, from: [{fact: ownerName}]}]
+  config: |
+    labels: {example.com/owner: "${param.owner}"}
+    containers: [{name: owned, image: "owned:1"}]
+`)
+	pod := `{apiVersion: v1, kind: Pod, metadata: {name: bare, annotations: {inject.usher.dev/owned: "true"}}, spec: {containers: [{name: app, image: app}]}}`
+	c.until(t, "usher knows the template", func() bool {
+		out, err := c.plane.Kubectl(t.Context(), pod, "create", "-n", ns, "--dry-run=server", "-o", "yaml", "-f", "-")
+		return err == nil && strings.Contains(out, "image: owned:1")
+	})
+	c.apply(t, ns, pod)
+	tenant := c.tenant(t, ns, "edit")
+	want := `  unknown: the API server admits the pod, but a dry run shows what it gets only under another name, which is denied: mandatory-changed: metadata.labels[example.com/owner]: is "bare", and must be `
+	if got := c.explained(t, tenant, "pod/bare"); !strings.HasPrefix(got.next, want) {
+		t.Errorf("the next pod %q, want %q", got.next, want)
+	}
+	c.apply(t, ns, strings.NewReplacer("bare", "other", "owned", "side").Replace(pod))
+	if got := c.explained(t, tenant, "pod/other"); !strings.HasPrefix(got.next, "  gets side, ") {
+		t.Errorf("the next pod %q", got.next)
+	}
+}

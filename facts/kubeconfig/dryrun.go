@@ -31,16 +31,12 @@ func (c *Cluster) dryRun(ctx context.Context, pod *unstructured.Unstructured) (*
 	if !review.Status.Allowed {
 		return &Prediction{Templates: []Template{}, Unknown: fmt.Sprintf("you may neither read the templates in namespace %s nor create pods in namespace %s for a dry run", c.Own, namespace)}, nil
 	}
-	created := pod.DeepCopy()
-	if created.GetName() != "" {
-		created.SetGenerateName(created.GetName() + "-")
-		created.SetName("")
-	}
-	c.warnings.take()
-	err := c.dry.Create(ctx, created, client.DryRunAll)
-	n := &Prediction{By: ByDryRun, Templates: []Template{}, Warnings: c.warnings.take()}
+	n := &Prediction{By: ByDryRun, Templates: []Template{}}
+	created, err := c.create(ctx, pod, n)
 	var status apierrors.APIStatus
 	switch {
+	case n.Unknown != "":
+		return n, nil
 	case err == nil:
 		return n, c.read(ctx, n, pod, created)
 	case errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError, !errors.As(err, &status):
@@ -53,6 +49,40 @@ func (c *Cluster) dryRun(ctx context.Context, pod *unstructured.Unstructured) (*
 		return &Prediction{Templates: []Template{}, Unknown: "usher's rules deny such a pod if you create it yourself, but not if a controller does: " + n.Problems[0].String()}, nil
 	}
 	return n, nil
+}
+
+// create sends the dry run. The values of a template may contain the name of a pod
+// without a controller, so the API server first judges such a pod under its name.
+// If the pod exists, only another name shows what it gets.
+func (c *Cluster) create(ctx context.Context, pod *unstructured.Unstructured, n *Prediction) (created *unstructured.Unstructured, err error) {
+	create := func(created *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		c.warnings.take()
+		err := c.dry.Create(ctx, created, client.DryRunAll)
+		n.Warnings = c.warnings.take()
+		return created, err
+	}
+	exists := false
+	if metav1.GetControllerOf(pod) == nil {
+		// The API server answers that a pod exists only after it has admitted it.
+		if created, err = create(pod.DeepCopy()); !apierrors.IsAlreadyExists(err) {
+			return created, err
+		}
+		exists = true
+	}
+	renamed := pod.DeepCopy()
+	if renamed.GetName() != "" {
+		renamed.SetGenerateName(renamed.GetName() + "-")
+		renamed.SetName("")
+	}
+	created, err = create(renamed)
+	var status apierrors.APIStatus
+	if exists && apierrors.IsForbidden(err) && errors.As(err, &status) {
+		n.deny(status.Status())
+		*n = Prediction{Templates: []Template{}, Unknown: fmt.Sprintf(
+			"the API server admits the pod, but a dry run shows what it gets only under another name, which is denied: %s", n.Problems[0])}
+		return nil, nil
+	}
+	return created, err
 }
 
 // byRules reports whether the rules deny the pod, and not its injection.

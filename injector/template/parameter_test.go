@@ -302,3 +302,21 @@ containers:
 		}
 	}
 }
+
+// TestVaryingMetadata also finds what a pod without a value lacks.
+func TestVaryingMetadata(t *testing.T) {
+	tpl := mustParse(t, "side", `
+labels: {a: fixed, b: "${param.zone}", c: "x-${param.id}"}
+annotations: {d: "${param.id}", e: "$${param.zone}", f: fixed}
+`+small, `
+parameters:
+- {name: zone, from: [{fact: ownerName}], default: none}
+- {name: id, from: [{annotation: example.com/id}], maxLength: 9, omitEmpty: true}`)
+	labels, annotations := tpl.VaryingMetadata()
+	if diff := cmp.Diff([][]string{{"b", "c"}, {"d"}}, [][]string{labels, annotations}); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if labels, annotations = mustParse(t, "side", "labels: {a: fixed}\n"+small, "").VaryingMetadata(); labels != nil || annotations != nil {
+		t.Errorf("a template without parameters: %v, %v", labels, annotations)
+	}
+}

@@ -86,7 +86,11 @@ func (t *Template) FixedLabel(key string) bool { return len(t.parametersOf(key))
 
 // parametersOf returns the indexes of the parameters in the value of a label.
 func (t *Template) parametersOf(label string) []int {
-	n := t.body.field("labels").field(label)
+	return t.body.field("labels").field(label).parameters()
+}
+
+// parameters returns the indexes of those in a text.
+func (n *node) parameters() []int {
 	if n == nil {
 		return nil
 	}
@@ -97,6 +101,25 @@ func (t *Template) parametersOf(label string) []int {
 		}
 	}
 	return found
+}
+
+// VaryingMetadata returns the keys of the labels and annotations whose values differ
+// between pods, because parameters are in them.
+func (t *Template) VaryingMetadata() (labels, annotations []string) {
+	keys := func(list string) []string {
+		n := t.body.field(list)
+		if n == nil {
+			return nil
+		}
+		var keys []string
+		for _, f := range n.fields {
+			if len(f.node.parameters()) > 0 {
+				keys = append(keys, f.key)
+			}
+		}
+		return keys
+	}
+	return keys("labels"), keys("annotations")
 }
 
 // FixedLabels are the labels that have the same value in each pod. The others select

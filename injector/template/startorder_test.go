@@ -79,6 +79,52 @@ func TestStartOrder(t *testing.T) {
 	}
 }
 
+// TestStartOrder_WarnsOfTemplatesThatHang reads the templates that the end-to-end tests
+// run on a node.
+func TestStartOrder_WarnsOfTemplatesThatHang(t *testing.T) {
+	text, err := os.ReadFile("testdata/startorder.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table struct {
+		Templates []struct {
+			Name            string
+			Options, Config map[string]any
+			Hangs           string
+		}
+	}
+	if err := yaml.Unmarshal(text, &table); err != nil {
+		t.Fatal(err)
+	}
+	hang := 0
+	for _, tc := range table.Templates {
+		data := map[string]string{}
+		for key, value := range map[string]map[string]any{ConfigKey: tc.Config, OptionsKey: tc.Options} {
+			if text, err = yaml.Marshal(value); err != nil {
+				t.Fatal(err)
+			}
+			data[key] = string(text)
+		}
+		tpl, err := Parse(tc.Name, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		warnings := strings.Join(tpl.StartOrder(), "\n")
+		switch {
+		case tc.Hangs == "" && warnings != "":
+			t.Errorf("%s starts, but usher warns: %s", tc.Name, warnings)
+		case tc.Hangs != "" && !strings.Contains(warnings, "the container "+tc.Hangs+" uses the volume conf"):
+			t.Errorf("%s hangs in the container %s, but usher warns %q", tc.Name, tc.Hangs, warnings)
+		}
+		if tc.Hangs != "" {
+			hang++
+		}
+	}
+	if start := len(table.Templates) - hang; hang != 10 || start != 20 {
+		t.Errorf("%d templates hang and %d start, want 10 and 20", hang, start)
+	}
+}
+
 func TestStartOrder_ShippedTemplatesStart(t *testing.T) {
 	files, err := filepath.Glob("../../deploy/templates/*.yaml")
 	if err != nil || len(files) == 0 {

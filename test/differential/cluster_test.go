@@ -103,7 +103,7 @@ func (c *cluster) stage(ctx context.Context, b *batch) error {
 	group.SetLimit(atOnce)
 	for _, n := range b.Namespaces {
 		group.Go(func() error {
-			if err := create(withLabels(core("Namespace", n.Name), n.Labels), ""); err != nil {
+			if err := create(n.object(), ""); err != nil {
 				return err
 			}
 			if err := c.Account(ctx, n.Name); err != nil {
@@ -222,6 +222,8 @@ type played struct {
 	admission.Answer
 	// pod is the answer for the pod of the admitted workload; nil if it has none.
 	pod *admission.Answer
+	// pass is what a second pass does with the pod; nil without a pod.
+	pass *pass
 }
 
 // sendAll sends scenes as dry runs, so that they do not affect each other.
@@ -251,11 +253,19 @@ func (c *cluster) sendAll(ctx context.Context, scenes []*scene, plays map[string
 			}
 			p := &played{scene: s, Answer: *a}
 			results[i] = p
-			if s.kind() == "Pod" || p.Object == nil || podOf(p.Object) == nil {
+			if p.Object == nil || podOf(p.Object) == nil {
 				return nil
 			}
-			p.pod, err = c.server.Send(ctx, admission.Request{ID: id(s, "-pod"), Method: http.MethodPost, Object: podFrom(p.Object), Namespace: s.Namespace, DryRun: true,
-				User: "system:serviceaccount:kube-system:replicaset-controller"}) // whose owner references usher believes
+			if s.kind() == "Pod" {
+				p.pass, err = c.sendAgain(ctx, p, r.Object)
+				return err
+			}
+			pod := podFrom(p.Object)
+			p.pod, err = c.server.Send(ctx, admission.Request{ID: id(s, "-pod"), Method: http.MethodPost, Object: pod, Namespace: s.Namespace, DryRun: true, User: controllersUser})
+			if err != nil {
+				return err
+			}
+			p.pass, err = c.sendAgain(ctx, p, pod)
 			return err
 		})
 	}

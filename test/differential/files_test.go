@@ -131,7 +131,7 @@ func (d folder) write(b *batch, was bool) error {
 		files[filepath.Join("templates", fmt.Sprintf("%02d.json", i))] = []object{t}
 	}
 	for _, n := range b.Namespaces {
-		objects := []object{withLabels(core("Namespace", n.Name), n.Labels)}
+		objects := []object{n.object()}
 		for _, o := range n.Others {
 			o = clone(o)
 			into(o, "metadata")["namespace"] = n.Name

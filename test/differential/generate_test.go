@@ -95,7 +95,13 @@ func (g *generator) labels() map[string]string {
 }
 
 func (g *generator) namespace(name string) namespace {
-	n := namespace{Name: name, Labels: g.labels()}
+	n := namespace{Name: name, Labels: g.labels(), Annotations: map[string]string{}}
+	if g.chance(0.3) {
+		n.Annotations["java.example.com/heap"] = g.pick("large", "large", "huge")
+	}
+	if g.chance(0.3) {
+		n.Annotations["java.example.com/tag"] = g.pick("v2", "not a tag")
+	}
 	add := func(o object) { n.Others = append(n.Others, o) }
 	for _, kind := range []string{"ConfigMap", "Secret"} { // what the templates need
 		for _, name := range []string{"sidecars", "registry"} {
@@ -170,7 +176,7 @@ func (g *generator) newTemplate(name string) object {
 	if g.chance(0.5) {
 		data = clone(brokenData[g.IntN(len(brokenData))])
 	} else if g.chance(0.5) {
-		data["options"] = g.options()
+		data["options"] = g.options("", nil)
 	}
 	o["data"] = data
 	into(o, "metadata")["namespace"] = ownNamespace

@@ -40,7 +40,7 @@ func (g *generator) pod(o object, restart ...string) {
 	g.set(spec, 0.1, "terminationGracePeriodSeconds", 0, 5)
 	g.set(spec, 0.1, "automountServiceAccountToken", false)
 	g.set(spec, 0.1, "imagePullSecrets", []any{object{"name": "registry"}})
-	g.set(spec, 0.1, "hostAliases", []any{object{"ip": "10.0.0.1", "hostnames": []any{"one.local"}}})
+	g.set(spec, 0.2, "hostAliases", []any{object{"ip": "10.0.0.1", "hostnames": []any{"one.local"}}}, []any{object{"ip": "10.0.0.9", "hostnames": []any{"registry.local"}}})
 	if g.chance(0.3) {
 		into(o, "metadata", "labels")["logs"] = g.pick("shipped", "kept", "dropped")
 	}
@@ -87,8 +87,18 @@ func (g *generator) container(name string, i int, init bool) object {
 	if g.chance(0.3) {
 		c["resources"] = object{"requests": object{"cpu": "100m", "memory": "64Mi"}}
 	}
+	var env []any
 	if g.chance(0.2) {
-		c["env"] = []any{object{"name": "MODE", "value": "fast"}}
+		env = append(env, object{"name": "MODE", "value": "fast"})
+	}
+	if g.chance(0.2) {
+		env = append(env, object{"name": g.pick("JAVA_TOOL_OPTIONS", "HEAP"), "value": g.pick("-Xmx512m", "-Xmx1g -javaagent:/java/agent.jar", "large")})
+	}
+	if g.chance(0.05) {
+		env = append(env, object{"name": "JAVA_TOOL_OPTIONS", "valueFrom": object{"configMapKeyRef": object{"name": "sidecars", "key": "java", "optional": true}}})
+	}
+	if len(env) > 0 {
+		c["env"] = env
 	}
 	return c
 }
@@ -100,6 +110,11 @@ func (g *generator) asks(metadata object) {
 	for _, of := range [][]string{{"port", "8443", "1024", "80"}, {"exclude", "9090", "9000-9010,22", ""}, {"level", "debug", "DEBUG"}, {"cpu", "100m", "1", "3"}} {
 		if g.chance(0.15) {
 			annotations["gateway.example.com/"+of[0]] = g.pick(of[1:]...)
+		}
+	}
+	for _, of := range [][]string{{"heap", "small", "large", "vast"}, {"debug", "true", "false", "maybe"}} {
+		if g.chance(0.15) {
+			annotations["java.example.com/"+of[0]] = g.pick(of[1:]...)
 		}
 	}
 	for range g.IntN(3) {

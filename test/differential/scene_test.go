@@ -28,6 +28,8 @@ type batch struct {
 type namespace struct {
 	Name   string
 	Labels map[string]string
+	// Annotations are sources of parameters.
+	Annotations map[string]string
 	// Others are objects that rules and Networks depend on.
 	Others []object
 }
@@ -136,6 +138,15 @@ func (b *batch) only(s *scene) *batch {
 	i := max(0, slices.IndexFunc(b.Namespaces, func(n namespace) bool { return n.Name == s.Namespace }))
 	c.Namespaces = b.Namespaces[i : i+1]
 	return &c
+}
+
+// object returns the namespace itself.
+func (n *namespace) object() object {
+	o := withLabels(core("Namespace", n.Name), n.Labels)
+	for _, key := range sortedKeys(n.Annotations) {
+		into(o, "metadata", "annotations")[key] = n.Annotations[key]
+	}
+	return o
 }
 
 func withLabels(o object, labels map[string]string) object {

@@ -22,6 +22,7 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 	start := time.Now()
 	signatures := map[string]int{}
 	compared, refused, unseen := 0, 0, 0
+	injected := map[string]int{}
 	for number := 0; compared < *scenes; number++ {
 		b := generate(*seed, number, perBatch)
 		g := &generator{Rand: rand.New(rand.NewPCG(*seed, ^uint64(number)))}
@@ -32,6 +33,9 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatalf("batch %d: %v", number, err)
+		}
+		for feature, count := range r.injected {
+			injected[feature] += count
 		}
 		compared, refused, unseen = compared+r.compared, refused+r.refused, unseen+r.unseen
 		byName := map[string]*scene{"": nil}
@@ -61,6 +65,12 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 	if unseen > compared/100 {
 		t.Errorf("in %d of %d scenes the webhook's rules could not look at everything: that is too many to compare without them", unseen, compared)
 	}
+	for _, feature := range features {
+		if injected[feature] < compared/100 {
+			t.Errorf("only in %d of %d scenes pods get a template with %s: that is too few to compare", injected[feature], compared, feature)
+		}
+	}
+	t.Logf("scenes whose pods get a template, and with options: %v", injected)
 	t.Logf("%d scenes of seed %d in %s, %d more refused by the API server itself, in %d the webhook's rules could not look at everything, %d sorts of differences",
 		compared, *seed, time.Since(start).Round(time.Second), refused, unseen, len(signatures))
 }

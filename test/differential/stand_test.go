@@ -78,6 +78,34 @@ type result struct {
 	// so that check may find more.
 	unseen      int
 	differences map[string][]difference // by scene
+	// injected counts the scenes whose pods get a template with a feature.
+	injected map[string]int
+}
+
+// features are the parts of options that templates should have often.
+var features = []string{"parameters", "onConflict", "place", "after", "preferred", "mandatory"}
+
+// count counts a scene by the features of the templates that its pods get.
+func (r *result) count(b *batch, reasons map[string]string) {
+	seen := map[string]bool{}
+	for _, t := range b.Templates {
+		name, _ := at(t, "metadata", "labels")["usher.dev/template"].(string)
+		if name == "" {
+			name = strings.TrimSuffix(nameOf(at(t, "metadata")), "-initializer")
+		}
+		if reasons["template "+name] != "injected" {
+			continue
+		}
+		options, _ := at(t, "data")["options"].(string)
+		for _, feature := range append(features, "any") {
+			if strings.Contains(options, feature) || feature == "any" {
+				seen[feature] = true
+			}
+		}
+	}
+	for feature := range seen {
+		r.injected[feature]++
+	}
 }
 
 // compare plays a batch and compares the results of the surfaces.
@@ -107,7 +135,7 @@ func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*pla
 	if err := was.write(&all, true); err != nil {
 		return nil, err
 	}
-	r := &result{differences: map[string][]difference{}}
+	r := &result{differences: map[string][]difference{}, injected: map[string]int{}}
 	unreadable := func(surface string, err error) {
 		if err != nil {
 			subject, _, _ := strings.Cut(err.Error(), " batch")
@@ -171,6 +199,12 @@ func (s *stand) compare(ctx context.Context, b *batch, then func(map[string]*pla
 			differences = append(differences, compareExplain("explain of the cluster", sc, p.denial(), cluster, running.explanations[sc.Name])...)
 			differences = append(differences, compareExplain(dryRun, sc, p.denial(), cluster, running.dryRuns[sc.Name])...)
 		}
+		passed, err := s.comparePasses(ctx, sc, p.pass)
+		if err != nil {
+			return nil, fmt.Errorf("scene %s: %w", sc.Name, err)
+		}
+		differences = append(differences, passed...)
+		r.count(&all, cluster.Reasons)
 		if len(differences) > 0 {
 			r.differences[sc.Name] = differences
 		}

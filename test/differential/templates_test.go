@@ -2,6 +2,8 @@ package differential
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +65,17 @@ initContainers:
 containers:
 - {name: gateway, image: "gateway:3", args: ["--level=${param.level}"], ports: [{containerPort: "${param.port}"}], resources: {requests: {cpu: "${param.cpu}"}}}
 `,
+	"java": `
+labels: {java.example.com/heap: "${param.heap}"}
+annotations: {java.example.com/of: "${param.of}"}
+initContainers:
+- {name: java-agent, image: "java-agent:${param.tag}", volumeMounts: [{name: java, mountPath: /java}]}
+appContainers:
+  env: [{name: JAVA_TOOL_OPTIONS, value: "-javaagent:/java/agent.jar"}, {name: HEAP, value: "${param.heap}"}, {name: DEBUG, value: "${param.debug}"}]
+  volumeMounts: [{name: java, mountPath: /java, readOnly: true}]
+volumes:
+- {name: java, emptyDir: {}}
+`,
 }
 
 // parameters are those of the fragments that name some. They suit mandatory
@@ -76,7 +89,25 @@ parameters:
 - {name: owner, default: none, from: [{fact: ownerName}]}
 - {name: ports, type: ports, from: [{fact: containerPorts}]}
 - {name: probes, type: ports, from: [{fact: probePorts}]}
+`, "java": `
+parameters:
+- {name: heap, type: enum, values: [small, large], default: small, overridable: true, from: [{annotation: java.example.com/heap}, {namespaceAnnotation: java.example.com/heap}]}
+- {name: tag, maxLength: 20, default: v1, from: [{namespaceAnnotation: java.example.com/tag}]}
+- {name: debug, type: bool, omitEmpty: true, overridable: true, from: [{annotation: java.example.com/debug}]}
+- {name: of, from: [{fact: ownerKind}], default: none}
 `}
+
+// policies are options.onConflict for the fragments with items that a pod may have.
+var policies = map[string][]string{
+	"logs": {
+		`{env: {MODE: keep, LOG_DIR: deny}, labels: {logs: keep}}`, `{env: {MODE: {append: ","}}, labels: {"*": deny}}`,
+		`{env: {"*": keep}, annotations: {"*": keep}}`, `{labels: {logs: keep}}`,
+	},
+	"setup":   {`{hostAliases: {registry.local: keep}}`, `{hostAliases: {"*": deny}}`},
+	"mesh":    {`{labels: {logs: keep}}`, `{labels: {logs: deny}}`},
+	"gateway": {`{labels: {"*": keep}}`},
+	"java":    {`{env: {JAVA_*: {append: " "}}}`, `{env: {"*": keep, JAVA_TOOL_OPTIONS: {append: " "}}}`, `{env: {HEAP: deny}, labels: {"*": keep}}`},
+}
 
 // brokenData are invalid templates.
 var brokenData = []object{
@@ -90,16 +121,26 @@ var brokenData = []object{
 	{"config": "containers: [{name: broken, image: x, volumeMounts: [{name: none, mountPath: /x}]}]"},
 }
 
-func (g *generator) options() string {
+// options generates those of a fragment. A template comes only after others with
+// later names, so there are no cycles.
+func (g *generator) options(name string, others []string) string {
 	var lines []string
 	add := func(chance float64, line string) {
 		if g.chance(chance) {
 			lines = append(lines, line)
 		}
 	}
-	add(0.6, "native: "+g.pick("auto", "always", "never"))
+	add(0.6, "native: "+g.pick("auto", "always", "never", "preferred"))
+	add(0.4, "place: "+g.pick("first", "first", "last"))
+	if later := slices.IndexFunc(others, func(other string) bool { return other > name }); later >= 0 {
+		add(0.3, "after: ["+g.pick(others[later:]...)+"]")
+	}
 	add(0.3, "hostNetwork: "+g.pick("allow", "skip"))
-	add(0.25, g.pick("mandatory: true", "mandatory: true", "mandatory: true\ntolerate: [image, env]", "mandatory: true\noptOut: allow", "optOut: deny"))
+	if of := policies[name]; len(of) > 0 && g.chance(0.5) {
+		lines = append(lines, "onConflict: "+g.pick(of...)) // which no mandatory template has
+	} else {
+		add(0.35, g.pick("mandatory: true", "mandatory: true", "mandatory: true\ntolerate: [image, env]", "mandatory: true\noptOut: allow", "optOut: deny"))
+	}
 	add(0.5, "overrides: "+g.pick("[image]", "[cpu, memory]", "[env]", "[image, cpu, memory, env]"))
 	return strings.Join(lines, "\n")
 }
@@ -130,11 +171,13 @@ func (g *generator) templates() []object {
 		made = append(made, o)
 	}
 	for _, name := range sortedKeys(fragments) {
-		if name != "envoy" && g.chance(0.3) {
-			continue // envoy always exists: without any template the command line reports that it does not know
+		if name == "envoy" || !g.chance(0.3) { // without any template the command line reports that it does not know
+			g.known = append(g.known, name)
 		}
+	}
+	for _, name := range g.known {
 		data := object{"config": fragments[name]}
-		options := g.options()
+		options := g.options(name, g.known)
 		if g.chance(0.2) {
 			options += "\n" + g.match()
 		}
@@ -143,7 +186,6 @@ func (g *generator) templates() []object {
 			data["options"] = options
 		}
 		add(name, data)
-		g.known = append(g.known, name)
 	}
 	if g.chance(0.4) {
 		add("broken", clone(brokenData[g.IntN(len(brokenData))]))
@@ -153,7 +195,7 @@ func (g *generator) templates() []object {
 			o := core("ConfigMap", name+"-next")
 			into(o, "metadata", "labels")["usher.dev/revision-of"] = name
 			into(o, "metadata", "labels")["usher.dev/revision"] = "next"
-			o["data"] = object{"config": strings.ReplaceAll(fragments[name], "image: ", "image: next/"), "options": parameters[name]}
+			o["data"] = object{"config": from(fragments[name], "next"), "options": parameters[name]}
 			made = append(made, o)
 		}
 	}
@@ -161,8 +203,15 @@ func (g *generator) templates() []object {
 		name := g.pick(g.known...)
 		o := core("ConfigMap", g.pick("a-", "z-")+name)
 		into(o, "metadata", "labels")["usher.dev/template"] = name
-		o["data"] = object{"config": strings.ReplaceAll(fragments[name], "image: ", "image: other/"), "options": parameters[name]}
+		o["data"] = object{"config": from(fragments[name], "other"), "options": parameters[name]}
 		made = append(made, o)
 	}
 	return made
 }
+
+// from changes the registry of a fragment's images.
+func from(fragment, registry string) string {
+	return image.ReplaceAllString(fragment, "${1}"+registry+"/")
+}
+
+var image = regexp.MustCompile(`(image: "?)`)

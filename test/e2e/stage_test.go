@@ -63,15 +63,17 @@ func (c *cluster) kubectl(t *testing.T, args ...string) string {
 	return out
 }
 
-// template applies a template, and removes it after the test.
-func (c *cluster) template(t *testing.T, manifest string) {
+// template applies a template, and removes it after the test. It returns kubectl's
+// output.
+func (c *cluster) template(t *testing.T, manifest string) string {
 	t.Helper()
-	c.apply(t, usher.Namespace, manifest)
+	out := c.apply(t, usher.Namespace, manifest)
 	t.Cleanup(func() {
 		if out, err := c.node.Kubectl(context.Background(), "---\n"+manifest, "delete", "-n", usher.Namespace, "-f", "-"); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
+	return out
 }
 
 // until waits for effects of pods.

@@ -100,11 +100,19 @@ func metadataChanged(kind string, pairs []string) string {
 		`(!has(` + now + `) || !(p[0] in ` + now + `) || ` + now + `[p[0]] != p[1]))`
 }
 
+// varyingChanged is true if one of some labels or annotations, whose values differ
+// between pods, no longer has the value that the pod had.
+func varyingChanged(kind string, keys []string) string {
+	old, now := "oldObject.metadata."+kind, "object.metadata."+kind
+	return `has(` + old + `) && [` + strings.Join(keys, ",") + `].exists(k, k in ` + old + ` && ` +
+		`(!has(` + now + `) || !(k in ` + now + `) || ` + now + `[k] != ` + old + `[k]))`
+}
+
 // touched returns the conditions of updates.
 func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 	set := i.Facts.Templates.Set()
 	var names, containers []string
-	pairs := map[string][]string{}
+	pairs, varying := map[string][]string{}, map[string][]string{}
 	for _, name := range set.Names() {
 		if !set.Mandatory(name) {
 			continue
@@ -123,6 +131,13 @@ func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 					pairs[kind] = append(pairs[kind], "["+celText(key)+","+celText(value)+"]")
 				}
 			}
+			keys := map[string][]string{}
+			keys["labels"], keys["annotations"] = t.VaryingMetadata()
+			for kind, keys := range keys {
+				for _, key := range keys {
+					varying[kind] = append(varying[kind], celText(key))
+				}
+			}
 		}
 	}
 	slices.Sort(containers)
@@ -136,6 +151,9 @@ func (i *Injection) touched() []admissionregistrationv1.MatchCondition {
 	for _, kind := range []string{"labels", "annotations"} {
 		if slices.Sort(pairs[kind]); len(pairs[kind]) > 0 {
 			touches = append(touches, metadataChanged(kind, slices.Compact(pairs[kind])))
+		}
+		if slices.Sort(varying[kind]); len(varying[kind]) > 0 {
+			touches = append(touches, varyingChanged(kind, slices.Compact(varying[kind])))
 		}
 	}
 	return []admissionregistrationv1.MatchCondition{

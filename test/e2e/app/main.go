@@ -4,6 +4,8 @@
 //	app call URL               succeed once the URL answers
 //	app log FILE               write a line to a file twice a second
 //	app --config FILE          print the lines of the files in /var/log/app, as a log shipper
+//	app step [-needs FILE] [-writes FILE] [-serve ADDRESS]
+//	                           wait for a file, write one, and serve
 //	app load ADDRESS URL       request the URL over and over, and tell at ADDRESS how it went
 package main
 
@@ -41,12 +43,14 @@ func run(ctx context.Context, args []string) error {
 		return ship(ctx, "/var/log/app")
 	case len(args) == 2 && args[0] == "call":
 		return call(ctx, args[1])
+	case len(args) > 0 && args[0] == "step":
+		return step(ctx, args[1:])
 	case len(args) == 3 && args[0] == "load":
 		l := &load{url: args[2], client: newClient()}
 		go l.run(ctx)
 		return serve(ctx, args[1], l)
 	}
-	return fmt.Errorf("got %q; write serve ADDRESS..., call URL, log FILE or load ADDRESS URL", args)
+	return fmt.Errorf("got %q; write serve ADDRESS..., call URL, log FILE, step or load ADDRESS URL", args)
 }
 
 // hello reports who answers and which proxies the request passed.
