@@ -123,7 +123,7 @@ func TestAuto_Problems(t *testing.T) {
 		},
 		"a mandatory template": {
 			spec: "containers: [{name: app}, {name: proxy, image: auto}]", options: "mandatory: true",
-			want: `spec.containers[1].name: the container "proxy" of template side (containers) has the name of one of the pod (spec.containers[1]); rename one of them, or remove the pod's: a mandatory template does not complete it`,
+			want: `spec.containers[1].name: the container "proxy" of template side (containers) has the name of one of the pod's containers; rename one of them, or remove the pod's: a mandatory template does not complete it`,
 		},
 		"another template completed it": {
 			spec: "containers: [{name: app}, {name: proxy, image: auto}]", options: "",
