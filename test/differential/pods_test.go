@@ -16,6 +16,9 @@ func (g *generator) pod(o object, restart ...string) {
 	for i := range 1 + g.IntN(3) {
 		containers = append(containers, g.container(names[i], i, false))
 	}
+	if names[0] != "app" && g.chance(0.6) { // left to the template
+		containers[0].(object)["image"] = "auto"
+	}
 	spec["containers"] = containers
 	if g.chance(0.25) {
 		spec["initContainers"] = []any{g.container(g.pick("prepare", "prepare", "setup"), 7, true)}
@@ -37,7 +40,10 @@ func (g *generator) pod(o object, restart ...string) {
 			}
 		}
 	}
-	g.set(spec, 0.1, "terminationGracePeriodSeconds", 0, 5)
+	g.set(spec, 0.2, "terminationGracePeriodSeconds", 0, 5, 30)
+	g.set(spec, 0.1, "securityContext", object{"fsGroup": 1}, object{"runAsUser": 1000})
+	g.set(spec, 0.1, "shareProcessNamespace", true, false)
+	g.set(spec, 0.1, "hostPID", true)
 	g.set(spec, 0.1, "automountServiceAccountToken", false)
 	g.set(spec, 0.1, "imagePullSecrets", []any{object{"name": "registry"}})
 	g.set(spec, 0.2, "hostAliases", []any{object{"ip": "10.0.0.1", "hostnames": []any{"one.local"}}}, []any{object{"ip": "10.0.0.9", "hostnames": []any{"registry.local"}}})

@@ -82,7 +82,42 @@ func lost(before, after object) string {
 			variable["value"] = now
 		}
 	})
+	if fmt.Sprint(at(before, "spec")["terminationGracePeriodSeconds"]) == "30" {
+		delete(at(before, "spec"), "terminationGracePeriodSeconds") // the API server's default, which a template may change
+	}
+	if where := lostOfCustomized(before, after); where != "" {
+		return where
+	}
 	return podjsontest.Lost(any(before), any(after), "")
+}
+
+// lostOfCustomized takes the containers that a template completes out of a pod, and
+// returns what one of them lost. They may move, and the API server derives some of
+// their fields from the image.
+func lostOfCustomized(before, after object) string {
+	for _, list := range []string{"containers", "initContainers"} {
+		var others []any
+		for _, container := range items(at(before, "spec"), list) {
+			if container["image"] != "auto" {
+				others = append(others, any(container))
+				continue
+			}
+			for _, derived := range []string{"image", "imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy"} {
+				delete(container, derived)
+			}
+			kept := false
+			for _, now := range append(items(at(after, "spec"), "containers"), items(at(after, "spec"), "initContainers")...) {
+				kept = kept || podjsontest.Lost(any(container), any(now), "") == ""
+			}
+			if !kept {
+				return list + " " + nameOf(container)
+			}
+		}
+		if _, has := at(before, "spec")[list]; has {
+			at(before, "spec")[list] = others
+		}
+	}
+	return ""
 }
 
 func eachVariable(pod object, visit func(container string, variable object)) {
@@ -125,3 +160,21 @@ func TestALossIsFound(t *testing.T) {
 }
 
 func variableOf(pod object) object { return items(items(at(pod, "spec"), "containers")[0], "env")[0] }
+
+// TestACustomizedContainerMayMove completes a container, and takes something from it.
+func TestACustomizedContainerMayMove(t *testing.T) {
+	before := object{"spec": object{"containers": []any{
+		object{"name": "app"}, object{"name": "side", "image": "auto", "imagePullPolicy": "Always", "args": []any{"-a"}},
+	}}}
+	moved := func(args ...any) object {
+		return object{"spec": object{"containers": []any{object{"name": "app"}}, "initContainers": []any{
+			object{"name": "side", "image": "side:1", "imagePullPolicy": "IfNotPresent", "args": args, "restartPolicy": "Always"},
+		}}}
+	}
+	if got := lost(before, moved("-a")); got != "" {
+		t.Errorf("lost %q, want nothing", got)
+	}
+	if got := lost(before, moved("-b")); got != "containers side" {
+		t.Errorf("lost %q, want the container", got)
+	}
+}

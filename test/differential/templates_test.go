@@ -46,6 +46,8 @@ hostAliases: [{ip: 10.0.0.1, hostnames: [registry.local]}]
 containers:
 - {name: metrics, image: "exporter:1", ports: [{containerPort: 9100, hostPort: 9100}]}
 - {name: metrics-push, image: "push:1"}
+terminationGracePeriodSeconds: 20
+securityContext: {fsGroup: 2000}
 `,
 	// It uses the same host port.
 	"trace": `
@@ -57,6 +59,9 @@ containers:
 containers:
 - {name: envoy, image: "mesh:3"}
 labels: {logs: kept}
+terminationGracePeriodSeconds: 40
+shareProcessNamespace: true
+dnsConfig: {searches: [mesh.local]}
 `,
 	"gateway": `
 labels: {gateway.example.com/owner: "${param.owner}"}
