@@ -51,6 +51,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer memory.release()
 	_, end := tracing.Stage(ctx, "read")
 	body := e.buffers.get()
+	defer e.buffers.put(body)
 	err := read(w, r, body, &memory)
 	end()
 	if errors.Is(err, errBusy) {
@@ -71,7 +72,6 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer e.limit.leave()
 	_, end = tracing.Stage(ctx, "decode")
 	req, err := decode(body.Bytes())
-	e.buffers.put(body) // the Request has copies
 	end()
 	if err != nil {
 		e.refuse(ctx, w, r, err)
