@@ -2,20 +2,25 @@ package transition
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/usher-dev/usher/jsonscan"
 )
 
 // DecodeBoth decodes the old and the new object for CompareObjects: like the
-// API server, with whole numbers as integers. The two mostly contain the same
-// strings, which are stored once.
+// API server, with whole numbers as integers, and without managedFields. Most of
+// the two objects is the same, and decoded once: they share these values, which
+// nobody may change.
 func DecodeBoth(old, new []byte) (was, will map[string]any, err error) {
 	interned := interner{}
+	if was, will, ok := interned.pair(old, new, root); ok {
+		return was, will, nil
+	}
 	was, err = interned.decode(old)
 	if err != nil {
 		return nil, nil, fmt.Errorf("decoding the old object: %w", err)
@@ -34,12 +39,12 @@ type interner map[string]any
 // occur twice.
 const maxWord = 64
 
-var errNotObject = errors.New("the value is not an object")
-
 // decode falls back to the API server's own decoder if the fast one fails.
 func (known interner) decode(data []byte) (map[string]any, error) {
-	if object, err := known.object(data); err == nil {
-		return object, nil
+	if value, ok := known.value(data); ok {
+		if object, ok := value.(map[string]any); ok {
+			return object, nil
+		}
 	}
 	var object map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &object); err != nil {
@@ -48,99 +53,64 @@ func (known interner) decode(data []byte) (map[string]any, error) {
 	return object, nil
 }
 
-func (known interner) object(data []byte) (map[string]any, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(data)) // a Buffer is decoded in place
-	value, err := known.read(d)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errors.Join(errNotObject, err)
-	}
-	object, ok := value.(map[string]any)
-	if !ok {
-		return nil, errNotObject
-	}
-	return object, nil
+// value decodes a value. It returns false for one that only a full decoder can
+// read, or refuse.
+func (known interner) value(data []byte) (value any, ok bool) {
+	s := jsonscan.New(data)
+	defer s.Close()
+	value = known.read(s)
+	return value, s.Done()
 }
 
-// read decodes one value. The decoder limits the nesting.
-func (known interner) read(d *jsontext.Decoder) (any, error) {
-	switch d.PeekKind() {
+// read decodes the next value; nil is also that of a failure.
+func (known interner) read(s *jsonscan.Scanner) any {
+	switch s.Kind() {
 	case '{':
-		return known.members(d)
+		object := map[string]any{}
+		for s.Object(); s.Member(); {
+			name := known.word(s.Name)
+			object[name.(string)] = known.read(s)
+		}
+		return object
 	case '[':
-		return known.items(d)
+		list := []any{}
+		for s.List(); s.Item(); {
+			list = append(list, known.read(s))
+		}
+		return list
 	case '"':
-		return known.text(d)
-	case '0':
-		token, err := d.ReadToken()
-		if err != nil {
-			return nil, err
+		if quoted := s.Skip(); len(quoted) > 0 {
+			return known.word(quoted[1 : len(quoted)-1])
 		}
-		return whole(token.String())
+		return nil
+	case 't', 'f':
+		return s.Bool()
+	case 'n':
+		s.Null()
+		return nil
 	}
-	token, err := d.ReadToken()
-	if err != nil || token.Kind() == 'n' {
-		return nil, err
-	}
-	return token.Bool(), nil
-}
-
-func (known interner) members(d *jsontext.Decoder) (any, error) {
-	object := map[string]any{}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	for d.PeekKind() != '}' {
-		name, err := known.text(d)
-		if err != nil {
-			return nil, err
-		}
-		if object[name.(string)], err = known.read(d); err != nil {
-			return nil, err
-		}
-	}
-	_, err := d.ReadToken()
-	return object, err
-}
-
-func (known interner) items(d *jsontext.Decoder) (any, error) {
-	list := []any{}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	for d.PeekKind() != ']' {
-		item, err := known.read(d)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, item)
-	}
-	_, err := d.ReadToken()
-	return list, err
-}
-
-// text decodes a string, or the name of a member.
-func (known interner) text(d *jsontext.Decoder) (any, error) {
-	quoted, err := d.ReadValue()
+	n, err := whole(string(s.Skip()))
 	if err != nil {
-		return nil, err
+		s.Fail()
 	}
-	plain := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(plain, '\\') >= 0 {
-		plain, err = jsontext.AppendUnquote(nil, quoted)
-		return string(plain), err
+	return n
+}
+
+// word returns the string between quotation marks.
+func (known interner) word(quoted []byte) any {
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		text, _ := jsontext.AppendUnquote(nil, slices.Concat([]byte{'"'}, quoted, []byte{'"'})) // the Scanner has read it
+		return string(text)
 	}
-	if len(plain) > maxWord {
-		return string(plain), nil
+	if len(quoted) > maxWord {
+		return string(quoted)
 	}
-	if value, ok := known[string(plain)]; ok {
-		return value, nil
+	if value, ok := known[string(quoted)]; ok {
+		return value
 	}
-	word := string(plain)
+	word := string(quoted)
 	known[word] = word
-	return known[word], nil
+	return known[word]
 }
 
 // whole returns a number, as an integer if it is written as one.
