@@ -91,6 +91,9 @@ func (s *Scanner) Done() bool {
 	return !s.failed && s.at == len(s.data)
 }
 
+// OK reports whether the Scanner has not failed so far.
+func (s *Scanner) OK() bool { return !s.failed }
+
 // peek passes over white space, and returns the byte behind it, or 0 at the end.
 func (s *Scanner) peek() byte {
 	for s.at < len(s.data) {
@@ -216,6 +219,28 @@ func (s *Scanner) Since(start int) []byte {
 		return nil
 	}
 	return s.data[start:s.at:s.at]
+}
+
+// Back returns to the position of a value that was skipped, in order to read it.
+func (s *Scanner) Back(start int) {
+	if !s.failed {
+		s.at = start
+	}
+}
+
+// SkipSame passes over the next value if it is written as a value that a Scanner
+// with the same options has accepted.
+func (s *Scanner) SkipSame(value []byte) bool {
+	start := s.Start()
+	end := start + len(value)
+	if len(value) == 0 || end > len(s.data) || string(s.data[start:end]) != string(value) {
+		return false
+	}
+	if end < len(s.data) && bytes.IndexByte([]byte(",}]"), s.data[end]) < 0 {
+		return false // a number may continue
+	}
+	s.at = end
+	return true
 }
 
 // Skip passes over a value, and returns it as it is written.

@@ -181,3 +181,24 @@ func TestValuesAreThoseOfAFullDecoder(t *testing.T) {
 		t.Errorf("only %d texts were accepted", accepted)
 	}
 }
+
+func TestSkipSame(t *testing.T) {
+	for text, want := range map[string]bool{`12`: true, ` 12`: true, `123`: false, `1`: false, `13`: false} {
+		s := New([]byte(text))
+		if got := s.SkipSame([]byte("12")); got != want || got != s.Done() {
+			t.Errorf("%q: %t, want %t", text, got, want)
+		}
+		s.Close()
+	}
+	s := New([]byte(`[12,12]`))
+	defer s.Close()
+	s.List()
+	for s.Item() {
+		if !s.SkipSame([]byte("12")) {
+			t.Fatal("an item is not the same")
+		}
+	}
+	if !s.Done() {
+		t.Error("the list does not end")
+	}
+}

@@ -18,7 +18,7 @@ import (
 // nobody may change.
 func DecodeBoth(old, new []byte) (was, will map[string]any, err error) {
 	interned := interner{}
-	if was, will, ok := interned.pair(old, new, root); ok {
+	if was, will, ok := interned.pair(old, new); ok {
 		return was, will, nil
 	}
 	was, err = interned.decode(old)

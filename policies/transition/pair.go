@@ -6,9 +6,6 @@ import (
 	"github.com/usher-dev/usher/jsonscan"
 )
 
-// A part is a member of an object, or an item of a list, as it is written.
-type part struct{ name, value []byte }
-
 // A level is how deep values are in the objects.
 type level int
 
@@ -18,143 +15,162 @@ const (
 	metadata
 	below
 	// deepest is the level below which values are decoded separately, because each
-	// level reads those below it again.
+	// level may read those below it again.
 	deepest = below + 16
 )
 
 // pair decodes two objects side by side, and what is written alike in both only
 // once. It returns false for objects that only a full decoder can read, or refuse.
-func (known interner) pair(old, new []byte, at level) (was, will map[string]any, ok bool) {
-	olds, ok := members(old)
-	if !ok {
-		return nil, nil, false
-	}
-	news, ok := members(new)
-	if !ok {
-		return nil, nil, false
-	}
-	inOld, inNew := index{parts: olds}, index{parts: news}
-	was, will = make(map[string]any, len(olds)), make(map[string]any, len(news))
-	for i := range olds {
-		o := &olds[i]
-		if at == metadata && string(o.name) == "managedFields" {
-			continue
-		}
-		name := known.word(o.name).(string)
-		n := inNew.find(o.name, i)
-		if n == nil {
-			if was[name], ok = known.value(o.value); !ok {
-				return nil, nil, false
-			}
-			continue
-		}
-		deeper := max(at+1, below)
-		if at == root && name == "metadata" {
-			deeper = metadata
-		}
-		if was[name], will[name], ok = known.values(o.value, n.value, deeper); !ok {
-			return nil, nil, false
-		}
-	}
-	for i := range news {
-		n := &news[i]
-		if at == metadata && string(n.name) == "managedFields" || inOld.find(n.name, i) != nil {
-			continue
-		}
-		if will[known.word(n.name).(string)], ok = known.value(n.value); !ok {
-			return nil, nil, false
-		}
-	}
-	return was, will, true
+func (known interner) pair(old, new []byte) (was, will map[string]any, ok bool) {
+	a, b, ok := known.texts(old, new, root)
+	was, isWas := a.(map[string]any)
+	will, isWill := b.(map[string]any)
+	return was, will, ok && isWas && isWill
 }
 
-// values decodes the two values at one place.
-func (known interner) values(old, new []byte, at level) (was, will any, ok bool) {
+// texts decodes two values at one place.
+func (known interner) texts(old, new []byte, at level) (was, will any, ok bool) {
+	o, n := jsonscan.New(old), jsonscan.New(new)
+	defer o.Close()
+	defer n.Close()
+	was, will = known.both(o, n, at)
+	return was, will, o.Done() && n.Done()
+}
+
+// both decodes the next value of both texts.
+func (known interner) both(old, new *jsonscan.Scanner, at level) (was, will any) {
+	if at >= below {
+		start := old.Start()
+		if text := old.Skip(); new.SkipSame(text) {
+			was, ok := known.value(text)
+			if !ok {
+				old.Fail()
+			}
+			return was, was
+		}
+		old.Back(start)
+	}
+	kind := old.Kind()
 	switch {
-	case at != metadata && bytes.Equal(old, new):
-		was, ok = known.value(old)
-		return was, was, ok
-	case at == deepest:
-	case old[0] == '{' && new[0] == '{':
-		return known.pair(old, new, at)
-	case old[0] == '[' && new[0] == '[':
+	case kind != new.Kind() || at == deepest:
+	case kind == '{':
+		return known.objects(old, new, at)
+	case kind == '[':
 		return known.lists(old, new, at)
 	}
-	if was, ok = known.value(old); !ok {
-		return nil, nil, false
-	}
-	will, ok = known.value(new)
-	return was, will, ok
+	return known.read(old), known.read(new)
 }
 
-// lists decodes two lists item by item.
-func (known interner) lists(old, new []byte, at level) (was, will []any, ok bool) {
-	olds, ok := items(old)
-	if !ok {
-		return nil, nil, false
-	}
-	news, ok := items(new)
-	if !ok {
-		return nil, nil, false
-	}
-	was, will = make([]any, len(olds)), make([]any, len(news))
-	for i := range max(len(olds), len(news)) {
+// objects decodes two objects, whose members are mostly the same and in the same
+// order.
+func (known interner) objects(old, new *jsonscan.Scanner, at level) (was, will map[string]any) {
+	was, will = map[string]any{}, map[string]any{}
+	old.Object()
+	new.Object()
+	for {
+		inOld, inNew := old.Member(), new.Member()
 		switch {
-		case i >= len(news):
-			was[i], ok = known.value(olds[i])
-		case i >= len(olds):
-			will[i], ok = known.value(news[i])
-		default:
-			was[i], will[i], ok = known.values(olds[i], news[i], max(at+1, below))
+		case !inOld && !inNew:
+			return was, will
+		case !inOld || !inNew || !bytes.Equal(old.Name, new.Name):
+			known.rest(old, new, rest(old, inOld), rest(new, inNew), was, will, at)
+			return was, will
+		case at == metadata && string(old.Name) == managedFields:
+			old.Skip()
+			new.Skip()
+			continue
 		}
-		if !ok {
-			return nil, nil, false
-		}
+		name := known.word(old.Name).(string)
+		was[name], will[name] = known.both(old, new, at.of(name))
 	}
-	return was, will, true
 }
 
-// members splits an object.
-func members(data []byte) (parts []part, ok bool) {
-	s := jsonscan.New(data)
-	defer s.Close()
-	for s.Object(); s.Member(); {
+// of returns the level of an object's member.
+func (at level) of(name string) level {
+	if at == root && name == "metadata" {
+		return metadata
+	}
+	return max(at+1, below)
+}
+
+// managedFields are not compared, and most of many objects.
+const managedFields = "managedFields"
+
+// A part is a member of an object, as it is written.
+type part struct{ name, value []byte }
+
+// rest splits the rest of an object, from a member on whose name was read.
+func rest(s *jsonscan.Scanner, more bool) (parts []part) {
+	for ; more; more = s.Member() {
 		name := s.Name
 		parts = append(parts, part{name, s.Skip()})
 	}
-	return parts, s.Done()
+	return parts
 }
 
-// items splits a list.
-func items(data []byte) (parts [][]byte, ok bool) {
-	s := jsonscan.New(data)
-	defer s.Close()
-	for s.List(); s.Item(); {
-		parts = append(parts, s.Skip())
+// rest decodes the members of two objects from the first difference in their names
+// on.
+func (known interner) rest(old, new *jsonscan.Scanner, olds, news []part, was, will map[string]any, at level) {
+	if !old.OK() || !new.OK() {
+		return
 	}
-	return parts, s.Done()
-}
-
-// An index finds members by name.
-type index struct {
-	parts  []part
-	byName map[string]int
-}
-
-// find returns the member of a name, or nil. Mostly it is at the same place in both
-// objects.
-func (x *index) find(name []byte, at int) *part {
-	if at < len(x.parts) && bytes.Equal(x.parts[at].name, name) {
-		return &x.parts[at]
+	inNew := make(map[string]int, len(news))
+	for i := range news {
+		inNew[string(news[i].name)] = i
 	}
-	if x.byName == nil {
-		x.byName = make(map[string]int, len(x.parts))
-		for i := range x.parts {
-			x.byName[string(x.parts[i].name)] = i
+	decode := func(into map[string]any, p part) {
+		value, ok := known.value(p.value)
+		if !ok {
+			old.Fail()
+		}
+		into[known.word(p.name).(string)] = value
+	}
+	for _, o := range olds {
+		i, both := inNew[string(o.name)]
+		switch {
+		case at == metadata && string(o.name) == managedFields:
+		case !both:
+			decode(was, o)
+		default:
+			name := known.word(o.name).(string)
+			var ok bool
+			if was[name], will[name], ok = known.texts(o.value, news[i].value, at.of(name)); !ok {
+				old.Fail()
+			}
+			news[i].name = nil
 		}
 	}
-	if i, ok := x.byName[string(name)]; ok {
-		return &x.parts[i]
+	for _, n := range news {
+		if n.name != nil && (at != metadata || string(n.name) != managedFields) {
+			decode(will, n)
+		}
 	}
-	return nil
+}
+
+// lists decodes two lists item by item.
+func (known interner) lists(old, new *jsonscan.Scanner, at level) (was, will []any) {
+	was, will = []any{}, []any{}
+	old.List()
+	new.List()
+	inOld, inNew := old.Item(), new.Item()
+	for inOld || inNew {
+		var o, n any
+		switch {
+		case inOld && inNew:
+			o, n = known.both(old, new, max(at+1, below))
+		case inOld:
+			o = known.read(old)
+		default:
+			n = known.read(new)
+		}
+		if inOld {
+			was = append(was, o)
+			inOld = old.Item()
+		}
+		if inNew {
+			will = append(will, n)
+			inNew = new.Item()
+		}
+	}
+	return was, will
 }
