@@ -17,31 +17,23 @@ import (
 // the two objects is the same, and decoded once: they share these values, which
 // nobody may change.
 func DecodeBoth(old, new []byte) (was, will map[string]any, err error) {
-	interned := interner{}
-	if was, will, ok := interned.pair(old, new); ok {
+	if was, will, ok := pair(old, new); ok {
 		return was, will, nil
 	}
-	was, err = interned.decode(old)
+	was, err = decode(old)
 	if err != nil {
 		return nil, nil, fmt.Errorf("decoding the old object: %w", err)
 	}
-	will, err = interned.decode(new)
+	will, err = decode(new)
 	if err != nil {
 		return nil, nil, fmt.Errorf("decoding the new object: %w", err)
 	}
 	return was, will, nil
 }
 
-// An interner has the strings decoded so far, as values.
-type interner map[string]any
-
-// maxWord is the maximum length of a string to look up: longer ones rarely
-// occur twice.
-const maxWord = 64
-
 // decode falls back to the API server's own decoder if the fast one fails.
-func (known interner) decode(data []byte) (map[string]any, error) {
-	if value, ok := known.value(data); ok {
+func decode(data []byte) (map[string]any, error) {
+	if value, ok := decodeValue(data); ok {
 		if object, ok := value.(map[string]any); ok {
 			return object, nil
 		}
@@ -53,34 +45,34 @@ func (known interner) decode(data []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// value decodes a value. It returns false for one that only a full decoder can
+// decodeValue decodes a value. It returns false for one that only a full decoder can
 // read, or refuse.
-func (known interner) value(data []byte) (value any, ok bool) {
+func decodeValue(data []byte) (value any, ok bool) {
 	s := jsonscan.New(data)
 	defer s.Close()
-	value = known.read(s)
+	value = readValue(s)
 	return value, s.Done()
 }
 
-// read decodes the next value; nil is also that of a failure.
-func (known interner) read(s *jsonscan.Scanner) any {
+// readValue decodes the next value; nil is also that of a failure.
+func readValue(s *jsonscan.Scanner) any {
 	switch s.Kind() {
 	case '{':
 		object := map[string]any{}
 		for s.Object(); s.Member(); {
-			name := known.word(s.Name)
-			object[name.(string)] = known.read(s)
+			name := unquoted(s.Name)
+			object[name] = readValue(s)
 		}
 		return object
 	case '[':
 		list := []any{}
 		for s.List(); s.Item(); {
-			list = append(list, known.read(s))
+			list = append(list, readValue(s))
 		}
 		return list
 	case '"':
 		if quoted := s.Skip(); len(quoted) > 0 {
-			return known.word(quoted[1 : len(quoted)-1])
+			return unquoted(quoted[1 : len(quoted)-1])
 		}
 		return nil
 	case 't', 'f':
@@ -96,21 +88,12 @@ func (known interner) read(s *jsonscan.Scanner) any {
 	return n
 }
 
-// word returns the string between quotation marks.
-func (known interner) word(quoted []byte) any {
-	if bytes.IndexByte(quoted, '\\') >= 0 {
-		text, _ := jsontext.AppendUnquote(nil, slices.Concat([]byte{'"'}, quoted, []byte{'"'})) // the Scanner has read it
-		return string(text)
+// unquoted returns the string between quotation marks.
+func unquoted(text []byte) string {
+	if bytes.IndexByte(text, '\\') >= 0 {
+		text, _ = jsontext.AppendUnquote(nil, slices.Concat([]byte{'"'}, text, []byte{'"'})) // the Scanner has read it
 	}
-	if len(quoted) > maxWord {
-		return string(quoted)
-	}
-	if value, ok := known[string(quoted)]; ok {
-		return value
-	}
-	word := string(quoted)
-	known[word] = word
-	return known[word]
+	return string(text)
 }
 
 // whole returns a number, as an integer if it is written as one.

@@ -39,7 +39,7 @@ func TestObjectsDecodeAsInTheAPIServer(t *testing.T) {
 	for _, text := range texts {
 		var want map[string]any
 		wantErr := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &want)
-		got, err := interner{}.decode([]byte(text))
+		got, err := decode([]byte(text))
 		if (err == nil) != (wantErr == nil) {
 			t.Errorf("%s: error %v, the API server's decoder says %v", text, err, wantErr)
 		}
@@ -81,7 +81,7 @@ func TestDecodeBoth_EveryPair_IsDecodedAsEachByItself(t *testing.T) {
 				delete(metadata, "managedFields")
 			}
 		}
-		if _, _, ok := (interner{}).pair(old, new); ok {
+		if _, _, ok := pair(old, new); ok {
 			shared++
 		}
 		if diff := cmp.Diff([]any{wantWas, wantWill}, []any{was, will}); diff != "" {

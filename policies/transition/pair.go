@@ -21,28 +21,28 @@ const (
 
 // pair decodes two objects side by side, and what is written alike in both only
 // once. It returns false for objects that only a full decoder can read, or refuse.
-func (known interner) pair(old, new []byte) (was, will map[string]any, ok bool) {
-	a, b, ok := known.texts(old, new, root)
+func pair(old, new []byte) (was, will map[string]any, ok bool) {
+	a, b, ok := texts(old, new, root)
 	was, isWas := a.(map[string]any)
 	will, isWill := b.(map[string]any)
 	return was, will, ok && isWas && isWill
 }
 
 // texts decodes two values at one place.
-func (known interner) texts(old, new []byte, at level) (was, will any, ok bool) {
+func texts(old, new []byte, at level) (was, will any, ok bool) {
 	o, n := jsonscan.New(old), jsonscan.New(new)
 	defer o.Close()
 	defer n.Close()
-	was, will = known.both(o, n, at)
+	was, will = both(o, n, at)
 	return was, will, o.Done() && n.Done()
 }
 
 // both decodes the next value of both texts.
-func (known interner) both(old, new *jsonscan.Scanner, at level) (was, will any) {
+func both(old, new *jsonscan.Scanner, at level) (was, will any) {
 	if at >= below {
 		start := old.Start()
 		if text := old.Skip(); new.SkipSame(text) {
-			was, ok := known.value(text)
+			was, ok := decodeValue(text)
 			if !ok {
 				old.Fail()
 			}
@@ -54,16 +54,16 @@ func (known interner) both(old, new *jsonscan.Scanner, at level) (was, will any)
 	switch {
 	case kind != new.Kind() || at == deepest:
 	case kind == '{':
-		return known.objects(old, new, at)
+		return objects(old, new, at)
 	case kind == '[':
-		return known.lists(old, new, at)
+		return lists(old, new, at)
 	}
-	return known.read(old), known.read(new)
+	return readValue(old), readValue(new)
 }
 
 // objects decodes two objects, whose members are mostly the same and in the same
 // order.
-func (known interner) objects(old, new *jsonscan.Scanner, at level) (was, will map[string]any) {
+func objects(old, new *jsonscan.Scanner, at level) (was, will map[string]any) {
 	was, will = map[string]any{}, map[string]any{}
 	old.Object()
 	new.Object()
@@ -73,15 +73,15 @@ func (known interner) objects(old, new *jsonscan.Scanner, at level) (was, will m
 		case !inOld && !inNew:
 			return was, will
 		case !inOld || !inNew || !bytes.Equal(old.Name, new.Name):
-			known.rest(old, new, rest(old, inOld), rest(new, inNew), was, will, at)
+			decodeRest(old, new, rest(old, inOld), rest(new, inNew), was, will, at)
 			return was, will
 		case at == metadata && string(old.Name) == managedFields:
 			old.Skip()
 			new.Skip()
 			continue
 		}
-		name := known.word(old.Name).(string)
-		was[name], will[name] = known.both(old, new, at.of(name))
+		name := unquoted(old.Name)
+		was[name], will[name] = both(old, new, at.of(name))
 	}
 }
 
@@ -108,9 +108,9 @@ func rest(s *jsonscan.Scanner, more bool) (parts []part) {
 	return parts
 }
 
-// rest decodes the members of two objects from the first difference in their names
+// decodeRest decodes the members of two objects from the first difference in their names
 // on.
-func (known interner) rest(old, new *jsonscan.Scanner, olds, news []part, was, will map[string]any, at level) {
+func decodeRest(old, new *jsonscan.Scanner, olds, news []part, was, will map[string]any, at level) {
 	if !old.OK() || !new.OK() {
 		return
 	}
@@ -118,23 +118,23 @@ func (known interner) rest(old, new *jsonscan.Scanner, olds, news []part, was, w
 	for i := range news {
 		inNew[string(news[i].name)] = i
 	}
-	decode := func(into map[string]any, p part) {
-		value, ok := known.value(p.value)
+	decodeOne := func(into map[string]any, p part) {
+		value, ok := decodeValue(p.value)
 		if !ok {
 			old.Fail()
 		}
-		into[known.word(p.name).(string)] = value
+		into[unquoted(p.name)] = value
 	}
 	for _, o := range olds {
 		i, both := inNew[string(o.name)]
 		switch {
 		case at == metadata && string(o.name) == managedFields:
 		case !both:
-			decode(was, o)
+			decodeOne(was, o)
 		default:
-			name := known.word(o.name).(string)
+			name := unquoted(o.name)
 			var ok bool
-			if was[name], will[name], ok = known.texts(o.value, news[i].value, at.of(name)); !ok {
+			if was[name], will[name], ok = texts(o.value, news[i].value, at.of(name)); !ok {
 				old.Fail()
 			}
 			news[i].name = nil
@@ -142,13 +142,13 @@ func (known interner) rest(old, new *jsonscan.Scanner, olds, news []part, was, w
 	}
 	for _, n := range news {
 		if n.name != nil && (at != metadata || string(n.name) != managedFields) {
-			decode(will, n)
+			decodeOne(will, n)
 		}
 	}
 }
 
 // lists decodes two lists item by item.
-func (known interner) lists(old, new *jsonscan.Scanner, at level) (was, will []any) {
+func lists(old, new *jsonscan.Scanner, at level) (was, will []any) {
 	was, will = []any{}, []any{}
 	old.List()
 	new.List()
@@ -157,11 +157,11 @@ func (known interner) lists(old, new *jsonscan.Scanner, at level) (was, will []a
 		var o, n any
 		switch {
 		case inOld && inNew:
-			o, n = known.both(old, new, max(at+1, below))
+			o, n = both(old, new, max(at+1, below))
 		case inOld:
-			o = known.read(old)
+			o = readValue(old)
 		default:
-			n = known.read(new)
+			n = readValue(new)
 		}
 		if inOld {
 			was = append(was, o)
