@@ -39,26 +39,28 @@ func texts(old, new []byte, at level) (was, will any, ok bool) {
 
 // both decodes the next value of both texts.
 func both(old, new *jsonscan.Scanner, at level) (was, will any) {
-	if at >= below {
-		start := old.Start()
-		if text := old.Skip(); new.SkipSame(text) {
-			was, ok := decodeValue(text)
-			if !ok {
-				old.Fail()
+	start, kind := old.Start(), old.Kind()
+	if (kind == '{' || kind == '[') && kind == new.Kind() && at < deepest {
+		if at >= below {
+			if text := old.Skip(); new.SkipSame(text) {
+				was, ok := decodeValue(text)
+				if !ok {
+					old.Fail()
+				}
+				return was, was
 			}
-			return was, was
+			old.Back(start)
 		}
-		old.Back(start)
-	}
-	kind := old.Kind()
-	switch {
-	case kind != new.Kind() || at == deepest:
-	case kind == '{':
-		return objects(old, new, at)
-	case kind == '[':
+		if kind == '{' {
+			return objects(old, new, at)
+		}
 		return lists(old, new, at)
 	}
-	return readValue(old), readValue(new)
+	was = readValue(old)
+	if new.SkipSame(old.Since(start)) {
+		return was, was
+	}
+	return was, readValue(new)
 }
 
 // objects decodes two objects, whose members are mostly the same and in the same
