@@ -125,6 +125,21 @@ func TestDecodeBoth_DeepObjects_AreDecoded(t *testing.T) {
 	}
 }
 
+func TestDecodeBoth_ManagedFields_AreLeftOut(t *testing.T) {
+	for _, metadata := range []string{`{"name":"a","managedFields":[1]}`, `{"managedFields":[1],"name":"a"}`, `{"uid":"u","managedFields":[1],"name":"a"}`} {
+		was, will, err := DecodeBoth([]byte(`{"metadata":{"name":"a","managedFields":[{}]}}`), []byte(`{"metadata":`+metadata+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []map[string]any{was, will} {
+			metadata := o["metadata"].(map[string]any)
+			if _, has := metadata["managedFields"]; has || metadata["name"] != "a" {
+				t.Errorf("got %v", o)
+			}
+		}
+	}
+}
+
 func TestDecodeBoth_WhatIsTheSame_IsDecodedOnce(t *testing.T) {
 	was, will, err := DecodeBoth([]byte(`{"spec":{"same":{"a":1},"x":1}}`), []byte(`{"spec":{"x":2,"same":{"a":1}}}`))
 	if err != nil {
