@@ -93,7 +93,7 @@ func unsorted() string {
 func TestAScannerAcceptsOnlyWhatAFullDecoderDoes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	accepted, refused := 0, 0
-	for i := range 40_000 {
+	for i := range 15_000 {
 		text := jsonscantest.Mutate(random, []byte(seeds[i%len(seeds)]))
 		scanner, lenient, full, fullLenient := accepts(text)
 		if scanner && !full || lenient && !fullLenient {
@@ -105,7 +105,7 @@ func TestAScannerAcceptsOnlyWhatAFullDecoderDoes(t *testing.T) {
 			refused++
 		}
 	}
-	if accepted < 4_000 || refused < 4_000 {
+	if accepted < 2_000 || refused < 2_000 {
 		t.Errorf("%d texts were accepted and %d refused: too few of one to compare", accepted, refused)
 	}
 }
@@ -156,7 +156,7 @@ func TestValuesAreThoseOfAFullDecoder(t *testing.T) {
 	seed := []byte(`{"text":"a\n\u0041é","bool":true,"int":2147483647,"map":{"a":"1","b":"","é":"\"","d":null},"raw": {"a": [1]},"other":{}}`)
 	random := rand.New(rand.NewPCG(3, 4))
 	accepted := 0
-	for i := range 40_000 {
+	for i := range 15_000 {
 		text := seed
 		if i > 0 {
 			text = jsonscantest.Mutate(random, seed)
@@ -177,7 +177,7 @@ func TestValuesAreThoseOfAFullDecoder(t *testing.T) {
 			t.Fatalf("%q (-full decoder +scanner):\n%s", text, diff)
 		}
 	}
-	if accepted < 1_000 {
+	if accepted < 500 {
 		t.Errorf("only %d texts were accepted", accepted)
 	}
 }

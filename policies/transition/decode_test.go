@@ -56,7 +56,7 @@ func TestDecodeBoth_EveryPair_IsDecodedAsEachByItself(t *testing.T) {
 	const object = `{"kind":"Deployment","metadata":{"name":"a","labels":{"a":"1","b":"2","c":"3"},"managedFields":[{"fieldsV1":{"f:spec":{"k:{\"name\":\"a\"}":{}}}}]},` +
 		`"spec":{"replicas":1,"template":{"metadata":{"managedFields":[1]},"spec":{"containers":[{"name":"a","args":["x","\"y\"",null]},{"name":"é","image":"i"}],"f":1.5,"b":true}},"empty":{},"none":[]},"status":{"replicas":1}}`
 	shared := 0
-	for i := range 20_000 {
+	for i := range 8_000 {
 		old, new := []byte(object), []byte(object)
 		if i%3 > 0 {
 			old = jsonscantest.Mutate(random, old)
@@ -88,7 +88,7 @@ func TestDecodeBoth_EveryPair_IsDecodedAsEachByItself(t *testing.T) {
 			t.Fatalf("%q and %q (-want +got):\n%s", old, new, diff)
 		}
 	}
-	if shared < 1_000 {
+	if shared < 300 {
 		t.Errorf("only %d pairs were decoded side by side", shared)
 	}
 }

@@ -24,7 +24,7 @@ const written = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","r
 func TestScan_EveryReview_IsThatOfAFullDecoder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	accepted := 0
-	for i := range 30_000 {
+	for i := range 10_000 {
 		body := []byte(written)
 		if i > 0 {
 			body = jsonscantest.Mutate(random, body)
@@ -35,7 +35,7 @@ func TestScan_EveryReview_IsThatOfAFullDecoder(t *testing.T) {
 			t.Error("a review of an API server is refused")
 		}
 	}
-	if accepted < 1_000 {
+	if accepted < 500 {
 		t.Errorf("only %d reviews were accepted", accepted)
 	}
 }
