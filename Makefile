@@ -78,7 +78,7 @@ test: ## Run every test, against a real kube-apiserver where one is needed
 # With the same arguments make test finds these results in Go's cache.
 TEST = -p 4 -timeout 30m -ldflags=-w
 # Packages that decide and start nothing.
-PURE = api config etcd finding injector kinds network policies suggest verdict yaml
+PURE = api config etcd finding injector jsonscan kinds network policies suggest verdict yaml
 .PHONY: test-pure
 test-pure: ## Run the tests that need nothing but Go
 	@$(SUITE) $(SUMMARY) -- $(TEST) $(ARGS) $(PURE:%=./%/...)

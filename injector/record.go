@@ -62,11 +62,6 @@ func (e RecordEntry) names(container string) bool {
 	return slices.Contains(e.Containers, container) || slices.Contains(e.InitContainers, container)
 }
 
-func (r Record) String() string {
-	b, _ := jsonv2.Marshal(r, jsonv2.Deterministic(true)) // strings and lists of them always marshal
-	return string(b)
-}
-
 // ParseRecord reads a pod's record; without one it is empty.
 func ParseRecord(annotations map[string]string) (Record, *finding.Finding) {
 	text, ok := annotations[wellknown.AnnotationInjected]

@@ -39,23 +39,35 @@ func (j *judging) read(o Object) Object {
 	return o
 }
 
+// A templated is an object with what its pods will get.
+type templated struct {
+	written, object []byte
+	decision        *decision.Decision
+}
+
 // withTemplates injects into a workload what its pods will get. If the
 // workload's pods will be denied, usher judges it as written, because no pod
-// ever gets the template.
+// ever gets the template. Several steps ask for the new object and the existing
+// one.
 func (j *judging) withTemplates(object []byte) ([]byte, *decision.Decision, error) {
 	if j.pod() || !j.holdsPods() {
 		return object, nil, nil
+	}
+	for _, t := range j.templated {
+		if len(object) > 0 && len(t.written) == len(object) && &t.written[0] == &object[0] {
+			return t.object, t.decision, nil
+		}
 	}
 	d, err := j.decide(object)
 	if err != nil {
 		return nil, nil, err
 	}
-	if d.Denied {
-		return object, d, nil
+	injected := object
+	if !d.Denied {
+		if injected, err = d.Patch.Apply(object); err != nil {
+			return nil, nil, fmt.Errorf("injecting into the %s to judge it: %w", j.object.Kind, err)
+		}
 	}
-	injected, err := d.Patch.Apply(object)
-	if err != nil {
-		return nil, nil, fmt.Errorf("injecting into the %s to judge it: %w", j.object.Kind, err)
-	}
+	j.templated = append(j.templated, templated{object, injected, d})
 	return injected, d, nil
 }

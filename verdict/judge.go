@@ -49,6 +49,8 @@ type judging struct {
 	// origin maps the fields of the injected object to those that the user wrote;
 	// nil if nothing was injected.
 	origin *origin
+	// templated are the objects that withTemplates has injected into.
+	templated []templated
 	// setting is the reason for one of usher's own settings if it is valid; "" for
 	// every other object.
 	setting reason.Reason

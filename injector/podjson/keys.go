@@ -3,6 +3,7 @@ package podjson
 import (
 	"bytes"
 	"strconv"
+	"strings"
 )
 
 // MayContain reports whether one of an object's keys or strings may contain one
@@ -10,11 +11,31 @@ import (
 // not contain any. The texts consist of letters, digits and ".-/".
 func MayContain(object []byte, texts ...string) bool {
 	for _, text := range texts {
-		if bytes.Contains(object, []byte(text)) {
+		if contains(object, text) {
 			return true
 		}
 	}
 	return escapesPlain(object)
+}
+
+// contains is bytes.Contains for keys: it looks for their slash, which is rare in
+// an object, while their first letter is not.
+func contains(object []byte, text string) bool {
+	slash := strings.IndexByte(text, '/')
+	if slash < 0 {
+		return bytes.Contains(object, []byte(text))
+	}
+	for at := slash; at < len(object); at++ {
+		next := bytes.IndexByte(object[at:], '/')
+		if next < 0 {
+			break
+		}
+		at += next
+		if bytes.HasPrefix(object[at-slash:], []byte(text)) {
+			return true
+		}
+	}
+	return false
 }
 
 // escapesPlain reports whether an object may write a character of such texts with

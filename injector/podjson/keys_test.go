@@ -1,6 +1,8 @@
 package podjson
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -30,6 +32,23 @@ func TestMayContain(t *testing.T) {
 				t.Errorf("got %t, want %t", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestContains_AnyText_IsFoundAsByTheStandardLibrary(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	of := func(n int) []byte {
+		text := make([]byte, n)
+		for i := range text {
+			text[i] = "ab/"[random.IntN(3)]
+		}
+		return text
+	}
+	for range 20_000 {
+		object, text := of(random.IntN(12)), of(1+random.IntN(4))
+		if got, want := contains(object, string(text)), bytes.Contains(object, text); got != want {
+			t.Fatalf("%q in %q: %t, want %t", text, object, got, want)
+		}
 	}
 }
 

@@ -124,13 +124,16 @@ type HostAlias struct {
 	Hostnames []string `json:"hostnames"`
 }
 
-// Decode decodes a pod, or a pod template. It returns a problem for a pod
-// that the API server would refuse as well.
+// Decode decodes a pod, or a pod template, and may keep parts of its text. It
+// returns a problem for a pod that the API server would refuse as well.
 func Decode(raw []byte) (*Pod, *finding.Finding) {
-	p := &Pod{}
-	if err := json.Unmarshal(raw, p); err != nil {
-		field, detail := DecodeProblem(err)
-		return nil, new(finding.Denial(reason.Undecodable, field, detail))
+	p, ok := read(raw)
+	if !ok {
+		p = &Pod{}
+		if err := json.Unmarshal(raw, p); err != nil {
+			field, detail := DecodeProblem(err)
+			return nil, new(finding.Denial(reason.Undecodable, field, detail))
+		}
 	}
 	if p.Spec == nil {
 		return nil, new(finding.Denial(reason.Undecodable, "spec", "is missing"))

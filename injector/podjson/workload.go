@@ -25,6 +25,9 @@ func Template(kind string, object []byte) (jsontext.Value, []string, *finding.Fi
 	if len(path) == 0 {
 		return object, path, nil
 	}
+	if template, ok := templateAt(path, object); ok {
+		return template, path, nil
+	}
 	at := place{path: path}
 	if err := json.Unmarshal(object, &at); err != nil {
 		field, detail := DecodeProblem(err)

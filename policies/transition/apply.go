@@ -46,7 +46,7 @@ func (t *Table) AppliedOver(live map[string]any, before, manifest []byte) (map[s
 	if err != nil {
 		return nil, fmt.Errorf("merging the manifest into the live object: %w", err)
 	}
-	will, err := interner{}.decode(now)
+	will, err := decode(now)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
+	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -121,6 +122,9 @@ func same(a, b any) bool {
 		if !ok {
 			return false
 		}
+		if reflect.ValueOf(x).UnsafePointer() == reflect.ValueOf(y).UnsafePointer() {
+			return true // DecodeBoth has decoded both at once
+		}
 		for k, v := range x {
 			if !same(v, y[k]) {
 				return false
@@ -136,6 +140,9 @@ func same(a, b any) bool {
 		y, ok := b.([]any)
 		if !ok || len(x) != len(y) {
 			return false
+		}
+		if len(x) > 0 && &x[0] == &y[0] {
+			return true
 		}
 		for i := range x {
 			if !same(x[i], y[i]) {

@@ -2,27 +2,40 @@ package review
 
 import (
 	"bytes"
+	"context"
+	"net/http"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-// TestARequestOutlivesItsBody asserts that a request is valid after its body's
-// buffer is reused.
-func TestARequestOutlivesItsBody(t *testing.T) {
-	body := []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","name":"p","namespace":"n","operation":"UPDATE",` +
-		`"kind":{"kind":"Pod"},"userInfo":{"username":"me"},"object":{"spec":{"a":"b"}},"oldObject":{"spec":{}}}}`)
-	want, err := decode(bytes.Clone(body))
-	if err != nil {
-		t.Fatal(err)
+// TestObjectsStayUntilTheRequestIsAnswered asserts that the buffer of a body, of
+// which a request's objects are parts, is not used for another request before.
+func TestObjectsStayUntilTheRequestIsAnswered(t *testing.T) {
+	decided, decide := make(chan struct{}), make(chan struct{})
+	first := true
+	s := serve(t, 0, func(ctx context.Context, req *Request) (*Response, error) {
+		if !first {
+			return allow(ctx, req)
+		}
+		first = false
+		before := string(req.Object)
+		close(decided)
+		<-decide
+		if after := string(req.Object); after != before {
+			t.Errorf("the object was %s, and is now %s", before, after)
+		}
+		return allow(ctx, req)
+	})
+	answered := make(chan answer, 1)
+	go func() { answered <- s.send(`{"first":"request"}`) }()
+	<-decided
+	for range 10 {
+		if a := s.send(`{"another":"one"}`); a.err != nil || a.StatusCode != http.StatusOK {
+			t.Fatalf("another request got %+v", a)
+		}
 	}
-	got, err := decode(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clear(body)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("it changed with its body (-want +got):\n%s", diff)
+	close(decide)
+	if a := <-answered; a.err != nil || a.StatusCode != http.StatusOK {
+		t.Errorf("the first request got %+v", a)
 	}
 }
 

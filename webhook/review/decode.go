@@ -8,7 +8,8 @@ import (
 )
 
 // A Request is the part of an AdmissionReview's request that usher reads.
-// Objects stay in their original JSON.
+// Objects stay in their original JSON. They are valid until the request is
+// answered.
 type Request struct {
 	UID  string `json:"uid"`
 	Kind struct {
@@ -36,20 +37,27 @@ const (
 	reviewKind    = "AdmissionReview"
 )
 
+// An admissionReview is the part of an AdmissionReview that usher reads.
+type admissionReview struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Request    *Request `json:"request"`
+}
+
 // decode decodes an AdmissionReview. It does not check for repeated names in
-// the object, because the decision checks that once.
+// the object, because the decision checks that once. The objects of the Request are
+// parts of the body.
 func decode(body []byte) (*Request, error) {
-	var review struct {
-		APIVersion string   `json:"apiVersion"`
-		Kind       string   `json:"kind"`
-		Request    *Request `json:"request"`
-	}
-	if err := json.Unmarshal(body, &review, jsontext.AllowDuplicateNames(true)); err != nil {
-		var semantic *json.SemanticError
-		if errors.As(err, &semantic) {
-			return nil, malformed("the body is not an AdmissionReview: %s is of the wrong type", semantic.JSONPointer)
+	review, ok := scan(body)
+	if !ok {
+		review = admissionReview{}
+		if err := json.Unmarshal(body, &review, jsontext.AllowDuplicateNames(true)); err != nil {
+			var semantic *json.SemanticError
+			if errors.As(err, &semantic) {
+				return nil, malformed("the body is not an AdmissionReview: %s is of the wrong type", semantic.JSONPointer)
+			}
+			return nil, malformed("the body is not JSON: %v", err)
 		}
-		return nil, malformed("the body is not JSON: %v", err)
 	}
 	switch {
 	case review.Kind != reviewKind:

@@ -10,8 +10,10 @@ import (
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"kind":"Pod"},"object":{"spec":{"containers":[{}]}}}}`))
 	f.Add([]byte(`{"request":{"uid":"u"`))
+	f.Add([]byte(written))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		_ = findUID(body)
+		scansAsFullDecoder(t, body)
 		req, err := decode(body)
 		if err != nil {
 			return

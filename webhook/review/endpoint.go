@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -39,7 +40,9 @@ type endpoint struct {
 	limit   *limit          // shared by all endpoints of a server
 	metrics *Metrics
 	log     logr.Logger
-	buffers buffers
+	// decisions is the handler of log.
+	decisions slog.Handler
+	buffers   buffers
 }
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -51,6 +54,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer memory.release()
 	_, end := tracing.Stage(ctx, "read")
 	body := e.buffers.get()
+	defer e.buffers.put(body)
 	err := read(w, r, body, &memory)
 	end()
 	if errors.Is(err, errBusy) {
@@ -71,7 +75,6 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer e.limit.leave()
 	_, end = tracing.Stage(ctx, "decode")
 	req, err := decode(body.Bytes())
-	e.buffers.put(body) // the Request has copies
 	end()
 	if err != nil {
 		e.refuse(ctx, w, r, err)
@@ -112,11 +115,23 @@ func (e *endpoint) answer(ctx context.Context, w http.ResponseWriter, r *http.Re
 	_, end := tracing.Stage(ctx, "respond")
 	e.respond(w, req.UID, res, r.ProtoMajor == 1)
 	end()
-	if log := e.log.V(res.verbosity()); log.Enabled() {
-		log.Info("decided", "reason", res.Reason, "allowed", res.Allowed, "kind", req.Kind.Kind, "namespace", req.Namespace,
-			"name", req.Name, "operation", req.Operation, "dryRun", req.DryRun, "claimedUser", req.UserInfo.Username,
-			"templates", res.Audit["templates"], "message", res.Message, "withheld", res.Withheld, "uid", req.UID)
+	e.record(ctx, req, res)
+}
+
+// record logs a decision. Each request writes this line, so it uses the handler,
+// which neither boxes the values nor looks up its caller.
+func (e *endpoint) record(ctx context.Context, req *Request, res *Response) {
+	level := slog.Level(-res.verbosity())
+	if !e.decisions.Enabled(ctx, level) {
+		return
 	}
+	line := slog.NewRecord(time.Now(), level, "decided", 0)
+	line.AddAttrs(
+		slog.String("reason", res.Reason), slog.Bool("allowed", res.Allowed), slog.String("kind", req.Kind.Kind), slog.String("namespace", req.Namespace),
+		slog.String("name", req.Name), slog.String("operation", req.Operation), slog.Bool("dryRun", req.DryRun), slog.String("claimedUser", req.UserInfo.Username),
+		slog.String("templates", res.Audit["templates"]), slog.String("message", res.Message), slog.Any("withheld", res.Withheld), slog.String("uid", req.UID),
+	)
+	_ = e.decisions.Handle(ctx, line)
 }
 
 // refuse answers a request that is not a review, or is too large.

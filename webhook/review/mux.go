@@ -23,9 +23,9 @@ type Options struct {
 
 // NewMux serves each handler at its path.
 func NewMux(o Options, handlers ...Handler) *http.ServeMux {
-	mux, limit := http.NewServeMux(), newLimit(o.MaxConcurrent)
+	mux, limit, decisions := http.NewServeMux(), newLimit(o.MaxConcurrent), logr.ToSlogHandler(o.Log)
 	for _, h := range handlers {
-		e := &endpoint{handler: h, ready: o.Ready, limit: limit, metrics: o.Metrics, log: o.Log}
+		e := &endpoint{handler: h, ready: o.Ready, limit: limit, metrics: o.Metrics, log: o.Log, decisions: decisions}
 		mux.Handle(h.Path, measure(o.Metrics, h.Path, o.Tracer.Handler(h.Path, e)))
 	}
 	return mux

@@ -60,8 +60,11 @@ type answer struct {
 	err  error
 }
 
-func (s *served) post() answer {
-	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"version":"v1","kind":"Pod"},"operation":"CREATE","object":{}}}`
+func (s *served) post() answer { return s.send("{}") }
+
+// send sends the review of an object.
+func (s *served) send(object string) answer {
+	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","kind":{"version":"v1","kind":"Pod"},"operation":"CREATE","object":` + object + `}}`
 	res, err := s.client.Post(s.url, "application/json", strings.NewReader(body))
 	if err != nil {
 		return answer{err: err}
