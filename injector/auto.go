@@ -16,8 +16,8 @@ import (
 	"github.com/usher-dev/usher/kinds"
 )
 
-// A container of the pod with the name of a template's and image: auto has in it
-// what the pod wants otherwise; the template completes it, as Istio's injector does
+// A pod customizes a container of a template with a container of the same name and
+// image: auto, as with Istio: the template adds what it lacks
 // (https://istio.io/latest/docs/setup/additional-setup/sidecar-injection/#customizing-injection).
 
 // auto decides about a container that the pod leaves to the template: whether it
