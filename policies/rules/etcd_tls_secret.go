@@ -43,7 +43,7 @@ func init() {
 				}
 				for _, key := range ref.Keys {
 					if len(secret.Data[key]) == 0 && secret.StringData[key] == "" {
-						p.Report(path, ref.Name, subject(path)+" is "+ref.Name+", a Secret without "+key+"; members wait for it: add the key to the Secret to the Secret")
+						p.Report(path, ref.Name, subject(path)+" is "+ref.Name+", a Secret without "+key+"; members wait for it: add the key to the Secret")
 					}
 				}
 			}
