@@ -39,8 +39,8 @@ func (c *comparison) auto(m *itemMatch, at *located) {
 	}
 }
 
-// leftToTemplate names the containers that the pod leaves to the template.
-func (c *comparison) leftToTemplate() []string {
+// customized names the containers that the pod leaves to the template.
+func (c *comparison) customized() []string {
 	var names []string
 	for i := range c.matches {
 		if m := &c.matches[i]; m.by == leftToTemplate {
@@ -50,7 +50,7 @@ func (c *comparison) leftToTemplate() []string {
 	return names
 }
 
-// keepsContainer reports whether the pod has another container of its own than the
+// keepsContainer reports whether the pod's author wrote another container besides the
 // one at an index.
 func (m *merge) keepsContainer(index int) bool {
 	for i := range m.pod.Spec.Containers {

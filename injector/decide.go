@@ -240,7 +240,7 @@ func (d *decider) add(a ask, c *comparison, claim *RecordEntry) bool {
 	}
 	d.Warnings = append(d.Warnings, c.kept()...)
 	d.Warnings = append(d.Warnings, c.sharedPorts()...)
-	before, outcome, completes := d.merge.size(), a.outcome(), c.leftToTemplate()
+	before, outcome, completes := d.merge.size(), a.outcome(), c.customized()
 	outcome.Keeps = c.owned()
 	entry := d.merge.addMissing(c)
 	if len(copied) > 0 {

@@ -51,7 +51,7 @@ func (d *Document) inFile(path string) string {
 	return path
 }
 
-// Forget drops the text of a document that is no longer needed.
+// Forget releases the memory of a document's text, once the caller has judged it.
 func (d *Document) Forget() { d.JSON, d.at = nil, position.New(nil, d.Line) }
 
 // InList reports whether the document is an item of a List.

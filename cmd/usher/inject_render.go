@@ -12,7 +12,8 @@ type renderer struct {
 	w      io.Writer
 	format string
 	parts  int
-	// first is the first object in JSON, which is written as is if there is no other.
+	// first is the first object in JSON: the renderer writes a single object without a
+	// List.
 	first jsontext.Value
 }
 

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// A spool keeps a result in a temporary file until all of it is known. Nobody else can
-// read the file, and it is gone when usher ends, however it ends.
+// A spool keeps a result in a temporary file until usher has judged every object. Only
+// the user can read the file, and it does not outlive the process.
 type spool struct {
 	*bufio.Writer
 	file *os.File
