@@ -115,11 +115,11 @@ func TestAProgramThatLacksAReviewIsLeftOutOfItsRow(t *testing.T) {
 	yes, no := serves(echo("")), serves(http.NotFoundHandler())
 	w := recordedWork{name: "a review", path: "/mutate", bodies: [][]byte{[]byte(`{"uid":"a"}`), []byte(`{"uid":"b"}`)}, atOnce: 2}
 	b := &bench{rounds: 1}
-	spent, err := b.race(t.Context(), w, []*process{yes, yes, no})
-	if err != nil || len(spent[0]) != 1 || len(spent[1]) != 1 || spent[2] != nil {
-		t.Errorf("%v, %v; want a round of the first two", spent, err)
+	spent, err := b.race(t.Context(), w, 2, []*process{yes, yes, no, yes})
+	if err != nil || len(spent[0]) != 1 || len(spent[1]) != 1 || spent[2] != nil || len(spent[3]) != 1 {
+		t.Errorf("%v, %v; want a round of all but the third", spent, err)
 	}
-	if _, err := b.race(t.Context(), w, []*process{yes, no, yes}); err == nil {
+	if _, err := b.race(t.Context(), w, 2, []*process{yes, no, yes}); err == nil {
 		t.Error("today's program may lack a review")
 	}
 }

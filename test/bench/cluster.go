@@ -66,8 +66,7 @@ func start(ctx context.Context, folder, server string) (b *bench, err error) {
 	if err := b.plane.WebhookKubeconfig(ctx, kubeconfig, b.plane.Config.Host); err != nil {
 		return b, err
 	}
-	// Like kube-apiserver with a Service.
-	if b.pair, err = b.servers(ctx, false); err != nil {
+	if b.pair, err = b.servers(ctx); err != nil {
 		return b, err
 	}
 	return b, b.plane.UntilRegistered(ctx, "https://"+b.usher.address)
@@ -88,9 +87,8 @@ func (b *bench) template(ctx context.Context, name string) error {
 	return err
 }
 
-// servers starts the floor, and usher as its Deployment does, each with HTTP/2 or
-// without.
-func (b *bench) servers(ctx context.Context, http2 bool) (p pair, err error) {
+// servers starts the floor, and usher as its Deployment does.
+func (b *bench) servers(ctx context.Context) (p pair, err error) {
 	defer func() {
 		if err != nil {
 			p.stop()
@@ -104,23 +102,16 @@ func (b *bench) servers(ctx context.Context, http2 bool) (p pair, err error) {
 	if err != nil {
 		return p, err
 	}
-	suffix, folder := "", b.folder
-	if http2 {
-		suffix = "-http2"
-		if folder, err = os.MkdirTemp(b.folder, "http2-"); err != nil {
-			return p, err
-		}
-	}
-	if p.floor, err = startProcess(ctx, "floor"+suffix, address, b.folder, nil, self, "floor"+suffix, address, folder); err != nil {
+	if p.floor, err = startProcess(ctx, "floor", address, b.folder, nil, self, "floor", address, b.folder); err != nil {
 		return p, err
 	}
-	p.usher, err = b.startUsher(ctx, "usher"+suffix, b.server, filepath.Join(b.folder, "kubeconfig"), http2)
+	p.usher, err = b.startUsher(ctx, "usher", b.server, filepath.Join(b.folder, "kubeconfig"))
 	return p, err
 }
 
 // startUsher starts a program as usher's Deployment does, and waits until it
 // decides.
-func (b *bench) startUsher(ctx context.Context, name, program, kubeconfig string, http2 bool) (p *process, err error) {
+func (b *bench) startUsher(ctx context.Context, name, program, kubeconfig string) (p *process, err error) {
 	address, err := controlplane.FreeAddress()
 	if err != nil {
 		return nil, err
@@ -131,7 +122,7 @@ func (b *bench) startUsher(ctx context.Context, name, program, kubeconfig string
 	}
 	if p, err = startProcess(ctx, name, address, b.folder, []string{"GOMEMLIMIT=85MiB", "GOGC=200"}, program, "webhook",
 		"--kubeconfig", kubeconfig, "--url", "https://"+address, "--bind-address", address, "--health-address", health,
-		"--metrics-address", "0", fmt.Sprintf("--http2=%t", http2), "--profiling"); err != nil {
+		"--metrics-address", "0", "--http2=false", "--profiling"); err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(os.Stderr, "%s: pid %d, health http://%s\n", name, p.Process.Pid, health)
@@ -140,7 +131,7 @@ func (b *bench) startUsher(ctx context.Context, name, program, kubeconfig string
 		p.stop()
 		return nil, err
 	}
-	c, body := client(http2), review(seed, nil)
+	c, body := client(), review(seed, nil)
 	defer c.CloseIdleConnections()
 	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return post(c, "https://"+address+"/mutate", body) == nil, nil

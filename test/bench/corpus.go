@@ -4,54 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/test/reviews"
 )
-
-// A work is a review and where it is sent.
-type work struct {
-	name, path string
-	body       []byte
-	// budget is the share of the floor's throughput that usher must reach at 32 at
-	// once, 0 if none is set.
-	budget float64
-}
-
-// corpus is what kube-apiserver sends, from the smallest to the largest.
-func corpus() ([]work, error) {
-	seed, err := object("injector/testdata/myapp-pod.yaml")
-	if err != nil {
-		return nil, err
-	}
-	deployment, err := object("policies/benchdata/deployment.yaml")
-	if err != nil {
-		return nil, err
-	}
-	job, err := object("policies/benchdata/job.yaml")
-	if err != nil {
-		return nil, err
-	}
-	cronjob, err := object("policies/benchdata/cronjob.yaml")
-	if err != nil {
-		return nil, err
-	}
-	before := clone(deployment)
-	spec(before)["replicas"] = 7
-	works := []work{
-		{"seed pod", "/mutate", review(seed, nil), 0.5},
-		{"realistic pod", "/mutate", review(realistic(seed), nil), 0.4},
-		{"pod, 1,500 variables", "/mutate", review(withEnv(seed, 1500), nil), 0.3},
-		{"pod of 200 KB", "/mutate", review(annotated(seed, 200<<10), nil), 0},
-		{"Deployment CREATE", "/validate", review(deployment, nil), 0.4},
-		{"Job CREATE", "/validate", review(job, nil), 0.4},
-		{"CronJob CREATE", "/validate", review(cronjob, nil), 0.4},
-		{"Deployment UPDATE", "/validate", review(deployment, before), 0},
-	}
-	return works, nil
-}
 
 // object reads one manifest.
 func object(path string) (map[string]any, error) {
@@ -118,12 +75,6 @@ func withContainers(pod map[string]any, n int) map[string]any {
 		containers[i] = c
 	}
 	spec(pod)["containers"] = containers
-	return pod
-}
-
-func annotated(pod map[string]any, size int) map[string]any {
-	pod = clone(pod)
-	member(member(pod, "metadata"), "annotations")["example.com/blob"] = strings.Repeat("0123456789abcdef", size/16)
 	return pod
 }
 

@@ -23,7 +23,7 @@ import (
 // floorMain serves the floor until it is killed: TLS, the whole body read, the
 // uid echoed; under /patch with a constant patch. Its certificate is written to
 // folder/floor.crt, for the API server.
-func floorMain(address, folder string, http2 bool) error {
+func floorMain(address, folder string) error {
 	certificate, authority, err := selfSigned()
 	if err != nil {
 		return err
@@ -36,7 +36,6 @@ func floorMain(address, folder string, http2 bool) error {
 	mux.HandleFunc("/patch", echo(`,"patchType":"JSONPatch","patch":"`+base64.StdEncoding.EncodeToString([]byte(constantPatch))+`"`))
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(http2)
 	server := &http.Server{
 		Addr: address, Handler: mux, Protocols: protocols, ReadHeaderTimeout: 5 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*certificate}},

@@ -24,23 +24,28 @@ func growth(ctx context.Context, b *bench) (section, error) {
 	s := section{plots: map[string]plot{}}
 	var text strings.Builder
 	for _, g := range []struct {
-		name, of string
-		sizes    []int
-		body     func(context.Context, int) ([]byte, error)
+		name, of, path string
+		sizes          []int
+		body           func(context.Context, int) ([]byte, error)
 	}{
-		{"env", "environment variables", []int{15, 150, 1500, 15000}, func(_ context.Context, n int) ([]byte, error) { return review(withEnv(seed, n), nil), nil }},
-		{"containers", "containers", []int{1, 10, 100}, func(_ context.Context, n int) ([]byte, error) { return review(withContainers(seed, n), nil), nil }},
-		{"templates", "templates in the cluster, one asked for", []int{1, 20, 200}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.templates(ctx, n) }},
-		{"namespaces", "namespaces", []int{10, 1000, 10000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.namespaces(ctx, n) }},
+		{"env", "environment variables", "/mutate", []int{3, 15, 150, 1500, 12000}, func(_ context.Context, n int) ([]byte, error) { return review(withEnv(seed, n), nil), nil }},
+		{"containers", "containers", "/mutate", []int{1, 10, 100}, func(_ context.Context, n int) ([]byte, error) { return review(withContainers(seed, n), nil), nil }},
+		{"templates", "templates in the cluster, one asked for", "/mutate", []int{1, 10, 100, 1000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.templates(ctx, n) }},
+		{"namespaces", "namespaces", "/mutate", []int{10, 1000, 10000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.namespaces(ctx, n) }},
+		{"deployments", "Deployments beside one, labels of their own", "/validate", neighbours, b.beside("own", `{"matchLabels":{"app":"web"}}`)},
+		{"shared", "Deployments beside one, a label shared by all", "/validate", neighbours, b.beside("shared", `{"matchLabels":{"app":"web","team":"one"}}`)},
+		{"overlapping", "Deployments beside one that selects all their pods", "/validate", neighbours, b.beside("overlapping", `{"matchLabels":{"team":"one"}}`)},
+		{"notin", "Deployments beside one that selects by NotIn and Exists", "/validate", neighbours,
+			b.beside("notin", `{"matchExpressions":[{"key":"app","operator":"NotIn","values":["other"]},{"key":"web","operator":"Exists"}]}`)},
 	} {
-		t := table{head: []string{g.of, "bytes", "floor CPU ms", "usher CPU ms", "times the one before"}}
+		t := table{head: []string{g.of, "bytes", "floor CPU ms", "usher CPU ms", "times the first"}}
 		floor, usher := series{name: "floor"}, series{name: "usher"}
 		for _, n := range g.sizes {
 			body, err := g.body(ctx, n)
 			if err != nil {
 				return section{}, fmt.Errorf("%d %s: %w", n, g.of, err)
 			}
-			c, err := b.compare(ctx, "/mutate", body, shape{workers: 8})
+			c, err := b.compare(ctx, g.path, [][]byte{body}, 8)
 			if err != nil {
 				return section{}, fmt.Errorf("%d %s: %w", n, g.of, err)
 			}
@@ -48,7 +53,7 @@ func growth(ctx context.Context, b *bench) (section, error) {
 			usher.x, usher.y = append(usher.x, float64(n)), append(usher.y, medianOf(c.usher, spent))
 			times := ""
 			if k := len(usher.y); k > 1 {
-				times = two(usher.y[k-1] / usher.y[k-2])
+				times = two(usher.y[k-1] / usher.y[0])
 			}
 			t.add(fmt.Sprint(n), fmt.Sprint(len(body)), two(medianOf(c.floor, spent)), two(medianOf(c.usher, spent)), times)
 		}
@@ -145,7 +150,7 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 		if err := b.usher.forgetPeak(); err != nil {
 			return section{}, err
 		}
-		c, err := b.compare(ctx, "/mutate", body, shape{workers: 32})
+		c, err := b.compare(ctx, "/mutate", [][]byte{body}, 32)
 		if err != nil {
 			return section{}, err
 		}

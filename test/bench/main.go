@@ -1,7 +1,7 @@
 // Command bench compares usher with a floor: a TLS server that reads the body
-// and echoes the uid. It writes the results to docs/performance.md; with
-// -short it measures little, and fails where usher's share of the floor falls.
-// With -against it compares usher with another build of itself.
+// and echoes the uid. It writes the results to docs/performance.md. With -against
+// it compares usher with another build of itself; with -short it fails where a
+// review takes more processor time than in the previous release.
 package main
 
 import (
@@ -16,28 +16,37 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/usher-dev/usher/test/previous"
 )
 
 func main() {
-	if len(os.Args) == 4 && strings.HasPrefix(os.Args[1], "floor") {
-		exit(floorMain(os.Args[2], os.Args[3], os.Args[1] == "floor-http2"))
+	if len(os.Args) == 4 && os.Args[1] == "floor" {
+		exit(floorMain(os.Args[2], os.Args[3]))
 	}
-	short := flag.Bool("short", false, "measure little, write nothing, fail where a ratio falls below its limit")
+	short := flag.Bool("short", false, "only compare the processor time of a review with the previous release's, and fail where it is more; writes nothing")
 	commandLine := flag.String("usher", "bin/usher", "usher's command line")
 	server := flag.String("server", "bin/usher-entrypoint", "usher's server: a program whose first argument is webhook")
 	only := flag.String("only", "", "parts to measure, separated by commas: serving,admission,growth,memory,offline (default all)")
 	against := flag.String("against", "", "only measure the processor time of a review against another program, in turns: a file, or a commit whose server is built; writes nothing")
-	worse := flag.Float64("worse", 0, "with -against: fail where usher takes this many percent more than the other program (0: do not fail)")
+	others := peers{}
+	flag.Var(others, "peer", "with -against: also measure this program, NAME=PROGRAM (repeat the flag for others)")
 	rounds := flag.Int("rounds", 0, "rounds of each server for each kind of work (default 7, with -against 5)")
 	lasts := flag.Duration("round", 500*time.Millisecond, "how long a round lasts")
 	objects := flag.Int("objects", 20000, "objects to fill the cluster with")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if *against != "" {
-		exit(runAgainst(ctx, *server, *against, *worse, cmp.Or(*rounds, 5)))
+	switch {
+	case *short:
+		exit(runAgainst(ctx, *server, cmp.Or(*against, previous.Commit), nil, (*bench).guard))
+	case *against != "":
+		exit(runAgainst(ctx, *server, *against, others, func(b *bench, ctx context.Context, d duel) error {
+			b.rounds = cmp.Or(*rounds, 5)
+			return b.against(ctx, d)
+		}))
 	}
-	exit(run(ctx, *commandLine, *server, *only, *short, cmp.Or(*rounds, 7), *objects, *lasts))
+	exit(run(ctx, *commandLine, *server, *only, cmp.Or(*rounds, 7), *objects, *lasts))
 }
 
 func exit(err error) {
@@ -62,7 +71,7 @@ type section struct {
 	plots map[string]plot
 }
 
-func run(ctx context.Context, commandLine, server, only string, short bool, rounds, objects int, lasts time.Duration) error {
+func run(ctx context.Context, commandLine, server, only string, rounds, objects int, lasts time.Duration) error {
 	commandLine, err := filepath.Abs(commandLine)
 	if err != nil {
 		return err
@@ -72,14 +81,6 @@ func run(ctx context.Context, commandLine, server, only string, short bool, roun
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	if short {
-		b, err := start(ctx, folder, server)
-		if err != nil {
-			return err
-		}
-		defer b.stop()
-		return b.short(ctx)
-	}
 	parts := []part{
 		{name: "offline", measure: func(ctx context.Context, b *bench) (section, error) { return offline(ctx, commandLine, b.folder) }},
 		{name: "serving", cluster: true, measure: serving},
@@ -117,24 +118,4 @@ func run(ctx context.Context, commandLine, server, only string, short bool, roun
 		}
 	}
 	return nil
-}
-
-// runAgainst compares the server with another build of it.
-func runAgainst(ctx context.Context, server, against string, worse float64, rounds int) error {
-	folder, err := os.MkdirTemp("", "usher-bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	program, err := other(ctx, against, folder)
-	if err != nil {
-		return err
-	}
-	b, err := start(ctx, folder, server)
-	if err != nil {
-		return err
-	}
-	defer b.stop()
-	b.rounds = rounds
-	return b.against(ctx, filepath.Base(against), program, worse)
 }

@@ -15,12 +15,11 @@ import (
 	"github.com/usher-dev/usher/test/load"
 )
 
-// client speaks TLS with keep-alive, as kube-apiserver does to a Service:
-// HTTP/1.1, or HTTP/2 where it is told to.
-func client(http2 bool) *http.Client {
+// client speaks HTTP/1.1 over TLS with keep-alive, as kube-apiserver does to a
+// Service.
+func client() *http.Client {
 	protocols := &http.Protocols{}
-	protocols.SetHTTP1(!http2)
-	protocols.SetHTTP2(http2)
+	protocols.SetHTTP1(true)
 	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // whose certificate it is does not matter here
 		Protocols:       protocols, MaxIdleConns: 512, MaxIdleConnsPerHost: 512,
@@ -55,15 +54,9 @@ type sample struct {
 	gc    float64
 }
 
-// A shape is how work is offered: that many at once, or that many a second.
-type shape struct {
-	workers   int
-	perSecond float64
-	http2     bool
-}
-
-// round loads a server for a while. The bodies take turns.
-func round(ctx context.Context, p *process, c *http.Client, path string, bodies [][]byte, s shape, lasts time.Duration) (sample, error) {
+// round loads a server for a while, with that many reviews at once. The bodies
+// take turns.
+func round(ctx context.Context, p *process, c *http.Client, path string, bodies [][]byte, atOnce int, lasts time.Duration) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, lasts)
 	defer cancel()
 	cpu, err := p.cpu()
@@ -77,12 +70,7 @@ func round(ctx context.Context, p *process, c *http.Client, path string, bodies 
 	url := "https://" + p.address + path
 	var turn atomic.Int64
 	do := func(int) error { return post(c, url, bodies[int(turn.Add(1))%len(bodies)]) }
-	var result load.Result
-	if s.workers > 0 {
-		result = load.Closed(ctx, s.workers, do)
-	} else {
-		result = load.Open(ctx, s.perSecond, do)
-	}
+	result := load.Closed(ctx, atOnce, do)
 	if len(result.Errors) > 0 {
 		return sample{}, fmt.Errorf("%s, %d of %d: %w", p.name, len(result.Errors), len(result.Took), result.Errors[0])
 	}
@@ -108,14 +96,14 @@ type comparison struct {
 }
 
 // compare runs rounds of both in turns, the first of each not counted.
-func (b *bench) compare(ctx context.Context, path string, body []byte, s shape) (comparison, error) {
+func (b *bench) compare(ctx context.Context, path string, bodies [][]byte, atOnce int) (comparison, error) {
 	var c comparison
-	clients := [2]*http.Client{client(s.http2), client(s.http2)}
+	clients := [2]*http.Client{client(), client()}
 	defer clients[0].CloseIdleConnections()
 	defer clients[1].CloseIdleConnections()
 	for i := -1; i < b.rounds; i++ {
 		for k, p := range []*process{b.floor, b.usher} {
-			got, err := round(ctx, p, clients[k], path, [][]byte{body}, s, b.lasts)
+			got, err := round(ctx, p, clients[k], path, bodies, atOnce, b.lasts)
 			if err != nil {
 				return c, err
 			}

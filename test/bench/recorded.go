@@ -128,12 +128,14 @@ func (b *bench) apply(ctx context.Context, o map[string]any, flags ...string) er
 	return nil
 }
 
-// A recorded work is reviews as an API server sends them, and how many are sent
-// at once.
+// A recorded work is reviews as an API server sends them, how many are sent at
+// once, and usher's budgets: its processor time, and its p50 one at a time, in
+// terms of the floor's.
 type recordedWork struct {
 	name, path string
 	bodies     [][]byte
 	atOnce     int
+	cpu, p50   float64
 }
 
 // record has an API server make the reviews of the budgets. In the namespace
@@ -157,18 +159,19 @@ func (b *bench) record(ctx context.Context) ([]recordedWork, error) {
 	}
 	var works []recordedWork
 	for _, pod := range []struct {
-		name   string
-		object map[string]any
-		atOnce int
-	}{{"seed pod", seed, 32}, {"6.8 KB pod", withEnv(realistic(seed), 11), 8}, {"131 KB pod", withEnv(seed, 864), 8}} {
+		name     string
+		object   map[string]any
+		atOnce   int
+		cpu, p50 float64
+	}{{"seed pod", seed, 32, 2.2, 1.5}, {"6.8 KB pod", withEnv(realistic(seed), 11), 8, 3.5, 2}, {"131 KB pod", withEnv(seed, 864), 8, 4, 2}} {
 		body, err := r.take(func() error { return b.createPod(ctx, pod.object) })
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", pod.name, err)
 		}
-		works = append(works, recordedWork{pod.name, "/mutate", [][]byte{body}, pod.atOnce})
+		works = append(works, recordedWork{pod.name, "/mutate", [][]byte{body}, pod.atOnce, pod.cpu, pod.p50})
 	}
-	create := recordedWork{name: "workload CREATE, all rules", path: "/validate", atOnce: 32}
-	update := recordedWork{name: "UPDATE with transitions", path: "/validate", atOnce: 32}
+	create := recordedWork{name: "workload CREATE, all rules", path: "/validate", atOnce: 32, cpu: 3, p50: 2}
+	update := recordedWork{name: "UPDATE with transitions", path: "/validate", atOnce: 32, cpu: 4, p50: 2}
 	for _, kind := range []string{"deployment", "job", "cronjob"} {
 		o, err := object("policies/benchdata/" + kind + ".yaml")
 		if err != nil {

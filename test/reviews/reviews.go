@@ -4,6 +4,7 @@
 package reviews
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -29,7 +30,7 @@ func Write(o, old map[string]any) ([]byte, error) {
 	group, version := object.GetObjectKind().GroupVersionKind().Group, object.GetObjectKind().GroupVersionKind().Version
 	kind := object.GetObjectKind().GroupVersionKind().Kind
 	request := &admissionv1.AdmissionRequest{
-		UID: "705ab4f5-6393-11e8-b7cc-42010a800002", Operation: admissionv1.Create, Namespace: "default", Name: object.GetName(),
+		UID: "705ab4f5-6393-11e8-b7cc-42010a800002", Operation: admissionv1.Create, Namespace: cmp.Or(object.GetNamespace(), "default"), Name: object.GetName(),
 		Kind:     metav1.GroupVersionKind{Group: group, Version: version, Kind: kind},
 		Resource: metav1.GroupVersionResource{Group: group, Version: version, Resource: strings.ToLower(kind) + "s"},
 		UserInfo: authenticationv1.UserInfo{Username: "system:serviceaccount:kube-system:replicaset-controller", Groups: []string{"system:authenticated"}},
