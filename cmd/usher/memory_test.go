@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"math"
 	"runtime"
 	"runtime/debug"
 	"testing"
+	"time"
 )
 
 func TestLimitMemory_LeavesTheUsersChoice(t *testing.T) {
@@ -27,6 +29,8 @@ func TestLimitMemory_LeavesTheUsersChoice(t *testing.T) {
 }
 
 func TestAfterCollection_IsCalledWhileItReturnsTrue(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	calls := make(chan int, 10)
 	n := 0
 	afterCollection(func() bool {
@@ -36,8 +40,13 @@ func TestAfterCollection_IsCalledWhileItReturnsTrue(t *testing.T) {
 	})
 	for want := 1; want <= 3; want++ {
 		runtime.GC()
-		if got := <-calls; got != want {
-			t.Errorf("call %d, want %d", got, want)
+		select {
+		case got := <-calls:
+			if got != want {
+				t.Errorf("call %d, want %d", got, want)
+			}
+		case <-ctx.Done():
+			t.Fatalf("call %d is missing", want)
 		}
 	}
 	runtime.GC()
