@@ -95,7 +95,7 @@ func (a autoscaled) List(kind, _ string) ([]*policies.Object, string) {
 
 func (a autoscaled) Index(kind, namespace string) (*related.Index, string) {
 	found, unseen := a.List(kind, namespace)
-	return policies.IndexOf(found), unseen
+	return policies.IndexOf(slices.Values(found)), unseen
 }
 
 func (a autoscaled) Get(string, string, string) (*policies.Object, string) { return nil, "" }
@@ -127,7 +127,7 @@ type crowd []*policies.Object
 func (c crowd) List(string, string) ([]*policies.Object, string) { return nil, "" }
 
 func (c crowd) Index(kind, _ string) (*related.Index, string) {
-	return policies.IndexOf(slices.DeleteFunc(slices.Clone(c), func(o *policies.Object) bool { return o.Kind != kind })), ""
+	return policies.IndexOf(slices.Values(slices.DeleteFunc(slices.Clone(c), func(o *policies.Object) bool { return o.Kind != kind }))), ""
 }
 
 func (c crowd) Get(string, string, string) (*policies.Object, string) { return nil, "" }

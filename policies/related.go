@@ -2,6 +2,7 @@ package policies
 
 import (
 	"fmt"
+	"iter"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -72,10 +73,10 @@ func (p *Pass) Autoscalers(kind, name string) []string {
 	return index.Autoscalers(related.Target{Kind: kind, Name: name})
 }
 
-// IndexOf returns the index of a list of workloads or autoscalers.
-func IndexOf(list []*Object) *related.Index {
-	objects := make([]*related.Object, 0, len(list))
-	for _, o := range list {
+// IndexOf returns the index of workloads or autoscalers.
+func IndexOf(all iter.Seq[*Object]) *related.Index {
+	var objects []*related.Object
+	for o := range all {
 		if r := o.Related(); r != nil {
 			objects = append(objects, r)
 		}

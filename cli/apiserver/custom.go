@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,12 +34,32 @@ type definition struct {
 // definitionKind is the kind of CustomResourceDefinitions.
 var definitionKind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 
+// A digest identifies the JSON of a definition. Repositories have many copies of one,
+// and to judge it takes long, because the server compiles its schemas.
+type digest [sha256.Size]byte
+
+// defined is a result of Define.
+type defined struct {
+	refusals []finding.Finding
+	err      error
+}
+
 // Define adds the kind of a CustomResourceDefinition, given as JSON, which
 // takes precedence over a definition from a cluster. If the server refuses the
 // definition, Define does not add it and returns the reasons. The error reports
 // a conflicting earlier definition. Define must not run concurrently with
 // Validate.
 func (v *Validator) Define(raw []byte) ([]finding.Finding, error) {
+	key := digest(sha256.Sum256(raw))
+	d, again := v.defined[key]
+	if !again {
+		d.refusals, d.err = v.define(raw)
+		v.defined[key] = d
+	}
+	return d.refusals, d.err
+}
+
+func (v *Validator) define(raw []byte) ([]finding.Finding, error) {
 	c := &call{registry: registries()[definitionKind.GroupKind()], kind: definitionKind}
 	found, err := c.judge(verdict.Object{JSON: raw}, nil)
 	if err != nil {

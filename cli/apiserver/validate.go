@@ -1,10 +1,12 @@
 package apiserver
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,7 +32,7 @@ func BuiltIn(apiVersion string) bool {
 }
 
 // Validate implements verdict.Validator.
-func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verdict.Facts) (found []finding.Finding) {
+func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verdict.Facts) []finding.Finding {
 	kind := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
 	r, ok := v.registry(kind)
 	switch {
@@ -49,6 +51,17 @@ func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verd
 	case len(object.JSON) > maxBody:
 		return []finding.Finding{refused("", nil, fmt.Sprintf("the object has %d bytes, and the API server reads at most %d", len(object.JSON), maxBody))}
 	}
+	if kind.GroupKind() == definitionKind.GroupKind() && old == nil {
+		judge, _ := v.judged.LoadOrStore(digest(sha256.Sum256(object.JSON)), sync.OnceValue(func() []finding.Finding {
+			return v.validate(r, kind, object, nil, f)
+		}))
+		return slices.Clone(judge.(func() []finding.Finding)())
+	}
+	return v.validate(r, kind, object, old, f)
+}
+
+// validate judges an object of a kind that the server serves.
+func (v *Validator) validate(r registry, kind schema.GroupVersionKind, object verdict.Object, old *verdict.Object, f *verdict.Facts) (found []finding.Finding) {
 	if _, custom := v.definition(kind.GroupKind()); custom {
 		found = v.templates(object.Typed, object.Namespace, f)
 	}

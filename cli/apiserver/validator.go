@@ -29,6 +29,9 @@ type Validator struct {
 	custom  map[schema.GroupKind]definition
 	builtin sync.Map // registries by kind, empty for kinds that are not served
 	unknown unknowns
+	// defined is what Define returns of definitions, judged what Validate finds in them.
+	defined map[digest]defined
+	judged  sync.Map // functions that return findings, by digest
 }
 
 // Options select the server.
@@ -42,7 +45,7 @@ type Options struct {
 // New returns a Validator. The feature gates of Kubernetes' packages are
 // global, so all Validators in a process are for the same server.
 func New(o Options) (*Validator, error) {
-	v := &Validator{minor: Newest, custom: map[schema.GroupKind]definition{}}
+	v := &Validator{minor: Newest, custom: map[schema.GroupKind]definition{}, defined: map[digest]defined{}}
 	if o.Server != nil {
 		v.minor = int(o.Server.Minor())
 		if o.Server.Major() != 1 || v.minor < Oldest {

@@ -28,7 +28,7 @@ type judging struct {
 }
 
 // add reports a finding, if the user asked for it.
-func (j *judging) add(f *file, doc *manifest.Document, v *verdict.Verdict, found verdict.Finding) {
+func (j *judging) add(f *judged, doc *manifest.Document, v *verdict.Verdict, found verdict.Finding) {
 	switch {
 	case found.Reason == reason.TemplateMissing && len(j.workspace.Templates.Names()) == 0:
 		f.missing.templates++
@@ -172,27 +172,8 @@ func duplicate(d manifest.Duplicate) verdict.Finding {
 	}}
 }
 
-func (f *file) sort() {
+func (f *judged) sort() {
 	slices.SortStableFunc(f.findings, func(a, b report.Finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Rule, b.Rule))
 	})
-}
-
-// addUp adds up the counts of documents skipped for the same reason.
-func addUp(skipped []report.Skipped) []report.Skipped {
-	counts := map[report.Skipped]int{}
-	for _, s := range skipped {
-		n := s.Count
-		s.Count = 0
-		counts[s] += n
-	}
-	joined := make([]report.Skipped, 0, len(counts))
-	for s, n := range counts {
-		s.Count = n
-		joined = append(joined, s)
-	}
-	slices.SortFunc(joined, func(a, b report.Skipped) int {
-		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind))
-	})
-	return joined
 }

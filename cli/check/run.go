@@ -1,5 +1,7 @@
-// Package check judges the objects in files: it reads each file once, in
-// parallel, and then judges each object with all others visible.
+// Package check judges the objects in files: it reads all files, and then judges each
+// object with all others visible. It works on all processors, and hands over the
+// findings of each file in the order of the files, as soon as the file and those
+// before it are judged.
 package check
 
 import (
@@ -8,18 +10,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
-	"github.com/usher-dev/usher/cli/explain"
 	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/inorder"
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/finding"
-	"github.com/usher-dev/usher/kinds"
-	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/ruledocs"
 )
 
@@ -44,6 +41,9 @@ type Run struct {
 	Excerpts bool
 	// Progress, if set, is called with the number of files read.
 	Progress func(done, all int)
+	// Found is called with the findings of each file that has some. Its first error
+	// ends the check.
+	Found func([]report.Finding) error
 }
 
 // file is the content of one file.
@@ -53,22 +53,11 @@ type file struct {
 	// judged.
 	template bool
 	errs     []error
-
-	judged   int
-	skipped  []report.Skipped
-	findings []report.Finding
-	missing  missing
-	partial  int // objects that usher did not compare with all others
-	notes    []string
 }
 
-// missing counts the objects that ask for templates and Networks although none
-// was given, so that nothing is known about them.
-type missing struct{ templates, networks int }
-
-// Files judges the objects in files and folders. The findings are ordered by
-// file and line, however many processors there are. The errors are about
-// unreadable input.
+// Files judges the objects in files and folders. Found gets the findings, ordered by
+// file and line, however many processors there are; the result has the rest. The
+// errors are about unreadable input, or that of Found.
 func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*report.Result, []error) {
 	names, errs := manifest.Files(paths)
 	templates, more := manifest.Files(r.Templates)
@@ -76,41 +65,47 @@ func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*repo
 	names, bundles := r.wanted(names, paths)
 	definitions, more := manifest.Read(r.Definitions, stdin)
 	errs = append(errs, more...)
-	own := len(names)
+	own, named := len(names), setOf(paths)
 	names = append(names, without(templates, names)...)
 
-	read := make([]file, len(names))
-	var done atomic.Int64
-	parallel(ctx, len(names), func(i int) {
-		read[i] = readFile(names[i], stdin, i < own && slices.Contains(paths, names[i]))
-		read[i].template = i >= own
-		if r.Progress != nil {
-			r.Progress(int(done.Add(1)), len(names))
-		}
-	})
+	read := make([]file, 0, len(names))
 	var docs, given []*manifest.Document
-	for i := range read {
-		if read[i].template {
-			given = append(given, read[i].docs...)
+	ended := inorder.Do(ctx, len(names), func(i int) file {
+		return readFile(names[i], stdin, i < own && named[names[i]])
+	}, func(f file) error {
+		if f.template = len(read) >= own; f.template {
+			given = append(given, f.docs...)
 		} else {
-			docs = append(docs, read[i].docs...)
+			docs = append(docs, f.docs...)
 		}
-	}
+		if read = append(read, f); r.Progress != nil {
+			r.Progress(len(read), len(names))
+		}
+		return nil
+	})
 	options := r.Options
 	options.Definitions = definitions
 	workspace, more := files.Load(docs, given, options)
-	errs = append(errs, more...)
 	j := &judging{Run: r, workspace: workspace, catalog: map[string]ruledocs.Entry{}}
 	for _, e := range ruledocs.Entries() {
 		j.catalog[e.ID] = e
 	}
-	parallel(ctx, len(read), func(i int) { j.file(&read[i]) })
-	result, errs := j.result(ctx, read, errs)
-	result.NotEvaluated = files.NotEvaluated(docs)
-	for _, b := range bundles {
-		result.Notes = append(result.Notes, b.String())
+	t := newTotals(append(errs, more...))
+	t.result.Summary.Files, t.result.NotEvaluated = len(names), files.NotEvaluated(docs)
+	if ended == nil {
+		ended = j.all(ctx, read, t)
 	}
-	return result, errs
+	if ctx.Err() != nil {
+		ended = fmt.Errorf("stopped: %w", context.Cause(ctx))
+	}
+	if ended != nil {
+		t.errs = append(t.errs, ended)
+	}
+	t.end(workspace)
+	for _, b := range bundles {
+		t.result.Notes = append(t.result.Notes, b.String())
+	}
+	return t.result, t.errs
 }
 
 // wanted returns the files to judge among those found below the paths.
@@ -131,117 +126,12 @@ func readFile(path string, stdin io.Reader, named bool) file {
 	return f
 }
 
-// file judges everything in a file.
-func (j *judging) file(f *file) {
-	for _, d := range f.docs {
-		switch {
-		case !d.IsObject():
-			f.skipped = append(f.skipped, report.Skipped{Reason: "not a Kubernetes object", Count: 1})
-			continue
-		case files.ForTools(d):
-			continue
-		case f.template && !j.workspace.IsTemplate(d):
-			continue // already an error of Load
-		case !j.workspace.Judges(d):
-			j.unknown(f, d)
-			continue
-		}
-		f.judged++
-		v, err := j.workspace.Judge(d, nil)
-		j.workspace.Judged(d)
-		if err != nil {
-			f.errs = append(f.errs, err)
-			continue
-		}
-		if kinds.Find(d.APIVersion, d.Kind).Is(kinds.Pods) {
-			for _, found := range explain.WrongKeys(d, v, j.workspace.Templates.Names()) {
-				f.notes = append(f.notes, fmt.Sprintf("%s:%d: %s: %s", d.File, d.Line, d, found))
-			}
-		}
-		for _, twice := range d.Duplicates {
-			j.add(f, d, v, duplicate(twice))
-			if twice.Line > 0 && len(f.findings) > 0 {
-				last := &f.findings[len(f.findings)-1]
-				last.Line, last.Column = twice.Line, 1
-				j.excerpt(d, last)
-			}
-		}
-		for _, found := range v.Findings {
-			j.add(f, d, v, found)
-		}
-		if files.Partial(v) {
-			f.partial++
-		}
+func setOf(paths []string) map[string]bool {
+	set := make(map[string]bool, len(paths))
+	for _, path := range paths {
+		set[path] = true
 	}
-	f.sort()
-}
-
-// result joins the findings of all files.
-func (j *judging) result(ctx context.Context, read []file, errs []error) (*report.Result, []error) {
-	result := &report.Result{Findings: []report.Finding{}, Skipped: []report.Skipped{}}
-	var missing missing
-	partial := 0
-	for i := range read {
-		f := &read[i]
-		errs = append(errs, f.errs...)
-		result.Findings = append(result.Findings, f.findings...)
-		result.Skipped = append(result.Skipped, f.skipped...)
-		result.Summary.Documents += len(f.docs)
-		result.Summary.Judged += f.judged
-		missing.templates += f.missing.templates
-		missing.networks += f.missing.networks
-		partial += f.partial
-	}
-	result.Findings = togetherOnce(result.Findings)
-	for _, f := range result.Findings {
-		result.Summary.Add(f)
-	}
-	result.Skipped = addUp(result.Skipped)
-	result.Notes = j.workspace.Notes
-	for i := range read {
-		result.Notes = append(result.Notes, read[i].notes...)
-	}
-	if left := j.workspace.Unjudged(); left != "" {
-		result.Notes = append(result.Notes, left)
-	}
-	if n := missing.templates; n > 0 {
-		result.Notes = append(result.Notes, fmt.Sprintf("objects that ask for templates, although -t was not given: %d; they are checked as written", n))
-	}
-	if n := missing.networks; n > 0 {
-		result.Notes = append(result.Notes, fmt.Sprintf("objects that declare Networks, although the files contain none of their namespace: %d; they are checked as written", n))
-	}
-	if partial > 0 {
-		result.Notes = append(result.Notes, fmt.Sprintf("objects whose selectors usher compared with only %d of the workloads that they may select: %d", policies.MaxCompared, partial))
-	}
-	if ctx.Err() != nil {
-		errs = append(errs, fmt.Errorf("stopped: %w", context.Cause(ctx)))
-	}
-	for _, err := range errs {
-		result.Errors = append(result.Errors, err.Error())
-	}
-	result.Summary.Files, result.Summary.Errors = len(read), len(errs)
-	return result, errs
-}
-
-// togetherOnce keeps only the last finding about several templates together: each
-// of them has it.
-func togetherOnce(findings []report.Finding) []report.Finding {
-	together := func(f report.Finding) bool {
-		return f.Rule == ruledocs.TemplateConflict || f.Rule == ruledocs.MatchEndsItself
-	}
-	last := map[string]int{}
-	for i, f := range findings {
-		if together(f) {
-			last[f.Message] = i
-		}
-	}
-	kept := findings[:0]
-	for i, f := range findings {
-		if !together(f) || last[f.Message] == i {
-			kept = append(kept, f)
-		}
-	}
-	return kept
+	return set
 }
 
 // without removes from paths the files that are among others, however they are
@@ -267,22 +157,4 @@ func absolute(path string) string {
 		return abs
 	}
 	return path
-}
-
-// parallel calls do for 0 to n-1 on all processors, until the context ends.
-func parallel(ctx context.Context, n int, do func(int)) {
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wait.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				do(i)
-			}
-		})
-	}
-	wait.Wait()
 }

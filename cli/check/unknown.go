@@ -29,7 +29,7 @@ const (
 )
 
 // unknown handles an object of an unknown kind.
-func (j *judging) unknown(f *file, d *manifest.Document) {
+func (j *judging) unknown(f *judged, d *manifest.Document) {
 	why := undefined
 	if j.workspace.Refused(d) {
 		why = refused

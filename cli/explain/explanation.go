@@ -16,6 +16,7 @@ import (
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/facts/kubeconfig"
 	"github.com/usher-dev/usher/injector"
+	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -161,7 +162,7 @@ func File(w kubeconfig.Workload, next *kubeconfig.Prediction, templates []string
 // WrongKeys describes the annotations and labels of a pod template in a file that
 // were probably meant to ask for a template, and do not.
 func WrongKeys(d *manifest.Document, v *verdict.Verdict, templates []string) []string {
-	if !mayAsk(d.JSON) {
+	if !mayAsk(d.JSON) || !mayBeWrong(v, templates) {
 		return nil
 	}
 	w := kubeconfig.Workload{Unstructured: &unstructured.Unstructured{}}
@@ -176,6 +177,17 @@ func WrongKeys(d *manifest.Document, v *verdict.Verdict, templates []string) []s
 		found = append(found, s.Found)
 	}
 	return found
+}
+
+// mayBeWrong reports whether a pod template has a wrong key, as the verdict has it
+// decoded: with the keys of templates besides its own.
+func mayBeWrong(v *verdict.Verdict, templates []string) bool {
+	if v.Decoded.Typed == nil || len(v.Decoded.Typed.Templates) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(v.Decoded.Typed.Templates, func(t policies.PodTemplate) bool {
+		return len(typosInTemplate(metadata{"", t.Meta.Annotations, t.Meta.Labels}, templates)) > 0
+	})
 }
 
 // mayAsk reports whether an object has a part of usher's keys, so that most

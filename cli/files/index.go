@@ -2,6 +2,10 @@ package files
 
 import (
 	"cmp"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/usher-dev/usher/cli/manifest"
@@ -9,14 +13,18 @@ import (
 	"github.com/usher-dev/usher/policies/related"
 )
 
-// An index finds documents by kind and namespace. It decodes each once, and
-// drops the decoded objects once every object of the namespace has been judged.
+// An index finds documents by kind and namespace. It keeps a limited number of
+// decoded objects, and drops them once every object of the namespace has been judged.
 type index struct {
 	namespace string // of documents without a namespace
 	lists     map[listKey]*listing
 	entries   map[*manifest.Document]*entry
 	groups    map[string]*group // by namespace
+	kept      *atomic.Int64     // decoded objects
 }
+
+// maxKept limits the decoded objects that an index keeps.
+const maxKept = 5000
 
 // A group contains the documents of one namespace.
 type group struct {
@@ -28,9 +36,10 @@ type group struct {
 // while the rules use it.
 type listing struct {
 	entries []*entry
+	making  sync.Mutex // held to make one of these
 	objects atomic.Pointer[[]*policies.Object]
 	index   atomic.Pointer[related.Index]
-	named   atomic.Pointer[map[string]*policies.Object]
+	named   atomic.Pointer[map[string][]*entry]
 }
 
 // A listKey is a kind and namespace to list.
@@ -45,7 +54,7 @@ type entry struct {
 func newIndex(docs []*manifest.Document, namespace string) index {
 	x := index{
 		namespace: namespace, lists: map[listKey]*listing{}, entries: make(map[*manifest.Document]*entry, len(docs)),
-		groups: map[string]*group{},
+		groups: map[string]*group{}, kept: &atomic.Int64{},
 	}
 	for _, d := range docs {
 		if !policies.Known(d.APIVersion, d.Kind) {
@@ -81,17 +90,19 @@ func (x index) namespaceOf(d *manifest.Document) string { return cmp.Or(d.Namesp
 // decoded is the object of a document whose kind rules know; else nil.
 func (x index) decoded(d *manifest.Document, evaluator *policies.Evaluator) *policies.Object {
 	if e := x.entries[d]; e != nil {
-		return e.decoded(evaluator)
+		return x.decode(e, evaluator)
 	}
 	return nil
 }
 
-func (e *entry) decoded(evaluator *policies.Evaluator) *policies.Object {
+func (x index) decode(e *entry, evaluator *policies.Evaluator) *policies.Object {
 	if typed := e.typed.Load(); typed != nil {
 		return typed
 	}
 	typed := evaluator.Decode(e.doc.APIVersion, e.doc.Kind, e.doc.JSON)
-	e.typed.Store(typed)
+	if x.kept.Load() < maxKept && e.typed.CompareAndSwap(nil, typed) {
+		x.kept.Add(1)
+	}
 	return typed
 }
 
@@ -107,7 +118,9 @@ func (x index) judged(d *manifest.Document) {
 			l.index.Store(nil)
 			l.named.Store(nil)
 			for _, e := range l.entries {
-				e.typed.Store(nil)
+				if e.typed.Swap(nil) != nil {
+					x.kept.Add(-1)
+				}
 			}
 		}
 	}
@@ -130,17 +143,38 @@ func (l listed) List(kind, namespace string) ([]*policies.Object, string) {
 	if at == nil {
 		return nil, unseen
 	}
-	if kept := at.objects.Load(); kept != nil {
-		return *kept, unseen
-	}
-	found := make([]*policies.Object, 0, len(at.entries))
-	for _, e := range at.entries {
-		if o := e.decoded(l.evaluator); o.Decodable() && o.Meta != nil {
-			found = append(found, o)
+	return *made(at, &at.objects, func() *[]*policies.Object {
+		found := slices.AppendSeq(make([]*policies.Object, 0, len(at.entries)), l.readable(at))
+		return &found
+	}), unseen
+}
+
+// readable are the objects of a listing that lookups find.
+func (l listed) readable(in *listing) iter.Seq[*policies.Object] {
+	return func(yield func(*policies.Object) bool) {
+		for _, e := range in.entries {
+			if o := l.decode(e, l.evaluator); readable(o) && !yield(o) {
+				return
+			}
 		}
 	}
-	at.objects.Store(&found)
-	return found, unseen
+}
+
+func readable(o *policies.Object) bool { return o.Decodable() && o.Meta != nil }
+
+// made returns a part of a listing, which one goroutine makes if it is missing.
+func made[T any](l *listing, part *atomic.Pointer[T], make func() *T) *T {
+	if kept := part.Load(); kept != nil {
+		return kept
+	}
+	l.making.Lock()
+	defer l.making.Unlock()
+	if kept := part.Load(); kept != nil {
+		return kept
+	}
+	one := make()
+	part.Store(one)
+	return one
 }
 
 // Index implements policies.Lister.
@@ -149,13 +183,9 @@ func (l listed) Index(kind, namespace string) (*related.Index, string) {
 	if at == nil {
 		return &related.Index{}, unseen
 	}
-	if kept := at.index.Load(); kept != nil {
-		return kept, unseen
-	}
-	found, unseen := l.List(kind, namespace)
-	x := policies.IndexOf(found)
-	at.index.Store(x)
-	return x, unseen
+	return made(at, &at.index, func() *related.Index {
+		return policies.IndexOf(l.readable(at))
+	}), unseen
 }
 
 // Find implements policies.Finder.
@@ -164,19 +194,20 @@ func (l listed) Find(kind, namespace, name string) (*policies.Object, string) {
 	if at == nil {
 		return nil, unseen
 	}
-	named := at.named.Load()
-	if named == nil {
-		named = &map[string]*policies.Object{}
-		found, _ := l.List(kind, namespace)
-		for _, o := range found {
-			if (*named)[o.Meta.Name] == nil {
-				(*named)[o.Meta.Name] = o
+	named := *made(at, &at.named, func() *map[string][]*entry {
+		named := map[string][]*entry{}
+		for _, e := range at.entries {
+			named[e.doc.Name] = append(named[e.doc.Name], e)
+			if strings.HasSuffix(e.doc.Name, "*") { // the API server generates its name
+				named[""] = append(named[""], e)
 			}
 		}
-		at.named.Store(named)
-	}
-	if o := (*named)[name]; o != nil {
-		return o, ""
+		return &named
+	})
+	for _, e := range named[name] {
+		if o := l.decode(e, l.evaluator); readable(o) && o.Meta.Name == name {
+			return o, ""
+		}
 	}
 	return nil, unseen
 }

@@ -1,6 +1,8 @@
 package files
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,5 +97,73 @@ func TestObjectsAreFoundByNameAndLabels(t *testing.T) {
 		for _, d := range docs {
 			x.judged(d)
 		}
+	}
+}
+
+func TestIndex_OfManyObjects_KeepsSomeDecoded(t *testing.T) {
+	const n = maxKept + 10
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "app-%d"}, "spec": {"template": {"metadata": {"labels": {"app": "web"}}}}}`+"\n", i)
+	}
+	docs, errs := manifest.Parse("all.json", []byte(text.String()))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	evaluator, err := rules.New(policies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := newIndex(docs, "default")
+	l := x.lister(evaluator)
+	decoded := func() (count int) {
+		for _, e := range x.entries {
+			if e.typed.Load() != nil {
+				count++
+			}
+		}
+		return count
+	}
+	selector, err := related.NewSelector(&metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, _ := l.Index("Deployment", "default")
+	if _, of := index.Selected(selector, 1, func(string) {}); of != n || decoded() != maxKept {
+		t.Errorf("%d of %d Deployments found, %d decoded are kept, want %d", of, n, decoded(), maxKept)
+	}
+	if last, _ := l.Get("Deployment", "default", docs[n-1].Name); last == nil || last.Meta.Name != docs[n-1].Name {
+		t.Errorf("found %v", last)
+	}
+	for _, d := range docs {
+		x.judged(d)
+	}
+	if kept := x.kept.Load(); kept != 0 || decoded() != 0 {
+		t.Errorf("%d decoded are kept, %d counted", decoded(), kept)
+	}
+}
+
+func TestIndex_FindsGeneratedAndRepeatedNames(t *testing.T) {
+	docs, errs := manifest.Parse("all.json", []byte(`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": 7}
+{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "labels": {"is": "first"}}}
+{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}}
+{"apiVersion": "v1", "kind": "Service", "metadata": {"generateName": "b-"}}
+`))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	evaluator, err := rules.New(policies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newIndex(docs, "default").lister(evaluator)
+	if a, _ := l.Get("Service", "default", "a"); a == nil || a.Meta.Labels["is"] != "first" {
+		t.Errorf("a is %v, want the first that can be decoded", a)
+	}
+	if generated, _ := l.Get("Service", "default", ""); generated == nil || generated.Meta.GenerateName != "b-" {
+		t.Errorf("the Service without a name is %v", generated)
+	}
+	if found, _ := l.Get("Service", "default", "b-*"); found != nil {
+		t.Errorf("found %v by the name that messages have", found)
 	}
 }

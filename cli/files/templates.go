@@ -18,8 +18,11 @@ import (
 // sees it: a ConfigMap in usher's namespace with the name or the label of one.
 // A document without a namespace may go there.
 func (w *Workspace) IsTemplate(doc *manifest.Document) bool {
+	if doc.Namespace != "" && doc.Namespace != w.options.OwnNamespace && !w.given[doc] {
+		return false
+	}
 	name, _ := templateOf(doc)
-	return name != "" && (w.given[doc] || doc.Namespace == "" || doc.Namespace == w.options.OwnNamespace)
+	return name != ""
 }
 
 // templateOf returns the name and the data of the template in a ConfigMap, or

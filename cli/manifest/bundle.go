@@ -27,7 +27,10 @@ func (b Bundle) String() string {
 // and those that a kustomization uses: its bases, components and patches. Files
 // that were named themselves stay.
 func Unbundled(files, named []string) (kept []string, bundles []Bundle) {
-	charts, owned := map[string]bool{}, map[string]bool{}
+	charts, owned, chosen := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, file := range named {
+		chosen[file] = true
+	}
 	var roots []string
 	for _, file := range files {
 		switch filepath.Base(file) {
@@ -54,7 +57,7 @@ func Unbundled(files, named []string) (kept []string, bundles []Bundle) {
 		}
 	}
 	for _, file := range files {
-		if slices.Contains(named, file) || !within(file, charts) && !within(file, owned) {
+		if chosen[file] || !within(file, charts) && !within(file, owned) {
 			kept = append(kept, file)
 		}
 	}

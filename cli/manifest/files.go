@@ -92,53 +92,61 @@ func linksToFolder(path string, entry fs.DirEntry) bool {
 
 // ReadFile reads every document of one file, or of stdin for "-".
 func ReadFile(path string, stdin io.Reader) ([]*Document, []error) {
-	data, err := read(path, stdin)
-	if err != nil {
-		return nil, []error{&Error{File: path, Err: cause(err)}}
-	}
-	return Parse(path, data)
+	return readFile(path, stdin, false)
 }
 
 // ReadTolerant is ReadFile for callers that report duplicate fields themselves.
 func ReadTolerant(path string, stdin io.Reader) ([]*Document, []error) {
-	data, err := read(path, stdin)
+	return readFile(path, stdin, true)
+}
+
+func readFile(path string, stdin io.Reader, tolerates bool) ([]*Document, []error) {
+	data, again, err := read(path, stdin)
 	if err != nil {
 		return nil, []error{&Error{File: path, Err: cause(err)}}
 	}
-	return parse(path, data, true)
+	docs, errs := parse(path, data, tolerates)
+	for _, d := range docs {
+		if again && d.yaml { // the JSON of others is their text
+			d.at.leave(path)
+		}
+	}
+	return docs, errs
 }
 
-func read(path string, stdin io.Reader) ([]byte, error) {
+// read reads a file. again is true if it can be read again.
+func read(path string, stdin io.Reader) (data []byte, again bool, err error) {
 	in, size := stdin, int64(0)
 	if path != Stdin {
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		if !info.Mode().IsRegular() && info.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) == 0 {
-			return nil, errors.New("not a file")
+		again = info.Mode().IsRegular()
+		if !again && info.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) == 0 {
+			return nil, false, errors.New("not a file")
 		}
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		defer f.Close()
 		in, size = f, info.Size()
 	}
-	data, err := readAll(io.LimitReader(in, MaxFileBytes+1), min(size, MaxFileBytes))
+	data, err = readAll(io.LimitReader(in, MaxFileBytes+1), min(size, MaxFileBytes))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if len(data) > MaxFileBytes {
-		return nil, fmt.Errorf("larger than %d MiB; split it", MaxFileBytes>>20)
+		return nil, false, fmt.Errorf("larger than %d MiB; split it", MaxFileBytes>>20)
 	}
 	if isUTF16(data) {
-		return nil, errors.New("UTF-16 text: write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8, or with -Encoding utf8 in PowerShell")
+		return nil, false, errors.New("UTF-16 text: write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8, or with -Encoding utf8 in PowerShell")
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
-		return nil, errors.New("a binary file, neither YAML nor JSON")
+		return nil, false, errors.New("a binary file, neither YAML nor JSON")
 	}
-	return data, nil
+	return data, again, nil
 }
 
 // isUTF16 reports whether data begins with UTF-16's byte order mark, or with two
@@ -153,7 +161,7 @@ func isUTF16(data []byte) bool {
 }
 
 // readAll is io.ReadAll for a file of known size: it allocates only that much,
-// because documents retain the text of their file.
+// because documents may retain the text of their file.
 func readAll(in io.Reader, size int64) ([]byte, error) {
 	data := make([]byte, size+1)
 	n, err := io.ReadFull(in, data)

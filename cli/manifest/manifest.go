@@ -28,20 +28,29 @@ type Document struct {
 	listPath string // the place of the object in a List, such as "items[2]"
 	nested   int    // how many Lists it is nested in
 	yaml     bool   // true if it is YAML, not JSON
-	at       *position.Source
+	at       *fileText
 }
 
 // Position returns the line and column, from 1, of a field path in the file. If
 // the field is absent, it returns those of its nearest parent.
-func (d *Document) Position(path string) (line, column int) { return d.at.Of(d.inFile(path)) }
+func (d *Document) Position(path string) (line, column int) {
+	d.at.use(func(s *position.Source) { line, column = s.Of(d.inFile(path)) })
+	return line, column
+}
 
 // Block returns the first line in the file of the text of a literal block
 // scalar, and its indentation; ok is false if the field does not have one.
-func (d *Document) Block(path string) (line, indent int, ok bool) { return d.at.Block(d.inFile(path)) }
+func (d *Document) Block(path string) (line, indent int, ok bool) {
+	d.at.use(func(s *position.Source) { line, indent, ok = s.Block(d.inFile(path)) })
+	return line, indent, ok
+}
 
 // Excerpt returns the document's lines around a place in the file, without what
 // may be confidential: see position.Source.
-func (d *Document) Excerpt(line, column int) position.Excerpt { return d.at.Excerpt(line, column) }
+func (d *Document) Excerpt(line, column int) (e position.Excerpt) {
+	d.at.use(func(s *position.Source) { e = s.Excerpt(line, column) })
+	return e
+}
 
 // inFile converts a path in the object to one in the file's document.
 func (d *Document) inFile(path string) string {
@@ -51,8 +60,12 @@ func (d *Document) inFile(path string) string {
 	return path
 }
 
-// Forget releases the memory of a document's text, once the caller has judged it.
-func (d *Document) Forget() { d.JSON, d.at = nil, position.New(nil, d.Line) }
+// Forget releases the memory of a document, once the caller has judged it.
+func (d *Document) Forget() { d.JSON, d.at = nil, newFileText(nil, d.Line, 0) }
+
+// ForgetText releases the memory of a document's text, which is read again for the
+// next position.
+func (d *Document) ForgetText() { d.at.forget() }
 
 // InList reports whether the document is an item of a List.
 func (d *Document) InList() bool { return d.listPath != "" }

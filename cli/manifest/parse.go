@@ -12,8 +12,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
-
-	"github.com/usher-dev/usher/yaml/position"
 )
 
 // Parse parses every document in a file's content. A duplicate field is an
@@ -22,10 +20,13 @@ func Parse(file string, data []byte) ([]*Document, []error) { return parse(file,
 
 // parse parses documents; tolerates allows duplicate fields.
 func parse(file string, data []byte, tolerates bool) ([]*Document, []error) {
+	size := len(data)
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // byte order mark
+	before := size - len(data)
 	var docs []*Document
 	var errs []error
 	for _, part := range split(data) {
+		part.offset += before
 		if blank(part.text) {
 			continue
 		}
@@ -62,7 +63,9 @@ func parseYAML(file string, part part, tolerates bool) ([]*Document, []error) {
 	if string(value) == "null" {
 		return nil, nil
 	}
-	docs, errs := newDocuments(file, part.line, value, part.text)
+	at := newFileText(part.text, part.line, part.offset)
+	at.odd = hasOddNumber(part.text)
+	docs, errs := newDocuments(file, part.line, value, at)
 	for _, d := range docs {
 		d.yaml = true
 	}
@@ -114,7 +117,7 @@ func parseJSON(file string, part part, tolerates bool) (docs []*Document, errs [
 			errs = append(errs, &Error{File: file, Line: first, Err: err})
 			continue
 		}
-		d, e := newDocuments(file, first, value, source)
+		d, e := newDocuments(file, first, value, newFileText(source, first, 0))
 		if len(d) > 0 {
 			d[0].Duplicates = twice
 		}
@@ -134,8 +137,8 @@ type header struct {
 	Items jsontext.Value `json:"items"`
 }
 
-func newDocuments(file string, line int, value, source []byte) ([]*Document, []error) {
-	return open(&Document{File: file, Line: line, JSON: value, at: position.New(source, line)}, header{})
+func newDocuments(file string, line int, value []byte, at *fileText) ([]*Document, []error) {
+	return open(&Document{File: file, Line: line, JSON: value, at: at}, header{})
 }
 
 // open sets the document's header, or returns the objects of a List. parent
@@ -194,9 +197,10 @@ func withHeader(value []byte, h header) []byte {
 	return append(out, rest...)
 }
 
+// A part is a document in a file.
 type part struct {
-	line int
-	text []byte
+	line, offset int // of its text, which begins in line 1 at 0
+	text         []byte
 }
 
 // split splits YAML at its document markers and counts lines.
@@ -214,7 +218,8 @@ func split(data []byte) []part {
 			current.text = data[start:offset]
 			parts = append(parts, current)
 			// Text after the marker on its line belongs to the document.
-			start, current = offset+len("---"), part{line: line}
+			start = offset + len("---")
+			current = part{line: line, offset: start}
 		}
 		offset = next
 	}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/usher-dev/usher/yaml/position"
 )
 
 // YAML encodes a JSON value as YAML, with the keys of every object sorted.
@@ -127,22 +130,24 @@ type Literals map[string]string
 // number is the beginning of a plain scalar that may be a number.
 const number = "+-.0123456789"
 
-// odd matches every text with a number that JSON writes differently, and some
-// others: it avoids the slow parsing.
-var odd = regexp.MustCompile(`(?:[\s\[,{]|":)(?:\+[0-9.]|-?(?:\.[0-9]|0[0-9xobXOB_]|[0-9]+[._eE]|[0-9]{16})|-0)`)
-
 // Literals returns the document's numbers that JSON writes differently; nil if
-// there are none, and for JSON documents.
-func (d *Document) Literals() Literals {
-	if !d.yaml || !odd.Match(d.at.Text()) {
-		return nil
+// there are none, and for JSON documents. The error says that the file has changed
+// since it was read.
+func (d *Document) Literals() (Literals, error) {
+	if !d.at.odd {
+		return nil, nil
 	}
 	written := map[string]string{}
-	d.at.Plain(d.listPath, func(pointer, text string) {
-		if text != "" && strings.Contains(number, text[:1]) {
-			written[pointer] = text
-		}
+	unchanged := d.at.use(func(s *position.Source) {
+		s.Plain(d.listPath, func(pointer, text string) {
+			if text != "" && strings.Contains(number, text[:1]) {
+				written[pointer] = text
+			}
+		})
 	})
+	if !unchanged {
+		return nil, errors.New("the file has changed while usher read it: run the command again")
+	}
 	var literals Literals
 	from := jsontext.NewDecoder(bytes.NewReader(d.JSON), jsontext.AllowDuplicateNames(true))
 	for len(written) > 0 {
@@ -161,7 +166,7 @@ func (d *Document) Literals() Literals {
 			literals[pointer] = text
 		}
 	}
-	return literals
+	return literals, nil
 }
 
 // InJSON returns a JSON value with the literals in place of the numbers at their

@@ -78,7 +78,8 @@ func TestLiterals(t *testing.T) {
 			if len(errs) > 0 || len(docs) != 1 {
 				t.Fatal(docs, errs)
 			}
-			if diff := cmp.Diff(tc.want, docs[0].Literals()); diff != "" {
+			got, err := docs[0].Literals()
+			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -3,21 +3,16 @@ package report
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/usher-dev/usher/finding"
 )
 
-// writeGitHub writes workflow commands, which GitHub shows next to the lines of
-// a pull request.
-func writeGitHub(out io.Writer, r *Result) error {
-	w := bufio.NewWriter(out)
-	for _, f := range r.Findings {
-		fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", annotation(f),
-			property.Replace(f.File), f.Line, f.Column, property.Replace(f.Rule), data.Replace(f.Message))
-	}
-	return w.Flush()
+// writeGitHub writes a finding as a workflow command, which GitHub shows next to the
+// line of a pull request.
+func writeGitHub(w *bufio.Writer, f Finding) {
+	fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", annotation(f),
+		property.Replace(f.File), f.Line, f.Column, property.Replace(f.Rule), data.Replace(f.Message))
 }
 
 // The characters that end a command or a property, as GitHub escapes them.

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 
@@ -83,11 +84,30 @@ func (s *Summary) Add(f Finding) {
 // Formats are the names of the formats.
 func Formats() []string { return []string{"text", "json", "yaml", "sarif", "junit", "github", "html"} }
 
+// Lines reports whether a format has a line for each finding, so that WriteLines can
+// write it finding by finding.
+func Lines(format string) bool { return format == "text" || format == "github" }
+
+// WriteLines writes findings in a format with a line for each. Only the text format
+// uses colour.
+func WriteLines(out io.Writer, format string, findings []Finding, colour bool) error {
+	w := bufio.NewWriter(out)
+	for _, f := range findings {
+		switch format {
+		case "text":
+			writeText(w, f, colour)
+		case "github":
+			writeGitHub(w, f)
+		}
+	}
+	return w.Flush()
+}
+
 // Write writes a result in a format. Only the text format uses colour.
 func Write(out io.Writer, format string, r *Result, colour bool) error {
 	switch format {
-	case "text":
-		return writeText(out, r, colour)
+	case "text", "github":
+		return WriteLines(out, format, r.Findings, colour)
 	case "json":
 		return writeJSON(out, r)
 	case "yaml":
@@ -96,8 +116,6 @@ func Write(out io.Writer, format string, r *Result, colour bool) error {
 		return writeSARIF(out, r)
 	case "junit":
 		return writeJUnit(out, r)
-	case "github":
-		return writeGitHub(out, r)
 	case "html":
 		return writeHTML(out, r)
 	}

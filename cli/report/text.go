@@ -3,28 +3,23 @@ package report
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 
 	"github.com/usher-dev/usher/finding"
 )
 
-// writeText writes one line per finding.
-func writeText(out io.Writer, r *Result, colour bool) error {
-	w := bufio.NewWriter(out)
-	for _, f := range r.Findings {
-		level := f.Level.String()
-		if colour {
-			level = paint(f.Level) + level + "\x1b[0m"
-		}
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s", printable(f.File), f.Line, f.Column, level, printable(f.Message))
-		if f.Exempt != "" {
-			fmt.Fprintf(w, " [exempt: %s]", printable(f.Exempt))
-		}
-		fmt.Fprintf(w, " (%s)\n", f.Rule)
+// writeText writes a finding on a line.
+func writeText(w *bufio.Writer, f Finding, colour bool) {
+	level := f.Level.String()
+	if colour {
+		level = paint(f.Level) + level + "\x1b[0m"
 	}
-	return w.Flush()
+	fmt.Fprintf(w, "%s:%d:%d: %s: %s", printable(f.File), f.Line, f.Column, level, printable(f.Message))
+	if f.Exempt != "" {
+		fmt.Fprintf(w, " [exempt: %s]", printable(f.Exempt))
+	}
+	fmt.Fprintf(w, " (%s)\n", f.Rule)
 }
 
 func paint(l finding.Level) string {

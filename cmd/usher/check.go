@@ -76,22 +76,29 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			if err := expectStdin(s, paths, flags.templates, flags.crds); err != nil {
 				return err
 			}
-			bar := newProgress(s)
+			bar, out := newProgress(s), newFindings(s, flags.output)
 			run.Progress = bar.show
+			run.Found = func(found []report.Finding) error {
+				bar.clear()
+				return out.add(found)
+			}
 			result, errs := run.Files(cmd.Context(), paths, s.in)
 			bar.clear()
-			result.Version = cli.Version()
+			if out.unwritten != nil && !out.keeps { // nobody reads the rest
+				return cli.Exit(cli.Usage, fmt.Errorf("writing the results: %w", out.unwritten))
+			}
+			result.Version, result.Findings = cli.Version(), append(result.Findings, out.kept...)
 			if cmd.Context().Err() != nil {
 				flags.output.Files = nil // an earlier report stays, rather than a part of this one
 			}
 			unwritten := flags.output.Write(s.out, func(w io.Writer, format string) error {
-				return report.Write(w, format, result, w == s.out && colourful(s))
+				return out.end(w, format, result)
 			})
 			summarise(s, result)
 			if unwritten != nil {
 				errs = append(errs, unwritten)
 			}
-			if len(errs) == 0 && result.Summary.Judged == 0 && len(result.Findings) == 0 && !flags.allowEmpty {
+			if len(errs) == 0 && result.Summary.Judged == 0 && out.n == 0 && !flags.allowEmpty {
 				if result.Summary.Documents == 0 {
 					errs = append(errs, withoutObjects(paths))
 				}
@@ -100,7 +107,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			if len(errs) > 0 {
 				return cli.Exit(cli.Usage, errors.Join(errs...))
 			}
-			if slices.ContainsFunc(result.Findings, func(f report.Finding) bool { return f.Fails }) {
+			if out.fails {
 				return cli.Exit(cli.Failed, nil)
 			}
 			return nil

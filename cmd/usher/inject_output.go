@@ -68,9 +68,17 @@ func (r *judged) render(format string) ([]byte, error) {
 	case format == "patch", format == strategicPatch:
 		return r.patch(format), nil
 	case format == "json":
-		return r.literals().InJSON(r.result), nil
+		literals, err := r.literals()
+		if err != nil {
+			return nil, err
+		}
+		return literals.InJSON(r.result), nil
 	}
-	text, err := manifest.YAML(r.result, r.literals())
+	literals, err := r.literals()
+	if err != nil {
+		return nil, err
+	}
+	text, err := manifest.YAML(r.result, literals)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.where(), err)
 	}
@@ -122,10 +130,13 @@ func (r *judged) report(w io.Writer) {
 
 // literals returns the document's numbers as in its YAML, at their places in
 // the result.
-func (r *judged) literals() manifest.Literals {
-	literals := r.doc.Literals()
+func (r *judged) literals() (manifest.Literals, error) {
+	literals, err := r.doc.Literals()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.where(), err)
+	}
 	if literals == nil || r.verdict == nil {
-		return literals
+		return literals, nil
 	}
 	for _, change := range r.verdict.Changes {
 		switch change.Op {
@@ -137,7 +148,7 @@ func (r *judged) literals() manifest.Literals {
 			literals.Removed(change.Path)
 		}
 	}
-	return literals
+	return literals, nil
 }
 
 func (r *judged) where() string {

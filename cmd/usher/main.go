@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	limitMemory()
 	ctrl.SetLogger(logr.Discard()) // its client logs what errors already say
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

@@ -94,7 +94,7 @@ func (f *fixture) List(kind, namespace string) (found []*policies.Object, unseen
 // Index implements policies.Lister.
 func (f *fixture) Index(kind, namespace string) (*related.Index, string) {
 	found, unseen := f.List(kind, namespace)
-	return policies.IndexOf(found), unseen
+	return policies.IndexOf(slices.Values(found)), unseen
 }
 
 // Get implements policies.Lister.
