@@ -20,6 +20,7 @@ import (
 	etcdrestore "github.com/usher-dev/usher/controllers/etcd/restore"
 	"github.com/usher-dev/usher/controllers/healing"
 	"github.com/usher-dev/usher/controllers/ownnetwork"
+	"github.com/usher-dev/usher/controllers/refusals"
 	"github.com/usher-dev/usher/controllers/serviceaccount"
 )
 
@@ -70,6 +71,10 @@ func known() []controller {
 			name: "ownnetwork", scheme: ownnetwork.AddToScheme,
 			cache: func(o Options) map[client.Object]cache.ByObject { return ownnetwork.Cache(o.Namespace) },
 			setup: func(m manager.Manager, o Options) error { return ownnetwork.New(m, o.Namespace).SetupWithManager(m) },
+		},
+		{
+			name: "refusals", scheme: refusals.AddToScheme, cache: func(Options) map[client.Object]cache.ByObject { return refusals.Cache() },
+			setup: func(m manager.Manager, _ Options) error { return refusals.New(m).SetupWithManager(m) },
 		},
 		{name: "network", scheme: networkScheme, setup: setupNetwork},
 		{

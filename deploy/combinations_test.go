@@ -91,7 +91,7 @@ func TestTheRightsOfCombinationsAreThoseOfTheirParts(t *testing.T) {
 
 // TestEachControllerBringsItsRights runs controllers alone, and two at a time.
 func TestEachControllerBringsItsRights(t *testing.T) {
-	names := []string{"etcdbackup", "etcdcluster", "etcdrestore", "healing", "network", "ownnetwork", "serviceaccount"}
+	names := []string{"etcdbackup", "etcdcluster", "etcdrestore", "healing", "network", "ownnetwork", "refusals", "serviceaccount"}
 	alone, all := map[string]map[string]bool{}, map[string]bool{}
 	for _, name := range names {
 		alone[name] = granted(t, "controller: {controllers: ["+name+"]}")

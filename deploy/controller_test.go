@@ -39,7 +39,7 @@ var unseenOfController = []string{
 
 // otherControllers have roles that are ignored here: without etcd, and without
 // pods that lack a template, most of them are unused.
-var otherControllers = []string{"usher-controller-etcdbackup", "usher-controller-etcdcluster", "usher-controller-etcdrestore", "usher-controller-healing"}
+var otherControllers = []string{"usher-controller-etcdbackup", "usher-controller-etcdcluster", "usher-controller-etcdrestore", "usher-controller-healing", "usher-controller-refusals"}
 
 // TestTheControllerHasTheRightsItUsesAndNoOthers is the equivalent of
 // TestTheWebhookHasTheRightsItUsesAndNoOthers for the controller.

@@ -202,6 +202,17 @@ func TestAnImageOfSeveralArchitecturesIsAnIndex(t *testing.T) {
 	for _, m := range index.Manifests {
 		got = append(got, m.Platform)
 	}
+	var names struct {
+		Manifests []struct{ Annotations map[string]string }
+	}
+	if err := json.Unmarshal(content["index.json"], &names); err != nil {
+		t.Fatal(err)
+	}
+	// containerd and kind import it under the second name, which the kubelet asks for.
+	wantNames := map[string]string{"org.opencontainers.image.ref.name": "usher:test", "io.containerd.image.name": "docker.io/library/usher:test"}
+	if diff := cmp.Diff(wantNames, names.Manifests[0].Annotations); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
 	want := []map[string]string{{"os": "linux", "architecture": "amd64"}, {"os": "linux", "architecture": "arm64"}}
 	if diff := cmp.Diff(want, got); diff != "" || index.Annotations["a"] != "b" {
 		t.Errorf("platforms (-want +got), with annotations %v:\n%s", index.Annotations, diff)

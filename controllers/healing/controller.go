@@ -26,10 +26,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -80,6 +82,8 @@ type Controller struct {
 	known            map[string]bool // ConfigMaps of templates
 	scope            decision.Scope  // of the last registration
 	verdicts         verdicts
+	events           events.EventRecorder
+	told             *utilcache.LRUExpireCache
 	healing          sync.Mutex // held while workloads are being restarted
 	running          sync.WaitGroup
 }
@@ -104,7 +108,8 @@ func New(m manager.Manager, o Options) (*Controller, error) {
 	}
 	log := m.GetLogger().WithName("healing")
 	c := &Controller{
-		options: o, config: m.GetConfig(), reader: m.GetAPIReader(), log: log, known: map[string]bool{}, scope: decision.Scope{ReleaseNamespace: o.Namespace},
+		options: o, config: m.GetConfig(), reader: m.GetAPIReader(), log: log, known: map[string]bool{},
+		events: m.GetEventRecorder("usher-healing"), told: utilcache.NewLRUExpireCache(remembered), scope: decision.Scope{ReleaseNamespace: o.Namespace},
 		templates: cluster.NewTemplates(o.Namespace, m.GetAPIReader(), cluster.NewMetrics(prometheus.NewRegistry()), logr.Discard()),
 		gauge: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "usher_pods", Help: "Running pods that ask for a template or have it, by whether they have its current version, another one, or none.",
@@ -177,6 +182,8 @@ func (c *Controller) look(ctx context.Context) error {
 	for of, n := range counts {
 		c.gauge.WithLabelValues(of.template, string(of.state)).Set(float64(n))
 	}
+	c.tell(missing)
+	missing = slices.DeleteFunc(missing, func(f drift.Finding) bool { return !heals(c.templates.Set(), f.Template) })
 	if len(missing) > 0 && c.healing.TryLock() {
 		// Healing waits for rollouts, while the controller keeps counting pods.
 		c.running.Go(func() {
@@ -222,7 +229,7 @@ type lacking struct {
 }
 
 // count counts the pods by template and state, and returns the findings about pods
-// that lack a template with healing. A pod whose metadata says that it lacks a
+// that lack a template. A pod whose metadata says that it lacks a
 // template is counted by its verdict. After an error, those that have none yet are
 // counted by their metadata.
 func (c *Controller) count(ctx context.Context) (counts map[counted]int, missing []drift.Finding, err error) {
@@ -267,7 +274,7 @@ func (c *Controller) count(ctx context.Context) (counts map[counted]int, missing
 			}
 		}
 		for _, f := range v.findings {
-			if f.State == drift.Missing && heals(set, f.Template) {
+			if f.State == drift.Missing {
 				missing = append(missing, f)
 			}
 		}

@@ -274,6 +274,19 @@ func TestPodsOfAnOutageAreHealed(t *testing.T) {
 	c.apply(t, ns, manifest("plain", "1", ""))
 	c.available(t, ns, "app", 3)
 	c.until(t, "the pods are counted", func() bool { return count(t, "missing") == 3 })
+	c.until(t, "their owner is told once, and no other", func() bool {
+		told, err := c.EventsV1().Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=" + healing.ReasonMissing})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range told.Items {
+			if want := "pods lack the template side, which new pods get: `usher drift deployment/app -n " + ns + " --restart` replaces them"; len(told.Items) != 1 ||
+				e.Regarding.Kind != "Deployment" || e.Regarding.Name != "app" || !strings.HasSuffix(e.Note, want) {
+				t.Fatalf("%d Events, %q about %v", len(told.Items), e.Note, e.Regarding)
+			}
+		}
+		return len(told.Items) == 1
+	})
 	plain := c.generation(t, ns, "plain")
 
 	var err error

@@ -50,6 +50,9 @@ type Finding struct {
 	labels map[string]string
 }
 
+// Top returns the topmost owner of the pod, nil for a pod without one.
+func (f Finding) Top() *kubeconfig.Owner { return f.top }
+
 // A Finder decides which pods drifted. It decides once for the pods of one owner,
 // and sees the cluster's templates as they were when it connected.
 type Finder struct {

@@ -3,15 +3,18 @@
 //
 //	go run ./test/cluster [COMPONENT...]
 //	go run ./test/cluster up|down
+//	go run ./test/cluster load ARCHIVE...
 //
 // The first form builds the components, by default etcd kube-apiserver kubectl,
 // and prints their folder, as envtest expects it in KUBEBUILDER_ASSETS. It
 // keeps built components in the user's cache folder. The second form starts the
-// machine's node, or takes it down.
+// machine's node, or takes it down. The third one loads OCI image archives into the
+// node.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -38,6 +41,9 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 1 && args[0] == "down" {
 		return node.Down(ctx, os.Stderr)
 	}
+	if len(args) > 0 && args[0] == "load" {
+		return load(ctx, args[1:])
+	}
 	if len(args) == 0 {
 		args = []string{"etcd", "kube-apiserver", "kubectl"}
 	}
@@ -47,6 +53,21 @@ func run(ctx context.Context, args []string) error {
 	}
 	fmt.Println(dir)
 	return nil
+}
+
+// load loads archives, such as those of make image, into the running node.
+func load(ctx context.Context, archives []string) error {
+	n, err := node.Start(ctx, os.Stderr)
+	if err != nil {
+		return err
+	}
+	n.Keep()
+	for _, archive := range archives {
+		if err := n.LoadArchive(ctx, archive); err != nil {
+			return errors.Join(err, n.Release())
+		}
+	}
+	return n.Release()
 }
 
 // up leaves the node running and prints how to use it.

@@ -69,6 +69,7 @@ var controllerProofs = map[string][]authorizationv1.ResourceAttributes{
 	"healing":        {{Verb: "patch", Group: "apps", Resource: "daemonsets"}, {Verb: "list", Resource: "configmaps", Namespace: Namespace}},
 	"network":        {{Verb: "watch", Group: "samplecrd.k8s.io", Resource: "networks"}},
 	"ownnetwork":     {{Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "status"}, {Verb: "delete", Group: "coordination.k8s.io", Resource: "leases", Namespace: Namespace}},
+	"refusals":       {{Verb: "watch", Group: "events.k8s.io", Resource: "events"}},
 	"serviceaccount": {{Verb: "watch", Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}},
 }
 

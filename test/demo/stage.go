@@ -49,11 +49,19 @@ func (s *stage) start(ctx context.Context) error {
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("building usher: %w", err)
 	}
-	s.say("Starting etcd and kube-apiserver, which the first time are built")
+	if err := s.choosePrograms(ctx); err != nil {
+		return err
+	}
+	s.say("Starting etcd and kube-apiserver")
 	var err error
 	if s.plane, err = controlplane.Start(os.Stderr); err != nil {
 		return err
 	}
+	version, err := s.plane.ServerVersion()
+	if err != nil {
+		return err
+	}
+	s.say("kube-apiserver " + version.String() + " runs")
 	s.kubectl = filepath.Join(s.plane.Assets, "kubectl")
 	kubeconfig := filepath.Join(s.dir, "kubeconfig")
 	if err := os.WriteFile(kubeconfig, s.plane.Kubeconfig, 0o600); err != nil {

@@ -78,7 +78,7 @@ func archiveOf(v, platform string) string {
 func TestReleaseIsCompleteAndChecked(t *testing.T) {
 	v := version(t)
 	want := []string{
-		"checksums.txt", "krew-usher.yaml", "usher.yaml", "usher-cert-manager.yaml", "usher-crds.yaml", "usher-monitoring.yaml",
+		"checksums.txt", "krew-usher.yaml", "homebrew-usher.rb", "usher.yaml", "usher-cert-manager.yaml", "usher-crds.yaml", "usher-monitoring.yaml",
 		"usher-" + strings.TrimPrefix(v, "v") + ".tgz", "usher-image_" + v + ".tar", "usher-image_" + v + ".digest",
 		"usher-pod-image_" + v + ".tar", "usher-pod-image_" + v + ".digest", "usher-chart_" + v + ".cdx.json",
 	}
@@ -110,7 +110,7 @@ func TestReleaseIsCompleteAndChecked(t *testing.T) {
 		checked[name] = sum
 	}
 	for _, name := range want {
-		if name == "checksums.txt" || name == "krew-usher.yaml" {
+		if name == "checksums.txt" || name == "krew-usher.yaml" || name == "homebrew-usher.rb" {
 			continue
 		}
 		sum := sha256.Sum256(read(t, name))
@@ -269,12 +269,19 @@ func TestKubectlRunsWhatKrewInstalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{{"usher", "version"}, {"usher", "rules"}} {
+		for _, args := range [][]string{{"usher", "version"}, {"usher", "rules"}, {"usher", "install"}} {
 			cmd := exec.Command(filepath.Join(assets, "kubectl"), args...)
 			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
 			out, err := cmd.CombinedOutput()
 			if err != nil || len(out) == 0 {
 				t.Errorf("kubectl %v: %v\n%s", args, err, out)
+			}
+			if args[1] == "install" {
+				for _, image := range []string{"usher", "usher-pod"} {
+					if digest := strings.TrimSpace(string(read(t, image+"-image_"+v+".digest"))); !strings.Contains(string(out), digest) {
+						t.Errorf("usher install does not name the image %s", digest)
+					}
+				}
 			}
 			if args[1] == "version" {
 				t.Logf("%s", out)
@@ -287,6 +294,23 @@ func TestKubectlRunsWhatKrewInstalls(t *testing.T) {
 	slices.Sort(got)
 	if diff := cmp.Diff(platforms, got); diff != "" {
 		t.Errorf("platforms (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheCaskNamesTheArchives compares its addresses and checksums with the files.
+func TestTheCaskNamesTheArchives(t *testing.T) {
+	v, cask := version(t), string(read(t, "homebrew-usher.rb"))
+	if !strings.Contains(cask, `cask "usher" do`) || !strings.Contains(cask, `version "`+strings.TrimPrefix(v, "v")+`"`) {
+		t.Errorf("it is not of version %s:\n%s", v, cask)
+	}
+	for _, platform := range platforms {
+		if strings.HasPrefix(platform, "windows/") {
+			continue
+		}
+		sum := sha256.Sum256(read(t, archiveOf(v, platform)))
+		if want := `sha256 "` + hex.EncodeToString(sum[:]) + `"`; !strings.Contains(cask, want) {
+			t.Errorf("%s: %s is missing", platform, want)
+		}
 	}
 }
 

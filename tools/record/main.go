@@ -104,15 +104,29 @@ func firstLine(text string) string {
 	return line
 }
 
+// How long a picture shows a command before its output, each line of output before
+// the next one, and all of it before the next command, in milliseconds.
+const (
+	toRun   = 900
+	toPrint = 60
+	toRead  = 2500
+)
+
 // columns is the width of the terminal; longer lines wrap as in a terminal.
 const columns = 100
 
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// terminal returns a picture of the commands and their output.
+// terminal returns a picture of the commands and their output, which appear one
+// after the other.
 func terminal(commands []string, run func(string) (string, error)) (string, error) {
-	type line struct{ class, text string }
+	// at is when the line appears, in milliseconds.
+	type line struct {
+		class, text string
+		at          int
+	}
 	var lines []line
+	at := 0
 	for i, command := range commands {
 		out, err := run(command)
 		if err != nil {
@@ -120,10 +134,12 @@ func terminal(commands []string, run func(string) (string, error)) (string, erro
 		}
 		if i > 0 {
 			lines = append(lines, line{})
+			at += toRead
 		}
 		for _, part := range wrap("$ " + command) {
-			lines = append(lines, line{"command", part})
+			lines = append(lines, line{"command", part, at})
 		}
+		at += toRun
 		for _, text := range strings.Split(out, "\n") {
 			class := "out"
 			switch {
@@ -133,8 +149,9 @@ func terminal(commands []string, run func(string) (string, error)) (string, erro
 				class = "bad"
 			}
 			for _, part := range wrap(text) {
-				lines = append(lines, line{class, part})
+				lines = append(lines, line{class, part, at})
 			}
+			at += toPrint
 		}
 	}
 	const top, pitch = 44, 18
@@ -146,13 +163,15 @@ text { font: 13px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; 
 .command { fill: #ffffff; font-weight: bold; }
 .added { fill: #7ee787; }
 .bad { fill: #ffa198; }
+@keyframes appear { from { visibility: hidden; } to { visibility: visible; } }
+@media (prefers-reduced-motion: no-preference) { text { animation: appear 1ms backwards; } }
 </style>
 <rect width="100%%" height="100%%" rx="8" fill="#0d1117"/>
 <circle cx="20" cy="18" r="6" fill="#ff5f56"/><circle cx="40" cy="18" r="6" fill="#ffbd2e"/><circle cx="60" cy="18" r="6" fill="#27c93f"/>
 `, width, height, width, height)
 	for i, l := range lines {
 		if l.text != "" {
-			fmt.Fprintf(&b, "<text x=\"16\" y=\"%d\" class=\"%s\" xml:space=\"preserve\">%s</text>\n", top+pitch*i+8, l.class, escape.Replace(l.text))
+			fmt.Fprintf(&b, "<text x=\"16\" y=\"%d\" class=\"%s\" style=\"animation-delay:%dms\" xml:space=\"preserve\">%s</text>\n", top+pitch*i+8, l.class, l.at, escape.Replace(l.text))
 		}
 	}
 	b.WriteString("</svg>\n")

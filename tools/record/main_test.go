@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -39,8 +40,26 @@ func TestTerminal_EscapesAndWraps(t *testing.T) {
 		t.Errorf("got %s, %v", got, err)
 	}
 	for _, line := range strings.Split(got, "\n") {
-		if text, found := strings.CutPrefix(line, "<text"); found && len(strings.ReplaceAll(text, "&amp;", "&")) > columns+80 {
+		if text, found := strings.CutPrefix(line, "<text"); found && len(strings.ReplaceAll(text, "&amp;", "&")) > columns+110 {
 			t.Errorf("the line is too long: %s", line)
 		}
+	}
+}
+
+func TestOutputAppearsAfterItsCommand(t *testing.T) {
+	got, err := terminal([]string{"first", "second"}, func(command string) (string, error) { return "of " + command, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := -1
+	for _, text := range []string{"$ first", "of first", "$ second", "of second"} {
+		before, _, found := strings.Cut(got, ">"+text+"<")
+		_, delay, _ := strings.Cut(before[strings.LastIndex(before, "<text"):], "animation-delay:")
+		delay, _, _ = strings.Cut(delay, "ms")
+		at, err := strconv.Atoi(delay)
+		if !found || err != nil || at <= last {
+			t.Errorf("%q appears at %q, not after %d", text, delay, last)
+		}
+		last = at
 	}
 }

@@ -27,6 +27,24 @@ func Ensure(ctx context.Context, progress io.Writer, names ...string) (string, e
 	return link(binaries)
 }
 
+// Built returns a folder with all of the named components if they were built
+// before, else "".
+func Built(names ...string) (string, error) {
+	var binaries []string
+	for _, name := range names {
+		c, err := find(name)
+		if err != nil {
+			return "", err
+		}
+		s, err := openStore(c.module)
+		if err != nil || !s.has(c) {
+			return "", err
+		}
+		binaries = append(binaries, filepath.Join(s.dir, c.binary()))
+	}
+	return link(binaries)
+}
+
 func ensure(ctx context.Context, progress io.Writer, name string) (string, error) {
 	c, err := find(name)
 	if err != nil {

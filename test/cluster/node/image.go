@@ -19,8 +19,8 @@ const LoadCommand = "E2E_LOAD_IMAGE"
 
 // An Image consists of static binaries, without a registry.
 type Image struct {
-	// Name needs a dot in its first part, such as node.local/app:1; otherwise it
-	// means an image on Docker Hub.
+	// Name is what pods write. One without a dot in its first part means an image on
+	// Docker Hub, as everywhere.
 	Name string
 	// Binaries are files, each with its path in the image after a colon unless
 	// that is /NAME. The first is the entrypoint.

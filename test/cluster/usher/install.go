@@ -1,5 +1,5 @@
-// Package usher installs usher on a node like its users: its image, the
-// manifests in deploy, and in the end the uninstallation in docs/operations.md.
+// Package usher installs usher on a node like its users: its image, usher install,
+// and in the end the uninstallation in docs/operations.md.
 package usher
 
 import (
@@ -21,10 +21,13 @@ import (
 const (
 	// Namespace is usher's own namespace.
 	Namespace = "usher-system"
-	// Image is usher's image on the node.
-	Image = "node.local/usher:e2e"
+	// Image is usher's image on the node. It names no registry, like that of make
+	// image.
+	Image = "usher-e2e:latest"
 	// PodImage is the image for users' pods on the node.
-	PodImage = "node.local/usher-pod:e2e"
+	PodImage = podRepository + ":e2e"
+
+	podRepository = "node.local/usher-pod"
 	// Pods selects the pods of the webhook.
 	Pods = "app.kubernetes.io/name=usher,app.kubernetes.io/component=webhook"
 
@@ -40,9 +43,9 @@ type Installation struct {
 	folder string
 }
 
-// Install builds usher, loads its image, applies the definitions and deploy/base
-// with the image's name set by kustomize, and waits until it decides. It first removes another
-// installation that an interrupted test left.
+// Install builds usher, loads its image, applies what usher install prints, and
+// waits until it decides. It first removes another installation that an interrupted
+// test left.
 func Install(ctx context.Context, n *node.Node) (*Installation, error) {
 	folder, err := os.MkdirTemp("", "usher-install-")
 	if err != nil {
@@ -75,14 +78,12 @@ func (i *Installation) install(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := i.kustomize(root); err != nil {
-		return err
+	status, manifests, errs := i.Run(ctx, "install", "--image", Image, "--set", "podImage.repository="+podRepository+",podImage.tag=e2e")
+	if status != 0 {
+		return fmt.Errorf("usher install: exit status %d\n%s", status, errs)
 	}
-	if err := i.kubectl(ctx, "apply", "-f", filepath.Join(root, "deploy", "crds.yaml")); err != nil {
-		return err
-	}
-	if err := i.kubectl(ctx, "apply", "-k", i.folder); err != nil {
-		return err
+	if out, err := i.node.Kubectl(ctx, manifests, "apply", "-f", "-"); err != nil {
+		return fmt.Errorf("applying what usher install prints: %w\n%s", err, out)
 	}
 	if err := i.kubectl(ctx, "rollout", "status", "-n", Namespace, "deployment", "--timeout=120s"); err != nil {
 		return err
@@ -104,23 +105,6 @@ func Binaries(ctx context.Context, root, folder string) (main, pod []string, err
 		main = append(main, program)
 	}
 	return main, main[:3], nil
-}
-
-// kustomize writes a kustomization that sets the names of the images, as users
-// do.
-func (i *Installation) kustomize(root string) error {
-	base, err := filepath.Rel(i.folder, filepath.Join(root, "deploy", "base"))
-	if err != nil {
-		return err
-	}
-	name, tag, _ := strings.Cut(Image, ":")
-	text := fmt.Sprintf(`resources: [%s]
-images: [{name: usher, newName: %s, newTag: %s}]
-patches:
-- target: {kind: Deployment, name: usher-controller}
-  patch: '- {op: add, path: /spec/template/spec/containers/0/args/-, value: "--snapshot-image=%s"}'
-`, base, name, tag, PodImage)
-	return os.WriteFile(filepath.Join(i.folder, "kustomization.yaml"), []byte(text), 0o644)
 }
 
 // UntilDeciding waits until the API server calls usher, both for injection and

@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/distribution/reference"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -166,9 +167,15 @@ func archive(top mutate.Appendable, name, out string) error {
 	if err != nil {
 		return err
 	}
+	// The kubelet asks its runtime for the whole name: usher:latest is
+	// docker.io/library/usher:latest.
+	whole, err := reference.ParseNormalizedNamed(name)
+	if err != nil {
+		return fmt.Errorf("the name %q: %w", name, err)
+	}
 	names := layout.WithAnnotations(map[string]string{
 		"org.opencontainers.image.ref.name": name,
-		"io.containerd.image.name":          name,
+		"io.containerd.image.name":          reference.TagNameOnly(whole).String(),
 	})
 	switch top := top.(type) {
 	case v1.ImageIndex:

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/strvals"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/cli/chart"
+	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/deploy"
+)
+
+func newInstall(s streams) *cobra.Command {
+	i := install{streams: s}
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Print the manifests of usher in the version of this program",
+		Long: `install prints what usher needs in a cluster, in the version of this program: its
+namespace, and the objects of its chart, which this program contains. It asks no
+cluster.
+
+The same output removes usher, and with the custom resource definitions all
+Networks, EtcdClusters, EtcdBackups and EtcdRestores; --skip-crds keeps them.
+
+  usher install | kubectl apply -f -
+  usher install --skip-crds | kubectl delete -f -
+
+--set and --values are Helm's, with the values of usher's chart, such as
+--set replicas=3.
+
+Exit status: 0 printed, 2 bad usage or values that the chart refuses.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return i.run() },
+	}
+	f := cmd.Flags()
+	f.StringVar(&i.image, "image", "", "usher's image, such as registry.example.com/usher:v1 (default: the published image of this version)")
+	f.StringVarP(&i.namespace, "namespace", "n", cli.Namespace, "namespace to install usher in")
+	f.StringArrayVar(&i.set, "set", nil, "values of the chart, such as replicas=3,controller.enabled=false")
+	f.StringArrayVarP(&i.values, "values", "f", nil, `files with values of the chart, or "-" for standard input; later ones take precedence`)
+	f.BoolVar(&i.skipCRDs, "skip-crds", false, "leave out the custom resource definitions")
+	cli.Complete(cmd, cli.Manifests, "values")
+	return cmd
+}
+
+type install struct {
+	streams
+	image, namespace string
+	set, values      []string
+	skipCRDs         bool
+}
+
+func (i *install) run() error {
+	if wrong := validation.IsDNS1123Label(i.namespace); len(wrong) > 0 {
+		return fmt.Errorf("--namespace is %q: %s", i.namespace, wrong[0])
+	}
+	values, err := i.merged()
+	if err != nil {
+		return err
+	}
+	c, err := chart.Load(deploy.Files, deploy.Chart)
+	if err != nil {
+		return err
+	}
+	manifests, err := chart.Render(c, chart.Release{Name: "usher", Namespace: i.namespace, Service: "usher-install"}, values)
+	if err != nil {
+		return fmt.Errorf("the values do not fit the chart: %w", err)
+	}
+	namespace, err := i.ownNamespace()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(i.out)
+	fmt.Fprintf(out, "# usher %s, by usher install\n%s", cli.Version(), namespace)
+	for _, m := range manifests {
+		fmt.Fprintf(out, "---\n# Source: %s\n%s\n", m.Source, strings.TrimSpace(m.Text))
+	}
+	return out.Flush()
+}
+
+// merged returns the values of the flags. The image of the program is the weakest,
+// --set the strongest.
+func (i *install) merged() (map[string]any, error) {
+	values := map[string]any{}
+	for _, path := range i.values {
+		text, err := i.read(path)
+		if err != nil {
+			return nil, err
+		}
+		var more map[string]any
+		if err := yaml.Unmarshal(text, &more); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		values = loader.MergeMaps(values, more)
+	}
+	if i.image != "" {
+		image, err := imageValues(i.image)
+		if err != nil {
+			return nil, fmt.Errorf("--image is %q: %w; write a name such as registry.example.com/usher:v1", i.image, err)
+		}
+		values = loader.MergeMaps(values, map[string]any{"image": image})
+	}
+	for _, set := range i.set {
+		if err := strvals.ParseInto(set, values); err != nil {
+			return nil, fmt.Errorf("--set is %q: %w; write a value such as replicas=3", set, err)
+		}
+	}
+	if i.skipCRDs {
+		values = loader.MergeMaps(values, map[string]any{"crds": map[string]any{"install": false}})
+	}
+	if image, _ := values["image"].(map[string]any); image["repository"] != nil {
+		return values, nil
+	}
+	published, err := publishedImages(cli.Version())
+	if err != nil {
+		return nil, err
+	}
+	return loader.MergeMaps(published, values), nil
+}
+
+func (i *install) read(path string) ([]byte, error) {
+	if path == "-" {
+		var text bytes.Buffer
+		_, err := text.ReadFrom(i.in)
+		return text.Bytes(), err
+	}
+	return os.ReadFile(path)
+}
+
+// ownNamespace is the manifest of usher's namespace.
+func (i *install) ownNamespace() ([]byte, error) {
+	text, err := deploy.Files.ReadFile(deploy.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	var namespace map[string]any
+	if err := yaml.Unmarshal(text, &namespace); err != nil {
+		return nil, err
+	}
+	metadata, _ := namespace["metadata"].(map[string]any)
+	metadata["name"] = i.namespace
+	return yaml.Marshal(namespace)
+}
