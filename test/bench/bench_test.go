@@ -123,3 +123,18 @@ func TestAProgramThatLacksAReviewIsLeftOutOfItsRow(t *testing.T) {
 		t.Error("today's program may lack a review")
 	}
 }
+
+func TestChild_FindsAProcessByItsNameAmongItsOwn(t *testing.T) {
+	sleep := exec.Command("sleep", "60")
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = sleep.Process.Kill(), sleep.Wait() })
+	got, err := child("sleep")
+	if err != nil || got.Process.Pid != sleep.Process.Pid {
+		t.Errorf("got %v, %v; want process %d", got, err, sleep.Process.Pid)
+	}
+	if got, err := child("kube-apiserver"); err == nil {
+		t.Errorf("a process that nothing started is %d", got.Process.Pid)
+	}
+}
