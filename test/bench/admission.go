@@ -56,6 +56,10 @@ func admission(ctx context.Context, b *bench) (section, error) {
 	if err := b.prepare(ctx); err != nil {
 		return section{}, err
 	}
+	before, err := b.conditions(ctx)
+	if err != nil {
+		return section{}, err
+	}
 	var text string
 	for _, dryRun := range []bool{true, false} {
 		t := table{head: []string{"pods created, one at a time", "p50 ms", "p99 ms", "added at p50", "of the floor's addition", "added at p99", "API server CPU ms", "added", "of the floor's addition"}}
@@ -78,7 +82,11 @@ func admission(ctx context.Context, b *bench) (section, error) {
 		}
 		text = t.String() + "\n" + text
 	}
-	return section{text: text}, nil
+	after, err := b.conditions(ctx)
+	if err != nil {
+		return section{}, err
+	}
+	return section{text: text + "\n" + conditionsTable(before, after)}, nil
 }
 
 // percentile is the value that p of a hundred do not exceed.
