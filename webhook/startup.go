@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/usher-dev/usher/certs"
@@ -26,11 +27,12 @@ type startup struct {
 	// ended is closed once the caches may stop, although usher may still answer
 	// requests.
 	ended <-chan struct{}
+	log   logr.Logger
 }
 
 func newStartup(ctx context.Context, facts *cluster.Facts, certificates certs.Source, registrar *registration.Registrar, o Options) *startup {
 	return &startup{
-		facts: facts, certificates: certificates, registrar: registrar, issued: o.Certificates.issued(), ready: make(chan struct{}), ended: ctx.Done(),
+		facts: facts, certificates: certificates, registrar: registrar, issued: o.Certificates.issued(), ready: make(chan struct{}), ended: ctx.Done(), log: o.Log,
 	}
 }
 
@@ -63,7 +65,10 @@ func (s *startup) Start(ctx context.Context) error {
 func (s *startup) serve(ctx context.Context) error {
 	var first sync.Once
 	return certs.Follow(ctx, s.certificates, func([]byte) error {
-		first.Do(func() { close(s.ready) })
+		first.Do(func() {
+			close(s.ready)
+			dropStartPages(s.log)
+		})
 		s.registrar.Changed()
 		return nil
 	})

@@ -44,6 +44,7 @@ In a cluster only one replica at a time is active, the one that holds the Lease
 				return err
 			}
 			o.Log = log
+			server.TrustPublicCAs() // object stores' and clouds' certificates
 			if ready, err := server.Start(cmd.Context(), "controller", o.HealthAddress, config, log); !ready {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/certs"
@@ -61,6 +62,9 @@ less 43 MiB for the pages of the program.`,
 				return err
 			}
 			o.Log, o.Tracing.Version = log, buildinfo.Version()
+			if needsPublicCAs(config, o.Tracing.Endpoint) {
+				server.TrustPublicCAs()
+			}
 			if ready, err := server.Start(cmd.Context(), "webhook", o.HealthAddress, config, log); !ready {
 				return err
 			}
@@ -102,6 +106,13 @@ less 43 MiB for the pages of the program.`,
 	connect.Register(f)
 	logs.Register(f)
 	return cmd
+}
+
+// needsPublicCAs reports whether the webhook may connect to a server whose CA is
+// not configured: the API server or the receiver of traces.
+func needsPublicCAs(config *rest.Config, receiver string) bool {
+	hasCA := config.Insecure || config.CAFile != "" || len(config.CAData) > 0
+	return !hasCA || receiver != ""
 }
 
 func failurePolicy(value string) error {

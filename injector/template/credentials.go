@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -17,24 +18,35 @@ type Credential struct {
 	Statement string
 }
 
-// Names of variables and flags that hold credentials. Public keys are none.
-var (
-	credentialName = regexp.MustCompile(`(?i)(^|[_.-])(passw(or)?d|passphrase|pwd|token|secret|credentials?|key)$|(api|access|secret|private|auth)(key|token)$|password$`)
-	publicName     = regexp.MustCompile(`(?i)public[_.-]?key$`)
-	flag           = regexp.MustCompile(`^--?([A-Za-z0-9][A-Za-z0-9._-]*)(=(.*))?$`)
-)
-
-// signs are what credentials themselves look like.
-var signs = []struct {
-	pattern *regexp.Regexp
-	sign    string
-}{
-	{regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`), "contains a private key"},
-	{regexp.MustCompile(`\bA(KIA|SIA)[0-9A-Z]{16}\b`), "contains an access key of AWS"},
-	{regexp.MustCompile(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.`), "contains a JSON web token"},
-	{regexp.MustCompile(`\bgh[opsur]_[A-Za-z0-9]{36}`), "contains a token of GitHub"},
-	{regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@$]+@`), "contains a URL with a password"},
+// A credentialPattern is what a credential itself looks like.
+type credentialPattern struct {
+	*regexp.Regexp
+	sign string
 }
+
+// credentialPatterns are what the names of variables and flags with credentials,
+// and credentials themselves, look like. Public keys are none.
+type credentialPatterns struct {
+	name, publicName, flag *regexp.Regexp
+	signs                  []credentialPattern
+}
+
+// patterns compiles them when the first template is examined: they take a third of
+// a megabyte, and most processes never need them.
+var patterns = sync.OnceValue(func() credentialPatterns {
+	return credentialPatterns{
+		name:       regexp.MustCompile(`(?i)(^|[_.-])(passw(or)?d|passphrase|pwd|token|secret|credentials?|key)$|(api|access|secret|private|auth)(key|token)$|password$`),
+		publicName: regexp.MustCompile(`(?i)public[_.-]?key$`),
+		flag:       regexp.MustCompile(`^--?([A-Za-z0-9][A-Za-z0-9._-]*)(=(.*))?$`),
+		signs: []credentialPattern{
+			{regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`), "contains a private key"},
+			{regexp.MustCompile(`\bA(KIA|SIA)[0-9A-Z]{16}\b`), "contains an access key of AWS"},
+			{regexp.MustCompile(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.`), "contains a JSON web token"},
+			{regexp.MustCompile(`\bgh[opsur]_[A-Za-z0-9]{36}`), "contains a token of GitHub"},
+			{regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@$]+@`), "contains a URL with a password"},
+		},
+	}
+})
 
 // Credentials lists the variables, arguments and commands of a template that
 // look like credentials.
@@ -77,7 +89,7 @@ func credentialsInArguments(path, in string, arguments []string) []Credential {
 	name := ""
 	for i, text := range arguments {
 		value := text
-		if m := flag.FindStringSubmatch(text); m != nil {
+		if m := patterns().flag.FindStringSubmatch(text); m != nil {
 			name, value = m[1], m[3]
 		}
 		if sign := credential(name, value); sign != "" {
@@ -98,15 +110,15 @@ func credentialsInArguments(path, in string, arguments []string) []Credential {
 // "" if it does not. A path, a reference to another variable and a boolean are
 // none, whatever the name.
 func credential(name, value string) string {
-	for _, s := range signs {
-		if s.pattern.MatchString(value) {
+	for _, s := range patterns().signs {
+		if s.MatchString(value) {
 			return s.sign
 		}
 	}
 	switch {
 	case value == "" || value == "true" || value == "false",
 		strings.HasPrefix(value, "/"), strings.HasPrefix(value, "./"), strings.Contains(value, "$"),
-		!credentialName.MatchString(name), publicName.MatchString(name):
+		!patterns().name.MatchString(name), patterns().publicName.MatchString(name):
 		return ""
 	}
 	return "looks like a credential"

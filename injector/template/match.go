@@ -30,7 +30,11 @@ const (
 	cronJob           = "CronJob" // whose pods belong to Jobs
 )
 
-var kindPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
+var kindPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
+
+// maxName is the length of the longest name of a kind or parameter. As a count in
+// a pattern it would take a hundred kilobytes.
+const maxName = 63
 
 // parse reads the selectors.
 func (m *Match) parse(bad *InvalidError) {
@@ -56,7 +60,7 @@ func (m *Match) parse(bad *InvalidError) {
 		switch {
 		case kind == cronJob:
 			bad.add(at, 0, "is CronJob, whose pods belong to Jobs; write Job")
-		case !kindPattern.MatchString(kind):
+		case len(kind) > maxName || !kindPattern.MatchString(kind):
 			bad.add(at, 0, "is %q; write the kind of a pod's controller, such as Deployment, or Pod for pods without one", kind)
 		}
 	}

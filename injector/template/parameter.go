@@ -144,7 +144,11 @@ const (
 	MaxValue = 4096
 )
 
-var parameterName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
+var parameterName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+
+func isParameterName(name string) bool {
+	return len(name) <= maxName && parameterName.MatchString(name)
+}
 
 // parseParameters checks the declarations.
 func (o *Options) parseParameters(bad *InvalidError) {
@@ -154,7 +158,7 @@ func (o *Options) parseParameters(bad *InvalidError) {
 	}
 	for i := range o.Parameters {
 		p, field := &o.Parameters[i], fmt.Sprintf("%s[%d]", parametersField, i)
-		if !parameterName.MatchString(p.Name) {
+		if !isParameterName(p.Name) {
 			bad.add(field+".name", 0, "is %s; write a letter, and then letters, digits, '-' and '_'", finding.Quote(p.Name))
 		}
 		if first := slices.IndexFunc(o.Parameters, func(other Parameter) bool { return other.Name == p.Name }); first < i {

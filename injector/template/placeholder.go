@@ -42,7 +42,7 @@ func segments(text string, parameters []Parameter) ([]segment, error) {
 		}
 		literal(before)
 		name, rest, closed := strings.Cut(after, "}")
-		if !closed || !parameterName.MatchString(name) {
+		if !closed || !isParameterName(name) {
 			return nil, fmt.Errorf("has %s, which names no parameter; write %sNAME}, or $%s for the text itself", finding.Quote(placeholder+name), placeholder, placeholder)
 		}
 		at := slices.IndexFunc(parameters, func(p Parameter) bool { return p.Name == name })

@@ -123,3 +123,36 @@ func TestAProgramThatLacksAReviewIsLeftOutOfItsRow(t *testing.T) {
 		t.Error("today's program may lack a review")
 	}
 }
+
+func TestChild_FindsAProcessByItsNameAmongItsOwn(t *testing.T) {
+	sleep := exec.Command("sleep", "60")
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = sleep.Process.Kill(), sleep.Wait() })
+	got, err := child("sleep")
+	if err != nil || got.Process.Pid != sleep.Process.Pid {
+		t.Errorf("got %v, %v; want process %d", got, err, sleep.Process.Pid)
+	}
+	if got, err := child("kube-apiserver"); err == nil {
+		t.Errorf("a process that nothing started is %d", got.Process.Pid)
+	}
+}
+
+func TestParseConditions_CountsEvaluationsOfCreationsByWebhook(t *testing.T) {
+	const metrics = `# TYPE apiserver_admission_match_condition_evaluation_seconds histogram
+apiserver_admission_match_condition_evaluation_seconds_bucket{kind="webhook",name="a.b.c",operation="CREATE",type="admit",le="0.001"} 9
+apiserver_admission_match_condition_evaluation_seconds_sum{kind="webhook",name="a.b.c",operation="CREATE",type="admit"} 0.0005
+apiserver_admission_match_condition_evaluation_seconds_count{kind="webhook",name="a.b.c",operation="CREATE",type="admit"} 10
+apiserver_admission_match_condition_evaluation_seconds_sum{kind="webhook",name="a.b.c",operation="UPDATE",type="admit"} 7
+apiserver_admission_match_condition_evaluation_seconds_count{kind="webhook",name="a.b.c",operation="UPDATE",type="admit"} 7
+`
+	got, err := parseConditions([]byte(metrics))
+	if want := (evaluated{10, 500 * time.Microsecond}); err != nil || len(got) != 1 || got["a.b.c"] != want {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+	table := conditionsTable(map[string]evaluated{"a.b.c": {8, 400 * time.Microsecond}, "d.e.f": {1, 1}}, map[string]evaluated{"a.b.c": got["a.b.c"], "d.e.f": {1, 1}})
+	if !strings.HasSuffix(table, "| a.b.c | 2 | 50.0 |\n") {
+		t.Errorf("got\n%s", table)
+	}
+}

@@ -136,6 +136,10 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 	if err != nil {
 		return section{}, err
 	}
+	replicas, err := b.replicas(ctx)
+	if err != nil {
+		return section{}, err
+	}
 	body := review(seed, nil)
 	t := table{head: []string{"pods in the cluster", "usher at rest MiB", "usher's peak under load MiB", "usher CPU ms"}}
 	rest, peak := series{name: "at rest"}, series{name: "peak under load"}
@@ -163,7 +167,7 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 		t.add(fmt.Sprint(n), two(resident), two(high), two(medianOf(c.usher, spent)))
 	}
 	return section{
-		text:  t.String() + "\n![Memory against pods](performance-memory.svg)\n",
+		text:  replicas + "\n" + t.String() + "\n![Memory against pods](performance-memory.svg)\n",
 		plots: map[string]plot{"memory": {title: "Memory of a replica against pods in the cluster", xName: "pods", yName: "MiB", lines: []series{rest, peak}}},
 	}, nil
 }

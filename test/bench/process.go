@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -54,6 +55,30 @@ func startProcess(ctx context.Context, name, address, folder string, env []strin
 		return nil, fmt.Errorf("waiting until %s listens on %s: %w", name, address, err)
 	}
 	return p, nil
+}
+
+// child returns the process of that name that this process started.
+func child(name string) (*process, error) {
+	all, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range all {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		// "1234 (name) S PARENT …"
+		var pid, parent int
+		var state string
+		before, after, _ := strings.Cut(string(stat), " ("+name+") ")
+		if n, _ := fmt.Sscan(before+" "+after, &pid, &state, &parent); n < 3 || parent != os.Getpid() {
+			continue
+		}
+		running, err := os.FindProcess(pid)
+		return &process{Cmd: &exec.Cmd{Process: running}, name: name}, err
+	}
+	return nil, fmt.Errorf("this process started no %s", name)
 }
 
 func (p *process) stop() {

@@ -3,6 +3,7 @@ package registration
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -112,7 +113,7 @@ func render(target Target, path string, e webhookspec.Webhook) admissionregistra
 	timeout, policy := int32(target.Timeout.Seconds()), e.FailurePolicy
 	conditions := e.MatchConditions
 	if policy == admissionregistrationv1.Fail && target.Account.Name != "" {
-		conditions = append(slices.Clone(conditions), installed(target))
+		conditions = append(slices.Clone(conditions), installed(target)) // the dearest, so the last
 	}
 	return admissionregistrationv1.ValidatingWebhook{
 		Name:                    e.Name,
@@ -125,8 +126,24 @@ func render(target Target, path string, e webhookspec.Webhook) admissionregistra
 		SideEffects:             &none,
 		TimeoutSeconds:          &timeout,
 		AdmissionReviewVersions: []string{"v1"},
-		MatchConditions:         conditions,
+		MatchConditions:         conjunction(conditions),
 	}
+}
+
+// conjunction joins the conditions of an entry into one, with their names as
+// comments. The API server evaluates every condition of an entry, also after one
+// was false, and asks its authorizer for every object of the rules; && ends with
+// the first that is false. Both mean the same: an error counts only if nothing is
+// false.
+func conjunction(conditions []admissionregistrationv1.MatchCondition) []admissionregistrationv1.MatchCondition {
+	if len(conditions) < 2 {
+		return conditions
+	}
+	all := make([]string, len(conditions))
+	for i, c := range conditions {
+		all[i] = "// " + c.Name + "\n(" + c.Expression + ")"
+	}
+	return []admissionregistrationv1.MatchCondition{webhookspec.Condition("selected", strings.Join(all, " &&\n"))}
 }
 
 // namespaceSelector selects the namespaces that usher serves and the entry asks
